@@ -1,0 +1,118 @@
+/*
+ * Copyright © 2025 gpuval contributors
+ * SPDX-License-Identifier: MIT
+ */
+
+/*
+ * gpuval-bench: what checks cost, as ratios measured in one interleaved run.
+ *
+ * For each workload the program runs itself as two worker processes, one with
+ * checks off and one with checks on, and lets them measure in turn, so that a
+ * machine that gets slower or busier meets both alike:
+ *
+ *    round 0: off, on
+ *    round 1: on, off
+ *    round 2: off, on ...
+ *
+ * A worker sees the driver through the loader as any program does; all that
+ * differs is its environment. Three files:
+ *
+ *    bench_main.c       options, worker processes, statistics, table
+ *    bench_worker.c     the measurements of one process
+ *    bench_workloads.c  the table of workloads
+ *
+ * Between parent and worker: the parent writes a byte to the worker's stdin
+ * for each round it wants, end of file for an orderly end; the worker answers
+ * with a line `NAME METRIC NANOSECONDS` for each metric, and begins with a
+ * line `device NAME`.
+ *
+ * Metrics:
+ *
+ *    run         one submit of the workload and the wait for it, steady state
+ *    creation    vkCreateShaderModule and vkCreate*Pipelines, all pipelines
+ *    first use   the first submit and wait after creation, less `run`: drivers
+ *                that compile at the first draw or dispatch do it here
+ */
+
+#ifndef GPUVAL_BENCH_H
+#define GPUVAL_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan.h>
+
+#define BENCH_MAX_BINDINGS  3
+#define BENCH_TARGET_SIZE   512
+#define BENCH_TARGET_FORMAT VK_FORMAT_R8G8B8A8_UNORM
+
+/* Push constants of each workload: the number of the dispatch. */
+#define BENCH_PUSH_SIZE sizeof(uint32_t)
+
+/* Bytes; workloads count in words as their shaders do. */
+#define BENCH_WORD 4
+
+enum bench_metric {
+   BENCH_RUN,
+   BENCH_CREATION,
+   BENCH_FIRST_USE,
+   BENCH_METRIC_COUNT,
+};
+
+/* As workers print them. */
+extern const char *const bench_metric_names[BENCH_METRIC_COUNT];
+
+enum bench_fill {
+   BENCH_ZERO,
+   BENCH_FLOATS,  /* random, 0 to 1 */
+   BENCH_NUMBERS, /* random words, below `limit` if that is not 0 */
+};
+
+/* `size`: words of a buffer, or the side of a square RGBA8 image. */
+struct bench_binding {
+   VkDescriptorType type;
+   uint32_t size;
+   enum bench_fill fill;
+   uint32_t limit;
+};
+
+struct bench_shader {
+   const uint32_t *code;
+   size_t size; /* bytes */
+};
+
+struct bench_workload {
+   const char *name;
+   const char *description;
+
+   /* Either `compute`, or `vertex` and `fragment`. */
+   struct bench_shader compute;
+   struct bench_shader vertex;
+   struct bench_shader fragment;
+
+   /* Numbered from 0; the first one of type 0 with size 0 ends the list. */
+   struct bench_binding bindings[BENCH_MAX_BINDINGS];
+
+   /* Pipelines of the same shaders, told apart by specialization constant 0;
+    * 0 means 1. Each is bound once a submit. */
+   uint32_t pipelines;
+
+   /* Compute: dispatches for each pipeline (0 means 1) of that many groups. */
+   uint32_t dispatches;
+   uint32_t groups[2];
+
+   /* Graphics: one draw. */
+   uint32_t vertices;
+};
+
+extern const struct bench_workload bench_workloads[];
+extern const unsigned bench_workload_count;
+
+/* What a worker process does, until stdin ends; results go to the file
+ * descriptor. Exits with VKH_EXIT_SKIP or VKH_EXIT_ERROR where Vulkan does not
+ * work. `cpu_time`: measure the process's CPU time, not the time of day. */
+void
+bench_worker_run(const struct bench_workload *workload, bool cpu_time, int output);
+
+#endif /* GPUVAL_BENCH_H */

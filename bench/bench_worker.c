@@ -1,0 +1,469 @@
+/*
+ * Copyright © 2025 gpuval contributors
+ * SPDX-License-Identifier: MIT
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "vk_headless.h"
+
+/* A worker that hangs must not stop the run. */
+#define TIME_LIMIT_SECONDS 300
+
+/* `run` is the fastest of that many submits, or of what this time allows. */
+#define MIN_SUBMITS     3
+#define MAX_SUBMITS     20
+#define RUN_NANOSECONDS 50000000ull
+
+#define SHADER_LIMIT   2
+#define PIPELINE_LIMIT 128
+
+const char *const bench_metric_names[BENCH_METRIC_COUNT] = {
+   [BENCH_RUN] = "run",
+   [BENCH_CREATION] = "creation",
+   [BENCH_FIRST_USE] = "first-use",
+};
+
+/* What a workload needs for all its creations. */
+struct scene {
+   const struct bench_workload *workload;
+   unsigned binding_count;
+   struct vkh_buffer buffers[BENCH_MAX_BINDINGS];
+   struct vkh_image images[BENCH_MAX_BINDINGS];
+   struct vkh_image target;
+   VkSampler sampler;
+   VkDescriptorSetLayout set_layout;
+   VkPipelineLayout layout;
+   VkDescriptorSet set;
+   VkCommandBuffer cmd;
+   VkFence fence;
+};
+
+struct pipelines {
+   unsigned module_count, count;
+   VkShaderModule modules[SHADER_LIMIT];
+   VkPipeline pipelines[PIPELINE_LIMIT];
+};
+
+static clockid_t used_clock = CLOCK_MONOTONIC;
+
+static uint64_t
+now(void)
+{
+   struct timespec time;
+
+   clock_gettime(used_clock, &time);
+   return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+static unsigned
+at_least_one(unsigned value)
+{
+   return value ? value : 1;
+}
+
+static bool
+is_compute(const struct bench_workload *workload)
+{
+   return workload->compute.code != NULL;
+}
+
+static bool
+is_image(VkDescriptorType type)
+{
+   return type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER ||
+          type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+}
+
+/* --- Resources ------------------------------------------------------------ */
+
+/* Not rand(): each worker shall see the same numbers. */
+static uint32_t
+next_random(uint32_t *state)
+{
+   *state = *state * 1664525u + 1013904223u;
+   return *state >> 8;
+}
+
+static void
+fill_buffer(const struct bench_binding *binding, void *map)
+{
+   uint32_t state = 1, *words = map;
+   float *floats = map;
+
+   for (uint32_t i = 0; i < binding->size; i++) {
+      const uint32_t number = next_random(&state);
+
+      switch (binding->fill) {
+      case BENCH_ZERO:
+         words[i] = 0;
+         break;
+      case BENCH_FLOATS:
+         floats[i] = number / (float)(1 << 24);
+         break;
+      case BENCH_NUMBERS:
+         words[i] = binding->limit ? number % binding->limit : number;
+         break;
+      }
+   }
+}
+
+static void
+clear_image(struct vkh_context *ctx, const struct vkh_image *image)
+{
+   const VkClearColorValue color = {.float32 = {0.25f, 0.5f, 0.75f, 1.0f}};
+   const VkImageSubresourceRange range = {
+      .aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
+      .levelCount = 1,
+      .layerCount = 1,
+   };
+   VkCommandBuffer cmd = vkh_begin(ctx);
+
+   vkCmdClearColorImage(cmd, image->image, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &range);
+   vkh_submit_wait(ctx, cmd);
+}
+
+static unsigned
+create_set_layout(struct vkh_context *ctx, struct scene *scene)
+{
+   VkDescriptorSetLayoutBinding bindings[BENCH_MAX_BINDINGS];
+   unsigned count = 0;
+
+   for (; count < BENCH_MAX_BINDINGS; count++) {
+      const struct bench_binding *binding = &scene->workload->bindings[count];
+
+      if (!binding->size)
+         break;
+      bindings[count] = (VkDescriptorSetLayoutBinding){
+         .binding = count,
+         .descriptorType = binding->type,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_ALL,
+      };
+   }
+   scene->set_layout = vkh_set_layout(ctx, bindings, count);
+   return count;
+}
+
+static void
+create_binding(struct vkh_context *ctx, struct scene *scene, unsigned number)
+{
+   const struct bench_binding *binding = &scene->workload->bindings[number];
+
+   if (is_image(binding->type)) {
+      struct vkh_image *image = &scene->images[number];
+
+      *image = vkh_image_create(ctx, BENCH_TARGET_FORMAT, binding->size, binding->size,
+                                NULL);
+      clear_image(ctx, image);
+      vkh_set_write_image(ctx, scene->set, number, 0, binding->type, image->view,
+                          scene->sampler);
+   } else {
+      struct vkh_buffer *buffer = &scene->buffers[number];
+
+      *buffer = vkh_buffer_create(ctx, (VkDeviceSize)binding->size * BENCH_WORD, NULL);
+      fill_buffer(binding, buffer->map);
+      vkh_set_write_buffer(ctx, scene->set, number, 0, binding->type, buffer->buffer, 0,
+                           VK_WHOLE_SIZE);
+   }
+}
+
+static void
+create_scene(struct vkh_context *ctx, const struct bench_workload *workload,
+             struct scene *scene)
+{
+   const VkSamplerCreateInfo sampler = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+      .magFilter = VK_FILTER_LINEAR,
+      .minFilter = VK_FILTER_LINEAR,
+   };
+   const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+   const VkCommandBufferAllocateInfo cmd = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+      .commandPool = ctx->command_pool,
+      .commandBufferCount = 1,
+   };
+
+   *scene = (struct scene){.workload = workload};
+   VKH_CHECK(vkCreateSampler(ctx->device, &sampler, NULL, &scene->sampler));
+   VKH_CHECK(vkCreateFence(ctx->device, &fence, NULL, &scene->fence));
+   VKH_CHECK(vkAllocateCommandBuffers(ctx->device, &cmd, &scene->cmd));
+
+   scene->binding_count = create_set_layout(ctx, scene);
+   scene->layout = vkh_pipeline_layout(ctx, &scene->set_layout, 1, BENCH_PUSH_SIZE);
+   scene->set = vkh_set_allocate(ctx, scene->set_layout);
+   for (unsigned i = 0; i < scene->binding_count; i++)
+      create_binding(ctx, scene, i);
+   if (!is_compute(workload)) {
+      scene->target = vkh_image_create(ctx, BENCH_TARGET_FORMAT, BENCH_TARGET_SIZE,
+                                       BENCH_TARGET_SIZE, NULL);
+   }
+}
+
+static void
+destroy_scene(struct vkh_context *ctx, struct scene *scene)
+{
+   for (unsigned i = 0; i < scene->binding_count; i++) {
+      if (is_image(scene->workload->bindings[i].type))
+         vkh_image_destroy(ctx, &scene->images[i]);
+      else
+         vkh_buffer_destroy(ctx, &scene->buffers[i]);
+   }
+   if (!is_compute(scene->workload))
+      vkh_image_destroy(ctx, &scene->target);
+   vkDestroyPipelineLayout(ctx->device, scene->layout, NULL);
+   vkDestroyDescriptorSetLayout(ctx->device, scene->set_layout, NULL);
+   vkFreeCommandBuffers(ctx->device, ctx->command_pool, 1, &scene->cmd);
+   vkDestroyFence(ctx->device, scene->fence, NULL);
+   vkDestroySampler(ctx->device, scene->sampler, NULL);
+}
+
+/* --- Pipelines ------------------------------------------------------------ */
+
+static VkShaderModule
+create_module(struct vkh_context *ctx, struct pipelines *pipelines,
+              const struct bench_shader *shader)
+{
+   VkShaderModule module = vkh_shader_module(ctx, shader->code, shader->size, NULL);
+
+   pipelines->modules[pipelines->module_count++] = module;
+   return module;
+}
+
+static void
+create_compute_pipelines(struct vkh_context *ctx, const struct scene *scene,
+                         struct pipelines *pipelines)
+{
+   const VkSpecializationMapEntry entry = {.size = sizeof(uint32_t)};
+   VkShaderModule module = create_module(ctx, pipelines, &scene->workload->compute);
+
+   for (uint32_t i = 0; i < pipelines->count; i++) {
+      const VkSpecializationInfo specialization = {
+         .mapEntryCount = 1,
+         .pMapEntries = &entry,
+         .dataSize = sizeof(i),
+         .pData = &i,
+      };
+
+      pipelines->pipelines[i] = vkh_compute_pipeline(
+         ctx, &(struct vkh_compute_desc){
+                 .module = module,
+                 .layout = scene->layout,
+                 .specialization = pipelines->count > 1 ? &specialization : NULL,
+              });
+   }
+}
+
+static void
+create_graphics_pipeline(struct vkh_context *ctx, const struct scene *scene,
+                         struct pipelines *pipelines)
+{
+   const struct bench_workload *workload = scene->workload;
+   const struct vkh_graphics_desc desc = {
+      .stages = {
+         {
+            .stage = VK_SHADER_STAGE_VERTEX_BIT,
+            .module = create_module(ctx, pipelines, &workload->vertex),
+         },
+         {
+            .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+            .module = create_module(ctx, pipelines, &workload->fragment),
+         },
+      },
+      .stage_count = 2,
+      .layout = scene->layout,
+      .color_format = BENCH_TARGET_FORMAT,
+   };
+
+   pipelines->pipelines[0] = vkh_graphics_pipeline(ctx, &desc);
+}
+
+static void
+create_pipelines(struct vkh_context *ctx, const struct scene *scene,
+                 struct pipelines *pipelines)
+{
+   *pipelines = (struct pipelines){.count = at_least_one(scene->workload->pipelines)};
+   if (is_compute(scene->workload))
+      create_compute_pipelines(ctx, scene, pipelines);
+   else
+      create_graphics_pipeline(ctx, scene, pipelines);
+}
+
+static void
+destroy_pipelines(struct vkh_context *ctx, struct pipelines *pipelines)
+{
+   for (unsigned i = 0; i < pipelines->count; i++)
+      vkDestroyPipeline(ctx->device, pipelines->pipelines[i], NULL);
+   for (unsigned i = 0; i < pipelines->module_count; i++)
+      vkDestroyShaderModule(ctx->device, pipelines->modules[i], NULL);
+}
+
+/* --- Commands ------------------------------------------------------------- */
+
+static void
+record_compute(const struct scene *scene, const struct pipelines *pipelines)
+{
+   const struct bench_workload *workload = scene->workload;
+
+   for (unsigned i = 0; i < pipelines->count; i++) {
+      vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,
+                        pipelines->pipelines[i]);
+      for (uint32_t number = 0; number < at_least_one(workload->dispatches); number++) {
+         vkCmdPushConstants(scene->cmd, scene->layout, VK_SHADER_STAGE_ALL, 0,
+                            BENCH_PUSH_SIZE, &number);
+         vkCmdDispatch(scene->cmd, workload->groups[0], workload->groups[1], 1);
+      }
+      /* Pipelines share their buffers. */
+      if (i + 1 < pipelines->count)
+         vkh_barrier(scene->cmd);
+   }
+}
+
+static void
+record_graphics(const struct scene *scene, const struct pipelines *pipelines)
+{
+   vkh_begin_rendering(scene->cmd, &(struct vkh_target){.color = &scene->target});
+   vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_GRAPHICS,
+                     pipelines->pipelines[0]);
+   vkCmdDraw(scene->cmd, scene->workload->vertices, 1, 0, 0);
+   vkCmdEndRendering(scene->cmd);
+}
+
+/* To be submitted any number of times. */
+static void
+record(const struct scene *scene, const struct pipelines *pipelines)
+{
+   const VkCommandBufferBeginInfo begin = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+   };
+   const bool compute = is_compute(scene->workload);
+
+   VKH_CHECK(vkBeginCommandBuffer(scene->cmd, &begin));
+   vkh_barrier(scene->cmd); /* the submit before */
+   vkCmdBindDescriptorSets(scene->cmd,
+                           compute ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                   : VK_PIPELINE_BIND_POINT_GRAPHICS,
+                           scene->layout, 0, 1, &scene->set, 0, NULL);
+   if (compute)
+      record_compute(scene, pipelines);
+   else
+      record_graphics(scene, pipelines);
+   VKH_CHECK(vkEndCommandBuffer(scene->cmd));
+}
+
+static uint64_t
+timed_submit(struct vkh_context *ctx, const struct scene *scene)
+{
+   const VkSubmitInfo submit = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+      .commandBufferCount = 1,
+      .pCommandBuffers = &scene->cmd,
+   };
+   const uint64_t start = now();
+
+   VKH_CHECK(vkQueueSubmit(ctx->queue, 1, &submit, scene->fence));
+   VKH_CHECK(vkWaitForFences(ctx->device, 1, &scene->fence, VK_TRUE, UINT64_MAX));
+   const uint64_t time = now() - start;
+
+   VKH_CHECK(vkResetFences(ctx->device, 1, &scene->fence));
+   return time;
+}
+
+/* --- Measurements --------------------------------------------------------- */
+
+/* The fastest: what disturbs a submit only ever adds to its time. */
+static uint64_t
+fastest_submit(struct vkh_context *ctx, const struct scene *scene)
+{
+   const uint64_t start = now();
+   uint64_t fastest = UINT64_MAX;
+
+   for (unsigned i = 0; i < MAX_SUBMITS; i++) {
+      if (i >= MIN_SUBMITS && now() - start > RUN_NANOSECONDS)
+         break;
+      const uint64_t time = timed_submit(ctx, scene);
+      if (time < fastest)
+         fastest = time;
+   }
+   return fastest;
+}
+
+/* One round, with fresh pipelines. */
+static void
+measure(struct vkh_context *ctx, const struct scene *scene,
+        uint64_t times[BENCH_METRIC_COUNT])
+{
+   struct pipelines pipelines;
+   const uint64_t start = now();
+
+   create_pipelines(ctx, scene, &pipelines);
+   times[BENCH_CREATION] = now() - start;
+   record(scene, &pipelines);
+
+   const uint64_t first = timed_submit(ctx, scene);
+   times[BENCH_RUN] = fastest_submit(ctx, scene);
+   times[BENCH_FIRST_USE] = first > times[BENCH_RUN] ? first - times[BENCH_RUN] : 0;
+
+   destroy_pipelines(ctx, &pipelines);
+}
+
+/* The compiler sets itself up when first used: another, small workload of the
+ * same kind pays for that. */
+static void
+warm_up(struct vkh_context *ctx, const struct bench_workload *workload)
+{
+   uint64_t ignored[BENCH_METRIC_COUNT];
+   struct scene scene;
+
+   for (unsigned i = 0; i < bench_workload_count; i++) {
+      const struct bench_workload *other = &bench_workloads[i];
+
+      if (other == workload || is_compute(other) != is_compute(workload))
+         continue;
+      create_scene(ctx, other, &scene);
+      measure(ctx, &scene, ignored);
+      destroy_scene(ctx, &scene);
+      return;
+   }
+}
+
+static void
+print_times(const struct bench_workload *workload,
+            const uint64_t times[BENCH_METRIC_COUNT], int output)
+{
+   for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+      dprintf(output, "%s %s %llu\n", workload->name, bench_metric_names[i],
+              (unsigned long long)times[i]);
+   }
+}
+
+void
+bench_worker_run(const struct bench_workload *workload, bool cpu_time, int output)
+{
+   uint64_t times[BENCH_METRIC_COUNT];
+   struct scene scene;
+   char round;
+
+   if (cpu_time)
+      used_clock = CLOCK_PROCESS_CPUTIME_ID;
+   alarm(TIME_LIMIT_SECONDS);
+
+   struct vkh_context *ctx =
+      vkh_context_create(&(struct vkh_options){.application = "gpuval-bench"});
+   dprintf(output, "device %s\n", ctx->properties.deviceName);
+   warm_up(ctx, workload);
+   create_scene(ctx, workload, &scene);
+
+   while (read(STDIN_FILENO, &round, 1) == 1) {
+      alarm(TIME_LIMIT_SECONDS);
+      measure(ctx, &scene, times);
+      print_times(workload, times, output);
+   }
+   destroy_scene(ctx, &scene);
+   vkh_context_destroy(ctx);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A device's buffers, and the thread that watches them while work is in
+ * flight, so that messages appear before a hang takes them.
+ */
+
+#include "gpuval_device.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "util/macros.h"
+#include "util/ralloc.h"
+#include "util/u_thread.h"
+
+#define POLL_INTERVAL_NS 10000000
+
+static mtx_t live_devices_mutex;
+static struct list_head live_devices;
+
+/* What was failed and not yet said; then the last words. Devices that live on
+ * may still be at work. */
+static void
+at_exit(void)
+{
+   mtx_lock(&live_devices_mutex);
+   list_for_each_entry(struct gpuval_device, device, &live_devices, link) {
+      mtx_lock(&device->mutex);
+      gpuval_device_drain(device, true);
+      mtx_unlock(&device->mutex);
+   }
+   mtx_unlock(&live_devices_mutex);
+   gpuval_report_finish();
+}
+
+/* The loader unloads drivers with the last instance; reports are the
+ * process's and must outlive that.
+ */
+static void
+stay_loaded(void)
+{
+   Dl_info info;
+   if (dladdr((void *)(uintptr_t)at_exit, &info) && info.dli_fname)
+      dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void
+init_process(void)
+{
+   mtx_init(&live_devices_mutex, mtx_plain);
+   list_inithead(&live_devices);
+   stay_loaded();
+   atexit(at_exit);
+}
+
+static bool
+alloc_buffer(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   buffer->map = device->info.winsys.alloc(device->info.winsys.data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
+static void
+free_buffer(struct gpuval_device *device, struct gpuval_buffer *buffer)
+{
+   if (buffer->map)
+      device->info.winsys.free(device->info.winsys.data, buffer->map, buffer->size);
+}
+
+static bool
+alloc_buffers(struct gpuval_device *device)
+{
+   if (!alloc_buffer(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
+       !alloc_buffer(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
+       !alloc_buffer(device, &device->records,
+                     GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
+       !alloc_buffer(device, &device->counters, GPUVAL_MAX_SITES * sizeof(uint64_t)) ||
+       !alloc_buffer(device, &device->entries, GPUVAL_MAX_ENTRIES * sizeof(struct gpuval_entry)))
+      return false;
+
+   device->root = device->root_buffer.map;
+   *device->root = (struct gpuval_root){
+      .control_address = device->control.address,
+      .records_address = device->records.address,
+      .counters_address = device->counters.address,
+      .entries_address = device->entries.address,
+   };
+   return true;
+}
+
+static int
+watch(void *data)
+{
+   struct gpuval_device *device = data;
+   u_thread_setname("gpuval");
+
+   mtx_lock(&device->mutex);
+   while (!device->stop) {
+      if (!device->work) {
+         cnd_wait(&device->work_begins, &device->mutex);
+         continue;
+      }
+
+      struct timespec until;
+      timespec_get(&until, TIME_UTC);
+      until.tv_nsec += POLL_INTERVAL_NS;
+      if (until.tv_nsec >= 1000000000) {
+         until.tv_nsec -= 1000000000;
+         until.tv_sec++;
+      }
+      cnd_timedwait(&device->work_begins, &device->mutex, &until);
+      gpuval_device_drain(device, false);
+   }
+   mtx_unlock(&device->mutex);
+
+   return 0;
+}
+
+/* Keys that are hashes themselves */
+static uint32_t
+hash_of_hash(const void *key)
+{
+   return *(const uint32_t *)key;
+}
+
+static bool
+hashes_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, sizeof(uint64_t));
+}
+
+static bool
+keys_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, GPUVAL_SHADER_KEY_SIZE);
+}
+
+struct gpuval_device *
+gpuval_device_create(const struct gpuval_device_info *info)
+{
+   if (!gpuval_options()->checks)
+      return NULL;
+
+   static once_flag once = ONCE_FLAG_INIT;
+   call_once(&once, init_process);
+
+   struct gpuval_device *device = rzalloc(NULL, struct gpuval_device);
+   if (!device)
+      return NULL;
+
+   device->info = *info;
+   if (!alloc_buffers(device)) {
+      gpuval_log_warning("no memory for the buffers of a device: nothing is checked on it");
+      gpuval_device_destroy(device);
+      return NULL;
+   }
+
+   mtx_init(&device->mutex, mtx_plain);
+   cnd_init(&device->work_begins);
+   device->modules = _mesa_hash_table_create(device, hash_of_hash, hashes_equal);
+   device->shaders = _mesa_hash_table_create(device, hash_of_hash, keys_equal);
+   device->buffers = _mesa_pointer_hash_table_create(device);
+   util_dynarray_init(&device->by_site, device);
+   util_dynarray_init(&device->site_events, device);
+   util_dynarray_init(&device->site_counts, device);
+   device->has_thread = thrd_create(&device->thread, watch, device) == thrd_success;
+
+   mtx_lock(&live_devices_mutex);
+   list_addtail(&device->link, &live_devices);
+   mtx_unlock(&live_devices_mutex);
+
+   return device;
+}
+
+void
+gpuval_device_destroy(struct gpuval_device *device)
+{
+   if (device->link.next) {
+      mtx_lock(&live_devices_mutex);
+      list_del(&device->link);
+      mtx_unlock(&live_devices_mutex);
+
+      mtx_lock(&device->mutex);
+      device->stop = true;
+      cnd_signal(&device->work_begins);
+      mtx_unlock(&device->mutex);
+      if (device->has_thread)
+         thrd_join(device->thread, NULL);
+
+      mtx_lock(&device->mutex);
+      gpuval_device_drain(device, true);
+      mtx_unlock(&device->mutex);
+      gpuval_report_write_files();
+
+      cnd_destroy(&device->work_begins);
+      mtx_destroy(&device->mutex);
+   }
+
+   free_buffer(device, &device->root_buffer);
+   free_buffer(device, &device->control);
+   free_buffer(device, &device->records);
+   free_buffer(device, &device->counters);
+   free_buffer(device, &device->entries);
+   ralloc_free(device);
+}
+
+uint64_t
+gpuval_device_root_address(const struct gpuval_device *device)
+{
+   return device->root_buffer.address;
+}
+
+void
+gpuval_device_begin_work(struct gpuval_device *device)
+{
+   mtx_lock(&device->mutex);
+   if (!device->work++)
+      cnd_signal(&device->work_begins);
+   mtx_unlock(&device->mutex);
+}
+
+void
+gpuval_device_end_work(struct gpuval_device *device)
+{
+   mtx_lock(&device->mutex);
+   device->work--;
+   gpuval_device_drain(device, !device->work);
+   mtx_unlock(&device->mutex);
+}
+
+void
+gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
+                         uint64_t address, uint64_t size)
+{
+   mtx_lock(&device->mutex);
+   struct gpuval_range *range = ralloc(device, struct gpuval_range);
+   if (range) {
+      *range = (struct gpuval_range){address, size};
+      _mesa_hash_table_insert(device->buffers, object, range);
+   }
+   mtx_unlock(&device->mutex);
+}
+
+void
+gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object)
+{
+   mtx_lock(&device->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(device->buffers, object);
+   if (entry) {
+      ralloc_free(entry->data);
+      _mesa_hash_table_remove(device->buffers, entry);
+   }
+   mtx_unlock(&device->mutex);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files of core/ only. */
+
+#ifndef GPUVAL_DEVICE_H
+#define GPUVAL_DEVICE_H
+
+#include "gpuval.h"
+#include "gpuval_spirv.h"
+#include "nir_passes/gpuval_nir.h"
+#include "report/gpuval_report.h"
+
+#include "c11/threads.h"
+#include "util/hash_table.h"
+#include "util/list.h"
+#include "util/mesa-blake3.h"
+#include "util/u_dynarray.h"
+
+/** One SPIR-V module, shared by the shaders made from it. */
+struct gpuval_module {
+   uint64_t hash;
+   uint32_t *words;
+   size_t size; /* bytes */
+   struct gpuval_spirv *spirv; /* NULL until something has to be looked up */
+};
+
+struct gpuval_shader {
+   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
+   struct gpuval_module *module;
+   gl_shader_stage stage;
+   char *entry;
+   char *name;
+
+   struct gpuval_binding *bindings;
+   unsigned num_bindings;
+
+   struct gpuval_site *sites;
+   unsigned num_sites;
+   uint32_t first_site; /* device-wide */
+
+   struct gpuval_nir_entry *entries;
+   unsigned num_entries;
+   uint32_t entry_base;
+};
+
+struct gpuval_buffer {
+   void *map;
+   uint64_t address;
+   uint64_t size;
+};
+
+struct gpuval_device {
+   struct gpuval_device_info info;
+   struct list_head link; /* in the list of live devices */
+
+   struct gpuval_buffer root_buffer, control, records, counters, entries;
+   struct gpuval_root *root;
+
+   mtx_t mutex; /* all that follows */
+   cnd_t work_begins;
+   thrd_t thread;
+   bool has_thread;
+   bool stop;
+   unsigned work; /* nested */
+
+   struct hash_table *modules; /* hash -> struct gpuval_module */
+   struct hash_table *shaders; /* key -> struct gpuval_shader */
+   struct util_dynarray by_site; /* struct gpuval_shader *, by device-wide site */
+   uint32_t num_entries;
+   bool warned_full;
+
+   struct hash_table *buffers; /* struct vk_object_base * -> struct gpuval_range */
+
+   struct hash_table *failures; /* struct gpuval_failure_key -> struct gpuval_event */
+   struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */
+   struct util_dynarray site_counts; /* uint64_t: what has gone into the event */
+};
+
+struct gpuval_range {
+   uint64_t address, size;
+};
+
+/** The shader of a device-wide site, or NULL. device->mutex is held. */
+struct gpuval_shader *gpuval_device_site_shader(struct gpuval_device *device, uint32_t site);
+
+/** Index of the module, made at first use; NULL if it cannot be read. */
+struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
+
+/**
+ * Reads and clears published records, and when no work is in flight (@idle)
+ * the counters. device->mutex is held.
+ */
+void gpuval_device_drain(struct gpuval_device *device, bool idle);
+
+#endif

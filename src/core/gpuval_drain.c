@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+
+/* From GPU memory to events. Nothing in there is trusted: an application's
+ * shader may have written anything anywhere.
+ */
+
+#include "gpuval_device.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "util/bitscan.h"
+#include "util/ralloc.h"
+#include "vk_object.h"
+
+/* A distinct failure: the same instruction of the same shader, however many
+ * pipelines it is in.
+ */
+struct gpuval_failure_key {
+   uint64_t shader_hash;
+   uint32_t stage;
+   uint32_t kind;
+   uint32_t op;
+   uint32_t spirv_offset;
+   int32_t set;
+   int32_t binding;
+   uint32_t site; /* 0 where spirv_offset tells */
+   uint32_t padding;
+};
+
+static uint32_t
+hash_failure(const void *key)
+{
+   return _mesa_hash_data(key, sizeof(struct gpuval_failure_key));
+}
+
+static bool
+failures_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, sizeof(struct gpuval_failure_key));
+}
+
+static char *
+copy_string(const struct gpuval_event *event, const char *string)
+{
+   return string ? ralloc_strdup((void *)event, string) : NULL;
+}
+
+/* VkDescriptorType in lower case without its prefix */
+static const char *
+descriptor_type_name(VkDescriptorType type)
+{
+   switch (type) {
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: return "uniform_buffer";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: return "storage_buffer";
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC: return "uniform_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC: return "storage_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK: return "inline_uniform_block";
+   case VK_DESCRIPTOR_TYPE_MUTABLE_EXT: return "mutable_ext";
+   default: return NULL;
+   }
+}
+
+static const struct gpuval_binding *
+find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
+             const struct gpuval_record *record)
+{
+   for (unsigned i = 0; i < shader->num_bindings; i++) {
+      const struct gpuval_binding *binding = &shader->bindings[i];
+
+      if (site->binding >= 0) {
+         if (binding->set == (uint32_t)site->set && binding->binding == (uint32_t)site->binding)
+            return binding;
+      } else if (record && binding->set == record->set && binding->stride &&
+                 record->slot >= binding->first_slot &&
+                 (record->slot - binding->first_slot) / binding->stride < binding->array_size) {
+         return binding;
+      }
+   }
+   return NULL;
+}
+
+/* The debug_utils name of the one buffer that @address is in */
+static const char *
+find_buffer_name(struct gpuval_device *device, uint64_t address)
+{
+   const char *name = NULL;
+   bool found = false;
+
+   hash_table_foreach(device->buffers, entry) {
+      const struct vk_object_base *object = entry->key;
+      const struct gpuval_range *range = entry->data;
+
+      if (address < range->address || address - range->address >= range->size)
+         continue;
+      if (found)
+         return NULL;
+      found = true;
+      name = object->object_name;
+   }
+   return name;
+}
+
+static void
+describe_resource(struct gpuval_device *device, struct gpuval_event *event,
+                  const struct gpuval_shader *shader, const struct gpuval_site *site,
+                  const struct gpuval_record *record, struct gpuval_spirv *spirv,
+                  const struct gpuval_spirv_location *location)
+{
+   event->resource.set = site->set >= 0 ? site->set : record ? (int64_t)record->set : -1;
+   event->resource.binding = site->binding;
+
+   const struct gpuval_binding *binding = find_binding(shader, site, record);
+   if (binding) {
+      event->resource.binding = binding->binding;
+      event->resource.type = descriptor_type_name(binding->type);
+      if (record && binding->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK &&
+          record->slot >= binding->first_slot && binding->stride)
+         event->resource.index = (record->slot - binding->first_slot) / binding->stride;
+      else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+         event->resource.index = 0;
+
+      bool is_storage = binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+                        binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+      const char *name =
+         location->variable ? location->variable
+         : spirv ? gpuval_spirv_binding_name(spirv, binding->set, binding->binding, is_storage)
+                 : NULL;
+      if (!event->resource.name)
+         event->resource.name = copy_string(event, name);
+   }
+
+   if (record) {
+      uint64_t base = record->address[0] | (uint64_t)record->address[1] << 32;
+      event->resource.size = record->bound;
+      if (base) {
+         event->access.address = base + record->offset;
+         event->resource.object_name = copy_string(event, find_buffer_name(device, base));
+      }
+   }
+}
+
+static void
+describe_message(struct gpuval_event *event)
+{
+   if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
+      event->message = ralloc_strdup(event, "the assumption is false");
+      return;
+   }
+
+   char *message = ralloc_strdup(event, gpuval_op_names[event->access.op]);
+   if (event->has_record)
+      ralloc_asprintf_append(&message, " of %" PRIu32 " %s at offset %" PRIu32, event->access.size,
+                             event->access.size == 1 ? "byte" : "bytes", event->access.offset);
+   ralloc_strcat(&message, " is outside");
+   if (event->resource.set >= 0)
+      ralloc_asprintf_append(&message, " set %" PRId64, event->resource.set);
+   else
+      ralloc_strcat(&message, " a buffer");
+   if (event->resource.binding >= 0)
+      ralloc_asprintf_append(&message, ", binding %" PRId64, event->resource.binding);
+   if (event->resource.index > 0)
+      ralloc_asprintf_append(&message, "[%" PRId64 "]", event->resource.index);
+   if (event->resource.name)
+      ralloc_asprintf_append(&message, " \"%s\"", event->resource.name);
+   if (event->resource.size >= 0)
+      ralloc_asprintf_append(&message, " (%" PRId64 " bytes)", event->resource.size);
+   event->message = message;
+}
+
+static void
+copy_command(struct gpuval_event *event, const struct gpuval_command *from)
+{
+   struct gpuval_command *command = &event->command;
+
+   *command = *from;
+   command->op = copy_string(event, from->op);
+   command->command_buffer_name = copy_string(event, from->command_buffer_name);
+   command->primary_name = copy_string(event, from->primary_name);
+   command->pipeline_name = copy_string(event, from->pipeline_name);
+   for (unsigned i = 0; i < from->num_labels; i++)
+      command->labels[i] = copy_string(event, from->labels[i]);
+   event->has_command = true;
+}
+
+static struct gpuval_event *
+create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
+             const struct gpuval_site *site, const struct gpuval_record *record)
+{
+   /* Events outlive devices. */
+   struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
+   struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
+   struct gpuval_spirv_location location = {0};
+
+   event->kind = site->kind;
+   event->shader.hash = shader->module->hash;
+   event->shader.stage = shader->stage;
+   event->shader.entry = copy_string(event, shader->entry);
+   event->shader.name = copy_string(event, shader->name);
+   event->access.op = site->op;
+   event->resource.set = event->resource.binding = event->resource.index = -1;
+   event->resource.size = -1;
+   event->spirv.offset = site->spirv_offset;
+   event->spirv.instruction = -1;
+
+   if (site->spirv_offset && spirv &&
+       gpuval_spirv_lookup(spirv, site->spirv_offset, &location)) {
+      event->spirv.instruction = location.instruction;
+      event->source.file = copy_string(event, location.file);
+      event->source.line = location.line;
+      event->source.column = location.column;
+      event->source.text = copy_string(event, location.text);
+      event->source.function = copy_string(event, location.function);
+   }
+
+   if (record) {
+      event->has_record = true;
+      memcpy(event->invocation, record->invocation, sizeof(event->invocation));
+      event->access.size = record->access_size;
+      event->access.offset = record->offset;
+
+      struct gpuval_command command = {.index = -1, .submission = -1};
+      if (device->info.describe_command &&
+          device->info.describe_command(device->info.data, record->command_id, &command))
+         copy_command(event, &command);
+   }
+
+   if (site->op)
+      describe_resource(device, event, shader, site, record, spirv, &location);
+   describe_message(event);
+
+   return event;
+}
+
+/* The event of a site; one that other sites share if they are the same failure.
+ * @record may be NULL.
+ */
+static struct gpuval_event *
+get_event(struct gpuval_device *device, uint32_t site_index, const struct gpuval_record *record)
+{
+   struct gpuval_event **slot =
+      util_dynarray_element(&device->site_events, struct gpuval_event *, site_index);
+   if (*slot)
+      return *slot;
+
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
+   const struct gpuval_failure_key key = {
+      .shader_hash = shader->module->hash,
+      .stage = shader->stage,
+      .kind = site->kind,
+      .op = site->op,
+      .spirv_offset = site->spirv_offset,
+      .set = site->set,
+      .binding = site->binding,
+      .site = site->spirv_offset ? 0 : site_index,
+   };
+
+   if (!device->failures)
+      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
+
+   struct hash_entry *entry = _mesa_hash_table_search(device->failures, &key);
+   if (entry) {
+      *slot = entry->data;
+   } else {
+      *slot = create_event(device, shader, site, record);
+      _mesa_hash_table_insert(device->failures, ralloc_memdup(device, &key, sizeof(key)), *slot);
+      gpuval_report_event(device->info.vk, *slot);
+   }
+   return *slot;
+}
+
+static bool
+is_valid(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+
+   return shader && record->shader_hash[0] == (uint32_t)shader->module->hash &&
+          record->shader_hash[1] == (uint32_t)(shader->module->hash >> 32) &&
+          record->stage == gpuval_stage_to_spirv(shader->stage);
+}
+
+/* The host's side of the protocol: what is published is read, then both bits
+ * of the slot are given back. Bits that are claimed and not published belong
+ * to a shader that is about to write.
+ */
+static void
+read_records(struct gpuval_device *device)
+{
+   uint32_t *control = device->control.map;
+   const struct gpuval_record *records = device->records.map;
+   uint64_t lost = 0;
+
+   for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
+      uint32_t published = __atomic_load_n(&control[word], __ATOMIC_ACQUIRE) >> 16;
+      uint32_t done = published | published << 16;
+
+      u_foreach_bit(bit, published) {
+         struct gpuval_record record = records[word * GPUVAL_SLOTS_PER_WORD + bit];
+
+         if (is_valid(device, &record))
+            get_event(device, record.site, &record);
+         else
+            lost++;
+      }
+      if (done)
+         __atomic_fetch_and(&control[word], ~done, __ATOMIC_RELEASE);
+   }
+
+   if (lost)
+      gpuval_report_add_lost(lost);
+}
+
+/* Counts are complete whatever happened to records: who failed and has no
+ * event gets one from here.
+ */
+static void
+read_counters(struct gpuval_device *device)
+{
+   const uint64_t *counters = device->counters.map;
+   uint32_t num_sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
+   uint64_t *seen = util_dynarray_begin(&device->site_counts);
+   uint64_t lost = 0;
+
+   for (uint32_t site = 0; site < num_sites; site++) {
+      uint64_t count = __atomic_load_n(&counters[site], __ATOMIC_RELAXED);
+      if (count == seen[site])
+         continue;
+
+      struct gpuval_event *event = get_event(device, site, NULL);
+      if (!seen[site] && !event->has_record)
+         lost++;
+      gpuval_report_lock();
+      event->count += count - seen[site];
+      gpuval_report_unlock();
+      seen[site] = count;
+   }
+
+   if (lost)
+      gpuval_report_add_lost(lost);
+}
+
+void
+gpuval_device_drain(struct gpuval_device *device, bool idle)
+{
+   if (!__atomic_load_n(&device->root->failed, __ATOMIC_RELAXED))
+      return;
+
+   /* The next look is for what fails from here on; only the last one, when
+    * nothing runs any more, may find nothing left. */
+   if (idle)
+      __atomic_store_n(&device->root->failed, 0, __ATOMIC_SEQ_CST);
+
+   read_records(device);
+   if (idle)
+      read_counters(device);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What shader and host share: the layout of everything in GPU memory.
+ *
+ * All of it is little-endian. Whatever the host reads back from here is
+ * untrusted: shaders of the application can overwrite it.
+ */
+
+#ifndef GPUVAL_LAYOUT_H
+#define GPUVAL_LAYOUT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Control block of seed 000, "Synchronization validation": 1 KiB of u32. The
+ * low half of a word claims its 16 slots, the high half publishes them.
+ */
+#define GPUVAL_CONTROL_WORDS  256
+#define GPUVAL_SLOTS_PER_WORD 16
+#define GPUVAL_SLOT_COUNT     (GPUVAL_CONTROL_WORDS * GPUVAL_SLOTS_PER_WORD)
+static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB");
+
+/* Slot of a failure, seed 000, AssumeTrue():
+ *
+ *    (site * 97 ^ hash_lo ^ hash_hi ^ command_id * 51329) & (slots - 1)
+ *
+ * The seed prints hash_lo ^ hash_hi of its shader as one constant.
+ */
+#define GPUVAL_SLOT_SITE_FACTOR    97u
+#define GPUVAL_SLOT_COMMAND_FACTOR 51329u
+
+/* Device-wide numbers are never reused, so these bound a device's lifetime.
+ * Only memory that is touched costs anything where the driver can reserve
+ * address space.
+ */
+#define GPUVAL_MAX_SITES   (1u << 22)
+#define GPUVAL_MAX_ENTRIES (1u << 22)
+
+/* The one address that every shader gets. */
+struct gpuval_root {
+   uint64_t control_address;  /* uint32_t[GPUVAL_CONTROL_WORDS] */
+   uint64_t records_address;  /* struct gpuval_record[GPUVAL_SLOT_COUNT] */
+   uint64_t counters_address; /* uint64_t[GPUVAL_MAX_SITES] */
+   uint64_t entries_address;  /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
+   uint32_t failed;           /* not 0: some counter moved; what the host polls */
+   uint32_t reserved[7];
+};
+static_assert(sizeof(struct gpuval_root) == 64, "shaders know the offsets");
+
+/* One access of a shader, as the failing path reads it. Entries of accesses
+ * which share a descriptor and everything of the offset but a constant stand
+ * side by side, and one comparison checks them all.
+ */
+struct gpuval_entry {
+   uint32_t offset; /* bytes behind the lowest access of the group, modulo 2^32 */
+   uint32_t size;   /* bytes */
+   uint32_t site;   /* device-wide */
+   uint32_t stage;  /* SPIR-V execution model */
+   uint32_t shader_hash[2];
+   uint32_t reserved[2];
+};
+static_assert(sizeof(struct gpuval_entry) == 32, "shaders know the stride");
+
+/* One failure in detail. The first 16 bytes are the payload of seed 000, the
+ * invocation's words are seed 002's table "Stage Specific Words".
+ */
+struct gpuval_record {
+   uint32_t shader_hash[2];
+   uint32_t site;
+   uint32_t command_id;
+   uint32_t stage;         /* SPIR-V execution model */
+   uint32_t invocation[3];
+   uint32_t offset;        /* buffer accesses: bytes from the start of the range */
+   uint32_t access_size;
+   uint32_t bound;         /* bytes of the range */
+   uint32_t slot;          /* of the descriptor in its set */
+   uint32_t address[2];    /* of the start of the range */
+   uint32_t set;
+   uint32_t reserved;
+};
+static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
+static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes first");
+
+/* What a driver hands to each command, beside the application's own push
+ * constants or in registers.
+ */
+#define GPUVAL_STAGE_COUNT 16 /* indexed by gl_shader_stage */
+struct gpuval_command_data {
+   uint64_t root_address;
+   uint32_t command_id;
+   uint32_t reserved;
+   uint32_t entry_base[GPUVAL_STAGE_COUNT];
+};
+static_assert(sizeof(struct gpuval_command_data) == 80, "shaders know the offsets");
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "c11/threads.h"
+#include "report/gpuval_report.h"
+#include "util/bitset.h"
+#include "util/log.h"
+#include "util/mesa-blake3.h"
+#include "util/os_misc.h"
+#include "util/u_dynarray.h"
+
+/* Part of the key of everything that is cached: change it whenever the same
+ * options make other code.
+ */
+#define GPUVAL_CODE_VERSION 1
+
+static struct gpuval_options options;
+static bool driver_flag;
+
+const struct gpuval_options *
+gpuval_options(void)
+{
+   return &options;
+}
+
+static const char *
+get_variable(const char *name)
+{
+   const char *value = os_get_option(name);
+   return value && *value ? value : NULL;
+}
+
+/* %p: process id, %%: % */
+static char *
+expand_file_name(const char *name, size_t length)
+{
+   char *expanded = NULL;
+   size_t size;
+   FILE *f = open_memstream(&expanded, &size);
+   if (!f)
+      return NULL;
+
+   for (size_t i = 0; i < length; i++) {
+      if (name[i] == '%' && i + 1 < length && name[i + 1] == 'p') {
+         fprintf(f, "%d", (int)getpid());
+         i++;
+      } else {
+         fputc(name[i], f);
+      }
+   }
+   fclose(f);
+   return expanded;
+}
+
+/* Comma-separated names, `-name` takes one away. Says what is not known. */
+static uint32_t
+parse_checks(const char *list, const char *where)
+{
+   uint32_t checks = 0;
+
+   while (*list) {
+      size_t length = strcspn(list, ",");
+      const char *name = list;
+      size_t name_length = length;
+      while (name_length && isspace((unsigned char)*name))
+         name++, name_length--;
+      while (name_length && isspace((unsigned char)name[name_length - 1]))
+         name_length--;
+
+      bool minus = name_length && *name == '-';
+      if (minus)
+         name++, name_length--;
+
+      uint32_t named = gpuval_checks_from_name(name, name_length);
+      if (minus)
+         checks &= ~named;
+      else
+         checks |= named;
+
+      if (!named && name_length)
+         gpuval_log_error("%s: no check or set is called \"%.*s\" (there are assume, printf, "
+                          "bounds, descriptor, address, export, sync, sync-compute, race, init; "
+                          "basic, concurrency, residency, all)",
+                          where, (int)name_length, name);
+
+      list += length + (list[length] == ',');
+   }
+
+   return checks;
+}
+
+static uint32_t
+drop_unavailable(uint32_t checks)
+{
+   uint32_t missing = checks & ~gpuval_checks_available();
+   char names[128] = "";
+
+   u_foreach_bit(i, missing) {
+      if (*names)
+         strcat(names, ", ");
+      strcat(names, gpuval_check_infos[i].name);
+   }
+   if (missing)
+      gpuval_log_warning("this version does not check %s yet", names);
+
+   return checks & ~missing;
+}
+
+static bool
+get_bool(const char *name, bool fallback)
+{
+   const char *value = get_variable(name);
+   if (!value)
+      return fallback;
+   if (!strcmp(value, "0"))
+      return false;
+   if (!strcmp(value, "1"))
+      return true;
+
+   gpuval_log_error("%s=\"%s\": 0 or 1 is accepted, %d is used", name, value, fallback);
+   return fallback;
+}
+
+/* Variables of checks that are not there yet are checked all the same: they
+ * are part of the contract. */
+static void
+check_number(const char *name, uint64_t min, uint64_t max, const char *fallback)
+{
+   const char *value = get_variable(name);
+   if (!value)
+      return;
+
+   char *end;
+   errno = 0;
+   unsigned long long number = strtoull(value, &end, 10);
+   if (errno || *end || !isdigit((unsigned char)*value) || number < min || number > max)
+      gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %s is used", name,
+                       value, (unsigned long long)min, (unsigned long long)max, fallback);
+}
+
+static void
+parse_reports(void)
+{
+   const char *list = get_variable("GPUVAL_REPORT");
+   struct util_dynarray reports;
+   util_dynarray_init(&reports, NULL);
+
+   while (list && *list) {
+      size_t length = strcspn(list, ",");
+      char *name = length ? expand_file_name(list, length) : NULL;
+      if (name && gpuval_report_format(name))
+         util_dynarray_append(&reports, const char *, name);
+      else if (name)
+         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in .jsonl or .csv, which are "
+                          "the formats of this version; it is not written",
+                          name);
+      list += length + (list[length] == ',');
+   }
+
+   util_dynarray_append(&reports, const char *, NULL);
+   options.reports = util_dynarray_begin(&reports);
+}
+
+static void
+parse_log(void)
+{
+   const char *log = get_variable("GPUVAL_LOG");
+   if (!log || !strcmp(log, "stderr"))
+      return;
+
+   if (!strcmp(log, "stdout"))
+      options.log_to_stdout = true;
+   else
+      options.log = expand_file_name(log, strlen(log));
+}
+
+static bool
+parse_hash(const char **p, uint64_t *hash)
+{
+   *hash = 0;
+   for (unsigned i = 0; i < 16; i++) {
+      int c = tolower((unsigned char)(*p)[i]);
+      if (!isxdigit(c))
+         return false;
+      *hash = *hash << 4 | (c >= 'a' ? c - 'a' + 10 : c - '0');
+   }
+   *p += 16;
+   return true;
+}
+
+/* LO-HI MODE[,MODE...]   # as vkd3d-proton's QA hash files, seed 000 */
+static void
+parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *rules)
+{
+   line[strcspn(line, "#\r\n")] = 0;
+   const char *p = line + strspn(line, " \t");
+   if (!*p)
+      return;
+
+   struct gpuval_shader_rule rule;
+   char where[64];
+   snprintf(where, sizeof(where), "GPUVAL_SHADERS, line %u", number);
+
+   if (!parse_hash(&p, &rule.first) || *p++ != '-' || !parse_hash(&p, &rule.last) ||
+       !strspn(p, " \t")) {
+      gpuval_log_error("%s of %s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits is "
+                       "accepted; the line is ignored",
+                       where, file);
+      return;
+   }
+
+   rule.checks = parse_checks(p + strspn(p, " \t"), where);
+   util_dynarray_append(rules, struct gpuval_shader_rule, rule);
+}
+
+static void
+parse_rules(void)
+{
+   const char *file = get_variable("GPUVAL_SHADERS");
+   if (!file)
+      return;
+
+   FILE *f = fopen(file, "re");
+   if (!f) {
+      gpuval_log_error("GPUVAL_SHADERS: %s: %s; all shaders are checked", file, strerror(errno));
+      return;
+   }
+
+   struct util_dynarray rules;
+   util_dynarray_init(&rules, NULL);
+   char *line = NULL;
+   size_t size = 0;
+   unsigned number = 0;
+   while (getline(&line, &size, f) >= 0)
+      parse_rule(line, file, ++number, &rules);
+   free(line);
+   fclose(f);
+
+   options.has_rules = true;
+   options.num_rules = util_dynarray_num_elements(&rules, struct gpuval_shader_rule);
+   options.rules = util_dynarray_begin(&rules);
+}
+
+static void
+read_environment(void)
+{
+   const char *checks = get_variable("GPUVAL");
+   if (!checks && !driver_flag)
+      return;
+
+   parse_log();
+   options.checks = drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL"));
+   options.safe = get_bool("GPUVAL_SAFE", true);
+   options.robust = get_bool("GPUVAL_ROBUST", false);
+   options.dump = get_variable("GPUVAL_DUMP");
+   check_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, "26");
+   check_number("GPUVAL_BLOOM_HASHES", 1, 16, "16");
+   check_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, "1048576");
+   parse_reports();
+   parse_rules();
+}
+
+void
+gpuval_options_init(bool by_driver)
+{
+   static once_flag once = ONCE_FLAG_INIT;
+   driver_flag = by_driver;
+   call_once(&once, read_environment);
+}
+
+uint32_t
+gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
+{
+   if (!o->has_rules)
+      return o->checks;
+
+   /* Rules say which checks each shader gets, GPUVAL which exist at all: a
+    * check that it does not name has no buffers. */
+   for (unsigned i = o->num_rules; i-- > 0;) {
+      if (o->rules[i].first <= hash && hash <= o->rules[i].last)
+         return o->rules[i].checks & gpuval_checks_available();
+   }
+   return 0;
+}
+
+void
+gpuval_options_mix_uuid(uint8_t uuid[16])
+{
+   if (!options.checks)
+      return;
+
+   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust};
+   struct mesa_blake3 ctx;
+   blake3_hash hash;
+
+   _mesa_blake3_init(&ctx);
+   _mesa_blake3_update(&ctx, uuid, 16);
+   _mesa_blake3_update(&ctx, words, sizeof(words));
+   if (options.num_rules)
+      _mesa_blake3_update(&ctx, options.rules, options.num_rules * sizeof(*options.rules));
+   _mesa_blake3_final(&ctx, hash);
+   memcpy(uuid, hash, 16);
+}

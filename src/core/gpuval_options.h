@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the user asked for, from the environment. docs/usage.rst is the manual. */
+
+#ifndef GPUVAL_OPTIONS_H
+#define GPUVAL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpuval_checks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_shader_rule {
+   uint64_t first, last; /* inclusive */
+   uint32_t checks;
+};
+
+struct gpuval_options {
+   uint32_t checks; /* BITFIELD_BIT(enum gpuval_check); 0: off */
+
+   const char *log;      /* file, or NULL for a stream: */
+   bool log_to_stdout;
+   const char **reports; /* NULL-terminated */
+
+   bool has_rules;
+   const struct gpuval_shader_rule *rules;
+   unsigned num_rules;
+
+   bool safe;
+   bool robust; /* report what robustness makes defined, too */
+   const char *dump;
+};
+
+/**
+ * Reads the environment, once a process: to be called when an instance is
+ * created. @by_driver: the driver's own flag asked for `basic`.
+ *
+ * Errors go to the log, one line each.
+ */
+void gpuval_options_init(bool by_driver);
+
+/** Never NULL; all zero before gpuval_options_init(). */
+const struct gpuval_options *gpuval_options(void);
+
+/** Checks that a shader with this hash gets. */
+uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
+
+/** Everything that changes the code of instrumented shaders, for cache keys. */
+void gpuval_options_mix_uuid(uint8_t uuid[16]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

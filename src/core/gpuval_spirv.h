@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+
+/* From a SPIR-V instruction to what its author wrote: file, line, source text,
+ * function, variable.
+ *
+ * Works on the host, from the words of a module kept with its shader, and
+ * trusts none of them. Built for the first report of a shader, not when it is
+ * compiled.
+ */
+
+#ifndef GPUVAL_SPIRV_H
+#define GPUVAL_SPIRV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * An index over one module.
+ *
+ * Not for two threads at once: look-ups fill caches. Freed by ralloc_free(),
+ * and with it every string it gave out.
+ */
+struct gpuval_spirv;
+
+/**
+ * What is known about one instruction. Strings belong to the gpuval_spirv;
+ * what is not known is NULL, 0 or false.
+ */
+struct gpuval_spirv_location {
+   /** Path as the compiler was given it. NULL for sources that had no file. */
+   const char *file;
+   /** From 1, as the compiler counted it: after `#line` directives. */
+   uint32_t line;
+   /** From 1. Many compilers do not say it. */
+   uint32_t column;
+   /** That line of the source, without the white space around it. */
+   const char *text;
+   /**
+    * No debug line is in scope at the instruction itself, and file, line and
+    * text are those where the block that leads to its block ends (see "Lines
+    * across blocks" in gpuval_spirv.c).
+    */
+   bool line_inherited;
+
+   /** Its name in the source, without a mangled parameter list. */
+   const char *function;
+
+   /** From 0, each instruction of the module counting, debug lines as well. */
+   uint32_t instruction;
+   /** An SpvOp. */
+   uint16_t opcode;
+
+   /**
+    * What a memory access, image operation or access chain goes to: the name
+    * of the variable, else of its block; for an access through a physical
+    * address, the name of the block which the pointer points to.
+    *
+    * OpCopyMemory and OpCopyMemorySized have two: it is the target's. For what
+    * they read, see gpuval_spirv_binding_name().
+    */
+   const char *variable;
+   /** Where that variable's descriptors are. 0 if !has_binding. */
+   uint32_t set;
+   uint32_t binding;
+   bool has_binding;
+};
+
+/**
+ * Copies @word_count words of a module, in the host's byte order, and indexes
+ * them in one pass, whose time and memory are linear in @word_count.
+ *
+ * Any words will do: from the first instruction that cannot be one on, a
+ * module is ignored. NULL if there is nothing before that, no module at all, or
+ * no memory.
+ */
+struct gpuval_spirv *gpuval_spirv_create(void *mem_ctx, const uint32_t *words,
+                                         size_t word_count);
+
+/**
+ * Describes in @out the instruction which the byte at @byte_offset, counted
+ * from the module's first, belongs to. False, and nothing known in @out, where
+ * no instruction is. Logarithmic in the module's size, but for the first text
+ * of each source, which is split into lines then.
+ */
+bool gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
+                         struct gpuval_spirv_location *out);
+
+/**
+ * Name of the variable at @set and @binding, or of its block. Variables may
+ * share a binding: storage buffers, images and texel buffers count if @storage,
+ * all others if not. NULL if none of them has a name or two differ in it.
+ */
+const char *gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set,
+                                      uint32_t binding, bool storage);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+
+/* gpuval, as a driver sees it.
+ *
+ * A driver creates one struct gpuval_device for each VkDevice (NULL means that
+ * nothing is checked: every hook is guarded by that), registers shaders as it
+ * compiles them, numbers its commands, and says when work begins and when it
+ * has ended. Everything else happens here.
+ *
+ * Any thread may call any of these functions.
+ */
+
+#ifndef GPUVAL_H
+#define GPUVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vk_device.h"
+
+#include "compiler/shader_enums.h"
+#include "util/blob.h"
+#include "core/gpuval_layout.h"
+#include "core/gpuval_options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_device;
+struct gpuval_nir_table;
+struct gpuval_shader;
+
+/** Memory for our buffers, by driver. See winsys/. */
+struct gpuval_winsys {
+   /* Zeroed memory of @size bytes that the host reads and writes, or NULL.
+    * *address is what shaders use. Only what is touched should cost.
+    */
+   void *(*alloc)(void *data, uint64_t size, uint64_t *address);
+   void (*free)(void *data, void *map, uint64_t size);
+   void *data;
+};
+
+extern const struct gpuval_winsys gpuval_winsys_host;
+
+#define GPUVAL_MAX_LABELS 16
+
+/** What is known of a command. Handles are 0 and strings NULL if they are not. */
+struct gpuval_command {
+   const char *op; /* the Vulkan command in snake case, without vkCmd */
+   int64_t index;  /* among the actions of its command buffer */
+   uint64_t command_buffer;
+   const char *command_buffer_name;
+   uint64_t primary; /* of a secondary command buffer */
+   const char *primary_name;
+   uint64_t pipeline;
+   const char *pipeline_name;
+   const char *labels[GPUVAL_MAX_LABELS]; /* outermost first */
+   unsigned num_labels;
+   int64_t submission;
+};
+
+struct gpuval_device_info {
+   struct vk_device *vk;
+   struct gpuval_winsys winsys;
+
+   /* Fills in @command, whose strings must live until the next call. Returns
+    * false for an id that was never given, or is too old to be known.
+    */
+   bool (*describe_command)(void *data, uint32_t command_id, struct gpuval_command *command);
+   void *data;
+};
+
+/**
+ * NULL if nothing is to be checked, or, after a warning, if there is no memory
+ * for our buffers.
+ */
+struct gpuval_device *gpuval_device_create(const struct gpuval_device_info *info);
+
+/** Drains and reports. No work may be in flight. */
+void gpuval_device_destroy(struct gpuval_device *device);
+
+/** For struct gpuval_command_data::root_address. */
+uint64_t gpuval_device_root_address(const struct gpuval_device *device);
+
+/**
+ * Around the execution of work. From the first to the last of nested calls a
+ * thread looks for failures; gpuval_device_end_work() returns when everything
+ * that the work has failed is in the log. To be called before fences signal.
+ */
+void gpuval_device_begin_work(struct gpuval_device *device);
+void gpuval_device_end_work(struct gpuval_device *device);
+
+/** Buffers, so that an address can be named. @object must be removed before it dies. */
+void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
+                              uint64_t address, uint64_t size);
+void gpuval_device_remove_buffer(struct gpuval_device *device,
+                                 const struct vk_object_base *object);
+
+/** A binding of the layout that a shader was compiled with. */
+struct gpuval_binding {
+   uint32_t set;
+   uint32_t binding;
+   VkDescriptorType type;
+   uint32_t first_slot;
+   uint32_t array_size;
+   uint32_t stride; /* slots an array element */
+   uint32_t inline_size;
+};
+
+struct gpuval_shader_info {
+   const uint32_t *spirv;
+   size_t spirv_size; /* bytes */
+   gl_shader_stage stage;
+   const char *entry;
+   const char *name; /* debug_utils name of the module, or NULL */
+   const struct gpuval_binding *bindings;
+   unsigned num_bindings;
+};
+
+/** First 64 bits of the BLAKE3 hash of a SPIR-V module: shader.hash. */
+uint64_t gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size);
+
+#define GPUVAL_SHADER_KEY_SIZE 32
+
+/**
+ * Registers an instrumented shader. The same shader is registered once only;
+ * all registrations stay until the device is destroyed.
+ *
+ * @key identifies it from then on and depends on nothing but its content.
+ * *entry_base goes into struct gpuval_command_data. Returns false (after one
+ * warning) when there is no more room for its sites: its reports must go.
+ */
+bool gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
+                              const struct gpuval_nir_table *table,
+                              uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+
+/** entry_base of a registered shader, or false. */
+bool gpuval_device_find_shader(struct gpuval_device *device,
+                               const uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+
+/**
+ * A registered shader's table, for binaries that the application keeps.
+ * Writing one that is not registered writes that. Reading checks everything
+ * and registers; false: the binary is not usable.
+ */
+void gpuval_device_write_shader(struct gpuval_device *device,
+                                const uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct blob *blob);
+bool gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob);
+
+/** One line of the log, after `gpuval: error: ` or `gpuval: warning: `. */
+void gpuval_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gpuval_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp.h"
+#include "gpuval_lvp_labels.h"
+
+#include <ctype.h>
+
+#include "lvp_private.h"
+
+#include "gpuval/src/core/gpuval_dump.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "nir_serialize.h"
+#include "spirv/nir_spirv.h"
+#include "util/simple_mtx.h"
+#include "vk_pipeline.h"
+#include "vk_shader_module.h"
+
+/* What gpuval_lvp_nir.c takes for granted */
+static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
+static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
+static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
+static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
+static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
+
+/* Between spirv_to_nir and the hook */
+struct parsed_shader {
+   uint32_t *spirv;
+   size_t spirv_size;
+   char *entry;
+   char *name;
+   uint32_t checks;
+   bool robust_uniform;
+   bool robust_storage;
+};
+
+struct command {
+   enum vk_cmd_type type;
+   int64_t index;
+   const struct lvp_cmd_buffer *cmd_buffer;
+   const struct lvp_cmd_buffer *primary;
+   const struct lvp_pipeline *pipeline;
+   const struct gpuval_lvp_labels *labels[2]; /* of the primary, of the secondary */
+   int64_t submission;
+};
+
+/* One command buffer that is being executed */
+struct execution {
+   const struct lvp_cmd_buffer *cmd_buffer;
+   int64_t next_index;
+   const struct gpuval_lvp_labels *labels;
+};
+
+struct gpuval_lvp {
+   struct gpuval_device *device;
+   struct lvp_device *lvp;
+
+   simple_mtx_t mutex;               /* parsed, commands */
+   struct hash_table *parsed;        /* nir_shader * -> struct parsed_shader */
+   struct util_dynarray commands;    /* struct command: those of this submit */
+   uint32_t first_command_id;
+
+   char op[64]; /* describe_command() */
+
+   /* On the queue's thread only */
+   int64_t submission;
+   struct execution primary, secondary;
+   const struct vk_cmd_queue_entry *execute_commands;
+   const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
+   struct command current;
+};
+
+static bool
+describe_command(void *data, uint32_t command_id, struct gpuval_command *out)
+{
+   struct gpuval_lvp *gpuval = data;
+   struct command command;
+
+   simple_mtx_lock(&gpuval->mutex);
+   uint32_t index = command_id - gpuval->first_command_id;
+   bool found = index < util_dynarray_num_elements(&gpuval->commands, struct command);
+   if (found)
+      command = *util_dynarray_element(&gpuval->commands, struct command, index);
+   simple_mtx_unlock(&gpuval->mutex);
+   if (!found)
+      return false;
+
+   /* VK_CMD_DRAW_INDEXED -> draw_indexed */
+   snprintf(gpuval->op, sizeof(gpuval->op), "%s",
+            vk_cmd_queue_type_names[command.type] + strlen("VK_CMD_"));
+   for (char *c = gpuval->op; *c; c++)
+      *c = tolower((unsigned char)*c);
+
+   out->op = gpuval->op;
+   out->index = command.index;
+   out->submission = command.submission;
+   out->command_buffer =
+      (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.cmd_buffer);
+   out->command_buffer_name = command.cmd_buffer->vk.base.object_name;
+   if (command.primary != command.cmd_buffer) {
+      out->primary = (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.primary);
+      out->primary_name = command.primary->vk.base.object_name;
+   }
+   if (command.pipeline) {
+      out->pipeline = (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command.pipeline);
+      out->pipeline_name = command.pipeline->base.object_name;
+   }
+   for (unsigned i = 0; i < ARRAY_SIZE(command.labels); i++) {
+      const char *name = command.labels[i] ? command.labels[i]->names : NULL;
+      for (unsigned j = 0; name && j < command.labels[i]->count; j++) {
+         if (out->num_labels < GPUVAL_MAX_LABELS)
+            out->labels[out->num_labels++] = name;
+         name += strlen(name) + 1;
+      }
+   }
+
+   return true;
+}
+
+struct gpuval_lvp *
+gpuval_lvp_create(struct lvp_device *device)
+{
+   struct gpuval_lvp *gpuval = rzalloc(NULL, struct gpuval_lvp);
+
+   gpuval->lvp = device;
+   gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
+      .vk = &device->vk,
+      .winsys = gpuval_winsys_host,
+      .describe_command = describe_command,
+      .data = gpuval,
+   });
+   if (!gpuval->device) {
+      ralloc_free(gpuval);
+      return NULL;
+   }
+
+   simple_mtx_init(&gpuval->mutex, mtx_plain);
+   gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
+   util_dynarray_init(&gpuval->commands, gpuval);
+   return gpuval;
+}
+
+void
+gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
+{
+   gpuval_device_destroy(gpuval->device);
+   simple_mtx_destroy(&gpuval->mutex);
+   ralloc_free(gpuval);
+}
+
+void
+gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
+{
+   gpuval_device_add_buffer(gpuval->device, &buffer->vk.base, (uintptr_t)buffer->map,
+                            buffer->vk.size);
+}
+
+void
+gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
+{
+   gpuval_device_remove_buffer(gpuval->device, &buffer->vk.base);
+}
+
+/* Shaders */
+
+void
+gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options *options)
+{
+   options->debug_info = true;
+   options->emit_assume = gpuval_nir_emit_assume;
+}
+
+static bool
+is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior)
+{
+   return behavior != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT &&
+          !gpuval_options()->robust;
+}
+
+void
+gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
+                         const VkPipelineShaderStageCreateInfo *info, const void *pipeline_next)
+{
+   VK_FROM_HANDLE(vk_shader_module, module, info->module);
+   const VkShaderModuleCreateInfo *module_info =
+      vk_find_struct_const(info->pNext, SHADER_MODULE_CREATE_INFO);
+   const void *spirv = module ? (const void *)module->data : NULL;
+   size_t spirv_size = module ? module->size : 0;
+   if (!module && module_info) {
+      spirv = module_info->pCode;
+      spirv_size = module_info->codeSize;
+   }
+   if (!spirv || (module && module->nir))
+      return; /* the driver's own */
+
+   struct vk_pipeline_robustness_state robustness;
+   vk_pipeline_robustness_state_fill(&gpuval->lvp->vk, &robustness, pipeline_next, info->pNext);
+
+   struct parsed_shader *parsed = rzalloc(NULL, struct parsed_shader);
+   parsed->spirv = ralloc_memdup(parsed, spirv, spirv_size);
+   parsed->spirv_size = spirv_size;
+   parsed->entry = ralloc_strdup(parsed, info->pName);
+   if (module && module->base.object_name)
+      parsed->name = ralloc_strdup(parsed, module->base.object_name);
+   parsed->checks = gpuval_options_shader_checks(gpuval_options(),
+                                                 gpuval_shader_hash(spirv, spirv_size));
+   parsed->robust_uniform = is_robust(robustness.uniform_buffers);
+   parsed->robust_storage = is_robust(robustness.storage_buffers);
+
+   simple_mtx_lock(&gpuval->mutex);
+   _mesa_hash_table_insert(gpuval->parsed, nir, parsed);
+   simple_mtx_unlock(&gpuval->mutex);
+}
+
+static struct parsed_shader *
+take_parsed(struct gpuval_lvp *gpuval, nir_shader *nir)
+{
+   struct parsed_shader *parsed = NULL;
+
+   simple_mtx_lock(&gpuval->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(gpuval->parsed, nir);
+   if (entry) {
+      parsed = entry->data;
+      _mesa_hash_table_remove(gpuval->parsed, entry);
+   }
+   simple_mtx_unlock(&gpuval->mutex);
+
+   return parsed;
+}
+
+struct layout_data {
+   struct gpuval_lvp_nir_layout base;
+   const struct lvp_pipeline_layout *layout;
+};
+
+static uint32_t
+inline_size(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding)
+{
+   const struct layout_data *data = container_of(base, const struct layout_data, base);
+   const struct lvp_descriptor_set_binding_layout *binding_layout =
+      get_binding_layout(data->layout, set, binding);
+
+   return binding_layout->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK
+             ? binding_layout->uniform_block_size
+             : 0;
+}
+
+static struct gpuval_binding *
+describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsigned *count)
+{
+   struct util_dynarray bindings;
+   util_dynarray_init(&bindings, mem_ctx);
+
+   for (unsigned set = 0; layout && set < layout->vk.set_count; set++) {
+      if (!layout->vk.set_layouts[set])
+         continue;
+
+      const struct lvp_descriptor_set_layout *set_layout = get_set_layout(layout, set);
+      for (unsigned i = 0; i < set_layout->binding_count; i++) {
+         const struct lvp_descriptor_set_binding_layout *binding = &set_layout->binding[i];
+         if (!binding->valid)
+            continue;
+
+         const struct gpuval_binding described = {
+            .set = set,
+            .binding = i,
+            .type = binding->type,
+            .first_slot = binding->descriptor_index,
+            .array_size = binding->array_size,
+            .stride = binding->stride,
+            .inline_size = binding->uniform_block_size,
+         };
+         util_dynarray_append(&bindings, struct gpuval_binding, described);
+      }
+   }
+
+   *count = util_dynarray_num_elements(&bindings, struct gpuval_binding);
+   return util_dynarray_begin(&bindings);
+}
+
+static bool
+remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+      return false;
+   nir_instr_remove(&intrin->instr);
+   return true;
+}
+
+void
+gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
+                      const struct lvp_pipeline_layout *layout)
+{
+   struct parsed_shader *parsed = take_parsed(gpuval, nir);
+   if (!parsed)
+      parsed = rzalloc(NULL, struct parsed_shader);
+
+   struct layout_data data = {.base.inline_size = inline_size, .layout = layout};
+   const struct gpuval_nir_options options = {
+      .driver = &gpuval_lvp_nir_driver,
+      .data = &data.base,
+      .checks = parsed->checks,
+      .robust_uniform = parsed->robust_uniform,
+      .robust_storage = parsed->robust_storage,
+      .safe = gpuval_options()->safe,
+   };
+   struct gpuval_nir_table table;
+   util_dynarray_init(&table.sites, parsed);
+   util_dynarray_init(&table.entries, parsed);
+
+   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
+   gpuval_dump_shader(nir, hash, "before");
+   gpuval_nir_instrument(nir, &options, &table);
+   gpuval_dump_shader(nir, hash, "after");
+
+   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+      struct gpuval_shader_info info = {
+         .spirv = parsed->spirv,
+         .spirv_size = parsed->spirv_size,
+         .stage = nir->info.stage,
+         .entry = parsed->entry,
+         .name = parsed->name,
+      };
+      info.bindings = describe_bindings(parsed, layout, &info.num_bindings);
+
+      static_assert(sizeof(nir->info.source_blake3) == GPUVAL_SHADER_KEY_SIZE,
+                    "nothing but debugging uses it");
+      uint32_t entry_base = 0;
+      if (!gpuval_device_add_shader(gpuval->device, &info, &table, nir->info.source_blake3,
+                                    &entry_base))
+         nir_shader_intrinsics_pass(nir, remove_report, nir_metadata_control_flow, NULL);
+      /* They will be in one shader with others. */
+      if (gl_shader_stage_is_rt(nir->info.stage))
+         gpuval_nir_rebase(nir, entry_base);
+   }
+
+   ralloc_free(parsed);
+}
+
+void
+gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob *blob)
+{
+   gpuval_device_write_shader(gpuval->device, nir->info.source_blake3, blob);
+}
+
+bool
+gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob)
+{
+   return gpuval_device_read_shader(gpuval->device, blob);
+}
+
+/* Execution */
+
+void
+gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval)
+{
+   gpuval_device_begin_work(gpuval->device);
+}
+
+void
+gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
+{
+   gpuval_device_end_work(gpuval->device);
+
+   /* Nothing that runs knows these ids any more. */
+   simple_mtx_lock(&gpuval->mutex);
+   gpuval->first_command_id += util_dynarray_num_elements(&gpuval->commands, struct command);
+   util_dynarray_clear(&gpuval->commands);
+   simple_mtx_unlock(&gpuval->mutex);
+   gpuval->submission++;
+}
+
+void
+gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer *cmd_buffer)
+{
+   gpuval->primary = (struct execution){.cmd_buffer = cmd_buffer};
+   gpuval->secondary = (struct execution){0};
+   gpuval->execute_commands = NULL;
+   memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
+}
+
+static bool
+is_action(enum vk_cmd_type type)
+{
+   const char *name = vk_cmd_queue_type_names[type];
+
+   return !strncmp(name, "VK_CMD_DRAW", 11) || !strncmp(name, "VK_CMD_DISPATCH", 15) ||
+          !strncmp(name, "VK_CMD_TRACE_RAYS", 17) ||
+          !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
+}
+
+/* Whose commands are these? NULL: of none, they have been generated. */
+static struct execution *
+find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
+               const struct vk_cmd_queue_entry *command)
+{
+   if (commands == &gpuval->primary.cmd_buffer->vk.cmd_queue.cmds) {
+      gpuval->secondary = (struct execution){0};
+      return &gpuval->primary;
+   }
+
+   /* A secondary may be executed twice in a row. */
+   if (gpuval->secondary.cmd_buffer &&
+       commands == &gpuval->secondary.cmd_buffer->vk.cmd_queue.cmds) {
+      if (commands->next == &command->cmd_link)
+         gpuval->secondary = (struct execution){.cmd_buffer = gpuval->secondary.cmd_buffer};
+      return &gpuval->secondary;
+   }
+
+   const struct vk_cmd_queue_entry *execute = gpuval->execute_commands;
+   for (unsigned i = 0; execute && i < execute->u.execute_commands.command_buffer_count; i++) {
+      LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, execute->u.execute_commands.command_buffers[i]);
+      if (commands == &cmd_buffer->vk.cmd_queue.cmds) {
+         gpuval->secondary = (struct execution){.cmd_buffer = cmd_buffer};
+         return &gpuval->secondary;
+      }
+   }
+   return NULL;
+}
+
+void
+gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
+                        const struct vk_cmd_queue_entry *command)
+{
+   struct execution *execution = find_execution(gpuval, commands, command);
+   if (!execution) {
+      /* Generated commands change pipelines themselves. */
+      gpuval->current.pipeline = NULL;
+      return;
+   }
+
+   switch ((unsigned)command->type) {
+   case VK_CMD_EXECUTE_COMMANDS:
+      gpuval->execute_commands = command;
+      return;
+   case VK_CMD_BIND_PIPELINE: {
+      LVP_FROM_HANDLE(lvp_pipeline, pipeline, command->u.bind_pipeline.pipeline);
+      gpuval->pipelines[lvp_pipeline_type_from_bind_point(
+         command->u.bind_pipeline.pipeline_bind_point)] = pipeline;
+      return;
+   }
+   case VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE_KHR:
+      if (command->driver_data)
+         execution->labels = command->driver_data;
+      return;
+   }
+
+   if (!is_action(command->type))
+      return;
+
+   bool is_secondary = execution == &gpuval->secondary;
+   gpuval->current = (struct command){
+      .type = command->type,
+      .index = execution->next_index++,
+      .cmd_buffer = execution->cmd_buffer,
+      .primary = gpuval->primary.cmd_buffer,
+      .labels = {gpuval->primary.labels, is_secondary ? execution->labels : NULL},
+      .submission = gpuval->submission,
+   };
+}
+
+static uint32_t
+get_entry_base(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir, bool *found)
+{
+   /* gpuval_entry_base: 0 not looked up, 1 not there, else the base + 2 */
+   if (!pipeline_nir->gpuval_entry_base) {
+      uint32_t base;
+      bool registered = gpuval_device_find_shader(
+         gpuval->device, pipeline_nir->nir->info.source_blake3, &base);
+      pipeline_nir->gpuval_entry_base = registered ? base + 2 : 1;
+   }
+
+   *found = pipeline_nir->gpuval_entry_base > 1;
+   return *found ? pipeline_nir->gpuval_entry_base - 2 : 0;
+}
+
+static enum lvp_pipeline_type
+pipeline_type(uint32_t stages)
+{
+   return stages & BITFIELD_BIT(MESA_SHADER_COMPUTE)  ? LVP_PIPELINE_COMPUTE
+          : stages & BITFIELD_BIT(MESA_SHADER_RAYGEN) ? LVP_PIPELINE_RAY_TRACING
+                                                      : LVP_PIPELINE_GRAPHICS;
+}
+
+void
+gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+                uint8_t *push_constants, bool *dirty)
+{
+   struct gpuval_command_data *data = (void *)(push_constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
+   struct command command = gpuval->current;
+   bool any = false;
+
+   u_foreach_bit(stage, stages) {
+      if (!shaders[stage] || !shaders[stage]->pipeline_nir)
+         continue;
+
+      /* A ray-tracing pipeline is one compute shader whose stages are rebased. */
+      bool found = stage == MESA_SHADER_RAYGEN;
+      uint32_t base = found ? 0 : get_entry_base(gpuval, shaders[stage]->pipeline_nir, &found);
+      data->entry_base[found && stage == MESA_SHADER_RAYGEN ? MESA_SHADER_COMPUTE : stage] = base;
+      dirty[stage] |= found;
+      any |= found;
+   }
+   if (!any)
+      return;
+
+   if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
+       command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_NV)
+      command.pipeline = gpuval->pipelines[pipeline_type(stages)];
+
+   data->root_address = gpuval_device_root_address(gpuval->device);
+   simple_mtx_lock(&gpuval->mutex);
+   data->command_id = gpuval->first_command_id +
+                      util_dynarray_num_elements(&gpuval->commands, struct command);
+   util_dynarray_append(&gpuval->commands, struct command, command);
+   simple_mtx_unlock(&gpuval->mutex);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+
+/* lavapipe's hooks. All but gpuval_lvp_create() are called only where
+ * lvp_device::gpuval is not NULL.
+ */
+
+#ifndef GPUVAL_LVP_H
+#define GPUVAL_LVP_H
+
+#include "gpuval/src/gpuval.h"
+#include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_lvp;
+struct lvp_buffer;
+struct lvp_cmd_buffer;
+struct lvp_device;
+struct lvp_pipeline_layout;
+struct lvp_shader;
+struct spirv_to_nir_options;
+struct vk_cmd_queue_entry;
+
+/* Of constant buffer 0, which holds push constants and our command data */
+#define GPUVAL_LVP_CONSTANTS_SIZE                                                                  \
+   (GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_command_data))
+
+/** NULL: nothing is checked. */
+struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
+/** After the queue is gone, before the device is. */
+void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
+
+/** A buffer that has memory now, and before it is destroyed. */
+void gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
+void gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
+
+/* Shaders */
+
+void gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options *options);
+/** Remembers what @nir was made from. @pipeline_next: the pipeline's pNext. */
+void gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
+                              const VkPipelineShaderStageCreateInfo *info,
+                              const void *pipeline_next);
+/** At the hook: right after the last nir_lower_explicit_io. */
+void gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
+                           const struct lvp_pipeline_layout *layout);
+void gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob *blob);
+bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob);
+
+/* Execution, on the queue's thread */
+
+void gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval);
+void gpuval_lvp_end_submit(struct gpuval_lvp *gpuval);
+void gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer *cmd_buffer);
+/** Before each command of the list @commands. */
+void gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
+                             const struct vk_cmd_queue_entry *command);
+/**
+ * Before the state of a draw, dispatch or trace is emitted: gives it an id.
+ * @stages: bits of gl_shader_stage whose @shaders are to run. Fills in the
+ * command data in @push_constants and marks in @dirty where it has to be
+ * uploaded.
+ */
+void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages,
+                     struct lvp_shader *const *shaders, uint8_t *push_constants, bool *dirty);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

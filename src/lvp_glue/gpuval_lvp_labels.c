@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Labels of command buffers.
+ *
+ * lavapipe records commands and executes them at submission, but labels are
+ * the runtime's and are gone by then. Each change of them is recorded as a
+ * command that lavapipe executes as nothing, with the labels that are open
+ * from there on; the queue frees it with the command.
+ */
+
+#include "gpuval_lvp.h"
+#include "gpuval_lvp_labels.h"
+
+#include "lvp_private.h"
+
+#include "vk_cmd_enqueue_entrypoints.h"
+#include "vk_common_entrypoints.h"
+
+static void
+enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
+{
+   if (!cmd_buffer->device->gpuval)
+      return;
+
+   struct vk_cmd_queue *queue = &cmd_buffer->vk.cmd_queue;
+   const struct list_head *last = queue->cmds.prev;
+   vk_cmd_enqueue_CmdSetRayTracingPipelineStackSizeKHR(lvp_cmd_buffer_to_handle(cmd_buffer), 0);
+   if (queue->cmds.prev == last)
+      return; /* no memory; the command buffer knows */
+
+   size_t size = 0;
+   util_dynarray_foreach(&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label)
+      size += strlen(label->pLabelName) + 1;
+
+   struct gpuval_lvp_labels *labels =
+      vk_alloc(queue->alloc, sizeof(*labels) + size, 8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   if (!labels)
+      return;
+
+   char *name = labels->names;
+   labels->count = 0;
+   util_dynarray_foreach(&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label) {
+      name = strcpy(name, label->pLabelName) + strlen(label->pLabelName) + 1;
+      labels->count++;
+   }
+   list_entry(queue->cmds.prev, struct vk_cmd_queue_entry, cmd_link)->driver_data = labels;
+}
+
+VKAPI_ATTR void VKAPI_CALL
+lvp_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
+                               const VkDebugUtilsLabelEXT *pLabelInfo)
+{
+   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   vk_common_CmdBeginDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
+   enqueue_labels(cmd_buffer);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+lvp_CmdEndDebugUtilsLabelEXT(VkCommandBuffer commandBuffer)
+{
+   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   vk_common_CmdEndDebugUtilsLabelEXT(commandBuffer);
+   enqueue_labels(cmd_buffer);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+lvp_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
+                                const VkDebugUtilsLabelEXT *pLabelInfo)
+{
+   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   vk_common_CmdInsertDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
+   enqueue_labels(cmd_buffer);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+
+/* lavapipe and llvmpipe, as the passes see them. */
+
+#include "gpuval_lvp_nir.h"
+
+#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+
+/* struct lp_descriptor: 256 bytes, a buffer begins with struct lp_jit_buffer.
+ * gpuval_lvp.c asserts that it is so.
+ */
+#define DESCRIPTOR_STRIDE         256
+#define DESCRIPTOR_BUFFER_ADDRESS 0
+#define DESCRIPTOR_BUFFER_SIZE    12
+
+/* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
+static nir_def *
+slot(nir_builder *b, nir_intrinsic_instr *intrin)
+{
+   return nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 1);
+}
+
+static nir_def *
+set(nir_builder *b, nir_intrinsic_instr *intrin)
+{
+   return nir_iadd_imm(b, nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 0), -1);
+}
+
+static nir_def *
+load_constants(nir_builder *b, unsigned bit_size, nir_def *buffer, nir_def *offset)
+{
+   return nir_load_ubo(b, 1, bit_size, buffer, offset, .align_mul = bit_size / 8, .range = ~0);
+}
+
+static nir_def *
+load_descriptor(nir_builder *b, unsigned bit_size, nir_def *set, nir_def *slot, unsigned offset)
+{
+   return load_constants(b, bit_size, nir_iadd_imm(b, set, 1),
+                         nir_iadd_imm(b, nir_imul_imm(b, slot, DESCRIPTOR_STRIDE), offset));
+}
+
+static nir_def *
+buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return load_descriptor(b, 32, set, slot, DESCRIPTOR_BUFFER_SIZE);
+}
+
+static nir_def *
+buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return load_descriptor(b, 64, set, slot, DESCRIPTOR_BUFFER_ADDRESS);
+}
+
+static nir_def *
+load_command_data(nir_builder *b, unsigned bit_size, unsigned offset)
+{
+   return load_constants(b, bit_size, nir_imm_int(b, 0),
+                         nir_imm_int(b, GPUVAL_LVP_COMMAND_DATA_OFFSET + offset));
+}
+
+static nir_def *
+root_address(nir_builder *b)
+{
+   return load_command_data(b, 64, offsetof(struct gpuval_command_data, root_address));
+}
+
+static nir_def *
+command_id(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, command_id));
+}
+
+static nir_def *
+entry_base(nir_builder *b, gl_shader_stage stage)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, entry_base[stage]));
+}
+
+/* Compute, and what runs as compute. llvmpipe does not know global ids at this
+ * point. */
+static nir_def *
+global_invocation_id(nir_builder *b)
+{
+   const uint16_t *size = b->shader->info.workgroup_size;
+   nir_def *size_def = b->shader->info.workgroup_size_variable
+                          ? nir_load_workgroup_size(b)
+                          : nir_imm_ivec3(b, size[0], size[1], size[2]);
+
+   return nir_iadd(b, nir_imul(b, nir_load_workgroup_id(b), size_def),
+                   nir_load_local_invocation_id(b));
+}
+
+static nir_def *
+frag_coord(nir_builder *b)
+{
+   nir_variable *var = nir_get_variable_with_location(b->shader, nir_var_shader_in,
+                                                      VARYING_SLOT_POS, glsl_vec4_type());
+   var->data.interpolation = INTERP_MODE_NOPERSPECTIVE;
+   return nir_load_var(b, var);
+}
+
+static nir_def *
+invocation(nir_builder *b)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+
+   switch (b->shader->info.stage) {
+   case MESA_SHADER_VERTEX:
+      return nir_vec3(b, nir_load_vertex_id(b),
+                      nir_iadd(b, nir_load_instance_id(b), nir_load_base_instance(b)), zero);
+   case MESA_SHADER_TESS_CTRL:
+      return nir_vec3(b, nir_load_invocation_id(b), nir_load_primitive_id(b), zero);
+   case MESA_SHADER_TESS_EVAL: {
+      nir_def *coord = nir_load_tess_coord(b);
+      return nir_vec3(b, nir_load_primitive_id(b), nir_channel(b, coord, 0),
+                      nir_channel(b, coord, 1));
+   }
+   case MESA_SHADER_GEOMETRY:
+      return nir_vec3(b, nir_load_primitive_id(b), nir_load_invocation_id(b), zero);
+   case MESA_SHADER_FRAGMENT: {
+      nir_def *coord = frag_coord(b);
+      return nir_vec3(b, nir_channel(b, coord, 0), nir_channel(b, coord, 1), zero);
+   }
+   case MESA_SHADER_COMPUTE:
+   case MESA_SHADER_TASK:
+   case MESA_SHADER_MESH:
+      return global_invocation_id(b);
+   default:
+      return nir_load_ray_launch_id(b);
+   }
+}
+
+bool
+gpuval_lvp_nir_describe(const nir_intrinsic_instr *intrin, void *data,
+                        struct gpuval_nir_buffer *buffer)
+{
+   const struct gpuval_lvp_nir_layout *layout = data;
+   nir_binding binding = nir_chase_binding(*gpuval_nir_index_src((nir_intrinsic_instr *)intrin));
+
+   *buffer = (struct gpuval_nir_buffer){
+      .set = binding.success ? binding.desc_set : -1,
+      .binding = binding.success ? binding.binding : -1,
+      .is_uniform = intrin->intrinsic == nir_intrinsic_load_ubo,
+   };
+   if (binding.success)
+      buffer->size = layout->inline_size(layout, binding.desc_set, binding.binding);
+
+   return true;
+}
+
+const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
+   .describe = gpuval_lvp_nir_describe,
+   .slot = slot,
+   .set = set,
+   .buffer_size = buffer_size,
+   .buffer_address = buffer_address,
+   .root_address = root_address,
+   .command_id = command_id,
+   .entry_base = entry_base,
+   .invocation = invocation,
+};
+
+bool
+gpuval_lvp_nir_lower_reports(nir_shader *nir)
+{
+   bool progress = gpuval_nir_lower_reports(nir, &gpuval_lvp_nir_driver);
+
+   /* llvmpipe's own shaders have been through this (lp_build_opt_nir), ours
+    * are new. */
+   if (progress)
+      NIR_PASS(_, nir, nir_lower_bool_to_int32);
+   return progress;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The passes: what they need from a driver, and what they leave behind.
+ *
+ * Instrumenting and reporting are two steps. gpuval_nir_instrument() runs
+ * right after the last nir_lower_explicit_io and leaves @report_gpuval
+ * intrinsics: a condition, and no control flow, no memory access and no call.
+ * So whatever the driver decides from shader_info or from the control flow
+ * (early depth tests, uniform inlining, unrolling) it decides as it would
+ * without us. gpuval_nir_lower_reports() makes `if (failed) call` of them,
+ * last of all.
+ */
+
+#ifndef GPUVAL_NIR_H
+#define GPUVAL_NIR_H
+
+#include "nir.h"
+#include "nir_builder.h"
+#include "util/u_dynarray.h"
+#include "gpuval/src/core/gpuval_checks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum gpuval_op {
+   GPUVAL_OP_NONE,
+   GPUVAL_OP_LOAD,
+   GPUVAL_OP_STORE,
+   GPUVAL_OP_ATOMIC,
+};
+
+/** One instrumented SPIR-V instruction. */
+struct gpuval_site {
+   enum gpuval_kind kind;
+   enum gpuval_op op;
+   uint32_t spirv_offset; /* bytes; 0: not known */
+
+   /* Descriptor, as far as known when compiling: -1 if not. */
+   int32_t set;
+   int32_t binding;
+};
+
+/** What a shader accesses through, as far as known when compiling. */
+struct gpuval_nir_buffer {
+   int set;       /* -1: not known */
+   int binding;   /* -1: not known */
+   uint32_t size; /* bytes, where there is no descriptor but the layout says it
+                   * all (inline uniform blocks); else 0 */
+   bool is_uniform;
+};
+
+/** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
+struct gpuval_nir_driver {
+   /* How does @intrin find its buffer? @data is gpuval_nir_options::data.
+    * Returns false for an access that is not to be checked.
+    */
+   bool (*describe)(const nir_intrinsic_instr *intrin, void *data,
+                    struct gpuval_nir_buffer *buffer);
+
+   /* The descriptor that @intrin uses, and where gpuval_nir_buffer::set is -1
+    * the number of its set; 32 bit.
+    */
+   nir_def *(*slot)(nir_builder *b, nir_intrinsic_instr *intrin);
+   nir_def *(*set)(nir_builder *b, nir_intrinsic_instr *intrin);
+
+   /* Exact size in bytes of the range behind a descriptor, 32 bit. 0 for a
+    * descriptor that is null or was never written.
+    */
+   nir_def *(*buffer_size)(nir_builder *b, nir_def *set, nir_def *slot);
+   /* Where that range begins, 64 bit */
+   nir_def *(*buffer_address)(nir_builder *b, nir_def *set, nir_def *slot);
+
+   /* Fields of struct gpuval_command_data */
+   nir_def *(*root_address)(nir_builder *b);
+   nir_def *(*command_id)(nir_builder *b);
+   nir_def *(*entry_base)(nir_builder *b, gl_shader_stage stage);
+
+   /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
+   nir_def *(*invocation)(nir_builder *b);
+};
+
+/** Table of one shader, entries with shader-local site numbers. */
+struct gpuval_nir_table {
+   struct util_dynarray sites;   /* struct gpuval_site */
+   struct util_dynarray entries; /* struct gpuval_nir_entry */
+};
+
+struct gpuval_nir_entry {
+   uint32_t offset;
+   uint32_t size;
+   uint32_t site; /* index in gpuval_nir_table::sites */
+};
+
+struct gpuval_nir_options {
+   const struct gpuval_nir_driver *driver;
+   void *data; /* for driver->describe */
+
+   uint32_t checks; /* BITFIELD_BIT(enum gpuval_check) */
+   bool robust_uniform; /* accesses out of range are defined: do not check */
+   bool robust_storage;
+   bool safe; /* GPUVAL_SAFE */
+};
+
+/** To be called for spirv_to_nir_options::emit_assume. */
+void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset);
+
+/**
+ * Instruments the entrypoint of @nir and strips its debug info.
+ *
+ * @table is filled; its dynarrays must be initialized. Returns whether any
+ * check was left in the shader.
+ */
+bool gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
+                           struct gpuval_nir_table *table);
+
+/**
+ * Moves the entries of all reports in @nir up by @base: for stages that end up
+ * in one shader with others and so have no base of their own.
+ */
+void gpuval_nir_rebase(nir_shader *nir, uint32_t base);
+
+/**
+ * Makes calls of all @report_gpuval in @nir, in any function. Idempotent.
+ */
+bool gpuval_nir_lower_reports(nir_shader *nir, const struct gpuval_nir_driver *driver);
+
+/* SPIR-V execution model, the way records name a stage. */
+uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);
+
+/** The source of a buffer access that says which buffer. */
+static inline nir_src *
+gpuval_nir_index_src(nir_intrinsic_instr *intrin)
+{
+   return &intrin->src[intrin->intrinsic == nir_intrinsic_store_ssbo ? 1 : 0];
+}
+
+/* Between the files of the passes only. */
+
+struct gpuval_nir_state {
+   nir_builder b;
+   const struct gpuval_nir_options *options;
+   struct gpuval_nir_table *table;
+   nir_def *invocation;
+};
+
+uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
+
+/* Which function a report calls: GPUVAL_REPORT_* or a descriptor set. */
+enum {
+   GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */
+   GPUVAL_REPORT_PLAIN = 0xff,  /* not about a buffer */
+};
+
+struct gpuval_nir_report {
+   nir_def *failed; /* 1 bit */
+   nir_def *offset; /* lowest offset of the group; NULL: 0 */
+   nir_def *slot;   /* descriptor; GPUVAL_REPORT_INLINE: its size; NULL: 0 */
+   unsigned set;    /* or GPUVAL_REPORT_* */
+   uint32_t first_entry;
+   uint32_t num_entries;
+};
+
+void gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report);
+
+bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+
+/* OpAssumeTrueKHR: what the shader promises must hold.
+ *
+ * vtn leaves @assume_gpuval with the condition where the instruction stands.
+ * The SPIR-V offset travels with it: code motion around it does not matter.
+ */
+
+#include "gpuval_nir.h"
+
+void
+gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset)
+{
+   nir_assume_gpuval(b, condition, .base = spirv_offset);
+}
+
+static void
+instrument(struct gpuval_nir_state *state, nir_intrinsic_instr *assume)
+{
+   nir_builder *b = &state->b;
+
+   if (nir_src_is_const(assume->src[0]) && nir_src_as_bool(assume->src[0]))
+      return;
+
+   const struct gpuval_site site = {
+      .kind = GPUVAL_KIND_ASSUMPTION_FAILED,
+      .spirv_offset = nir_intrinsic_base(assume),
+      .set = -1,
+      .binding = -1,
+   };
+   const struct gpuval_nir_entry entry = {
+      .site = gpuval_nir_add_site(state, &site),
+   };
+
+   b->cursor = nir_before_instr(&assume->instr);
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+      .failed = nir_inot(b, assume->src[0].ssa),
+      .set = GPUVAL_REPORT_PLAIN,
+      .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
+      .num_entries = 1,
+   });
+   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+}
+
+bool
+gpuval_nir_instrument_assume(struct gpuval_nir_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block(block, state->b.impl) {
+      nir_foreach_instr_safe(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+
+         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+         if (intrin->intrinsic != nir_intrinsic_assume_gpuval)
+            continue;
+
+         if (state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_ASSUME))
+            instrument(state, intrin);
+         nir_instr_remove(instr);
+         progress = true;
+      }
+   }
+
+   return progress;
+}

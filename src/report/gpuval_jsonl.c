@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+
+/* JSON Lines: one object a distinct failure, the summary last. */
+
+#include "gpuval_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "util/u_math.h"
+
+/* Writes what stands between two braces, and where commas go. */
+struct writer {
+   FILE *f;
+   bool first;
+};
+
+/* Length of the UTF-8 sequence at @s, or 0 if there is none. */
+static unsigned
+utf8_length(const unsigned char *s)
+{
+   unsigned length = *s >= 0xf0 && *s < 0xf5 ? 4 : *s >= 0xe0 ? 3 : *s >= 0xc2 ? 2 : 0;
+   if (*s >= 0xf5)
+      return 0;
+
+   for (unsigned i = 1; i < length; i++) {
+      if ((s[i] & 0xc0) != 0x80)
+         return 0;
+   }
+   /* Overlong forms, surrogates, beyond U+10FFFF */
+   if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+       (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+      return 0;
+   return length;
+}
+
+static void
+write_string(FILE *f, const char *string)
+{
+   fputc('"', f);
+   for (const unsigned char *s = (const unsigned char *)string; *s; s++) {
+      if (*s == '"' || *s == '\\') {
+         fprintf(f, "\\%c", *s);
+      } else if (*s < 0x20 || *s == 0x7f) {
+         fprintf(f, "\\u%04x", *s);
+      } else if (*s < 0x80) {
+         fputc(*s, f);
+      } else {
+         unsigned length = utf8_length(s);
+         if (length) {
+            fwrite(s, 1, length, f);
+            s += length - 1;
+         } else {
+            fputs("\\ufffd", f);
+         }
+      }
+   }
+   fputc('"', f);
+}
+
+static void
+key(struct writer *w, const char *name)
+{
+   fprintf(w->f, "%s\"%s\":", w->first ? "" : ",", name);
+   w->first = false;
+}
+
+static struct writer
+begin(struct writer *parent, const char *name)
+{
+   key(parent, name);
+   fputc('{', parent->f);
+   return (struct writer){parent->f, true};
+}
+
+static void
+end(struct writer *w)
+{
+   fputc('}', w->f);
+}
+
+static void
+string(struct writer *w, const char *name, const char *value)
+{
+   if (value) {
+      key(w, name);
+      write_string(w->f, value);
+   }
+}
+
+static void
+number(struct writer *w, const char *name, uint64_t value)
+{
+   key(w, name);
+   fprintf(w->f, "%" PRIu64, value);
+}
+
+static void
+number_if_known(struct writer *w, const char *name, int64_t value)
+{
+   if (value >= 0)
+      number(w, name, value);
+}
+
+static void
+handle(struct writer *w, const char *name, uint64_t value)
+{
+   if (value) {
+      key(w, name);
+      fprintf(w->f, "\"0x%" PRIx64 "\"", value);
+   }
+}
+
+static void
+write_float(FILE *f, uint32_t bits)
+{
+   float value = uif(bits);
+
+   /* JSON knows no NaN; GPU memory may. */
+   if (isfinite(value))
+      fprintf(f, "%.9g", value);
+   else
+      fputs("null", f);
+}
+
+static void
+write_invocation(struct writer *w, const struct gpuval_event *event)
+{
+   const uint32_t *words = event->invocation;
+
+   switch (event->shader.stage) {
+   case MESA_SHADER_VERTEX:
+      number(w, "vertex_index", words[0]);
+      number(w, "instance_index", words[1]);
+      break;
+   case MESA_SHADER_TESS_CTRL:
+      number(w, "primitive_id", words[1]);
+      number(w, "invocation_id", words[0]);
+      break;
+   case MESA_SHADER_TESS_EVAL:
+      number(w, "primitive_id", words[0]);
+      key(w, "tess_coord");
+      fputc('[', w->f);
+      write_float(w->f, words[1]);
+      fputc(',', w->f);
+      write_float(w->f, words[2]);
+      fputc(']', w->f);
+      break;
+   case MESA_SHADER_GEOMETRY:
+      number(w, "primitive_id", words[0]);
+      number(w, "invocation_id", words[1]);
+      break;
+   case MESA_SHADER_FRAGMENT:
+      key(w, "frag_coord");
+      fputc('[', w->f);
+      write_float(w->f, words[0]);
+      fputc(',', w->f);
+      write_float(w->f, words[1]);
+      fputc(']', w->f);
+      break;
+   default:
+      key(w, gl_shader_stage_is_rt(event->shader.stage) ? "launch_id" : "global_id");
+      fprintf(w->f, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", words[0], words[1], words[2]);
+      break;
+   }
+}
+
+static void
+write_event(FILE *f, const struct gpuval_event *event)
+{
+   const struct gpuval_command *command = &event->command;
+   struct writer w = {f, true}, sub;
+
+   fputc('{', f);
+   string(&w, "check", gpuval_check_infos[gpuval_kind_infos[event->kind].check].name);
+   string(&w, "kind", gpuval_kind_infos[event->kind].name);
+   string(&w, "severity", "error");
+   string(&w, "message", event->message);
+   number(&w, "count", event->count);
+
+   sub = begin(&w, "shader");
+   key(&sub, "hash");
+   fprintf(f, "\"%016" PRIx64 "\"", event->shader.hash);
+   string(&sub, "stage", gpuval_stage_name(event->shader.stage));
+   string(&sub, "entry", event->shader.entry);
+   string(&sub, "name", event->shader.name);
+   end(&sub);
+
+   if (event->source.line) {
+      sub = begin(&w, "source");
+      string(&sub, "file", event->source.file);
+      number(&sub, "line", event->source.line);
+      if (event->source.column)
+         number(&sub, "column", event->source.column);
+      string(&sub, "text", event->source.text);
+      string(&sub, "function", event->source.function);
+      end(&sub);
+   }
+
+   if (event->spirv.offset) {
+      sub = begin(&w, "spirv");
+      number(&sub, "offset", event->spirv.offset);
+      number_if_known(&sub, "instruction", event->spirv.instruction);
+      end(&sub);
+   }
+
+   if (event->has_record) {
+      sub = begin(&w, "invocation");
+      write_invocation(&sub, event);
+      end(&sub);
+   }
+
+   if (event->access.op) {
+      sub = begin(&w, "access");
+      string(&sub, "op", gpuval_op_names[event->access.op]);
+      if (event->has_record) {
+         number(&sub, "size", event->access.size);
+         number(&sub, "offset", event->access.offset);
+         handle(&sub, "address", event->access.address);
+      }
+      end(&sub);
+   }
+
+   if (event->resource.type || event->resource.set >= 0) {
+      sub = begin(&w, "resource");
+      number_if_known(&sub, "set", event->resource.set);
+      number_if_known(&sub, "binding", event->resource.binding);
+      number_if_known(&sub, "index", event->resource.index);
+      string(&sub, "type", event->resource.type);
+      string(&sub, "name", event->resource.name);
+      string(&sub, "object_name", event->resource.object_name);
+      number_if_known(&sub, "size", event->resource.size);
+      end(&sub);
+   }
+
+   if (event->has_command) {
+      sub = begin(&w, "command");
+      string(&sub, "op", command->op);
+      number_if_known(&sub, "index", command->index);
+      handle(&sub, "command_buffer", command->command_buffer);
+      string(&sub, "command_buffer_name", command->command_buffer_name);
+      handle(&sub, "primary", command->primary);
+      string(&sub, "primary_name", command->primary_name);
+      handle(&sub, "pipeline", command->pipeline);
+      string(&sub, "pipeline_name", command->pipeline_name);
+      if (command->num_labels) {
+         key(&sub, "labels");
+         for (unsigned i = 0; i < command->num_labels; i++) {
+            fputc(i ? ',' : '[', f);
+            write_string(f, command->labels[i]);
+         }
+         fputc(']', f);
+      }
+      number_if_known(&sub, "submission", command->submission);
+      end(&sub);
+   }
+
+   fputs("}\n", f);
+}
+
+static void
+write_jsonl(FILE *f, struct gpuval_event *const *events, unsigned num_events,
+            const struct gpuval_summary *summary)
+{
+   for (unsigned i = 0; i < num_events; i++)
+      write_event(f, events[i]);
+
+   fprintf(f,
+           "{\"summary\":{\"errors\":%" PRIu64 ",\"occurrences\":%" PRIu64 ",\"lost\":%" PRIu64
+           ",\"messages\":%" PRIu64 "}}\n",
+           summary->errors, summary->occurrences, summary->lost, summary->messages);
+}
+
+const struct gpuval_report_format gpuval_report_jsonl = {
+   .ending = ".jsonl",
+   .write = write_jsonl,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/ralloc.h"
+#include "util/simple_mtx.h"
+#include "util/u_dynarray.h"
+#include "vk_debug_utils.h"
+#include "vk_instance.h"
+#include "vk_physical_device.h"
+
+static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
+static struct util_dynarray events; /* struct gpuval_event * */
+static uint64_t lost;
+static bool finished;
+
+const char *const gpuval_op_names[] = {
+   [GPUVAL_OP_NONE] = NULL,
+   [GPUVAL_OP_LOAD] = "load",
+   [GPUVAL_OP_STORE] = "store",
+   [GPUVAL_OP_ATOMIC] = "atomic",
+};
+
+const char *
+gpuval_stage_name(gl_shader_stage stage)
+{
+   switch (stage) {
+   case MESA_SHADER_TESS_CTRL: return "tess_ctrl";
+   case MESA_SHADER_TESS_EVAL: return "tess_eval";
+   case MESA_SHADER_ANY_HIT: return "any_hit";
+   case MESA_SHADER_CLOSEST_HIT: return "closest_hit";
+   default: return _mesa_shader_stage_to_string(stage);
+   }
+}
+
+static const struct gpuval_report_format *const formats[] = {
+   &gpuval_report_jsonl,
+   &gpuval_report_csv,
+};
+
+const struct gpuval_report_format *
+gpuval_report_format(const char *file)
+{
+   const char *ending = strrchr(file, '.');
+
+   for (unsigned i = 0; ending && i < ARRAY_SIZE(formats); i++) {
+      if (!strcmp(ending, formats[i]->ending))
+         return formats[i];
+   }
+   return NULL;
+}
+
+void
+gpuval_report_lock(void)
+{
+   simple_mtx_lock(&mutex);
+}
+
+void
+gpuval_report_unlock(void)
+{
+   simple_mtx_unlock(&mutex);
+}
+
+static FILE *
+open_log(void)
+{
+   static FILE *log;
+   const struct gpuval_options *options = gpuval_options();
+
+   if (log)
+      return log;
+   if (options->log_to_stdout)
+      return log = stdout;
+   if (!options->log)
+      return log = stderr;
+
+   log = fopen(options->log, "we");
+   if (!log) {
+      fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s: %s; stderr is used\n", options->log,
+              strerror(errno));
+      log = stderr;
+   }
+   return log;
+}
+
+static void
+log_line(const char *severity, const char *format, va_list args)
+{
+   char *text = ralloc_vasprintf(NULL, format, args);
+
+   /* The whole line at once: threads and processes share stderr. */
+   gpuval_report_lock();
+   FILE *log = open_log();
+   fprintf(log, "gpuval: %s: %s\n", severity, text);
+   fflush(log);
+   gpuval_report_unlock();
+
+   ralloc_free(text);
+}
+
+void
+gpuval_log_error(const char *format, ...)
+{
+   va_list args;
+   va_start(args, format);
+   log_line("error", format, args);
+   va_end(args);
+}
+
+void
+gpuval_log_warning(const char *format, ...)
+{
+   va_list args;
+   va_start(args, format);
+   log_line("warning", format, args);
+   va_end(args);
+}
+
+static void
+to_log(const char *text)
+{
+   FILE *log = open_log();
+   fputs(text, log);
+   fflush(log);
+}
+
+static void
+to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char *text)
+{
+   char id[64];
+   snprintf(id, sizeof(id), "gpuval-%s-%s",
+            gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
+            gpuval_kind_infos[event->kind].name);
+
+   VkDebugUtilsObjectNameInfoEXT objects[3];
+   unsigned num_objects = 0;
+   const struct {
+      VkObjectType type;
+      uint64_t handle;
+      const char *name;
+   } known[] = {
+      {VK_OBJECT_TYPE_COMMAND_BUFFER, event->command.command_buffer,
+       event->command.command_buffer_name},
+      {VK_OBJECT_TYPE_PIPELINE, event->command.pipeline, event->command.pipeline_name},
+   };
+   for (unsigned i = 0; event->has_command && i < ARRAY_SIZE(known); i++) {
+      if (!known[i].handle)
+         continue;
+      objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){
+         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+         .objectType = known[i].type,
+         .objectHandle = known[i].handle,
+         .pObjectName = known[i].name,
+      };
+   }
+   objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+      .objectType = VK_OBJECT_TYPE_DEVICE,
+      .objectHandle = (uintptr_t)vk,
+      .pObjectName = vk->base.object_name,
+   };
+
+   const VkDebugUtilsMessengerCallbackDataEXT data = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+      .pMessageIdName = id,
+      .pMessage = text,
+      .objectCount = num_objects,
+      .pObjects = objects,
+   };
+   vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
+}
+
+void
+gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
+{
+   char *text = NULL;
+   size_t size;
+   FILE *f = open_memstream(&text, &size);
+   if (f) {
+      gpuval_text_write_event(f, event);
+      fclose(f);
+   }
+
+   gpuval_report_lock();
+   util_dynarray_append(&events, struct gpuval_event *, event);
+   if (text)
+      to_log(text);
+   gpuval_report_unlock();
+
+   /* Not with the lock: the callback is the application's. */
+   if (text)
+      to_messengers(vk, event, text);
+   free(text);
+}
+
+void
+gpuval_report_add_lost(uint64_t count)
+{
+   gpuval_report_lock();
+   lost += count;
+   gpuval_report_unlock();
+}
+
+static struct gpuval_event *const *
+get_events(unsigned *num_events)
+{
+   *num_events = util_dynarray_num_elements(&events, struct gpuval_event *);
+   return util_dynarray_begin(&events);
+}
+
+static struct gpuval_summary
+summarize(void)
+{
+   struct gpuval_summary summary = {.lost = lost};
+
+   util_dynarray_foreach(&events, struct gpuval_event *, event) {
+      summary.errors++;
+      summary.occurrences += (*event)->count;
+   }
+   return summary;
+}
+
+/* To a file beside, which then takes the name: who reads it meanwhile sees
+ * the old one whole.
+ */
+static void
+write_file(const char *name, const struct gpuval_summary *summary)
+{
+   unsigned num_events;
+   struct gpuval_event *const *list = get_events(&num_events);
+   char *beside = ralloc_asprintf(NULL, "%s.new", name);
+
+   FILE *f = fopen(beside, "we");
+   if (!f) {
+      fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s: %s\n", name, strerror(errno));
+   } else {
+      gpuval_report_format(name)->write(f, list, num_events, summary);
+      bool failed = ferror(f);
+      failed |= fclose(f) != 0;
+      if (failed || rename(beside, name))
+         fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s could not be written: %s\n", name,
+                 strerror(errno));
+   }
+   ralloc_free(beside);
+}
+
+static void
+write_files_locked(void)
+{
+   const struct gpuval_options *options = gpuval_options();
+   struct gpuval_summary summary = summarize();
+
+   for (const char **name = options->reports; name && *name; name++)
+      write_file(*name, &summary);
+}
+
+void
+gpuval_report_write_files(void)
+{
+   gpuval_report_lock();
+   write_files_locked();
+   gpuval_report_unlock();
+}
+
+void
+gpuval_report_finish(void)
+{
+   gpuval_report_lock();
+   if (!finished) {
+      finished = true;
+
+      unsigned num_events;
+      struct gpuval_event *const *list = get_events(&num_events);
+      struct gpuval_summary summary = summarize();
+      FILE *log = open_log();
+      gpuval_text_write_counts(log, list, num_events);
+      gpuval_text_write_summary(log, &summary);
+      fflush(log);
+      write_files_locked();
+   }
+   gpuval_report_unlock();
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Reports: one stream of events, several printers.
+ *
+ * Everything here belongs to the process, not to a device: the log and the
+ * report files are shared by all.
+ */
+
+#ifndef GPUVAL_REPORT_H
+#define GPUVAL_REPORT_H
+
+#include <stdio.h>
+
+#include "gpuval.h"
+#include "nir_passes/gpuval_nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A distinct failure. Strings belong to the event (they are children of it in
+ * ralloc's sense); NULL, -1 and the has_ flags say what is not known.
+ */
+struct gpuval_event {
+   enum gpuval_kind kind;
+   char *message;
+   uint64_t count;
+
+   struct {
+      uint64_t hash;
+      gl_shader_stage stage;
+      char *entry;
+      char *name;
+   } shader;
+
+   struct {
+      char *file;
+      uint32_t line;   /* 0: not known */
+      uint32_t column; /* 0: not known */
+      char *text;
+      char *function;
+   } source;
+
+   struct {
+      uint32_t offset; /* bytes, 0: not known */
+      int64_t instruction;
+   } spirv;
+
+   bool has_record; /* invocation and access are known */
+   uint32_t invocation[3];
+
+   struct {
+      enum gpuval_op op;
+      uint32_t size;
+      uint32_t offset;
+      uint64_t address; /* 0: not known */
+   } access;
+
+   struct {
+      int64_t set, binding, index;
+      const char *type; /* static */
+      char *name;
+      char *object_name;
+      int64_t size;
+   } resource;
+
+   bool has_command;
+   struct gpuval_command command;
+};
+
+struct gpuval_summary {
+   uint64_t errors;
+   uint64_t occurrences;
+   uint64_t lost;
+   uint64_t messages;
+};
+
+/** For people; NULL of GPUVAL_OP_NONE. */
+extern const char *const gpuval_op_names[];
+
+/** As reports name a stage: tess_ctrl, any_hit. */
+const char *gpuval_stage_name(gl_shader_stage stage);
+
+/** Writes one file. Events in the order in which they were seen. */
+struct gpuval_report_format {
+   const char *ending;
+   void (*write)(FILE *f, struct gpuval_event *const *events, unsigned num_events,
+                 const struct gpuval_summary *summary);
+};
+
+/** By the file's ending, NULL if there is none such. */
+const struct gpuval_report_format *gpuval_report_format(const char *file);
+
+extern const struct gpuval_report_format gpuval_report_jsonl;
+extern const struct gpuval_report_format gpuval_report_csv;
+
+/** The text log's block for one event, without its count. */
+void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);
+void gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events);
+void gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary);
+
+/**
+ * The first sight of a failure: to the log and to the messengers of @vk's
+ * instance. The event is taken over; its count may be changed until
+ * gpuval_report_finish() by whoever holds gpuval_report_lock().
+ */
+void gpuval_report_event(struct vk_device *vk, struct gpuval_event *event);
+
+void gpuval_report_lock(void);
+void gpuval_report_unlock(void);
+
+/** Records that told nothing. */
+void gpuval_report_add_lost(uint64_t count);
+
+/** Writes the report files anew, with what is known by now. */
+void gpuval_report_write_files(void);
+
+/** The last words, at exit: counts and summary, and the files. */
+void gpuval_report_finish(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

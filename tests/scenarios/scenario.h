@@ -1,0 +1,137 @@
+/*
+ * Copyright © 2025 gpuval contributors
+ * SPDX-License-Identifier: MIT
+ */
+
+/*
+ * A scenario file as the runner reads it; README.rst beside this file
+ * describes the format.
+ */
+
+#ifndef SCENARIO_H
+#define SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan.h>
+
+struct scenario_stage {
+   const char *name;      /* as a section header has it */
+   const char *extension; /* that glslang takes for this stage */
+   VkShaderStageFlagBits bit;
+};
+
+/* One shader. Its lines have the numbers they have in the scenario file, so
+ * that what the driver says about `file` can be looked up there. */
+struct scenario_section {
+   const struct scenario_stage *stage;
+   char *name;
+   char *file; /* NAME.EXTENSION, the name that the compiler sees */
+   char *text;
+   bool assembly; /* SPIR-V assembly instead of GLSL */
+   unsigned line; /* of the next line of text; used while reading */
+};
+
+struct scenario_pair {
+   char *key;
+   char *value;
+};
+
+/* One EXPECT: a report that has to be there, once. */
+struct scenario_expect {
+   char *check; /* CHECK/KIND */
+   unsigned section; /* index */
+   unsigned line;    /* in the section's file */
+   unsigned statement; /* line of the scenario file, for messages */
+   struct scenario_pair *pairs;
+   unsigned pair_count;
+   bool seen;
+};
+
+/* One line of [run], split into words. */
+struct scenario_statement {
+   unsigned line;
+   char **words;
+   unsigned word_count;
+};
+
+enum scenario_finish {
+   SCENARIO_FINISH_DESTROY,      /* wait, destroy everything */
+   SCENARIO_FINISH_DESTROY_BUSY, /* destroy the device without a wait */
+   SCENARIO_FINISH_EXIT,         /* wait, exit() without destroying */
+   SCENARIO_FINISH_EXIT_BUSY,    /* exit() right after the submit */
+   SCENARIO_FINISH_ABORT,        /* abort() right after vkQueueWaitIdle() */
+};
+
+/* How pipelines are made. */
+enum scenario_kind {
+   SCENARIO_MONOLITHIC,
+   SCENARIO_LIBRARY,       /* pipeline libraries, linked */
+   SCENARIO_LIBRARY_LTO,   /* the same with link-time optimization */
+   SCENARIO_CACHE,         /* made twice, through a VkPipelineCache's data */
+   SCENARIO_SHADER_OBJECT,
+   SCENARIO_SHADER_OBJECT_BINARY, /* re-created from vkGetShaderBinaryDataEXT */
+   SCENARIO_KIND_COUNT,
+};
+
+struct scenario {
+   const char *path;
+   struct scenario_section *sections;
+   unsigned section_count;
+   struct scenario_expect *expects;
+   unsigned expect_count;
+   struct scenario_statement *statements;
+   unsigned statement_count;
+
+   const char *checks;
+   const char *glslang_flags;
+   struct scenario_pair *env;
+   unsigned env_count;
+   bool kinds[SCENARIO_KIND_COUNT];
+   enum scenario_finish finish;
+   bool once;           /* no runs but the one with checks on */
+   bool any_results;    /* do not compare memory with the run without checks */
+   int64_t lost;        /* records lost, as the summary has to say; -1: any */
+};
+
+/* Exits with VKH_EXIT_ERROR and the place of an error in the file. */
+struct scenario *
+scenario_read(const char *path);
+
+const struct scenario_section *
+scenario_find_section(const struct scenario *scenario, const char *name);
+
+const char *
+scenario_kind_name(enum scenario_kind kind);
+/* Returns SCENARIO_KIND_COUNT for a name that is none. */
+enum scenario_kind
+scenario_find_kind(const char *name);
+
+void
+scenario_error(const struct scenario *scenario, unsigned line, const char *format, ...)
+   __attribute__((format(printf, 3, 4), noreturn));
+
+/* The program itself: runs the calls on the device, with the compiled shaders
+ * in `folder`, and writes the memory of all resources to `folder`/`dump`.
+ * Returns an exit status, or does not return, as `finish` says. */
+int
+scenario_run(const struct scenario *scenario, const char *folder, const char *dump,
+             enum scenario_kind kind, bool checks_on);
+
+/* Compares the report and the log of a run with what is expected and prints
+ * the differences; returns their number. */
+unsigned
+scenario_compare(struct scenario *scenario, const char *folder, const char *report,
+                 const char *log, enum scenario_kind kind);
+
+/* asprintf() that exits instead of failing. */
+char *
+scenario_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* realloc() for one more element of an array, zeroed; `array` is updated. */
+void *
+scenario_grow(void *array, unsigned *count, size_t element_size);
+
+#endif /* SCENARIO_H */

@@ -1,0 +1,183 @@
+/*
+ * Copyright © 2025 gpuval contributors
+ * SPDX-License-Identifier: MIT
+ */
+
+/*
+ * State of a scenario's program while its [run] statements are executed one
+ * after the other; private to scenario_run*.c.
+ */
+
+#ifndef SCENARIO_RUN_H
+#define SCENARIO_RUN_H
+
+#include "scenario.h"
+#include "vk_headless.h"
+
+#define MAX_SETS 8
+#define MAX_BINDINGS 32
+#define MAX_PUSH 128
+
+struct run_buffer {
+   const char *name;
+   struct vkh_buffer vk;
+};
+
+/* How descriptors get into a set. */
+enum run_update {
+   UPDATE_WRITE,
+   UPDATE_COPY,     /* written to another set, then copied */
+   UPDATE_TEMPLATE, /* vkUpdateDescriptorSetWithTemplate */
+   UPDATE_PUSH,     /* vkCmdPushDescriptorSetKHR */
+   UPDATE_BUFFER,   /* VK_EXT_descriptor_buffer */
+};
+
+struct run_item {
+   bool written;
+   VkDescriptorBufferInfo buffer;
+   VkDeviceAddress address; /* of `buffer`; 0: a null descriptor */
+};
+
+struct run_binding {
+   unsigned binding;
+   VkDescriptorType type;
+   unsigned count; /* bytes for an inline uniform block */
+   VkDescriptorBindingFlags flags;
+   struct run_item *items;  /* count */
+   uint8_t *inline_data;    /* count bytes */
+};
+
+struct run_set {
+   bool used;
+   enum run_update update;
+   struct run_binding bindings[MAX_BINDINGS];
+   unsigned binding_count;
+   VkDescriptorSetLayout layout;
+   VkDescriptorSet set;
+   bool dirty; /* `set` does not have all bindings yet */
+   uint32_t offsets[MAX_BINDINGS];
+   unsigned offset_count;
+   struct vkh_buffer descriptor_buffer;
+};
+
+struct run_pipeline {
+   const char *name;
+   VkPipelineBindPoint bind_point;
+   VkPipeline pipeline;
+   struct vkh_library_pipeline library; /* when made of libraries */
+   VkPipeline ray_library;
+   VkShaderEXT shaders[VKH_MAX_STAGES];
+   VkShaderStageFlagBits shader_stages[VKH_MAX_STAGES];
+   unsigned shader_count;
+   struct vkh_graphics_desc desc; /* state that shader objects set dynamically */
+   VkStridedDeviceAddressRegionKHR regions[4]; /* raygen, miss, hit, callable */
+   struct vkh_buffer shader_table;
+};
+
+struct run_secondary {
+   const char *name;
+   VkCommandBuffer cmd;
+};
+
+struct run {
+   const struct scenario *scenario;
+   const struct scenario_statement *statement; /* the one being executed */
+   const char *folder;
+   enum scenario_kind kind;
+   bool checks_on;
+   bool names;
+
+   struct vkh_context *ctx;
+
+   struct run_buffer *buffers;
+   unsigned buffer_count;
+
+   struct run_set sets[MAX_SETS];
+   unsigned set_count;
+   VkPipelineLayout layout;
+   uint8_t push[MAX_PUSH];
+   unsigned push_size;
+
+   VkShaderModule *modules; /* by section, created when first used */
+   void **codes;
+   size_t *code_sizes;
+   struct run_pipeline *pipelines;
+   unsigned pipeline_count;
+   int current_pipeline; /* index, or -1 */
+
+   VkFormat color_format;
+   unsigned width, height;
+   bool has_depth;
+   float clear_depth;
+   struct vkh_image color, depth;
+   bool cleared;
+
+   VkCommandBuffer cmd;     /* the one that is recorded into, or none */
+   VkCommandBuffer primary; /* while `cmd` is a secondary one */
+   const char *cmd_name;
+   bool rendering;
+   bool in_secondary, secondary_renders;
+   struct run_secondary *secondaries;
+   unsigned secondary_count;
+
+   struct vkh_buffer scene_buffers[8];
+   VkAccelerationStructureKHR blas, tlas;
+};
+
+/* Stops with the place of the statement that is executed. */
+#define RUN_ERROR(run, ...) \
+   scenario_error((run)->scenario, (run)->statement ? (run)->statement->line : 0, __VA_ARGS__)
+
+/* Word `i` of the statement; an error when it is not there. */
+const char *
+run_word(struct run *run, unsigned i);
+bool
+run_has_word(const struct run *run, unsigned i);
+/* A number; the fallback when the statement is shorter. */
+uint64_t
+run_number(struct run *run, unsigned i);
+uint64_t
+run_number_or(struct run *run, unsigned i, uint64_t fallback);
+
+/* Writes the words from `first` on as numbers of type `type` (u8, u16, u32,
+ * u64, i32, f32, f64) to `out`, at most `capacity` bytes; returns the bytes. */
+size_t
+run_values(struct run *run, const char *type, unsigned first, void *out,
+           size_t capacity);
+
+struct run_buffer *
+run_find_buffer(struct run *run, const char *name);
+const char *
+run_debug_name(const struct run *run, const char *name);
+
+/* scenario_run_descriptors.c */
+void
+run_prepare_sets(struct run *run);
+void
+run_bind(struct run *run);
+void
+run_offsets(struct run *run);
+void
+run_bind_sets(struct run *run, const struct run_pipeline *pipeline);
+void
+run_destroy_sets(struct run *run);
+
+/* scenario_run_pipelines.c */
+void
+run_create_pipeline(struct run *run);
+void
+run_bind_pipeline(struct run *run, const struct run_pipeline *pipeline);
+void
+run_destroy_pipelines(struct run *run);
+
+/* scenario_run_rays.c */
+void
+run_create_scene(struct run *run);
+void
+run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
+                        const VkPipelineShaderStageCreateInfo *stages,
+                        unsigned stage_count, const void *next);
+void
+run_destroy_scene(struct run *run);
+
+#endif /* SCENARIO_RUN_H */
