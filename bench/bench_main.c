@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#include <sys/wait.h>
 
 #include "bench.h"
 #include "vk_headless.h"
@@ -19,8 +21,13 @@
 #define DEFAULT_CHECKS "bounds,assume"
 #define DEFAULT_ROUNDS 5
 #define QUICK_ROUNDS   2
-#define MAX_ROUNDS     100
-#define MAX_WORKLOADS  32
+#define MAX_ROUNDS     40
+
+/* A workload that takes little time gets more rounds than it must, within this
+ * many seconds. --quick allows none. */
+#define SPARE_SECONDS 3
+
+#define MAX_WORKLOADS 32
 
 /* The file descriptor that a worker writes its results to; layers use stdout. */
 #define WORKER_OUTPUT 3
@@ -46,6 +53,7 @@ struct options {
    const char *json; /* file, or NULL */
    unsigned rounds;
    bool quick;
+   bool cpu_time;
    bool noise;
    bool gpu_av;
 };
@@ -58,33 +66,40 @@ enum outcome {
 
 struct result {
    enum outcome outcome;
+   unsigned rounds;
    double milliseconds[SIDE_COUNT][BENCH_METRIC_COUNT][MAX_ROUNDS];
 };
 
 struct run {
    struct options options;
+   unsigned side_count; /* the sides below it take part */
    char device[256];
    struct result results[MAX_WORKLOADS];
 };
 
-/* --- Worker processes ----------------------------------------------------- */
-
-/* The log of a worker with checks on. */
-struct log_file {
-   char path[256];
+struct worker {
+   const struct bench_workload *workload;
+   enum side side;
+   bool checked; /* the log must say that nothing was found */
+   char log[256];
+   pid_t process;
+   int commands;
+   FILE *results;
 };
 
+/* --- Worker processes ----------------------------------------------------- */
+
 static bool
-log_create(struct log_file *log)
+create_log(struct worker *worker)
 {
    const char *folder = getenv("TMPDIR");
    int fd;
 
-   snprintf(log->path, sizeof(log->path), "%s/gpuval-bench-XXXXXX",
+   snprintf(worker->log, sizeof(worker->log), "%s/gpuval-bench-XXXXXX",
             folder && *folder ? folder : "/tmp");
-   fd = mkstemp(log->path);
+   fd = mkstemp(worker->log);
    if (fd < 0) {
-      fprintf(stderr, "error: %s: %s\n", log->path, strerror(errno));
+      fprintf(stderr, "error: %s: %s\n", worker->log, strerror(errno));
       return false;
    }
    close(fd);
@@ -94,9 +109,9 @@ log_create(struct log_file *log)
 /* The workloads are free of errors, and a driver that checks says so at exit.
  * One that does not check at all would have the finest ratios. */
 static bool
-log_verify(const struct log_file *log, const char *workload)
+verify_log(const struct worker *worker)
 {
-   FILE *file = fopen(log->path, "r");
+   FILE *file = fopen(worker->log, "r");
    char line[1024], first[1024] = "";
    bool verified = false;
 
@@ -110,9 +125,10 @@ log_verify(const struct log_file *log, const char *workload)
       fclose(file);
    if (!verified) {
       fprintf(stderr,
-              "error: %s: the log of the checks does not end in \"gpuval: no errors\", "
-              "but begins with: %s",
-              workload, first[0] ? first : "(nothing: are the checks active?)\n");
+              "error: %s: the log of the checks lacks its line \"gpuval: no errors\"; "
+              "it begins with: %s",
+              worker->workload->name,
+              first[0] ? first : "(nothing: are the checks active?)\n");
    }
    return verified;
 }
@@ -147,112 +163,141 @@ set_environment(const struct options *options, enum side side, const char *log)
    }
 }
 
+/* `dup2` that also works when both are the same. */
+static void
+move_fd(int from, int to)
+{
+   if (from == to)
+      fcntl(from, F_SETFD, 0);
+   else
+      dup2(from, to);
+}
+
 /* In the child process: becomes the worker. */
 static void
-exec_worker(const struct options *options, const struct bench_workload *workload,
-            enum side side, const char *log, int output)
+exec_worker(const struct options *options, const struct worker *worker, int commands,
+            int results)
 {
    char *arguments[] = {
       "gpuval-bench",
       "--worker",
-      (char *)workload->name,
-      options->quick ? "--quick" : NULL,
+      (char *)worker->workload->name,
+      options->cpu_time ? "--cpu" : NULL,
       NULL,
    };
 
-   if (output == WORKER_OUTPUT)
-      fcntl(output, F_SETFD, 0);
-   else
-      dup2(output, WORKER_OUTPUT);
-   set_environment(options, side, log);
-   if (side == SIDE_GPU_AV) {
+   /* In this order: `commands` may well be WORKER_OUTPUT. */
+   move_fd(commands, STDIN_FILENO);
+   move_fd(results, WORKER_OUTPUT);
+   set_environment(options, worker->side, worker->log);
+   if (worker->side == SIDE_GPU_AV) {
       /* The layer introduces itself on stdout. */
-      int null = open("/dev/null", O_WRONLY);
-      dup2(null, STDOUT_FILENO);
+      move_fd(open("/dev/null", O_WRONLY), STDOUT_FILENO);
    }
    execv("/proc/self/exe", arguments);
    fprintf(stderr, "error: cannot start a worker: %s\n", strerror(errno));
    _exit(VKH_EXIT_ERROR);
 }
 
-/* Reads the lines of a worker. Returns whether every metric was there. */
 static bool
-read_worker(struct run *run, const char *workload, int input,
-            double milliseconds[BENCH_METRIC_COUNT])
+start_worker(const struct options *options, const struct bench_workload *workload,
+             enum side side, struct worker *worker)
 {
-   FILE *file = fdopen(input, "r");
-   char line[512], name[64], metric[64];
-   unsigned long long nanoseconds;
-   unsigned seen = 0;
+   int commands[2], results[2];
 
-   while (fgets(line, sizeof(line), file)) {
-      line[strcspn(line, "\n")] = 0;
-      if (!strncmp(line, "device ", 7)) {
-         snprintf(run->device, sizeof(run->device), "%.255s", line + 7);
-         continue;
-      }
-      if (sscanf(line, "%63s %63s %llu", name, metric, &nanoseconds) != 3 ||
-          strcmp(name, workload))
-         continue;
-      for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
-         if (!strcmp(metric, bench_metric_names[i])) {
-            milliseconds[i] = nanoseconds / 1e6;
-            seen |= 1u << i;
-         }
-      }
-   }
-   fclose(file);
-   return seen == (1u << BENCH_METRIC_COUNT) - 1;
-}
-
-static enum outcome
-run_worker(struct run *run, const struct bench_workload *workload, enum side side,
-           const char *log, double milliseconds[BENCH_METRIC_COUNT])
-{
-   int ends[2], status;
-   bool complete;
-   pid_t child;
-
-   if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0) {
+   *worker = (struct worker){
+      .workload = workload,
+      .side = side,
+      .checked = side == SIDE_ON && !options->noise,
+   };
+   if (!create_log(worker))
+      return false;
+   if (pipe2(commands, O_CLOEXEC) || pipe2(results, O_CLOEXEC) ||
+       (worker->process = fork()) < 0) {
       fprintf(stderr, "error: cannot start a worker: %s\n", strerror(errno));
-      return OUTCOME_FAILED;
+      unlink(worker->log);
+      return false;
    }
-   if (child == 0)
-      exec_worker(&run->options, workload, side, log, ends[1]);
-   close(ends[1]);
-   complete = read_worker(run, workload->name, ends[0], milliseconds);
-   waitpid(child, &status, 0);
-
-   if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP)
-      return OUTCOME_SKIPPED;
-   if (!WIFEXITED(status) || WEXITSTATUS(status) || !complete) {
-      fprintf(stderr, "error: %s, checks %s: the worker failed (%s %d)\n", workload->name,
-              side_names[side], WIFSIGNALED(status) ? "signal" : "exit status",
-              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-      return OUTCOME_FAILED;
-   }
-   return OUTCOME_MEASURED;
+   if (worker->process == 0)
+      exec_worker(options, worker, commands[0], results[1]);
+   close(commands[0]);
+   close(results[1]);
+   worker->commands = commands[1];
+   worker->results = fdopen(results[0], "r");
+   return true;
 }
 
+/* Ends the worker; what became of it. */
 static enum outcome
-measure_side(struct run *run, unsigned number, enum side side, unsigned round)
+finish_worker(struct worker *worker)
 {
-   const struct bench_workload *workload = &bench_workloads[number];
-   const bool checked = side == SIDE_ON && !run->options.noise;
-   double milliseconds[BENCH_METRIC_COUNT];
-   struct log_file log;
-   enum outcome outcome;
+   enum outcome outcome = OUTCOME_MEASURED;
+   int status;
 
-   if (!log_create(&log))
-      return OUTCOME_FAILED;
-   outcome = run_worker(run, workload, side, log.path, milliseconds);
-   if (outcome == OUTCOME_MEASURED && checked && !log_verify(&log, workload->name))
+   close(worker->commands);
+   fclose(worker->results);
+   waitpid(worker->process, &status, 0);
+
+   if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
+      outcome = OUTCOME_SKIPPED;
+   } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+      fprintf(stderr, "error: %s, %s: the worker failed (%s %d)\n",
+              worker->workload->name, side_names[worker->side],
+              WIFSIGNALED(status) ? "signal" : "exit status",
+              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
       outcome = OUTCOME_FAILED;
-   unlink(log.path);
-
-   for (unsigned i = 0; outcome == OUTCOME_MEASURED && i < BENCH_METRIC_COUNT; i++)
-      run->results[number].milliseconds[side][i][round] = milliseconds[i];
+   } else if (worker->checked && !verify_log(worker)) {
+      outcome = OUTCOME_FAILED;
+   }
+   unlink(worker->log);
    return outcome;
+}
+
+/* Takes one line of a worker in. Returns the metric it brought, or
+ * BENCH_METRIC_COUNT. */
+static enum bench_metric
+parse_line(struct run *run, const struct worker *worker, char *line, double *milliseconds)
+{
+   char name[64], metric[64];
+   unsigned long long nanoseconds;
+
+   line[strcspn(line, "\n")] = 0;
+   if (!strncmp(line, "device ", 7)) {
+      snprintf(run->device, sizeof(run->device), "%.255s", line + 7);
+      return BENCH_METRIC_COUNT;
+   }
+   if (sscanf(line, "%63s %63s %llu", name, metric, &nanoseconds) != 3 ||
+       strcmp(name, worker->workload->name))
+      return BENCH_METRIC_COUNT;
+   *milliseconds = nanoseconds / 1e6;
+   for (enum bench_metric i = 0; i < BENCH_METRIC_COUNT; i++) {
+      if (!strcmp(metric, bench_metric_names[i]))
+         return i;
+   }
+   return BENCH_METRIC_COUNT;
+}
+
+/* One round of one worker. Returns false when the worker is gone. */
+static bool
+measure(struct run *run, const struct worker *worker, unsigned round,
+        struct result *result)
+{
+   const unsigned all = (1u << BENCH_METRIC_COUNT) - 1;
+   double milliseconds;
+   unsigned seen = 0;
+   char line[512];
+
+   if (write(worker->commands, "r", 1) != 1)
+      return false;
+   while (seen != all && fgets(line, sizeof(line), worker->results)) {
+      const enum bench_metric metric = parse_line(run, worker, line, &milliseconds);
+
+      if (metric == BENCH_METRIC_COUNT)
+         continue;
+      result->milliseconds[worker->side][metric][round] = milliseconds;
+      seen |= 1u << metric;
+   }
+   return seen == all;
 }
 
 /* --- Statistics ----------------------------------------------------------- */
@@ -279,23 +324,24 @@ static double
 median_time(const struct run *run, unsigned number, enum side side,
             enum bench_metric metric)
 {
-   return median(run->results[number].milliseconds[side][metric], run->options.rounds);
+   return median(run->results[number].milliseconds[side][metric],
+                 run->results[number].rounds);
 }
 
-/* The median over the rounds of what the two workers of one round took: they
- * ran one after the other, so whatever slowed one slowed both. */
+/* The median over the rounds of the ratio in one round: its two measurements
+ * followed each other, so whatever slowed one slowed both. */
 static double
 ratio(const struct run *run, unsigned number, enum side side, enum bench_metric metric)
 {
    const struct result *result = &run->results[number];
    double ratios[MAX_ROUNDS];
 
-   for (unsigned i = 0; i < run->options.rounds; i++) {
+   for (unsigned i = 0; i < result->rounds; i++) {
       const double off = result->milliseconds[SIDE_OFF][metric][i];
 
       ratios[i] = off > 0 ? result->milliseconds[side][metric][i] / off : NAN;
    }
-   return median(ratios, run->options.rounds);
+   return median(ratios, result->rounds);
 }
 
 static double
@@ -322,9 +368,7 @@ static void
 print_ratios(const struct run *run, unsigned number, enum bench_metric metric,
              bool only_means)
 {
-   for (enum side side = SIDE_ON; side < SIDE_COUNT; side++) {
-      if (side == SIDE_GPU_AV && !run->options.gpu_av)
-         continue;
+   for (enum side side = SIDE_ON; side < run->side_count; side++) {
       printf(" %7.2f", only_means ? geometric_mean(run, side, metric)
                                   : ratio(run, number, side, metric));
    }
@@ -368,10 +412,10 @@ write_json_metric(const struct run *run, FILE *file, unsigned number,
 {
    fprintf(file, ",\"%s\":{\"off_ms\":%.4f", bench_metric_names[metric],
            median_time(run, number, SIDE_OFF, metric));
-   for (enum side side = SIDE_ON; side < SIDE_COUNT; side++) {
+   for (enum side side = SIDE_ON; side < run->side_count; side++) {
       const double value = ratio(run, number, side, metric);
 
-      if ((side == SIDE_ON || run->options.gpu_av) && isfinite(value))
+      if (isfinite(value))
          fprintf(file, ",\"%s_ratio\":%.4f", side_names[side], value);
    }
    fprintf(file, "}");
@@ -387,8 +431,9 @@ write_json(const struct run *run)
       fprintf(stderr, "error: %s: %s\n", run->options.json, strerror(errno));
       return false;
    }
-   fprintf(file, "{\"device\":\"%s\",\"checks\":\"%s\",\"rounds\":%u", run->device,
-           run->options.noise ? "" : run->options.checks, run->options.rounds);
+   fprintf(file, "{\"device\":\"%s\",\"checks\":\"%s\",\"clock\":\"%s\"", run->device,
+           run->options.noise ? "" : run->options.checks,
+           run->options.cpu_time ? "cpu" : "wall");
    for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
       const double mean = geometric_mean(run, SIDE_ON, metric);
 
@@ -399,7 +444,8 @@ write_json(const struct run *run)
    for (unsigned i = 0; i < bench_workload_count; i++) {
       if (run->results[i].outcome != OUTCOME_MEASURED)
          continue;
-      fprintf(file, "{\"workload\":\"%s\"", bench_workloads[i].name);
+      fprintf(file, "{\"workload\":\"%s\",\"rounds\":%u", bench_workloads[i].name,
+              run->results[i].rounds);
       for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++)
          write_json_metric(run, file, i, metric);
       fprintf(file, "}\n");
@@ -408,19 +454,10 @@ write_json(const struct run *run)
 }
 
 static void
-print_progress(const struct run *run, unsigned round, const char *workload)
-{
-   if (isatty(STDERR_FILENO)) {
-      fprintf(stderr, "\r\033[Kround %u of %u: %s", round + 1, run->options.rounds,
-              workload);
-   }
-}
-
-static void
-clear_progress(void)
+print_progress(const char *workload)
 {
    if (isatty(STDERR_FILENO))
-      fprintf(stderr, "\r\033[K");
+      fprintf(stderr, "\r\033[K%s", workload);
 }
 
 /* --- The run -------------------------------------------------------------- */
@@ -441,44 +478,83 @@ is_listed(const char *list, const char *name)
    return false;
 }
 
-/* All sides of one workload; every other round in reverse order. */
-static void
-measure_workload(struct run *run, unsigned number, unsigned round)
+static double
+seconds(void)
 {
-   const unsigned sides = run->options.gpu_av ? SIDE_COUNT : SIDE_ON + 1;
-   struct result *result = &run->results[number];
+   struct timespec time;
 
-   for (unsigned i = 0; i < sides && result->outcome == OUTCOME_MEASURED; i++) {
-      const enum side side = round & 1 ? sides - 1 - i : i;
+   clock_gettime(CLOCK_MONOTONIC, &time);
+   return time.tv_sec + time.tv_nsec / 1e9;
+}
 
-      result->outcome = measure_side(run, number, side, round);
+/* Rounds of one workload, every other one in reverse order. Stops early when a
+ * worker is gone. */
+static void
+measure_rounds(struct run *run, const struct worker *workers, struct result *result)
+{
+   const double end = seconds() + (run->options.quick ? 0 : SPARE_SECONDS);
+   unsigned round = 0;
+
+   while (round < run->options.rounds || (round < MAX_ROUNDS && seconds() < end)) {
+      for (unsigned i = 0; i < run->side_count; i++) {
+         const unsigned side = round & 1 ? run->side_count - 1 - i : i;
+
+         if (!measure(run, &workers[side], round, result))
+            return;
+      }
+      result->rounds = ++round;
    }
 }
 
-static bool
+static void
+measure_workload(struct run *run, unsigned number)
+{
+   struct result *result = &run->results[number];
+   struct worker workers[SIDE_COUNT];
+   unsigned started = 0;
+
+   result->outcome = OUTCOME_FAILED;
+   while (started < run->side_count &&
+          start_worker(&run->options, &bench_workloads[number], started,
+                       &workers[started]))
+      started++;
+   if (started == run->side_count) {
+      measure_rounds(run, workers, result);
+      result->outcome = OUTCOME_MEASURED;
+   }
+   for (unsigned i = 0; i < started; i++) {
+      const enum outcome outcome = finish_worker(&workers[i]);
+
+      if (outcome > result->outcome)
+         result->outcome = outcome;
+   }
+   if (result->outcome == OUTCOME_MEASURED && result->rounds < run->options.rounds) {
+      fprintf(stderr, "error: %s: a worker ended early\n", bench_workloads[number].name);
+      result->outcome = OUTCOME_FAILED;
+   }
+}
+
+struct tally {
+   unsigned measured, failed;
+};
+
+static struct tally
 measure_all(struct run *run)
 {
-   unsigned measured = 0, failed = 0;
+   struct tally tally = {0};
 
    for (unsigned i = 0; i < bench_workload_count; i++) {
-      if (run->options.only && !is_listed(run->options.only, bench_workloads[i].name))
+      if (run->options.only && !is_listed(run->options.only, bench_workloads[i].name)) {
          run->results[i].outcome = OUTCOME_SKIPPED;
-   }
-   for (unsigned round = 0; round < run->options.rounds; round++) {
-      for (unsigned i = 0; i < bench_workload_count; i++) {
-         if (run->results[i].outcome != OUTCOME_MEASURED)
-            continue;
-         print_progress(run, round, bench_workloads[i].name);
-         measure_workload(run, i, round);
+         continue;
       }
+      print_progress(bench_workloads[i].name);
+      measure_workload(run, i);
+      print_progress("");
+      tally.measured += run->results[i].outcome == OUTCOME_MEASURED;
+      tally.failed += run->results[i].outcome == OUTCOME_FAILED;
    }
-   clear_progress();
-
-   for (unsigned i = 0; i < bench_workload_count; i++) {
-      measured += run->results[i].outcome == OUTCOME_MEASURED;
-      failed += run->results[i].outcome == OUTCOME_FAILED;
-   }
-   return measured && !failed;
+   return tally;
 }
 
 /* --- Options -------------------------------------------------------------- */
@@ -493,14 +569,17 @@ print_help(void)
           "loader's first.\n"
           "\n"
           "  --checks LIST  value of GPUVAL on the side with checks (%s)\n"
-          "  --rounds N     rounds to take medians of (%d)\n"
-          "  --quick        %d rounds, one pipeline creation each: seconds, not minutes\n"
+          "  --rounds N     rounds to take medians of, at least (%d; up to %d where\n"
+          "                 they are fast)\n"
+          "  --quick        %d rounds, no more: for a look, not for a verdict\n"
+          "  --cpu          measures CPU time instead of wall-clock time: steadier on\n"
+          "                 a busy machine, and only meaningful for CPU drivers\n"
           "  --only LIST    workloads to run, separated by commas\n"
           "  --list         lists the workloads\n"
           "  --json FILE    writes the results to a file, too\n"
           "  --gpu-av       also runs the GPU-assisted validation of " LAYER "\n"
           "  --noise        checks off on both sides: how far from 1 is chance?\n",
-          DEFAULT_CHECKS, DEFAULT_ROUNDS, QUICK_ROUNDS);
+          DEFAULT_CHECKS, DEFAULT_ROUNDS, MAX_ROUNDS, QUICK_ROUNDS);
 }
 
 static void
@@ -559,6 +638,7 @@ enum option_value {
    OPTION_CHECKS = 256,
    OPTION_ROUNDS,
    OPTION_QUICK,
+   OPTION_CPU,
    OPTION_ONLY,
    OPTION_LIST,
    OPTION_JSON,
@@ -572,6 +652,7 @@ static const struct option long_options[] = {
    {"checks", required_argument, NULL, OPTION_CHECKS},
    {"rounds", required_argument, NULL, OPTION_ROUNDS},
    {"quick", no_argument, NULL, OPTION_QUICK},
+   {"cpu", no_argument, NULL, OPTION_CPU},
    {"only", required_argument, NULL, OPTION_ONLY},
    {"list", no_argument, NULL, OPTION_LIST},
    {"json", required_argument, NULL, OPTION_JSON},
@@ -604,6 +685,9 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
          break;
       case OPTION_QUICK:
          options->quick = true;
+         break;
+      case OPTION_CPU:
+         options->cpu_time = true;
          break;
       case OPTION_ONLY:
          options->only = optarg;
@@ -639,15 +723,13 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
 }
 
 static int
-run_as_worker(const char *name, bool quick)
+run_as_worker(const char *name, bool cpu_time)
 {
    const struct bench_workload *workload = find_workload(name);
 
    if (!workload)
       vkh_die("no workload is called \"%s\"", name);
-   /* By hand, the results go to the terminal. */
-   bench_worker_run(workload, quick,
-                    fcntl(WORKER_OUTPUT, F_GETFD) < 0 ? STDOUT_FILENO : WORKER_OUTPUT);
+   bench_worker_run(workload, cpu_time, WORKER_OUTPUT);
    return 0;
 }
 
@@ -664,20 +746,24 @@ main(int argc, char **argv)
    if (status >= 0)
       return status;
    if (worker)
-      return run_as_worker(worker, run.options.quick);
+      return run_as_worker(worker, run.options.cpu_time);
 
    if (run.options.gpu_av && !layer_exists()) {
       printf("%s is not installed: no comparison with GPU-AV\n", LAYER);
       run.options.gpu_av = false;
    }
+   run.side_count = run.options.gpu_av ? SIDE_COUNT : SIDE_ON + 1;
    fflush(stdout);
+   signal(SIGPIPE, SIG_IGN); /* a worker may die while it is written to */
 
-   const bool complete = measure_all(&run);
-   printf("%s; checks: %s; %u rounds; x = time with checks / time without\n\n",
-          run.device, run.options.noise ? "off on both sides" : run.options.checks,
-          run.options.rounds);
+   const struct tally tally = measure_all(&run);
+   if (!tally.measured)
+      return 1;
+   printf("%s; checks: %s; %s; x = time with checks / time without\n\n", run.device,
+          run.options.noise ? "off on both sides" : run.options.checks,
+          run.options.cpu_time ? "CPU time" : "wall-clock time");
    print_table(&run);
    if (run.options.json && !write_json(&run))
       return 1;
-   return complete ? 0 : 1;
+   return tally.failed ? 1 : 0;
 }

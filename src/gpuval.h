@@ -62,7 +62,7 @@ struct gpuval_command {
 };
 
 struct gpuval_device_info {
-   struct vk_device *vk;
+   struct vk_device *vk; /* whose messengers hear of failures; may be NULL */
    struct gpuval_winsys winsys;
 
    /* Fills in @command, whose strings must live until the next call. Returns

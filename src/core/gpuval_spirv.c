@@ -303,14 +303,18 @@ add_decorations(struct gpuval_spirv *spirv, uint32_t id)
 static struct state *
 change_state(struct gpuval_spirv *spirv, uint32_t word)
 {
-   struct state *last = util_dynarray_top_ptr(&spirv->states, struct state);
-   if (last->word != word) {
-      struct state next = *last;
+   struct state next = { .word = word };
+
+   if (spirv->states.size) {
+      struct state *last = util_dynarray_top_ptr(&spirv->states, struct state);
+      if (last->word == word)
+         return last;
+      next = *last;
       next.word = word;
-      util_dynarray_append(&spirv->states, struct state, next);
-      last = util_dynarray_top_ptr(&spirv->states, struct state);
    }
-   return last;
+
+   util_dynarray_append(&spirv->states, struct state, next);
+   return util_dynarray_top_ptr(&spirv->states, struct state);
 }
 
 /* The first to name a label is the block before it whose line it takes over.
@@ -686,8 +690,7 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
    util_dynarray_init(&spirv->variables, spirv);
    util_dynarray_init(&spirv->sources, spirv);
 
-   const struct state start = { .word = HEADER_WORDS };
-   util_dynarray_append(&spirv->states, struct state, start);
+   change_state(spirv, HEADER_WORDS);
 
    uint32_t word = HEADER_WORDS;
    while (word < word_count) {

@@ -195,7 +195,7 @@ gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
    gpuval_report_unlock();
 
    /* Not with the lock: the callback is the application's. */
-   if (text)
+   if (text && vk)
       to_messengers(vk, event, text);
    free(text);
 }

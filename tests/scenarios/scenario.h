@@ -47,7 +47,6 @@ struct scenario_expect {
    unsigned statement; /* line of the scenario file, for messages */
    struct scenario_pair *pairs;
    unsigned pair_count;
-   bool seen;
 };
 
 /* One line of [run], split into words. */

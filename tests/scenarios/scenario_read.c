@@ -535,6 +535,7 @@ scenario_read(const char *path)
    scenario->path = path;
    scenario->checks = "bounds,assume";
    scenario->glslang_flags = "-g";
+   scenario->lost = -1;
 
    struct reader reader = {.scenario = scenario};
    char *text = vkh_read_file(path, NULL);

@@ -136,6 +136,18 @@ prepare_statement(struct run *run)
    }
 }
 
+/* Of all shaders of the scenario, rather than VK_SHADER_STAGE_ALL: lavapipe 25.0
+ * takes each bit of a descriptor buffer's layout for a stage it knows.
+ */
+static VkShaderStageFlags
+all_stages(const struct scenario *scenario)
+{
+   VkShaderStageFlags stages = 0;
+   for (unsigned i = 0; i < scenario->section_count; i++)
+      stages |= scenario->sections[i].stage->bit;
+   return stages;
+}
+
 static int
 compare_bindings(const void *a, const void *b)
 {
@@ -158,7 +170,7 @@ create_set_layout(struct run *run, struct run_set *set)
          .binding = binding->binding,
          .descriptorType = binding->type,
          .descriptorCount = binding->count,
-         .stageFlags = VK_SHADER_STAGE_ALL,
+         .stageFlags = all_stages(run->scenario),
       };
       flags[i] = binding->flags;
       if (flags[i] & VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT)

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The host's side of the buffers, with threads in the place of shaders. */
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/gpuval_device.h"
+
+namespace {
+
+/* Seed 000's AssumeTrue, with records of 64 bytes: what the shaders do. */
+class shader_side {
+public:
+   shader_side(struct gpuval_device *device) : root(device->root)
+   {
+   }
+
+   void count(uint32_t site)
+   {
+      counters()[site].fetch_add(1);
+      __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
+   }
+
+   /* Returns whether the slot was free. */
+   bool record(const struct gpuval_record &record)
+   {
+      uint32_t slot = (record.site * 97u) ^ record.shader_hash[0] ^ record.shader_hash[1] ^
+                      (record.command_id * 51329u);
+      slot &= GPUVAL_SLOT_COUNT - 1;
+      uint32_t bit = 1u << (slot & 15);
+
+      if (control()[slot >> 4].fetch_or(bit) & bit)
+         return false;
+      memcpy((struct gpuval_record *)root->records_address + slot, &record, sizeof(record));
+      control()[slot >> 4].fetch_or(bit << 16);
+      return true;
+   }
+
+   std::atomic<uint32_t> *control()
+   {
+      return (std::atomic<uint32_t> *)root->control_address;
+   }
+
+   std::atomic<uint64_t> *counters()
+   {
+      return (std::atomic<uint64_t> *)root->counters_address;
+   }
+
+   struct gpuval_root *root;
+};
+
+class drain_test : public ::testing::Test {
+protected:
+   static void SetUpTestSuite()
+   {
+      setenv("GPUVAL", "bounds,assume", 1);
+      setenv("GPUVAL_LOG", "/dev/null", 1);
+      gpuval_options_init(false);
+   }
+
+   void SetUp() override
+   {
+      struct gpuval_device_info info = {};
+      info.winsys = gpuval_winsys_host;
+      device = gpuval_device_create(&info);
+      ASSERT_NE(device, nullptr);
+   }
+
+   void TearDown() override
+   {
+      gpuval_device_destroy(device);
+   }
+
+   /* A shader with @count sites, each of another SPIR-V offset. @salt makes
+    * another module.
+    */
+   uint32_t add_shader(unsigned count, uint32_t salt)
+   {
+      const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
+      struct gpuval_nir_table table;
+      util_dynarray_init(&table.sites, NULL);
+      util_dynarray_init(&table.entries, NULL);
+      for (unsigned i = 0; i < count; i++) {
+         struct gpuval_site site = {};
+         site.kind = GPUVAL_KIND_BUFFER_OOB;
+         site.op = GPUVAL_OP_LOAD;
+         site.spirv_offset = 20 + 4 * i;
+         site.set = 0;
+         site.binding = 1;
+         util_dynarray_append(&table.sites, struct gpuval_site, site);
+         struct gpuval_nir_entry entry = {4 * i, 4, i};
+         util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
+      }
+
+      struct gpuval_shader_info info = {};
+      info.spirv = spirv;
+      info.spirv_size = sizeof(spirv);
+      info.stage = MESA_SHADER_COMPUTE;
+      info.entry = "main";
+      EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
+      hash = gpuval_shader_hash(spirv, sizeof(spirv));
+      util_dynarray_fini(&table.sites);
+      util_dynarray_fini(&table.entries);
+
+      const struct gpuval_entry *entries =
+         (const struct gpuval_entry *)device->root->entries_address;
+      return entries[base].site;
+   }
+
+   struct gpuval_record make_record(uint32_t site, uint32_t command_id)
+   {
+      struct gpuval_record record = {};
+      record.shader_hash[0] = (uint32_t)hash;
+      record.shader_hash[1] = (uint32_t)(hash >> 32);
+      record.site = site;
+      record.command_id = command_id;
+      record.stage = gpuval_stage_to_spirv(MESA_SHADER_COMPUTE);
+      record.invocation[0] = site * 3;
+      record.offset = site * 5;
+      record.access_size = 4;
+      record.bound = 16;
+      return record;
+   }
+
+   struct gpuval_event *event(uint32_t site)
+   {
+      return *util_dynarray_element(&device->site_events, struct gpuval_event *, site);
+   }
+
+   struct gpuval_device *device = NULL;
+   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
+   uint32_t base = 0;
+   uint64_t hash = 0;
+};
+
+TEST_F(drain_test, record_and_count)
+{
+   uint32_t site = add_shader(1, 1);
+   shader_side shader(device);
+
+   gpuval_device_begin_work(device);
+   for (unsigned i = 0; i < 5; i++)
+      shader.count(site);
+   EXPECT_TRUE(shader.record(make_record(site, 3)));
+   EXPECT_FALSE(shader.record(make_record(site, 3)));
+   gpuval_device_end_work(device);
+
+   ASSERT_NE(event(site), nullptr);
+   EXPECT_EQ(event(site)->count, 5u);
+   EXPECT_TRUE(event(site)->has_record);
+   EXPECT_EQ(event(site)->access.offset, site * 5);
+   EXPECT_EQ(device->root->failed, 0u);
+
+   /* Both bits were given back. */
+   EXPECT_TRUE(shader.record(make_record(site, 3)));
+}
+
+TEST_F(drain_test, claimed_but_unpublished_is_left_alone)
+{
+   uint32_t site = add_shader(1, 2);
+   shader_side shader(device);
+
+   gpuval_device_begin_work(device);
+   shader.count(site);
+   shader.control()[5] = 0x0001;
+   gpuval_device_end_work(device);
+   EXPECT_EQ(shader.control()[5], 0x0001u);
+   EXPECT_FALSE(event(site)->has_record);
+   EXPECT_EQ(event(site)->count, 1u);
+}
+
+TEST_F(drain_test, every_site_is_reported_whatever_happens_to_records)
+{
+   const unsigned count = 10000;
+   uint32_t first = add_shader(count, 3);
+   shader_side shader(device);
+
+   gpuval_device_begin_work(device);
+   for (unsigned i = 0; i < count; i++) {
+      shader.count(first + i);
+      shader.record(make_record(first + i, 1));
+   }
+   gpuval_device_end_work(device);
+
+   for (unsigned i = 0; i < count; i++) {
+      ASSERT_NE(event(first + i), nullptr) << i;
+      EXPECT_EQ(event(first + i)->count, 1u);
+      if (event(first + i)->has_record) {
+         EXPECT_EQ(event(first + i)->invocation[0], (first + i) * 3);
+      }
+   }
+}
+
+TEST_F(drain_test, threads_and_poll_thread)
+{
+   const unsigned num_threads = 8, num_sites = 500, rounds = 200;
+   uint32_t first = add_shader(num_sites, 4);
+   shader_side shader(device);
+
+   gpuval_device_begin_work(device);
+   std::vector<std::thread> threads;
+   for (unsigned t = 0; t < num_threads; t++) {
+      threads.emplace_back([&, t] {
+         shader_side mine(device);
+         for (unsigned r = 0; r < rounds; r++) {
+            for (unsigned i = 0; i < num_sites; i++) {
+               mine.count(first + i);
+               mine.record(make_record(first + i, t * rounds + r));
+            }
+         }
+      });
+   }
+   for (auto &thread : threads)
+      thread.join();
+   gpuval_device_end_work(device);
+
+   for (unsigned i = 0; i < num_sites; i++) {
+      ASSERT_NE(event(first + i), nullptr);
+      EXPECT_EQ(event(first + i)->count, num_threads * rounds);
+      ASSERT_TRUE(event(first + i)->has_record);
+      /* No record was seen half-written or under another's site. */
+      EXPECT_EQ(event(first + i)->invocation[0], (first + i) * 3);
+      EXPECT_EQ(event(first + i)->access.offset, (first + i) * 5);
+   }
+   for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++)
+      EXPECT_EQ(shader.control()[word], 0u);
+}
+
+TEST_F(drain_test, same_shader_twice_is_one_registration)
+{
+   uint32_t site = add_shader(2, 5);
+   EXPECT_EQ(add_shader(2, 5), site);
+   EXPECT_NE(add_shader(2, 6), site);
+}
+
+TEST_F(drain_test, garbage)
+{
+   add_shader(3, 7);
+   shader_side shader(device);
+   std::mt19937 random(1);
+
+   for (unsigned round = 0; round < 50; round++) {
+      gpuval_device_begin_work(device);
+      uint32_t *words = (uint32_t *)device->root->records_address;
+      for (size_t i = 0; i < GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record) / 4; i++)
+         words[i] = random();
+      for (unsigned i = 0; i < GPUVAL_CONTROL_WORDS; i++)
+         shader.control()[i] = random();
+      device->root->failed = random();
+      device->root->counters_address = random();
+      gpuval_device_end_work(device);
+   }
+   /* Random words hit neither a hash nor a stage. */
+   for (unsigned i = 0; i < 3; i++)
+      EXPECT_EQ(event(i), nullptr);
+}
+
+TEST_F(drain_test, binaries_keep_their_table)
+{
+   uint32_t site = add_shader(4, 8);
+   struct blob blob;
+   blob_init(&blob);
+   gpuval_device_write_shader(device, key, &blob);
+   (void)site;
+
+   struct gpuval_device_info info = {};
+   info.winsys = gpuval_winsys_host;
+   struct gpuval_device *other = gpuval_device_create(&info);
+   struct blob_reader reader;
+   blob_reader_init(&reader, blob.data, blob.size);
+   EXPECT_TRUE(gpuval_device_read_shader(other, &reader));
+   uint32_t other_base;
+   EXPECT_TRUE(gpuval_device_find_shader(other, key, &other_base));
+
+   /* Truncated and flipped anywhere: refused or read, never a crash. */
+   for (size_t size = 0; size < blob.size; size++) {
+      blob_reader_init(&reader, blob.data, size);
+      EXPECT_FALSE(gpuval_device_read_shader(other, &reader)) << size;
+   }
+   for (size_t i = 0; i < blob.size; i++) {
+      std::vector<uint8_t> copy(blob.data, blob.data + blob.size);
+      copy[i] ^= 0xff;
+      blob_reader_init(&reader, copy.data(), copy.size());
+      gpuval_device_read_shader(other, &reader);
+   }
+   gpuval_device_destroy(other);
+   blob_finish(&blob);
+}
+
+} /* namespace */

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The passes, on shaders of a few instructions. The driver is made up: buffer
+ * sizes are constants, so that constant folding says what a check comes to.
+ */
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <vulkan/vulkan_core.h>
+
+#include "nir_passes/gpuval_nir.h"
+#include "core/gpuval_layout.h"
+
+namespace {
+
+const uint32_t buffer_bytes = 256;
+const uint32_t inline_bytes = 64;
+
+/* Binding 9 is an inline uniform block. */
+bool
+describe(const nir_intrinsic_instr *intrin, void *data, struct gpuval_nir_buffer *buffer)
+{
+   nir_binding binding = nir_chase_binding(*gpuval_nir_index_src((nir_intrinsic_instr *)intrin));
+
+   memset(buffer, 0, sizeof(*buffer));
+   buffer->set = binding.success ? (int)binding.desc_set : -1;
+   buffer->binding = binding.success ? (int)binding.binding : -1;
+   buffer->is_uniform = intrin->intrinsic == nir_intrinsic_load_ubo;
+   if (binding.success && binding.binding == 9)
+      buffer->size = inline_bytes;
+   return true;
+}
+
+nir_def *
+slot(nir_builder *b, nir_intrinsic_instr *intrin)
+{
+   return nir_imm_int(b, 0);
+}
+
+nir_def *
+set(nir_builder *b, nir_intrinsic_instr *intrin)
+{
+   return nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 0);
+}
+
+nir_def *
+buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return nir_imm_int(b, buffer_bytes);
+}
+
+nir_def *
+buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return nir_imm_int64(b, 0x1000);
+}
+
+nir_def *
+root_address(nir_builder *b)
+{
+   return nir_imm_int64(b, 0x2000);
+}
+
+nir_def *
+command_id(nir_builder *b)
+{
+   return nir_imm_int(b, 7);
+}
+
+nir_def *
+entry_base(nir_builder *b, gl_shader_stage stage)
+{
+   return nir_imm_int(b, 100);
+}
+
+nir_def *
+invocation(nir_builder *b)
+{
+   return nir_imm_ivec3(b, 1, 2, 3);
+}
+
+struct gpuval_nir_driver
+make_driver()
+{
+   struct gpuval_nir_driver driver = {};
+   driver.describe = describe;
+   driver.slot = slot;
+   driver.set = set;
+   driver.buffer_size = buffer_size;
+   driver.buffer_address = buffer_address;
+   driver.root_address = root_address;
+   driver.command_id = command_id;
+   driver.entry_base = entry_base;
+   driver.invocation = invocation;
+   return driver;
+}
+
+const struct gpuval_nir_driver test_driver = make_driver();
+
+class nir_passes_test : public ::testing::Test {
+protected:
+   nir_passes_test()
+   {
+      glsl_type_singleton_init_or_ref();
+      static const nir_shader_compiler_options compiler_options = {};
+      bld = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &compiler_options, "test");
+      b = &bld;
+      util_dynarray_init(&table.sites, NULL);
+      util_dynarray_init(&table.entries, NULL);
+      options.driver = &test_driver;
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_BOUNDS) | BITFIELD_BIT(GPUVAL_CHECK_ASSUME);
+      options.safe = true;
+   }
+
+   ~nir_passes_test()
+   {
+      util_dynarray_fini(&table.sites);
+      util_dynarray_fini(&table.entries);
+      ralloc_free(b->shader);
+      glsl_type_singleton_decref();
+   }
+
+   nir_def *buffer(unsigned binding, VkDescriptorType type, nir_def *index = NULL)
+   {
+      nir_def *resource = nir_vulkan_resource_index(b, 2, 32, index ? index : nir_imm_int(b, 0),
+                                                    .desc_set = 1, .binding = binding,
+                                                    .desc_type = (unsigned)type);
+      return nir_load_vulkan_descriptor(b, 2, 32, resource, .desc_type = (unsigned)type);
+   }
+
+   nir_def *ssbo(unsigned binding = 0, nir_def *index = NULL)
+   {
+      return buffer(binding, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, index);
+   }
+
+   nir_def *load(nir_def *resource, nir_def *offset, unsigned components = 1,
+                 unsigned bit_size = 32)
+   {
+      return nir_load_ssbo(b, components, bit_size, resource, offset, .align_mul = 4);
+   }
+
+   nir_def *any_offset()
+   {
+      return nir_channel(b, nir_load_local_invocation_id(b), 0);
+   }
+
+   bool run()
+   {
+      nir_validate_shader(b->shader, "before");
+      bool progress = gpuval_nir_instrument(b->shader, &options, &table);
+      nir_validate_shader(b->shader, "after");
+      return progress;
+   }
+
+   std::vector<nir_intrinsic_instr *> find(nir_intrinsic_op op)
+   {
+      std::vector<nir_intrinsic_instr *> found;
+      nir_foreach_block(block, b->impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == op)
+               found.push_back(nir_instr_as_intrinsic(instr));
+         }
+      }
+      return found;
+   }
+
+   std::vector<nir_intrinsic_instr *> reports()
+   {
+      return find(nir_intrinsic_report_gpuval);
+   }
+
+   /* Does the only check fail, once everything is folded? */
+   bool fails()
+   {
+      run();
+      bool progress;
+      do {
+         progress = false;
+         NIR_PASS(progress, b->shader, nir_copy_prop);
+         NIR_PASS(progress, b->shader, nir_opt_constant_folding);
+         NIR_PASS(progress, b->shader, nir_opt_algebraic);
+      } while (progress);
+
+      auto list = reports();
+      EXPECT_EQ(list.size(), 1u);
+      EXPECT_TRUE(nir_src_is_const(list[0]->src[0]));
+      return nir_src_as_bool(list[0]->src[0]);
+   }
+
+   unsigned num_sites()
+   {
+      return util_dynarray_num_elements(&table.sites, struct gpuval_site);
+   }
+
+   const struct gpuval_site &site(unsigned i)
+   {
+      return *util_dynarray_element(&table.sites, struct gpuval_site, i);
+   }
+
+   unsigned num_entries()
+   {
+      return util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry);
+   }
+
+   const struct gpuval_nir_entry &entry(unsigned i)
+   {
+      return *util_dynarray_element(&table.entries, struct gpuval_nir_entry, i);
+   }
+
+   nir_builder bld;
+   nir_builder *b;
+   struct gpuval_nir_options options = {};
+   struct gpuval_nir_table table;
+};
+
+struct range_case {
+   uint32_t offset;
+   unsigned components;
+   unsigned bit_size;
+   bool outside;
+};
+
+class nir_range_test : public nir_passes_test,
+                       public ::testing::WithParamInterface<struct range_case> {};
+
+TEST_P(nir_range_test, load)
+{
+   load(ssbo(), nir_imm_int(b, GetParam().offset), GetParam().components, GetParam().bit_size);
+   EXPECT_EQ(fails(), GetParam().outside);
+}
+
+INSTANTIATE_TEST_SUITE_P(ranges, nir_range_test,
+                         ::testing::Values(range_case{0, 1, 32, false},
+                                           range_case{252, 1, 32, false},
+                                           range_case{253, 1, 32, true},
+                                           range_case{256, 1, 32, true},
+                                           range_case{0xfffffffc, 1, 32, true},
+                                           range_case{240, 4, 32, false},
+                                           range_case{244, 4, 32, true},
+                                           range_case{255, 1, 8, false},
+                                           range_case{256, 1, 8, true},
+                                           range_case{254, 1, 16, false},
+                                           range_case{255, 1, 16, true},
+                                           range_case{248, 1, 64, false},
+                                           range_case{252, 1, 64, true},
+                                           range_case{224, 4, 64, false},
+                                           range_case{0xfffffff8, 4, 64, true}));
+
+TEST_F(nir_passes_test, nothing_to_check)
+{
+   any_offset();
+   EXPECT_FALSE(run());
+   EXPECT_TRUE(reports().empty());
+   EXPECT_EQ(num_sites(), 0u);
+}
+
+TEST_F(nir_passes_test, check_stands_before_its_access)
+{
+   load(ssbo(), any_offset());
+   EXPECT_TRUE(run());
+   ASSERT_EQ(reports().size(), 1u);
+
+   bool reported = false;
+   nir_foreach_instr(instr, nir_start_block(b->impl)) {
+      if (instr->type != nir_instr_type_intrinsic)
+         continue;
+      reported |= nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval;
+      if (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_load_ssbo) {
+         EXPECT_TRUE(reported);
+      }
+   }
+   EXPECT_EQ(site(0).kind, GPUVAL_KIND_BUFFER_OOB);
+   EXPECT_EQ(site(0).op, GPUVAL_OP_LOAD);
+   EXPECT_EQ(site(0).set, 1);
+   EXPECT_EQ(site(0).binding, 0);
+}
+
+TEST_F(nir_passes_test, accesses_of_one_base_are_one_check)
+{
+   nir_def *offset = any_offset();
+   load(ssbo(), nir_iadd_imm(b, offset, 8));
+   load(ssbo(), nir_iadd_imm(b, offset, 4), 2);
+   load(ssbo(), offset);
+   run();
+
+   auto list = reports();
+   ASSERT_EQ(list.size(), 1u);
+   EXPECT_EQ(nir_intrinsic_range(list[0]), 3);
+   ASSERT_EQ(num_entries(), 3u);
+   EXPECT_EQ(entry(0).offset, 8u);
+   EXPECT_EQ(entry(1).offset, 4u);
+   EXPECT_EQ(entry(1).size, 8u);
+   EXPECT_EQ(entry(2).offset, 0u);
+}
+
+TEST_F(nir_passes_test, scaled_indices_are_linear)
+{
+   nir_def *index = any_offset();
+   load(ssbo(), nir_imul_imm(b, nir_iadd_imm(b, index, 1), 12));
+   load(ssbo(), nir_iadd_imm(b, nir_imul_imm(b, index, 12), 4));
+   run();
+
+   ASSERT_EQ(reports().size(), 1u);
+   EXPECT_EQ(entry(0).offset, 8u);
+   EXPECT_EQ(entry(1).offset, 0u);
+}
+
+TEST_F(nir_passes_test, other_bases_and_other_buffers_are_other_checks)
+{
+   nir_def *offset = any_offset();
+   load(ssbo(0), offset);
+   load(ssbo(1), offset);
+   load(ssbo(0), nir_imul_imm(b, offset, 2));
+   load(ssbo(0, any_offset()), offset);
+   run();
+   EXPECT_EQ(reports().size(), 4u);
+}
+
+TEST_F(nir_passes_test, terminate_ends_a_group)
+{
+   nir_def *offset = any_offset();
+   load(ssbo(), offset);
+   nir_terminate_if(b, nir_ieq_imm(b, offset, 3));
+   load(ssbo(), nir_iadd_imm(b, offset, 4));
+   run();
+   EXPECT_EQ(reports().size(), 2u);
+}
+
+TEST_F(nir_passes_test, blocks_are_checked_apart)
+{
+   nir_def *offset = any_offset();
+   load(ssbo(), offset);
+   nir_push_if(b, nir_ieq_imm(b, offset, 3));
+   load(ssbo(), nir_iadd_imm(b, offset, 4));
+   nir_pop_if(b, NULL);
+   run();
+   EXPECT_EQ(reports().size(), 2u);
+}
+
+TEST_F(nir_passes_test, store_counts_the_bytes_it_writes)
+{
+   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244),
+                  .write_mask = 0x6, .align_mul = 4);
+   EXPECT_FALSE(fails());
+   EXPECT_EQ(entry(0).size, 8u);
+   EXPECT_EQ(site(0).op, GPUVAL_OP_STORE);
+}
+
+TEST_F(nir_passes_test, store_past_the_end)
+{
+   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244),
+                  .write_mask = 0x8, .align_mul = 4);
+   EXPECT_TRUE(fails());
+   EXPECT_EQ(entry(0).size, 4u);
+}
+
+TEST_F(nir_passes_test, atomics)
+{
+   nir_ssbo_atomic(b, 32, ssbo(), nir_imm_int(b, 256), nir_imm_int(b, 1),
+                   .atomic_op = nir_atomic_op_iadd);
+   EXPECT_TRUE(fails());
+   EXPECT_EQ(site(0).op, GPUVAL_OP_ATOMIC);
+}
+
+TEST_F(nir_passes_test, robustness_by_kind_of_buffer)
+{
+   options.robust_storage = true;
+   load(ssbo(), nir_imm_int(b, 256));
+   nir_load_ubo(b, 1, 32, buffer(1, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER), nir_imm_int(b, 256),
+                .align_mul = 4, .range = ~0u);
+   run();
+   ASSERT_EQ(reports().size(), 1u);
+   EXPECT_EQ(site(0).binding, 1);
+}
+
+TEST_F(nir_passes_test, inline_block_proven_by_its_layout)
+{
+   nir_load_ubo(b, 1, 32, buffer(9, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER), nir_imm_int(b, 60),
+                .align_mul = 4, .range = ~0u);
+   EXPECT_FALSE(run());
+   EXPECT_TRUE(reports().empty());
+}
+
+TEST_F(nir_passes_test, inline_block_outside_is_reported_and_made_safe)
+{
+   nir_load_ubo(b, 1, 32, buffer(9, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER), nir_imm_int(b, 64),
+                .align_mul = 4, .range = ~0u);
+   EXPECT_TRUE(fails());
+   auto loads = find(nir_intrinsic_load_ubo);
+   ASSERT_EQ(loads.size(), 1u);
+   ASSERT_TRUE(nir_src_is_const(loads[0]->src[1]));
+   EXPECT_GT(nir_src_as_uint(loads[0]->src[1]), 0x10000000u);
+}
+
+TEST_F(nir_passes_test, inline_block_is_left_alone_when_not_safe)
+{
+   options.safe = false;
+   nir_load_ubo(b, 1, 32, buffer(9, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER), nir_imm_int(b, 64),
+                .align_mul = 4, .range = ~0u);
+   EXPECT_TRUE(fails());
+   EXPECT_EQ(nir_src_as_uint(find(nir_intrinsic_load_ubo)[0]->src[1]), 64u);
+}
+
+TEST_F(nir_passes_test, unrolled_copies_are_one_site)
+{
+   for (unsigned i = 0; i < 3; i++) {
+      nir_debug_info_instr *info =
+         nir_debug_info_instr_create(b->shader, nir_debug_info_src_loc, 0);
+      info->src_loc.spirv_offset = 420;
+      nir_builder_instr_insert(b, &info->instr);
+      load(ssbo(), nir_imul_imm(b, any_offset(), 4 + i));
+   }
+   run();
+   EXPECT_EQ(reports().size(), 3u);
+   ASSERT_EQ(num_sites(), 1u);
+   EXPECT_EQ(site(0).spirv_offset, 420u);
+
+   nir_foreach_instr(instr, nir_start_block(b->impl))
+      EXPECT_NE(instr->type, nir_instr_type_debug_info);
+}
+
+TEST_F(nir_passes_test, assume)
+{
+   gpuval_nir_emit_assume(b, nir_ieq_imm(b, any_offset(), 3), 100);
+   run();
+   EXPECT_TRUE(find(nir_intrinsic_assume_gpuval).empty());
+   ASSERT_EQ(reports().size(), 1u);
+   EXPECT_EQ(site(0).kind, GPUVAL_KIND_ASSUMPTION_FAILED);
+   EXPECT_EQ(site(0).spirv_offset, 100u);
+}
+
+TEST_F(nir_passes_test, assumption_known_to_be_true)
+{
+   gpuval_nir_emit_assume(b, nir_imm_true(b), 100);
+   run();
+   EXPECT_TRUE(find(nir_intrinsic_assume_gpuval).empty());
+   EXPECT_TRUE(reports().empty());
+}
+
+TEST_F(nir_passes_test, checks_that_are_off_leave_nothing)
+{
+   options.checks = 0;
+   load(ssbo(), nir_imm_int(b, 256));
+   gpuval_nir_emit_assume(b, nir_imm_false(b), 100);
+   run();
+   EXPECT_TRUE(reports().empty());
+   EXPECT_TRUE(find(nir_intrinsic_assume_gpuval).empty());
+}
+
+TEST_F(nir_passes_test, reports_become_guarded_calls)
+{
+   load(ssbo(), any_offset());
+   gpuval_nir_emit_assume(b, nir_ieq_imm(b, any_offset(), 3), 100);
+   run();
+   EXPECT_TRUE(gpuval_nir_lower_reports(b->shader, &test_driver));
+   nir_validate_shader(b->shader, "after lowering");
+   EXPECT_TRUE(reports().empty());
+   EXPECT_EQ(exec_list_length(&b->shader->functions), 3u);
+
+   unsigned calls = 0;
+   nir_foreach_block(block, b->impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_call)
+            continue;
+         calls++;
+         EXPECT_EQ(block->cf_node.parent->type, nir_cf_node_if);
+         /* lp_should_flatten_cf_list */
+         EXPECT_GE(exec_list_length(&block->instr_list), 8u);
+      }
+   }
+   EXPECT_EQ(calls, 2u);
+   EXPECT_FALSE(gpuval_nir_lower_reports(b->shader, &test_driver));
+}
+
+TEST_F(nir_passes_test, rebase)
+{
+   load(ssbo(), any_offset());
+   run();
+   gpuval_nir_rebase(b->shader, 1000);
+   EXPECT_EQ(nir_intrinsic_base(reports()[0]), 1000);
+}
+
+} /* namespace */
