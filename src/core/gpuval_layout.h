@@ -88,10 +88,11 @@ static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes f
 #define GPUVAL_STAGE_COUNT 16 /* indexed by gl_shader_stage */
 struct gpuval_command_data {
    uint64_t root_address;
+   uint64_t report_function; /* where shaders call one that is not part of them */
    uint32_t command_id;
    uint32_t reserved;
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
-static_assert(sizeof(struct gpuval_command_data) == 80, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 88, "shaders know the offsets");
 
 #endif

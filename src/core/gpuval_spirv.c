@@ -838,7 +838,9 @@ join_pieces(struct gpuval_spirv *spirv, const struct source *source)
    return text;
 }
 
-/* Cuts a source's text into lines, and counts them as its compiler did. */
+/* Cuts a source's text into lines, and counts them as its compiler did, but for
+ * directives that `#if` takes out: macros are not known here.
+ */
 static void
 split_source(struct gpuval_spirv *spirv, struct source *source)
 {
@@ -861,19 +863,18 @@ split_source(struct gpuval_spirv *spirv, struct source *source)
       next = *end ? end + 1 : NULL;
       *end = '\0';
 
-      segment.count++;
-
-      if (!in_comment) {
-         const char *arguments;
-         if ((arguments = skip_directive(line, "version"))) {
-            directive_counts = is_old_glsl(arguments);
-         } else if ((arguments = skip_directive(line, "line"))) {
-            util_dynarray_append(&source->segments, struct segment, segment);
-            segment = parse_line_directive(spirv, arguments, segment.file);
-            segment.first = index + 1;
-            if (segment.number && directive_counts)
-               segment.number++;
-         }
+      const char *version = in_comment ? NULL : skip_directive(line, "version");
+      const char *renumber = in_comment ? NULL : skip_directive(line, "line");
+      if (version)
+         directive_counts = is_old_glsl(version);
+      if (renumber) {
+         util_dynarray_append(&source->segments, struct segment, segment);
+         segment = parse_line_directive(spirv, renumber, segment.file);
+         segment.first = index + 1;
+         if (segment.number && directive_counts)
+            segment.number++;
+      } else {
+         segment.count++;
       }
       in_comment = comment_stays_open(line, in_comment);
 
@@ -1093,10 +1094,8 @@ describe_function(struct gpuval_spirv *spirv, const struct state *state, struct 
          debug_function = of_scope;
    }
 
-   const bool is_inlined = debug_function && function->debug_function &&
-                           debug_function != function->debug_function;
    if (!debug_function || !decode_debug_position(spirv, debug_function, 2, 3, head)) {
-      if (function->op_line && !is_inlined)
+      if (function->op_line)
          decode_op_line(spirv, function->op_line, head);
    }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
 
 #include <ctype.h>
@@ -53,6 +54,8 @@ struct execution {
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
+   struct gpuval_lvp_jit *jit;
+   uint64_t report_function;
 
    simple_mtx_t mutex;               /* parsed, commands */
    struct hash_table *parsed;        /* nir_shader * -> struct parsed_shader */
@@ -133,6 +136,7 @@ gpuval_lvp_create(struct lvp_device *device)
       return NULL;
    }
 
+   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->report_function);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
    util_dynarray_init(&gpuval->commands, gpuval);
@@ -143,6 +147,7 @@ void
 gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
+   gpuval_lvp_jit_destroy(gpuval->jit);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
 }
@@ -508,6 +513,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       command.pipeline = gpuval->pipelines[pipeline_type(stages)];
 
    data->root_address = gpuval_device_root_address(gpuval->device);
+   data->report_function = gpuval->report_function;
    simple_mtx_lock(&gpuval->mutex);
    data->command_id = gpuval->first_command_id +
                       util_dynarray_num_elements(&gpuval->commands, struct command);

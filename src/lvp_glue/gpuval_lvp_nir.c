@@ -72,9 +72,12 @@ command_id(nir_builder *b)
 }
 
 static nir_def *
-entry_base(nir_builder *b, gl_shader_stage stage)
+entry_base(nir_builder *b, nir_def *stage)
 {
-   return load_command_data(b, 32, offsetof(struct gpuval_command_data, entry_base[stage]));
+   return load_constants(b, 32, nir_imm_int(b, 0),
+                         nir_iadd_imm(b, nir_imul_imm(b, stage, sizeof(uint32_t)),
+                                      GPUVAL_LVP_COMMAND_DATA_OFFSET +
+                                         offsetof(struct gpuval_command_data, entry_base)));
 }
 
 /* Compute, and what runs as compute. llvmpipe does not know global ids at this
@@ -161,14 +164,35 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .invocation = invocation,
 };
 
-bool
-gpuval_lvp_nir_lower_reports(nir_shader *nir)
+nir_shader *
+gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options)
 {
-   bool progress = gpuval_nir_lower_reports(nir, &gpuval_lvp_nir_driver);
+   enum { FIRST_ENTRY, WORD, OFFSET, SLOT, INVOCATION, NUM = INVOCATION + 3 };
+   static_assert(NUM + 2 == GPUVAL_LVP_REPORT_NUM_ARGS, "gpuval_lvp_nir.h");
 
-   /* llvmpipe's own shaders have been through this (lp_build_opt_nir), ours
-    * are new. */
-   if (progress)
-      NIR_PASS(_, nir, nir_lower_bool_to_int32);
-   return progress;
+   nir_builder builder =
+      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval report");
+   nir_builder *b = &builder;
+   nir_function *function = b->impl->function;
+
+   function->num_params = NUM;
+   function->params = rzalloc_array(b->shader, nir_parameter, NUM);
+   nir_def *params[NUM];
+   for (unsigned i = 0; i < NUM; i++) {
+      function->params[i].num_components = 1;
+      function->params[i].bit_size = 32;
+      params[i] = nir_load_param(b, i);
+   }
+
+   nir_def *stage = nir_ushr_imm(b, params[WORD], 24);
+   gpuval_nir_build_report(b, &gpuval_lvp_nir_driver, &(struct gpuval_nir_report_params){
+      .first_entry = nir_iadd(b, params[FIRST_ENTRY], entry_base(b, stage)),
+      .num_entries = nir_iand_imm(b, params[WORD], 0xffff),
+      .set = nir_iand_imm(b, nir_ushr_imm(b, params[WORD], 16), 0xff),
+      .offset = params[OFFSET],
+      .slot = params[SLOT],
+      .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
+   });
+
+   return b->shader;
 }

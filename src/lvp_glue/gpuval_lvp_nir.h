@@ -7,6 +7,7 @@
 #ifndef GPUVAL_LVP_NIR_H
 #define GPUVAL_LVP_NIR_H
 
+#include "gpuval/src/core/gpuval_layout.h"
 #include "nir.h"
 
 /* Where struct gpuval_command_data lies in constant buffer 0: behind the 256
@@ -18,8 +19,27 @@
 extern "C" {
 #endif
 
-/** To be run on every shader right before it becomes LLVM IR. */
-bool gpuval_lvp_nir_lower_reports(nir_shader *nir);
+/* The report's function. It is compiled once for a device, and shaders find its
+ * address in constant buffer 0: in each shader it would take longer to compile
+ * than most shaders do. Its arguments, of one lane each but for the second:
+ *
+ *    mask of lanes that fail, pointer to struct lp_jit_resources,
+ *    first entry, gpuval_lvp_report_word(), offset, slot, invocation[3]
+ */
+#define GPUVAL_LVP_REPORT_NUM_ARGS 9
+#define GPUVAL_LVP_REPORT_FUNCTION_INDEX                                                           \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, report_function)) / 8)
+
+/** Number of entries | set << 16 | stage << 24 */
+static inline uint32_t
+gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
+{
+   return nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16 |
+          (uint32_t)stage << 24;
+}
+
+/** A shader whose entrypoint is that function, without the first two arguments. */
+nir_shader *gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options);
 
 /* gpuval_nir_options::data: what only the frontend knows */
 struct gpuval_lvp_nir_layout {

@@ -7,8 +7,9 @@
  * intrinsics: a condition, and no control flow, no memory access and no call.
  * So whatever the driver decides from shader_info or from the control flow
  * (early depth tests, uniform inlining, unrolling) it decides as it would
- * without us. gpuval_nir_lower_reports() makes `if (failed) call` of them,
- * last of all.
+ * without us. What runs when a condition is true is NIR as well, the same for
+ * all drivers (gpuval_nir_build_report), but where it goes is the driver's:
+ * code size in the shader decides how long that compiles.
  */
 
 #ifndef GPUVAL_NIR_H
@@ -74,7 +75,7 @@ struct gpuval_nir_driver {
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(nir_builder *b);
    nir_def *(*command_id)(nir_builder *b);
-   nir_def *(*entry_base)(nir_builder *b, gl_shader_stage stage);
+   nir_def *(*entry_base)(nir_builder *b, nir_def *stage);
 
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
    nir_def *(*invocation)(nir_builder *b);
@@ -120,10 +121,25 @@ bool gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *opt
  */
 void gpuval_nir_rebase(nir_shader *nir, uint32_t base);
 
-/**
- * Makes calls of all @report_gpuval in @nir, in any function. Idempotent.
- */
-bool gpuval_nir_lower_reports(nir_shader *nir, const struct gpuval_nir_driver *driver);
+/* In the place of a descriptor set */
+enum {
+   GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */
+   GPUVAL_REPORT_PLAIN = 0xff,  /* not about a buffer */
+};
+
+/** What a @report_gpuval hands over; all 32 bit. */
+struct gpuval_nir_report_params {
+   nir_def *first_entry; /* absolute: with gpuval_nir_driver::entry_base */
+   nir_def *num_entries;
+   nir_def *set;         /* or GPUVAL_REPORT_* */
+   nir_def *offset;      /* of the group's lowest entry */
+   nir_def *slot;        /* GPUVAL_REPORT_INLINE: the size of the block */
+   nir_def *invocation[3];
+};
+
+/** Emits the report itself at b->cursor, for invocations that have failed. */
+void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_report_params *params);
 
 /* SPIR-V execution model, the way records name a stage. */
 uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);
@@ -145,12 +161,6 @@ struct gpuval_nir_state {
 };
 
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
-
-/* Which function a report calls: GPUVAL_REPORT_* or a descriptor set. */
-enum {
-   GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */
-   GPUVAL_REPORT_PLAIN = 0xff,  /* not about a buffer */
-};
 
 struct gpuval_nir_report {
    nir_def *failed; /* 1 bit */

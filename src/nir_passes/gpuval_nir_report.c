@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Reports: @report_gpuval, and the function that it becomes a call of.
+/* Reports: @report_gpuval, and what a driver makes of it where its condition
+ * is true.
  *
- * The failing path is a call because code size decides compile time on
- * llvmpipe: inline reports made a shader with 100 accesses compile five times
- * slower. The function goes through the table entries of the group, counts
- * each access that fails at its site, and tries to claim a record for it:
+ * That goes through the table entries of the group, counts each access that
+ * fails at its site, and tries to claim a record for it:
  *
  *    for each entry:
  *       if not (offset + entry.size <= bound): continue
@@ -21,15 +20,6 @@
 
 #include "gpuval_nir.h"
 #include "gpuval/src/core/gpuval_layout.h"
-
-enum {
-   PARAM_FIRST_ENTRY, /* shader-local */
-   PARAM_COUNT_SET,   /* number of entries | gpuval_nir_report::set << 16 */
-   PARAM_OFFSET,      /* of the group's lowest entry */
-   PARAM_SLOT,        /* gpuval_nir_report::slot */
-   PARAM_INVOCATION,
-   PARAM_NUM = PARAM_INVOCATION + 3,
-};
 
 uint32_t
 gpuval_stage_to_spirv(gl_shader_stage stage)
@@ -97,13 +87,8 @@ load_entry(nir_builder *b, nir_def *entry, unsigned offset, unsigned components)
    return nir_load_global(b, nir_iadd_imm(b, entry, offset), 4, components, 32);
 }
 
-static nir_def *
-param(nir_builder *b, unsigned index)
-{
-   return nir_load_param(b, index);
-}
-
 struct failure {
+   const struct gpuval_nir_report_params *params;
    nir_def *root;
    nir_def *site;
    nir_def *stage;
@@ -111,8 +96,8 @@ struct failure {
    nir_def *command_id;
    nir_def *offset;
    nir_def *access_size;
-   nir_def *bound; /* NULL: not about a buffer */
-   nir_def *set, *slot;
+   nir_def *bound;
+   nir_def *slot;
    nir_def *address; /* 64 bit */
 };
 
@@ -127,21 +112,16 @@ store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def
 static void
 write_record(nir_builder *b, nir_def *record, const struct failure *f)
 {
-   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *const *invocation = f->params->invocation;
 
    store_words(b, record, 0, f->hash_lo, f->hash_hi);
    store_words(b, record, 2, f->site, f->command_id);
-   store_words(b, record, 4, f->stage, param(b, PARAM_INVOCATION));
-   store_words(b, record, 6, param(b, PARAM_INVOCATION + 1), param(b, PARAM_INVOCATION + 2));
-   if (f->bound) {
-      store_words(b, record, 8, f->offset, f->access_size);
-      store_words(b, record, 10, f->bound, f->slot);
-      store_words(b, record, 12, nir_unpack_64_2x32_split_x(b, f->address),
-                  nir_unpack_64_2x32_split_y(b, f->address));
-      store_words(b, record, 14, f->set, zero);
-   } else {
-      store_words(b, record, 8, zero, zero);
-   }
+   store_words(b, record, 4, f->stage, invocation[0]);
+   store_words(b, record, 6, invocation[1], invocation[2]);
+   store_words(b, record, 8, f->offset, f->access_size);
+   store_words(b, record, 10, f->bound, f->slot);
+   nir_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
+   store_words(b, record, 14, f->params->set, nir_imm_int(b, 0));
 }
 
 static void
@@ -181,54 +161,59 @@ report_failure(nir_builder *b, const struct failure *f)
    nir_pop_if(b, NULL);
 }
 
-/* Which entries of the group are out of range? */
-static void
-build_buffer_report(nir_builder *b, const struct gpuval_nir_driver *driver, bool is_inline)
+void
+gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct gpuval_nir_report_params *params)
 {
-   nir_def *root = driver->root_address(b);
-   nir_def *count_set = param(b, PARAM_COUNT_SET);
-   nir_def *set = nir_ushr_imm(b, count_set, 16);
-   nir_def *slot = param(b, PARAM_SLOT);
-   nir_def *bound = is_inline ? slot : driver->buffer_size(b, set, slot);
+   nir_def *is_plain = nir_ieq_imm(b, params->set, GPUVAL_REPORT_PLAIN);
+   nir_def *is_inline = nir_ieq_imm(b, params->set, GPUVAL_REPORT_INLINE);
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *no_descriptor = nir_ior(b, is_plain, is_inline);
+   nir_def *set = nir_bcsel(b, no_descriptor, zero, params->set);
+   nir_def *slot = nir_bcsel(b, no_descriptor, zero, params->slot);
+   nir_def *bound = nir_bcsel(b, is_inline, params->slot, driver->buffer_size(b, set, slot));
 
-   /* No descriptor there: not this check's business. */
-   nir_push_if(b, nir_ine_imm(b, bound, 0));
+   /* A range of 0 bytes: no descriptor there, which is not this check's
+    * business.
+    */
+   nir_push_if(b, nir_ior(b, is_plain, nir_ine_imm(b, bound, 0)));
    {
+      nir_def *root = driver->root_address(b);
       nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
-      nir_def *first = nir_iadd(b, param(b, PARAM_FIRST_ENTRY),
-                                driver->entry_base(b, b->shader->info.stage));
-      nir_def *address = is_inline ? nir_imm_int64(b, 0) : driver->buffer_address(b, set, slot);
+      nir_def *address = nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0),
+                                   driver->buffer_address(b, set, slot));
       nir_def *command_id = driver->command_id(b);
-      nir_def *count = nir_iand_imm(b, count_set, 0xffff);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_variable *last_var = nir_local_variable_create(b->impl, glsl_uint_type(), "last");
-      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+      nir_store_var(b, i_var, zero, 0x1);
       nir_store_var(b, last_var, nir_imm_int(b, ~0), 0x1);
 
       nir_loop *loop = nir_push_loop(b);
       {
          nir_def *i = nir_load_var(b, i_var);
-         nir_break_if(b, nir_uge(b, i, count));
+         nir_break_if(b, nir_uge(b, i, params->num_entries));
          nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
 
-         nir_def *entry = element_address(b, entries, nir_iadd(b, first, i),
+         nir_def *entry = element_address(b, entries, nir_iadd(b, params->first_entry, i),
                                           sizeof(struct gpuval_entry));
          nir_def *words = load_entry(b, entry, 0, 4);
-         nir_def *offset = nir_iadd(b, param(b, PARAM_OFFSET), nir_channel(b, words, 0));
+         nir_def *offset = nir_iadd(b, params->offset, nir_channel(b, words, 0));
          nir_def *size = nir_channel(b, words, 1);
          nir_def *site = nir_channel(b, words, 2);
 
-         nir_def *failed = nir_ior(b, nir_ult(b, bound, size),
-                                   nir_ult(b, nir_isub(b, bound, size), offset));
+         nir_def *outside = nir_ior(b, nir_ult(b, bound, size),
+                                    nir_ult(b, nir_isub(b, bound, size), offset));
          /* An instruction that became several accesses fails once. */
-         failed = nir_iand(b, failed, nir_ine(b, site, nir_load_var(b, last_var)));
+         nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside),
+                                    nir_ine(b, site, nir_load_var(b, last_var)));
 
          nir_push_if(b, failed);
          {
             nir_store_var(b, last_var, site, 0x1);
             nir_def *hash = load_entry(b, entry, offsetof(struct gpuval_entry, shader_hash), 2);
             report_failure(b, &(struct failure){
+               .params = params,
                .root = root,
                .site = site,
                .stage = nir_channel(b, words, 3),
@@ -238,8 +223,7 @@ build_buffer_report(nir_builder *b, const struct gpuval_nir_driver *driver, bool
                .offset = offset,
                .access_size = size,
                .bound = bound,
-               .set = set,
-               .slot = is_inline ? nir_imm_int(b, 0) : slot,
+               .slot = slot,
                .address = address,
             });
          }
@@ -248,89 +232,6 @@ build_buffer_report(nir_builder *b, const struct gpuval_nir_driver *driver, bool
       nir_pop_loop(b, loop);
    }
    nir_pop_if(b, NULL);
-}
-
-static void
-build_plain_report(nir_builder *b, const struct gpuval_nir_driver *driver)
-{
-   nir_def *root = driver->root_address(b);
-   nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
-   nir_def *index = nir_iadd(b, param(b, PARAM_FIRST_ENTRY),
-                             driver->entry_base(b, b->shader->info.stage));
-   nir_def *entry = element_address(b, entries, index, sizeof(struct gpuval_entry));
-   nir_def *words = load_entry(b, entry, 8, 4);
-
-   report_failure(b, &(struct failure){
-      .root = root,
-      .site = nir_channel(b, words, 0),
-      .stage = nir_channel(b, words, 1),
-      .hash_lo = nir_channel(b, words, 2),
-      .hash_hi = nir_channel(b, words, 3),
-      .command_id = driver->command_id(b),
-   });
-}
-
-static nir_function *
-get_function(nir_shader *nir, const struct gpuval_nir_driver *driver, unsigned set)
-{
-   const char *name = set == GPUVAL_REPORT_PLAIN    ? "gpuval_report_plain"
-                      : set == GPUVAL_REPORT_INLINE ? "gpuval_report_inline"
-                                                    : "gpuval_report_buffer";
-   nir_foreach_function(function, nir) {
-      if (function->name && !strcmp(function->name, name))
-         return function;
-   }
-
-   nir_function *function = nir_function_create(nir, name);
-   function->num_params = PARAM_NUM;
-   function->params = rzalloc_array(nir, nir_parameter, PARAM_NUM);
-   for (unsigned i = 0; i < PARAM_NUM; i++) {
-      function->params[i].num_components = 1;
-      function->params[i].bit_size = 32;
-   }
-
-   nir_function_impl *impl = nir_function_impl_create(function);
-   nir_builder b = nir_builder_at(nir_before_impl(impl));
-   if (set == GPUVAL_REPORT_PLAIN)
-      build_plain_report(&b, driver);
-   else
-      build_buffer_report(&b, driver, set == GPUVAL_REPORT_INLINE);
-
-   return function;
-}
-
-static bool
-lower_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
-{
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
-      return false;
-
-   const struct gpuval_nir_driver *driver = data;
-   unsigned set = nir_intrinsic_desc_set(intrin);
-   nir_function *function = get_function(b->shader, driver, set);
-
-   b->cursor = nir_before_instr(&intrin->instr);
-   nir_push_if(b, intrin->src[0].ssa);
-   {
-      /* The moves cost nothing and keep the block longer than the 8
-       * instructions up to which llvmpipe runs both sides of an if
-       * (lp_should_flatten_cf_list): the call would always be made.
-       */
-      nir_def *args[PARAM_NUM] = {
-         [PARAM_FIRST_ENTRY] = nir_mov(b, nir_imm_int(b, nir_intrinsic_base(intrin))),
-         [PARAM_COUNT_SET] = nir_mov(b, nir_imm_int(b, nir_intrinsic_range(intrin) | set << 16)),
-         [PARAM_OFFSET] = nir_mov(b, intrin->src[1].ssa),
-         [PARAM_SLOT] = nir_mov(b, intrin->src[2].ssa),
-      };
-      for (unsigned i = 0; i < 3; i++)
-         args[PARAM_INVOCATION + i] = nir_mov(b, nir_channel(b, intrin->src[3].ssa, i));
-
-      nir_build_call(b, function, PARAM_NUM, args);
-   }
-   nir_pop_if(b, NULL);
-   nir_instr_remove(&intrin->instr);
-
-   return true;
 }
 
 static bool
@@ -347,10 +248,4 @@ void
 gpuval_nir_rebase(nir_shader *nir, uint32_t base)
 {
    nir_shader_intrinsics_pass(nir, rebase_report, nir_metadata_all, &base);
-}
-
-bool
-gpuval_nir_lower_reports(nir_shader *nir, const struct gpuval_nir_driver *driver)
-{
-   return nir_shader_intrinsics_pass(nir, lower_report, nir_metadata_none, (void *)driver);
 }

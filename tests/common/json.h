@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 /*
  * A small strict JSON reader (RFC 8259), so that reading a report is also a

@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 /*
  * A small headless Vulkan 1.3 helper for tests, demos and benchmarks.

@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 /*
  * The program of a scenario: creates a device with what the scenario uses,

@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 /*
  * State of a scenario's program while its [run] statements are executed one

@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 #include "scenario_run.h"
 
@@ -15,6 +12,7 @@
 struct request {
    const struct scenario_section *sections[VKH_MAX_STAGES];
    unsigned section_count;
+   bool dispatch_base;
    const char *entry;
    VkSpecializationMapEntry entries[MAX_SPECIALIZATION];
    uint32_t values[MAX_SPECIALIZATION];
@@ -142,6 +140,8 @@ read_option(struct run *run, struct request *request, const char *word)
 
    if (strcmp(key, "depth_write") == 0)
       request->desc.depth_write = true;
+   else if (strcmp(key, "dispatch_base") == 0)
+      request->dispatch_base = true;
    else if (strcmp(key, "rasterizer_discard") == 0)
       request->desc.rasterizer_discard = true;
    else if (!value)
@@ -340,7 +340,8 @@ create_compute(struct run *run, const struct request *request, VkPipelineCache c
       .layout = run->layout,
       .specialization = &request->specialization,
       .cache = cache,
-      .flags = pipeline_flags(run),
+      .flags = pipeline_flags(run) |
+               (request->dispatch_base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0),
       .next = request->robust ? &request->robustness : NULL,
       .stage_next = request->stage_robust ? &request->robustness : NULL,
       .name = name,

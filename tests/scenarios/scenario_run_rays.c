@@ -1,7 +1,4 @@
-/*
- * Copyright © 2025 gpuval contributors
- * SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
 
 /*
  * Ray tracing for scenarios: a scene of one triangle or one box that covers

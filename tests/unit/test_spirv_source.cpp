@@ -76,29 +76,60 @@ or_dash(const char *text)
    return text ? text : "-";
 }
 
-/* The word that expectations have for an opcode, "" for what is no access. */
+/* Appends an instruction: opcode and operands. */
+void
+append(std::vector<uint32_t> &words, const std::vector<uint32_t> &instruction)
+{
+   words.push_back((uint32_t)instruction.size() << SpvWordCountShift | instruction[0]);
+   words.insert(words.end(), instruction.begin() + 1, instruction.end());
+}
+
+typedef std::vector<std::vector<uint32_t>> Instructions;
+
+std::vector<uint32_t>
+assemble(uint32_t bound, const Instructions &instructions)
+{
+   std::vector<uint32_t> words = { SpvMagicNumber, 0x00010000, 0, bound, 0 };
+   for (const std::vector<uint32_t> &instruction : instructions)
+      append(words, instruction);
+   return words;
+}
+
+/* The word that expectations have for an opcode, "" if none. */
 std::string
 access_name(unsigned opcode)
 {
    switch (opcode) {
-   case SpvOpLoad: return "load";
-   case SpvOpStore: return "store";
-   case SpvOpCopyMemory: return "copy";
-   case SpvOpArrayLength: return "length";
-   case SpvOpAtomicIAdd: return "atomic";
-   case SpvOpImageFetch: return "fetch";
-   case SpvOpImageSampleExplicitLod: return "sample";
-   case SpvOpImageRead: return "read";
-   case SpvOpImageWrite: return "write";
-   default: return "";
+   case SpvOpLoad:
+      return "load";
+   case SpvOpStore:
+      return "store";
+   case SpvOpCopyMemory:
+      return "copy";
+   case SpvOpArrayLength:
+      return "length";
+   case SpvOpAtomicIAdd:
+      return "atomic";
+   case SpvOpImageFetch:
+      return "fetch";
+   case SpvOpImageSampleExplicitLod:
+      return "sample";
+   case SpvOpImageRead:
+      return "read";
+   case SpvOpImageWrite:
+      return "write";
+   case SpvOpUnreachable:
+      return "unreachable";
+   default:
+      return "";
    }
 }
 
 /* A module, its index and everything there is to look up in it. */
 class Module {
-public:
+ public:
    explicit Module(const std::vector<uint32_t> &module_words)
-      : words(module_words)
+       : words(module_words)
    {
       spirv = gpuval_spirv_create(NULL, words.data(), words.size());
       if (!spirv)
@@ -114,7 +145,10 @@ public:
       }
    }
 
-   ~Module() { ralloc_free(spirv); }
+   ~Module()
+   {
+      ralloc_free(spirv);
+   }
 
    Module(const Module &) = delete;
    Module &operator=(const Module &) = delete;
@@ -247,6 +281,45 @@ check_assembled(const std::string &name)
    EXPECT_GT(count, 0u);
 }
 
+/* Looks at everything in @words, in a buffer of just that size. */
+void
+look_around(const std::vector<uint32_t> &words)
+{
+   std::vector<uint32_t> exact(words);
+   exact.shrink_to_fit();
+   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, exact.data(), exact.size());
+   if (!spirv)
+      return;
+
+   size_t sum = 0;
+   for (size_t word = 0; word <= exact.size(); word++) {
+      struct gpuval_spirv_location location;
+      gpuval_spirv_lookup(spirv, word * 4, &location);
+      for (const char *string :
+           { location.file, location.text, location.function, location.variable })
+         sum += string ? strlen(string) : 0;
+   }
+   for (unsigned binding = 0; binding < 8; binding++)
+      gpuval_spirv_binding_name(spirv, binding % 3, binding, binding % 2);
+   ralloc_free(spirv);
+   EXPECT_LT(sum, exact.size() * 100000);
+}
+
+const char *const all_modules[] = {
+   "access.g.spv",
+   "access.gVS.spv",
+   "line_files.g.spv",
+   "line_numbers.gVS.spv",
+   "structured.g.spv",
+   "scopes.spv",
+   "continued.spv",
+   "nameless_text.spv",
+   "debug_info.spv",
+   "aliases.spv",
+   "directives.spv",
+   "heads.spv",
+};
+
 } /* namespace */
 
 TEST(SpirvSource, LinesOfEveryAccess)
@@ -296,6 +369,16 @@ TEST(SpirvSource, ContinuedText)
    check_assembled("continued");
 }
 
+TEST(SpirvSource, UnusualLineDirectives)
+{
+   check_assembled("directives");
+}
+
+TEST(SpirvSource, HeadsOfFunctions)
+{
+   check_assembled("heads");
+}
+
 TEST(SpirvSource, TextWithoutFile)
 {
    check_assembled("nameless_text");
@@ -314,9 +397,13 @@ TEST(SpirvSource, Functions)
       ASSERT_TRUE(module.spirv);
 
       std::set<std::string> functions;
+      bool in_function = false;
       for (const gpuval_spirv_location &location : module.locations) {
-         if (!access_name(location.opcode).empty())
-            functions.insert(or_dash(location.function));
+         in_function |= location.opcode == SpvOpFunction;
+         EXPECT_EQ(location.function != NULL, in_function) << location.instruction;
+         in_function &= location.opcode != SpvOpFunctionEnd;
+         if (location.function)
+            functions.insert(location.function);
       }
       EXPECT_EQ(functions, (std::set<std::string>{ "fetch_scaled", "main", "pick" }));
    }
@@ -364,9 +451,14 @@ TEST(SpirvSource, Bindings)
 {
    /* As access.comp declares them. */
    const std::map<std::string, std::pair<unsigned, unsigned>> bindings = {
-      { "particles", { 1, 3 } }, { "Anonymous", { 0, 4 } }, { "parameters", { 0, 5 } },
-      { "color", { 0, 1 } }, { "canvas", { 0, 2 } }, { "counters", { 0, 6 } },
-      { "textures", { 2, 0 } }, { "nearest", { 2, 1 } },
+      { "particles", { 1, 3 } },
+      { "Anonymous", { 0, 4 } },
+      { "parameters", { 0, 5 } },
+      { "color", { 0, 1 } },
+      { "canvas", { 0, 2 } },
+      { "counters", { 0, 6 } },
+      { "textures", { 2, 0 } },
+      { "nearest", { 2, 1 } },
    };
 
    Module module(read_module("access.g.spv"));
@@ -482,36 +574,6 @@ TEST(SpirvSource, NoModule)
              nullptr);
 }
 
-/* Looks at everything in @words, in a buffer of just that size. */
-static void
-look_around(const std::vector<uint32_t> &words)
-{
-   std::vector<uint32_t> exact(words);
-   exact.shrink_to_fit();
-   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, exact.data(), exact.size());
-   if (!spirv)
-      return;
-
-   size_t sum = 0;
-   for (size_t word = 0; word <= exact.size(); word++) {
-      struct gpuval_spirv_location location;
-      gpuval_spirv_lookup(spirv, word * 4, &location);
-      for (const char *string :
-           { location.file, location.text, location.function, location.variable })
-         sum += string ? strlen(string) : 0;
-   }
-   for (unsigned binding = 0; binding < 8; binding++)
-      gpuval_spirv_binding_name(spirv, binding % 3, binding, binding % 2);
-   ralloc_free(spirv);
-   EXPECT_LT(sum, exact.size() * 100000);
-}
-
-static const char *const all_modules[] = {
-   "access.g.spv", "access.gVS.spv", "line_files.g.spv", "line_numbers.gVS.spv",
-   "structured.g.spv", "scopes.spv", "continued.spv", "nameless_text.spv",
-   "debug_info.spv", "aliases.spv",
-};
-
 /* A module that ends early is known up to there. */
 TEST(SpirvSource, Truncated)
 {
@@ -536,15 +598,21 @@ TEST(SpirvSource, RandomBytes)
    for (const char *name : all_modules) {
       SCOPED_TRACE(name);
       const std::vector<uint32_t> words = read_module(name);
-      for (unsigned i = 0; i < 2000; i++) {
+      for (unsigned i = 0; i < 1000; i++) {
          std::vector<uint32_t> changed(words);
          const unsigned changes = 1 + random() % 8;
          for (unsigned j = 0; j < changes; j++) {
             uint8_t *byte = (uint8_t *)changed.data() + random() % (changed.size() * 4);
             switch (random() % 3) {
-            case 0: *byte ^= 1u << (random() % 8); break;
-            case 1: *byte = random(); break;
-            case 2: *byte = random() % 2 ? 0xff : 0; break;
+            case 0:
+               *byte ^= 1u << (random() % 8);
+               break;
+            case 1:
+               *byte = random();
+               break;
+            case 2:
+               *byte = random() % 2 ? 0xff : 0;
+               break;
             }
          }
          changed[0] = SpvMagicNumber;
@@ -561,7 +629,7 @@ TEST(SpirvSource, RandomIds)
    for (const char *name : all_modules) {
       SCOPED_TRACE(name);
       const std::vector<uint32_t> words = read_module(name);
-      for (unsigned i = 0; i < 2000; i++) {
+      for (unsigned i = 0; i < 1000; i++) {
          std::vector<uint32_t> changed(words);
          for (uint32_t word = 5; word < words.size(); word += words[word] >> 16) {
             const unsigned count = words[word] >> 16;
@@ -579,31 +647,73 @@ TEST(SpirvSource, RandomIds)
 /* Chains of ids that never end. */
 TEST(SpirvSource, Rings)
 {
-   const std::vector<uint32_t> words = {
-      SpvMagicNumber, 0x00010000, 0, 16, 0,
-      (4u << 16) | SpvOpTypeArray, 1, 1, 1,
-      (4u << 16) | SpvOpTypePointer, 2, SpvStorageClassUniform, 1,
-      (4u << 16) | SpvOpVariable, 2, 3, SpvStorageClassUniform,
-      (4u << 16) | SpvOpAccessChain, 2, 4, 5,
-      (4u << 16) | SpvOpAccessChain, 2, 5, 4,
-      (4u << 16) | SpvOpLoad, 1, 6, 5,
-      (4u << 16) | SpvOpLoad, 1, 7, 3,
-      (4u << 16) | SpvOpImage, 1, 8, 8,
-      (5u << 16) | SpvOpImageFetch, 1, 9, 8, 8,
+   const Instructions instructions = {
+      { SpvOpTypeArray, 1, 1, 1 },
+      { SpvOpTypePointer, 2, SpvStorageClassUniform, 1 },
+      { SpvOpVariable, 2, 3, SpvStorageClassUniform },
+      { SpvOpAccessChain, 2, 4, 5 },
+      { SpvOpAccessChain, 2, 5, 4 },
+      { SpvOpLoad, 1, 6, 5 },
+      { SpvOpLoad, 1, 7, 3 },
+      { SpvOpImage, 1, 8, 8 },
+      { SpvOpImageFetch, 1, 9, 8, 8 },
    };
+   const std::vector<uint32_t> words = assemble(16, instructions);
    look_around(words);
+}
+
+/* The last string of a module has no end. */
+TEST(SpirvSource, UnterminatedString)
+{
+   const Instructions instructions = {
+      { SpvOpVariable, 1, 2, SpvStorageClassPrivate },
+      { SpvOpStore, 2, 2 },
+      { SpvOpName, 2, 0x78787878 },
+   };
+   const std::vector<uint32_t> words = assemble(16, instructions);
+   look_around(words);
+
+   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
+   ASSERT_TRUE(spirv);
+   struct gpuval_spirv_location location;
+   EXPECT_TRUE(gpuval_spirv_lookup(spirv, 9 * 4, &location));
+   EXPECT_EQ(location.variable, nullptr);
+   ralloc_free(spirv);
+}
+
+/* A branch into another function takes no line there. */
+TEST(SpirvSource, BranchIntoAnotherFunction)
+{
+   const Instructions instructions = {
+      { SpvOpString, 1, 'f' },
+      { SpvOpFunction, 2, 3, 0, 2 },
+      { SpvOpLabel, 4 },
+      { SpvOpLine, 1, 10, 0 },
+      { SpvOpBranch, 5 },
+      { SpvOpFunctionEnd },
+      { SpvOpFunction, 2, 6, 0, 2 },
+      { SpvOpLabel, 5 },
+      { SpvOpReturn },
+      { SpvOpFunctionEnd },
+   };
+   const std::vector<uint32_t> words = assemble(16, instructions);
+   Module module(words);
+   ASSERT_TRUE(module.spirv);
+   EXPECT_EQ(module.locations[4].line, 10u);
+   EXPECT_EQ(module.locations[8].opcode, SpvOpReturn);
+   EXPECT_EQ(module.locations[8].line, 0u);
 }
 
 /* The largest id, and one beyond. */
 TEST(SpirvSource, LargeIds)
 {
    for (const uint32_t id : { 4194303u, 4194304u, UINT32_MAX - 1, UINT32_MAX }) {
-      const std::vector<uint32_t> words = {
-         SpvMagicNumber, 0x00010000, 0, UINT32_MAX, 0,
-         (3u << 16) | SpvOpName, id, 'x',
-         (4u << 16) | SpvOpVariable, 1, id, SpvStorageClassPrivate,
-         (3u << 16) | SpvOpStore, id, id,
+      const Instructions instructions = {
+         { SpvOpName, id, 'x' },
+         { SpvOpVariable, 1, id, SpvStorageClassPrivate },
+         { SpvOpStore, id, id },
       };
+      const std::vector<uint32_t> words = assemble(UINT32_MAX, instructions);
       struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
       ASSERT_TRUE(spirv);
       struct gpuval_spirv_location location;
@@ -618,37 +728,37 @@ TEST(SpirvSource, LargeIds)
  */
 TEST(SpirvSource, LargeModule)
 {
-   std::vector<uint32_t> words = {
-      SpvMagicNumber, 0x00010000, 0, 1000010, 0,
-      (3u << 16) | SpvOpString, 1, 'f',
-      (3u << 16) | SpvOpTypeVoid, 2, 0,
-      (3u << 16) | SpvOpName, 3, 'v',
-      (4u << 16) | SpvOpVariable, 2, 3, SpvStorageClassPrivate,
+   const Instructions instructions = {
+      { SpvOpString, 1, 'f' },
+      { SpvOpTypeVoid, 2 },
+      { SpvOpName, 3, 'v' },
+      { SpvOpVariable, 2, 3, SpvStorageClassPrivate },
    };
+   std::vector<uint32_t> words = assemble(1000010, instructions);
    std::string text;
    for (unsigned i = 0; i < 20000; i++)
       text += "x\n";
    text.resize((text.size() / 4 + 1) * 4);
-   words.push_back(((4u + text.size() / 4) << 16) | SpvOpSource);
-   words.insert(words.end(), { SpvSourceLanguageGLSL, 460, 1 });
-   const size_t start = words.size();
-   words.resize(start + text.size() / 4);
-   memcpy(&words[start], text.data(), text.size());
+   std::vector<uint32_t> source = { SpvOpSource, SpvSourceLanguageGLSL, 460, 1 };
+   source.resize(4 + text.size() / 4);
+   memcpy(&source[4], text.data(), text.size());
+   append(words, source);
 
-   words.insert(words.end(), { (5u << 16) | SpvOpFunction, 2, 4, 0, 2 });
+   append(words, { SpvOpFunction, 2, 4, 0, 2 });
+   const unsigned blocks = 300000;
    std::vector<uint32_t> stores;
-   for (unsigned i = 0; i < 200000; i++) {
-      words.insert(words.end(), { (2u << 16) | SpvOpLabel, 10 + i });
+   for (unsigned i = 0; i < blocks; i++) {
+      append(words, { SpvOpLabel, 10 + i });
       if (i % 2)
-         words.insert(words.end(), { (4u << 16) | SpvOpLine, 1, 1 + i % 20000, 0 });
+         append(words, { SpvOpLine, 1, 1 + i % 20000, 0 });
       stores.push_back(words.size());
-      words.insert(words.end(), { (3u << 16) | SpvOpStore, 3, 3 });
-      words.insert(words.end(), { (2u << 16) | SpvOpBranch, 11 + i });
+      append(words, { SpvOpStore, 3, 3 });
+      append(words, { SpvOpBranch, 11 + i });
    }
 
    struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
    ASSERT_TRUE(spirv);
-   for (unsigned i = 1; i < 200000; i += 20) {
+   for (unsigned i = 1; i < blocks; i += blocks / 10000) {
       struct gpuval_spirv_location location;
       ASSERT_TRUE(gpuval_spirv_lookup(spirv, stores[i] * 4, &location));
       ASSERT_EQ(location.line, 1 + i % 20000);

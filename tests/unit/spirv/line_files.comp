@@ -8,16 +8,17 @@ layout(set = 0, binding = 2) buffer Further { int v[]; } further;
 layout(set = 0, binding = 3) buffer Same { int v[]; } same;
 layout(set = 0, binding = 4) buffer After { int v[]; } after;
 
+/* A directive in a comment is none:
+#line 400 "comment.glsl"
+*/
+// #line 500 "comment.glsl"
+
 int
 first(int i)
 {
    return before.v[i]; // AT load before
 }
 
-/* A directive in a comment is none:
-#line 400 "comment.glsl"
-*/
-// #line 500 "comment.glsl"
 #line 10 "named.glsl"
 int
 second(int i)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Compiles the report's function, once for a device. */
+
+#include "gpuval_lvp_jit.h"
+
+#include "gpuval_lvp_nir.h"
+#include "lvp_private.h"
+
+#include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_nir.h"
+#include "gallivm/lp_bld_tgsi.h"
+#include "lp_jit.h"
+#include "lp_state_cs.h"
+
+struct gpuval_lvp_jit {
+   lp_context_ref context;
+   struct gallivm_state *gallivm;
+};
+
+static void
+build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_type type,
+               const struct lp_compute_shader_variant *types, nir_shader *nir)
+{
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gallivm->context, function,
+                                                                   "entry"));
+
+   struct lp_build_mask_context mask;
+   lp_build_mask_begin(&mask, gallivm, type, LLVMGetParam(function, 0));
+
+   struct lp_build_tgsi_params params = {
+      .type = type,
+      .mask = &mask,
+      .current_func = function,
+      .context_type = types->jit_cs_context_type,
+      .resources_type = types->jit_resources_type,
+      .resources_ptr = LLVMGetParam(function, 1),
+   };
+   params.consts_ptr =
+      lp_jit_resources_constants(gallivm, params.resources_type, params.resources_ptr);
+   lp_build_nir_soa_func(gallivm, nir, nir_shader_get_entrypoint(nir), &params, NULL);
+
+   lp_build_mask_end(&mask);
+   LLVMBuildRetVoid(builder);
+   gallivm_verify_function(gallivm, function);
+}
+
+struct gpuval_lvp_jit *
+gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
+{
+   struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
+   lp_context_create(&jit->context);
+   jit->gallivm = gallivm_create("gpuval_report", &jit->context, NULL);
+
+   /* The vectors of every stage are of this length. */
+   const struct lp_type type = {
+      .floating = true,
+      .sign = true,
+      .width = 32,
+      .length = MIN2(lp_native_vector_width / 32, 16),
+   };
+   struct lp_compute_shader_variant types = {.gallivm = jit->gallivm};
+   lp_jit_init_cs_types(&types);
+
+   LLVMTypeRef args[GPUVAL_LVP_REPORT_NUM_ARGS];
+   for (unsigned i = 0; i < ARRAY_SIZE(args); i++)
+      args[i] = lp_build_int_vec_type(jit->gallivm, type);
+   args[1] = LLVMPointerType(types.jit_resources_type, 0);
+   LLVMTypeRef function_type = LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args,
+                                                ARRAY_SIZE(args), 0);
+   LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, "gpuval_report", function_type);
+
+   nir_shader *nir = gpuval_lvp_nir_create_report_shader(device->pscreen->get_compiler_options(
+      device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
+   lp_build_opt_nir(nir);
+   lp_build_nir_prepasses(nir);
+   build_function(jit->gallivm, function, type, &types, nir);
+   ralloc_free(nir);
+
+   gallivm_compile_module(jit->gallivm);
+   *address = (uintptr_t)gallivm_jit_function(jit->gallivm, function, "gpuval_report");
+   gallivm_free_ir(jit->gallivm);
+
+   return jit;
+}
+
+void
+gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit)
+{
+   gallivm_destroy(jit->gallivm);
+   lp_context_destroy(&jit->context);
+   free(jit);
+}
