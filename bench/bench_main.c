@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "bench.h"
@@ -24,13 +25,23 @@
 #define MAX_ROUNDS     40
 
 /* A workload that takes little time gets more rounds than it must, within this
- * many seconds. --quick allows none. */
-#define SPARE_SECONDS 3
+ * many seconds. */
+#define SPARE_SECONDS       3
+#define QUICK_SPARE_SECONDS 1
+
+/* For one round of a worker. GPU-AV needs several minutes to instrument and
+ * compile the larger shaders: it goes without those. */
+#define TIME_LIMIT        "300"
+#define TIME_LIMIT_GPU_AV "90"
 
 #define MAX_WORKLOADS 32
 
-/* The file descriptor that a worker writes its results to; layers use stdout. */
-#define WORKER_OUTPUT 3
+/* File descriptors of a worker: what it writes its results to (layers use
+ * stdout), and the log of its checks, a file in memory that goes away with the
+ * last of the processes. */
+#define WORKER_OUTPUT   3
+#define WORKER_LOG      4
+#define WORKER_LOG_PATH "/proc/self/fd/4"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
@@ -52,6 +63,7 @@ struct options {
    const char *only; /* comma-separated names, or NULL */
    const char *json; /* file, or NULL */
    unsigned rounds;
+   unsigned time_limit; /* of a worker: seconds a round */
    bool quick;
    bool cpu_time;
    bool noise;
@@ -81,7 +93,8 @@ struct worker {
    const struct bench_workload *workload;
    enum side side;
    bool checked; /* the log must say that nothing was found */
-   char log[256];
+   int log;
+   bool lost; /* died or ran into its time limit */
    pid_t process;
    int commands;
    FILE *results;
@@ -89,40 +102,22 @@ struct worker {
 
 /* --- Worker processes ----------------------------------------------------- */
 
-static bool
-create_log(struct worker *worker)
-{
-   const char *folder = getenv("TMPDIR");
-   int fd;
-
-   snprintf(worker->log, sizeof(worker->log), "%s/gpuval-bench-XXXXXX",
-            folder && *folder ? folder : "/tmp");
-   fd = mkstemp(worker->log);
-   if (fd < 0) {
-      fprintf(stderr, "error: %s: %s\n", worker->log, strerror(errno));
-      return false;
-   }
-   close(fd);
-   return true;
-}
-
 /* The workloads are free of errors, and a driver that checks says so at exit.
  * One that does not check at all would have the finest ratios. */
 static bool
 verify_log(const struct worker *worker)
 {
-   FILE *file = fopen(worker->log, "r");
+   FILE *file = fdopen(dup(worker->log), "r");
    char line[1024], first[1024] = "";
    bool verified = false;
 
-   while (file && fgets(line, sizeof(line), file)) {
+   while (fgets(line, sizeof(line), file)) {
       if (!first[0])
          snprintf(first, sizeof(first), "%s", line);
       if (!strcmp(line, "gpuval: no errors\n"))
          verified = true;
    }
-   if (file)
-      fclose(file);
+   fclose(file);
    if (!verified) {
       fprintf(stderr,
               "error: %s: the log of the checks lacks its line \"gpuval: no errors\"; "
@@ -134,7 +129,7 @@ verify_log(const struct worker *worker)
 }
 
 static void
-set_environment(const struct options *options, enum side side, const char *log)
+set_environment(const struct options *options, enum side side)
 {
    const char *icd = getenv("GPUVAL_BENCH_ICD");
 
@@ -147,7 +142,7 @@ set_environment(const struct options *options, enum side side, const char *log)
 
    if (side == SIDE_ON && !options->noise) {
       setenv("GPUVAL", options->checks, 1);
-      setenv("GPUVAL_LOG", log, 1);
+      setenv("GPUVAL_LOG", WORKER_LOG_PATH, 1);
    }
    if (side == SIDE_GPU_AV) {
       setenv("VK_INSTANCE_LAYERS", LAYER, 1);
@@ -163,16 +158,6 @@ set_environment(const struct options *options, enum side side, const char *log)
    }
 }
 
-/* `dup2` that also works when both are the same. */
-static void
-move_fd(int from, int to)
-{
-   if (from == to)
-      fcntl(from, F_SETFD, 0);
-   else
-      dup2(from, to);
-}
-
 /* In the child process: becomes the worker. */
 static void
 exec_worker(const struct options *options, const struct worker *worker, int commands,
@@ -182,17 +167,20 @@ exec_worker(const struct options *options, const struct worker *worker, int comm
       "gpuval-bench",
       "--worker",
       (char *)worker->workload->name,
+      "--time-limit",
+      worker->side == SIDE_GPU_AV ? TIME_LIMIT_GPU_AV : TIME_LIMIT,
       options->cpu_time ? "--cpu" : NULL,
       NULL,
    };
 
-   /* In this order: `commands` may well be WORKER_OUTPUT. */
-   move_fd(commands, STDIN_FILENO);
-   move_fd(results, WORKER_OUTPUT);
-   set_environment(options, worker->side, worker->log);
+   /* reserve_descriptors() saw to it that none of these overwrites another. */
+   dup2(commands, STDIN_FILENO);
+   dup2(results, WORKER_OUTPUT);
+   dup2(worker->log, WORKER_LOG);
+   set_environment(options, worker->side);
    if (worker->side == SIDE_GPU_AV) {
       /* The layer introduces itself on stdout. */
-      move_fd(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
    }
    execv("/proc/self/exe", arguments);
    fprintf(stderr, "error: cannot start a worker: %s\n", strerror(errno));
@@ -210,12 +198,10 @@ start_worker(const struct options *options, const struct bench_workload *workloa
       .side = side,
       .checked = side == SIDE_ON && !options->noise,
    };
-   if (!create_log(worker))
-      return false;
    if (pipe2(commands, O_CLOEXEC) || pipe2(results, O_CLOEXEC) ||
+       (worker->log = memfd_create("gpuval log", MFD_CLOEXEC)) < 0 ||
        (worker->process = fork()) < 0) {
       fprintf(stderr, "error: cannot start a worker: %s\n", strerror(errno));
-      unlink(worker->log);
       return false;
    }
    if (worker->process == 0)
@@ -227,7 +213,8 @@ start_worker(const struct options *options, const struct bench_workload *workloa
    return true;
 }
 
-/* Ends the worker; what became of it. */
+/* Ends the worker; what became of it. The driver's verdict matters: GPU-AV may
+ * fail. */
 static enum outcome
 finish_worker(struct worker *worker)
 {
@@ -238,7 +225,9 @@ finish_worker(struct worker *worker)
    fclose(worker->results);
    waitpid(worker->process, &status, 0);
 
-   if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
+   if (worker->side == SIDE_GPU_AV) {
+      outcome = OUTCOME_MEASURED;
+   } else if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
       outcome = OUTCOME_SKIPPED;
    } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
       fprintf(stderr, "error: %s, %s: the worker failed (%s %d)\n",
@@ -249,7 +238,7 @@ finish_worker(struct worker *worker)
    } else if (worker->checked && !verify_log(worker)) {
       outcome = OUTCOME_FAILED;
    }
-   unlink(worker->log);
+   close(worker->log);
    return outcome;
 }
 
@@ -277,18 +266,21 @@ parse_line(struct run *run, const struct worker *worker, char *line, double *mil
    return BENCH_METRIC_COUNT;
 }
 
-/* One round of one worker. Returns false when the worker is gone. */
-static bool
-measure(struct run *run, const struct worker *worker, unsigned round,
-        struct result *result)
+/* One round of one worker. Sets `lost` when the worker is gone. */
+static void
+measure(struct run *run, struct worker *worker, unsigned round, struct result *result)
 {
    const unsigned all = (1u << BENCH_METRIC_COUNT) - 1;
    double milliseconds;
    unsigned seen = 0;
    char line[512];
 
-   if (write(worker->commands, "r", 1) != 1)
-      return false;
+   for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++)
+      result->milliseconds[worker->side][i][round] = NAN;
+   if (worker->lost || write(worker->commands, "r", 1) != 1) {
+      worker->lost = true;
+      return;
+   }
    while (seen != all && fgets(line, sizeof(line), worker->results)) {
       const enum bench_metric metric = parse_line(run, worker, line, &milliseconds);
 
@@ -297,7 +289,7 @@ measure(struct run *run, const struct worker *worker, unsigned round,
       result->milliseconds[worker->side][metric][round] = milliseconds;
       seen |= 1u << metric;
    }
-   return seen == all;
+   worker->lost = seen != all;
 }
 
 /* --- Statistics ----------------------------------------------------------- */
@@ -335,13 +327,16 @@ ratio(const struct run *run, unsigned number, enum side side, enum bench_metric 
 {
    const struct result *result = &run->results[number];
    double ratios[MAX_ROUNDS];
+   unsigned count = 0;
 
    for (unsigned i = 0; i < result->rounds; i++) {
       const double off = result->milliseconds[SIDE_OFF][metric][i];
+      const double value = result->milliseconds[side][metric][i] / off;
 
-      ratios[i] = off > 0 ? result->milliseconds[side][metric][i] / off : NAN;
+      if (isfinite(value))
+         ratios[count++] = value;
    }
-   return median(ratios, result->rounds);
+   return count ? median(ratios, count) : NAN;
 }
 
 static double
@@ -365,13 +360,12 @@ geometric_mean(const struct run *run, enum side side, enum bench_metric metric)
 /* --- Output --------------------------------------------------------------- */
 
 static void
-print_ratios(const struct run *run, unsigned number, enum bench_metric metric,
-             bool only_means)
+print_ratio(double value)
 {
-   for (enum side side = SIDE_ON; side < run->side_count; side++) {
-      printf(" %7.2f", only_means ? geometric_mean(run, side, metric)
-                                  : ratio(run, number, side, metric));
-   }
+   if (isfinite(value))
+      printf(" %7.2f", value);
+   else
+      printf(" %7s", "-");
 }
 
 static void
@@ -394,14 +388,16 @@ print_table(const struct run *run)
       printf("%-14s", bench_workloads[i].name);
       for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
          printf(" | %12.3f", median_time(run, i, SIDE_OFF, metric));
-         print_ratios(run, i, metric, false);
+         for (unsigned side = SIDE_ON; side < run->side_count; side++)
+            print_ratio(ratio(run, i, side, metric));
       }
       printf("\n");
    }
    printf("%-14s", "geometric mean");
    for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
       printf(" | %12s", "");
-      print_ratios(run, 0, metric, true);
+      for (unsigned side = SIDE_ON; side < run->side_count; side++)
+         print_ratio(geometric_mean(run, side, metric));
    }
    printf("\n");
 }
@@ -488,18 +484,20 @@ seconds(void)
 }
 
 /* Rounds of one workload, every other one in reverse order. Stops early when a
- * worker is gone. */
+ * worker other than GPU-AV's is gone. */
 static void
-measure_rounds(struct run *run, const struct worker *workers, struct result *result)
+measure_rounds(struct run *run, struct worker *workers, struct result *result)
 {
-   const double end = seconds() + (run->options.quick ? 0 : SPARE_SECONDS);
+   const double end =
+      seconds() + (run->options.quick ? QUICK_SPARE_SECONDS : SPARE_SECONDS);
    unsigned round = 0;
 
    while (round < run->options.rounds || (round < MAX_ROUNDS && seconds() < end)) {
       for (unsigned i = 0; i < run->side_count; i++) {
          const unsigned side = round & 1 ? run->side_count - 1 - i : i;
 
-         if (!measure(run, &workers[side], round, result))
+         measure(run, &workers[side], round, result);
+         if (workers[side].lost && side != SIDE_GPU_AV)
             return;
       }
       result->rounds = ++round;
@@ -571,7 +569,7 @@ print_help(void)
           "  --checks LIST  value of GPUVAL on the side with checks (%s)\n"
           "  --rounds N     rounds to take medians of, at least (%d; up to %d where\n"
           "                 they are fast)\n"
-          "  --quick        %d rounds, no more: for a look, not for a verdict\n"
+          "  --quick        %d rounds, hardly more: for a look, not for a verdict\n"
           "  --cpu          measures CPU time instead of wall-clock time: steadier on\n"
           "                 a busy machine, and only meaningful for CPU drivers\n"
           "  --only LIST    workloads to run, separated by commas\n"
@@ -645,6 +643,7 @@ enum option_value {
    OPTION_GPU_AV,
    OPTION_NOISE,
    OPTION_WORKER,
+   OPTION_TIME_LIMIT,
 };
 
 static const struct option long_options[] = {
@@ -658,9 +657,25 @@ static const struct option long_options[] = {
    {"json", required_argument, NULL, OPTION_JSON},
    {"gpu-av", no_argument, NULL, OPTION_GPU_AV},
    {"noise", no_argument, NULL, OPTION_NOISE},
+   /* Between parent and worker */
    {"worker", required_argument, NULL, OPTION_WORKER},
+   {"time-limit", required_argument, NULL, OPTION_TIME_LIMIT},
    {0},
 };
+
+/* 0 when it is not a number that makes sense. */
+static unsigned
+parse_rounds(const char *text)
+{
+   char *end;
+   const unsigned long rounds = strtoul(text, &end, 10);
+
+   if (end == text || *end || !rounds || rounds > MAX_ROUNDS) {
+      fprintf(stderr, "error: --rounds takes a number from 1 to %d\n", MAX_ROUNDS);
+      return 0;
+   }
+   return rounds;
+}
 
 /* Returns the exit status when the program is done, -1 when it is to measure.
  * `worker`: the workload to measure in this very process. */
@@ -681,7 +696,9 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
          options->checks = optarg;
          break;
       case OPTION_ROUNDS:
-         options->rounds = atoi(optarg);
+         options->rounds = parse_rounds(optarg);
+         if (!options->rounds)
+            return 2;
          break;
       case OPTION_QUICK:
          options->quick = true;
@@ -704,6 +721,9 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
       case OPTION_WORKER:
          *worker = optarg;
          break;
+      case OPTION_TIME_LIMIT:
+         options->time_limit = atoi(optarg);
+         break;
       default:
          return 2;
       }
@@ -715,22 +735,30 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
    }
    if (!options->rounds)
       options->rounds = options->quick ? QUICK_ROUNDS : DEFAULT_ROUNDS;
-   if (options->rounds > MAX_ROUNDS) {
-      fprintf(stderr, "error: --rounds takes a number from 1 to %d\n", MAX_ROUNDS);
-      return 2;
-   }
    return options->only && !valid_only(options->only) ? 2 : -1;
 }
 
 static int
-run_as_worker(const char *name, bool cpu_time)
+run_as_worker(const char *name, const struct options *options)
 {
    const struct bench_workload *workload = find_workload(name);
 
    if (!workload)
       vkh_die("no workload is called \"%s\"", name);
-   bench_worker_run(workload, cpu_time, WORKER_OUTPUT);
+   bench_worker_run(workload, options->cpu_time, options->time_limit, WORKER_OUTPUT);
    return 0;
+}
+
+/* Keeps the file descriptors that workers give a meaning from being used for
+ * anything else before. */
+static void
+reserve_descriptors(void)
+{
+   int fd;
+
+   do
+      fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+   while (fd >= 0 && fd < WORKER_LOG);
 }
 
 int
@@ -746,7 +774,7 @@ main(int argc, char **argv)
    if (status >= 0)
       return status;
    if (worker)
-      return run_as_worker(worker, run.options.cpu_time);
+      return run_as_worker(worker, &run.options);
 
    if (run.options.gpu_av && !layer_exists()) {
       printf("%s is not installed: no comparison with GPU-AV\n", LAYER);
@@ -755,6 +783,7 @@ main(int argc, char **argv)
    run.side_count = run.options.gpu_av ? SIDE_COUNT : SIDE_ON + 1;
    fflush(stdout);
    signal(SIGPIPE, SIG_IGN); /* a worker may die while it is written to */
+   reserve_descriptors();
 
    const struct tally tally = measure_all(&run);
    if (!tally.measured)

@@ -22,37 +22,20 @@
 #include "variants.comp.h"
 #include "vertex.vert.h"
 
-#define SHADER(array)      \
-   {                       \
-      array, sizeof(array) \
-   }
+/* clang-format off */
+#define SHADER(array) {array, sizeof(array)}
 
 #define BINDING(vk_type, words) .type = VK_DESCRIPTOR_TYPE_##vk_type, .size = words
 
-#define ZEROS(words)                 \
-   {                                 \
-      BINDING(STORAGE_BUFFER, words) \
-   }
-#define FLOATS(words)                                      \
-   {                                                       \
-      BINDING(STORAGE_BUFFER, words), .fill = BENCH_FLOATS \
-   }
-#define NUMBERS(words, below)                                               \
-   {                                                                        \
-      BINDING(STORAGE_BUFFER, words), .fill = BENCH_NUMBERS, .limit = below \
-   }
-#define UNIFORM(words)                                     \
-   {                                                       \
-      BINDING(UNIFORM_BUFFER, words), .fill = BENCH_FLOATS \
-   }
-#define TEXTURE(side)                       \
-   {                                        \
-      BINDING(COMBINED_IMAGE_SAMPLER, side) \
-   }
-#define IMAGE(side)                \
-   {                               \
-      BINDING(STORAGE_IMAGE, side) \
-   }
+#define ZEROS(words)   {BINDING(STORAGE_BUFFER, words)}
+#define FLOATS(words)  {BINDING(STORAGE_BUFFER, words), .fill = BENCH_FLOATS}
+#define UNIFORM(words) {BINDING(UNIFORM_BUFFER, words), .fill = BENCH_FLOATS}
+#define TEXTURE(side)  {BINDING(COMBINED_IMAGE_SAMPLER, side)}
+#define IMAGE(side)    {BINDING(STORAGE_IMAGE, side)}
+
+#define NUMBERS(words, below)                                                  \
+   {BINDING(STORAGE_BUFFER, words), .fill = BENCH_NUMBERS, .limit = below}
+/* clang-format on */
 
 /* Sizes are exact: each shader touches its buffers up to the last word, or
  * stays below it by a mask, and none goes past it. A word is a float or uint,

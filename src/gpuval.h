@@ -59,16 +59,22 @@ struct gpuval_command {
    const char *labels[GPUVAL_MAX_LABELS]; /* outermost first */
    unsigned num_labels;
    int64_t submission;
+   const char *shader_name; /* of a shader object */
 };
 
 struct gpuval_device_info {
    struct vk_device *vk; /* whose messengers hear of failures; may be NULL */
    struct gpuval_winsys winsys;
 
-   /* Fills in @command, whose strings must live until the next call. Returns
-    * false for an id that was never given, or is too old to be known.
+   /* Fills in @command for a shader of @stage; its strings must live until the
+    * next call. Returns false for an id that was never given, or is too old to
+    * be known.
     */
-   bool (*describe_command)(void *data, uint32_t command_id, struct gpuval_command *command);
+   bool (*describe_command)(void *data, uint32_t command_id, gl_shader_stage stage,
+                            struct gpuval_command *command);
+
+   /* At exit: waits for work that has been submitted, but not forever. */
+   void (*wait_for_work)(void *data);
    void *data;
 };
 

@@ -26,6 +26,8 @@ at_exit(void)
 {
    mtx_lock(&live_devices_mutex);
    list_for_each_entry(struct gpuval_device, device, &live_devices, link) {
+      if (device->info.wait_for_work)
+         device->info.wait_for_work(device->info.data);
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
       mtx_unlock(&device->mutex);

@@ -122,12 +122,14 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
 
       bool is_storage = binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
                         binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-      const char *name =
-         location->variable ? location->variable
-         : spirv ? gpuval_spirv_binding_name(spirv, binding->set, binding->binding, is_storage)
-                 : NULL;
-      if (!event->resource.name)
-         event->resource.name = copy_string(event, name);
+      /* What the instruction names may be the other end of a copy. */
+      const char *name = NULL;
+      if (location->has_binding && location->set == binding->set &&
+          location->binding == binding->binding)
+         name = location->variable;
+      else if (spirv)
+         name = gpuval_spirv_binding_name(spirv, binding->set, binding->binding, is_storage);
+      event->resource.name = copy_string(event, name);
    }
 
    if (record) {
@@ -221,8 +223,12 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
 
       struct gpuval_command command = {.index = -1, .submission = -1};
       if (device->info.describe_command &&
-          device->info.describe_command(device->info.data, record->command_id, &command))
+          device->info.describe_command(device->info.data, record->command_id, shader->stage,
+                                        &command)) {
          copy_command(event, &command);
+         if (!event->shader.name)
+            event->shader.name = copy_string(event, command.shader_name);
+      }
    }
 
    if (site->op)

@@ -58,9 +58,11 @@ struct gpuval_entry {
    uint32_t site;   /* device-wide */
    uint32_t stage;  /* SPIR-V execution model */
    uint32_t shader_hash[2];
-   uint32_t reserved[2];
+   uint32_t instance; /* as of the entry before: a piece of the same access */
+   uint32_t reserved;
 };
 static_assert(sizeof(struct gpuval_entry) == 32, "shaders know the stride");
+static_assert(offsetof(struct gpuval_entry, shader_hash) == 16, "shaders know the offsets");
 
 /* One failure in detail. The first 16 bytes are the payload of seed 000, the
  * invocation's words are seed 002's table "Stage Specific Words".

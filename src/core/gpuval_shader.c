@@ -90,6 +90,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, entry->offset);
       blob_write_uint32(blob, entry->size);
       blob_write_uint32(blob, entry->site);
+      blob_write_uint32(blob, entry->instance);
    }
 }
 
@@ -122,6 +123,7 @@ upload_entries(struct gpuval_device *device, const struct gpuval_shader *shader)
          .site = shader->first_site + shader->entries[i].site,
          .stage = gpuval_stage_to_spirv(shader->stage),
          .shader_hash = {shader->module->hash, shader->module->hash >> 32},
+         .instance = shader->entries[i].instance,
       };
    }
 }
@@ -310,6 +312,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       entry.offset = blob_read_uint32(blob);
       entry.size = blob_read_uint32(blob);
       entry.site = blob_read_uint32(blob);
+      entry.instance = blob_read_uint32(blob);
       if (entry.site >= num_sites)
          return false;
       util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);

@@ -13,7 +13,7 @@
  * DebugLine too (NonSemantic.Shader.DebugInfo.100). But glslang writes them once
  * a statement and block, before the code of that statement: where `a[i] = c ?
  * x : y;` makes blocks, the store comes behind the merge and has no line. Seed
- * 002, "OpLine Processing" takes the last OpLine before the instruction, of
+ * 002, "OpLine Processing", takes the last OpLine before the instruction, of
  * whatever block. Blocks are not in the order of the source once modules have
  * been optimized, so here a block with no line to start with takes over the
  * line of the block that selects or branches to it, first of all that of the
@@ -126,6 +126,8 @@ struct source {
 
 struct gpuval_spirv {
    uint32_t *words;
+   size_t size;         /* bytes */
+   size_t text_size;    /* bytes of all texts that have been split so far */
    const char *strings; /* the same in little endian, as literals are */
    uint32_t bound;
    uint32_t debug_info_set; /* id */
@@ -663,7 +665,8 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
    if (!spirv)
       return NULL;
 
-   spirv->words = ralloc_memdup(spirv, words, word_count * sizeof(*words));
+   spirv->size = word_count * sizeof(*words);
+   spirv->words = ralloc_memdup(spirv, words, spirv->size);
    spirv->decorations = _mesa_hash_table_create_u32_keys(spirv);
    spirv->function_names = _mesa_pointer_hash_table_create(spirv);
    if (!spirv->words || !spirv->decorations || !spirv->function_names) {
@@ -810,7 +813,7 @@ parse_line_directive(struct gpuval_spirv *spirv, const char *c, const char *file
 
 /* GLSL before 3.30 numbers the line behind `#line N` N + 1, as seed 002's
  * example of "OpSource Processing" does. GLSL 3.30 and later, ESSL, HLSL and C
- * number it N.
+ * number it N; so does glslang for what it puts before `#version` itself.
  */
 static bool
 is_old_glsl(const char *version)
@@ -820,14 +823,27 @@ is_old_glsl(const char *version)
    return number && number < 330 && strncmp(skip_blanks(end), "es", 2) != 0;
 }
 
+/* NULL for more text than a sane module can have: debug information may name
+ * one OpString over and over.
+ */
 static char *
 join_pieces(struct gpuval_spirv *spirv, const struct source *source)
 {
    size_t size = 1;
-   util_dynarray_foreach(&source->pieces, const char *, piece)
+   util_dynarray_foreach(&source->pieces, const char *, piece) {
       size += strlen(*piece);
+      if (size > spirv->size)
+         return NULL;
+   }
+
+   spirv->text_size += size;
+   if (spirv->text_size > 4 * spirv->size)
+      return NULL;
 
    char *text = ralloc_size(spirv, size);
+   if (!text)
+      return NULL;
+
    char *end = text;
    util_dynarray_foreach(&source->pieces, const char *, piece) {
       const size_t length = strlen(*piece);
@@ -848,15 +864,15 @@ split_source(struct gpuval_spirv *spirv, struct source *source)
       return;
    source->is_split = true;
 
-   if (source->pieces.size == 0)
-      return;
-
    struct segment segment = { .number = 1 };
    bool in_comment = false;
    bool directive_counts = false;
    uint32_t index = 0;
 
-   char *next = join_pieces(spirv, source);
+   char *next = source->pieces.size ? join_pieces(spirv, source) : NULL;
+   if (!next)
+      return;
+
    while (next) {
       char *line = next;
       char *end = line + strcspn(line, "\n");

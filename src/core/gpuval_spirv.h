@@ -72,7 +72,8 @@ struct gpuval_spirv_location {
 
 /**
  * Copies @word_count words of a module, in the host's byte order, and indexes
- * them in one pass, whose time and memory are linear in @word_count.
+ * them in one pass. Time and memory are linear in @word_count and in the
+ * largest id, which is below 4,194,304.
  *
  * Any words will do: from the first instruction that cannot be one on, a
  * module is ignored. NULL if there is nothing before that, no module at all, or
@@ -93,7 +94,7 @@ bool gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
 /**
  * Name of the variable at @set and @binding, or of its block. Variables may
  * share a binding: storage buffers, images and texel buffers count if @storage,
- * all others if not. NULL if none of them has a name or two differ in it.
+ * all others if not. NULL if there are none or one has no name or another one.
  */
 const char *gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set,
                                       uint32_t binding, bool storage);

@@ -12,9 +12,12 @@
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "nir_serialize.h"
 #include "spirv/nir_spirv.h"
+#include "util/os_time.h"
 #include "util/simple_mtx.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
+
+#define WAIT_AT_EXIT_NS 2000000000
 
 /* What gpuval_lvp_nir.c takes for granted */
 static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
@@ -40,6 +43,7 @@ struct command {
    const struct lvp_cmd_buffer *cmd_buffer;
    const struct lvp_cmd_buffer *primary;
    const struct lvp_pipeline *pipeline;
+   const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
    const struct gpuval_lvp_labels *labels[2]; /* of the primary, of the secondary */
    int64_t submission;
 };
@@ -73,7 +77,8 @@ struct gpuval_lvp {
 };
 
 static bool
-describe_command(void *data, uint32_t command_id, struct gpuval_command *out)
+describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+                 struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
    struct command command;
@@ -106,6 +111,8 @@ describe_command(void *data, uint32_t command_id, struct gpuval_command *out)
    if (command.pipeline) {
       out->pipeline = (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command.pipeline);
       out->pipeline_name = command.pipeline->base.object_name;
+   } else if (stage < ARRAY_SIZE(command.shaders) && command.shaders[stage]) {
+      out->shader_name = command.shaders[stage]->base.object_name;
    }
    for (unsigned i = 0; i < ARRAY_SIZE(command.labels); i++) {
       const char *name = command.labels[i] ? command.labels[i]->names : NULL;
@@ -119,6 +126,24 @@ describe_command(void *data, uint32_t command_id, struct gpuval_command *out)
    return true;
 }
 
+/* Submits run on a thread of the queue's, which exit() does not wait for. */
+static void
+wait_for_work(void *data)
+{
+   struct gpuval_lvp *gpuval = data;
+   struct vk_queue *queue = &gpuval->lvp->queue.vk;
+   int64_t end = os_time_get_nano() + WAIT_AT_EXIT_NS;
+   bool busy;
+
+   do {
+      mtx_lock(&queue->submit.mutex);
+      busy = !list_is_empty(&queue->submit.submits);
+      mtx_unlock(&queue->submit.mutex);
+      if (busy)
+         os_time_sleep(1000);
+   } while (busy && os_time_get_nano() < end);
+}
+
 struct gpuval_lvp *
 gpuval_lvp_create(struct lvp_device *device)
 {
@@ -129,6 +154,7 @@ gpuval_lvp_create(struct lvp_device *device)
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
       .describe_command = describe_command,
+      .wait_for_work = wait_for_work,
       .data = gpuval,
    });
    if (!gpuval->device) {
@@ -443,6 +469,12 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
          command->u.bind_pipeline.pipeline_bind_point)] = pipeline;
       return;
    }
+   case VK_CMD_BIND_SHADERS_EXT:
+      for (uint32_t i = 0; i < command->u.bind_shaders_ext.stage_count; i++) {
+         bool is_compute = command->u.bind_shaders_ext.stages[i] == VK_SHADER_STAGE_COMPUTE_BIT;
+         gpuval->pipelines[is_compute ? LVP_PIPELINE_COMPUTE : LVP_PIPELINE_GRAPHICS] = NULL;
+      }
+      return;
    case VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE_KHR:
       if (command->driver_data)
          execution->labels = command->driver_data;
@@ -511,6 +543,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
        command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_NV)
       command.pipeline = gpuval->pipelines[pipeline_type(stages)];
+   if (!command.pipeline) {
+      u_foreach_bit(stage, stages)
+         command.shaders[stage] = shaders[stage];
+   }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->report_function;

@@ -90,7 +90,8 @@ struct gpuval_nir_table {
 struct gpuval_nir_entry {
    uint32_t offset;
    uint32_t size;
-   uint32_t site; /* index in gpuval_nir_table::sites */
+   uint32_t site;     /* index in gpuval_nir_table::sites */
+   uint32_t instance; /* the same in entries side by side: pieces of one access */
 };
 
 struct gpuval_nir_options {
@@ -158,8 +159,10 @@ struct gpuval_nir_state {
    const struct gpuval_nir_options *options;
    struct gpuval_nir_table *table;
    nir_def *invocation;
+   struct util_dynarray instances; /* uint32_t SPIR-V offsets, by nir_instr::index */
 };
 
+uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
 
 struct gpuval_nir_report {

@@ -7,7 +7,9 @@
  * that go through one descriptor and whose offsets differ by a constant only
  * make a group: one comparison before the first of them checks the range from
  * the lowest to the highest byte. When it fails, the report's function looks
- * at each. A terminate ends the group: later lanes are not there any more.
+ * at each. A terminate ends the group: later lanes are not there any more. The
+ * reports of several groups wait for each other, so that one branch will do for
+ * them, but for no terminate, no barrier and no end of a block.
  *
  * The comparison: with span = highest - lowest byte, and all modulo 2^32,
  *
@@ -40,6 +42,7 @@ struct access {
    struct linear offset; /* constant: of the first byte that is accessed */
    uint32_t size;        /* bytes */
    enum gpuval_op op;
+   uint32_t instance;
    bool in_group;
 };
 
@@ -180,6 +183,17 @@ classify(nir_intrinsic_instr *intrin, struct access *access, unsigned *first)
    return true;
 }
 
+/* An access of which nothing is known is an instance of its own. */
+static uint32_t
+get_instance(struct gpuval_nir_state *state, const nir_instr *instr)
+{
+   if (instr->index)
+      return instr->index;
+
+   util_dynarray_append(&state->instances, uint32_t, 0);
+   return util_dynarray_num_elements(&state->instances, uint32_t) - 1;
+}
+
 static bool
 describe(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, struct access *access)
 {
@@ -198,6 +212,7 @@ describe(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, struct acc
    access->binding = nir_chase_binding(*gpuval_nir_index_src(intrin));
    add_linear(&access->offset, nir_get_scalar(nir_get_io_offset_src(intrin)->ssa, 0), 1, 0);
    access->offset.constant += first;
+   access->instance = get_instance(state, &intrin->instr);
    return true;
 }
 
@@ -230,7 +245,7 @@ add_entries(struct gpuval_nir_state *state, struct access *first, struct access 
       const struct gpuval_site site = {
          .kind = GPUVAL_KIND_BUFFER_OOB,
          .op = access->op,
-         .spirv_offset = access->intrin->instr.index,
+         .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
          .set = access->buffer.set,
          .binding = access->buffer.binding,
       };
@@ -238,6 +253,7 @@ add_entries(struct gpuval_nir_state *state, struct access *first, struct access 
          .offset = access->offset.constant - lowest,
          .size = access->size,
          .site = gpuval_nir_add_site(state, &site),
+         .instance = access->instance,
       };
       util_dynarray_append(entries, struct gpuval_nir_entry, entry);
       count++;
@@ -270,11 +286,38 @@ buffer_sets(nir_shader *nir)
    return sets;
 }
 
+/* Reports that wait. The offsets stay alive meanwhile, so not too many. */
+#define MAX_PENDING 8
+
+struct pending {
+   struct gpuval_nir_report reports[MAX_PENDING];
+   unsigned count;
+};
+
+/* At b->cursor */
+static void
+flush(struct gpuval_nir_state *state, struct pending *pending)
+{
+   for (unsigned i = 0; i < pending->count; i++)
+      gpuval_nir_report(state, &pending->reports[i]);
+   pending->count = 0;
+}
+
+static void
+add_pending(struct gpuval_nir_state *state, struct pending *pending,
+            const struct gpuval_nir_report *report)
+{
+   if (pending->count == MAX_PENDING)
+      flush(state, pending);
+   pending->reports[pending->count++] = *report;
+}
+
 /* The accesses from @first to @end with in_group set share descriptor and
  * terms.
  */
 static void
-instrument_group(struct gpuval_nir_state *state, struct access *first, struct access *end)
+instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct access *first,
+                 struct access *end)
 {
    nir_builder *b = &state->b;
 
@@ -308,7 +351,7 @@ instrument_group(struct gpuval_nir_state *state, struct access *first, struct ac
       report.slot = nir_imm_int(b, first->buffer.size);
       report.failed = is_outside(b, report.offset, report.slot, span);
       report.set = GPUVAL_REPORT_INLINE;
-      gpuval_nir_report(state, &report);
+      add_pending(state, pending, &report);
    } else {
       /* A variable pointer may lead to any set that has buffers. */
       uint32_t sets = first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set) : buffer_sets(b->shader);
@@ -321,7 +364,7 @@ instrument_group(struct gpuval_nir_state *state, struct access *first, struct ac
             report.failed = nir_iand(b, report.failed,
                                      nir_ieq_imm(b, driver->set(b, first->intrin), set));
          report.set = set;
-         gpuval_nir_report(state, &report);
+         add_pending(state, pending, &report);
       }
    }
 
@@ -346,11 +389,14 @@ belongs(const struct access *first, const struct access *access)
           distance < MAX_SPAN && same_descriptor(first, access);
 }
 
-/* The accesses of a block up to a terminate or its end */
+/* The accesses of a block up to what reports must not wait for, which is at
+ * @until
+ */
 static bool
-instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses)
+instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses, nir_cursor until)
 {
    struct access *end = util_dynarray_end(accesses);
+   struct pending pending = {0};
    bool progress = false;
 
    util_dynarray_foreach(accesses, struct access, first) {
@@ -364,7 +410,7 @@ instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses)
          count += stop->in_group;
       }
 
-      instrument_group(state, first, stop);
+      instrument_group(state, &pending, first, stop);
       progress = true;
 
       for (struct access *access = first; access < stop; access++) {
@@ -374,6 +420,8 @@ instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses)
       }
    }
 
+   state->b.cursor = until;
+   flush(state, &pending);
    util_dynarray_clear(accesses);
    return progress;
 }
@@ -400,7 +448,8 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
          case nir_intrinsic_terminate_if:
          case nir_intrinsic_demote:
          case nir_intrinsic_demote_if:
-            progress |= instrument_run(state, &accesses);
+         case nir_intrinsic_barrier:
+            progress |= instrument_run(state, &accesses, nir_before_instr(instr));
             break;
          default:
             if (describe(state, intrin, &access))
@@ -408,7 +457,7 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
             break;
          }
       }
-      progress |= instrument_run(state, &accesses);
+      progress |= instrument_run(state, &accesses, nir_after_block_before_jump(block));
    }
 
    util_dynarray_fini(&accesses);

@@ -12,25 +12,35 @@
 
 #include "gpuval_nir.h"
 
-/* From the last debug info of its block to each instruction's index, which is
- * free for passes to use. 0 is not the offset of an instruction: the module's
- * header is there.
+/* Numbers the instances of SPIR-V instructions: inlining and unrolling make
+ * several of one. An instruction's index, which is free for passes to use,
+ * becomes that of the instance that it was made for; 0 is not known.
  */
 static void
-index_by_spirv_offset(nir_function_impl *impl)
+index_by_instance(struct gpuval_nir_state *state)
 {
-   nir_foreach_block(block, impl) {
-      uint32_t spirv_offset = 0;
+   util_dynarray_append(&state->instances, uint32_t, 0);
+
+   nir_foreach_block(block, state->b.impl) {
+      uint32_t instance = 0;
 
       nir_foreach_instr(instr, block) {
          if (instr->type == nir_instr_type_debug_info) {
             nir_debug_info_instr *info = nir_instr_as_debug_info(instr);
-            if (info->type == nir_debug_info_src_loc)
-               spirv_offset = info->src_loc.spirv_offset;
+            if (info->type == nir_debug_info_src_loc) {
+               instance = util_dynarray_num_elements(&state->instances, uint32_t);
+               util_dynarray_append(&state->instances, uint32_t, info->src_loc.spirv_offset);
+            }
          }
-         instr->index = spirv_offset;
+         instr->index = instance;
       }
    }
+}
+
+uint32_t
+gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance)
+{
+   return *util_dynarray_element(&state->instances, uint32_t, instance);
 }
 
 static bool
@@ -59,7 +69,6 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
    struct util_dynarray *sites = &state->table->sites;
    uint32_t index = 0;
 
-   /* Inlining and unrolling make several of one instruction. */
    if (site->spirv_offset) {
       util_dynarray_foreach(sites, struct gpuval_site, other) {
          if (site_equals(other, site))
@@ -84,9 +93,11 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    };
    bool progress = false;
 
-   index_by_spirv_offset(impl);
+   util_dynarray_init(&state.instances, NULL);
+   index_by_instance(&state);
    progress |= gpuval_nir_instrument_assume(&state);
    progress |= gpuval_nir_instrument_bounds(&state);
+   util_dynarray_fini(&state.instances);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 
    nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);

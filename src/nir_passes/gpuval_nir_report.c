@@ -201,24 +201,25 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *offset = nir_iadd(b, params->offset, nir_channel(b, words, 0));
          nir_def *size = nir_channel(b, words, 1);
          nir_def *site = nir_channel(b, words, 2);
+         nir_def *more_words = load_entry(b, entry, 16, 3);
+         nir_def *instance = nir_channel(b, more_words, 2);
 
          nir_def *outside = nir_ior(b, nir_ult(b, bound, size),
                                     nir_ult(b, nir_isub(b, bound, size), offset));
          /* An instruction that became several accesses fails once. */
          nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside),
-                                    nir_ine(b, site, nir_load_var(b, last_var)));
+                                    nir_ine(b, instance, nir_load_var(b, last_var)));
 
          nir_push_if(b, failed);
          {
-            nir_store_var(b, last_var, site, 0x1);
-            nir_def *hash = load_entry(b, entry, offsetof(struct gpuval_entry, shader_hash), 2);
+            nir_store_var(b, last_var, instance, 0x1);
             report_failure(b, &(struct failure){
                .params = params,
                .root = root,
                .site = site,
                .stage = nir_channel(b, words, 3),
-               .hash_lo = nir_channel(b, hash, 0),
-               .hash_hi = nir_channel(b, hash, 1),
+               .hash_lo = nir_channel(b, more_words, 0),
+               .hash_hi = nir_channel(b, more_words, 1),
                .command_id = command_id,
                .offset = offset,
                .access_size = size,

@@ -35,7 +35,7 @@ struct options {
 
    /* How this program calls itself. */
    const char *child_folder;
-   const char *child_dump;
+   const char *child_name;
    bool child_checks;
 };
 
@@ -182,11 +182,10 @@ set_environment(const struct scenario *scenario, const char *folder,
 static void
 exec_child(const struct scenario *scenario, const char *folder, const struct child *child)
 {
-   char *dump = scenario_format("%s.dump", child->name);
    char *output = scenario_format("%s/%s.out", folder, child->name);
    const char *arguments[] = {
       "gpuval-scenario", "--child-folder", folder,
-      "--child-dump",    dump,             "--kind",
+      "--child-name",    child->name,      "--kind",
       scenario_kind_name(child->kind),     child->checks ? "--child-checks" : scenario->path,
       child->checks ? scenario->path : NULL,
       NULL,
@@ -227,11 +226,10 @@ static bool
 check_status(const struct scenario *scenario, const char *folder,
              const struct child *child, int status)
 {
-   if (scenario->finish == SCENARIO_FINISH_ABORT && WIFSIGNALED(status) &&
-       WTERMSIG(status) == SIGABRT)
-      return true;
-   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
-       scenario->finish != SCENARIO_FINISH_ABORT)
+   const bool aborts = scenario->finish == SCENARIO_FINISH_ABORT ||
+                       scenario->finish == SCENARIO_FINISH_ABORT_FENCE;
+   if (aborts ? WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT
+              : WIFEXITED(status) && WEXITSTATUS(status) == 0)
       return true;
 
    print_file(folder, child->name, "out");
@@ -322,11 +320,7 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
       if (!children[i].checks)
          continue;
 
-      char *report = scenario_format("%s/%s.jsonl", folder, children[i].name);
-      char *log = scenario_format("%s/%s.log", folder, children[i].name);
-      const unsigned found = scenario_compare(scenario, folder, report, log, kind);
-      free(report);
-      free(log);
+      const unsigned found = scenario_compare(scenario, folder, children[i].name, kind);
       if (found)
          printf("%s: %u differences (%s)\n", scenario->path, found, children[i].name);
       differences += found;
@@ -402,8 +396,8 @@ parse_options(int count, char **arguments)
          options.child_checks = true;
       } else if (strcmp(argument, "--child-folder") == 0 && has_value) {
          options.child_folder = arguments[++i];
-      } else if (strcmp(argument, "--child-dump") == 0 && has_value) {
-         options.child_dump = arguments[++i];
+      } else if (strcmp(argument, "--child-name") == 0 && has_value) {
+         options.child_name = arguments[++i];
       } else if (strcmp(argument, "--kind") == 0 && has_value) {
          options.only_kind = scenario_find_kind(arguments[++i]);
          if (options.only_kind == SCENARIO_KIND_COUNT)
@@ -414,7 +408,7 @@ parse_options(int count, char **arguments)
          options.file = argument;
       }
    }
-   if (!options.file || !options.child_folder != !options.child_dump)
+   if (!options.file || !options.child_folder != !options.child_name)
       usage();
    return options;
 }
@@ -426,7 +420,7 @@ main(int count, char **arguments)
    struct scenario *scenario = scenario_read(options.file);
 
    if (options.child_folder)
-      return scenario_run(scenario, options.child_folder, options.child_dump,
+      return scenario_run(scenario, options.child_folder, options.child_name,
                           options.only_kind, options.child_checks);
    return run_parent(scenario, &options);
 }

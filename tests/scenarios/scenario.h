@@ -59,6 +59,7 @@ enum scenario_finish {
    SCENARIO_FINISH_EXIT,         /* wait, exit() without destroying */
    SCENARIO_FINISH_EXIT_BUSY,    /* exit() right after the submit */
    SCENARIO_FINISH_ABORT,        /* abort() right after vkQueueWaitIdle() */
+   SCENARIO_FINISH_ABORT_FENCE,  /* abort() right after vkWaitForFences() */
 };
 
 /* How pipelines are made. */
@@ -87,6 +88,7 @@ struct scenario {
    unsigned env_count;
    bool kinds[SCENARIO_KIND_COUNT];
    enum scenario_finish finish;
+   unsigned devices;    /* how often the program runs, in one process */
    bool once;           /* no runs but the one with checks on */
    bool any_results;    /* do not compare memory with the run without checks */
    int64_t lost;        /* records lost, as the summary has to say; -1: any */
@@ -110,17 +112,18 @@ scenario_error(const struct scenario *scenario, unsigned line, const char *forma
    __attribute__((format(printf, 3, 4), noreturn));
 
 /* The program itself: runs the calls on the device, with the compiled shaders
- * in `folder`, and writes the memory of all resources to `folder`/`dump`.
- * Returns an exit status, or does not return, as `finish` says. */
+ * in `folder`. Writes the memory of all resources to `folder`/`name`.dump and
+ * what its debug_utils messenger hears of gpuval to `folder`/`name`.messages, a
+ * line each. Returns an exit status, or does not return, as `finish` says. */
 int
-scenario_run(const struct scenario *scenario, const char *folder, const char *dump,
+scenario_run(const struct scenario *scenario, const char *folder, const char *name,
              enum scenario_kind kind, bool checks_on);
 
-/* Compares the report and the log of a run with what is expected and prints
- * the differences; returns their number. */
+/* Compares the report, the log and the messages of the run `name` with what is
+ * expected and prints the differences; returns their number. */
 unsigned
-scenario_compare(struct scenario *scenario, const char *folder, const char *report,
-                 const char *log, enum scenario_kind kind);
+scenario_compare(struct scenario *scenario, const char *folder, const char *name,
+                 enum scenario_kind kind);
 
 /* asprintf() that exits instead of failing. */
 char *

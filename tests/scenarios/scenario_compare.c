@@ -742,6 +742,33 @@ compare_log_only(struct compare *compare, const char *path)
    free(log);
 }
 
+/* --- The program's own messenger ------------------------------------------ */
+
+/* Each report is one message, `gpuval-CHECK-KIND` and text with the report's. */
+static void
+check_messages(struct compare *compare, const char *path)
+{
+   char *messages = vkh_read_file(path, NULL);
+   const unsigned count = count_lines(messages, "");
+
+   if (count != compare->report_count) {
+      difference(compare, NULL, "the program heard another number of messages");
+      printf("   %u messages, %u reports\n", count, compare->report_count);
+   }
+   for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
+      const struct json *json = compare->reports[i].json;
+      char *id = scenario_format("gpuval-%s-%s ", json_get_string(json, "check", ""),
+                                 json_get_string(json, "kind", ""));
+      const char *text = strstr(messages, json_get_string(json, "message", ""));
+      if (!text || count_lines(messages, id) == 0) {
+         difference(compare, NULL, "the program did not hear a report's message");
+         printf("   expected: %s%s\n", id, json_get_string(json, "message", ""));
+      }
+      free(id);
+   }
+   free(messages);
+}
+
 /* --- Public --------------------------------------------------------------- */
 
 static void
@@ -762,8 +789,8 @@ print_unexpected(struct compare *compare)
 }
 
 unsigned
-scenario_compare(struct scenario *scenario, const char *folder, const char *report,
-                 const char *log, enum scenario_kind kind)
+scenario_compare(struct scenario *scenario, const char *folder, const char *name,
+                 enum scenario_kind kind)
 {
    struct compare compare = {
       .scenario = scenario,
@@ -771,15 +798,23 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *repo
       .kind = kind,
    };
 
-   if (scenario->finish == SCENARIO_FINISH_ABORT) {
+   char *log = scenario_format("%s/%s.log", folder, name);
+   char *report = scenario_format("%s/%s.jsonl", folder, name);
+   char *messages = scenario_format("%s/%s.messages", folder, name);
+   if (scenario->finish == SCENARIO_FINISH_ABORT ||
+       scenario->finish == SCENARIO_FINISH_ABORT_FENCE) {
       compare_log_only(&compare, log);
-      return compare.differences;
+   } else {
+      read_report(&compare, report);
+      for (unsigned i = 0; i < scenario->expect_count; i++)
+         match(&compare, &scenario->expects[i]);
+      check_summary(&compare);
+      check_log(&compare, log);
+      check_messages(&compare, messages);
+      print_unexpected(&compare);
    }
-   read_report(&compare, report);
-   for (unsigned i = 0; i < scenario->expect_count; i++)
-      match(&compare, &scenario->expects[i]);
-   check_summary(&compare);
-   check_log(&compare, log);
-   print_unexpected(&compare);
+   free(log);
+   free(report);
+   free(messages);
    return compare.differences;
 }

@@ -42,6 +42,7 @@ static const char *const finish_names[] = {
    [SCENARIO_FINISH_EXIT] = "exit",
    [SCENARIO_FINISH_EXIT_BUSY] = "exit_busy",
    [SCENARIO_FINISH_ABORT] = "abort",
+   [SCENARIO_FINISH_ABORT_FENCE] = "abort_fence",
 };
 
 /* What most fragment scenarios draw with: one triangle over the whole target,
@@ -380,6 +381,9 @@ read_setting(struct scenario *scenario, const struct scenario_statement *stateme
    } else if (strcmp(word, "lost") == 0) {
       need_words(scenario, statement, 2);
       scenario->lost = strtoll(statement->words[1], NULL, 0);
+   } else if (strcmp(word, "devices") == 0) {
+      need_words(scenario, statement, 2);
+      scenario->devices = (unsigned)strtoul(statement->words[1], NULL, 0);
    } else if (strcmp(word, "finish") == 0) {
       need_words(scenario, statement, 2);
       read_finish(scenario, statement);
@@ -533,6 +537,7 @@ scenario_read(const char *path)
    scenario->checks = "bounds,assume";
    scenario->glslang_flags = "-g";
    scenario->lost = -1;
+   scenario->devices = 1;
 
    struct reader reader = {.scenario = scenario};
    char *text = vkh_read_file(path, NULL);

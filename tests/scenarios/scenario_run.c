@@ -284,6 +284,39 @@ read_ahead(struct run *run, struct wanted *wanted)
    run->statement = NULL;
 }
 
+/* May be called by a thread of the driver, hence one fprintf() a message. */
+static VkBool32 VKAPI_PTR
+on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+           VkDebugUtilsMessageTypeFlagsEXT message_types,
+           const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+   const struct run *run = user;
+   const char *id = data->pMessageIdName ? data->pMessageIdName : "";
+
+   if (strncmp(id, "gpuval-", 7) == 0) {
+      const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
+                         message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+      fprintf(run->messages, "%s%s %.*s\n", error ? "" : "not-an-error ", id,
+              (int)strcspn(data->pMessage, "\n"), data->pMessage);
+      fflush(run->messages);
+   } else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) {
+      /* Of validation layers */
+      fprintf(stderr, "%s: %s\n", id, data->pMessage);
+   }
+   return VK_FALSE;
+}
+
+static FILE *
+open_result(const struct run *run, const char *name, const char *ending, const char *mode)
+{
+   char *path = scenario_format("%s/%s.%s", run->folder, name, ending);
+   FILE *file = fopen(path, mode);
+   if (!file)
+      vkh_die("cannot write %s", path);
+   free(path);
+   return file;
+}
+
 static void
 create_device(struct run *run)
 {
@@ -297,6 +330,8 @@ create_device(struct run *run)
       .extension_count = wanted.extension_count,
       .features_next = wanted.chain,
       .robust_buffer_access = wanted.robust_buffer_access,
+      .messenger = on_message,
+      .messenger_data = run,
    };
    run->ctx = vkh_context_create(&options);
    run->color = vkh_image_create(run->ctx, run->color_format, run->width, run->height,
@@ -370,7 +405,7 @@ prepare_command(struct run *run)
 static void
 finish_process(enum scenario_finish finish)
 {
-   if (finish == SCENARIO_FINISH_ABORT)
+   if (finish == SCENARIO_FINISH_ABORT || finish == SCENARIO_FINISH_ABORT_FENCE)
       abort();
    exit(0);
 }
@@ -396,8 +431,15 @@ submit(struct run *run, bool last)
       return;
    }
 
-   vkh_submit(run->ctx, cmd, VK_NULL_HANDLE);
-   if (!busy)
+   VkFence fence = VK_NULL_HANDLE;
+   if (finish == SCENARIO_FINISH_ABORT_FENCE) {
+      const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+      VKH_CHECK(vkCreateFence(run->ctx->device, &info, NULL, &fence));
+   }
+   vkh_submit(run->ctx, cmd, fence);
+   if (fence)
+      VKH_CHECK(vkWaitForFences(run->ctx->device, 1, &fence, VK_TRUE, UINT64_MAX));
+   else if (!busy)
       VKH_CHECK(vkQueueWaitIdle(run->ctx->queue));
    if (finish != SCENARIO_FINISH_DESTROY_BUSY)
       finish_process(finish);
@@ -816,12 +858,9 @@ dump_image(struct run *run, FILE *file, const char *name, const struct vkh_image
 
 /* The memory that the program leaves, for a comparison with another run. */
 static void
-dump_results(struct run *run, const char *dump)
+dump_results(struct run *run, const char *name)
 {
-   char *path = scenario_format("%s/%s", run->folder, dump);
-   FILE *file = fopen(path, "wb");
-   if (!file)
-      vkh_die("cannot write %s", path);
+   FILE *file = open_result(run, name, "dump", "wb");
    for (unsigned i = 0; i < run->buffer_count; i++)
       dump_memory(file, run->buffers[i].name, run->buffers[i].vk.map,
                   run->buffers[i].vk.size);
@@ -830,8 +869,7 @@ dump_results(struct run *run, const char *dump)
    if (run->cleared && run->has_depth)
       dump_image(run, file, "depth", &run->depth);
    if (fclose(file) != 0)
-      vkh_die("cannot write %s", path);
-   free(path);
+      vkh_die("cannot write the memory's contents");
 }
 
 static void
@@ -851,9 +889,9 @@ destroy(struct run *run)
    free(run->code_sizes);
 }
 
-int
-scenario_run(const struct scenario *scenario, const char *folder, const char *dump,
-             enum scenario_kind kind, bool checks_on)
+static int
+run_once(const struct scenario *scenario, const char *folder, const char *name,
+         enum scenario_kind kind, bool checks_on)
 {
    struct run run = {
       .scenario = scenario,
@@ -872,6 +910,7 @@ scenario_run(const struct scenario *scenario, const char *folder, const char *du
    if (!run.modules || !run.codes || !run.code_sizes)
       vkh_die("out of memory");
 
+   run.messages = open_result(&run, name, "messages", "ab");
    create_device(&run);
    run_prepare_sets(&run);
    for (unsigned i = 0; i < scenario->statement_count; i++) {
@@ -885,7 +924,18 @@ scenario_run(const struct scenario *scenario, const char *folder, const char *du
       vkDestroyInstance(run.ctx->instance, NULL);
       return 0;
    }
-   dump_results(&run, dump);
+   dump_results(&run, name);
    destroy(&run);
+   fclose(run.messages);
    return 0;
+}
+
+int
+scenario_run(const struct scenario *scenario, const char *folder, const char *name,
+             enum scenario_kind kind, bool checks_on)
+{
+   int status = 0;
+   for (unsigned i = 0; i < scenario->devices && status == 0; i++)
+      status = run_once(scenario, folder, name, kind, checks_on);
+   return status;
 }

@@ -8,6 +8,8 @@
 #ifndef SCENARIO_RUN_H
 #define SCENARIO_RUN_H
 
+#include <stdio.h>
+
 #include "scenario.h"
 #include "vk_headless.h"
 
@@ -80,6 +82,7 @@ struct run {
    const struct scenario *scenario;
    const struct scenario_statement *statement; /* the one being executed */
    const char *folder;
+   FILE *messages;
    enum scenario_kind kind;
    bool checks_on;
    bool names;

@@ -95,7 +95,7 @@ protected:
          site.set = 0;
          site.binding = 1;
          util_dynarray_append(&table.sites, struct gpuval_site, site);
-         struct gpuval_nir_entry entry = {4 * i, 4, i};
+         struct gpuval_nir_entry entry = {4 * i, 4, i, i};
          util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
       }
 

@@ -146,6 +146,14 @@ protected:
       return nir_channel(b, nir_load_local_invocation_id(b), 0);
    }
 
+   void at_spirv_offset(uint32_t spirv_offset)
+   {
+      nir_debug_info_instr *info =
+         nir_debug_info_instr_create(b->shader, nir_debug_info_src_loc, 0);
+      info->src_loc.spirv_offset = spirv_offset;
+      nir_builder_instr_insert(b, &info->instr);
+   }
+
    bool run()
    {
       nir_validate_shader(b->shader, "before");
@@ -257,21 +265,28 @@ TEST_F(nir_passes_test, nothing_to_check)
    EXPECT_EQ(num_sites(), 0u);
 }
 
-TEST_F(nir_passes_test, check_stands_before_its_access)
+TEST_F(nir_passes_test, reports_wait_for_each_other_but_for_no_barrier)
 {
-   load(ssbo(), any_offset());
+   nir_def *offset = any_offset();
+   load(ssbo(0), offset);
+   load(ssbo(1), offset);
+   nir_barrier(b, .execution_scope = SCOPE_WORKGROUP);
+   load(ssbo(2), offset);
    EXPECT_TRUE(run());
-   ASSERT_EQ(reports().size(), 1u);
 
-   bool reported = false;
+   std::vector<nir_intrinsic_op> order;
    nir_foreach_instr(instr, nir_start_block(b->impl)) {
-      if (instr->type != nir_instr_type_intrinsic)
-         continue;
-      reported |= nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval;
-      if (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_load_ssbo) {
-         EXPECT_TRUE(reported);
-      }
+      if (instr->type == nir_instr_type_intrinsic &&
+          (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval ||
+           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_barrier ||
+           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_load_ssbo))
+         order.push_back(nir_instr_as_intrinsic(instr)->intrinsic);
    }
+   EXPECT_EQ(order, (std::vector<nir_intrinsic_op>{
+                       nir_intrinsic_load_ssbo, nir_intrinsic_load_ssbo,
+                       nir_intrinsic_report_gpuval, nir_intrinsic_report_gpuval,
+                       nir_intrinsic_barrier, nir_intrinsic_load_ssbo,
+                       nir_intrinsic_report_gpuval}));
    EXPECT_EQ(site(0).kind, GPUVAL_KIND_BUFFER_OOB);
    EXPECT_EQ(site(0).op, GPUVAL_OP_LOAD);
    EXPECT_EQ(site(0).set, 1);
@@ -404,13 +419,36 @@ TEST_F(nir_passes_test, inline_block_is_left_alone_when_not_safe)
    EXPECT_EQ(nir_src_as_uint(find(nir_intrinsic_load_ubo)[0]->src[1]), 64u);
 }
 
+TEST_F(nir_passes_test, copies_and_pieces)
+{
+   nir_def *offset = any_offset();
+   for (unsigned i = 0; i < 2; i++) {
+      at_spirv_offset(420);
+      load(ssbo(), nir_iadd_imm(b, offset, 64 * i));
+      load(ssbo(), nir_iadd_imm(b, offset, 64 * i + 8));
+   }
+   run();
+   ASSERT_EQ(num_entries(), 4u);
+   EXPECT_EQ(num_sites(), 1u);
+   EXPECT_EQ(entry(0).instance, entry(1).instance);
+   EXPECT_NE(entry(1).instance, entry(2).instance);
+   EXPECT_EQ(entry(2).instance, entry(3).instance);
+}
+
+TEST_F(nir_passes_test, accesses_of_unknown_origin_stand_alone)
+{
+   nir_def *offset = any_offset();
+   load(ssbo(), offset);
+   load(ssbo(), nir_iadd_imm(b, offset, 8));
+   run();
+   EXPECT_EQ(num_sites(), 2u);
+   EXPECT_NE(entry(0).instance, entry(1).instance);
+}
+
 TEST_F(nir_passes_test, unrolled_copies_are_one_site)
 {
    for (unsigned i = 0; i < 3; i++) {
-      nir_debug_info_instr *info =
-         nir_debug_info_instr_create(b->shader, nir_debug_info_src_loc, 0);
-      info->src_loc.spirv_offset = 420;
-      nir_builder_instr_insert(b, &info->instr);
+      at_spirv_offset(420);
       load(ssbo(), nir_imul_imm(b, any_offset(), 4 + i));
    }
    run();

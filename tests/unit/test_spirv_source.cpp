@@ -216,11 +216,10 @@ check_compiled(const std::string &binary, const std::vector<std::string> &source
          std::istringstream items(list);
          for (std::string item; std::getline(items, item, ',');) {
             std::istringstream parts(item);
-            std::string access, variable, inherited;
-            parts >> access >> variable >> inherited;
+            std::string access, variable;
+            parts >> access >> variable;
             variables.insert(variable);
-            expected.insert(access + " " + variable + " " + inherited + " at " +
-                            base_name(place) + " | " + text);
+            expected.insert(access + " " + variable + " at " + base_name(place) + " | " + text);
          }
       }
    }
@@ -230,10 +229,8 @@ check_compiled(const std::string &binary, const std::vector<std::string> &source
       const std::string access = access_name(location.opcode);
       if (access.empty() || !location.variable || !variables.count(location.variable))
          continue;
-      found.insert(access + " " + location.variable + " " +
-                   (location.line_inherited ? "inherited" : "") + " at " +
-                   base_name(or_dash(location.file)) + ":" + std::to_string(location.line) +
-                   " | " + or_dash(location.text));
+      found.insert(access + " " + location.variable + " at " + base_name(or_dash(location.file)) +
+                   ":" + std::to_string(location.line) + " | " + or_dash(location.text));
    }
 
    EXPECT_EQ(expected, found);
@@ -679,6 +676,40 @@ TEST(SpirvSource, UnterminatedString)
    EXPECT_TRUE(gpuval_spirv_lookup(spirv, 9 * 4, &location));
    EXPECT_EQ(location.variable, nullptr);
    ralloc_free(spirv);
+}
+
+/* A text that is put together from one string many times would fill the memory. */
+TEST(SpirvSource, RepeatedText)
+{
+   std::vector<uint32_t> words = assemble(1000, {});
+
+   std::vector<uint32_t> import = { SpvOpExtInstImport, 1 };
+   import.resize(2 + 9);
+   memcpy(&import[2], "NonSemantic.Shader.DebugInfo.100", 33);
+   append(words, import);
+
+   std::vector<uint32_t> text = { SpvOpString, 2 };
+   text.resize(2 + 60000, 0x0a780a78);
+   text.push_back(0);
+   append(words, text);
+   append(words, { SpvOpConstant, 3, 4, 1 });
+
+   const unsigned debug_source = 35, debug_source_continued = 102, debug_line = 103;
+   for (unsigned copies : { 0, 100000 }) {
+      std::vector<uint32_t> module(words);
+      append(module, { SpvOpExtInst, 5, 6, 1, debug_source, 2, 2 });
+      for (unsigned i = 0; i < copies; i++)
+         append(module, { SpvOpExtInst, 5, 7, 1, debug_source_continued, 2 });
+      append(module, { SpvOpExtInst, 5, 8, 1, debug_line, 6, 4, 4, 4, 4 });
+
+      struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, module.data(), module.size());
+      ASSERT_TRUE(spirv);
+      struct gpuval_spirv_location location;
+      EXPECT_TRUE(gpuval_spirv_lookup(spirv, module.size() * 4 - 1, &location));
+      EXPECT_EQ(location.line, 1u);
+      EXPECT_EQ(or_dash(location.text), copies ? "-" : "x");
+      ralloc_free(spirv);
+   }
 }
 
 /* A branch into another function takes no line there. */

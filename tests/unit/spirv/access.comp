@@ -46,7 +46,7 @@ main()
       atomicAdd(values[k], pick(k, Pair(1, 2))); // AT atomic Anonymous
    }
    if (i < parameters[i & 3u].count) values[i] = 4; // AT load parameters, store Anonymous
-   values[1] = i > 3u ? values[7] : values[9]; // AT load Anonymous, store Anonymous inherited
+   values[1] = i > 3u ? values[7] : values[9]; // AT load Anonymous, store Anonymous
    if (values[1] > 2 && values[2] > 1 || values[3] == 0) values[4] = 1; // AT load Anonymous, store Anonymous
    while (values[5] > 3) { // AT load Anonymous
       values[5]--; // AT load Anonymous, store Anonymous

@@ -8,8 +8,7 @@ SamplerState linear_sampler : register(s4);
 float4
 previous(uint i)
 {
-   return particles[i] + // AT load particles
-      heights.SampleLevel(linear_sampler, float2(0, 0), 0); // AT load heights, load linear_sampler, sample heights
+   return particles[i] + heights.SampleLevel(linear_sampler, 0, 0); // AT load particles, load heights, load linear_sampler, sample heights
 }
 
 [numthreads(64, 1, 1)]
