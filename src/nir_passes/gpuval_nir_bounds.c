@@ -7,13 +7,13 @@
  * that go through one descriptor and whose offsets differ by a constant only
  * make a group: one comparison before the first of them checks the range from
  * the lowest to the highest byte. When it fails, the report's function looks
- * at each. A terminate ends the group: later lanes are not there any more. The
- * reports of several groups wait for each other, so that one branch will do for
- * them, but for no terminate, no barrier and no end of a block.
+ * at each. The reports of several groups wait for each other, so that one
+ * branch will do for them; but nothing waits for a terminate (later lanes are not
+ * there any more), for a barrier or for the end of a block.
  *
  * The comparison: with span = highest - lowest byte, and all modulo 2^32,
  *
- *    offset + span <= size   <=>   offset < usub_sat(size, span - 1)
+ *    offset + span <= size   <=>   offset < (size < span ? 0 : size - (span - 1))
  *
  * Buffers are bounded by the hardware (and by llvmpipe), so GPUVAL_SAFE needs
  * nothing here but for inline uniform blocks, which lie between other things.
@@ -228,7 +228,11 @@ is_proven(const struct access *access)
 static nir_def *
 is_outside(nir_builder *b, nir_def *offset, nir_def *size, uint32_t span)
 {
-   return nir_uge(b, offset, nir_usub_sat(b, size, nir_imm_int(b, span - 1)));
+   /* usub_sat, as far as backends have it */
+   nir_def *starts = nir_bcsel(b, nir_ult_imm(b, size, span), nir_imm_int(b, 0),
+                               nir_iadd_imm(b, size, -(int64_t)(span - 1)));
+
+   return nir_uge(b, offset, starts);
 }
 
 static uint32_t
@@ -426,6 +430,33 @@ instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses, n
    return progress;
 }
 
+/* Must reports not wait for this? Whatever ends invocations, lets others run,
+ * or is not known here; loads and writes to memory may be waited for.
+ */
+static bool
+ends_run(const nir_intrinsic_instr *intrin)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_store_deref:
+   case nir_intrinsic_copy_deref:
+   case nir_intrinsic_deref_atomic:
+   case nir_intrinsic_deref_atomic_swap:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+   case nir_intrinsic_image_deref_store:
+   case nir_intrinsic_image_deref_atomic:
+   case nir_intrinsic_image_deref_atomic_swap:
+   case nir_intrinsic_report_gpuval:
+      return false;
+   default:
+      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
+   }
+}
+
 bool
 gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
 {
@@ -443,19 +474,10 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
 
          nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
          struct access access;
-         switch (intrin->intrinsic) {
-         case nir_intrinsic_terminate:
-         case nir_intrinsic_terminate_if:
-         case nir_intrinsic_demote:
-         case nir_intrinsic_demote_if:
-         case nir_intrinsic_barrier:
+         if (ends_run(intrin))
             progress |= instrument_run(state, &accesses, nir_before_instr(instr));
-            break;
-         default:
-            if (describe(state, intrin, &access))
-               util_dynarray_append(&accesses, struct access, access);
-            break;
-         }
+         else if (describe(state, intrin, &access))
+            util_dynarray_append(&accesses, struct access, access);
       }
       progress |= instrument_run(state, &accesses, nir_after_block_before_jump(block));
    }

@@ -91,6 +91,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
       .options = options,
       .table = table,
    };
+   unsigned ssa_alloc = impl->ssa_alloc;
    bool progress = false;
 
    util_dynarray_init(&state.instances, NULL);
@@ -101,6 +102,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 
    nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);
+   nir->info.gpuval_ssa_values = impl->ssa_alloc - ssa_alloc;
    nir_validate_shader(nir, "after gpuval_nir_instrument");
 
    return progress;
