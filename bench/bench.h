@@ -113,8 +113,7 @@ extern const unsigned bench_workload_count;
  * descriptor. Exits with VKH_EXIT_SKIP or VKH_EXIT_ERROR where Vulkan does not
  * work. `cpu_time`: measure the process's CPU time, not the time of day.
  * `time_limit`: seconds after which a round ends the process; 0 for none. */
-void
-bench_worker_run(const struct bench_workload *workload, bool cpu_time,
-                 unsigned time_limit, int output);
+void bench_worker_run(const struct bench_workload *workload, bool cpu_time, unsigned time_limit,
+                      int output);
 
 #endif /* GPUVAL_BENCH_H */

@@ -122,8 +122,7 @@ verify_log(const struct worker *worker)
       fprintf(stderr,
               "error: %s: the log of the checks lacks its line \"gpuval: no errors\"; "
               "it begins with: %s",
-              worker->workload->name,
-              first[0] ? first : "(nothing: are the checks active?)\n");
+              worker->workload->name, first[0] ? first : "(nothing: are the checks active?)\n");
    }
    return verified;
 }
@@ -160,8 +159,7 @@ set_environment(const struct options *options, enum side side)
 
 /* In the child process: becomes the worker. */
 static void
-exec_worker(const struct options *options, const struct worker *worker, int commands,
-            int results)
+exec_worker(const struct options *options, const struct worker *worker, int commands, int results)
 {
    char *arguments[] = {
       "gpuval-bench",
@@ -188,8 +186,8 @@ exec_worker(const struct options *options, const struct worker *worker, int comm
 }
 
 static bool
-start_worker(const struct options *options, const struct bench_workload *workload,
-             enum side side, struct worker *worker)
+start_worker(const struct options *options, const struct bench_workload *workload, enum side side,
+             struct worker *worker)
 {
    int commands[2], results[2];
 
@@ -230,9 +228,8 @@ finish_worker(struct worker *worker)
    } else if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
       outcome = OUTCOME_SKIPPED;
    } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-      fprintf(stderr, "error: %s, %s: the worker failed (%s %d)\n",
-              worker->workload->name, side_names[worker->side],
-              WIFSIGNALED(status) ? "signal" : "exit status",
+      fprintf(stderr, "error: %s, %s: the worker failed (%s %d)\n", worker->workload->name,
+              side_names[worker->side], WIFSIGNALED(status) ? "signal" : "exit status",
               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
       outcome = OUTCOME_FAILED;
    } else if (worker->checked && !verify_log(worker)) {
@@ -313,11 +310,9 @@ median(const double *values, unsigned count)
 }
 
 static double
-median_time(const struct run *run, unsigned number, enum side side,
-            enum bench_metric metric)
+median_time(const struct run *run, unsigned number, enum side side, enum bench_metric metric)
 {
-   return median(run->results[number].milliseconds[side][metric],
-                 run->results[number].rounds);
+   return median(run->results[number].milliseconds[side][metric], run->results[number].rounds);
 }
 
 /* The median over the rounds of the ratio in one round: its two measurements
@@ -403,8 +398,7 @@ print_table(const struct run *run)
 }
 
 static void
-write_json_metric(const struct run *run, FILE *file, unsigned number,
-                  enum bench_metric metric)
+write_json_metric(const struct run *run, FILE *file, unsigned number, enum bench_metric metric)
 {
    fprintf(file, ",\"%s\":{\"off_ms\":%.4f", bench_metric_names[metric],
            median_time(run, number, SIDE_OFF, metric));
@@ -428,8 +422,7 @@ write_json(const struct run *run)
       return false;
    }
    fprintf(file, "{\"device\":\"%s\",\"checks\":\"%s\",\"clock\":\"%s\"", run->device,
-           run->options.noise ? "" : run->options.checks,
-           run->options.cpu_time ? "cpu" : "wall");
+           run->options.noise ? "" : run->options.checks, run->options.cpu_time ? "cpu" : "wall");
    for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
       const double mean = geometric_mean(run, SIDE_ON, metric);
 
@@ -488,8 +481,7 @@ seconds(void)
 static void
 measure_rounds(struct run *run, struct worker *workers, struct result *result)
 {
-   const double end =
-      seconds() + (run->options.quick ? QUICK_SPARE_SECONDS : SPARE_SECONDS);
+   const double end = seconds() + (run->options.quick ? QUICK_SPARE_SECONDS : SPARE_SECONDS);
    unsigned round = 0;
 
    while (round < run->options.rounds || (round < MAX_ROUNDS && seconds() < end)) {
@@ -513,8 +505,7 @@ measure_workload(struct run *run, unsigned number)
 
    result->outcome = OUTCOME_FAILED;
    while (started < run->side_count &&
-          start_worker(&run->options, &bench_workloads[number], started,
-                       &workers[started]))
+          start_worker(&run->options, &bench_workloads[number], started, &workers[started]))
       started++;
    if (started == run->side_count) {
       measure_rounds(run, workers, result);

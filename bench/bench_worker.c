@@ -155,11 +155,9 @@ create_binding(struct vkh_context *ctx, struct scene *scene, unsigned number)
    if (is_image(binding->type)) {
       struct vkh_image *image = &scene->images[number];
 
-      *image = vkh_image_create(ctx, BENCH_TARGET_FORMAT, binding->size, binding->size,
-                                NULL);
+      *image = vkh_image_create(ctx, BENCH_TARGET_FORMAT, binding->size, binding->size, NULL);
       clear_image(ctx, image);
-      vkh_set_write_image(ctx, scene->set, number, 0, binding->type, image->view,
-                          scene->sampler);
+      vkh_set_write_image(ctx, scene->set, number, 0, binding->type, image->view, scene->sampler);
    } else {
       struct vkh_buffer *buffer = &scene->buffers[number];
 
@@ -171,8 +169,7 @@ create_binding(struct vkh_context *ctx, struct scene *scene, unsigned number)
 }
 
 static void
-create_scene(struct vkh_context *ctx, const struct bench_workload *workload,
-             struct scene *scene)
+create_scene(struct vkh_context *ctx, const struct bench_workload *workload, struct scene *scene)
 {
    const VkSamplerCreateInfo sampler = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
@@ -197,8 +194,8 @@ create_scene(struct vkh_context *ctx, const struct bench_workload *workload,
    for (unsigned i = 0; i < scene->binding_count; i++)
       create_binding(ctx, scene, i);
    if (!is_compute(workload)) {
-      scene->target = vkh_image_create(ctx, BENCH_TARGET_FORMAT, BENCH_TARGET_SIZE,
-                                       BENCH_TARGET_SIZE, NULL);
+      scene->target =
+         vkh_image_create(ctx, BENCH_TARGET_FORMAT, BENCH_TARGET_SIZE, BENCH_TARGET_SIZE, NULL);
    }
 }
 
@@ -262,16 +259,17 @@ create_graphics_pipeline(struct vkh_context *ctx, const struct scene *scene,
 {
    const struct bench_workload *workload = scene->workload;
    const struct vkh_graphics_desc desc = {
-      .stages = {
+      .stages =
          {
-            .stage = VK_SHADER_STAGE_VERTEX_BIT,
-            .module = create_module(ctx, pipelines, &workload->vertex),
+            {
+               .stage = VK_SHADER_STAGE_VERTEX_BIT,
+               .module = create_module(ctx, pipelines, &workload->vertex),
+            },
+            {
+               .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+               .module = create_module(ctx, pipelines, &workload->fragment),
+            },
          },
-         {
-            .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-            .module = create_module(ctx, pipelines, &workload->fragment),
-         },
-      },
       .stage_count = 2,
       .layout = scene->layout,
       .color_format = BENCH_TARGET_FORMAT,
@@ -281,8 +279,7 @@ create_graphics_pipeline(struct vkh_context *ctx, const struct scene *scene,
 }
 
 static void
-create_pipelines(struct vkh_context *ctx, const struct scene *scene,
-                 struct pipelines *pipelines)
+create_pipelines(struct vkh_context *ctx, const struct scene *scene, struct pipelines *pipelines)
 {
    *pipelines = (struct pipelines){.count = at_least_one(scene->workload->pipelines)};
    if (is_compute(scene->workload))
@@ -308,11 +305,10 @@ record_compute(const struct scene *scene, const struct pipelines *pipelines)
    const struct bench_workload *workload = scene->workload;
 
    for (unsigned i = 0; i < pipelines->count; i++) {
-      vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,
-                        pipelines->pipelines[i]);
+      vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines->pipelines[i]);
       for (uint32_t number = 0; number < at_least_one(workload->dispatches); number++) {
-         vkCmdPushConstants(scene->cmd, scene->layout, VK_SHADER_STAGE_ALL, 0,
-                            BENCH_PUSH_SIZE, &number);
+         vkCmdPushConstants(scene->cmd, scene->layout, VK_SHADER_STAGE_ALL, 0, BENCH_PUSH_SIZE,
+                            &number);
          vkCmdDispatch(scene->cmd, workload->groups[0], workload->groups[1], 1);
       }
       /* Pipelines share their buffers. */
@@ -325,8 +321,7 @@ static void
 record_graphics(const struct scene *scene, const struct pipelines *pipelines)
 {
    vkh_begin_rendering(scene->cmd, &(struct vkh_target){.color = &scene->target});
-   vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_GRAPHICS,
-                     pipelines->pipelines[0]);
+   vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines->pipelines[0]);
    vkCmdDraw(scene->cmd, scene->workload->vertices, 1, 0, 0);
    vkCmdEndRendering(scene->cmd);
 }
@@ -342,10 +337,9 @@ record(const struct scene *scene, const struct pipelines *pipelines)
 
    VKH_CHECK(vkBeginCommandBuffer(scene->cmd, &begin));
    vkh_barrier(scene->cmd); /* the submit before */
-   vkCmdBindDescriptorSets(scene->cmd,
-                           compute ? VK_PIPELINE_BIND_POINT_COMPUTE
-                                   : VK_PIPELINE_BIND_POINT_GRAPHICS,
-                           scene->layout, 0, 1, &scene->set, 0, NULL);
+   vkCmdBindDescriptorSets(
+      scene->cmd, compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS,
+      scene->layout, 0, 1, &scene->set, 0, NULL);
    if (compute)
       record_compute(scene, pipelines);
    else
@@ -392,8 +386,7 @@ fastest_submit(struct vkh_context *ctx, const struct scene *scene)
 
 /* One round, with fresh pipelines. */
 static void
-measure(struct vkh_context *ctx, const struct scene *scene,
-        uint64_t times[BENCH_METRIC_COUNT])
+measure(struct vkh_context *ctx, const struct scene *scene, uint64_t times[BENCH_METRIC_COUNT])
 {
    struct pipelines pipelines;
    const uint64_t start = now();
@@ -430,8 +423,8 @@ warm_up(struct vkh_context *ctx, const struct bench_workload *workload)
 }
 
 static void
-print_times(const struct bench_workload *workload,
-            const uint64_t times[BENCH_METRIC_COUNT], int output)
+print_times(const struct bench_workload *workload, const uint64_t times[BENCH_METRIC_COUNT],
+            int output)
 {
    for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
       dprintf(output, "%s %s %llu\n", workload->name, bench_metric_names[i],
@@ -440,8 +433,8 @@ print_times(const struct bench_workload *workload,
 }
 
 void
-bench_worker_run(const struct bench_workload *workload, bool cpu_time,
-                 unsigned time_limit, int output)
+bench_worker_run(const struct bench_workload *workload, bool cpu_time, unsigned time_limit,
+                 int output)
 {
    uint64_t times[BENCH_METRIC_COUNT];
    struct scene scene;

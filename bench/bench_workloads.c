@@ -45,22 +45,24 @@ const struct bench_workload bench_workloads[] = {
       .name = "stream",
       .description = "streaming: c[i] = a[i] * b[i] + c[i] / 2 over 1 Mi floats",
       .compute = SHADER(stream_comp),
-      .bindings = {
-         FLOATS(1 << 20),
-         FLOATS(1 << 20),
-         FLOATS(1 << 20),
-      },
+      .bindings =
+         {
+            FLOATS(1 << 20),
+            FLOATS(1 << 20),
+            FLOATS(1 << 20),
+         },
       .groups = {16384, 1},
    },
    {
       .name = "gather",
       .description = "gathering: two loads through an index buffer",
       .compute = SHADER(gather_comp),
-      .bindings = {
-         NUMBERS(1 << 19, 1 << 18),
-         FLOATS(1 << 18),
-         ZEROS(1 << 19),
-      },
+      .bindings =
+         {
+            NUMBERS(1 << 19, 1 << 18),
+            FLOATS(1 << 18),
+            ZEROS(1 << 19),
+         },
       .groups = {8192, 1},
    },
    {
@@ -68,41 +70,45 @@ const struct bench_workload bench_workloads[] = {
       .description = "uniform-heavy: many members, arrays with dynamic indices",
       .compute = SHADER(uniform_comp),
       /* 2 mat4, 5 vec4, 4 words, 2 * 16 vec4, 32 materials of 3 vec4 */
-      .bindings = {
-         UNIFORM(2 * 16 + 5 * 4 + 4 + 32 * 4 + 32 * 12),
-         ZEROS(65536 * 4),
-      },
+      .bindings =
+         {
+            UNIFORM(2 * 16 + 5 * 4 + 4 + 32 * 4 + 32 * 12),
+            ZEROS(65536 * 4),
+         },
       .groups = {1024, 1},
    },
    {
       .name = "shared",
       .description = "shared memory: tiled product of two 256 * 256 matrices",
       .compute = SHADER(matmul_comp),
-      .bindings = {
-         FLOATS(256 * 256),
-         FLOATS(256 * 256),
-         ZEROS(256 * 256),
-      },
+      .bindings =
+         {
+            FLOATS(256 * 256),
+            FLOATS(256 * 256),
+            ZEROS(256 * 256),
+         },
       .groups = {16, 16},
    },
    {
       .name = "nbody",
       .description = "a loop around storage loads: 1024 bodies",
       .compute = SHADER(nbody_comp),
-      .bindings = {
-         FLOATS(1024 * 4),
-         ZEROS(1024 * 4),
-      },
+      .bindings =
+         {
+            FLOATS(1024 * 4),
+            ZEROS(1024 * 4),
+         },
       .groups = {16, 1},
    },
    {
       .name = "atomics",
       .description = "atomics: two into a histogram for each of 512 Ki words",
       .compute = SHADER(histogram_comp),
-      .bindings = {
-         NUMBERS(1 << 19, 1 << 16),
-         ZEROS(256),
-      },
+      .bindings =
+         {
+            NUMBERS(1 << 19, 1 << 16),
+            ZEROS(256),
+         },
       .groups = {8192, 1},
    },
    {
@@ -117,11 +123,12 @@ const struct bench_workload bench_workloads[] = {
       .description = "fragments: 512 * 512 pixels, a list of lights each",
       .vertex = SHADER(fullscreen_vert),
       .fragment = SHADER(fragment_frag),
-      .bindings = {
-         UNIFORM(5 * 4),
-         NUMBERS(16 * 16 * 8, 64),
-         FLOATS(64 * 4),
-      },
+      .bindings =
+         {
+            UNIFORM(5 * 4),
+            NUMBERS(16 * 16 * 8, 64),
+            FLOATS(64 * 4),
+         },
       .vertices = 3,
    },
    {
@@ -129,11 +136,12 @@ const struct bench_workload bench_workloads[] = {
       .description = "vertices: 96 Ki pulled from storage, with a matrix each",
       .vertex = SHADER(vertex_vert),
       .fragment = SHADER(plain_frag),
-      .bindings = {
-         UNIFORM(32 * 16),
-         FLOATS(16384 * 8),
-         NUMBERS(98304, 16384),
-      },
+      .bindings =
+         {
+            UNIFORM(32 * 16),
+            FLOATS(16384 * 8),
+            NUMBERS(98304, 16384),
+         },
       .vertices = 98304,
    },
    {
@@ -156,36 +164,38 @@ const struct bench_workload bench_workloads[] = {
       .name = "storage-200",
       .description = "a large shader: 200 storage accesses at computed indices",
       .compute = SHADER(storage_comp),
-      .bindings = {
-         FLOATS(65536),
-         ZEROS(16384 * 20),
-      },
+      .bindings =
+         {
+            FLOATS(65536),
+            ZEROS(16384 * 20),
+         },
       .groups = {256, 1},
    },
    {
       .name = "uber-2000",
       .description = "a very large shader: 2000 uniform and storage accesses",
       .compute = SHADER(ubershader_comp),
-      .bindings = {
-         UNIFORM(512 * 4),
-         FLOATS(65536),
-         ZEROS(16384 * 20),
-      },
+      .bindings =
+         {
+            UNIFORM(512 * 4),
+            FLOATS(65536),
+            ZEROS(16384 * 20),
+         },
       .groups = {256, 1},
    },
    {
       .name = "pipelines",
       .description = "many pipelines: 100 small ones, each different",
       .compute = SHADER(variants_comp),
-      .bindings = {
-         UNIFORM(16 * 4),
-         FLOATS(8192),
-         FLOATS(4096),
-      },
+      .bindings =
+         {
+            UNIFORM(16 * 4),
+            FLOATS(8192),
+            FLOATS(4096),
+         },
       .pipelines = 100,
       .groups = {64, 1},
    },
 };
 
-const unsigned bench_workload_count =
-   sizeof(bench_workloads) / sizeof(bench_workloads[0]);
+const unsigned bench_workload_count = sizeof(bench_workloads) / sizeof(bench_workloads[0]);

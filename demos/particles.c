@@ -41,13 +41,10 @@ struct simulation {
 static void
 create_simulation(struct vkh_context *ctx, struct simulation *sim)
 {
-   sim->particles = vkh_buffer_create(ctx, PARTICLE_COUNT * 4 * sizeof(float),
-                                      "particle pool");
+   sim->particles = vkh_buffer_create(ctx, PARTICLE_COUNT * 4 * sizeof(float), "particle pool");
    sim->set_layout = vkh_set_layout_simple(ctx, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1);
-   sim->layout = vkh_pipeline_layout(ctx, &sim->set_layout, 1,
-                                     sizeof(struct frame_constants));
-   sim->module = vkh_shader_module(ctx, particles_comp, sizeof(particles_comp),
-                                   "fountain");
+   sim->layout = vkh_pipeline_layout(ctx, &sim->set_layout, 1, sizeof(struct frame_constants));
+   sim->module = vkh_shader_module(ctx, particles_comp, sizeof(particles_comp), "fountain");
    sim->pipeline = vkh_compute_pipeline(ctx, &(struct vkh_compute_desc){
                                                 .module = sim->module,
                                                 .layout = sim->layout,
@@ -85,10 +82,9 @@ simulate_frame(struct vkh_context *ctx, struct simulation *sim, uint32_t frame)
    vkh_label_begin(ctx, cmd, "frame");
    vkh_label_begin(ctx, cmd, "simulation");
    vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, sim->pipeline);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, sim->layout, 0, 1,
-                           &sim->set, 0, NULL);
-   vkCmdPushConstants(cmd, sim->layout, VK_SHADER_STAGE_ALL, 0, sizeof(constants),
-                      &constants);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, sim->layout, 0, 1, &sim->set, 0,
+                           NULL);
+   vkCmdPushConstants(cmd, sim->layout, VK_SHADER_STAGE_ALL, 0, sizeof(constants), &constants);
    vkCmdDispatch(cmd, groups, 1, 1);
    vkh_label_end(ctx, cmd);
    vkh_label_end(ctx, cmd);
@@ -115,8 +111,7 @@ int
 main(void)
 {
    struct simulation sim;
-   struct vkh_context *ctx =
-      vkh_context_create(&(struct vkh_options){.application = "particles"});
+   struct vkh_context *ctx = vkh_context_create(&(struct vkh_options){.application = "particles"});
 
    create_simulation(ctx, &sim);
    for (uint32_t frame = 0; frame < FRAME_COUNT; frame++)

@@ -57,12 +57,7 @@ static void
 load_mesh(struct vertex *vertices)
 {
    static const float corners[VERTICES_PER_BONE][2] = {
-      {0, -1},
-      {1, -1},
-      {1, 1},
-      {1, 1},
-      {0, 1},
-      {0, -1},
+      {0, -1}, {1, -1}, {1, 1}, {1, 1}, {0, 1}, {0, -1},
    };
 
    for (uint32_t i = 0; i < VERTEX_COUNT; i++) {
@@ -129,8 +124,7 @@ create_pipeline(struct vkh_context *ctx, const struct arm *arm)
               .stages =
                  {
                     {.stage = VK_SHADER_STAGE_VERTEX_BIT, .module = arm->vertex_module},
-                    {.stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-                     .module = arm->fragment_module},
+                    {.stage = VK_SHADER_STAGE_FRAGMENT_BIT, .module = arm->fragment_module},
                  },
               .stage_count = 2,
               .layout = arm->layout,
@@ -143,17 +137,13 @@ create_pipeline(struct vkh_context *ctx, const struct arm *arm)
 static void
 create_arm(struct vkh_context *ctx, struct arm *arm)
 {
-   arm->vertices =
-      vkh_buffer_create(ctx, VERTEX_COUNT * sizeof(struct vertex), "arm vertices");
+   arm->vertices = vkh_buffer_create(ctx, VERTEX_COUNT * sizeof(struct vertex), "arm vertices");
    load_mesh(arm->vertices.map);
-   arm->skeleton =
-      vkh_buffer_create(ctx, BONE_COUNT * 16 * sizeof(float), "arm skeleton");
+   arm->skeleton = vkh_buffer_create(ctx, BONE_COUNT * 16 * sizeof(float), "arm skeleton");
    pose_skeleton(arm->skeleton.map);
-   arm->picture = vkh_image_create(ctx, PICTURE_FORMAT, PICTURE_WIDTH, PICTURE_HEIGHT,
-                                   "picture");
+   arm->picture = vkh_image_create(ctx, PICTURE_FORMAT, PICTURE_WIDTH, PICTURE_HEIGHT, "picture");
 
-   arm->vertex_module =
-      vkh_shader_module(ctx, skinning_vert, sizeof(skinning_vert), "skinning");
+   arm->vertex_module = vkh_shader_module(ctx, skinning_vert, sizeof(skinning_vert), "skinning");
    arm->fragment_module =
       vkh_shader_module(ctx, skinning_frag, sizeof(skinning_frag), "flat shading");
    arm->set_layout = vkh_set_layout_simple(ctx, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1);
@@ -187,8 +177,8 @@ draw_arm(struct vkh_context *ctx, const struct arm *arm)
    vkh_label_begin(ctx, cmd, "characters");
    vkh_begin_rendering(cmd, &(struct vkh_target){.color = &arm->picture});
    vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, arm->pipeline);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, arm->layout, 0, 1,
-                           &arm->set, 0, NULL);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, arm->layout, 0, 1, &arm->set, 0,
+                           NULL);
    vkCmdBindVertexBuffers(cmd, 0, 1, &arm->vertices.buffer, &offset);
    vkCmdDraw(cmd, VERTEX_COUNT, 1, 0, 0);
    vkCmdEndRendering(cmd);
@@ -223,8 +213,7 @@ int
 main(void)
 {
    struct arm arm;
-   struct vkh_context *ctx =
-      vkh_context_create(&(struct vkh_options){.application = "skinning"});
+   struct vkh_context *ctx = vkh_context_create(&(struct vkh_options){.application = "skinning"});
 
    create_arm(ctx, &arm);
    draw_arm(ctx, &arm);

@@ -69,8 +69,7 @@ create_tonemap(struct vkh_context *ctx, struct tonemap *pass)
 {
    pass->scene = vkh_buffer_create(ctx, WIDTH * HEIGHT * 4 * sizeof(float), "HDR scene");
    paint_scene(pass->scene.map);
-   pass->histogram =
-      vkh_buffer_create(ctx, BIN_COUNT * sizeof(uint32_t), "brightness histogram");
+   pass->histogram = vkh_buffer_create(ctx, BIN_COUNT * sizeof(uint32_t), "brightness histogram");
    pass->picture = vkh_image_create(ctx, FORMAT, WIDTH, HEIGHT, "picture");
 
    pass->vertex_module =
@@ -78,15 +77,13 @@ create_tonemap(struct vkh_context *ctx, struct tonemap *pass)
    pass->fragment_module =
       vkh_shader_module(ctx, tonemap_frag, sizeof(tonemap_frag), "tone mapping");
    pass->set_layout = vkh_set_layout_simple(ctx, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2);
-   pass->layout = vkh_pipeline_layout(ctx, &pass->set_layout, 1,
-                                      sizeof(struct view_constants));
+   pass->layout = vkh_pipeline_layout(ctx, &pass->set_layout, 1, sizeof(struct view_constants));
    pass->pipeline = vkh_graphics_pipeline(
       ctx, &(struct vkh_graphics_desc){
               .stages =
                  {
                     {.stage = VK_SHADER_STAGE_VERTEX_BIT, .module = pass->vertex_module},
-                    {.stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-                     .module = pass->fragment_module},
+                    {.stage = VK_SHADER_STAGE_FRAGMENT_BIT, .module = pass->fragment_module},
                  },
               .stage_count = 2,
               .layout = pass->layout,
@@ -94,8 +91,8 @@ create_tonemap(struct vkh_context *ctx, struct tonemap *pass)
               .name = "tone mapping",
            });
    pass->set = vkh_set_allocate(ctx, pass->set_layout);
-   vkh_set_write_buffer(ctx, pass->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                        pass->scene.buffer, 0, VK_WHOLE_SIZE);
+   vkh_set_write_buffer(ctx, pass->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, pass->scene.buffer,
+                        0, VK_WHOLE_SIZE);
    vkh_set_write_buffer(ctx, pass->set, 1, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                         pass->histogram.buffer, 0, VK_WHOLE_SIZE);
 }
@@ -124,8 +121,8 @@ draw_picture(struct vkh_context *ctx, const struct tonemap *pass)
    vkh_label_begin(ctx, cmd, "tone mapping");
    vkh_begin_rendering(cmd, &(struct vkh_target){.color = &pass->picture});
    vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pass->pipeline);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pass->layout, 0, 1,
-                           &pass->set, 0, NULL);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pass->layout, 0, 1, &pass->set, 0,
+                           NULL);
    vkCmdPushConstants(cmd, pass->layout, VK_SHADER_STAGE_ALL, 0, sizeof(view), &view);
    vkCmdDraw(cmd, 3, 1, 0, 0);
    vkCmdEndRendering(cmd);
@@ -151,8 +148,7 @@ print_histogram(const struct tonemap *pass)
    }
    for (unsigned i = 0; i < BIN_COUNT; i++)
       line[i] = ramp[(bins[i] * (sizeof(ramp) - 2) + most - 1) / most];
-   printf("tonemap: histogram [%s], %u of %u pixels counted\n", line, sum,
-          WIDTH * HEIGHT);
+   printf("tonemap: histogram [%s], %u of %u pixels counted\n", line, sum, WIDTH * HEIGHT);
 }
 
 int

@@ -20,9 +20,9 @@
 #include "vk_device.h"
 
 #include "compiler/shader_enums.h"
-#include "util/blob.h"
 #include "core/gpuval_layout.h"
 #include "core/gpuval_options.h"
+#include "util/blob.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,8 +101,7 @@ void gpuval_device_end_work(struct gpuval_device *device);
 /** Buffers, so that an address can be named. @object must be removed before it dies. */
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
-void gpuval_device_remove_buffer(struct gpuval_device *device,
-                                 const struct vk_object_base *object);
+void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
 
 /** A binding of the layout that a shader was compiled with. */
 struct gpuval_binding {

@@ -25,7 +25,7 @@ static void
 at_exit(void)
 {
    mtx_lock(&live_devices_mutex);
-   list_for_each_entry(struct gpuval_device, device, &live_devices, link) {
+   list_for_each_entry (struct gpuval_device, device, &live_devices, link) {
       if (device->info.wait_for_work)
          device->info.wait_for_work(device->info.data);
       mtx_lock(&device->mutex);
@@ -76,8 +76,7 @@ alloc_buffers(struct gpuval_device *device)
 {
    if (!alloc_buffer(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
        !alloc_buffer(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
-       !alloc_buffer(device, &device->records,
-                     GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
+       !alloc_buffer(device, &device->records, GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
        !alloc_buffer(device, &device->counters, GPUVAL_MAX_SITES * sizeof(uint64_t)) ||
        !alloc_buffer(device, &device->entries, GPUVAL_MAX_ENTRIES * sizeof(struct gpuval_entry)))
       return false;

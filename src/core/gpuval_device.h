@@ -5,10 +5,10 @@
 #ifndef GPUVAL_DEVICE_H
 #define GPUVAL_DEVICE_H
 
-#include "gpuval.h"
-#include "gpuval_spirv.h"
 #include "nir_passes/gpuval_nir.h"
 #include "report/gpuval_report.h"
+#include "gpuval.h"
+#include "gpuval_spirv.h"
 
 #include "c11/threads.h"
 #include "util/hash_table.h"
@@ -20,7 +20,7 @@
 struct gpuval_module {
    uint64_t hash;
    uint32_t *words;
-   size_t size; /* bytes */
+   size_t size;                /* bytes */
    struct gpuval_spirv *spirv; /* NULL until something has to be looked up */
 };
 
@@ -63,15 +63,15 @@ struct gpuval_device {
    bool stop;
    unsigned work; /* nested */
 
-   struct hash_table *modules; /* hash -> struct gpuval_module */
-   struct hash_table *shaders; /* key -> struct gpuval_shader */
+   struct hash_table *modules;   /* hash -> struct gpuval_module */
+   struct hash_table *shaders;   /* key -> struct gpuval_shader */
    struct util_dynarray by_site; /* struct gpuval_shader *, by device-wide site */
    uint32_t num_entries;
    bool warned_full;
 
    struct hash_table *buffers; /* struct vk_object_base * -> struct gpuval_range */
 
-   struct hash_table *failures; /* struct gpuval_failure_key -> struct gpuval_event */
+   struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
    struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */
    struct util_dynarray site_counts; /* uint64_t: what has gone into the event */
 };

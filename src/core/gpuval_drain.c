@@ -51,13 +51,20 @@ static const char *
 descriptor_type_name(VkDescriptorType type)
 {
    switch (type) {
-   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: return "uniform_buffer";
-   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: return "storage_buffer";
-   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC: return "uniform_buffer_dynamic";
-   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC: return "storage_buffer_dynamic";
-   case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK: return "inline_uniform_block";
-   case VK_DESCRIPTOR_TYPE_MUTABLE_EXT: return "mutable_ext";
-   default: return NULL;
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+      return "uniform_buffer";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+      return "storage_buffer";
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+      return "uniform_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+      return "storage_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
+      return "inline_uniform_block";
+   case VK_DESCRIPTOR_TYPE_MUTABLE_EXT:
+      return "mutable_ext";
+   default:
+      return NULL;
    }
 }
 
@@ -87,7 +94,7 @@ find_buffer_name(struct gpuval_device *device, uint64_t address)
    const char *name = NULL;
    bool found = false;
 
-   hash_table_foreach(device->buffers, entry) {
+   hash_table_foreach (device->buffers, entry) {
       const struct vk_object_base *object = entry->key;
       const struct gpuval_range *range = entry->data;
 
@@ -205,8 +212,7 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    event->spirv.offset = site->spirv_offset;
    event->spirv.instruction = -1;
 
-   if (site->spirv_offset && spirv &&
-       gpuval_spirv_lookup(spirv, site->spirv_offset, &location)) {
+   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, &location)) {
       event->spirv.instruction = location.instruction;
       event->source.file = copy_string(event, location.file);
       event->source.line = location.line;
@@ -301,7 +307,7 @@ read_records(struct gpuval_device *device)
       uint32_t published = __atomic_load_n(&control[word], __ATOMIC_ACQUIRE) >> 16;
       uint32_t done = published | published << 16;
 
-      u_foreach_bit(bit, published) {
+      u_foreach_bit (bit, published) {
          struct gpuval_record record = records[word * GPUVAL_SLOTS_PER_WORD + bit];
 
          if (is_valid(device, &record))

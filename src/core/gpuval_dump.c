@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpuval.h"
 #include "report/gpuval_report.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
+#include "gpuval.h"
 
 void
 gpuval_dump_shader(nir_shader *nir, uint64_t hash, const char *when)

@@ -103,7 +103,7 @@ drop_unavailable(uint32_t checks)
    uint32_t missing = checks & ~gpuval_checks_available();
    char names[128] = "";
 
-   u_foreach_bit(i, missing) {
+   u_foreach_bit (i, missing) {
       if (*names)
          strcat(names, ", ");
       strcat(names, gpuval_check_infos[i].name);
@@ -142,8 +142,8 @@ check_number(const char *name, uint64_t min, uint64_t max, const char *fallback)
    errno = 0;
    unsigned long long number = strtoull(value, &end, 10);
    if (errno || *end || !isdigit((unsigned char)*value) || number < min || number > max)
-      gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %s is used", name,
-                       value, (unsigned long long)min, (unsigned long long)max, fallback);
+      gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %s is used", name, value,
+                       (unsigned long long)min, (unsigned long long)max, fallback);
 }
 
 static void

@@ -22,7 +22,7 @@ struct gpuval_shader_rule {
 struct gpuval_options {
    uint32_t checks; /* BITFIELD_BIT(enum gpuval_check); 0: off */
 
-   const char *log;      /* file, or NULL for a stream: */
+   const char *log; /* file, or NULL for a stream: */
    bool log_to_stdout;
    const char **reports; /* NULL-terminated */
 

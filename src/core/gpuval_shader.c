@@ -77,7 +77,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->sites, struct gpuval_site));
-   util_dynarray_foreach(&table->sites, struct gpuval_site, site) {
+   util_dynarray_foreach (&table->sites, struct gpuval_site, site) {
       blob_write_uint32(blob, site->kind);
       blob_write_uint32(blob, site->op);
       blob_write_uint32(blob, site->spirv_offset);
@@ -86,7 +86,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
-   util_dynarray_foreach(&table->entries, struct gpuval_nir_entry, entry) {
+   util_dynarray_foreach (&table->entries, struct gpuval_nir_entry, entry) {
       blob_write_uint32(blob, entry->offset);
       blob_write_uint32(blob, entry->size);
       blob_write_uint32(blob, entry->site);
@@ -180,8 +180,7 @@ find_or_register(struct gpuval_device *device, const struct gpuval_shader_info *
 {
    mtx_lock(&device->mutex);
    struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
-   struct gpuval_shader *shader =
-      entry ? entry->data : register_shader(device, info, table, key);
+   struct gpuval_shader *shader = entry ? entry->data : register_shader(device, info, table, key);
    mtx_unlock(&device->mutex);
 
    return shader;
@@ -189,8 +188,8 @@ find_or_register(struct gpuval_device *device, const struct gpuval_shader_info *
 
 bool
 gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
-                         const struct gpuval_nir_table *table,
-                         uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+                         const struct gpuval_nir_table *table, uint8_t key[GPUVAL_SHADER_KEY_SIZE],
+                         uint32_t *entry_base)
 {
    struct blob blob;
    blob_init(&blob);
@@ -205,8 +204,8 @@ gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shade
 }
 
 bool
-gpuval_device_find_shader(struct gpuval_device *device,
-                          const uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+gpuval_device_find_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
+                          uint32_t *entry_base)
 {
    mtx_lock(&device->mutex);
    struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
@@ -218,8 +217,8 @@ gpuval_device_find_shader(struct gpuval_device *device,
 }
 
 void
-gpuval_device_write_shader(struct gpuval_device *device,
-                           const uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct blob *blob)
+gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
+                           struct blob *blob)
 {
    mtx_lock(&device->mutex);
    struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);

@@ -280,8 +280,7 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    if (id == 0)
       return NULL;
 
-   struct hash_entry *entry =
-      _mesa_hash_table_search(spirv->decorations, (void *)(uintptr_t)id);
+   struct hash_entry *entry = _mesa_hash_table_search(spirv->decorations, (void *)(uintptr_t)id);
    return entry ? entry->data : NULL;
 }
 
@@ -305,7 +304,7 @@ add_decorations(struct gpuval_spirv *spirv, uint32_t id)
 static struct state *
 change_state(struct gpuval_spirv *spirv, uint32_t word)
 {
-   struct state next = { .word = word };
+   struct state next = {.word = word};
 
    if (spirv->states.size) {
       struct state *last = util_dynarray_top_ptr(&spirv->states, struct state);
@@ -657,8 +656,7 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
 struct gpuval_spirv *
 gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
 {
-   if (!words || word_count <= HEADER_WORDS || word_count > MAX_WORDS ||
-       words[0] != SpvMagicNumber)
+   if (!words || word_count <= HEADER_WORDS || word_count > MAX_WORDS || words[0] != SpvMagicNumber)
       return NULL;
 
    struct gpuval_spirv *spirv = rzalloc(mem_ctx, struct gpuval_spirv);
@@ -786,7 +784,7 @@ comment_stays_open(const char *line, bool is_open)
 static struct segment
 parse_line_directive(struct gpuval_spirv *spirv, const char *c, const char *file_before)
 {
-   struct segment segment = { .file = file_before };
+   struct segment segment = {.file = file_before};
 
    if (!is_digit(*c))
       return segment;
@@ -830,7 +828,7 @@ static char *
 join_pieces(struct gpuval_spirv *spirv, const struct source *source)
 {
    size_t size = 1;
-   util_dynarray_foreach(&source->pieces, const char *, piece) {
+   util_dynarray_foreach (&source->pieces, const char *, piece) {
       size += strlen(*piece);
       if (size > spirv->size)
          return NULL;
@@ -845,7 +843,7 @@ join_pieces(struct gpuval_spirv *spirv, const struct source *source)
       return NULL;
 
    char *end = text;
-   util_dynarray_foreach(&source->pieces, const char *, piece) {
+   util_dynarray_foreach (&source->pieces, const char *, piece) {
       const size_t length = strlen(*piece);
       memcpy(end, *piece, length);
       end += length;
@@ -864,7 +862,7 @@ split_source(struct gpuval_spirv *spirv, struct source *source)
       return;
    source->is_split = true;
 
-   struct segment segment = { .number = 1 };
+   struct segment segment = {.number = 1};
    bool in_comment = false;
    bool directive_counts = false;
    uint32_t index = 0;
@@ -937,10 +935,10 @@ collect_candidates(struct gpuval_spirv *spirv, const struct position *position,
 {
    unsigned best = 1;
 
-   util_dynarray_foreach(&spirv->sources, struct source, source) {
+   util_dynarray_foreach (&spirv->sources, struct source, source) {
       split_source(spirv, source);
 
-      util_dynarray_foreach(&source->segments, struct segment, segment) {
+      util_dynarray_foreach (&source->segments, struct segment, segment) {
          if (!segment->number || position->line < segment->number ||
              position->line - segment->number >= segment->count)
             continue;
@@ -1024,8 +1022,8 @@ decode_debug_line(const struct gpuval_spirv *spirv, uint32_t word, struct positi
 }
 
 static bool
-decode_line(const struct gpuval_spirv *spirv, const struct state *state,
-            struct position *position, bool *inherited)
+decode_line(const struct gpuval_spirv *spirv, const struct state *state, struct position *position,
+            bool *inherited)
 {
    *inherited = false;
    if (state->debug_line_in_scope)
@@ -1096,7 +1094,7 @@ function_of_scope(const struct gpuval_spirv *spirv, uint32_t scope)
 static const char *
 describe_function(struct gpuval_spirv *spirv, const struct state *state, struct position *head)
 {
-   *head = (struct position){ 0 };
+   *head = (struct position){0};
 
    if (!state->function)
       return NULL;
@@ -1124,7 +1122,7 @@ describe_function(struct gpuval_spirv *spirv, const struct state *state, struct 
    const uint32_t id = operand(spirv, function->word, 2);
    const char *name = name_of(spirv, id);
    if (!name) {
-      util_dynarray_foreach(&spirv->entry_points, uint32_t, word) {
+      util_dynarray_foreach (&spirv->entry_points, uint32_t, word) {
          if (id && operand(spirv, *word, 2) == id) {
             name = string_operand(spirv, *word, 3);
             break;
@@ -1150,7 +1148,7 @@ find_head(struct gpuval_spirv *spirv, const struct source *source, const char *n
    util_dynarray_init(&candidates, NULL);
    collect_candidates(spirv, head, &candidates);
 
-   util_dynarray_foreach(&candidates, struct candidate, candidate) {
+   util_dynarray_foreach (&candidates, struct candidate, candidate) {
       if (candidate->source != source || !has_word(candidate_text(candidate), name))
          continue;
       if (index != UINT32_MAX) {
@@ -1180,14 +1178,14 @@ find_text(struct gpuval_spirv *spirv, const struct position *position, const cha
    collect_candidates(spirv, position, &candidates);
 
    const struct candidate *best = NULL;
-   util_dynarray_foreach(&candidates, struct candidate, candidate) {
+   util_dynarray_foreach (&candidates, struct candidate, candidate) {
       if (!best || candidate->segment->number >= best->segment->number)
          best = candidate;
    }
 
    if (util_dynarray_num_elements(&candidates, struct candidate) > 1) {
       const struct candidate *first = NULL;
-      util_dynarray_foreach(&candidates, struct candidate, candidate) {
+      util_dynarray_foreach (&candidates, struct candidate, candidate) {
          const uint32_t index = find_head(spirv, candidate->source, name, head);
          if (index <= candidate->index && (!first || candidate->index < first->index))
             first = candidate;
@@ -1456,12 +1454,11 @@ describe_variable(const struct gpuval_spirv *spirv, uint32_t word,
 }
 
 const char *
-gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set, uint32_t binding,
-                          bool storage)
+gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set, uint32_t binding, bool storage)
 {
    const char *found = NULL;
 
-   util_dynarray_foreach(&spirv->variables, uint32_t, word) {
+   util_dynarray_foreach (&spirv->variables, uint32_t, word) {
       const struct decorations *decorations = get_decorations(spirv, operand(spirv, *word, 2));
       if (!decorations || !decorations->has_set || !decorations->has_binding ||
           decorations->set != set || decorations->binding != binding ||
@@ -1515,7 +1512,7 @@ bool
 gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
                     struct gpuval_spirv_location *out)
 {
-   *out = (struct gpuval_spirv_location){ 0 };
+   *out = (struct gpuval_spirv_location){0};
 
    const uint32_t wanted = byte_offset / 4;
    if (wanted < HEADER_WORDS)

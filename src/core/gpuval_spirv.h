@@ -79,8 +79,7 @@ struct gpuval_spirv_location {
  * module is ignored. NULL if there is nothing before that, no module at all, or
  * no memory.
  */
-struct gpuval_spirv *gpuval_spirv_create(void *mem_ctx, const uint32_t *words,
-                                         size_t word_count);
+struct gpuval_spirv *gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count);
 
 /**
  * Describes in @out the instruction which the byte at @byte_offset, counted
@@ -96,8 +95,8 @@ bool gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
  * share a binding: storage buffers, images and texel buffers count if @storage,
  * all others if not. NULL if there are none or one has no name or another one.
  */
-const char *gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set,
-                                      uint32_t binding, bool storage);
+const char *gpuval_spirv_binding_name(struct gpuval_spirv *spirv, uint32_t set, uint32_t binding,
+                                      bool storage);
 
 #ifdef __cplusplus
 }

@@ -10,10 +10,10 @@
 
 #include "gpuval/src/core/gpuval_dump.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
-#include "nir_serialize.h"
 #include "spirv/nir_spirv.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
+#include "nir_serialize.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
 
@@ -44,7 +44,7 @@ struct command {
    const struct lvp_cmd_buffer *primary;
    const struct lvp_pipeline *pipeline;
    const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
-   const struct gpuval_lvp_labels *labels[2]; /* of the primary, of the secondary */
+   const struct gpuval_lvp_labels *labels[2];           /* of the primary, of the secondary */
    int64_t submission;
 };
 
@@ -61,9 +61,9 @@ struct gpuval_lvp {
    struct gpuval_lvp_jit *jit;
    uint64_t report_function;
 
-   simple_mtx_t mutex;               /* parsed, commands */
-   struct hash_table *parsed;        /* nir_shader * -> struct parsed_shader */
-   struct util_dynarray commands;    /* struct command: those of this submit */
+   simple_mtx_t mutex;            /* parsed, commands */
+   struct hash_table *parsed;     /* nir_shader * -> struct parsed_shader */
+   struct util_dynarray commands; /* struct command: those of this submit */
    uint32_t first_command_id;
 
    char op[64]; /* describe_command() */
@@ -77,8 +77,7 @@ struct gpuval_lvp {
 };
 
 static bool
-describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
-                 struct gpuval_command *out)
+describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
    struct command command;
@@ -232,8 +231,8 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->entry = ralloc_strdup(parsed, info->pName);
    if (module && module->base.object_name)
       parsed->name = ralloc_strdup(parsed, module->base.object_name);
-   parsed->checks = gpuval_options_shader_checks(gpuval_options(),
-                                                 gpuval_shader_hash(spirv, spirv_size));
+   parsed->checks =
+      gpuval_options_shader_checks(gpuval_options(), gpuval_shader_hash(spirv, spirv_size));
    parsed->robust_uniform = is_robust(robustness.uniform_buffers);
    parsed->robust_storage = is_robust(robustness.storage_buffers);
 
@@ -415,8 +414,7 @@ is_action(enum vk_cmd_type type)
    const char *name = vk_cmd_queue_type_names[type];
 
    return !strncmp(name, "VK_CMD_DRAW", 11) || !strncmp(name, "VK_CMD_DISPATCH", 15) ||
-          !strncmp(name, "VK_CMD_TRACE_RAYS", 17) ||
-          !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
+          !strncmp(name, "VK_CMD_TRACE_RAYS", 17) || !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
 }
 
 /* Whose commands are these? NULL: of none, they have been generated. */
@@ -501,8 +499,8 @@ get_entry_base(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir,
    /* gpuval_entry_base: 0 not looked up, 1 not there, else the base + 2 */
    if (!pipeline_nir->gpuval_entry_base) {
       uint32_t base;
-      bool registered = gpuval_device_find_shader(
-         gpuval->device, pipeline_nir->nir->info.source_blake3, &base);
+      bool registered =
+         gpuval_device_find_shader(gpuval->device, pipeline_nir->nir->info.source_blake3, &base);
       pipeline_nir->gpuval_entry_base = registered ? base + 2 : 1;
    }
 
@@ -526,7 +524,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    struct command command = gpuval->current;
    bool any = false;
 
-   u_foreach_bit(stage, stages) {
+   u_foreach_bit (stage, stages) {
       if (!shaders[stage] || !shaders[stage]->pipeline_nir)
          continue;
 
@@ -544,15 +542,15 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
        command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_NV)
       command.pipeline = gpuval->pipelines[pipeline_type(stages)];
    if (!command.pipeline) {
-      u_foreach_bit(stage, stages)
+      u_foreach_bit (stage, stages)
          command.shaders[stage] = shaders[stage];
    }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->report_function;
    simple_mtx_lock(&gpuval->mutex);
-   data->command_id = gpuval->first_command_id +
-                      util_dynarray_num_elements(&gpuval->commands, struct command);
+   data->command_id =
+      gpuval->first_command_id + util_dynarray_num_elements(&gpuval->commands, struct command);
    util_dynarray_append(&gpuval->commands, struct command, command);
    simple_mtx_unlock(&gpuval->mutex);
 }

@@ -63,8 +63,8 @@ void gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *
  * command data in @push_constants and marks in @dirty where it has to be
  * uploaded.
  */
-void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages,
-                     struct lvp_shader *const *shaders, uint8_t *push_constants, bool *dirty);
+void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+                     uint8_t *push_constants, bool *dirty);
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,8 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_t
                const struct lp_compute_shader_variant *types, nir_shader *nir)
 {
    LLVMBuilderRef builder = gallivm->builder;
-   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(gallivm->context, function,
-                                                                   "entry"));
+   LLVMPositionBuilderAtEnd(builder,
+                            LLVMAppendBasicBlockInContext(gallivm->context, function, "entry"));
 
    struct lp_build_mask_context mask;
    lp_build_mask_begin(&mask, gallivm, type, LLVMGetParam(function, 0));
@@ -67,8 +67,8 @@ gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
    for (unsigned i = 0; i < ARRAY_SIZE(args); i++)
       args[i] = lp_build_int_vec_type(jit->gallivm, type);
    args[1] = LLVMPointerType(types.jit_resources_type, 0);
-   LLVMTypeRef function_type = LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args,
-                                                ARRAY_SIZE(args), 0);
+   LLVMTypeRef function_type =
+      LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args, ARRAY_SIZE(args), 0);
    LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, "gpuval_report", function_type);
 
    nir_shader *nir = gpuval_lvp_nir_create_report_shader(device->pscreen->get_compiler_options(

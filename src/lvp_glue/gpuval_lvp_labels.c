@@ -8,8 +8,8 @@
  * from there on; the queue frees it with the command.
  */
 
-#include "gpuval_lvp.h"
 #include "gpuval_lvp_labels.h"
+#include "gpuval_lvp.h"
 
 #include "lvp_private.h"
 
@@ -29,7 +29,7 @@ enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
       return; /* no memory; the command buffer knows */
 
    size_t size = 0;
-   util_dynarray_foreach(&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label)
+   util_dynarray_foreach (&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label)
       size += strlen(label->pLabelName) + 1;
 
    struct gpuval_lvp_labels *labels =
@@ -39,7 +39,7 @@ enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
 
    char *name = labels->names;
    labels->count = 0;
-   util_dynarray_foreach(&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label) {
+   util_dynarray_foreach (&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label) {
       name = strcpy(name, label->pLabelName) + strlen(label->pLabelName) + 1;
       labels->count++;
    }

@@ -185,14 +185,16 @@ gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options)
    }
 
    nir_def *stage = nir_ushr_imm(b, params[WORD], 24);
-   gpuval_nir_build_report(b, &gpuval_lvp_nir_driver, &(struct gpuval_nir_report_params){
-      .first_entry = nir_iadd(b, params[FIRST_ENTRY], entry_base(b, stage)),
-      .num_entries = nir_iand_imm(b, params[WORD], 0xffff),
-      .set = nir_iand_imm(b, nir_ushr_imm(b, params[WORD], 16), 0xff),
-      .offset = params[OFFSET],
-      .slot = params[SLOT],
-      .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
-   });
+   gpuval_nir_build_report(
+      b, &gpuval_lvp_nir_driver,
+      &(struct gpuval_nir_report_params){
+         .first_entry = nir_iadd(b, params[FIRST_ENTRY], entry_base(b, stage)),
+         .num_entries = nir_iand_imm(b, params[WORD], 0xffff),
+         .set = nir_iand_imm(b, nir_ushr_imm(b, params[WORD], 16), 0xff),
+         .offset = params[OFFSET],
+         .slot = params[SLOT],
+         .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
+      });
 
    return b->shader;
 }

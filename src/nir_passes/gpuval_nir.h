@@ -15,10 +15,10 @@
 #ifndef GPUVAL_NIR_H
 #define GPUVAL_NIR_H
 
+#include "gpuval/src/core/gpuval_checks.h"
+#include "util/u_dynarray.h"
 #include "nir.h"
 #include "nir_builder.h"
-#include "util/u_dynarray.h"
-#include "gpuval/src/core/gpuval_checks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -98,7 +98,7 @@ struct gpuval_nir_options {
    const struct gpuval_nir_driver *driver;
    void *data; /* for driver->describe */
 
-   uint32_t checks; /* BITFIELD_BIT(enum gpuval_check) */
+   uint32_t checks;     /* BITFIELD_BIT(enum gpuval_check) */
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
    bool safe; /* GPUVAL_SAFE */
@@ -132,9 +132,9 @@ enum {
 struct gpuval_nir_report_params {
    nir_def *first_entry; /* absolute: with gpuval_nir_driver::entry_base */
    nir_def *num_entries;
-   nir_def *set;         /* or GPUVAL_REPORT_* */
-   nir_def *offset;      /* of the group's lowest entry */
-   nir_def *slot;        /* GPUVAL_REPORT_INLINE: the size of the block */
+   nir_def *set;    /* or GPUVAL_REPORT_* */
+   nir_def *offset; /* of the group's lowest entry */
+   nir_def *slot;   /* GPUVAL_REPORT_INLINE: the size of the block */
    nir_def *invocation[3];
 };
 

@@ -34,11 +34,12 @@ instrument(struct gpuval_nir_state *state, nir_intrinsic_instr *assume)
 
    b->cursor = nir_before_instr(&assume->instr);
    gpuval_nir_report(state, &(struct gpuval_nir_report){
-      .failed = nir_inot(b, assume->src[0].ssa),
-      .set = GPUVAL_REPORT_PLAIN,
-      .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
-      .num_entries = 1,
-   });
+                               .failed = nir_inot(b, assume->src[0].ssa),
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = util_dynarray_num_elements(&state->table->entries,
+                                                                         struct gpuval_nir_entry),
+                               .num_entries = 1,
+                            });
    util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
 }
 
@@ -47,8 +48,8 @@ gpuval_nir_instrument_assume(struct gpuval_nir_state *state)
 {
    bool progress = false;
 
-   nir_foreach_block(block, state->b.impl) {
-      nir_foreach_instr_safe(instr, block) {
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
          if (instr->type != nir_instr_type_intrinsic)
             continue;
 

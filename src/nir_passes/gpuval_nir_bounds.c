@@ -131,9 +131,8 @@ same_descriptor(const struct access *a, const struct access *b)
 {
    if (nir_srcs_equal(*gpuval_nir_index_src(a->intrin), *gpuval_nir_index_src(b->intrin)))
       return true;
-   if (!a->binding.success || !b->binding.success ||
-       a->binding.desc_set != b->binding.desc_set || a->binding.binding != b->binding.binding ||
-       a->binding.num_indices != b->binding.num_indices)
+   if (!a->binding.success || !b->binding.success || a->binding.desc_set != b->binding.desc_set ||
+       a->binding.binding != b->binding.binding || a->binding.num_indices != b->binding.num_indices)
       return false;
 
    for (unsigned i = 0; i < a->binding.num_indices; i++) {
@@ -276,8 +275,7 @@ make_safe(struct gpuval_nir_state *state, struct access *access)
    nir_src *offset = nir_get_io_offset_src(access->intrin);
 
    b->cursor = nir_before_instr(&access->intrin->instr);
-   nir_def *outside =
-      is_outside(b, offset->ssa, nir_imm_int(b, access->buffer.size), access->size);
+   nir_def *outside = is_outside(b, offset->ssa, nir_imm_int(b, access->buffer.size), access->size);
    nir_src_rewrite(offset, nir_bcsel(b, outside, nir_imm_int(b, 0x7fffff00), offset->ssa));
 }
 
@@ -285,7 +283,7 @@ static uint32_t
 buffer_sets(nir_shader *nir)
 {
    uint32_t sets = 0;
-   nir_foreach_variable_with_modes(var, nir, nir_var_mem_ubo | nir_var_mem_ssbo)
+   nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo)
       sets |= BITFIELD_BIT(var->data.descriptor_set);
    return sets;
 }
@@ -358,15 +356,16 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
       add_pending(state, pending, &report);
    } else {
       /* A variable pointer may lead to any set that has buffers. */
-      uint32_t sets = first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set) : buffer_sets(b->shader);
+      uint32_t sets =
+         first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set) : buffer_sets(b->shader);
       report.slot = driver->slot(b, first->intrin);
 
-      u_foreach_bit(set, sets) {
+      u_foreach_bit (set, sets) {
          nir_def *size = driver->buffer_size(b, nir_imm_int(b, set), report.slot);
          report.failed = is_outside(b, report.offset, size, span);
          if (first->buffer.set < 0)
-            report.failed = nir_iand(b, report.failed,
-                                     nir_ieq_imm(b, driver->set(b, first->intrin), set));
+            report.failed =
+               nir_iand(b, report.failed, nir_ieq_imm(b, driver->set(b, first->intrin), set));
          report.set = set;
          add_pending(state, pending, &report);
       }
@@ -403,7 +402,7 @@ instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses, n
    struct pending pending = {0};
    bool progress = false;
 
-   util_dynarray_foreach(accesses, struct access, first) {
+   util_dynarray_foreach (accesses, struct access, first) {
       if (!first->intrin || is_proven(first))
          continue;
 
@@ -467,8 +466,8 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
    util_dynarray_init(&accesses, NULL);
    bool progress = false;
 
-   nir_foreach_block(block, state->b.impl) {
-      nir_foreach_instr_safe(instr, block) {
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
          if (instr->type != nir_instr_type_intrinsic)
             continue;
 

@@ -21,10 +21,10 @@ index_by_instance(struct gpuval_nir_state *state)
 {
    util_dynarray_append(&state->instances, uint32_t, 0);
 
-   nir_foreach_block(block, state->b.impl) {
+   nir_foreach_block (block, state->b.impl) {
       uint32_t instance = 0;
 
-      nir_foreach_instr(instr, block) {
+      nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_debug_info) {
             nir_debug_info_instr *info = nir_instr_as_debug_info(instr);
             if (info->type == nir_debug_info_src_loc) {
@@ -70,7 +70,7 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
    uint32_t index = 0;
 
    if (site->spirv_offset) {
-      util_dynarray_foreach(sites, struct gpuval_site, other) {
+      util_dynarray_foreach (sites, struct gpuval_site, other) {
          if (site_equals(other, site))
             return index;
          index++;

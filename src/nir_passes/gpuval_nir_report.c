@@ -18,29 +18,44 @@
  *       atomic_or(control[slot / 16], bit << 16)
  */
 
-#include "gpuval_nir.h"
 #include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval_nir.h"
 
 uint32_t
 gpuval_stage_to_spirv(gl_shader_stage stage)
 {
    /* Values of seed 002, "Record Format", which are SPIR-V's */
    switch (stage) {
-   case MESA_SHADER_VERTEX: return 0;
-   case MESA_SHADER_TESS_CTRL: return 1;
-   case MESA_SHADER_TESS_EVAL: return 2;
-   case MESA_SHADER_GEOMETRY: return 3;
-   case MESA_SHADER_FRAGMENT: return 4;
-   case MESA_SHADER_COMPUTE: return 5;
-   case MESA_SHADER_TASK: return 5267;
-   case MESA_SHADER_MESH: return 5268;
-   case MESA_SHADER_RAYGEN: return 5313;
-   case MESA_SHADER_INTERSECTION: return 5314;
-   case MESA_SHADER_ANY_HIT: return 5315;
-   case MESA_SHADER_CLOSEST_HIT: return 5316;
-   case MESA_SHADER_MISS: return 5317;
-   case MESA_SHADER_CALLABLE: return 5318;
-   default: return UINT32_MAX;
+   case MESA_SHADER_VERTEX:
+      return 0;
+   case MESA_SHADER_TESS_CTRL:
+      return 1;
+   case MESA_SHADER_TESS_EVAL:
+      return 2;
+   case MESA_SHADER_GEOMETRY:
+      return 3;
+   case MESA_SHADER_FRAGMENT:
+      return 4;
+   case MESA_SHADER_COMPUTE:
+      return 5;
+   case MESA_SHADER_TASK:
+      return 5267;
+   case MESA_SHADER_MESH:
+      return 5268;
+   case MESA_SHADER_RAYGEN:
+      return 5313;
+   case MESA_SHADER_INTERSECTION:
+      return 5314;
+   case MESA_SHADER_ANY_HIT:
+      return 5315;
+   case MESA_SHADER_CLOSEST_HIT:
+      return 5316;
+   case MESA_SHADER_MISS:
+      return 5317;
+   case MESA_SHADER_CALLABLE:
+      return 5318;
+   default:
+      return UINT32_MAX;
    }
 }
 
@@ -180,8 +195,8 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       nir_def *root = driver->root_address(b);
       nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
-      nir_def *address = nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0),
-                                   driver->buffer_address(b, set, slot));
+      nir_def *address =
+         nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0), driver->buffer_address(b, set, slot));
       nir_def *command_id = driver->command_id(b);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
@@ -204,8 +219,8 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *more_words = load_entry(b, entry, 16, 3);
          nir_def *instance = nir_channel(b, more_words, 2);
 
-         nir_def *outside = nir_ior(b, nir_ult(b, bound, size),
-                                    nir_ult(b, nir_isub(b, bound, size), offset));
+         nir_def *outside =
+            nir_ior(b, nir_ult(b, bound, size), nir_ult(b, nir_isub(b, bound, size), offset));
          /* An instruction that became several accesses fails once. */
          nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside),
                                     nir_ine(b, instance, nir_load_var(b, last_var)));
@@ -214,19 +229,19 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
          {
             nir_store_var(b, last_var, instance, 0x1);
             report_failure(b, &(struct failure){
-               .params = params,
-               .root = root,
-               .site = site,
-               .stage = nir_channel(b, words, 3),
-               .hash_lo = nir_channel(b, more_words, 0),
-               .hash_hi = nir_channel(b, more_words, 1),
-               .command_id = command_id,
-               .offset = offset,
-               .access_size = size,
-               .bound = bound,
-               .slot = slot,
-               .address = address,
-            });
+                                 .params = params,
+                                 .root = root,
+                                 .site = site,
+                                 .stage = nir_channel(b, words, 3),
+                                 .hash_lo = nir_channel(b, more_words, 0),
+                                 .hash_hi = nir_channel(b, more_words, 1),
+                                 .command_id = command_id,
+                                 .offset = offset,
+                                 .access_size = size,
+                                 .bound = bound,
+                                 .slot = slot,
+                                 .address = address,
+                              });
          }
          nir_pop_if(b, NULL);
       }

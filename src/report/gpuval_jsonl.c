@@ -28,8 +28,8 @@ utf8_length(const unsigned char *s)
          return 0;
    }
    /* Overlong forms, surrogates, beyond U+10FFFF */
-   if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-       (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+   if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
+       (*s == 0xf4 && s[1] > 0x8f))
       return 0;
    return length;
 }

@@ -30,11 +30,16 @@ const char *
 gpuval_stage_name(gl_shader_stage stage)
 {
    switch (stage) {
-   case MESA_SHADER_TESS_CTRL: return "tess_ctrl";
-   case MESA_SHADER_TESS_EVAL: return "tess_eval";
-   case MESA_SHADER_ANY_HIT: return "any_hit";
-   case MESA_SHADER_CLOSEST_HIT: return "closest_hit";
-   default: return _mesa_shader_stage_to_string(stage);
+   case MESA_SHADER_TESS_CTRL:
+      return "tess_ctrl";
+   case MESA_SHADER_TESS_EVAL:
+      return "tess_eval";
+   case MESA_SHADER_ANY_HIT:
+      return "any_hit";
+   case MESA_SHADER_CLOSEST_HIT:
+      return "closest_hit";
+   default:
+      return _mesa_shader_stage_to_string(stage);
    }
 }
 
@@ -220,7 +225,7 @@ summarize(void)
 {
    struct gpuval_summary summary = {.lost = lost};
 
-   util_dynarray_foreach(&events, struct gpuval_event *, event) {
+   util_dynarray_foreach (&events, struct gpuval_event *, event) {
       summary.errors++;
       summary.occurrences += (*event)->count;
    }

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-#include "gpuval.h"
 #include "nir_passes/gpuval_nir.h"
+#include "gpuval.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -113,8 +113,7 @@ write_command(FILE *f, const struct gpuval_event *event)
    if (command->index >= 0)
       fprintf(f, " %" PRId64, command->index);
    if (command->command_buffer)
-      write_object(f, " of command buffer ", command->command_buffer,
-                   command->command_buffer_name);
+      write_object(f, " of command buffer ", command->command_buffer, command->command_buffer_name);
    if (command->primary)
       write_object(f, ", executed by ", command->primary, command->primary_name);
    if (command->pipeline)

@@ -11,8 +11,8 @@
 static void *
 host_alloc(void *data, uint64_t size, uint64_t *address)
 {
-   void *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+   void *map =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
    if (map == MAP_FAILED)
       return NULL;
 

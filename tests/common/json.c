@@ -18,8 +18,7 @@ struct parser {
    unsigned depth;
 };
 
-static struct json *
-parse_value(struct parser *parser);
+static struct json *parse_value(struct parser *parser);
 
 static bool
 fail(struct parser *parser, const char *error)
@@ -163,11 +162,11 @@ parse_utf8(struct parser *parser, char *out, size_t *used)
 {
    const unsigned char *s = (const unsigned char *)parser->at;
    const size_t left = (size_t)(parser->end - parser->at);
-   const unsigned length = s[0] < 0x80               ? 1
-                           : (s[0] & 0xe0) == 0xc0   ? 2
-                           : (s[0] & 0xf0) == 0xe0   ? 3
-                           : (s[0] & 0xf8) == 0xf0   ? 4
-                                                     : 0;
+   const unsigned length = s[0] < 0x80             ? 1
+                           : (s[0] & 0xe0) == 0xc0 ? 2
+                           : (s[0] & 0xf0) == 0xe0 ? 3
+                           : (s[0] & 0xf8) == 0xf0 ? 4
+                                                   : 0;
    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 
    if (length == 0 || length > left)
@@ -430,8 +429,7 @@ json_get(const struct json *value, const char *path)
    while (value && *path) {
       const size_t length = strcspn(path, ".");
       const struct json *member = value->type == JSON_OBJECT ? value->first : NULL;
-      while (member &&
-             (strlen(member->key) != length || memcmp(member->key, path, length) != 0))
+      while (member && (strlen(member->key) != length || memcmp(member->key, path, length) != 0))
          member = member->next;
       value = member;
       path += length;
@@ -451,6 +449,5 @@ int64_t
 json_get_integer(const struct json *value, const char *path, int64_t fallback)
 {
    const struct json *found = json_get(value, path);
-   return found && found->type == JSON_NUMBER && found->is_integer ? found->integer
-                                                                   : fallback;
+   return found && found->type == JSON_NUMBER && found->is_integer ? found->integer : fallback;
 }

@@ -97,8 +97,8 @@ load_debug_utils(struct vkh_context *ctx, const struct vkh_options *options)
       return;
 
    PFN_vkCreateDebugUtilsMessengerEXT create =
-      (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
-         ctx->instance, "vkCreateDebugUtilsMessengerEXT");
+      (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(ctx->instance,
+                                                                "vkCreateDebugUtilsMessengerEXT");
    const VkDebugUtilsMessengerCreateInfoEXT info = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
       .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT |
@@ -126,11 +126,11 @@ pick_physical_device(struct vkh_context *ctx)
    if (ctx->properties.apiVersion < VK_API_VERSION_1_3)
       vkh_skip("%s has no Vulkan 1.3", ctx->properties.deviceName);
 
-   VKH_CHECK(vkEnumerateDeviceExtensionProperties(ctx->physical_device, NULL,
-                                                  &ctx->extension_count, NULL));
+   VKH_CHECK(vkEnumerateDeviceExtensionProperties(ctx->physical_device, NULL, &ctx->extension_count,
+                                                  NULL));
    ctx->extensions = xcalloc(ctx->extension_count, sizeof(*ctx->extensions));
-   VKH_CHECK(vkEnumerateDeviceExtensionProperties(ctx->physical_device, NULL,
-                                                  &ctx->extension_count, ctx->extensions));
+   VKH_CHECK(vkEnumerateDeviceExtensionProperties(ctx->physical_device, NULL, &ctx->extension_count,
+                                                  ctx->extensions));
 }
 
 static uint32_t
@@ -250,8 +250,7 @@ create_pools(struct vkh_context *ctx)
       .poolSizeCount = size_count,
       .pPoolSizes = sizes,
    };
-   VKH_CHECK(
-      vkCreateDescriptorPool(ctx->device, &descriptor_pool, NULL, &ctx->descriptor_pool));
+   VKH_CHECK(vkCreateDescriptorPool(ctx->device, &descriptor_pool, NULL, &ctx->descriptor_pool));
 }
 
 void
@@ -347,12 +346,10 @@ vkh_proc(const struct vkh_context *ctx, const char *name)
 /* --- Buffers -------------------------------------------------------------- */
 
 uint32_t
-vkh_memory_type(const struct vkh_context *ctx, uint32_t type_bits,
-                VkMemoryPropertyFlags flags)
+vkh_memory_type(const struct vkh_context *ctx, uint32_t type_bits, VkMemoryPropertyFlags flags)
 {
    for (uint32_t i = 0; i < ctx->memory.memoryTypeCount; i++) {
-      if ((type_bits & (1u << i)) &&
-          (ctx->memory.memoryTypes[i].propertyFlags & flags) == flags)
+      if ((type_bits & (1u << i)) && (ctx->memory.memoryTypes[i].propertyFlags & flags) == flags)
          return i;
    }
    vkh_die("no memory type of 0x%x has the flags 0x%x", type_bits, flags);
@@ -378,8 +375,8 @@ allocate(struct vkh_context *ctx, const VkMemoryRequirements *requirements,
 }
 
 struct vkh_buffer
-vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
-                        VkBufferUsageFlags extra_usage, const char *name)
+vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
+                        const char *name)
 {
    struct vkh_buffer buffer = {.size = size};
    const bool address = ctx->features.v12.bufferDeviceAddress;
@@ -388,8 +385,7 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = size,
       .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-               VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-               VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
+               VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
                VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_INDEX_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
                VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
@@ -401,9 +397,9 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
 
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
-   buffer.memory = allocate(
-      ctx, &requirements,
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, address);
+   buffer.memory =
+      allocate(ctx, &requirements,
+               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, address);
    VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
    VKH_CHECK(vkMapMemory(ctx->device, buffer.memory, 0, VK_WHOLE_SIZE, 0, &buffer.map));
    memset(buffer.map, 0, size);
@@ -484,8 +480,7 @@ format_usage(struct vkh_context *ctx, VkFormat format)
    vkGetPhysicalDeviceFormatProperties(ctx->physical_device, format, &properties);
    const VkFormatFeatureFlags features = properties.optimalTilingFeatures;
 
-   VkImageUsageFlags usage =
-      VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+   VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
    if (features & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT)
       usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
    if (features & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT)
@@ -511,15 +506,14 @@ image_to_general(struct vkh_context *ctx, const struct vkh_image *image)
       .image = image->image,
       .subresourceRange = {image->aspect, 0, 1, 0, 1},
    };
-   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
-                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1,
-                        &barrier);
+   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                        0, 0, NULL, 0, NULL, 1, &barrier);
    vkh_submit_wait(ctx, cmd);
 }
 
 struct vkh_image
-vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width,
-                 uint32_t height, const char *name)
+vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width, uint32_t height,
+                 const char *name)
 {
    struct vkh_image image = {
       .format = format,
@@ -545,8 +539,7 @@ vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width,
 
    VkMemoryRequirements requirements;
    vkGetImageMemoryRequirements(ctx->device, image.image, &requirements);
-   image.memory =
-      allocate(ctx, &requirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false);
+   image.memory = allocate(ctx, &requirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false);
    VKH_CHECK(vkBindImageMemory(ctx->device, image.image, image.memory, 0));
 
    const VkImageViewCreateInfo view = {
@@ -588,8 +581,7 @@ vkh_image_read(struct vkh_context *ctx, const struct vkh_image *image, void *pix
    };
 
    vkh_barrier(cmd);
-   vkCmdCopyImageToBuffer(cmd, image->image, VK_IMAGE_LAYOUT_GENERAL, staging.buffer, 1,
-                          &region);
+   vkCmdCopyImageToBuffer(cmd, image->image, VK_IMAGE_LAYOUT_GENERAL, staging.buffer, 1, &region);
    vkh_barrier(cmd);
    vkh_submit_wait(ctx, cmd);
    memcpy(pixels, staging.map, bytes);
@@ -675,8 +667,7 @@ vkh_read_file(const char *path, size_t *size)
 }
 
 VkShaderModule
-vkh_shader_module(struct vkh_context *ctx, const void *code, size_t size,
-                  const char *name)
+vkh_shader_module(struct vkh_context *ctx, const void *code, size_t size, const char *name)
 {
    const VkShaderModuleCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -706,19 +697,19 @@ vkh_compute_pipeline(struct vkh_context *ctx, const struct vkh_compute_desc *des
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .pNext = desc->next,
       .flags = desc->flags,
-      .stage = {
-         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-         .pNext = desc->stage_next,
-         .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-         .module = desc->module,
-         .pName = desc->entry ? desc->entry : "main",
-         .pSpecializationInfo = desc->specialization,
-      },
+      .stage =
+         {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .pNext = desc->stage_next,
+            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+            .module = desc->module,
+            .pName = desc->entry ? desc->entry : "main",
+            .pSpecializationInfo = desc->specialization,
+         },
       .layout = desc->layout,
    };
    VkPipeline pipeline;
-   VKH_CHECK(
-      vkCreateComputePipelines(ctx->device, desc->cache, 1, &info, NULL, &pipeline));
+   VKH_CHECK(vkCreateComputePipelines(ctx->device, desc->cache, 1, &info, NULL, &pipeline));
    vkh_name(ctx, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline, desc->name);
    return pipeline;
 }
@@ -900,8 +891,7 @@ create_library_part(struct vkh_context *ctx, const VkGraphicsPipelineCreateInfo 
                     VkGraphicsPipelineLibraryFlagBitsEXT which)
 {
    const bool fragment = which == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
-   const bool geometry =
-      which == VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+   const bool geometry = which == VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
    VkPipelineShaderStageCreateInfo stages[VKH_MAX_STAGES];
    uint32_t stage_count = 0;
    for (uint32_t i = 0; i < full->stageCount; i++) {
@@ -1006,8 +996,8 @@ vkh_set_layout_simple(struct vkh_context *ctx, VkDescriptorType type, uint32_t c
 }
 
 VkPipelineLayout
-vkh_pipeline_layout(struct vkh_context *ctx, const VkDescriptorSetLayout *layouts,
-                    uint32_t count, uint32_t push_size)
+vkh_pipeline_layout(struct vkh_context *ctx, const VkDescriptorSetLayout *layouts, uint32_t count,
+                    uint32_t push_size)
 {
    const VkPushConstantRange range = {
       .stageFlags = VK_SHADER_STAGE_ALL,
@@ -1041,8 +1031,8 @@ vkh_set_allocate(struct vkh_context *ctx, VkDescriptorSetLayout layout)
 
 void
 vkh_set_write_buffer(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
-                     uint32_t element, VkDescriptorType type, VkBuffer buffer,
-                     VkDeviceSize offset, VkDeviceSize range)
+                     uint32_t element, VkDescriptorType type, VkBuffer buffer, VkDeviceSize offset,
+                     VkDeviceSize range)
 {
    const VkDescriptorBufferInfo info = {buffer, offset, range};
    const VkWriteDescriptorSet write = {
@@ -1059,8 +1049,7 @@ vkh_set_write_buffer(struct vkh_context *ctx, VkDescriptorSet set, uint32_t bind
 
 void
 vkh_set_write_image(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
-                    uint32_t element, VkDescriptorType type, VkImageView view,
-                    VkSampler sampler)
+                    uint32_t element, VkDescriptorType type, VkImageView view, VkSampler sampler)
 {
    const VkDescriptorImageInfo info = {
       .sampler = sampler,
@@ -1129,9 +1118,8 @@ vkh_barrier(VkCommandBuffer cmd)
       .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
       .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
    };
-   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                        VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &barrier, 0, NULL, 0,
-                        NULL);
+   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                        0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 /* --- Debug names and labels ----------------------------------------------- */

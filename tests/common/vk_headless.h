@@ -43,16 +43,13 @@ extern "C" {
  * Exits when the device does not have it. */
 #define VKH_PROC(ctx, name) ((PFN_##name)vkh_proc((ctx), #name))
 
-VkResult
-vkh_check(VkResult result, const char *what, const char *file, int line);
+VkResult vkh_check(VkResult result, const char *what, const char *file, int line);
 
 /* Prints `error: …` to stderr and exits with VKH_EXIT_ERROR. */
-void
-vkh_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void vkh_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Prints `skip: …` to stdout and exits with VKH_EXIT_SKIP. */
-void
-vkh_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void vkh_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* --- Instance and device -------------------------------------------------- */
 
@@ -116,27 +113,21 @@ struct vkh_context {
 
 /* Creates instance and device on the first physical device. `options` may be
  * NULL. */
-struct vkh_context *
-vkh_context_create(const struct vkh_options *options);
+struct vkh_context *vkh_context_create(const struct vkh_options *options);
 
 /* In two steps, for a program that must know the device before it can say what
  * it wants: vkh_instance_create() fills in all up to `physical_device`,
  * `properties`, `memory` and `extensions`. */
-struct vkh_context *
-vkh_instance_create(const struct vkh_options *options);
-void
-vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options);
+struct vkh_context *vkh_instance_create(const struct vkh_options *options);
+void vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options);
 
 /* Waits for the device and destroys all that the context owns. What the caller
  * made with the helpers below is the caller's to destroy. */
-void
-vkh_context_destroy(struct vkh_context *ctx);
+void vkh_context_destroy(struct vkh_context *ctx);
 
-bool
-vkh_has_extension(const struct vkh_context *ctx, const char *name);
+bool vkh_has_extension(const struct vkh_context *ctx, const char *name);
 
-PFN_vkVoidFunction
-vkh_proc(const struct vkh_context *ctx, const char *name);
+PFN_vkVoidFunction vkh_proc(const struct vkh_context *ctx, const char *name);
 
 /* --- Buffers -------------------------------------------------------------- */
 
@@ -152,18 +143,14 @@ struct vkh_buffer {
 };
 
 /* The contents are zero. `name` (debug_utils) may be NULL. */
-struct vkh_buffer
-vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, const char *name);
-struct vkh_buffer
-vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
-                        VkBufferUsageFlags extra_usage, const char *name);
-void
-vkh_buffer_destroy(struct vkh_context *ctx, struct vkh_buffer *buffer);
+struct vkh_buffer vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, const char *name);
+struct vkh_buffer vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
+                                          VkBufferUsageFlags extra_usage, const char *name);
+void vkh_buffer_destroy(struct vkh_context *ctx, struct vkh_buffer *buffer);
 
 /* Index of a memory type allowed by `type_bits` that has all `flags`. */
-uint32_t
-vkh_memory_type(const struct vkh_context *ctx, uint32_t type_bits,
-                VkMemoryPropertyFlags flags);
+uint32_t vkh_memory_type(const struct vkh_context *ctx, uint32_t type_bits,
+                         VkMemoryPropertyFlags flags);
 
 /* --- Images and rendering ------------------------------------------------- */
 
@@ -179,19 +166,15 @@ struct vkh_image {
 /* One level, one layer, one sample, optimal tiling; moved to layout GENERAL,
  * in which the helpers keep it. Attachment, sampled, transfer and, for color,
  * storage usage as far as the format has them. */
-struct vkh_image
-vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width,
-                 uint32_t height, const char *name);
-void
-vkh_image_destroy(struct vkh_context *ctx, struct vkh_image *image);
+struct vkh_image vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width,
+                                  uint32_t height, const char *name);
+void vkh_image_destroy(struct vkh_context *ctx, struct vkh_image *image);
 
 /* Bytes of the whole image, tightly packed (RGBA8, R32, D32: 4 a pixel). */
-size_t
-vkh_image_bytes(const struct vkh_image *image);
+size_t vkh_image_bytes(const struct vkh_image *image);
 
 /* Copies the image out, tightly packed; submits and waits. */
-void
-vkh_image_read(struct vkh_context *ctx, const struct vkh_image *image, void *pixels);
+void vkh_image_read(struct vkh_context *ctx, const struct vkh_image *image, void *pixels);
 
 struct vkh_target {
    const struct vkh_image *color; /* or NULL */
@@ -204,24 +187,19 @@ struct vkh_target {
 };
 
 /* Begins dynamic rendering and sets viewport and scissor to the target. */
-void
-vkh_begin_rendering(VkCommandBuffer cmd, const struct vkh_target *target);
-void
-vkh_set_viewport(VkCommandBuffer cmd, uint32_t width, uint32_t height);
+void vkh_begin_rendering(VkCommandBuffer cmd, const struct vkh_target *target);
+void vkh_set_viewport(VkCommandBuffer cmd, uint32_t width, uint32_t height);
 
 /* --- Shaders and pipelines ------------------------------------------------ */
 
 /* A whole file, to be freed by the caller; exits when it cannot be read. A 0
  * byte follows that `size` does not count. */
-void *
-vkh_read_file(const char *path, size_t *size);
+void *vkh_read_file(const char *path, size_t *size);
 
 /* `size` in bytes. */
-VkShaderModule
-vkh_shader_module(struct vkh_context *ctx, const void *code, size_t size,
-                  const char *name);
-VkShaderModule
-vkh_shader_module_file(struct vkh_context *ctx, const char *path, const char *name);
+VkShaderModule vkh_shader_module(struct vkh_context *ctx, const void *code, size_t size,
+                                 const char *name);
+VkShaderModule vkh_shader_module_file(struct vkh_context *ctx, const char *path, const char *name);
 
 struct vkh_compute_desc {
    VkShaderModule module;
@@ -235,8 +213,7 @@ struct vkh_compute_desc {
    const char *name;
 };
 
-VkPipeline
-vkh_compute_pipeline(struct vkh_context *ctx, const struct vkh_compute_desc *desc);
+VkPipeline vkh_compute_pipeline(struct vkh_context *ctx, const struct vkh_compute_desc *desc);
 
 #define VKH_MAX_STAGES 8
 
@@ -271,8 +248,7 @@ struct vkh_graphics_desc {
    const char *name;
 };
 
-VkPipeline
-vkh_graphics_pipeline(struct vkh_context *ctx, const struct vkh_graphics_desc *desc);
+VkPipeline vkh_graphics_pipeline(struct vkh_context *ctx, const struct vkh_graphics_desc *desc);
 
 /* The same pipeline made of VK_EXT_graphics_pipeline_library parts (vertex
  * input, pre-rasterization, fragment shader, fragment output), linked with
@@ -283,67 +259,53 @@ struct vkh_library_pipeline {
    VkPipeline pipeline;
 };
 
-struct vkh_library_pipeline
-vkh_graphics_library(struct vkh_context *ctx, const struct vkh_graphics_desc *desc,
-                     VkPipelineCreateFlags link_flags);
-void
-vkh_library_destroy(struct vkh_context *ctx, struct vkh_library_pipeline *library);
+struct vkh_library_pipeline vkh_graphics_library(struct vkh_context *ctx,
+                                                 const struct vkh_graphics_desc *desc,
+                                                 VkPipelineCreateFlags link_flags);
+void vkh_library_destroy(struct vkh_context *ctx, struct vkh_library_pipeline *library);
 
 /* --- Descriptors ---------------------------------------------------------- */
 
-VkDescriptorSetLayout
-vkh_set_layout(struct vkh_context *ctx, const VkDescriptorSetLayoutBinding *bindings,
-               uint32_t count);
+VkDescriptorSetLayout vkh_set_layout(struct vkh_context *ctx,
+                                     const VkDescriptorSetLayoutBinding *bindings, uint32_t count);
 
 /* `count` bindings of one type, numbered from 0, for all stages. */
-VkDescriptorSetLayout
-vkh_set_layout_simple(struct vkh_context *ctx, VkDescriptorType type, uint32_t count);
+VkDescriptorSetLayout vkh_set_layout_simple(struct vkh_context *ctx, VkDescriptorType type,
+                                            uint32_t count);
 
 /* `push_size` bytes of push constants for all stages; 0 for none. */
-VkPipelineLayout
-vkh_pipeline_layout(struct vkh_context *ctx, const VkDescriptorSetLayout *layouts,
-                    uint32_t count, uint32_t push_size);
+VkPipelineLayout vkh_pipeline_layout(struct vkh_context *ctx, const VkDescriptorSetLayout *layouts,
+                                     uint32_t count, uint32_t push_size);
 
 /* From the context's pool, which frees it. */
-VkDescriptorSet
-vkh_set_allocate(struct vkh_context *ctx, VkDescriptorSetLayout layout);
+VkDescriptorSet vkh_set_allocate(struct vkh_context *ctx, VkDescriptorSetLayout layout);
 
 /* `range` may be VK_WHOLE_SIZE. */
-void
-vkh_set_write_buffer(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
-                     uint32_t element, VkDescriptorType type, VkBuffer buffer,
-                     VkDeviceSize offset, VkDeviceSize range);
-void
-vkh_set_write_image(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
-                    uint32_t element, VkDescriptorType type, VkImageView view,
-                    VkSampler sampler);
+void vkh_set_write_buffer(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
+                          uint32_t element, VkDescriptorType type, VkBuffer buffer,
+                          VkDeviceSize offset, VkDeviceSize range);
+void vkh_set_write_image(struct vkh_context *ctx, VkDescriptorSet set, uint32_t binding,
+                         uint32_t element, VkDescriptorType type, VkImageView view,
+                         VkSampler sampler);
 
 /* --- Command buffers ------------------------------------------------------ */
 
 /* A primary command buffer, begun for one submit. */
-VkCommandBuffer
-vkh_begin(struct vkh_context *ctx);
+VkCommandBuffer vkh_begin(struct vkh_context *ctx);
 /* Ends, submits, waits for the queue, frees. */
-void
-vkh_submit_wait(struct vkh_context *ctx, VkCommandBuffer cmd);
+void vkh_submit_wait(struct vkh_context *ctx, VkCommandBuffer cmd);
 /* Ends and submits; neither waits nor frees. */
-void
-vkh_submit(struct vkh_context *ctx, VkCommandBuffer cmd, VkFence fence);
+void vkh_submit(struct vkh_context *ctx, VkCommandBuffer cmd, VkFence fence);
 
 /* A full memory barrier between all commands. */
-void
-vkh_barrier(VkCommandBuffer cmd);
+void vkh_barrier(VkCommandBuffer cmd);
 
 /* --- Debug names and labels; do nothing without VK_EXT_debug_utils -------- */
 
-void
-vkh_name(struct vkh_context *ctx, VkObjectType type, uint64_t handle, const char *name);
-void
-vkh_label_begin(struct vkh_context *ctx, VkCommandBuffer cmd, const char *name);
-void
-vkh_label_end(struct vkh_context *ctx, VkCommandBuffer cmd);
-void
-vkh_label_insert(struct vkh_context *ctx, VkCommandBuffer cmd, const char *name);
+void vkh_name(struct vkh_context *ctx, VkObjectType type, uint64_t handle, const char *name);
+void vkh_label_begin(struct vkh_context *ctx, VkCommandBuffer cmd, const char *name);
+void vkh_label_end(struct vkh_context *ctx, VkCommandBuffer cmd);
+void vkh_label_insert(struct vkh_context *ctx, VkCommandBuffer cmd, const char *name);
 
 #ifdef __cplusplus
 }

@@ -21,9 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "vk_headless.h"
 
@@ -108,8 +108,7 @@ compile_section(const struct scenario *scenario, const char *folder,
       section->assembly
          ? scenario_format("cd '%s' && %s --target-env vulkan1.3 --preserve-numeric-ids "
                            "-o '%s.spv' '%s' >compiler.out 2>&1",
-                           folder, tool("SPIRV_AS", "spirv-as"), section->name,
-                           section->file)
+                           folder, tool("SPIRV_AS", "spirv-as"), section->name, section->file)
          : scenario_format("cd '%s' && %s -V %s --target-env vulkan1.3 -o '%s.spv' '%s' "
                            ">compiler.out 2>&1",
                            folder, tool("GLSLANG_VALIDATOR", "glslangValidator"),
@@ -154,8 +153,7 @@ clear_environment(void)
 }
 
 static void
-set_environment(const struct scenario *scenario, const char *folder,
-                const struct child *child)
+set_environment(const struct scenario *scenario, const char *folder, const struct child *child)
 {
    clear_environment();
 
@@ -184,9 +182,14 @@ exec_child(const struct scenario *scenario, const char *folder, const struct chi
 {
    char *output = scenario_format("%s/%s.out", folder, child->name);
    const char *arguments[] = {
-      "gpuval-scenario", "--child-folder", folder,
-      "--child-name",    child->name,      "--kind",
-      scenario_kind_name(child->kind),     child->checks ? "--child-checks" : scenario->path,
+      "gpuval-scenario",
+      "--child-folder",
+      folder,
+      "--child-name",
+      child->name,
+      "--kind",
+      scenario_kind_name(child->kind),
+      child->checks ? "--child-checks" : scenario->path,
       child->checks ? scenario->path : NULL,
       NULL,
    };
@@ -223,11 +226,11 @@ run_child(const struct scenario *scenario, const char *folder, const struct chil
 
 /* Returns false, after saying why, when the program did not end as it should. */
 static bool
-check_status(const struct scenario *scenario, const char *folder,
-             const struct child *child, int status)
+check_status(const struct scenario *scenario, const char *folder, const struct child *child,
+             int status)
 {
-   const bool aborts = scenario->finish == SCENARIO_FINISH_ABORT ||
-                       scenario->finish == SCENARIO_FINISH_ABORT_FENCE;
+   const bool aborts =
+      scenario->finish == SCENARIO_FINISH_ABORT || scenario->finish == SCENARIO_FINISH_ABORT_FENCE;
    if (aborts ? WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT
               : WIFEXITED(status) && WEXITSTATUS(status) == 0)
       return true;
@@ -235,8 +238,8 @@ check_status(const struct scenario *scenario, const char *folder,
    print_file(folder, child->name, "out");
    print_file(folder, child->name, "log");
    if (WIFSIGNALED(status))
-      printf("%s: the program was killed by signal %d (%s)\n", scenario->path,
-             WTERMSIG(status), child->name);
+      printf("%s: the program was killed by signal %d (%s)\n", scenario->path, WTERMSIG(status),
+             child->name);
    else
       printf("%s: the program exited with %d (%s)\n", scenario->path, WEXITSTATUS(status),
              child->name);
@@ -271,9 +274,8 @@ compare_dumps(const struct scenario *scenario, const char *folder, const char *f
       at += (size_t)header + 1;
       for (size_t i = 0; i < bytes && !differences; i++) {
          if (data[0][at + i] != data[1][at + i]) {
-            printf("%s: %s differs at byte %zu: 0x%02x (%s), 0x%02x (%s)\n",
-                   scenario->path, name, i, (uint8_t)data[0][at + i], first,
-                   (uint8_t)data[1][at + i], second);
+            printf("%s: %s differs at byte %zu: 0x%02x (%s), 0x%02x (%s)\n", scenario->path, name,
+                   i, (uint8_t)data[0][at + i], first, (uint8_t)data[1][at + i], second);
             differences = 1;
          }
       }
@@ -297,8 +299,7 @@ dumps_are_comparable(const struct scenario *scenario)
  * number of differences; skips when the first run does.
  */
 static unsigned
-run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
-         bool *skipped)
+run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind, bool *skipped)
 {
    const char *kind_name = scenario_kind_name(kind);
    struct child children[] = {
@@ -325,8 +326,7 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
          printf("%s: %u differences (%s)\n", scenario->path, found, children[i].name);
       differences += found;
       if (!scenario->once && dumps_are_comparable(scenario))
-         differences +=
-            compare_dumps(scenario, folder, children[0].name, children[i].name);
+         differences += compare_dumps(scenario, folder, children[0].name, children[i].name);
    }
    for (unsigned i = 0; i < VKH_COUNT(children); i++)
       free((char *)children[i].name);
@@ -375,8 +375,7 @@ run_parent(struct scenario *scenario, const struct options *options)
 static void
 usage(void)
 {
-   fprintf(stderr,
-           "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] FILE.scn\n");
+   fprintf(stderr, "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] FILE.scn\n");
    exit(VKH_EXIT_ERROR);
 }
 
@@ -420,7 +419,7 @@ main(int count, char **arguments)
    struct scenario *scenario = scenario_read(options.file);
 
    if (options.child_folder)
-      return scenario_run(scenario, options.child_folder, options.child_name,
-                          options.only_kind, options.child_checks);
+      return scenario_run(scenario, options.child_folder, options.child_name, options.only_kind,
+                          options.child_checks);
    return run_parent(scenario, &options);
 }

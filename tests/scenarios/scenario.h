@@ -38,9 +38,9 @@ struct scenario_pair {
 
 /* One EXPECT: a report that has to be there, once. */
 struct scenario_expect {
-   char *check; /* CHECK/KIND */
-   unsigned section; /* index */
-   unsigned line;    /* in the section's file */
+   char *check;        /* CHECK/KIND */
+   unsigned section;   /* index */
+   unsigned line;      /* in the section's file */
    unsigned statement; /* line of the scenario file, for messages */
    struct scenario_pair *pairs;
    unsigned pair_count;
@@ -65,9 +65,9 @@ enum scenario_finish {
 /* How pipelines are made. */
 enum scenario_kind {
    SCENARIO_MONOLITHIC,
-   SCENARIO_LIBRARY,       /* pipeline libraries, linked */
-   SCENARIO_LIBRARY_LTO,   /* the same with link-time optimization */
-   SCENARIO_CACHE,         /* made twice, through a VkPipelineCache's data */
+   SCENARIO_LIBRARY,     /* pipeline libraries, linked */
+   SCENARIO_LIBRARY_LTO, /* the same with link-time optimization */
+   SCENARIO_CACHE,       /* made twice, through a VkPipelineCache's data */
    SCENARIO_SHADER_OBJECT,
    SCENARIO_SHADER_OBJECT_BINARY, /* re-created from vkGetShaderBinaryDataEXT */
    SCENARIO_KIND_COUNT,
@@ -88,49 +88,41 @@ struct scenario {
    unsigned env_count;
    bool kinds[SCENARIO_KIND_COUNT];
    enum scenario_finish finish;
-   unsigned devices;    /* how often the program runs, in one process */
-   bool once;           /* no runs but the one with checks on */
-   bool any_results;    /* do not compare memory with the run without checks */
-   int64_t lost;        /* records lost, as the summary has to say; -1: any */
+   unsigned devices; /* how often the program runs, in one process */
+   bool once;        /* no runs but the one with checks on */
+   bool any_results; /* do not compare memory with the run without checks */
+   int64_t lost;     /* records lost, as the summary has to say; -1: any */
 };
 
 /* Exits with VKH_EXIT_ERROR and the place of an error in the file. */
-struct scenario *
-scenario_read(const char *path);
+struct scenario *scenario_read(const char *path);
 
-const struct scenario_section *
-scenario_find_section(const struct scenario *scenario, const char *name);
+const struct scenario_section *scenario_find_section(const struct scenario *scenario,
+                                                     const char *name);
 
-const char *
-scenario_kind_name(enum scenario_kind kind);
+const char *scenario_kind_name(enum scenario_kind kind);
 /* Returns SCENARIO_KIND_COUNT for a name that is none. */
-enum scenario_kind
-scenario_find_kind(const char *name);
+enum scenario_kind scenario_find_kind(const char *name);
 
-void
-scenario_error(const struct scenario *scenario, unsigned line, const char *format, ...)
+void scenario_error(const struct scenario *scenario, unsigned line, const char *format, ...)
    __attribute__((format(printf, 3, 4), noreturn));
 
 /* The program itself: runs the calls on the device, with the compiled shaders
  * in `folder`. Writes the memory of all resources to `folder`/`name`.dump and
  * what its debug_utils messenger hears of gpuval to `folder`/`name`.messages, a
  * line each. Returns an exit status, or does not return, as `finish` says. */
-int
-scenario_run(const struct scenario *scenario, const char *folder, const char *name,
-             enum scenario_kind kind, bool checks_on);
+int scenario_run(const struct scenario *scenario, const char *folder, const char *name,
+                 enum scenario_kind kind, bool checks_on);
 
 /* Compares the report, the log and the messages of the run `name` with what is
  * expected and prints the differences; returns their number. */
-unsigned
-scenario_compare(struct scenario *scenario, const char *folder, const char *name,
-                 enum scenario_kind kind);
+unsigned scenario_compare(struct scenario *scenario, const char *folder, const char *name,
+                          enum scenario_kind kind);
 
 /* asprintf() that exits instead of failing. */
-char *
-scenario_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *scenario_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* realloc() for one more element of an array, zeroed; `array` is updated. */
-void *
-scenario_grow(void *array, unsigned *count, size_t element_size);
+void *scenario_grow(void *array, unsigned *count, size_t element_size);
 
 #endif /* SCENARIO_H */

@@ -117,8 +117,7 @@ value_text(const struct json *value, const char *separator)
 
 /* One component: equal, or a number in LOW..HIGH. */
 static bool
-component_matches(const char *pattern, size_t pattern_length, const char *text,
-                  size_t length)
+component_matches(const char *pattern, size_t pattern_length, const char *text, size_t length)
 {
    char number[64], range[128];
    double value, low, high;
@@ -234,8 +233,7 @@ assembly_instruction(const struct scenario_section *section, unsigned line)
 }
 
 static uint32_t *
-read_module(const struct compare *compare, const struct scenario_section *section,
-            size_t *words)
+read_module(const struct compare *compare, const struct scenario_section *section, size_t *words)
 {
    char *path = scenario_format("%s/%s.spv", compare->folder, section->name);
    uint32_t *code = vkh_read_file(path, words);
@@ -274,9 +272,8 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
    if (section->assembly) {
       size_t words;
       uint32_t *code = read_module(compare, section, &words);
-      const bool same =
-         instruction_at(code, words, json_get_integer(json, "spirv.offset", -1)) ==
-         assembly_instruction(section, expect->line);
+      const bool same = instruction_at(code, words, json_get_integer(json, "spirv.offset", -1)) ==
+                        assembly_instruction(section, expect->line);
       free(code);
       return same && strcmp(json_get_string(json, "source.file", ""), "") == 0;
    }
@@ -284,10 +281,9 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
    /* Without debug info there is no place to compare. */
    if (strcmp(pair_value(expect, "line", ""), "-") == 0)
       return json_get(json, "source") == NULL;
-   const int64_t line =
-      strtoll(pair_value(expect, "line", "-1"), NULL, 0) != -1
-         ? strtoll(pair_value(expect, "line", "-1"), NULL, 0)
-         : (int64_t)expect->line;
+   const int64_t line = strtoll(pair_value(expect, "line", "-1"), NULL, 0) != -1
+                           ? strtoll(pair_value(expect, "line", "-1"), NULL, 0)
+                           : (int64_t)expect->line;
    return json_get_integer(json, "source.line", -1) == line &&
           ends_with_path(json_get_string(json, "source.file", ""),
                          pair_value(expect, "file", section->file));
@@ -297,8 +293,8 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
 static bool
 key_applies(const struct compare *compare, const char *key)
 {
-   const bool objects = compare->kind == SCENARIO_SHADER_OBJECT ||
-                        compare->kind == SCENARIO_SHADER_OBJECT_BINARY;
+   const bool objects =
+      compare->kind == SCENARIO_SHADER_OBJECT || compare->kind == SCENARIO_SHADER_OBJECT_BINARY;
    if (strcmp(key, "file") == 0 || strcmp(key, "line") == 0)
       return false;
    return !(objects && strcmp(key, "pipeline_name") == 0);
@@ -317,8 +313,8 @@ compare_pairs(const struct compare *compare, const struct scenario_expect *expec
          continue;
       char *got = report_value(json, find_path(pair->key));
       const bool text = strcmp(pair->key, "text") == 0;
-      const bool good = text && got ? strstr(got, pair->value) != NULL
-                                    : value_matches(pair->value, got);
+      const bool good =
+         text && got ? strstr(got, pair->value) != NULL : value_matches(pair->value, got);
       if (!good) {
          differences++;
          if (print)
@@ -341,8 +337,7 @@ print_expect(const struct compare *compare, const struct scenario_expect *expect
 }
 
 static void
-difference(struct compare *compare, const struct scenario_expect *expect,
-           const char *what)
+difference(struct compare *compare, const struct scenario_expect *expect, const char *what)
 {
    printf("%s:%u: %s\n", compare->scenario->path, expect ? expect->statement : 1, what);
    compare->differences++;
@@ -453,8 +448,7 @@ schema_error(const struct json *json)
    if (json_get_integer(json, "count", 0) < 1)
       return "count";
    const char *hash = json_get_string(json, "shader.hash", "");
-   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL
-                                                                       : "shader.hash";
+   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL : "shader.hash";
 }
 
 /* Which of our modules a report is about, if its source says so. */
@@ -488,8 +482,7 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
    };
    const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
    const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
-                       opcode == ATOMIC_F_MIN || opcode == ATOMIC_F_MAX ||
-                       opcode == ATOMIC_F_ADD;
+                       opcode == ATOMIC_F_MIN || opcode == ATOMIC_F_MAX || opcode == ATOMIC_F_ADD;
 
    if (strcmp(check, "assume") == 0)
       return opcode == ASSUME_TRUE;
@@ -518,15 +511,13 @@ check_instruction(struct compare *compare, const struct report *report)
       error = "spirv.offset is at no instruction";
    else if (number != instruction)
       error = "spirv.instruction is not the one at spirv.offset";
-   else if (!opcode_suits(code[offset / 4] & 0xffff,
-                          json_get_string(report->json, "check", ""),
+   else if (!opcode_suits(code[offset / 4] & 0xffff, json_get_string(report->json, "check", ""),
                           json_get_string(report->json, "access.op", "")))
       error = "spirv.offset is at an instruction of another kind";
    if (error) {
       difference(compare, NULL, error);
       printf("   got: %s (instruction %lld there, opcode %u)\n", report->text,
-             (long long)instruction,
-             instruction < 0 ? 0 : code[offset / 4] & 0xffff);
+             (long long)instruction, instruction < 0 ? 0 : code[offset / 4] & 0xffff);
    }
    free(code);
 }
@@ -552,8 +543,8 @@ read_report_line(struct compare *compare, char *line, unsigned number)
          difference(compare, NULL, "a report has a field that is not as it should be");
          printf("   %s in %s\n", bad, line);
       }
-      compare->reports = scenario_grow(compare->reports, &compare->report_count,
-                                       sizeof(*compare->reports));
+      compare->reports =
+         scenario_grow(compare->reports, &compare->report_count, sizeof(*compare->reports));
       compare->reports[compare->report_count - 1] = (struct report){
          .json = json,
          .text = scenario_format("%s", line),
@@ -601,8 +592,7 @@ check_summary(struct compare *compare)
       occurrences += json_get_integer(compare->reports[i].json, "count", 0);
    }
    const int64_t got_errors = json_get_integer(compare->summary, "summary.errors", -1);
-   const int64_t got_occurrences =
-      json_get_integer(compare->summary, "summary.occurrences", -1);
+   const int64_t got_occurrences = json_get_integer(compare->summary, "summary.occurrences", -1);
    const int64_t lost = json_get_integer(compare->summary, "summary.lost", -1);
    if (got_errors != errors || got_occurrences != occurrences || lost < 0 ||
        json_get_integer(compare->summary, "summary.messages", -1) < 0) {
@@ -614,8 +604,7 @@ check_summary(struct compare *compare)
    }
    if (compare->scenario->lost >= 0 && compare->scenario->lost != lost) {
       difference(compare, NULL, "the summary has another number of lost records");
-      printf("   expected %lld, got %lld\n", (long long)compare->scenario->lost,
-             (long long)lost);
+      printf("   expected %lld, got %lld\n", (long long)compare->scenario->lost, (long long)lost);
    }
 }
 
@@ -654,10 +643,9 @@ static void
 check_closing_line(struct compare *compare, const char *log)
 {
    const char *line = last_line(log);
-   char *errors =
-      count_text(json_get_integer(compare->summary, "summary.errors", -1), "error");
-   char *occurrences = count_text(
-      json_get_integer(compare->summary, "summary.occurrences", -1), "occurrence");
+   char *errors = count_text(json_get_integer(compare->summary, "summary.errors", -1), "error");
+   char *occurrences =
+      count_text(json_get_integer(compare->summary, "summary.occurrences", -1), "occurrence");
    char *lost = count_text(json_get_integer(compare->summary, "summary.lost", -1), "record");
    char *expected = compare->report_count
                        ? scenario_format("gpuval: %s (%s), %s lost\n", errors, occurrences, lost)
@@ -692,10 +680,9 @@ check_log(struct compare *compare, const char *path)
    }
    for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
       const struct json *json = compare->reports[i].json;
-      char *head = scenario_format("gpuval: error: %s/%s: %s\n",
-                                   json_get_string(json, "check", ""),
-                                   json_get_string(json, "kind", ""),
-                                   json_get_string(json, "message", ""));
+      char *head =
+         scenario_format("gpuval: error: %s/%s: %s\n", json_get_string(json, "check", ""),
+                         json_get_string(json, "kind", ""), json_get_string(json, "message", ""));
       if (!strstr(log, head)) {
          difference(compare, NULL, "the log does not have a report's message");
          printf("   expected: %s", head);

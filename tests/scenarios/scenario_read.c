@@ -37,12 +37,9 @@ static const char *const kind_names[SCENARIO_KIND_COUNT] = {
 };
 
 static const char *const finish_names[] = {
-   [SCENARIO_FINISH_DESTROY] = "destroy",
-   [SCENARIO_FINISH_DESTROY_BUSY] = "destroy_busy",
-   [SCENARIO_FINISH_EXIT] = "exit",
-   [SCENARIO_FINISH_EXIT_BUSY] = "exit_busy",
-   [SCENARIO_FINISH_ABORT] = "abort",
-   [SCENARIO_FINISH_ABORT_FENCE] = "abort_fence",
+   [SCENARIO_FINISH_DESTROY] = "destroy", [SCENARIO_FINISH_DESTROY_BUSY] = "destroy_busy",
+   [SCENARIO_FINISH_EXIT] = "exit",       [SCENARIO_FINISH_EXIT_BUSY] = "exit_busy",
+   [SCENARIO_FINISH_ABORT] = "abort",     [SCENARIO_FINISH_ABORT_FENCE] = "abort_fence",
 };
 
 /* What most fragment scenarios draw with: one triangle over the whole target,
@@ -178,14 +175,14 @@ replace(const char *text, const char *mark, const char *with)
 /* --- Shader sections ------------------------------------------------------ */
 
 static struct scenario_section *
-add_section(struct scenario *scenario, const struct scenario_stage *stage,
-            const char *name, bool assembly, unsigned line)
+add_section(struct scenario *scenario, const struct scenario_stage *stage, const char *name,
+            bool assembly, unsigned line)
 {
    if (scenario_find_section(scenario, name))
       scenario_error(scenario, line, "two sections are named %s", name);
 
-   scenario->sections = scenario_grow(scenario->sections, &scenario->section_count,
-                                      sizeof(*scenario->sections));
+   scenario->sections =
+      scenario_grow(scenario->sections, &scenario->section_count, sizeof(*scenario->sections));
    struct scenario_section *section = &scenario->sections[scenario->section_count - 1];
    section->stage = stage;
    section->name = scenario_format("%s", name);
@@ -215,8 +212,8 @@ find_stage(struct scenario *scenario, const char *name, unsigned line)
  * number of them behind one comment mark.
  */
 static void
-read_expects(struct scenario *scenario, unsigned section, const char *text,
-             unsigned line, unsigned file_line)
+read_expects(struct scenario *scenario, unsigned section, const char *text, unsigned line,
+             unsigned file_line)
 {
    const char *found = strstr(text, "EXPECT ");
    if (!found)
@@ -231,8 +228,8 @@ read_expects(struct scenario *scenario, unsigned section, const char *text,
       if (strcmp(words[i], "EXPECT") == 0) {
          if (++i == count || !strchr(words[i], '/'))
             scenario_error(scenario, file_line, "CHECK/KIND must follow EXPECT");
-         scenario->expects = scenario_grow(scenario->expects, &scenario->expect_count,
-                                           sizeof(*scenario->expects));
+         scenario->expects =
+            scenario_grow(scenario->expects, &scenario->expect_count, sizeof(*scenario->expects));
          expect = &scenario->expects[scenario->expect_count - 1];
          expect->check = words[i];
          expect->section = section;
@@ -240,8 +237,7 @@ read_expects(struct scenario *scenario, unsigned section, const char *text,
          expect->statement = file_line;
       } else if (equals && expect) {
          *equals = 0;
-         expect->pairs =
-            scenario_grow(expect->pairs, &expect->pair_count, sizeof(*expect->pairs));
+         expect->pairs = scenario_grow(expect->pairs, &expect->pair_count, sizeof(*expect->pairs));
          expect->pairs[expect->pair_count - 1] = (struct scenario_pair){
             .key = words[i],
             .value = equals + 1,
@@ -254,8 +250,8 @@ read_expects(struct scenario *scenario, unsigned section, const char *text,
 }
 
 static void
-append_line(struct scenario *scenario, struct scenario_section *section,
-            const char *text, unsigned file_line)
+append_line(struct scenario *scenario, struct scenario_section *section, const char *text,
+            unsigned file_line)
 {
    const size_t old = strlen(section->text);
    const size_t added = strlen(text);
@@ -265,15 +261,14 @@ append_line(struct scenario *scenario, struct scenario_section *section,
       vkh_die("out of memory");
    memcpy(section->text + old, text, added);
    memcpy(section->text + old + added, "\n", 2);
-   read_expects(scenario, (unsigned)(section - scenario->sections), text, section->line,
-                file_line);
+   read_expects(scenario, (unsigned)(section - scenario->sections), text, section->line, file_line);
    section->line++;
 }
 
 /* `@repeat N LINE`: N lines, with the number in place of each '@'. */
 static void
-append_repeated(struct scenario *scenario, struct scenario_section *section,
-                const char *text, unsigned file_line)
+append_repeated(struct scenario *scenario, struct scenario_section *section, const char *text,
+                unsigned file_line)
 {
    char *end;
    const unsigned long count = strtoul(text, &end, 0);
@@ -292,12 +287,11 @@ append_repeated(struct scenario *scenario, struct scenario_section *section,
 /* --- [run] ---------------------------------------------------------------- */
 
 static void
-need_words(struct scenario *scenario, const struct scenario_statement *statement,
-           unsigned count)
+need_words(struct scenario *scenario, const struct scenario_statement *statement, unsigned count)
 {
    if (statement->word_count < count)
-      scenario_error(scenario, statement->line, "%s needs %u words more",
-                     statement->words[0], count - statement->word_count);
+      scenario_error(scenario, statement->line, "%s needs %u words more", statement->words[0],
+                     count - statement->word_count);
 }
 
 static void
@@ -321,8 +315,7 @@ read_finish(struct scenario *scenario, const struct scenario_statement *statemen
          return;
       }
    }
-   scenario_error(scenario, statement->line, "%s is no way to finish",
-                  statement->words[1]);
+   scenario_error(scenario, statement->line, "%s is no way to finish", statement->words[1]);
 }
 
 static void
@@ -333,8 +326,7 @@ read_env(struct scenario *scenario, const struct scenario_statement *statement)
       if (!equals)
          scenario_error(scenario, statement->line, "env needs NAME=VALUE");
       *equals = 0;
-      scenario->env =
-         scenario_grow(scenario->env, &scenario->env_count, sizeof(*scenario->env));
+      scenario->env = scenario_grow(scenario->env, &scenario->env_count, sizeof(*scenario->env));
       scenario->env[scenario->env_count - 1] = (struct scenario_pair){
          .key = statement->words[i],
          .value = equals + 1,
@@ -450,8 +442,8 @@ read_header(struct reader *reader, const char *line, unsigned number)
 {
    struct scenario *scenario = reader->scenario;
    char words[3][64];
-   const int count = sscanf(line, "[%63[a-z_] %63[A-Za-z0-9_*] %63[A-Za-z0-9_*]]",
-                            words[0], words[1], words[2]);
+   const int count =
+      sscanf(line, "[%63[a-z_] %63[A-Za-z0-9_*] %63[A-Za-z0-9_*]]", words[0], words[1], words[2]);
 
    reader->first = scenario->section_count;
    reader->run = count == 1 && strcmp(words[0], "run") == 0;
@@ -461,8 +453,7 @@ read_header(struct reader *reader, const char *line, unsigned number)
    if (count < 2 || (count == 3 && !assembly))
       scenario_error(scenario, number, "not a section: %s", line);
 
-   const struct scenario_stage *stage =
-      find_stage(scenario, words[assembly ? 1 : 0], number);
+   const struct scenario_stage *stage = find_stage(scenario, words[assembly ? 1 : 0], number);
    char *name = words[assembly ? 2 : 1];
    char *star = strchr(name, '*');
    if (!star) {
@@ -520,8 +511,7 @@ finish_reading(struct scenario *scenario)
       scenario->kinds[SCENARIO_MONOLITHIC] = true;
 
    if (!scenario_find_section(scenario, "full_screen")) {
-      struct scenario_section *section =
-         add_section(scenario, &stages[0], "full_screen", false, 0);
+      struct scenario_section *section = add_section(scenario, &stages[0], "full_screen", false, 0);
       free(section->text);
       section->text = scenario_format("%s", full_screen_text);
    }

@@ -169,8 +169,7 @@ want_feature(struct run *run, struct wanted *wanted)
 
    if (strcmp(name, "robustBufferAccess") == 0) {
       wanted->robust_buffer_access = true;
-   } else if (strcmp(name, "robustBufferAccess2") == 0 ||
-              strcmp(name, "nullDescriptor") == 0) {
+   } else if (strcmp(name, "robustBufferAccess2") == 0 || strcmp(name, "nullDescriptor") == 0) {
       want_robustness(wanted, name);
    } else if (strcmp(name, "pipelineRobustness") == 0) {
       want_extension(wanted, VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
@@ -397,8 +396,7 @@ prepare_command(struct run *run)
    run_bind_pipeline(run, pipeline);
    run_bind_sets(run, pipeline);
    if (run->push_size)
-      vkCmdPushConstants(run->cmd, run->layout, VK_SHADER_STAGE_ALL, 0, run->push_size,
-                         run->push);
+      vkCmdPushConstants(run->cmd, run->layout, VK_SHADER_STAGE_ALL, 0, run->push_size, run->push);
    return pipeline;
 }
 
@@ -417,8 +415,7 @@ static void
 submit(struct run *run, bool last)
 {
    const enum scenario_finish finish = run->scenario->finish;
-   const bool busy =
-      finish == SCENARIO_FINISH_DESTROY_BUSY || finish == SCENARIO_FINISH_EXIT_BUSY;
+   const bool busy = finish == SCENARIO_FINISH_DESTROY_BUSY || finish == SCENARIO_FINISH_EXIT_BUSY;
 
    if (!run->cmd)
       return;
@@ -454,8 +451,7 @@ do_buffer(struct run *run)
    run->buffers = scenario_grow(run->buffers, &run->buffer_count, sizeof(*run->buffers));
    struct run_buffer *buffer = &run->buffers[run->buffer_count - 1];
    buffer->name = run_word(run, 1);
-   buffer->vk = vkh_buffer_create(run->ctx, run_number(run, 2),
-                                  run_debug_name(run, buffer->name));
+   buffer->vk = vkh_buffer_create(run->ctx, run_number(run, 2), run_debug_name(run, buffer->name));
 }
 
 /* `data NAME OFFSET TYPE VALUE…` */
@@ -466,8 +462,7 @@ do_data(struct run *run)
    const uint64_t offset = run_number(run, 2);
    if (offset > buffer->vk.size)
       RUN_ERROR(run, "the offset is behind the buffer's end");
-   run_values(run, run_word(run, 3), 4, (char *)buffer->vk.map + offset,
-              buffer->vk.size - offset);
+   run_values(run, run_word(run, 3), 4, (char *)buffer->vk.map + offset, buffer->vk.size - offset);
 }
 
 /* `fill NAME TYPE VALUE` */
@@ -489,8 +484,7 @@ do_address(struct run *run)
    const uint64_t offset = run_number(run, 2);
    if (offset + 8 > buffer->vk.size)
       RUN_ERROR(run, "the offset is behind the buffer's end");
-   memcpy((char *)buffer->vk.map + offset,
-          &run_find_buffer(run, run_word(run, 3))->vk.address, 8);
+   memcpy((char *)buffer->vk.map + offset, &run_find_buffer(run, run_word(run, 3))->vk.address, 8);
 }
 
 /* `push OFFSET TYPE VALUE…` */
@@ -600,8 +594,8 @@ do_draw_indexed(struct run *run)
    prepare_command(run);
    vkCmdBindIndexBuffer(run->cmd, run_find_buffer(run, run_word(run, 1))->vk.buffer, 0,
                         VK_INDEX_TYPE_UINT32);
-   vkCmdDrawIndexed(run->cmd, (uint32_t)run_number(run, 2),
-                    (uint32_t)run_number_or(run, 3, 1), 0, 0, 0);
+   vkCmdDrawIndexed(run->cmd, (uint32_t)run_number(run, 2), (uint32_t)run_number_or(run, 3, 1), 0,
+                    0, 0);
 }
 
 /* `draw_indirect BUFFER OFFSET [COUNT]` */
@@ -629,8 +623,8 @@ do_trace(struct run *run)
    const struct run_pipeline *pipeline = prepare_command(run);
    VKH_PROC(run->ctx, vkCmdTraceRaysKHR)
    (run->cmd, &pipeline->regions[0], &pipeline->regions[1], &pipeline->regions[2],
-    &pipeline->regions[3], (uint32_t)run_number(run, 1),
-    (uint32_t)run_number_or(run, 2, 1), (uint32_t)run_number_or(run, 3, 1));
+    &pipeline->regions[3], (uint32_t)run_number(run, 1), (uint32_t)run_number_or(run, 2, 1),
+    (uint32_t)run_number_or(run, 3, 1));
 }
 
 static void
@@ -862,8 +856,7 @@ dump_results(struct run *run, const char *name)
 {
    FILE *file = open_result(run, name, "dump", "wb");
    for (unsigned i = 0; i < run->buffer_count; i++)
-      dump_memory(file, run->buffers[i].name, run->buffers[i].vk.map,
-                  run->buffers[i].vk.size);
+      dump_memory(file, run->buffers[i].name, run->buffers[i].vk.map, run->buffers[i].vk.size);
    if (run->cleared)
       dump_image(run, file, "color", &run->color);
    if (run->cleared && run->has_depth)

@@ -13,9 +13,9 @@
 #include "scenario.h"
 #include "vk_headless.h"
 
-#define MAX_SETS 8
+#define MAX_SETS     8
 #define MAX_BINDINGS 32
-#define MAX_PUSH 128
+#define MAX_PUSH     128
 
 struct run_buffer {
    const char *name;
@@ -42,8 +42,8 @@ struct run_binding {
    VkDescriptorType type;
    unsigned count; /* bytes for an inline uniform block */
    VkDescriptorBindingFlags flags;
-   struct run_item *items;  /* count */
-   uint8_t *inline_data;    /* count bytes */
+   struct run_item *items; /* count */
+   uint8_t *inline_data;   /* count bytes */
 };
 
 struct run_set {
@@ -68,7 +68,7 @@ struct run_pipeline {
    VkShaderEXT shaders[VKH_MAX_STAGES];
    VkShaderStageFlagBits shader_stages[VKH_MAX_STAGES];
    unsigned shader_count;
-   struct vkh_graphics_desc desc; /* state that shader objects set dynamically */
+   struct vkh_graphics_desc desc;              /* state that shader objects set dynamically */
    VkStridedDeviceAddressRegionKHR regions[4]; /* raygen, miss, hit, callable */
    struct vkh_buffer shader_table;
 };
@@ -125,59 +125,40 @@ struct run {
 };
 
 /* Stops with the place of the statement that is executed. */
-#define RUN_ERROR(run, ...) \
+#define RUN_ERROR(run, ...)                                                                        \
    scenario_error((run)->scenario, (run)->statement ? (run)->statement->line : 0, __VA_ARGS__)
 
 /* Word `i` of the statement; an error when it is not there. */
-const char *
-run_word(struct run *run, unsigned i);
-bool
-run_has_word(const struct run *run, unsigned i);
+const char *run_word(struct run *run, unsigned i);
+bool run_has_word(const struct run *run, unsigned i);
 /* A number; the fallback when the statement is shorter. */
-uint64_t
-run_number(struct run *run, unsigned i);
-uint64_t
-run_number_or(struct run *run, unsigned i, uint64_t fallback);
+uint64_t run_number(struct run *run, unsigned i);
+uint64_t run_number_or(struct run *run, unsigned i, uint64_t fallback);
 
 /* Writes the words from `first` on as numbers of type `type` (u8, u16, u32,
  * u64, i32, f32, f64) to `out`, at most `capacity` bytes; returns the bytes. */
-size_t
-run_values(struct run *run, const char *type, unsigned first, void *out,
-           size_t capacity);
+size_t run_values(struct run *run, const char *type, unsigned first, void *out, size_t capacity);
 
-struct run_buffer *
-run_find_buffer(struct run *run, const char *name);
-const char *
-run_debug_name(const struct run *run, const char *name);
+struct run_buffer *run_find_buffer(struct run *run, const char *name);
+const char *run_debug_name(const struct run *run, const char *name);
 
 /* scenario_run_descriptors.c */
-void
-run_prepare_sets(struct run *run);
-void
-run_bind(struct run *run);
-void
-run_offsets(struct run *run);
-void
-run_bind_sets(struct run *run, const struct run_pipeline *pipeline);
-void
-run_destroy_sets(struct run *run);
+void run_prepare_sets(struct run *run);
+void run_bind(struct run *run);
+void run_offsets(struct run *run);
+void run_bind_sets(struct run *run, const struct run_pipeline *pipeline);
+void run_destroy_sets(struct run *run);
 
 /* scenario_run_pipelines.c */
-void
-run_create_pipeline(struct run *run);
-void
-run_bind_pipeline(struct run *run, const struct run_pipeline *pipeline);
-void
-run_destroy_pipelines(struct run *run);
+void run_create_pipeline(struct run *run);
+void run_bind_pipeline(struct run *run, const struct run_pipeline *pipeline);
+void run_destroy_pipelines(struct run *run);
 
 /* scenario_run_rays.c */
-void
-run_create_scene(struct run *run);
-void
-run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
-                        const VkPipelineShaderStageCreateInfo *stages,
-                        unsigned stage_count, const void *next);
-void
-run_destroy_scene(struct run *run);
+void run_create_scene(struct run *run);
+void run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
+                             const VkPipelineShaderStageCreateInfo *stages, unsigned stage_count,
+                             const void *next);
+void run_destroy_scene(struct run *run);
 
 #endif /* SCENARIO_RUN_H */

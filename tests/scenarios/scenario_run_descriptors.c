@@ -19,11 +19,8 @@ static const struct {
 };
 
 static const char *const updates[] = {
-   [UPDATE_WRITE] = "write",
-   [UPDATE_COPY] = "copy",
-   [UPDATE_TEMPLATE] = "template",
-   [UPDATE_PUSH] = "push",
-   [UPDATE_BUFFER] = "buffer",
+   [UPDATE_WRITE] = "write", [UPDATE_COPY] = "copy",     [UPDATE_TEMPLATE] = "template",
+   [UPDATE_PUSH] = "push",   [UPDATE_BUFFER] = "buffer",
 };
 
 static VkDescriptorType
@@ -317,12 +314,11 @@ add_write(struct writes *writes, const struct run_binding *binding, VkDescriptor
 }
 
 static void
-add_binding_writes(struct run *run, struct writes *writes,
-                   const struct run_binding *binding, VkDescriptorSet to)
+add_binding_writes(struct run *run, struct writes *writes, const struct run_binding *binding,
+                   VkDescriptorSet to)
 {
    if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
-      VkWriteDescriptorSetInlineUniformBlock *block =
-         &writes->blocks[writes->block_count++];
+      VkWriteDescriptorSetInlineUniformBlock *block = &writes->blocks[writes->block_count++];
       *block = (VkWriteDescriptorSetInlineUniformBlock){
          .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
          .dataSize = binding->count,
@@ -339,8 +335,7 @@ add_binding_writes(struct run *run, struct writes *writes,
       write->pBufferInfo = &binding->items[i].buffer;
       if (binding->type != VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR)
          continue;
-      VkWriteDescriptorSetAccelerationStructureKHR *accel =
-         &writes->accels[writes->accel_count++];
+      VkWriteDescriptorSetAccelerationStructureKHR *accel = &writes->accels[writes->accel_count++];
       *accel = (VkWriteDescriptorSetAccelerationStructureKHR){
          .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR,
          .accelerationStructureCount = 1,
@@ -455,9 +450,8 @@ static size_t
 descriptor_size(const VkPhysicalDeviceDescriptorBufferPropertiesEXT *properties,
                 VkDescriptorType type)
 {
-   return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-             ? properties->uniformBufferDescriptorSize
-             : properties->storageBufferDescriptorSize;
+   return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ? properties->uniformBufferDescriptorSize
+                                                    : properties->storageBufferDescriptorSize;
 }
 
 static void
@@ -562,8 +556,8 @@ run_bind_sets(struct run *run, const struct run_pipeline *pipeline)
       } else if (set->update == UPDATE_BUFFER) {
          bind_descriptor_buffer(run, set, i, pipeline->bind_point);
       } else {
-         vkCmdBindDescriptorSets(run->cmd, pipeline->bind_point, run->layout, i, 1,
-                                 &set->set, set->offset_count, set->offsets);
+         vkCmdBindDescriptorSets(run->cmd, pipeline->bind_point, run->layout, i, 1, &set->set,
+                                 set->offset_count, set->offsets);
       }
    }
 }

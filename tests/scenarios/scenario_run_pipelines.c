@@ -30,9 +30,8 @@ read_specialization(struct run *run, struct request *request, const char *text)
 {
    unsigned count = 0;
    int length;
-   while (count < MAX_SPECIALIZATION &&
-          sscanf(text, "%u:%i%n", &request->entries[count].constantID,
-                 (int *)&request->values[count], &length) == 2) {
+   while (count < MAX_SPECIALIZATION && sscanf(text, "%u:%i%n", &request->entries[count].constantID,
+                                               (int *)&request->values[count], &length) == 2) {
       request->entries[count].offset = count * 4;
       request->entries[count].size = 4;
       count++;
@@ -200,9 +199,8 @@ get_module(struct run *run, const struct scenario_section *section)
 {
    const unsigned index = load_code(run, section);
    if (!run->modules[index])
-      run->modules[index] =
-         vkh_shader_module(run->ctx, run->codes[index], run->code_sizes[index],
-                           run_debug_name(run, section->name));
+      run->modules[index] = vkh_shader_module(run->ctx, run->codes[index], run->code_sizes[index],
+                                              run_debug_name(run, section->name));
    return run->modules[index];
 }
 
@@ -233,8 +231,7 @@ static VkShaderEXT
 create_shader_object(struct run *run, const VkShaderCreateInfoEXT *info, const char *name)
 {
    VkShaderEXT shader;
-   VKH_CHECK(VKH_PROC(run->ctx, vkCreateShadersEXT)(run->ctx->device, 1, info, NULL,
-                                                     &shader));
+   VKH_CHECK(VKH_PROC(run->ctx, vkCreateShadersEXT)(run->ctx->device, 1, info, NULL, &shader));
    vkh_name(run->ctx, VK_OBJECT_TYPE_SHADER_EXT, (uint64_t)shader, name);
    return shader;
 }
@@ -262,8 +259,7 @@ recreate_from_binary(struct run *run, VkShaderEXT shader, VkShaderCreateInfoEXT 
 }
 
 static void
-create_shader_objects(struct run *run, struct run_pipeline *pipeline,
-                      const struct request *request)
+create_shader_objects(struct run *run, struct run_pipeline *pipeline, const struct request *request)
 {
    VkDescriptorSetLayout layouts[MAX_SETS];
    for (unsigned i = 0; i < run->set_count; i++)
@@ -315,8 +311,7 @@ pipeline_flags(const struct run *run)
 }
 
 static void
-fill_stages(struct run *run, const struct request *request,
-            VkPipelineShaderStageCreateInfo *stages)
+fill_stages(struct run *run, const struct request *request, VkPipelineShaderStageCreateInfo *stages)
 {
    for (unsigned i = 0; i < request->section_count; i++) {
       stages[i] = (VkPipelineShaderStageCreateInfo){
@@ -340,8 +335,8 @@ create_compute(struct run *run, const struct request *request, VkPipelineCache c
       .layout = run->layout,
       .specialization = &request->specialization,
       .cache = cache,
-      .flags = pipeline_flags(run) |
-               (request->dispatch_base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0),
+      .flags =
+         pipeline_flags(run) | (request->dispatch_base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0),
       .next = request->robust ? &request->robustness : NULL,
       .stage_next = request->stage_robust ? &request->robustness : NULL,
       .name = name,
@@ -350,8 +345,7 @@ create_compute(struct run *run, const struct request *request, VkPipelineCache c
 }
 
 static void
-fill_graphics(struct run *run, struct request *request, VkPipelineCache cache,
-              const char *name)
+fill_graphics(struct run *run, struct request *request, VkPipelineCache cache, const char *name)
 {
    struct vkh_graphics_desc *desc = &request->desc;
 
@@ -382,9 +376,7 @@ create_graphics(struct run *run, struct run_pipeline *pipeline, struct request *
    if (run->kind == SCENARIO_LIBRARY || run->kind == SCENARIO_LIBRARY_LTO) {
       pipeline->library = vkh_graphics_library(
          run->ctx, &request->desc,
-         run->kind == SCENARIO_LIBRARY_LTO
-            ? VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT
-            : 0);
+         run->kind == SCENARIO_LIBRARY_LTO ? VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT : 0);
       pipeline->pipeline = pipeline->library.pipeline;
    } else {
       pipeline->pipeline = vkh_graphics_pipeline(run->ctx, &request->desc);
@@ -392,8 +384,8 @@ create_graphics(struct run *run, struct run_pipeline *pipeline, struct request *
 }
 
 static void
-create_pipeline_object(struct run *run, struct run_pipeline *pipeline,
-                       struct request *request, VkPipelineCache cache)
+create_pipeline_object(struct run *run, struct run_pipeline *pipeline, struct request *request,
+                       VkPipelineCache cache)
 {
    const char *name = run_debug_name(run, pipeline->name);
 
@@ -427,8 +419,7 @@ create_cache(struct run *run, const void *data, size_t size)
  * comes out of the data of the first one's cache.
  */
 static void
-create_through_cache(struct run *run, struct run_pipeline *pipeline,
-                     struct request *request)
+create_through_cache(struct run *run, struct run_pipeline *pipeline, struct request *request)
 {
    VkDevice device = run->ctx->device;
    VkPipelineCache cache = create_cache(run, NULL, 0);
@@ -471,15 +462,14 @@ run_create_pipeline(struct run *run)
    struct request request;
    read_request(run, &request);
 
-   run->pipelines =
-      scenario_grow(run->pipelines, &run->pipeline_count, sizeof(*run->pipelines));
+   run->pipelines = scenario_grow(run->pipelines, &run->pipeline_count, sizeof(*run->pipelines));
    struct run_pipeline *pipeline = &run->pipelines[run->pipeline_count - 1];
    pipeline->name = run_word(run, 1);
    pipeline->bind_point = bind_point(&request);
 
    const bool rays = pipeline->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
-   const bool objects = run->kind == SCENARIO_SHADER_OBJECT ||
-                        run->kind == SCENARIO_SHADER_OBJECT_BINARY;
+   const bool objects =
+      run->kind == SCENARIO_SHADER_OBJECT || run->kind == SCENARIO_SHADER_OBJECT_BINARY;
    if (objects && !rays) {
       create_shader_objects(run, pipeline, &request);
       pipeline->desc = request.desc;
@@ -498,15 +488,14 @@ set_dynamic_state(struct run *run, const struct vkh_graphics_desc *desc)
 {
    const VkSampleMask mask = ~0u;
    const VkBool32 blend = VK_FALSE;
-   const VkColorComponentFlags components =
-      VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT |
-      VK_COLOR_COMPONENT_A_BIT;
+   const VkColorComponentFlags components = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
+                                            VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT;
    VkCommandBuffer cmd = run->cmd;
    struct vkh_context *ctx = run->ctx;
 
    vkCmdSetRasterizerDiscardEnable(cmd, desc->rasterizer_discard);
-   vkCmdSetPrimitiveTopology(cmd, desc->topology_set ? desc->topology
-                                                     : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST);
+   vkCmdSetPrimitiveTopology(
+      cmd, desc->topology_set ? desc->topology : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST);
    vkCmdSetPrimitiveRestartEnable(cmd, VK_FALSE);
    vkCmdSetCullMode(cmd, VK_CULL_MODE_NONE);
    vkCmdSetFrontFace(cmd, VK_FRONT_FACE_COUNTER_CLOCKWISE);
@@ -517,8 +506,8 @@ set_dynamic_state(struct run *run, const struct vkh_graphics_desc *desc)
    vkCmdSetDepthBiasEnable(cmd, VK_FALSE);
    vkCmdSetStencilTestEnable(cmd, VK_FALSE);
    VKH_PROC(ctx, vkCmdSetVertexInputEXT)(cmd, 0, NULL, 0, NULL);
-   VKH_PROC(ctx, vkCmdSetPatchControlPointsEXT)(
-      cmd, desc->patch_control_points ? desc->patch_control_points : 1);
+   VKH_PROC(ctx, vkCmdSetPatchControlPointsEXT)
+   (cmd, desc->patch_control_points ? desc->patch_control_points : 1);
    VKH_PROC(ctx, vkCmdSetPolygonModeEXT)(cmd, VK_POLYGON_MODE_FILL);
    VKH_PROC(ctx, vkCmdSetRasterizationSamplesEXT)(cmd, VK_SAMPLE_COUNT_1_BIT);
    VKH_PROC(ctx, vkCmdSetSampleMaskEXT)(cmd, VK_SAMPLE_COUNT_1_BIT, &mask);

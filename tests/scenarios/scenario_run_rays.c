@@ -49,12 +49,10 @@ build(struct run *run, VkAccelerationStructureTypeKHR type,
       .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_BUILD_SIZES_INFO_KHR,
    };
    VKH_PROC(run->ctx, vkGetAccelerationStructureBuildSizesKHR)
-   (run->ctx->device, VK_ACCELERATION_STRUCTURE_BUILD_TYPE_DEVICE_KHR, &info, &count,
-    &sizes);
+   (run->ctx->device, VK_ACCELERATION_STRUCTURE_BUILD_TYPE_DEVICE_KHR, &info, &count, &sizes);
 
-   struct vkh_buffer *storage =
-      scene_buffer(run, sizes.accelerationStructureSize,
-                   VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR);
+   struct vkh_buffer *storage = scene_buffer(
+      run, sizes.accelerationStructureSize, VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR);
    struct vkh_buffer *scratch = scene_buffer(run, sizes.buildScratchSize + 256, 0);
    const VkAccelerationStructureCreateInfoKHR create = {
       .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_CREATE_INFO_KHR,
@@ -62,8 +60,8 @@ build(struct run *run, VkAccelerationStructureTypeKHR type,
       .size = sizes.accelerationStructureSize,
       .type = type,
    };
-   VKH_CHECK(VKH_PROC(run->ctx, vkCreateAccelerationStructureKHR)(
-      run->ctx->device, &create, NULL, &info.dstAccelerationStructure));
+   VKH_CHECK(VKH_PROC(run->ctx, vkCreateAccelerationStructureKHR)(run->ctx->device, &create, NULL,
+                                                                  &info.dstAccelerationStructure));
    info.scratchData.deviceAddress = align(scratch->address, 256);
 
    const VkAccelerationStructureBuildRangeInfoKHR range = {.primitiveCount = 1};
@@ -81,14 +79,14 @@ make_geometry(struct run *run, bool box, bool opaque)
    static const float corners[] = {-1, -1, 1, 1, 1, 2};
    const void *data = box ? corners : triangle;
    const size_t size = box ? sizeof(corners) : sizeof(triangle);
-   struct vkh_buffer *buffer = scene_buffer(
-      run, size, VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_BIT_KHR);
+   struct vkh_buffer *buffer =
+      scene_buffer(run, size, VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_BIT_KHR);
    memcpy(buffer->map, data, size);
 
    VkAccelerationStructureGeometryKHR geometry = {
       .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_GEOMETRY_KHR,
-      .flags = opaque ? VK_GEOMETRY_OPAQUE_BIT_KHR
-                      : VK_GEOMETRY_NO_DUPLICATE_ANY_HIT_INVOCATION_BIT_KHR,
+      .flags =
+         opaque ? VK_GEOMETRY_OPAQUE_BIT_KHR : VK_GEOMETRY_NO_DUPLICATE_ANY_HIT_INVOCATION_BIT_KHR,
    };
    if (box) {
       geometry.geometryType = VK_GEOMETRY_TYPE_AABBS_KHR;
@@ -129,21 +127,20 @@ run_create_scene(struct run *run)
       .mask = 0xff,
       .flags = VK_GEOMETRY_INSTANCE_TRIANGLE_FACING_CULL_DISABLE_BIT_KHR,
       .accelerationStructureReference =
-         VKH_PROC(run->ctx, vkGetAccelerationStructureDeviceAddressKHR)(run->ctx->device,
-                                                                       &address),
+         VKH_PROC(run->ctx, vkGetAccelerationStructureDeviceAddressKHR)(run->ctx->device, &address),
    };
-   struct vkh_buffer *buffer =
-      scene_buffer(run, sizeof(instance),
-                   VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_BIT_KHR);
+   struct vkh_buffer *buffer = scene_buffer(
+      run, sizeof(instance), VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_BIT_KHR);
    memcpy(buffer->map, &instance, sizeof(instance));
 
    const VkAccelerationStructureGeometryKHR instances = {
       .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_GEOMETRY_KHR,
       .geometryType = VK_GEOMETRY_TYPE_INSTANCES_KHR,
-      .geometry.instances = {
-         .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_GEOMETRY_INSTANCES_DATA_KHR,
-         .data.deviceAddress = buffer->address,
-      },
+      .geometry.instances =
+         {
+            .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_GEOMETRY_INSTANCES_DATA_KHR,
+            .data.deviceAddress = buffer->address,
+         },
    };
    run->tlas = build(run, VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR, &instances);
 }
@@ -182,8 +179,7 @@ struct groups {
 };
 
 static VkRayTracingShaderGroupCreateInfoKHR *
-add_group(struct groups *groups, enum region region,
-          VkRayTracingShaderGroupTypeKHR type)
+add_group(struct groups *groups, enum region region, VkRayTracingShaderGroupTypeKHR type)
 {
    groups->regions[groups->count] = region;
    VkRayTracingShaderGroupCreateInfoKHR *group = &groups->groups[groups->count++];
@@ -233,8 +229,7 @@ add_stage(struct groups *groups, VkShaderStageFlagBits stage, unsigned index)
 }
 
 static void
-create_shader_table(struct run *run, struct run_pipeline *pipeline,
-                    const struct groups *groups)
+create_shader_table(struct run *run, struct run_pipeline *pipeline, const struct groups *groups)
 {
    VkPhysicalDeviceRayTracingPipelinePropertiesKHR properties = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_PROPERTIES_KHR,
@@ -249,11 +244,10 @@ create_shader_table(struct run *run, struct run_pipeline *pipeline,
 
    char *handles = calloc(groups->count, handle_size);
    VKH_CHECK(VKH_PROC(run->ctx, vkGetRayTracingShaderGroupHandlesKHR)(
-      run->ctx->device, pipeline->pipeline, 0, groups->count,
-      (size_t)groups->count * handle_size, handles));
+      run->ctx->device, pipeline->pipeline, 0, groups->count, (size_t)groups->count * handle_size,
+      handles));
    pipeline->shader_table = vkh_buffer_create_usage(
-      run->ctx, stride * (groups->count + 1),
-      VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR, NULL);
+      run->ctx, stride * (groups->count + 1), VK_BUFFER_USAGE_SHADER_BINDING_TABLE_BIT_KHR, NULL);
 
    const VkDeviceSize first = align(pipeline->shader_table.address, stride);
    char *map = (char *)pipeline->shader_table.map + (first - pipeline->shader_table.address);
@@ -276,8 +270,8 @@ create_shader_table(struct run *run, struct run_pipeline *pipeline,
 
 void
 run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
-                        const VkPipelineShaderStageCreateInfo *stages,
-                        unsigned stage_count, const void *next)
+                        const VkPipelineShaderStageCreateInfo *stages, unsigned stage_count,
+                        const void *next)
 {
    struct groups groups = {.hit = -1};
    for (unsigned i = 0; i < stage_count; i++)
@@ -301,8 +295,7 @@ run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
       .pLibraryInterface = library ? &interface : NULL,
       .layout = run->layout,
    };
-   PFN_vkCreateRayTracingPipelinesKHR create =
-      VKH_PROC(run->ctx, vkCreateRayTracingPipelinesKHR);
+   PFN_vkCreateRayTracingPipelinesKHR create = VKH_PROC(run->ctx, vkCreateRayTracingPipelinesKHR);
    VKH_CHECK(create(run->ctx->device, VK_NULL_HANDLE, VK_NULL_HANDLE, 1, &info, NULL,
                     &pipeline->pipeline));
 

@@ -17,8 +17,8 @@ namespace {
 
 /* Seed 000's AssumeTrue, with records of 64 bytes: what the shaders do. */
 class shader_side {
-public:
-   shader_side(struct gpuval_device *device) : root(device->root)
+ public:
+   shader_side(struct gpuval_device *device): root(device->root)
    {
    }
 
@@ -57,7 +57,7 @@ public:
 };
 
 class drain_test : public ::testing::Test {
-protected:
+ protected:
    static void SetUpTestSuite()
    {
       setenv("GPUVAL", "bounds,assume", 1);

@@ -10,8 +10,8 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include "nir_passes/gpuval_nir.h"
 #include "core/gpuval_layout.h"
+#include "nir_passes/gpuval_nir.h"
 
 namespace {
 
@@ -100,7 +100,7 @@ make_driver()
 const struct gpuval_nir_driver test_driver = make_driver();
 
 class nir_passes_test : public ::testing::Test {
-protected:
+ protected:
    nir_passes_test()
    {
       glsl_type_singleton_init_or_ref();
@@ -124,9 +124,9 @@ protected:
 
    nir_def *buffer(unsigned binding, VkDescriptorType type, nir_def *index = NULL)
    {
-      nir_def *resource = nir_vulkan_resource_index(b, 2, 32, index ? index : nir_imm_int(b, 0),
-                                                    .desc_set = 1, .binding = binding,
-                                                    .desc_type = (unsigned)type);
+      nir_def *resource =
+         nir_vulkan_resource_index(b, 2, 32, index ? index : nir_imm_int(b, 0), .desc_set = 1,
+                                   .binding = binding, .desc_type = (unsigned)type);
       return nir_load_vulkan_descriptor(b, 2, 32, resource, .desc_type = (unsigned)type);
    }
 
@@ -165,8 +165,8 @@ protected:
    std::vector<nir_intrinsic_instr *> find(nir_intrinsic_op op)
    {
       std::vector<nir_intrinsic_instr *> found;
-      nir_foreach_block(block, b->impl) {
-         nir_foreach_instr(instr, block) {
+      nir_foreach_block (block, b->impl) {
+         nir_foreach_instr (instr, block) {
             if (instr->type == nir_instr_type_intrinsic &&
                 nir_instr_as_intrinsic(instr)->intrinsic == op)
                found.push_back(nir_instr_as_intrinsic(instr));
@@ -240,22 +240,16 @@ TEST_P(nir_range_test, load)
    EXPECT_EQ(fails(), GetParam().outside);
 }
 
-INSTANTIATE_TEST_SUITE_P(ranges, nir_range_test,
-                         ::testing::Values(range_case{0, 1, 32, false},
-                                           range_case{252, 1, 32, false},
-                                           range_case{253, 1, 32, true},
-                                           range_case{256, 1, 32, true},
-                                           range_case{0xfffffffc, 1, 32, true},
-                                           range_case{240, 4, 32, false},
-                                           range_case{244, 4, 32, true},
-                                           range_case{255, 1, 8, false},
-                                           range_case{256, 1, 8, true},
-                                           range_case{254, 1, 16, false},
-                                           range_case{255, 1, 16, true},
-                                           range_case{248, 1, 64, false},
-                                           range_case{252, 1, 64, true},
-                                           range_case{224, 4, 64, false},
-                                           range_case{0xfffffff8, 4, 64, true}));
+INSTANTIATE_TEST_SUITE_P(
+   ranges, nir_range_test,
+   ::testing::Values(range_case{0, 1, 32, false}, range_case{252, 1, 32, false},
+                     range_case{253, 1, 32, true}, range_case{256, 1, 32, true},
+                     range_case{0xfffffffc, 1, 32, true}, range_case{240, 4, 32, false},
+                     range_case{244, 4, 32, true}, range_case{255, 1, 8, false},
+                     range_case{256, 1, 8, true}, range_case{254, 1, 16, false},
+                     range_case{255, 1, 16, true}, range_case{248, 1, 64, false},
+                     range_case{252, 1, 64, true}, range_case{224, 4, 64, false},
+                     range_case{0xfffffff8, 4, 64, true}));
 
 TEST_F(nir_passes_test, nothing_to_check)
 {
@@ -275,18 +269,18 @@ TEST_F(nir_passes_test, reports_wait_for_each_other_but_for_no_barrier)
    EXPECT_TRUE(run());
 
    std::vector<nir_intrinsic_op> order;
-   nir_foreach_instr(instr, nir_start_block(b->impl)) {
+   nir_foreach_instr (instr, nir_start_block(b->impl)) {
       if (instr->type == nir_instr_type_intrinsic &&
           (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval ||
            nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_barrier ||
            nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_load_ssbo))
          order.push_back(nir_instr_as_intrinsic(instr)->intrinsic);
    }
-   EXPECT_EQ(order, (std::vector<nir_intrinsic_op>{
-                       nir_intrinsic_load_ssbo, nir_intrinsic_load_ssbo,
-                       nir_intrinsic_report_gpuval, nir_intrinsic_report_gpuval,
-                       nir_intrinsic_barrier, nir_intrinsic_load_ssbo,
-                       nir_intrinsic_report_gpuval}));
+   EXPECT_EQ(order,
+             (std::vector<nir_intrinsic_op>{nir_intrinsic_load_ssbo, nir_intrinsic_load_ssbo,
+                                            nir_intrinsic_report_gpuval,
+                                            nir_intrinsic_report_gpuval, nir_intrinsic_barrier,
+                                            nir_intrinsic_load_ssbo, nir_intrinsic_report_gpuval}));
    EXPECT_EQ(site(0).kind, GPUVAL_KIND_BUFFER_OOB);
    EXPECT_EQ(site(0).op, GPUVAL_OP_LOAD);
    EXPECT_EQ(site(0).set, 1);
@@ -357,8 +351,8 @@ TEST_F(nir_passes_test, blocks_are_checked_apart)
 
 TEST_F(nir_passes_test, store_counts_the_bytes_it_writes)
 {
-   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244),
-                  .write_mask = 0x6, .align_mul = 4);
+   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244), .write_mask = 0x6,
+                  .align_mul = 4);
    EXPECT_FALSE(fails());
    EXPECT_EQ(entry(0).size, 8u);
    EXPECT_EQ(site(0).op, GPUVAL_OP_STORE);
@@ -366,8 +360,8 @@ TEST_F(nir_passes_test, store_counts_the_bytes_it_writes)
 
 TEST_F(nir_passes_test, store_past_the_end)
 {
-   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244),
-                  .write_mask = 0x8, .align_mul = 4);
+   nir_store_ssbo(b, nir_imm_ivec4(b, 1, 2, 3, 4), ssbo(), nir_imm_int(b, 244), .write_mask = 0x8,
+                  .align_mul = 4);
    EXPECT_TRUE(fails());
    EXPECT_EQ(entry(0).size, 4u);
 }
@@ -456,7 +450,7 @@ TEST_F(nir_passes_test, unrolled_copies_are_one_site)
    ASSERT_EQ(num_sites(), 1u);
    EXPECT_EQ(site(0).spirv_offset, 420u);
 
-   nir_foreach_instr(instr, nir_start_block(b->impl))
+   nir_foreach_instr (instr, nir_start_block(b->impl))
       EXPECT_NE(instr->type, nir_instr_type_debug_info);
 }
 
@@ -507,7 +501,7 @@ TEST_F(nir_passes_test, report)
    /* The record's 64 bytes, in the block of the publication, before it */
    unsigned stores = 0;
    bool released = false;
-   nir_foreach_instr(instr, atomics[2]->instr.block) {
+   nir_foreach_instr (instr, atomics[2]->instr.block) {
       if (instr == &atomics[2]->instr)
          break;
       if (instr->type != nir_instr_type_intrinsic)

@@ -66,8 +66,7 @@ base_name(const std::string &path)
 bool
 ends_with(const std::string &text, const std::string &end)
 {
-   return text.size() >= end.size() &&
-          text.compare(text.size() - end.size(), end.size(), end) == 0;
+   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 std::string
@@ -89,7 +88,7 @@ typedef std::vector<std::vector<uint32_t>> Instructions;
 std::vector<uint32_t>
 assemble(uint32_t bound, const Instructions &instructions)
 {
-   std::vector<uint32_t> words = { SpvMagicNumber, 0x00010000, 0, bound, 0 };
+   std::vector<uint32_t> words = {SpvMagicNumber, 0x00010000, 0, bound, 0};
    for (const std::vector<uint32_t> &instruction : instructions)
       append(words, instruction);
    return words;
@@ -128,8 +127,7 @@ access_name(unsigned opcode)
 /* A module, its index and everything there is to look up in it. */
 class Module {
  public:
-   explicit Module(const std::vector<uint32_t> &module_words)
-       : words(module_words)
+   explicit Module(const std::vector<uint32_t> &module_words): words(module_words)
    {
       spirv = gpuval_spirv_create(NULL, words.data(), words.size());
       if (!spirv)
@@ -154,8 +152,7 @@ class Module {
    Module &operator=(const Module &) = delete;
 
    /* What is known about the only such access. */
-   gpuval_spirv_location
-   find(const std::string &access, const std::string &variable) const
+   gpuval_spirv_location find(const std::string &access, const std::string &variable) const
    {
       gpuval_spirv_location found = {};
       unsigned count = 0;
@@ -293,7 +290,7 @@ look_around(const std::vector<uint32_t> &words)
       struct gpuval_spirv_location location;
       gpuval_spirv_lookup(spirv, word * 4, &location);
       for (const char *string :
-           { location.file, location.text, location.function, location.variable })
+           {location.file, location.text, location.function, location.variable})
          sum += string ? strlen(string) : 0;
    }
    for (unsigned binding = 0; binding < 8; binding++)
@@ -303,57 +300,48 @@ look_around(const std::vector<uint32_t> &words)
 }
 
 const char *const all_modules[] = {
-   "access.g.spv",
-   "access.gVS.spv",
-   "line_files.g.spv",
-   "line_numbers.gVS.spv",
-   "structured.g.spv",
-   "scopes.spv",
-   "continued.spv",
-   "nameless_text.spv",
-   "debug_info.spv",
-   "aliases.spv",
-   "directives.spv",
-   "heads.spv",
+   "access.g.spv",     "access.gVS.spv", "line_files.g.spv", "line_numbers.gVS.spv",
+   "structured.g.spv", "scopes.spv",     "continued.spv",    "nameless_text.spv",
+   "debug_info.spv",   "aliases.spv",    "directives.spv",   "heads.spv",
 };
 
 } /* namespace */
 
 TEST(SpirvSource, LinesOfEveryAccess)
 {
-   check_compiled("access.g.spv", { "access.comp", "access.glsl" });
+   check_compiled("access.g.spv", {"access.comp", "access.glsl"});
 }
 
 TEST(SpirvSource, LinesOfDebugInfo)
 {
-   check_compiled("access.gVS.spv", { "access.comp", "access.glsl" });
+   check_compiled("access.gVS.spv", {"access.comp", "access.glsl"});
 }
 
 TEST(SpirvSource, LinesOfDebugInfoWithoutText)
 {
-   check_compiled("access.gV.spv", { "access.comp", "access.glsl" }, false);
+   check_compiled("access.gV.spv", {"access.comp", "access.glsl"}, false);
 }
 
 TEST(SpirvSource, LineDirectivesThatNameFiles)
 {
-   check_compiled("line_files.g.spv", { "line_files.comp" });
+   check_compiled("line_files.g.spv", {"line_files.comp"});
 }
 
 TEST(SpirvSource, LineDirectivesThatRepeatNumbers)
 {
-   check_compiled("line_numbers.g.spv", { "line_numbers.comp" });
-   check_compiled("line_numbers.gVS.spv", { "line_numbers.comp" });
+   check_compiled("line_numbers.g.spv", {"line_numbers.comp"});
+   check_compiled("line_numbers.gVS.spv", {"line_numbers.comp"});
 }
 
 TEST(SpirvSource, LineDirectivesOfOldGlsl)
 {
-   check_compiled("line_glsl_150.g.spv", { "line_glsl_150.frag" });
-   check_compiled("line_glsl_150.gVS.spv", { "line_glsl_150.frag" });
+   check_compiled("line_glsl_150.g.spv", {"line_glsl_150.frag"});
+   check_compiled("line_glsl_150.gVS.spv", {"line_glsl_150.frag"});
 }
 
 TEST(SpirvSource, Hlsl)
 {
-   check_compiled("structured.g.spv", { "structured.hlsl" });
+   check_compiled("structured.g.spv", {"structured.hlsl"});
 }
 
 TEST(SpirvSource, ScopeOfLines)
@@ -388,7 +376,7 @@ TEST(SpirvSource, DebugInfo)
 
 TEST(SpirvSource, Functions)
 {
-   for (const char *binary : { "access.g.spv", "access.gVS.spv", "access.gV.spv" }) {
+   for (const char *binary : {"access.g.spv", "access.gVS.spv", "access.gV.spv"}) {
       SCOPED_TRACE(binary);
       Module module(read_module(binary));
       ASSERT_TRUE(module.spirv);
@@ -402,7 +390,7 @@ TEST(SpirvSource, Functions)
          if (location.function)
             functions.insert(location.function);
       }
-      EXPECT_EQ(functions, (std::set<std::string>{ "fetch_scaled", "main", "pick" }));
+      EXPECT_EQ(functions, (std::set<std::string>{"fetch_scaled", "main", "pick"}));
    }
 }
 
@@ -418,7 +406,7 @@ TEST(SpirvSource, WithoutDebugInformation)
 
    std::vector<std::string> names_of[2];
    std::vector<std::string> bindings_of[2];
-   Module *modules[] = { &with, &without };
+   Module *modules[] = {&with, &without};
    std::set<std::string> functions;
 
    for (unsigned i = 0; i < 2; i++) {
@@ -441,21 +429,15 @@ TEST(SpirvSource, WithoutDebugInformation)
    }
    EXPECT_EQ(bindings_of[0], bindings_of[1]);
    EXPECT_GT(bindings_of[0].size(), 30u);
-   EXPECT_EQ(functions, std::set<std::string>{ "main" });
+   EXPECT_EQ(functions, std::set<std::string>{"main"});
 }
 
 TEST(SpirvSource, Bindings)
 {
    /* As access.comp declares them. */
    const std::map<std::string, std::pair<unsigned, unsigned>> bindings = {
-      { "particles", { 1, 3 } },
-      { "Anonymous", { 0, 4 } },
-      { "parameters", { 0, 5 } },
-      { "color", { 0, 1 } },
-      { "canvas", { 0, 2 } },
-      { "counters", { 0, 6 } },
-      { "textures", { 2, 0 } },
-      { "nearest", { 2, 1 } },
+      {"particles", {1, 3}}, {"Anonymous", {0, 4}}, {"parameters", {0, 5}}, {"color", {0, 1}},
+      {"canvas", {0, 2}},    {"counters", {0, 6}},  {"textures", {2, 0}},   {"nearest", {2, 1}},
    };
 
    Module module(read_module("access.g.spv"));
@@ -521,7 +503,7 @@ TEST(SpirvSource, OffsetsWithinAnInstruction)
       }
    }
 
-   for (uint32_t offset : { 0u, 19u, (uint32_t)module.words.size() * 4, UINT32_MAX }) {
+   for (uint32_t offset : {0u, 19u, (uint32_t)module.words.size() * 4, UINT32_MAX}) {
       memset(&location, 0xff, sizeof(location));
       EXPECT_FALSE(gpuval_spirv_lookup(module.spirv, offset, &location)) << offset;
       EXPECT_EQ(location.file, nullptr);
@@ -574,7 +556,7 @@ TEST(SpirvSource, NoModule)
 /* A module that ends early is known up to there. */
 TEST(SpirvSource, Truncated)
 {
-   for (const char *name : { "scopes.spv", "continued.spv", "debug_info.spv", "aliases.spv" }) {
+   for (const char *name : {"scopes.spv", "continued.spv", "debug_info.spv", "aliases.spv"}) {
       SCOPED_TRACE(name);
       const std::vector<uint32_t> words = read_module(name);
       for (size_t size = 0; size < words.size(); size++) {
@@ -645,15 +627,15 @@ TEST(SpirvSource, RandomIds)
 TEST(SpirvSource, Rings)
 {
    const Instructions instructions = {
-      { SpvOpTypeArray, 1, 1, 1 },
-      { SpvOpTypePointer, 2, SpvStorageClassUniform, 1 },
-      { SpvOpVariable, 2, 3, SpvStorageClassUniform },
-      { SpvOpAccessChain, 2, 4, 5 },
-      { SpvOpAccessChain, 2, 5, 4 },
-      { SpvOpLoad, 1, 6, 5 },
-      { SpvOpLoad, 1, 7, 3 },
-      { SpvOpImage, 1, 8, 8 },
-      { SpvOpImageFetch, 1, 9, 8, 8 },
+      {SpvOpTypeArray, 1, 1, 1},
+      {SpvOpTypePointer, 2, SpvStorageClassUniform, 1},
+      {SpvOpVariable, 2, 3, SpvStorageClassUniform},
+      {SpvOpAccessChain, 2, 4, 5},
+      {SpvOpAccessChain, 2, 5, 4},
+      {SpvOpLoad, 1, 6, 5},
+      {SpvOpLoad, 1, 7, 3},
+      {SpvOpImage, 1, 8, 8},
+      {SpvOpImageFetch, 1, 9, 8, 8},
    };
    const std::vector<uint32_t> words = assemble(16, instructions);
    look_around(words);
@@ -663,9 +645,9 @@ TEST(SpirvSource, Rings)
 TEST(SpirvSource, UnterminatedString)
 {
    const Instructions instructions = {
-      { SpvOpVariable, 1, 2, SpvStorageClassPrivate },
-      { SpvOpStore, 2, 2 },
-      { SpvOpName, 2, 0x78787878 },
+      {SpvOpVariable, 1, 2, SpvStorageClassPrivate},
+      {SpvOpStore, 2, 2},
+      {SpvOpName, 2, 0x78787878},
    };
    const std::vector<uint32_t> words = assemble(16, instructions);
    look_around(words);
@@ -683,24 +665,24 @@ TEST(SpirvSource, RepeatedText)
 {
    std::vector<uint32_t> words = assemble(1000, {});
 
-   std::vector<uint32_t> import = { SpvOpExtInstImport, 1 };
+   std::vector<uint32_t> import = {SpvOpExtInstImport, 1};
    import.resize(2 + 9);
    memcpy(&import[2], "NonSemantic.Shader.DebugInfo.100", 33);
    append(words, import);
 
-   std::vector<uint32_t> text = { SpvOpString, 2 };
+   std::vector<uint32_t> text = {SpvOpString, 2};
    text.resize(2 + 60000, 0x0a780a78);
    text.push_back(0);
    append(words, text);
-   append(words, { SpvOpConstant, 3, 4, 1 });
+   append(words, {SpvOpConstant, 3, 4, 1});
 
    const unsigned debug_source = 35, debug_source_continued = 102, debug_line = 103;
-   for (unsigned copies : { 0, 100000 }) {
+   for (unsigned copies : {0, 100000}) {
       std::vector<uint32_t> module(words);
-      append(module, { SpvOpExtInst, 5, 6, 1, debug_source, 2, 2 });
+      append(module, {SpvOpExtInst, 5, 6, 1, debug_source, 2, 2});
       for (unsigned i = 0; i < copies; i++)
-         append(module, { SpvOpExtInst, 5, 7, 1, debug_source_continued, 2 });
-      append(module, { SpvOpExtInst, 5, 8, 1, debug_line, 6, 4, 4, 4, 4 });
+         append(module, {SpvOpExtInst, 5, 7, 1, debug_source_continued, 2});
+      append(module, {SpvOpExtInst, 5, 8, 1, debug_line, 6, 4, 4, 4, 4});
 
       struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, module.data(), module.size());
       ASSERT_TRUE(spirv);
@@ -716,16 +698,16 @@ TEST(SpirvSource, RepeatedText)
 TEST(SpirvSource, BranchIntoAnotherFunction)
 {
    const Instructions instructions = {
-      { SpvOpString, 1, 'f' },
-      { SpvOpFunction, 2, 3, 0, 2 },
-      { SpvOpLabel, 4 },
-      { SpvOpLine, 1, 10, 0 },
-      { SpvOpBranch, 5 },
-      { SpvOpFunctionEnd },
-      { SpvOpFunction, 2, 6, 0, 2 },
-      { SpvOpLabel, 5 },
-      { SpvOpReturn },
-      { SpvOpFunctionEnd },
+      {SpvOpString, 1, 'f'},
+      {SpvOpFunction, 2, 3, 0, 2},
+      {SpvOpLabel, 4},
+      {SpvOpLine, 1, 10, 0},
+      {SpvOpBranch, 5},
+      {SpvOpFunctionEnd},
+      {SpvOpFunction, 2, 6, 0, 2},
+      {SpvOpLabel, 5},
+      {SpvOpReturn},
+      {SpvOpFunctionEnd},
    };
    const std::vector<uint32_t> words = assemble(16, instructions);
    Module module(words);
@@ -738,11 +720,11 @@ TEST(SpirvSource, BranchIntoAnotherFunction)
 /* The largest id, and one beyond. */
 TEST(SpirvSource, LargeIds)
 {
-   for (const uint32_t id : { 4194303u, 4194304u, UINT32_MAX - 1, UINT32_MAX }) {
+   for (const uint32_t id : {4194303u, 4194304u, UINT32_MAX - 1, UINT32_MAX}) {
       const Instructions instructions = {
-         { SpvOpName, id, 'x' },
-         { SpvOpVariable, 1, id, SpvStorageClassPrivate },
-         { SpvOpStore, id, id },
+         {SpvOpName, id, 'x'},
+         {SpvOpVariable, 1, id, SpvStorageClassPrivate},
+         {SpvOpStore, id, id},
       };
       const std::vector<uint32_t> words = assemble(UINT32_MAX, instructions);
       struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
@@ -760,31 +742,31 @@ TEST(SpirvSource, LargeIds)
 TEST(SpirvSource, LargeModule)
 {
    const Instructions instructions = {
-      { SpvOpString, 1, 'f' },
-      { SpvOpTypeVoid, 2 },
-      { SpvOpName, 3, 'v' },
-      { SpvOpVariable, 2, 3, SpvStorageClassPrivate },
+      {SpvOpString, 1, 'f'},
+      {SpvOpTypeVoid, 2},
+      {SpvOpName, 3, 'v'},
+      {SpvOpVariable, 2, 3, SpvStorageClassPrivate},
    };
    std::vector<uint32_t> words = assemble(1000010, instructions);
    std::string text;
    for (unsigned i = 0; i < 20000; i++)
       text += "x\n";
    text.resize((text.size() / 4 + 1) * 4);
-   std::vector<uint32_t> source = { SpvOpSource, SpvSourceLanguageGLSL, 460, 1 };
+   std::vector<uint32_t> source = {SpvOpSource, SpvSourceLanguageGLSL, 460, 1};
    source.resize(4 + text.size() / 4);
    memcpy(&source[4], text.data(), text.size());
    append(words, source);
 
-   append(words, { SpvOpFunction, 2, 4, 0, 2 });
+   append(words, {SpvOpFunction, 2, 4, 0, 2});
    const unsigned blocks = 300000;
    std::vector<uint32_t> stores;
    for (unsigned i = 0; i < blocks; i++) {
-      append(words, { SpvOpLabel, 10 + i });
+      append(words, {SpvOpLabel, 10 + i});
       if (i % 2)
-         append(words, { SpvOpLine, 1, 1 + i % 20000, 0 });
+         append(words, {SpvOpLine, 1, 1 + i % 20000, 0});
       stores.push_back(words.size());
-      append(words, { SpvOpStore, 3, 3 });
-      append(words, { SpvOpBranch, 11 + i });
+      append(words, {SpvOpStore, 3, 3});
+      append(words, {SpvOpBranch, 11 + i});
    }
 
    struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
