@@ -1,5 +1,4 @@
 /*
- * Copyright © 2025 gpuval contributors
  * SPDX-License-Identifier: MIT
  */
 

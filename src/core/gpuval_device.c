@@ -9,8 +9,10 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "util/macros.h"
+#include "util/os_time.h"
 #include "util/ralloc.h"
 #include "util/u_thread.h"
 
@@ -19,18 +21,40 @@
 static mtx_t live_devices_mutex;
 static struct list_head live_devices;
 
-/* What was failed and not yet said; then the last words. Devices that live on
- * may still be at work. */
+static pid_t process;
+
+/* exit() may have been called by the application's messenger, which runs with
+ * the mutex of a device held.
+ */
+static bool
+lock_at_exit(struct gpuval_device *device)
+{
+   for (unsigned i = 0; i < 100; i++) {
+      if (mtx_trylock(&device->mutex) == thrd_success)
+         return true;
+      os_time_sleep(1000);
+   }
+   return false;
+}
+
+/* What has failed and is not yet said; then the last words. Devices that live on
+ * may still be at work. A child that was forked has nothing to say: it is not
+ * there that the work was done.
+ */
 static void
 at_exit(void)
 {
+   if (getpid() != process)
+      return;
+
    mtx_lock(&live_devices_mutex);
    list_for_each_entry (struct gpuval_device, device, &live_devices, link) {
       if (device->info.wait_for_work)
          device->info.wait_for_work(device->info.data);
-      mtx_lock(&device->mutex);
-      gpuval_device_drain(device, true);
-      mtx_unlock(&device->mutex);
+      if (lock_at_exit(device)) {
+         gpuval_device_drain(device, true);
+         mtx_unlock(&device->mutex);
+      }
    }
    mtx_unlock(&live_devices_mutex);
    gpuval_report_finish();
@@ -52,6 +76,7 @@ init_process(void)
 {
    mtx_init(&live_devices_mutex, mtx_plain);
    list_inithead(&live_devices);
+   process = getpid();
    stay_loaded();
    atexit(at_exit);
 }

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ get_variable(const char *name)
    return value && *value ? value : NULL;
 }
 
-/* %p: process id, %%: % */
+/* %p: process id. Absolute: programs change their folder. */
 static char *
 expand_file_name(const char *name, size_t length)
 {
@@ -47,6 +48,10 @@ expand_file_name(const char *name, size_t length)
    FILE *f = open_memstream(&expanded, &size);
    if (!f)
       return NULL;
+
+   char folder[PATH_MAX];
+   if (*name != '/' && getcwd(folder, sizeof(folder)))
+      fprintf(f, "%s/", folder);
 
    for (size_t i = 0; i < length; i++) {
       if (name[i] == '%' && i + 1 < length && name[i + 1] == 'p') {
@@ -156,9 +161,10 @@ parse_reports(void)
    while (list && *list) {
       size_t length = strcspn(list, ",");
       char *name = length ? expand_file_name(list, length) : NULL;
-      if (name && gpuval_report_format(name))
-         util_dynarray_append(&reports, const char *, name);
-      else if (name)
+      if (name && gpuval_report_format(name)) {
+         if (gpuval_report_try_file(name))
+            util_dynarray_append(&reports, const char *, name);
+      } else if (name)
          gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in .jsonl or .csv, which are "
                           "the formats of this version; it is not written",
                           name);
@@ -180,6 +186,7 @@ parse_log(void)
       options.log_to_stdout = true;
    else
       options.log = expand_file_name(log, strlen(log));
+   gpuval_report_open_log();
 }
 
 static bool

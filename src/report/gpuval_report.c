@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
@@ -254,6 +255,30 @@ write_file(const char *name, const struct gpuval_summary *summary)
                  strerror(errno));
    }
    ralloc_free(beside);
+}
+
+void
+gpuval_report_open_log(void)
+{
+   gpuval_report_lock();
+   open_log();
+   gpuval_report_unlock();
+}
+
+bool
+gpuval_report_try_file(const char *name)
+{
+   char *beside = ralloc_asprintf(NULL, "%s.new", name);
+   FILE *f = fopen(beside, "ae");
+
+   if (f) {
+      fclose(f);
+      unlink(beside);
+   } else {
+      gpuval_log_error("GPUVAL_REPORT: %s: %s; it is not written", name, strerror(errno));
+   }
+   ralloc_free(beside);
+   return f != NULL;
 }
 
 static void

@@ -113,6 +113,10 @@ void gpuval_report_unlock(void);
 /** Records that told nothing. */
 void gpuval_report_add_lost(uint64_t count);
 
+/** Say now, and not at exit, when the log or a report file cannot be written. */
+void gpuval_report_open_log(void);
+bool gpuval_report_try_file(const char *name);
+
 /** Writes the report files anew, with what is known by now. */
 void gpuval_report_write_files(void);
 
