@@ -87,25 +87,22 @@ find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
    return NULL;
 }
 
-/* The debug_utils name of the one buffer that @address is in */
-static const char *
-find_buffer_name(struct gpuval_device *device, uint64_t address)
+/* The one buffer that @address is in */
+static const struct vk_object_base *
+find_buffer(struct gpuval_device *device, uint64_t address)
 {
-   const char *name = NULL;
-   bool found = false;
+   const struct vk_object_base *found = NULL;
 
    hash_table_foreach (device->buffers, entry) {
-      const struct vk_object_base *object = entry->key;
       const struct gpuval_range *range = entry->data;
 
       if (address < range->address || address - range->address >= range->size)
          continue;
       if (found)
          return NULL;
-      found = true;
-      name = object->object_name;
+      found = entry->key;
    }
-   return name;
+   return found;
 }
 
 static void
@@ -143,8 +140,10 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
       uint64_t base = record->address[0] | (uint64_t)record->address[1] << 32;
       event->resource.size = record->bound;
       if (base) {
+         const struct vk_object_base *buffer = find_buffer(device, base);
          event->access.address = base + record->offset;
-         event->resource.object_name = copy_string(event, find_buffer_name(device, base));
+         event->resource.object = (uintptr_t)buffer;
+         event->resource.object_name = copy_string(event, buffer ? buffer->object_name : NULL);
       }
    }
 }

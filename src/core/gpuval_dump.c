@@ -12,16 +12,23 @@
 #include "util/u_atomic.h"
 #include "gpuval.h"
 
+uint32_t
+gpuval_dump_begin(void)
+{
+   static uint32_t count;
+
+   return p_atomic_inc_return(&count);
+}
+
 void
-gpuval_dump_shader(nir_shader *nir, uint64_t hash, const char *when)
+gpuval_dump_shader(nir_shader *nir, uint64_t hash, uint32_t number, const char *when)
 {
    const char *folder = gpuval_options()->dump;
-   static uint32_t count, warned;
+   static uint32_t warned;
 
    if (!folder)
       return;
 
-   uint32_t number = !strcmp(when, "before") ? p_atomic_inc_return(&count) : p_atomic_read(&count);
    char *name = ralloc_asprintf(NULL, "%s/%016" PRIx64 ".%s.%" PRIu32 ".%s.nir", folder, hash,
                                 gpuval_stage_name(nir->info.stage), number, when);
    FILE *f = fopen(name, "we");

@@ -5,10 +5,10 @@
 
 #include "nir.h"
 
-/**
- * With GPUVAL_DUMP, writes the shader to HASH.STAGE.N.WHEN.nir in that folder,
- * N counting the shaders of the process.
- */
-void gpuval_dump_shader(nir_shader *nir, uint64_t hash, const char *when);
+/** A number for the files of one shader, unique in the process. */
+uint32_t gpuval_dump_begin(void);
+
+/** With GPUVAL_DUMP, writes the shader to HASH.STAGE.NUMBER.WHEN.nir in that folder. */
+void gpuval_dump_shader(nir_shader *nir, uint64_t hash, uint32_t number, const char *when);
 
 #endif

@@ -267,7 +267,8 @@ read_environment(void)
    options.checks = drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL"));
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.robust = get_bool("GPUVAL_ROBUST", false);
-   options.dump = get_variable("GPUVAL_DUMP");
+   const char *dump = get_variable("GPUVAL_DUMP");
+   options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    check_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, "26");
    check_number("GPUVAL_BLOOM_HASHES", 1, 16, "16");
    check_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, "1048576");
@@ -289,8 +290,7 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    if (!o->has_rules)
       return o->checks;
 
-   /* Rules say which checks each shader gets, GPUVAL which exist at all: a
-    * check that it does not name has no buffers. */
+   /* A rule may name checks that GPUVAL does not. */
    for (unsigned i = o->num_rules; i-- > 0;) {
       if (o->rules[i].first <= hash && hash <= o->rules[i].last)
          return o->rules[i].checks & gpuval_checks_available();

@@ -338,9 +338,10 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    util_dynarray_init(&table.entries, parsed);
 
    uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
-   gpuval_dump_shader(nir, hash, "before");
+   uint32_t number = gpuval_dump_begin();
+   gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
-   gpuval_dump_shader(nir, hash, "after");
+   gpuval_dump_shader(nir, hash, number, "after");
 
    if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
       struct gpuval_shader_info info = {

@@ -200,9 +200,12 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *command_id = driver->command_id(b);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
-      nir_variable *last_var = nir_local_variable_create(b->impl, glsl_uint_type(), "last");
+      nir_variable *instance_var =
+         nir_local_variable_create(b->impl, glsl_uint_type(), "last_instance");
+      nir_variable *site_var = nir_local_variable_create(b->impl, glsl_uint_type(), "last_site");
       nir_store_var(b, i_var, zero, 0x1);
-      nir_store_var(b, last_var, nir_imm_int(b, ~0), 0x1);
+      nir_store_var(b, instance_var, nir_imm_int(b, ~0), 0x1);
+      nir_store_var(b, site_var, nir_imm_int(b, ~0), 0x1);
 
       nir_loop *loop = nir_push_loop(b);
       {
@@ -221,13 +224,17 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
 
          nir_def *outside =
             nir_ior(b, nir_ult(b, bound, size), nir_ult(b, nir_isub(b, bound, size), offset));
-         /* An instruction that became several accesses fails once. */
-         nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside),
-                                    nir_ine(b, instance, nir_load_var(b, last_var)));
+         /* An instruction that became several accesses fails once, but for one
+          * that both loads and stores: that is two sites.
+          */
+         nir_def *is_new = nir_ior(b, nir_ine(b, instance, nir_load_var(b, instance_var)),
+                                   nir_ine(b, site, nir_load_var(b, site_var)));
+         nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside), is_new);
 
          nir_push_if(b, failed);
          {
-            nir_store_var(b, last_var, instance, 0x1);
+            nir_store_var(b, instance_var, instance, 0x1);
+            nir_store_var(b, site_var, site, 0x1);
             report_failure(b, &(struct failure){
                                  .params = params,
                                  .root = root,

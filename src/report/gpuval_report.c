@@ -144,7 +144,7 @@ to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char
             gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
             gpuval_kind_infos[event->kind].name);
 
-   VkDebugUtilsObjectNameInfoEXT objects[3];
+   VkDebugUtilsObjectNameInfoEXT objects[4];
    unsigned num_objects = 0;
    const struct {
       VkObjectType type;
@@ -154,8 +154,9 @@ to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char
       {VK_OBJECT_TYPE_COMMAND_BUFFER, event->command.command_buffer,
        event->command.command_buffer_name},
       {VK_OBJECT_TYPE_PIPELINE, event->command.pipeline, event->command.pipeline_name},
+      {VK_OBJECT_TYPE_BUFFER, event->resource.object, event->resource.object_name},
    };
-   for (unsigned i = 0; event->has_command && i < ARRAY_SIZE(known); i++) {
+   for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
       if (!known[i].handle)
          continue;
       objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){

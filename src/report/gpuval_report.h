@@ -61,6 +61,7 @@ struct gpuval_event {
       int64_t set, binding, index;
       const char *type; /* static */
       char *name;
+      uint64_t object; /* VkBuffer, 0: not known */
       char *object_name;
       int64_t size;
    } resource;

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# GPUVAL: which checks run.
+
+. "$(dirname "$0")/lib.sh"
+
+known='assume printf bounds descriptor address export sync sync-compute race init'
+
+begin 'off'
+run GPUVAL_LOG="$PWD/log" GPUVAL_REPORT="$PWD/report.jsonl" GPUVAL_DUMP="$PWD" GPUVAL_SAFE=7 \
+   two_errors
+empty out
+empty err
+absent log
+absent report.jsonl
+[ "$(ls)" = "$(printf 'err\nout')" ] || wrong "other files: $(ls)"
+
+begin 'empty is off'
+run GPUVAL= two_errors
+empty out
+empty err
+
+begin 'one check'
+run GPUVAL=bounds two_errors
+empty out
+two_errors err
+no_complaint err
+
+begin 'several checks'
+run GPUVAL=assume,bounds two_errors
+two_errors err
+
+begin 'no error'
+run GPUVAL=bounds no_errors
+[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is not one line"
+show err >/dev/null
+
+begin 'another check'
+run GPUVAL=assume two_errors
+last_line err 'gpuval: no errors'
+
+begin 'a check taken away'
+run GPUVAL=assume,bounds,-bounds two_errors
+last_line err 'gpuval: no errors'
+
+begin 'a check taken away from a set'
+run GPUVAL=basic,-bounds two_errors
+lines err 'bounds' 0
+last_line err 'gpuval: no errors'
+
+begin 'a check given back'
+run GPUVAL=-bounds,bounds two_errors
+two_errors err
+
+begin 'nothing left'
+run GPUVAL=bounds,-bounds two_errors
+empty out
+lines err 'bounds/' 0
+
+begin 'an unknown check'
+run GPUVAL=bounds,nonsense two_errors
+one_complaint err GPUVAL nonsense bounds descriptor sync-compute all
+two_errors err
+
+begin 'only unknown checks'
+run GPUVAL=nonsense two_errors
+one_complaint err GPUVAL nonsense
+lines err 'bounds/' 0
+
+begin 'each check alone'
+unavailable=
+for check in $known; do
+   run GPUVAL="$check" no_errors
+   if grep -q '^gpuval: warning: ' err; then
+      unavailable="$unavailable $check"
+   fi
+   lines err '^gpuval: error: ' 0
+done
+
+# However many are not there: one warning, and the others run.
+begin 'every check'
+run GPUVAL=all two_errors
+two_errors err
+lines err '^gpuval: warning: ' "$([ -n "$unavailable" ] && echo 1 || echo 0)"
+for check in $known; do
+   case " $unavailable " in
+   *" $check "*) lines err "^gpuval: warning: .*[ ,]$check[ ,]" 1 ;;
+   *) lines err "^gpuval: warning: .*[ ,]$check[ ,]" 0 ;;
+   esac
+done
+
+begin 'the basic checks'
+run GPUVAL=basic two_errors
+two_errors err
+lines err '^gpuval: warning: ' 0 1
+
+finish

@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# GPUVAL_LOG, GPUVAL_REPORT and GPUVAL_DUMP: what is written where.
+
+. "$(dirname "$0")/lib.sh"
+
+# Not a permission, which root would not need.
+mkdir "$private/folder" && : >"$private/folder/file"
+unwritable=$private/folder/file
+
+summary='{"summary":{"errors":2,"occurrences":5,"lost":0,"messages":0}}'
+
+# --- The log ---------------------------------------------------------------
+
+begin 'log to stderr'
+run GPUVAL=bounds GPUVAL_LOG=stderr two_errors
+empty out
+two_errors err
+
+begin 'log to stdout'
+run GPUVAL=bounds GPUVAL_LOG=stdout two_errors
+empty err
+two_errors out
+
+begin 'log to a file'
+run GPUVAL=bounds GPUVAL_LOG="$PWD/log" two_errors
+empty out
+empty err
+two_errors log
+lines log '^gpuval: 2 times: bounds/buffer-oob at first\.comp:' 1
+lines log '^gpuval: 3 times: bounds/buffer-oob at second\.comp:' 1
+
+begin 'log to a relative name'
+run GPUVAL=bounds GPUVAL_LOG=log two_errors
+empty err
+two_errors log
+
+begin 'log with the process id'
+run GPUVAL=bounds GPUVAL_LOG="$PWD/log.%p" two_errors
+absent 'log.%p'
+[ "$(ls | grep -c '^log\.[1-9][0-9]*$')" -eq 1 ] || wrong "the folder has: $(ls)"
+
+begin 'log that cannot be written'
+run GPUVAL=bounds GPUVAL_LOG="$unwritable/log" two_errors
+one_complaint err GPUVAL_LOG "$unwritable/log" stderr
+two_errors err
+
+# --- Reports ---------------------------------------------------------------
+
+begin 'two reports'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl,$PWD/b.csv" two_errors
+two_errors err
+no_complaint err
+lines a.jsonl '^\{"check":"bounds","kind":"buffer-oob","severity":"error",.*\}$' 2
+lines a.jsonl '' 3
+last_line a.jsonl "$summary"
+lines b.csv '^check,kind,count,message,' 1
+lines b.csv '^bounds,buffer-oob,[23],"' 2
+lines b.csv '' 3
+
+begin 'every row has as many columns as the header'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/b.csv" two_errors
+sed 's/"[^"]*"//g' b.csv | awk -F , 'NR == 1 { n = NF } NF != n { exit 1 }' ||
+   wrong 'columns differ'
+
+begin 'reports without an error'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl,$PWD/b.csv" no_errors
+last_line err 'gpuval: no errors'
+[ "$(cat a.jsonl)" = '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":0}}' ] ||
+   wrong "a.jsonl is not just a summary"
+lines b.csv '' 1
+
+begin 'report with a relative name'
+run GPUVAL=bounds GPUVAL_REPORT=a.jsonl two_errors
+last_line a.jsonl "$summary"
+
+begin 'report with the process id'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/%p.jsonl" two_errors
+absent '%p.jsonl'
+[ "$(ls | grep -c '^[1-9][0-9]*\.jsonl$')" -eq 1 ] || wrong "the folder has: $(ls)"
+
+begin 'report with an unknown ending'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.xml,$PWD/b.jsonl" two_errors
+one_complaint err GPUVAL_REPORT a.xml .jsonl .csv
+absent a.xml
+last_line b.jsonl "$summary"
+
+begin 'report that cannot be written'
+run GPUVAL=bounds GPUVAL_REPORT="$unwritable/a.jsonl,$PWD/b.jsonl" two_errors
+one_complaint err GPUVAL_REPORT "$unwritable/a.jsonl"
+two_errors err
+last_line b.jsonl "$summary"
+
+begin 'report that is there already'
+echo old >a.jsonl
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" two_errors
+lines a.jsonl old 0
+last_line a.jsonl "$summary"
+
+begin 'nothing is left beside a report'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" two_errors
+[ "$(ls | tr '\n' ' ')" = 'a.jsonl err out ' ] || wrong "the folder has: $(ls)"
+
+# --- NIR -------------------------------------------------------------------
+
+begin 'dump'
+mkdir nir
+run GPUVAL=bounds GPUVAL_DUMP="$PWD/nir" two_errors
+[ "$(ls nir | grep -c '\.before\.nir$')" -eq 2 ] || wrong "nir has: $(ls nir)"
+for file in nir/*.before.nir; do
+   after=${file%.before.nir}.after.nir
+   if [ ! -s "$file" ] || [ ! -s "$after" ]; then
+      wrong "$file and $after are not a pair"
+   elif cmp -s "$file" "$after"; then
+      wrong "$file is the same as $after"
+   fi
+done
+
+begin 'dump that cannot be written'
+run GPUVAL=bounds GPUVAL_DUMP="$unwritable" two_errors
+one_complaint err GPUVAL_DUMP "$unwritable"
+two_errors err
+
+finish

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Variables with a number: a value that makes no sense gives one line, and the
+# program goes on with the default.
+
+. "$(dirname "$0")/lib.sh"
+
+refused() # NAME VALUE ACCEPTED...
+{
+   begin "$1=$2"
+   run GPUVAL=bounds "$1=$2" two_errors
+   one_complaint err "$@"
+   two_errors err
+}
+
+accepted() # NAME VALUE
+{
+   begin "$1=$2"
+   run GPUVAL=bounds "$1=$2" two_errors
+   no_complaint err
+   two_errors err
+}
+
+refused GPUVAL_SAFE 7 0 1
+refused GPUVAL_SAFE yes 0 1
+accepted GPUVAL_SAFE 0
+accepted GPUVAL_SAFE 1
+accepted GPUVAL_SAFE ''
+refused GPUVAL_ROBUST 2 0 1
+
+refused GPUVAL_BLOOM_HASHES 99 1 16
+refused GPUVAL_BLOOM_HASHES 0 1 16
+refused GPUVAL_BLOOM_HASHES -3 1 16
+accepted GPUVAL_BLOOM_HASHES 1
+accepted GPUVAL_BLOOM_HASHES 16
+
+refused GPUVAL_BLOOM_SIZE_LOG2 15 16 32
+refused GPUVAL_BLOOM_SIZE_LOG2 33 16 32
+refused GPUVAL_BLOOM_SIZE_LOG2 26MB 16 32
+accepted GPUVAL_BLOOM_SIZE_LOG2 16
+
+refused GPUVAL_PRINTF_SIZE abc 2147483648
+refused GPUVAL_PRINTF_SIZE 2147483649 2147483648
+refused GPUVAL_PRINTF_SIZE 99999999999999999999 2147483648
+accepted GPUVAL_PRINTF_SIZE 65536
+
+begin 'two at once'
+run GPUVAL=bounds GPUVAL_SAFE=7 GPUVAL_BLOOM_HASHES=99 two_errors
+lines err '^gpuval: error: GPUVAL_SAFE' 1
+lines err '^gpuval: error: GPUVAL_BLOOM_HASHES' 1
+two_errors err
+
+begin 'the log has it'
+run GPUVAL=bounds GPUVAL_SAFE=7 GPUVAL_LOG="$PWD/log" two_errors
+empty err
+one_complaint log GPUVAL_SAFE 7
+
+finish

@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# "Off means off": what a driver compiles, compared with what another does.
+# Scenarios are only what brings the shaders; nobody looks at what they compute.
+# Of lavapipe the machine code in the shader cache is compared, byte for byte; of
+# RADV, which keeps numbered NIR there as well, NIR and assembly as it prints
+# them.
+#
+#    compare_code.sh OTHER RUNNER PAYLOADS SHIM DRIVER SCENARIO...
+#
+# The scenarios run on DRIVER with checks off, then on or with OTHER:
+#
+#    unpatched    the driver of unpatched Mesa: the code must be the same
+#    again        DRIVER once more: the same, or else the comparison is unfair
+#    NAME=VALUE   DRIVER with this in its environment: the code must differ, or
+#                 else the comparison sees nothing
+#
+# DRIVER is the path of libvulkan_lvp.so or libvulkan_radeon.so. RADV runs on
+# SHIM, Mesa's library that stands in for the kernel's driver of a GPU:
+# pipelines are made for that GPU, and nothing is executed. GPUVAL_TEST_KEEP
+# names a new folder for what is otherwise temporary.
+
+set -u
+
+other=$1
+runner=$2
+payloads=$3
+shim=$4
+driver=$5
+shift 5
+
+# What a developer's shell may have set would hold for one side or both.
+for name in $(env | sed -nE 's/^((GPUVAL|RADV|ACO|LP|LVP|GALLIVM|NIR)[A-Z0-9_]*)=.*/\1/p'); do
+   case $name in
+   GPUVAL_TEST_*) ;;
+   *) unset "$name" ;;
+   esac
+done
+export VK_LOADER_LAYERS_DISABLE='~all~'
+export MESA_DISK_CACHE_MULTI_FILE=1
+export AMDGPU_GPU_ID="${GPUVAL_TEST_GPU:-navi31}"
+
+skip()
+{
+   echo "$*"
+   exit 77
+}
+
+case ${driver##*/} in
+libvulkan_lvp*)
+   icd_name=lvp_icd
+   list_code=list_cache
+   preload=
+   ;;
+*)
+   icd_name=radeon_icd
+   list_code=list_dump
+   preload=$shim
+   export RADV_DEBUG=shaders
+   ;;
+esac
+
+unpatched_icd()
+{
+   for file in "$GPUVAL_TEST_PLAIN_ICD_DIR/$icd_name".*.json; do
+      if [ -f "$file" ]; then
+         printf '%s\n' "$file"
+         return
+      fi
+   done
+   return 1
+}
+
+if [ -n "${GPUVAL_TEST_KEEP-}" ]; then
+   private=$GPUVAL_TEST_KEEP
+   mkdir "$private" || exit 99
+else
+   private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval-off.XXXXXX") || exit 99
+   trap 'rm -rf "$private"' EXIT
+   trap 'exit 99' INT TERM HUP
+fi
+
+printf '{"file_format_version": "1.0.1",
+ "ICD": {"api_version": "1.4.303", "library_path": "%s"}}\n' "$driver" >"$private/icd.json"
+
+other_icd=$private/icd.json
+must_differ=no
+variable=
+case $other in
+unpatched)
+   [ -n "${GPUVAL_TEST_PLAIN_ICD_DIR-}" ] ||
+      skip "no unpatched build to compare with: ./gpuval test makes one"
+   other_icd=$(unpatched_icd) ||
+      skip "no $icd_name in $GPUVAL_TEST_PLAIN_ICD_DIR"
+   ;;
+again) ;;
+*)
+   must_differ=yes
+   variable=$other
+   ;;
+esac
+
+# Without the checks of memory: on the shim nothing is ever written. The file
+# keeps its name, which is part of debug info.
+prepare_scenario() # SCENARIO
+{
+   sed '/^check/d' "$1" >"$private/scenario/${1##*/}"
+}
+
+# Names in the cache hash the build, so their order says nothing.
+list_cache() # CACHE
+{
+   "$payloads" "$1/mesa_shader_cache" >"$1.unsorted" 2>>"$1.out" && LC_ALL=C sort "$1.unsorted"
+}
+
+list_dump() # CACHE
+{
+   grep -v '^DRM_IOCTL' "$1.out" # the stand-in says what it does not do
+}
+
+# Leaves the code in SIDE.list.
+run_scenario() # NAME SIDE ICD [NAME=VALUE]
+{
+   cache=$private/$1/$2
+   mkdir -p "$cache"
+   env VK_DRIVER_FILES="$3" VK_ICD_FILENAMES="$3" MESA_SHADER_CACHE_DIR="$cache" \
+      ${preload:+"LD_PRELOAD=$preload"} ${4:+"$4"} \
+      "$runner" --child-only "$private/scenario/$1.scn" >"$cache.out" 2>&1 || return
+   "$list_code" "$cache" >"$cache.list"
+   if [ ! -s "$cache.list" ]; then
+      echo "there is no code" >>"$cache.out"
+      return 1
+   fi
+}
+
+# 0 as it should be, 1 not, 77 the device cannot run it.
+compare_scenario() # NAME
+{
+   run_scenario "$1" off "$private/icd.json"
+   off_status=$?
+   run_scenario "$1" other "$other_icd" "$variable"
+   other_status=$?
+   if [ "$off_status" -eq 77 ] && [ "$other_status" -eq 77 ]; then
+      return 77
+   fi
+   if [ "$off_status" -ne 0 ] || [ "$other_status" -ne 0 ]; then
+      echo "$1: exited with $off_status and, $other, with $other_status"
+      tail -n 5 "$private/$1/off.out" "$private/$1/other.out"
+      return 1
+   fi
+   if cmp -s "$private/$1/off.list" "$private/$1/other.list"; then
+      [ "$must_differ" = yes ] || return 0
+      echo "$1: $other has changed nothing"
+      return 1
+   fi
+   [ "$must_differ" = no ] || return 0
+   echo "$1: other code (<: off, >: $other)"
+   diff "$private/$1/off.list" "$private/$1/other.list" | head -n 40
+   return 1
+}
+
+mkdir "$private/scenario"
+good=0
+bad=0
+for file in "$@"; do
+   prepare_scenario "$file"
+   name=${file##*/}
+   name=${name%.scn}
+   compare_scenario "$name"
+   case $? in
+   0) good=$((good + 1)) ;;
+   77) echo "$name: not on this device" ;;
+   *) bad=$((bad + 1)) ;;
+   esac
+   [ -n "${GPUVAL_TEST_KEEP-}" ] || rm -rf "${private:?}/$name"
+done
+
+if [ "$bad" -gt 0 ]; then
+   echo "$bad scenarios of $# are not as they should be"
+   exit 1
+fi
+[ "$good" -gt 0 ] || skip "the device can run none of the scenarios"
+echo "$good scenarios are as they should be ($other)"
