@@ -20,7 +20,7 @@ struct gpuval_lvp_jit {
 
 static void
 build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_type type,
-               const struct lp_compute_shader_variant *types, nir_shader *nir)
+               const struct lp_compute_shader_variant *types, nir_function *report)
 {
    LLVMBuilderRef builder = gallivm->builder;
    LLVMPositionBuilderAtEnd(builder,
@@ -36,10 +36,11 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_t
       .context_type = types->jit_cs_context_type,
       .resources_type = types->jit_resources_type,
       .resources_ptr = LLVMGetParam(function, 1),
+      .call_context_ptr = LLVMGetParam(function, 1), /* it calls nothing */
    };
    params.consts_ptr =
       lp_jit_resources_constants(gallivm, params.resources_type, params.resources_ptr);
-   lp_build_nir_soa_func(gallivm, nir, nir_shader_get_entrypoint(nir), &params, NULL);
+   lp_build_nir_soa_func(gallivm, report->shader, report->impl, &params, NULL);
 
    lp_build_mask_end(&mask);
    LLVMBuildRetVoid(builder);
@@ -71,12 +72,13 @@ gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
       LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args, ARRAY_SIZE(args), 0);
    LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, "gpuval_report", function_type);
 
-   nir_shader *nir = gpuval_lvp_nir_create_report_shader(device->pscreen->get_compiler_options(
-      device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
-   lp_build_opt_nir(nir);
-   lp_build_nir_prepasses(nir);
-   build_function(jit->gallivm, function, type, &types, nir);
-   ralloc_free(nir);
+   nir_function *report =
+      gpuval_lvp_nir_create_report_function(device->pscreen->get_compiler_options(
+         device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
+   lp_build_opt_nir(report->shader);
+   lp_build_nir_prepasses(report->shader);
+   build_function(jit->gallivm, function, type, &types, report);
+   ralloc_free(report->shader);
 
    gallivm_compile_module(jit->gallivm);
    *address = (uintptr_t)gallivm_jit_function(jit->gallivm, function, "gpuval_report");

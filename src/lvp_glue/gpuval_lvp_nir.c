@@ -164,19 +164,21 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .invocation = invocation,
 };
 
-nir_shader *
-gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options)
+nir_function *
+gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options)
 {
    enum { FIRST_ENTRY, WORD, OFFSET, SLOT, INVOCATION, NUM = INVOCATION + 3 };
    static_assert(NUM + 2 == GPUVAL_LVP_REPORT_NUM_ARGS, "gpuval_lvp_nir.h");
 
-   nir_builder builder =
+   /* The entrypoint, which cannot have parameters, stays empty. */
+   nir_builder entrypoint =
       nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval report");
-   nir_builder *b = &builder;
-   nir_function *function = b->impl->function;
-
+   nir_function *function = nir_function_create(entrypoint.shader, "report");
    function->num_params = NUM;
-   function->params = rzalloc_array(b->shader, nir_parameter, NUM);
+   function->params = rzalloc_array(function->shader, nir_parameter, NUM);
+
+   nir_builder builder = nir_builder_at(nir_before_impl(nir_function_impl_create(function)));
+   nir_builder *b = &builder;
    nir_def *params[NUM];
    for (unsigned i = 0; i < NUM; i++) {
       function->params[i].num_components = 1;
@@ -196,5 +198,5 @@ gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options)
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
       });
 
-   return b->shader;
+   return function;
 }

@@ -38,8 +38,8 @@ gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
           (uint32_t)stage << 24;
 }
 
-/** A shader whose entrypoint is that function, without the first two arguments. */
-nir_shader *gpuval_lvp_nir_create_report_shader(const nir_shader_compiler_options *options);
+/** That function without the first two arguments, in a shader of its own. */
+nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options);
 
 /* gpuval_nir_options::data: what only the frontend knows */
 struct gpuval_lvp_nir_layout {

@@ -39,7 +39,7 @@ two_errors log
 begin 'log with the process id'
 run GPUVAL=bounds GPUVAL_LOG="$PWD/log.%p" two_errors
 absent 'log.%p'
-[ "$(ls | grep -c '^log\.[1-9][0-9]*$')" -eq 1 ] || wrong "the folder has: $(ls)"
+one_name_like '^log\.[1-9][0-9]*$'
 
 begin 'log that cannot be written'
 run GPUVAL=bounds GPUVAL_LOG="$unwritable/log" two_errors
@@ -78,7 +78,7 @@ last_line a.jsonl "$summary"
 begin 'report with the process id'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/%p.jsonl" two_errors
 absent '%p.jsonl'
-[ "$(ls | grep -c '^[1-9][0-9]*\.jsonl$')" -eq 1 ] || wrong "the folder has: $(ls)"
+one_name_like '^[1-9][0-9]*\.jsonl$'
 
 begin 'report with an unknown ending'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.xml,$PWD/b.jsonl" two_errors
@@ -100,15 +100,16 @@ last_line a.jsonl "$summary"
 
 begin 'nothing is left beside a report'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" two_errors
-[ "$(ls | tr '\n' ' ')" = 'a.jsonl err out ' ] || wrong "the folder has: $(ls)"
+[ "$(names .)" = 'a.jsonl err out ' ] || wrong "the folder has: $(names .)"
 
 # --- NIR -------------------------------------------------------------------
 
 begin 'dump'
 mkdir nir
 run GPUVAL=bounds GPUVAL_DUMP="$PWD/nir" two_errors
-[ "$(ls nir | grep -c '\.before\.nir$')" -eq 2 ] || wrong "nir has: $(ls nir)"
+dumps=0
 for file in nir/*.before.nir; do
+   dumps=$((dumps + 1))
    after=${file%.before.nir}.after.nir
    if [ ! -s "$file" ] || [ ! -s "$after" ]; then
       wrong "$file and $after are not a pair"
@@ -116,6 +117,7 @@ for file in nir/*.before.nir; do
       wrong "$file is the same as $after"
    fi
 done
+[ "$dumps" -eq 2 ] || wrong "nir has: $(names nir)"
 
 begin 'dump that cannot be written'
 run GPUVAL=bounds GPUVAL_DUMP="$unwritable" two_errors

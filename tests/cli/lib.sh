@@ -11,13 +11,21 @@
 
 set -u
 
-runner=$1
+absolute() # FILE
+{
+   case $1 in
+   /*) printf '%s\n' "$1" ;;
+   *) printf '%s/%s\n' "$PWD" "$1" ;;
+   esac
+}
+
+runner=$(absolute "$1")
 tests=$(cd "$(dirname "$0")" && pwd)
 bad=0
 case_name=
 
 private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval-cli.XXXXXX") || exit 99
-trap 'chmod -R u+w "$private"; rm -rf "$private"' EXIT
+trap 'rm -rf "$private"' EXIT
 trap 'exit 99' INT TERM HUP
 
 # What a developer's shell has set.
@@ -129,6 +137,17 @@ two_errors() # FILE
 {
    lines "$1" '^gpuval: error: bounds/buffer-oob: ' 2
    last_line "$1" 'gpuval: 2 errors (5 occurrences), 0 records lost'
+}
+
+# What a folder has, on one line.
+names() # FOLDER
+{
+   find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | LC_ALL=C sort | tr '\n' ' '
+}
+
+one_name_like() # PATTERN
+{
+   [ "$(names . | tr ' ' '\n' | grep -c -E -e "$1")" -eq 1 ] || wrong "not one '$1' in: $(names .)"
 }
 
 finish()

@@ -23,11 +23,19 @@
 
 set -u
 
+absolute() # FILE
+{
+   case $1 in
+   /*) printf '%s\n' "$1" ;;
+   *) printf '%s/%s\n' "$PWD" "$1" ;;
+   esac
+}
+
 other=$1
 runner=$2
 payloads=$3
-shim=$4
-driver=$5
+shim=$(absolute "$4")
+driver=$(absolute "$5")
 shift 5
 
 # What a developer's shell may have set would hold for one side or both.
