@@ -16,7 +16,7 @@ program=$!
 # The runner's own child hangs, too: the whole group goes.
 end()
 {
-   kill -KILL -- "-$program" 2>/dev/null
+   kill -9 "-$program" 2>/dev/null
    rm -rf "$folder"
 }
 trap end EXIT
