@@ -144,11 +144,13 @@ watch(void *data)
    return 0;
 }
 
-/* Keys that are hashes themselves */
+/* Keys that are hashes themselves, and may lie anywhere */
 static uint32_t
 hash_of_hash(const void *key)
 {
-   return *(const uint32_t *)key;
+   uint32_t hash;
+   memcpy(&hash, key, sizeof(hash));
+   return hash;
 }
 
 static bool

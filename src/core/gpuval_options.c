@@ -102,6 +102,9 @@ parse_checks(const char *list, const char *where)
    return checks;
 }
 
+/* What has been said to be missing */
+static uint32_t warned;
+
 static uint32_t
 drop_unavailable(uint32_t checks)
 {
@@ -115,6 +118,7 @@ drop_unavailable(uint32_t checks)
    }
    if (missing)
       gpuval_log_warning("this version does not check %s yet", names);
+   warned |= missing;
 
    return checks & ~missing;
 }
@@ -217,9 +221,9 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
    snprintf(where, sizeof(where), "GPUVAL_SHADERS, line %u", number);
 
    if (!parse_hash(&p, &rule.first) || *p++ != '-' || !parse_hash(&p, &rule.last) ||
-       !strspn(p, " \t")) {
-      gpuval_log_error("%s of %s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits is "
-                       "accepted; the line is ignored",
+       rule.first > rule.last || !strspn(p, " \t") || !p[strspn(p, " \t")]) {
+      gpuval_log_error("%s of %s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits, LO not "
+                       "above HI, is accepted; the line is ignored",
                        where, file);
       return;
    }
@@ -235,21 +239,30 @@ parse_rules(void)
    if (!file)
       return;
 
-   FILE *f = fopen(file, "re");
-   if (!f) {
-      gpuval_log_error("GPUVAL_SHADERS: %s: %s; all shaders are checked", file, strerror(errno));
-      return;
-   }
-
    struct util_dynarray rules;
    util_dynarray_init(&rules, NULL);
    char *line = NULL;
    size_t size = 0;
    unsigned number = 0;
-   while (getline(&line, &size, f) >= 0)
+
+   FILE *f = fopen(file, "re");
+   while (f && getline(&line, &size, f) >= 0)
       parse_rule(line, file, ++number, &rules);
    free(line);
+
+   /* A folder can be opened, but not read. */
+   if (!f || ferror(f)) {
+      gpuval_log_error("GPUVAL_SHADERS: %s: %s; all shaders are checked", file, strerror(errno));
+      if (f)
+         fclose(f);
+      return;
+   }
    fclose(f);
+
+   uint32_t named = 0;
+   util_dynarray_foreach (&rules, struct gpuval_shader_rule, rule)
+      named |= rule->checks;
+   drop_unavailable(named & ~options.checks & ~warned);
 
    options.has_rules = true;
    options.num_rules = util_dynarray_num_elements(&rules, struct gpuval_shader_rule);

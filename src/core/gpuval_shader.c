@@ -259,6 +259,13 @@ array_for(struct blob_reader *blob, void *mem_ctx, uint32_t count, unsigned elem
    return rzalloc_array_size(mem_ctx, size, MAX2(count, 1));
 }
 
+/* blob_read_string() asserts that nothing has gone wrong before. */
+static const char *
+read_string(struct blob_reader *blob)
+{
+   return blob->overrun ? NULL : blob_read_string(blob);
+}
+
 static bool
 read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *info,
           struct gpuval_nir_table *table)
@@ -269,9 +276,9 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       return false;
    info->spirv = ralloc_memdup(mem_ctx, spirv, info->spirv_size);
    info->stage = blob_read_uint32(blob);
-   info->entry = blob_read_string(blob);
+   info->entry = read_string(blob);
    bool has_name = blob_read_uint8(blob);
-   info->name = blob_read_string(blob);
+   info->name = read_string(blob);
    if (blob->overrun || info->stage >= GPUVAL_STAGE_COUNT ||
        gpuval_stage_to_spirv(info->stage) == UINT32_MAX)
       return false;

@@ -19,6 +19,7 @@ static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static struct util_dynarray events; /* struct gpuval_event * */
 static uint64_t lost;
 static bool finished;
+static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
 const char *const gpuval_op_names[] = {
    [GPUVAL_OP_NONE] = NULL,
@@ -237,7 +238,7 @@ summarize(void)
 /* To a file beside, which then takes the name: who reads it meanwhile sees
  * the old one whole.
  */
-static void
+static bool
 write_file(const char *name, const struct gpuval_summary *summary)
 {
    unsigned num_events;
@@ -245,17 +246,19 @@ write_file(const char *name, const struct gpuval_summary *summary)
    char *beside = ralloc_asprintf(NULL, "%s.new", name);
 
    FILE *f = fopen(beside, "we");
-   if (!f) {
-      fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s: %s\n", name, strerror(errno));
-   } else {
+   bool written = f != NULL;
+   if (f) {
       gpuval_report_format(name)->write(f, list, num_events, summary);
-      bool failed = ferror(f);
-      failed |= fclose(f) != 0;
-      if (failed || rename(beside, name))
-         fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s could not be written: %s\n", name,
-                 strerror(errno));
+      written = !ferror(f);
+      written &= fclose(f) == 0;
+      written = written && !rename(beside, name);
+   }
+   if (!written) {
+      fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s: %s\n", name, strerror(errno));
+      unlink(beside);
    }
    ralloc_free(beside);
+   return written;
 }
 
 void
@@ -288,8 +291,10 @@ write_files_locked(void)
    const struct gpuval_options *options = gpuval_options();
    struct gpuval_summary summary = summarize();
 
-   for (const char **name = options->reports; name && *name; name++)
-      write_file(*name, &summary);
+   for (unsigned i = 0; options->reports && options->reports[i] && i < 64; i++) {
+      if (!(failed_files & BITFIELD64_BIT(i)) && !write_file(options->reports[i], &summary))
+         failed_files |= BITFIELD64_BIT(i);
+   }
 }
 
 void

@@ -3,6 +3,7 @@
 #
 # GPUVAL: which checks run.
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 known='assume printf bounds descriptor address export sync sync-compute race init'

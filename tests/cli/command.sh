@@ -7,6 +7,7 @@
 #
 #    command.sh RUNNER COMMAND LAVAPIPE
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 checkout=$private/checkout

@@ -3,6 +3,7 @@
 #
 # GPUVAL_LOG, GPUVAL_REPORT and GPUVAL_DUMP: what is written where.
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # Not a permission, which root would not need.

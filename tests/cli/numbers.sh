@@ -4,6 +4,7 @@
 # Variables with a number: a value that makes no sense gives one line, and the
 # program goes on with the default.
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 refused() # NAME VALUE ACCEPTED...

@@ -3,6 +3,7 @@
 #
 # GPUVAL_SHADERS: which shaders are checked.
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 hash_of() # NAME: from a report, as a user does
@@ -142,5 +143,19 @@ run MESA_SHADER_CACHE_DIR="$PWD/cache" GPUVAL=bounds GPUVAL_SHADERS="$PWD/rules"
 only_second
 run MESA_SHADER_CACHE_DIR="$PWD/cache" two_errors
 empty err
+
+begin 'a folder'
+run GPUVAL=bounds GPUVAL_SHADERS="$PWD" two_errors
+one_complaint err GPUVAL_SHADERS "$PWD"
+two_errors err
+with_rules 'a range the wrong way round' <<EOF
+$first-$first bounds
+ffffffffffffffff-0000000000000000 bounds
+EOF
+one_complaint err GPUVAL_SHADERS 'line 2'
+with_rules 'a check that is not there yet' <<EOF
+$every sync
+EOF
+lines err '^gpuval: warning: .*sync' 1   # while there is no sync
 
 finish
