@@ -144,7 +144,6 @@ gpuval_lvp_nir_describe(const nir_intrinsic_instr *intrin, void *data,
    *buffer = (struct gpuval_nir_buffer){
       .set = binding.success ? binding.desc_set : -1,
       .binding = binding.success ? binding.binding : -1,
-      .is_uniform = intrin->intrinsic == nir_intrinsic_load_ubo,
    };
    if (binding.success)
       buffer->size = layout->inline_size(layout, binding.desc_set, binding.binding);

@@ -48,7 +48,6 @@ struct gpuval_nir_buffer {
    int binding;   /* -1: not known */
    uint32_t size; /* bytes, where there is no descriptor but the layout says it
                    * all (inline uniform blocks); else 0 */
-   bool is_uniform;
 };
 
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */

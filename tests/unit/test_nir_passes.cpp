@@ -27,7 +27,6 @@ describe(const nir_intrinsic_instr *intrin, void *data, struct gpuval_nir_buffer
    memset(buffer, 0, sizeof(*buffer));
    buffer->set = binding.success ? (int)binding.desc_set : -1;
    buffer->binding = binding.success ? (int)binding.binding : -1;
-   buffer->is_uniform = intrin->intrinsic == nir_intrinsic_load_ubo;
    if (binding.success && binding.binding == 9)
       buffer->size = inline_bytes;
    return true;
