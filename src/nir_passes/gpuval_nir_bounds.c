@@ -40,6 +40,7 @@ struct access {
    struct gpuval_nir_buffer buffer;
    nir_binding binding;
    struct linear offset; /* constant: of the first byte that is accessed */
+   int32_t skipped;      /* bytes of components that a store leaves out first */
    uint32_t size;        /* bytes */
    enum gpuval_op op;
    uint32_t instance;
@@ -211,6 +212,7 @@ describe(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, struct acc
    access->binding = nir_chase_binding(*gpuval_nir_index_src(intrin));
    add_linear(&access->offset, nir_get_scalar(nir_get_io_offset_src(intrin)->ssa, 0), 1, 0);
    access->offset.constant += first;
+   access->skipped = first;
    access->instance = get_instance(state, &intrin->instr);
    return true;
 }
@@ -337,16 +339,12 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
 
    struct gpuval_nir_report report = {
       .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
-      .num_entries = add_entries(state, first, end, first->offset.constant + lowest),
    };
+   report.num_entries = add_entries(state, first, end, first->offset.constant + lowest);
 
    b->cursor = nir_before_instr(&first->intrin->instr);
-   /* The first access' offset is known here; where a store skips components
-    * the constant has moved. */
-   struct linear whole = {0};
-   nir_def *offset = nir_get_io_offset_src(first->intrin)->ssa;
-   add_linear(&whole, nir_get_scalar(offset, 0), 1, 0);
-   report.offset = nir_iadd_imm(b, offset, first->offset.constant + lowest - whole.constant);
+   report.offset =
+      nir_iadd_imm(b, nir_get_io_offset_src(first->intrin)->ssa, first->skipped + lowest);
 
    const struct gpuval_nir_driver *driver = state->options->driver;
    if (first->buffer.size) {
