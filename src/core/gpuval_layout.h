@@ -44,9 +44,16 @@ struct gpuval_root {
    uint64_t counters_address; /* uint64_t[GPUVAL_MAX_SITES] */
    uint64_t entries_address;  /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
    uint32_t failed;           /* not 0: some counter moved; what the host polls */
-   uint32_t reserved[7];
+   uint32_t invocations;      /* sync: seed 000's counter for invocation ids */
+   uint64_t printf_address;   /* seed 001's PrintfBufferHeader, entries behind it */
+   uint64_t bloom_address;    /* sync: uint64_t[], see gpuval_bloom.h */
+   uint64_t claims_address;   /* sync: uint64_t[], see gpuval_bloom.h */
+   uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
+   uint32_t claims_mask;      /* sync: number of claims, minus 1 */
+   uint64_t printf_size;      /* bytes behind the header */
+   uint32_t reserved[10];
 };
-static_assert(sizeof(struct gpuval_root) == 64, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 
 /* One access of a shader, as the failing path reads it. Entries of accesses
  * which share a descriptor and everything of the offset but a constant stand
@@ -75,11 +82,13 @@ struct gpuval_record {
    uint32_t invocation[3];
    uint32_t offset; /* buffer accesses: bytes from the start of the range */
    uint32_t access_size;
-   uint32_t bound;      /* bytes of the range */
+   uint32_t bound;      /* bytes of the range; sync: see other */
    uint32_t slot;       /* of the descriptor in its set */
-   uint32_t address[2]; /* of the start of the range */
-   uint32_t set;
-   uint32_t reserved;
+   uint32_t address[2]; /* of the start of the range; sync: of the access */
+   uint32_t set;        /* or GPUVAL_REPORT_*; sync through an address: PLAIN */
+   uint32_t other;      /* sync: bits 0 to 21 are the device-wide site that is
+                         * likely the other party, bit 31 says that it is known;
+                         * bound has the low 18 bits of its command id then */
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
 static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes first");
@@ -91,10 +100,20 @@ static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes f
 struct gpuval_command_data {
    uint64_t root_address;
    uint64_t report_function; /* where shaders call one that is not part of them */
+   uint64_t sync_function;
+   uint64_t printf_function;
    uint32_t command_id;
+   uint32_t epoch;      /* sync: what lies before the last full barrier is another */
+   uint32_t sync_flags; /* GPUVAL_SYNC_* */
    uint32_t reserved;
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
-static_assert(sizeof(struct gpuval_command_data) == 88, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");
+
+/* Since the epoch began there was an execution dependency from shaders to
+ * shaders without a memory dependency: writes after reads are ordered, reads
+ * after writes are not.
+ */
+#define GPUVAL_SYNC_WRITE_AFTER_READ_OK 1u
 
 #endif
