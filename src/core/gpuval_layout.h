@@ -51,7 +51,7 @@ struct gpuval_root {
    uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint64_t printf_size;      /* bytes behind the header */
-   uint32_t reserved[10];
+   uint32_t reserved[12];
 };
 static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 
