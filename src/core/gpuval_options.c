@@ -138,21 +138,22 @@ get_bool(const char *name, bool fallback)
    return fallback;
 }
 
-/* Variables of checks that are not there yet are checked all the same: they
- * are part of the contract. */
-static void
-check_number(const char *name, uint64_t min, uint64_t max, const char *fallback)
+static uint64_t
+get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
 {
    const char *value = get_variable(name);
    if (!value)
-      return;
+      return fallback;
 
    char *end;
    errno = 0;
    unsigned long long number = strtoull(value, &end, 10);
-   if (errno || *end || !isdigit((unsigned char)*value) || number < min || number > max)
-      gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %s is used", name, value,
-                       (unsigned long long)min, (unsigned long long)max, fallback);
+   if (!errno && !*end && isdigit((unsigned char)*value) && number >= min && number <= max)
+      return number;
+
+   gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %llu is used", name, value,
+                    (unsigned long long)min, (unsigned long long)max, (unsigned long long)fallback);
+   return fallback;
 }
 
 static void
@@ -282,9 +283,10 @@ read_environment(void)
    options.robust = get_bool("GPUVAL_ROBUST", false);
    const char *dump = get_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
-   check_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, "26");
-   check_number("GPUVAL_BLOOM_HASHES", 1, 16, "16");
-   check_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, "1048576");
+   options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
+   options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
+   /* Not used yet, but part of the contract */
+   get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    parse_reports();
    parse_rules();
 }

@@ -18,6 +18,7 @@ struct gpuval_lvp;
 struct lvp_buffer;
 struct lvp_cmd_buffer;
 struct lvp_device;
+struct lvp_device_memory;
 struct lvp_pipeline_layout;
 struct lvp_shader;
 struct spirv_to_nir_options;
@@ -32,6 +33,9 @@ struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
 /** After the queue is gone, before the device is. */
 void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
 
+/** Memory right after it is allocated, and before it is freed. */
+void gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
+void gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
 /** A buffer that has memory now, and before it is destroyed. */
 void gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
 void gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
