@@ -305,22 +305,20 @@ describe_command(struct gpuval_device *device, const struct gpuval_event *event,
    }
 }
 
-/* Is an access of @other what @kind is about? What the shader knows of the other
- * party comes out of a hash table without collision handling.
+/* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
+ * about? What the shader knows of the other party is who came last, and others
+ * may have come since the one that matters.
  */
 static bool
-can_conflict(enum gpuval_kind kind, const struct gpuval_site *other)
+can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
 {
-   if (!is_sync(other->kind))
-      return false;
-
    switch (kind) {
    case GPUVAL_KIND_READ_AFTER_WRITE:
-      return other->op == GPUVAL_OP_STORE || other->op == GPUVAL_OP_ATOMIC;
+      return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
    case GPUVAL_KIND_ATOMIC_CONFLICT:
-      return other->op != GPUVAL_OP_ATOMIC;
+      return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;
    default:
-      return true;
+      return is_sync(other);
    }
 }
 
@@ -334,7 +332,7 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
       return;
 
    const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
-   if (!can_conflict(event->kind, site))
+   if (!can_conflict(event->kind, site->kind))
       return;
 
    struct gpuval_spirv_location location = {0};
