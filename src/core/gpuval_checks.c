@@ -27,6 +27,7 @@ const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_READ_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "read-after-write"},
    [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {GPUVAL_CHECK_SYNC, "write-after-access"},
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {GPUVAL_CHECK_SYNC, "atomic-conflict"},
+   [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "indirect-after-write"},
 };
 
 static const struct {

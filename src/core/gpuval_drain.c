@@ -221,6 +221,7 @@ describe_message(struct gpuval_event *event)
       [GPUVAL_KIND_WRITE_AFTER_ACCESS] = "another invocation has read or written there",
       [GPUVAL_KIND_ATOMIC_CONFLICT] =
          "another invocation has read or written there without an atomic",
+      [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
    };
 
    if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
@@ -314,6 +315,7 @@ can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
 {
    switch (kind) {
    case GPUVAL_KIND_READ_AFTER_WRITE:
+   case GPUVAL_KIND_INDIRECT_AFTER_WRITE:
       return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
    case GPUVAL_KIND_ATOMIC_CONFLICT:
       return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;

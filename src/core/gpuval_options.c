@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,8 +152,9 @@ get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
    if (!errno && !*end && isdigit((unsigned char)*value) && number >= min && number <= max)
       return number;
 
-   gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %llu is used", name, value,
-                    (unsigned long long)min, (unsigned long long)max, (unsigned long long)fallback);
+   gpuval_log_error("%s=\"%s\": a number from %" PRIu64 " to %" PRIu64 " is accepted, %" PRIu64
+                    " is used",
+                    name, value, min, max, fallback);
    return fallback;
 }
 
@@ -313,13 +315,25 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    return 0;
 }
 
+bool
+gpuval_options_sync(void)
+{
+   const uint32_t sync = BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE);
+   uint32_t checks = options.has_rules ? 0 : options.checks;
+
+   for (unsigned i = 0; i < options.num_rules; i++)
+      checks |= options.rules[i].checks;
+   return checks & sync;
+}
+
 void
 gpuval_options_mix_uuid(uint8_t uuid[16])
 {
    if (!options.checks)
       return;
 
-   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust};
+   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust,
+                             options.bloom_hashes};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

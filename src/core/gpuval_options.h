@@ -37,6 +37,9 @@ struct gpuval_options {
    unsigned bloom_hashes;
 
    const char *dump;
+
+   unsigned bloom_size_log2; /* bytes, 16 to 32 */
+   unsigned bloom_hashes;    /* 1 to 16 */
 };
 
 /**
@@ -52,6 +55,9 @@ const struct gpuval_options *gpuval_options(void);
 
 /** Checks that a shader with this hash gets. */
 uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
+
+/** May any shader be checked for missing barriers? */
+bool gpuval_options_sync(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);

@@ -47,7 +47,7 @@ struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
-   uint64_t report_function;
+   struct gpuval_lvp_functions functions;
 
    simple_mtx_t mutex;        /* parsed */
    struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
@@ -107,7 +107,7 @@ gpuval_lvp_create(struct lvp_device *device)
       return NULL;
    }
 
-   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->report_function);
+   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
    return gpuval;
@@ -268,7 +268,8 @@ describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsig
 static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -290,6 +291,8 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .robust_uniform = parsed->robust_uniform,
       .robust_storage = parsed->robust_storage,
       .safe = gpuval_options()->safe,
+      .spirv = parsed->spirv,
+      .spirv_size = parsed->spirv_size,
    };
    struct gpuval_nir_table table;
    util_dynarray_init(&table.sites, parsed);
@@ -502,6 +505,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
-   data->report_function = gpuval->report_function;
+   data->report_function = gpuval->functions.report;
+   data->sync_function = gpuval->functions.sync;
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
 }
