@@ -4,10 +4,12 @@
 #include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
+#include "gpuval_lvp_submits.h"
 
 #include "lvp_private.h"
 
 #include "gpuval/src/core/gpuval_dump.h"
+#include "gpuval/src/core/gpuval_submits.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "spirv/nir_spirv.h"
 #include "util/os_time.h"
@@ -48,6 +50,7 @@ struct gpuval_lvp {
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
    struct gpuval_lvp_functions functions;
+   struct gpuval_submits *submits; /* NULL: without the sync check */
 
    simple_mtx_t mutex;        /* parsed */
    struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
@@ -60,6 +63,10 @@ struct gpuval_lvp {
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    struct gpuval_lvp_command current;
+
+   struct gpuval_sync sync;
+   uint64_t submit; /* as gpuval_submits numbers them */
+   bool began_epoch;
 };
 
 static bool
@@ -110,6 +117,11 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
+
+   if (gpuval_options_sync()) {
+      gpuval->submits = gpuval_submits_create();
+      gpuval_sync_init(&gpuval->sync);
+   }
    return gpuval;
 }
 
@@ -119,8 +131,16 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    gpuval_device_destroy(gpuval->device);
    gpuval_lvp_jit_destroy(gpuval->jit);
    gpuval_lvp_commands_destroy(gpuval->commands);
+   if (gpuval->submits)
+      gpuval_submits_destroy(gpuval->submits);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
+}
+
+struct gpuval_submits *
+gpuval_lvp_submits(struct gpuval_lvp *gpuval)
+{
+   return gpuval->submits;
 }
 
 void
@@ -364,6 +384,13 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->secondary = (struct execution){0};
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
+
+   if (gpuval->submits) {
+      bool began;
+      gpuval->submit = gpuval_submits_execute(gpuval->submits, lvp_cmd_buffer_to_handle(cmd_buffer),
+                                              &gpuval->sync, &began);
+      gpuval->began_epoch |= began;
+   }
 }
 
 static bool
@@ -404,10 +431,42 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
    return NULL;
 }
 
+/* lavapipe waits for all that runs at a barrier and at the end of a command
+ * buffer: nothing does when the command after that is about to begin.
+ */
+static void
+synchronize(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
+{
+   const struct gpuval_lvp_wait *wait = command->driver_data;
+
+   switch (command->type) {
+   case VK_CMD_PIPELINE_BARRIER2:
+      gpuval->began_epoch |=
+         gpuval_sync_dependency(&gpuval->sync, command->u.pipeline_barrier2.dependency_info);
+      return;
+   case VK_CMD_WAIT_EVENTS2:
+      if (wait)
+         gpuval->began_epoch |=
+            gpuval_sync_dependency(&gpuval->sync, &(VkDependencyInfo){
+                                                     .memoryBarrierCount = wait->count,
+                                                     .pMemoryBarriers = wait->barriers,
+                                                  });
+      return;
+   default:
+      if (gpuval->began_epoch)
+         gpuval_device_bloom_barrier(gpuval->device);
+      gpuval->began_epoch = false;
+      return;
+   }
+}
+
 void
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         const struct vk_cmd_queue_entry *command)
 {
+   if (gpuval->submits)
+      synchronize(gpuval, command);
+
    struct execution *execution = find_execution(gpuval, commands, command);
    if (!execution) {
       /* Generated commands change pipelines themselves. */
@@ -474,13 +533,38 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
+/* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
+static void
+emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
+{
+   static const VkPipelineStageFlags2 flags[] = {
+      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
+      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [MESA_SHADER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
+      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+      [MESA_SHADER_RAYGEN] = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+   };
+   enum gpuval_sync_work work = stages & BITFIELD_BIT(MESA_SHADER_COMPUTE)  ? GPUVAL_SYNC_COMPUTE
+                                : stages & BITFIELD_BIT(MESA_SHADER_RAYGEN) ? GPUVAL_SYNC_RAYS
+                                                                            : GPUVAL_SYNC_GRAPHICS;
+   VkPipelineStageFlags2 worked = 0;
+
+   u_foreach_bit (stage, stages)
+      worked |= flags[stage];
+   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
+}
+
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                 uint8_t *push_constants, bool *dirty)
 {
    struct gpuval_command_data *data = (void *)(push_constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    struct gpuval_lvp_command command = gpuval->current;
-   bool any = false;
+   uint32_t instrumented = 0;
 
    u_foreach_bit (stage, stages) {
       if (!shaders[stage] || !shaders[stage]->pipeline_nir)
@@ -491,9 +575,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       uint32_t base = found ? 0 : get_entry_base(gpuval, shaders[stage]->pipeline_nir, &found);
       data->entry_base[found && stage == MESA_SHADER_RAYGEN ? MESA_SHADER_COMPUTE : stage] = base;
       dirty[stage] |= found;
-      any |= found;
+      if (found)
+         instrumented |= BITFIELD_BIT(stage);
    }
-   if (!any)
+   if (!instrumented)
       return;
 
    if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
@@ -507,5 +592,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->functions.report;
    data->sync_function = gpuval->functions.sync;
+   if (gpuval->submits)
+      emit_epoch(gpuval, instrumented, data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
 }
