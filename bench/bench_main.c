@@ -59,9 +59,9 @@ static const char *const side_names[SIDE_COUNT] = {
    [SIDE_BY_HAND] = "by-hand", [SIDE_SYNC_16] = "sync-16", [SIDE_SYNC] = "sync",
 };
 
-/* The values that docs/sync.rst recommends; NULL: the default */
-#define RECOMMENDED_SIZE_LOG2 NULL
-#define RECOMMENDED_HASHES    NULL
+/* The values that docs/sync.rst recommends; empty: the default */
+#define RECOMMENDED_SIZE_LOG2 ""
+#define RECOMMENDED_HASHES    ""
 
 /* The checks that users ask for in general, and those for sync: a table each */
 enum section {
@@ -75,6 +75,7 @@ struct options {
    const char *only;     /* comma-separated names, or NULL */
    enum section section; /* or SECTION_COUNT: all */
    const char *json;     /* file, or NULL */
+   const char *bloom_size_log2, *bloom_hashes;
    unsigned rounds;
    unsigned time_limit; /* of a worker: seconds a round */
    bool quick;
@@ -159,15 +160,9 @@ set_environment(const struct options *options, enum side side)
    if (side == SIDE_SYNC || side == SIDE_SYNC_16) {
       setenv("GPUVAL", "sync", 1);
       setenv("GPUVAL_LOG", WORKER_LOG_PATH, 1);
+      setenv("GPUVAL_BLOOM_SIZE_LOG2", side == SIDE_SYNC ? options->bloom_size_log2 : "26", 1);
+      setenv("GPUVAL_BLOOM_HASHES", side == SIDE_SYNC ? options->bloom_hashes : "16", 1);
    }
-   if (side == SIDE_SYNC_16) {
-      setenv("GPUVAL_BLOOM_SIZE_LOG2", "26", 1);
-      setenv("GPUVAL_BLOOM_HASHES", "16", 1);
-   }
-   if (side == SIDE_SYNC && RECOMMENDED_SIZE_LOG2)
-      setenv("GPUVAL_BLOOM_SIZE_LOG2", RECOMMENDED_SIZE_LOG2, 1);
-   if (side == SIDE_SYNC && RECOMMENDED_HASHES)
-      setenv("GPUVAL_BLOOM_HASHES", RECOMMENDED_HASHES, 1);
    if (side == SIDE_ON && !options->noise) {
       setenv("GPUVAL", options->checks, 1);
       setenv("GPUVAL_LOG", WORKER_LOG_PATH, 1);
@@ -675,6 +670,8 @@ print_help(void)
           "                 a busy machine, and only meaningful for CPU drivers\n"
           "  --only LIST    workloads to run, separated by commas\n"
           "  --section NAME `checks` or `sync` alone\n"
+          "  --bloom-size-log2 N, --bloom-hashes N\n"
+          "                 instead of what is recommended\n"
           "  --list         lists the workloads\n"
           "  --json FILE    writes the results to a file, too\n"
           "  --gpu-av       also runs the GPU-assisted validation of " LAYER "\n"
@@ -741,6 +738,8 @@ enum option_value {
    OPTION_CPU,
    OPTION_ONLY,
    OPTION_SECTION,
+   OPTION_BLOOM_SIZE_LOG2,
+   OPTION_BLOOM_HASHES,
    OPTION_LIST,
    OPTION_JSON,
    OPTION_GPU_AV,
@@ -758,6 +757,8 @@ static const struct option long_options[] = {
    {"cpu", no_argument, NULL, OPTION_CPU},
    {"only", required_argument, NULL, OPTION_ONLY},
    {"section", required_argument, NULL, OPTION_SECTION},
+   {"bloom-size-log2", required_argument, NULL, OPTION_BLOOM_SIZE_LOG2},
+   {"bloom-hashes", required_argument, NULL, OPTION_BLOOM_HASHES},
    {"list", no_argument, NULL, OPTION_LIST},
    {"json", required_argument, NULL, OPTION_JSON},
    {"gpu-av", no_argument, NULL, OPTION_GPU_AV},
@@ -831,6 +832,12 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
          options->section = parse_section(optarg);
          if (options->section == SECTION_COUNT)
             return 2;
+         break;
+      case OPTION_BLOOM_SIZE_LOG2:
+         options->bloom_size_log2 = optarg;
+         break;
+      case OPTION_BLOOM_HASHES:
+         options->bloom_hashes = optarg;
          break;
       case OPTION_JSON:
          options->json = optarg;
@@ -918,6 +925,8 @@ main(int argc, char **argv)
 
    run.options.checks = DEFAULT_CHECKS;
    run.options.section = SECTION_COUNT;
+   run.options.bloom_size_log2 = RECOMMENDED_SIZE_LOG2;
+   run.options.bloom_hashes = RECOMMENDED_HASHES;
    status = parse_options(argc, argv, &run.options, &worker);
    if (status >= 0)
       return status;

@@ -512,7 +512,8 @@ warm_up(struct vkh_context *ctx, const struct bench_workload *workload)
    for (unsigned i = 0; i < bench_workload_count; i++) {
       const struct bench_workload *other = &bench_workloads[i];
 
-      if (other == workload || is_compute(other) != is_compute(workload))
+      if (other == workload || is_compute(other) != is_compute(workload) ||
+          !other->by_hand.code != !workload->by_hand.code)
          continue;
       create_scene(ctx, other, false, &scene);
       measure(ctx, &scene, ignored);

@@ -32,7 +32,6 @@ struct gpuval_options {
 
    bool safe;
    bool robust; /* report what robustness makes defined, too */
-
    const char *dump;
 
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
