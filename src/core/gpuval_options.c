@@ -139,8 +139,6 @@ get_bool(const char *name, bool fallback)
    return fallback;
 }
 
-/* Variables of checks that are not there yet are checked all the same: they
- * are part of the contract. */
 static uint64_t
 get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
 {
@@ -289,6 +287,7 @@ read_environment(void)
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
+   /* Not used yet, but part of the contract */
    get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    parse_reports();
    parse_rules();

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_submits.h"
-
-#include <ctype.h>
 
 #include "lvp_private.h"
 
@@ -39,17 +38,6 @@ struct parsed_shader {
    bool robust_storage;
 };
 
-struct command {
-   enum vk_cmd_type type;
-   int64_t index;
-   const struct lvp_cmd_buffer *cmd_buffer;
-   const struct lvp_cmd_buffer *primary;
-   const struct lvp_pipeline *pipeline;
-   const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
-   const struct gpuval_lvp_labels *labels[2];           /* of the primary, of the secondary */
-   int64_t submission;
-};
-
 /* One command buffer that is being executed */
 struct execution {
    const struct lvp_cmd_buffer *cmd_buffer;
@@ -64,19 +52,17 @@ struct gpuval_lvp {
    struct gpuval_lvp_functions functions;
    struct gpuval_submits *submits; /* NULL: without the sync check */
 
-   simple_mtx_t mutex;            /* parsed, commands */
-   struct hash_table *parsed;     /* nir_shader * -> struct parsed_shader */
-   struct util_dynarray commands; /* struct command: those of this submit */
-   uint32_t first_command_id;
+   simple_mtx_t mutex;        /* parsed */
+   struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
 
-   char op[64]; /* describe_command() */
+   struct gpuval_lvp_commands *commands;
 
    /* On the queue's thread only */
    int64_t submission;
    struct execution primary, secondary;
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
-   struct command current;
+   struct gpuval_lvp_command current;
 
    struct gpuval_sync sync;
    uint64_t submit; /* as gpuval_submits numbers them */
@@ -87,49 +73,7 @@ static bool
 describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
-   struct command command;
-
-   simple_mtx_lock(&gpuval->mutex);
-   uint32_t index = command_id - gpuval->first_command_id;
-   bool found = index < util_dynarray_num_elements(&gpuval->commands, struct command);
-   if (found)
-      command = *util_dynarray_element(&gpuval->commands, struct command, index);
-   simple_mtx_unlock(&gpuval->mutex);
-   if (!found)
-      return false;
-
-   /* VK_CMD_DRAW_INDEXED -> draw_indexed */
-   snprintf(gpuval->op, sizeof(gpuval->op), "%s",
-            vk_cmd_queue_type_names[command.type] + strlen("VK_CMD_"));
-   for (char *c = gpuval->op; *c; c++)
-      *c = tolower((unsigned char)*c);
-
-   out->op = gpuval->op;
-   out->index = command.index;
-   out->submission = command.submission;
-   out->command_buffer =
-      (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.cmd_buffer);
-   out->command_buffer_name = command.cmd_buffer->vk.base.object_name;
-   if (command.primary != command.cmd_buffer) {
-      out->primary = (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.primary);
-      out->primary_name = command.primary->vk.base.object_name;
-   }
-   if (command.pipeline) {
-      out->pipeline = (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command.pipeline);
-      out->pipeline_name = command.pipeline->base.object_name;
-   } else if (stage < ARRAY_SIZE(command.shaders) && command.shaders[stage]) {
-      out->shader_name = command.shaders[stage]->base.object_name;
-   }
-   for (unsigned i = 0; i < ARRAY_SIZE(command.labels); i++) {
-      const char *name = command.labels[i] ? command.labels[i]->names : NULL;
-      for (unsigned j = 0; name && j < command.labels[i]->count; j++) {
-         if (out->num_labels < GPUVAL_MAX_LABELS)
-            out->labels[out->num_labels++] = name;
-         name += strlen(name) + 1;
-      }
-   }
-
-   return true;
+   return gpuval_lvp_commands_describe(gpuval->commands, command_id, stage, out);
 }
 
 /* Submits run on a thread of the queue's, which exit() does not wait for. */
@@ -156,6 +100,7 @@ gpuval_lvp_create(struct lvp_device *device)
    struct gpuval_lvp *gpuval = rzalloc(NULL, struct gpuval_lvp);
 
    gpuval->lvp = device;
+   gpuval->commands = gpuval_lvp_commands_create(gpuval);
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
@@ -164,6 +109,7 @@ gpuval_lvp_create(struct lvp_device *device)
       .data = gpuval,
    });
    if (!gpuval->device) {
+      gpuval_lvp_commands_destroy(gpuval->commands);
       ralloc_free(gpuval);
       return NULL;
    }
@@ -171,7 +117,6 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
-   util_dynarray_init(&gpuval->commands, gpuval);
 
    if (gpuval_options_sync()) {
       gpuval->submits = gpuval_submits_create();
@@ -185,6 +130,7 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
    gpuval_lvp_jit_destroy(gpuval->jit);
+   gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->submits)
       gpuval_submits_destroy(gpuval->submits);
    simple_mtx_destroy(&gpuval->mutex);
@@ -195,6 +141,18 @@ struct gpuval_submits *
 gpuval_lvp_submits(struct gpuval_lvp *gpuval)
 {
    return gpuval->submits;
+}
+
+void
+gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
+{
+   gpuval_device_add_memory(gpuval->device, &memory->base, (uintptr_t)memory->map, memory->size);
+}
+
+void
+gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
+{
+   gpuval_device_remove_memory(gpuval->device, &memory->base);
 }
 
 void
@@ -415,11 +373,7 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
    gpuval_device_end_work(gpuval->device);
 
-   /* Nothing that runs knows these ids any more. */
-   simple_mtx_lock(&gpuval->mutex);
-   gpuval->first_command_id += util_dynarray_num_elements(&gpuval->commands, struct command);
-   util_dynarray_clear(&gpuval->commands);
-   simple_mtx_unlock(&gpuval->mutex);
+   gpuval_lvp_commands_end_submit(gpuval->commands);
    gpuval->submission++;
 }
 
@@ -546,7 +500,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       return;
 
    bool is_secondary = execution == &gpuval->secondary;
-   gpuval->current = (struct command){
+   gpuval->current = (struct gpuval_lvp_command){
       .type = command->type,
       .index = execution->next_index++,
       .cmd_buffer = execution->cmd_buffer,
@@ -609,7 +563,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
                 uint8_t *push_constants, bool *dirty)
 {
    struct gpuval_command_data *data = (void *)(push_constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
-   struct command command = gpuval->current;
+   struct gpuval_lvp_command command = gpuval->current;
    uint32_t instrumented = 0;
 
    u_foreach_bit (stage, stages) {
@@ -640,9 +594,5 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->sync_function = gpuval->functions.sync;
    if (gpuval->submits)
       emit_epoch(gpuval, instrumented, data);
-   simple_mtx_lock(&gpuval->mutex);
-   data->command_id =
-      gpuval->first_command_id + util_dynarray_num_elements(&gpuval->commands, struct command);
-   util_dynarray_append(&gpuval->commands, struct command, command);
-   simple_mtx_unlock(&gpuval->mutex);
+   data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
 }

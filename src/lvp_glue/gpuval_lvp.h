@@ -19,6 +19,7 @@ struct gpuval_submits;
 struct lvp_buffer;
 struct lvp_cmd_buffer;
 struct lvp_device;
+struct lvp_device_memory;
 struct lvp_event;
 struct lvp_pipeline_layout;
 struct lvp_shader;
@@ -34,6 +35,9 @@ struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
 /** After the queue is gone, before the device is. */
 void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
 
+/** Memory right after it is allocated, and before it is freed. */
+void gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
+void gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
 /** What the application submits and waits for, or NULL when nobody asks. */
 struct gpuval_submits *gpuval_lvp_submits(struct gpuval_lvp *gpuval);
 /** The application has been told that @event is set. */
