@@ -128,6 +128,10 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
 
    uint64_t before = p_atomic_read(&bloom->claims[claim]);
    *other = before >> GPUVAL_CLAIM_TAG_SHIFT == tag ? before : 0;
+
+   /* Several structs, and several commands, may read what one shader has written. */
+   if (access->type == GPUVAL_BLOOM_INDIRECT && *other)
+      return bad;
    uint32_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
    p_atomic_set(&bloom->claims[claim], (uint64_t)tag << GPUVAL_CLAIM_TAG_SHIFT |
                                           (uint64_t)command << GPUVAL_CLAIM_COMMAND_SHIFT |

@@ -460,7 +460,7 @@ create_indirect_event(struct gpuval_device *device, const struct gpuval_record *
    return event;
 }
 
-/* The same command with the same pipeline, and the same other party: one failure */
+/* The same command with the same pipeline, after the same shader: one failure */
 static void
 report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
                 uint64_t claim)
@@ -479,11 +479,10 @@ report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read 
    mtx_lock(&device->mutex);
    struct gpuval_event *event = create_indirect_event(device, &record);
    const struct gpuval_failure_key key = {
-      .shader_hash = event->place.command.pipeline,
+      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
       .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
       .kind = event->kind,
       .op = GPUVAL_OP_INDIRECT,
-      .site = event->has_other ? record.other : 0,
    };
 
    struct gpuval_event *known = find_event(device, &key);
