@@ -115,7 +115,7 @@ struct gpuval_command_data {
    uint32_t command_id;
    uint32_t epoch;      /* sync: what lies before the last full barrier is another */
    uint32_t sync_flags; /* GPUVAL_SYNC_* */
-   uint32_t reserved;
+   uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
 static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");

@@ -571,7 +571,7 @@ emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_dat
 
    u_foreach_bit (stage, stages)
       worked |= flags[stage];
-   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
+   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
 }
 
 static void
@@ -579,16 +579,16 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
    struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
    unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
-   struct gpuval_indirect_read read = {.command_id = command_id};
-   uint32_t flags;
+   struct gpuval_indirect_read read = {.command.command_id = command_id};
 
    gpuval->arguments = NULL;
    if (!count)
       return;
 
    gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                    gpuval->submit, &read.epoch, &flags);
-   read.num_other_epochs = gpuval_sync_shader_epochs(&gpuval->sync, read.epoch, read.other_epochs);
+                    gpuval->submit, &read.command);
+   read.num_other_epochs =
+      gpuval_sync_shader_epochs(&gpuval->sync, read.command.epoch, read.other_epochs);
    for (unsigned i = 0; i < count; i++) {
       read.size = arguments[i].size;
       for (uint32_t j = 0; j < arguments[i].count; j++) {
