@@ -207,6 +207,8 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    uint64_t mine = claim_access(access->type), changed = 0;
    u_foreach_bit (i, masks.word) {
       uint32_t theirs = words >> (16 * i) & 3;
+      if (theirs == GPUVAL_CLAIM_NONE && bad)
+         theirs = GPUVAL_CLAIM_ATOMIC; /* its claim is lost: only a store replaces that */
       if (mine > theirs || (mine == theirs && !bad))
          changed |= 0xffffull << (16 * i);
    }

@@ -408,7 +408,10 @@ is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *se
    return nir_ule_imm(b, nir_load_var(b, used_var), gpuval_bloom_max_samples(hashes));
 }
 
-/* Stronger accesses replace weaker ones, and equal ones those that were no hazard. */
+/* Stronger accesses replace weaker ones, and equal ones those that were no hazard. A
+ * word without a claim that is a hazard has lost it, as lanes that claim words of one
+ * granule at the same time lose all but one: only a store replaces that.
+ */
 static void
 store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks,
             const struct quad *quad, nir_def *wanted, nir_def *bad, nir_def *entry,
@@ -419,7 +422,10 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
 
    for (unsigned i = 0; i < 4; i++) {
       nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
-      nir_def *is_stronger = nir_ult(b, theirs, claim->access);
+      nir_def *is_lost = nir_iand(b, bad, nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE));
+      nir_def *is_stronger =
+         nir_ult(b, nir_bcsel(b, is_lost, nir_imm_int(b, GPUVAL_CLAIM_ATOMIC), theirs),
+                 claim->access);
       nir_def *replaces = nir_ior(
          b, is_stronger, nir_iand(b, nir_ieq(b, theirs, claim->access), nir_inot(b, bad)));
       replaces = nir_iand(b, nir_iand(b, replaces, wanted), has_word(b, masks, i));
