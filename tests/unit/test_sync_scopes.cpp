@@ -342,6 +342,15 @@ TEST_F(scopes, kinds_meet_again_behind_a_barrier_for_all)
    EXPECT_EQ(between(first, draw()), HAZARD);
    EXPECT_EQ(between(first, trace()), HAZARD);
    EXPECT_EQ(between(first, indirect()), HAZARD);
+
+   /* The first of them has had an epoch of its own, where nothing ran. */
+   gpuval_sync_init(&sync);
+   dispatch();
+   barrier(COMPUTE, WRITE, FRAGMENT, READ);
+   dispatch();
+   barrier(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
+   first = draw();
+   EXPECT_EQ(between(first, dispatch()), HAZARD);
 }
 
 TEST_F(scopes, indirect)
@@ -372,6 +381,16 @@ TEST_F(scopes, indirect)
    first = indirect();
    barrier(INDIRECT, 0, COMPUTE, 0);
    EXPECT_EQ(between(first, dispatch()), WRITE_AFTER_READ_OK);
+
+   /* The same where they have been read in another epoch */
+   gpuval_sync_init(&sync);
+   first = dispatch();
+   barrier(COMPUTE, WRITE, COMPUTE, READ);
+   EXPECT_EQ(between(first, indirect()), HAZARD);
+   barrier(INDIRECT, 0, COMPUTE, 0);
+   run second = dispatch();
+   EXPECT_EQ(between(first, second), ORDERED);
+   EXPECT_EQ(second.flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK);
 }
 
 TEST_F(scopes, flags_end_with_the_epoch)
