@@ -131,6 +131,7 @@ alloc_buffers(struct gpuval_device *device)
    if (gpuval_options_sync() && !alloc_bloom(device))
       return false;
 
+   ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site = GPUVAL_INDIRECT_SITE;
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
       .control_address = device->control.address,

@@ -29,6 +29,7 @@ enum gpuval_op {
    GPUVAL_OP_LOAD,
    GPUVAL_OP_STORE,
    GPUVAL_OP_ATOMIC,
+   GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
 };
 
 /** One instrumented SPIR-V instruction. */
