@@ -270,10 +270,11 @@ site_type(unsigned site)
 static void
 count_report(const struct json *report, struct counts *counts)
 {
-   const int64_t site = json_get_integer(report, "source.line", 0) - SOAK_FIRST_LINE;
+   const int64_t line = json_get_integer(report, "source.line", 0) - SOAK_FIRST_LINE;
    const int64_t count = json_get_integer(report, "count", 0);
+   const int64_t site = line / SOAK_OP_LINES * 2 + line % SOAK_OP_LINES;
 
-   if (site < 0 || site >= 2 * soak_op_count ||
+   if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
        strcmp(json_get_string(report, "check", ""), "sync") ||
        strcmp(json_get_string(report, "kind", ""), kinds[site_type(site)]))
       counts->elsewhere += count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Accesses of all kinds, one a push constant: each invocation does one, to the
- * element START + STRIDE * i. Lines are 100 + 2 * op (soak.h), where an op has a
+ * element START + STRIDE * i. Lines are 100 + 10 * op (soak.h), and where an op has a
  * second access the line behind.
  */
 #version 460
@@ -52,76 +52,76 @@ main()
       result = uint(bytes[element]);
       break;
    case 1:
-#line 102
+#line 110
       result = uint(halves[element]);
       break;
    case 2:
-#line 104
+#line 120
       result = words[element];
       break;
    case 3:
-#line 106
+#line 130
       result = uint(longs[element]);
       break;
    case 4: {
-#line 108
+#line 140
       uvec4 vector = vectors[element];
       result = vector.x + vector.y + vector.z + vector.w;
       break;
    }
    case 5: {
-#line 110
+#line 150
       uvec4 vector = uniforms[element];
       result = vector.x + vector.y + vector.z + vector.w;
       break;
    }
    case 6:
-#line 112
+#line 160
       result = WordsAt(constants.address).words[element];
       break;
    case 7:
-#line 114
+#line 170
       bytes[element] = uint8_t(1);
       break;
    case 8:
-#line 116
+#line 180
       halves[element] = uint16_t(1);
       break;
    case 9:
-#line 118
+#line 190
       words[element] = 1u;
       break;
    case 10:
-#line 120
+#line 200
       longs[element] = 1ul;
       break;
    case 11:
-#line 122
+#line 210
       vectors[element] = uvec4(1u);
       break;
    case 12:
-#line 124
+#line 220
       VectorsAt(constants.address).vectors[element] = uvec4(1u);
       break;
    case 13:
-#line 126
+#line 230
       atomicOr(words[element], 1u);
       break;
    case 14:
-#line 128
+#line 240
       atomicOr(longs[element], 1ul);
       break;
    case 15:
-#line 130
+#line 250
       atomicOr(WordsAt(constants.address).words[element], 1u);
       break;
    case 16:
-#line 132
+#line 260
       result = words[element];
       words[element] = result | 1u;
       break;
    case 17:
-#line 134
+#line 270
       volatile_words[element] = 1u;
       result = volatile_words[element];
       break;

@@ -40,9 +40,12 @@ struct soak_op {
 extern const struct soak_op soak_ops[];
 extern const unsigned soak_op_count;
 
-/* Two a op: the second one for types that do two things */
+/* Two an op: the second one for types that do two things. In the shaders, the sites
+ * of an op have a line of their own, and the next.
+ */
 #define SOAK_MAX_SITES  64
 #define SOAK_FIRST_LINE 100
+#define SOAK_OP_LINES   10
 
 /* How a step is separated from the next */
 enum soak_separator {

@@ -25,11 +25,11 @@ main()
 {
    uint i = gl_LocalInvocationID.x;
 
-#line 136
+#line 280
    vectors[constants.start + constants.stride * i] = uvec4(1u);
    memoryBarrierBuffer();
    barrier();
-#line 137
+#line 281
    uvec4 vector = vectors[constants.start + constants.stride * ((i + 1u) % 16u)];
 
    uint result = vector.x + vector.y + vector.z + vector.w;

@@ -156,7 +156,7 @@ static enum answer
 find_conflict(const struct model *model, enum soak_type type, uint32_t at, unsigned size,
               uint32_t self)
 {
-   bool conflict = false, late_read = false, read = false, counted = false;
+   bool conflict = false, late_read = false;
 
    for (uint32_t i = at; i < at + size; i++) {
       const struct byte *byte = &model->bytes[i];
@@ -167,14 +167,9 @@ find_conflict(const struct model *model, enum soak_type type, uint32_t at, unsig
          conflict |= by_others(byte->loaded, self);
       if (type != SOAK_LOAD)
          late_read |= by_others(byte->loaded_late, self);
-      read |= type == SOAK_ATOMIC && byte->loaded;
-      counted |= type == SOAK_ATOMIC && byte->atomic;
    }
-   if (conflict)
-      return YES;
-   /* Reads behind an execution barrier are not told from those before it, nor a
-    * read and an atomic from a write. */
-   return late_read || (read && counted) ? EITHER : NO;
+   /* Reads behind an execution barrier are not told from those before it. */
+   return conflict ? YES : late_read ? EITHER : NO;
 }
 
 static bool
