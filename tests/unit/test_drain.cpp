@@ -418,7 +418,7 @@ TEST_F(sync_test, nobody_known)
 TEST_F(sync_test, other_that_is_no_site)
 {
    EXPECT_FALSE(report(make_sync_record(load, load + 4, 7, 3))->has_other);
-   EXPECT_FALSE(report(make_sync_record(store, GPUVAL_MAX_SITES - 1, 7, 3))->has_other);
+   EXPECT_FALSE(report(make_sync_record(store, GPUVAL_MAX_SITES - 2, 7, 3))->has_other);
    EXPECT_FALSE(report(make_sync_record(atomic, bounds, 7, 3))->has_other);
 }
 
