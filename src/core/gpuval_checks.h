@@ -28,6 +28,7 @@ enum gpuval_check {
 
 enum gpuval_kind {
    GPUVAL_KIND_ASSUMPTION_FAILED,
+   GPUVAL_KIND_MESSAGE,
    GPUVAL_KIND_BUFFER_OOB,
    GPUVAL_KIND_COUNT,
 };

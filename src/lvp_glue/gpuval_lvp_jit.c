@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Compiles the report's function, once for a device. */
+/* Compiles the functions that shaders call, once for a device. */
 
 #include "gpuval_lvp_jit.h"
 
@@ -47,8 +47,37 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_t
    gallivm_verify_function(gallivm, function);
 }
 
+/* @nir as a function of the module; its arguments are vectors, of @arg_bit_sizes
+ * each, but for the second, which is the pointer to the resources.
+ */
+static LLVMValueRef
+add_function(struct gpuval_lvp_jit *jit, const char *name, nir_function *nir, struct lp_type type,
+             const struct lp_compute_shader_variant *types)
+{
+   LLVMTypeRef args[LP_RESV_FUNC_ARGS + 16];
+   unsigned num_args = LP_RESV_FUNC_ARGS + nir->num_params;
+   assert(num_args <= ARRAY_SIZE(args));
+
+   args[0] = lp_build_int_vec_type(jit->gallivm, type);
+   args[1] = LLVMPointerType(types->jit_resources_type, 0);
+   for (unsigned i = 0; i < nir->num_params; i++) {
+      struct lp_type param_type = type;
+      param_type.width = nir->params[i].bit_size;
+      args[LP_RESV_FUNC_ARGS + i] = lp_build_int_vec_type(jit->gallivm, param_type);
+   }
+   LLVMTypeRef function_type = LLVMFunctionType(
+      LLVMVoidTypeInContext(jit->gallivm->context), args, num_args, 0);
+   LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, name, function_type);
+
+   lp_build_opt_nir(nir->shader);
+   lp_build_nir_prepasses(nir->shader);
+   build_function(jit->gallivm, function, type, types, nir);
+   ralloc_free(nir->shader);
+   return function;
+}
+
 struct gpuval_lvp_jit *
-gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
+gpuval_lvp_jit_create(struct lvp_device *device, struct gpuval_lvp_functions *addresses)
 {
    struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
    lp_context_create(&jit->context);
@@ -64,24 +93,20 @@ gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
    struct lp_compute_shader_variant types = {.gallivm = jit->gallivm};
    lp_jit_init_cs_types(&types);
 
-   LLVMTypeRef args[GPUVAL_LVP_REPORT_NUM_ARGS];
-   for (unsigned i = 0; i < ARRAY_SIZE(args); i++)
-      args[i] = lp_build_int_vec_type(jit->gallivm, type);
-   args[1] = LLVMPointerType(types.jit_resources_type, 0);
-   LLVMTypeRef function_type =
-      LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args, ARRAY_SIZE(args), 0);
-   LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, "gpuval_report", function_type);
-
-   nir_function *report =
-      gpuval_lvp_nir_create_report_function(device->pscreen->get_compiler_options(
-         device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
-   lp_build_opt_nir(report->shader);
-   lp_build_nir_prepasses(report->shader);
-   build_function(jit->gallivm, function, type, &types, report);
-   ralloc_free(report->shader);
+   const struct nir_shader_compiler_options *options = device->pscreen->get_compiler_options(
+      device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE);
+   LLVMValueRef report = add_function(
+      jit, "gpuval_report", gpuval_lvp_nir_create_report_function(options), type, &types);
+   LLVMValueRef printf =
+      gpuval_options_may_check(BITFIELD_BIT(GPUVAL_CHECK_PRINTF))
+         ? add_function(jit, "gpuval_printf",
+                        gpuval_lvp_nir_create_printf_function(options, type.length), type, &types)
+         : NULL;
 
    gallivm_compile_module(jit->gallivm);
-   *address = (uintptr_t)gallivm_jit_function(jit->gallivm, function, "gpuval_report");
+   addresses->report = (uintptr_t)gallivm_jit_function(jit->gallivm, report, "gpuval_report");
+   if (printf)
+      addresses->printf = (uintptr_t)gallivm_jit_function(jit->gallivm, printf, "gpuval_printf");
    gallivm_free_ir(jit->gallivm);
 
    return jit;

@@ -163,27 +163,35 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .invocation = invocation,
 };
 
+/* @params, of 32 bit each, are loaded. */
+static nir_builder
+create_function(const nir_shader_compiler_options *options, const char *name, unsigned num_params,
+                nir_def **params)
+{
+   /* The entrypoint, which cannot have parameters, stays empty. */
+   nir_builder entrypoint = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "%s", name);
+   nir_function *function = nir_function_create(entrypoint.shader, name);
+   function->num_params = num_params;
+   function->params = rzalloc_array(function->shader, nir_parameter, num_params);
+
+   nir_builder b = nir_builder_at(nir_before_impl(nir_function_impl_create(function)));
+   for (unsigned i = 0; i < num_params; i++) {
+      function->params[i].num_components = 1;
+      function->params[i].bit_size = 32;
+      params[i] = nir_load_param(&b, i);
+   }
+   return b;
+}
+
 nir_function *
 gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options)
 {
    enum { FIRST_ENTRY, WORD, OFFSET, SLOT, INVOCATION, NUM = INVOCATION + 3 };
    static_assert(NUM + 2 == GPUVAL_LVP_REPORT_NUM_ARGS, "gpuval_lvp_nir.h");
 
-   /* The entrypoint, which cannot have parameters, stays empty. */
-   nir_builder entrypoint =
-      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval report");
-   nir_function *function = nir_function_create(entrypoint.shader, "report");
-   function->num_params = NUM;
-   function->params = rzalloc_array(function->shader, nir_parameter, NUM);
-
-   nir_builder builder = nir_builder_at(nir_before_impl(nir_function_impl_create(function)));
-   nir_builder *b = &builder;
    nir_def *params[NUM];
-   for (unsigned i = 0; i < NUM; i++) {
-      function->params[i].num_components = 1;
-      function->params[i].bit_size = 32;
-      params[i] = nir_load_param(b, i);
-   }
+   nir_builder builder = create_function(options, "gpuval report", NUM, params);
+   nir_builder *b = &builder;
 
    nir_def *stage = nir_ushr_imm(b, params[WORD], 24);
    gpuval_nir_build_report(
@@ -197,5 +205,64 @@ gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
       });
 
+   return b->impl->function;
+}
+
+/* The payload of all lanes, as gpuval_lvp_nir.h describes it */
+struct payload {
+   nir_def *address;
+   nir_def *num_words;
+   unsigned num_lanes;
+};
+
+static void
+store_payload(nir_builder *b, nir_def *address, const void *data)
+{
+   const struct payload *payload = data;
+   nir_def *lane = nir_u2u64(b, nir_load_subgroup_invocation(b));
+   nir_def *source = nir_iadd(b, payload->address, nir_imul_imm(b, lane, 4));
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge(b, i, payload->num_words));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+
+      nir_def *i_64 = nir_u2u64(b, i);
+      nir_def *word = nir_load_global(
+         b, nir_iadd(b, source, nir_imul_imm(b, i_64, payload->num_lanes * 4)), 4, 1, 32);
+      nir_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+nir_function *
+gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
+                                      unsigned num_lanes)
+{
+   enum { HEADER, ADDRESS = HEADER + 2, NUM };
+   static_assert(NUM + 2 == GPUVAL_LVP_PRINTF_NUM_ARGS, "gpuval_lvp_nir.h");
+
+   nir_def *params[NUM];
+   nir_builder builder = create_function(options, "gpuval printf", NUM, params);
+   nir_builder *b = &builder;
+   nir_function *function = b->impl->function;
+   function->params[ADDRESS].bit_size = 64;
+   params[ADDRESS]->bit_size = 64;
+
+   nir_def *size = nir_iand_imm(b, params[HEADER], 0xffff);
+   const struct payload payload = {
+      .address = params[ADDRESS],
+      .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
+      .num_lanes = num_lanes,
+   };
+   gpuval_nir_build_printf(b, &gpuval_lvp_nir_driver,
+                           &(struct gpuval_nir_printf_params){
+                              .header = {params[HEADER], params[HEADER + 1]},
+                              .store_payload = store_payload,
+                              .data = &payload,
+                           });
    return function;
 }

@@ -62,8 +62,8 @@ gpuval_stage_to_spirv(gl_shader_stage stage)
 /* The words that identify the invocation are taken first thing: they are
  * cheap, and so no report repeats them.
  */
-static nir_def *
-get_invocation(struct gpuval_nir_state *state)
+nir_def *
+gpuval_nir_invocation(struct gpuval_nir_state *state)
 {
    if (!state->invocation) {
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
@@ -79,7 +79,7 @@ gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report
    nir_def *zero = report->offset && report->slot ? NULL : nir_imm_int(b, 0);
 
    nir_report_gpuval(b, report->failed, report->offset ? report->offset : zero,
-                     report->slot ? report->slot : zero, get_invocation(state),
+                     report->slot ? report->slot : zero, gpuval_nir_invocation(state),
                      .base = report->first_entry, .range = report->num_entries,
                      .desc_set = report->set);
 }
