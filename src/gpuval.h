@@ -39,6 +39,8 @@ struct gpuval_winsys {
     */
    void *(*alloc)(void *data, uint64_t size, uint64_t *address);
    void (*free)(void *data, void *map, uint64_t size);
+   /* Zeroes all of it; nothing that uses it runs. */
+   void (*clear)(void *data, void *map, uint64_t size);
    void *data;
 };
 
@@ -97,6 +99,12 @@ uint64_t gpuval_device_root_address(const struct gpuval_device *device);
  */
 void gpuval_device_begin_work(struct gpuval_device *device);
 void gpuval_device_end_work(struct gpuval_device *device);
+
+/**
+ * A new epoch begins and no work is in flight: clears the filter of sync if it
+ * has filled up. Costs next to nothing as long as it has not.
+ */
+void gpuval_device_bloom_barrier(struct gpuval_device *device);
 
 /** Buffers, so that an address can be named. @object must be removed before it dies. */
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,

@@ -53,7 +53,7 @@ struct gpuval_root {
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint64_t printf_size;      /* bytes behind the header */
    uint64_t printf_lost;      /* messages for which there was no room */
-   uint32_t reserved[8];
+   uint32_t reserved[10];
 };
 static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 

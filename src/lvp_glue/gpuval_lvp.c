@@ -59,7 +59,7 @@ struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
-   uint64_t report_function;
+   struct gpuval_lvp_functions functions;
 
    simple_mtx_t mutex;            /* parsed, commands */
    struct hash_table *parsed;     /* nir_shader * -> struct parsed_shader */
@@ -161,7 +161,7 @@ gpuval_lvp_create(struct lvp_device *device)
       return NULL;
    }
 
-   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->report_function);
+   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
    util_dynarray_init(&gpuval->commands, gpuval);
@@ -197,6 +197,8 @@ gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options 
 {
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
 }
 
 static bool
@@ -310,7 +312,9 @@ describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsig
 static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -324,6 +328,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
+   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    struct layout_data data = {.base.inline_size = inline_size, .layout = layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_lvp_nir_driver,
@@ -332,18 +337,24 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .robust_uniform = parsed->robust_uniform,
       .robust_storage = parsed->robust_storage,
       .safe = gpuval_options()->safe,
+      .spirv = parsed->spirv,
+      .spirv_size = parsed->spirv_size,
+      .shader_hash = hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
    };
    struct gpuval_nir_table table;
    util_dynarray_init(&table.sites, parsed);
    util_dynarray_init(&table.entries, parsed);
+   util_dynarray_init(&table.formats, parsed);
+   table.mem_ctx = parsed;
 
-   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, hash, number, "after");
+   gpuval_dump_formats(nir, hash, number, &table);
 
-   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+   if (table.sites.size) {
       struct gpuval_shader_info info = {
          .spirv = parsed->spirv,
          .spirv_size = parsed->spirv_size,
@@ -548,7 +559,9 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
-   data->report_function = gpuval->report_function;
+   data->report_function = gpuval->functions.report;
+   data->sync_function = gpuval->functions.sync;
+   data->printf_function = gpuval->functions.printf;
    simple_mtx_lock(&gpuval->mutex);
    data->command_id =
       gpuval->first_command_id + util_dynarray_num_elements(&gpuval->commands, struct command);

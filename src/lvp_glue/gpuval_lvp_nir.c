@@ -72,6 +72,18 @@ command_id(nir_builder *b)
 }
 
 static nir_def *
+epoch(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch));
+}
+
+static nir_def *
+sync_flags(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, sync_flags));
+}
+
+static nir_def *
 entry_base(nir_builder *b, nir_def *stage)
 {
    return load_constants(b, 32, nir_imm_int(b, 0),
@@ -159,17 +171,21 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .buffer_address = buffer_address,
    .root_address = root_address,
    .command_id = command_id,
+   .epoch = epoch,
+   .sync_flags = sync_flags,
    .entry_base = entry_base,
    .invocation = invocation,
 };
 
-/* @params, of 32 bit each, are loaded. */
+/* A function with 32-bit parameters and its own shader, of which the entrypoint,
+ * that cannot have parameters, stays empty.
+ */
 static nir_builder
 create_function(const nir_shader_compiler_options *options, const char *name, unsigned num_params,
                 nir_def **params)
 {
-   /* The entrypoint, which cannot have parameters, stays empty. */
-   nir_builder entrypoint = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "%s", name);
+   nir_builder entrypoint =
+      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval %s", name);
    nir_function *function = nir_function_create(entrypoint.shader, name);
    function->num_params = num_params;
    function->params = rzalloc_array(function->shader, nir_parameter, num_params);
@@ -190,9 +206,7 @@ gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options
    static_assert(NUM + 2 == GPUVAL_LVP_REPORT_NUM_ARGS, "gpuval_lvp_nir.h");
 
    nir_def *params[NUM];
-   nir_builder builder = create_function(options, "gpuval report", NUM, params);
-   nir_builder *b = &builder;
-
+   nir_builder builder = create_function(options, "report", NUM, params), *b = &builder;
    nir_def *stage = nir_ushr_imm(b, params[WORD], 24);
    gpuval_nir_build_report(
       b, &gpuval_lvp_nir_driver,
@@ -200,6 +214,47 @@ gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options
          .first_entry = nir_iadd(b, params[FIRST_ENTRY], entry_base(b, stage)),
          .num_entries = nir_iand_imm(b, params[WORD], 0xffff),
          .set = nir_iand_imm(b, nir_ushr_imm(b, params[WORD], 16), 0xff),
+         .offset = params[OFFSET],
+         .slot = params[SLOT],
+         .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
+      });
+
+   return b->impl->function;
+}
+
+nir_function *
+gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, unsigned hashes)
+{
+   enum {
+      ENTRY,
+      WORD,
+      ADDRESS_LO,
+      ADDRESS_HI,
+      OFFSET,
+      SLOT,
+      CONTEXT,
+      INVOCATION = CONTEXT + 3,
+      NUM = INVOCATION + 3
+   };
+   static_assert(NUM + 2 == GPUVAL_LVP_SYNC_NUM_ARGS, "gpuval_lvp_nir.h");
+
+   nir_def *params[NUM];
+   nir_builder builder = create_function(options, "sync", NUM, params), *b = &builder;
+   nir_def *word = params[WORD];
+   nir_def *stage = nir_ushr_imm(b, word, 24);
+   nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
+   gpuval_nir_build_access(
+      b, &gpuval_lvp_nir_driver, hashes,
+      &(struct gpuval_nir_access_params){
+         .address = nir_pack_64_2x32_split(b, params[ADDRESS_LO], params[ADDRESS_HI]),
+         .size = nir_iand_imm(b, word, 0xff),
+         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .entry = nir_iadd(b, params[ENTRY], entry_base(b, stage)),
+         .invocation_id = params[CONTEXT],
+         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+         .token = params[CONTEXT + 1],
+         .phase = params[CONTEXT + 2],
+         .set = nir_iand_imm(b, nir_ushr_imm(b, word, 16), 0xff),
          .offset = params[OFFSET],
          .slot = params[SLOT],
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
@@ -242,19 +297,14 @@ nir_function *
 gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
                                       unsigned num_lanes)
 {
-   enum { HEADER, ADDRESS = HEADER + 2, NUM };
+   enum { HEADER, ADDRESS = HEADER + 2, NUM = ADDRESS + 2 };
    static_assert(NUM + 2 == GPUVAL_LVP_PRINTF_NUM_ARGS, "gpuval_lvp_nir.h");
 
    nir_def *params[NUM];
-   nir_builder builder = create_function(options, "gpuval printf", NUM, params);
-   nir_builder *b = &builder;
-   nir_function *function = b->impl->function;
-   function->params[ADDRESS].bit_size = 64;
-   params[ADDRESS]->bit_size = 64;
-
+   nir_builder builder = create_function(options, "printf", NUM, params), *b = &builder;
    nir_def *size = nir_iand_imm(b, params[HEADER], 0xffff);
    const struct payload payload = {
-      .address = params[ADDRESS],
+      .address = nir_pack_64_2x32_split(b, params[ADDRESS], params[ADDRESS + 1]),
       .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
       .num_lanes = num_lanes,
    };
@@ -264,5 +314,6 @@ gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options
                               .store_payload = store_payload,
                               .data = &payload,
                            });
-   return function;
+
+   return b->impl->function;
 }
