@@ -123,8 +123,7 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
 
    if (!bad_store) {
       for (unsigned i = 0; i < bloom->hashes; i++)
-         fetch_or(&bloom->buckets[buckets[i]],
-                  (uint64_t)lock_mask(access->invocation, i) << 32);
+         fetch_or(&bloom->buckets[buckets[i]], (uint64_t)lock_mask(access->invocation, i) << 32);
    }
 
    uint64_t before = p_atomic_read(&bloom->claims[claim]);

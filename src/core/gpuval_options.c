@@ -340,8 +340,8 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
    if (!options.checks)
       return;
 
-   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust,
-                             options.bloom_hashes, options.printf_prefix};
+   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks,       options.safe,
+                             options.robust,      options.bloom_hashes, options.printf_prefix};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

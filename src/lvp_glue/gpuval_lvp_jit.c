@@ -99,12 +99,11 @@ gpuval_lvp_jit_create(struct lvp_device *device, struct gpuval_lvp_functions *fu
 
    LLVMValueRef report =
       add_function(jit->gallivm, &types, gpuval_lvp_nir_create_report_function(options));
-   LLVMValueRef sync =
-      gpuval_options_sync()
-         ? add_function(
-              jit->gallivm, &types,
-              gpuval_lvp_nir_create_sync_function(options, gpuval_options()->bloom_hashes))
-         : NULL;
+   LLVMValueRef sync = gpuval_options_sync()
+                          ? add_function(jit->gallivm, &types,
+                                         gpuval_lvp_nir_create_sync_function(
+                                            options, gpuval_options()->bloom_hashes))
+                          : NULL;
    LLVMValueRef printf =
       gpuval_options_may_check(GPUVAL_CHECK_PRINTF)
          ? add_function(jit->gallivm, &types,

@@ -154,8 +154,7 @@ void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_off
 
 /** To be called for spirv_to_nir_options::emit_debug_printf. */
 void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
-                            const struct glsl_type **types, unsigned num_args,
-                            size_t spirv_offset);
+                            const struct glsl_type **types, unsigned num_args, size_t spirv_offset);
 
 /**
  * Instruments the entrypoint of @nir and strips its debug info.
@@ -200,10 +199,10 @@ void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *dri
 #define GPUVAL_PRINTF_MAX_ARGUMENT_WORDS 128
 #define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3)
 
-#define GPUVAL_PRINTF_HEADER_SRC         0
-#define GPUVAL_PRINTF_INVOCATION_SRC     1
-#define GPUVAL_PRINTF_FIRST_PAYLOAD_SRC  2
-#define GPUVAL_PRINTF_SRC_COMPONENTS     16
+#define GPUVAL_PRINTF_HEADER_SRC        0
+#define GPUVAL_PRINTF_INVOCATION_SRC    1
+#define GPUVAL_PRINTF_FIRST_PAYLOAD_SRC 2
+#define GPUVAL_PRINTF_SRC_COMPONENTS    16
 
 static inline unsigned
 gpuval_nir_printf_num_words(const nir_intrinsic_instr *printf)

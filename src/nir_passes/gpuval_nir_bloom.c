@@ -24,10 +24,10 @@
 static const uint32_t primes[GPUVAL_BLOOM_MAX_HASHES] = GPUVAL_BLOOM_PRIMES;
 
 struct bucket {
-   nir_def *address;            /* 64 bit */
-   nir_def *lo, *hi;            /* before our marks */
-   nir_def *lock;               /* our bits of hi */
-   nir_def *unclaimed_by_then;  /* by the buckets before it */
+   nir_def *address;           /* 64 bit */
+   nir_def *lo, *hi;           /* before our marks */
+   nir_def *lock;              /* our bits of hi */
+   nir_def *unclaimed_by_then; /* by the buckets before it */
 };
 
 static nir_def *
@@ -177,12 +177,12 @@ is_hazard(nir_builder *b, const struct masks *masks, nir_def *lo, nir_def *hi, n
    nir_def *all = nir_imm_int(b, ~0);
    nir_def *zero = nir_imm_int(b, 0);
    bad_store = nir_iand(b, bad_store, nir_bcsel(b, nir_ine_imm(b, keep, 0), bad_load, all));
-   bad_atomic =
-      nir_bcsel(b, nir_iand(b, nir_ine_imm(b, keep, 0), nir_ieq_imm(b, bad_load, 0)), zero, bad_atomic);
+   bad_atomic = nir_bcsel(b, nir_iand(b, nir_ine_imm(b, keep, 0), nir_ieq_imm(b, bad_load, 0)),
+                          zero, bad_atomic);
 
-   nir_def *bad = nir_bcsel(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD), bad_load,
-                            nir_bcsel(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_STORE), bad_store,
-                                      bad_atomic));
+   nir_def *bad =
+      nir_bcsel(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD), bad_load,
+                nir_bcsel(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_STORE), bad_store, bad_atomic));
    return nir_ine_imm(b, bad, 0);
 }
 
@@ -208,16 +208,15 @@ mark(nir_builder *b, struct bucket *buckets, unsigned hashes, const struct masks
    for (unsigned i = 0; i < hashes; i++) {
       struct bucket *bucket = &buckets[i];
       bucket->unclaimed_by_then = lo ? is_unclaimed(b, masks, lo) : nir_imm_false(b);
-      nir_def *mark_hi = nir_ior(b, masks->hi,
-                                 nir_bcsel(b, bucket->unclaimed_by_then, bucket->lock,
-                                           nir_imm_int(b, 0)));
+      nir_def *mark_hi = nir_ior(
+         b, masks->hi, nir_bcsel(b, bucket->unclaimed_by_then, bucket->lock, nir_imm_int(b, 0)));
       nir_def *missing = nir_ior(b, nir_iand(b, masks->lo, nir_inot(b, bucket->lo)),
                                  nir_iand(b, mark_hi, nir_inot(b, bucket->hi)));
 
       nir_push_if(b, nir_ine_imm(b, missing, 0));
-      nir_def *before = nir_global_atomic(b, 64, bucket->address,
-                                          nir_pack_64_2x32_split(b, masks->lo, mark_hi),
-                                          .atomic_op = nir_atomic_op_ior);
+      nir_def *before =
+         nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, masks->lo, mark_hi),
+                           .atomic_op = nir_atomic_op_ior);
       nir_def *before_lo = nir_unpack_64_2x32_split_x(b, before);
       nir_def *before_hi = nir_unpack_64_2x32_split_y(b, before);
       nir_pop_if(b, NULL);
@@ -255,8 +254,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *address_hi = nir_unpack_64_2x32_split_y(b, params->address);
    struct masks masks = build_masks(b, address_lo, params->size, type);
 
-   nir_def *x = nir_ior(b, nir_ushr_imm(b, address_lo, 7),
-                        nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
+   nir_def *x =
+      nir_ior(b, nir_ushr_imm(b, address_lo, 7), nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
    nir_def *y = nir_ior(b, nir_iand_imm(b, address_hi, 0xffff), nir_ishl_imm(b, epoch, 16));
 
    struct bucket buckets[GPUVAL_BLOOM_MAX_HASHES];
@@ -290,7 +289,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_push_if(b, nir_ior(b, lacks, is_hazard(b, &masks, all_lo, all_hi, type, flags)));
    {
       nir_def *id = params->invocation_id;
-      nir_def *group_id = phase_id(b, params->token, nir_umin(b, params->phase, nir_imm_int(b, GPUVAL_BLOOM_PHASES - 1)));
+      nir_def *group_id = phase_id(
+         b, params->token, nir_umin(b, params->phase, nir_imm_int(b, GPUVAL_BLOOM_PHASES - 1)));
       for (unsigned i = 0; i < hashes; i++) {
          id = mix_id(b, id, i);
          group_id = mix_id(b, group_id, i);
@@ -319,8 +319,7 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
 
       nir_def *command_id = driver->command_id(b);
       nir_def *claim = nir_pack_64_2x32_split(
-         b,
-         nir_ior(b, params->entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT)),
+         b, nir_ior(b, params->entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT)),
          nir_ior(b, nir_ishl_imm(b, tag, GPUVAL_CLAIM_TAG_SHIFT - 32),
                  nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
                               BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32))));

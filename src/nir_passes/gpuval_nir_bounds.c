@@ -345,8 +345,8 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
       add_pending(state, pending, &report);
    } else {
       /* A variable pointer may lead to any set that has buffers. */
-      uint32_t sets =
-         first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set) : gpuval_nir_buffer_sets(b->shader);
+      uint32_t sets = first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set)
+                                             : gpuval_nir_buffer_sets(b->shader);
       report.slot = driver->slot(b, first->intrin);
 
       u_foreach_bit (set, sets) {

@@ -137,8 +137,7 @@ gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
       arguments[i] = argument;
    }
 
-   nir_intrinsic_instr *printf =
-      nir_intrinsic_instr_create(b->shader, nir_intrinsic_printf_gpuval);
+   nir_intrinsic_instr *printf = nir_intrinsic_instr_create(b->shader, nir_intrinsic_printf_gpuval);
    nir_intrinsic_set_base(printf,
                           add_printf_info(b->shader, format, arguments, num_args, spirv_offset));
    nir_intrinsic_set_range(printf, num_words);
@@ -151,8 +150,7 @@ gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
       if (i == GPUVAL_PRINTF_HEADER_SRC)
          def = nir_imm_ivec2(b, 0, 0);
       else if (i >= GPUVAL_PRINTF_FIRST_PAYLOAD_SRC && first < num_words)
-         def = make_vector(b, &words[first],
-                           MIN2(num_words - first, GPUVAL_PRINTF_SRC_COMPONENTS));
+         def = make_vector(b, &words[first], MIN2(num_words - first, GPUVAL_PRINTF_SRC_COMPONENTS));
       printf->src[i] = nir_src_for_ssa(def);
    }
    nir_builder_instr_insert(b, &printf->instr);
@@ -298,11 +296,10 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *capacity = nir_u2u32(b, nir_ushr_imm(b, bytes, 2));
    nir_def *size = nir_iand_imm(b, params->header[0], 0xffff);
 
-   nir_def *claimed =
-      nir_global_atomic(b, 64, nir_iadd_imm(b, buffer, offsetof(struct gpuval_printf_header, offset)),
-                        nir_u2u64(b, size), .atomic_op = nir_atomic_op_iadd);
-   nir_def *offset =
-      nir_u2u32(b, nir_umin(b, claimed, nir_imm_int64(b, GPUVAL_PRINTF_MAX_OFFSET)));
+   nir_def *claimed = nir_global_atomic(
+      b, 64, nir_iadd_imm(b, buffer, offsetof(struct gpuval_printf_header, offset)),
+      nir_u2u64(b, size), .atomic_op = nir_atomic_op_iadd);
+   nir_def *offset = nir_u2u32(b, nir_umin(b, claimed, nir_imm_int64(b, GPUVAL_PRINTF_MAX_OFFSET)));
    nir_def *entry = nir_iadd(b, nir_iadd_imm(b, buffer, sizeof(struct gpuval_printf_header)),
                              nir_imul_imm(b, nir_u2u64(b, offset), 4));
 

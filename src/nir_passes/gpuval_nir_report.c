@@ -270,40 +270,38 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *claim = nir_load_global(b, claim_address, 8, 1, 64);
    nir_def *claim_lo = nir_unpack_64_2x32_split_x(b, claim);
    nir_def *claim_hi = nir_unpack_64_2x32_split_y(b, claim);
-   nir_def *known =
-      nir_ieq(b, nir_ushr_imm(b, claim_hi, GPUVAL_CLAIM_TAG_SHIFT - 32), tag);
+   nir_def *known = nir_ieq(b, nir_ushr_imm(b, claim_hi, GPUVAL_CLAIM_TAG_SHIFT - 32), tag);
 
    nir_def *other_entry = nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1);
    nir_def *other_site = nir_channel(
       b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),
       2);
-   nir_def *other_command = nir_iand_imm(
-      b,
-      nir_ior(b, nir_ushr_imm(b, claim_lo, GPUVAL_CLAIM_COMMAND_SHIFT),
-              nir_ishl_imm(b, claim_hi, 32 - GPUVAL_CLAIM_COMMAND_SHIFT)),
-      BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+   nir_def *other_command =
+      nir_iand_imm(b,
+                   nir_ior(b, nir_ushr_imm(b, claim_lo, GPUVAL_CLAIM_COMMAND_SHIFT),
+                           nir_ishl_imm(b, claim_hi, 32 - GPUVAL_CLAIM_COMMAND_SHIFT)),
+                   BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
    nir_def *zero = nir_imm_int(b, 0);
 
    nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));
    nir_def *words = load_entry(b, entry, 0, 4);
    nir_def *more_words = load_entry(b, entry, 16, 2);
-   report_failure(
-      b, &(struct failure){
-            .invocation = params->invocation,
-            .root = root,
-            .site = nir_channel(b, words, 2),
-            .stage = nir_channel(b, words, 3),
-            .hash_lo = nir_channel(b, more_words, 0),
-            .hash_hi = nir_channel(b, more_words, 1),
-            .command_id = driver->command_id(b),
-            .offset = params->offset,
-            .access_size = nir_channel(b, words, 1),
-            .bound = nir_bcsel(b, known, other_command, zero),
-            .slot = params->slot,
-            .set = params->set,
-            .address = params->address,
-            .other = nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero),
-         });
+   report_failure(b, &(struct failure){
+                        .invocation = params->invocation,
+                        .root = root,
+                        .site = nir_channel(b, words, 2),
+                        .stage = nir_channel(b, words, 3),
+                        .hash_lo = nir_channel(b, more_words, 0),
+                        .hash_hi = nir_channel(b, more_words, 1),
+                        .command_id = driver->command_id(b),
+                        .offset = params->offset,
+                        .access_size = nir_channel(b, words, 1),
+                        .bound = nir_bcsel(b, known, other_command, zero),
+                        .slot = params->slot,
+                        .set = params->set,
+                        .address = params->address,
+                        .other = nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero),
+                     });
 }
 
 static bool

@@ -18,8 +18,8 @@
  */
 
 #include "gpuval/src/core/gpuval_bloom.h"
-#include "gpuval_nir.h"
 #include "spirv/spirv.h"
+#include "gpuval_nir.h"
 
 struct pass {
    struct gpuval_nir_state *state;
@@ -132,12 +132,13 @@ get_context(struct pass *pass)
    if (!pass->context) {
       nir_function_impl *impl = pass->state->b.impl;
       gpuval_nir_invocation(pass->state);
-      nir_builder at_top = nir_builder_at(
-         nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
+      nir_builder at_top =
+         nir_builder_at(nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
       if (!gl_shader_stage_is_rt(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
       nir_def *id = build_invocation_id(pass->state, &at_top);
-      nir_def *token = pass->has_phases ? build_token(pass->state, &at_top) : nir_imm_int(&at_top, 0);
+      nir_def *token =
+         pass->has_phases ? build_token(pass->state, &at_top) : nir_imm_int(&at_top, 0);
       pass->context = nir_vec2(&at_top, id, token);
    }
    return pass->context;
@@ -220,12 +221,11 @@ emit(struct pass *pass, const struct access *access, const struct gpuval_nir_buf
 
    nir_def *context = get_context(pass);
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phase) : nir_imm_int(b, 0);
-   nir_sync_gpuval(
-      b, active, address, offset, slot,
-      nir_vec3(b, nir_channel(b, context, 0), nir_channel(b, context, 1), phase),
-      gpuval_nir_invocation(state), .base = base, .range = size,
-      .desc_set = access->is_address ? GPUVAL_REPORT_PLAIN : MAX2(buffer->set, 0),
-      .flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0));
+   nir_sync_gpuval(b, active, address, offset, slot,
+                   nir_vec3(b, nir_channel(b, context, 0), nir_channel(b, context, 1), phase),
+                   gpuval_nir_invocation(state), .base = base, .range = size,
+                   .desc_set = access->is_address ? GPUVAL_REPORT_PLAIN : MAX2(buffer->set, 0),
+                   .flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0));
 }
 
 static bool
@@ -340,8 +340,7 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    if (!is_wanted(state))
       return false;
 
-   pass.has_phases =
-      stage_has_workgroups(state->b.shader->info.stage) && find_phases(&pass, NULL);
+   pass.has_phases = stage_has_workgroups(state->b.shader->info.stage) && find_phases(&pass, NULL);
    if (pass.has_phases) {
       pass.phase = nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval phase");
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));

@@ -15,9 +15,14 @@
 #include "vk_instance.h"
 #include "vk_physical_device.h"
 
+/* Distinct texts in the report files: docs/printf.rst */
+#define MAX_MESSAGE_EVENTS 10000
+
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static struct util_dynarray events; /* struct gpuval_event * */
 static uint64_t lost;
+static uint64_t messages, lost_messages;
+static unsigned num_message_events;
 static bool finished;
 static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
@@ -216,6 +221,94 @@ gpuval_report_add_lost(uint64_t count)
    gpuval_report_unlock();
 }
 
+const char *
+gpuval_event_severity(const struct gpuval_event *event)
+{
+   return gpuval_event_is_message(event) ? "info" : "error";
+}
+
+bool
+gpuval_event_is_message(const struct gpuval_event *event)
+{
+   return event->kind == GPUVAL_KIND_MESSAGE;
+}
+
+/* One line each: what would end it, or do something to a terminal, is escaped. */
+static void
+write_message(FILE *f, const char *text)
+{
+   fputs("printf: ", f);
+   for (const char *c = text; *c; c++) {
+      if (*c == '\n')
+         fputs("\\n", f);
+      else if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
+         fprintf(f, "\\x%02x", *c);
+      else
+         fputc(*c, f);
+   }
+   fputc('\n', f);
+}
+
+void
+gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *list, unsigned count)
+{
+   gpuval_report_lock();
+   FILE *log = open_log();
+   for (unsigned i = 0; i < count; i++) {
+      write_message(log, list[i].text);
+      if (list[i].event)
+         list[i].event->count++;
+   }
+   fflush(log);
+   messages += count;
+   gpuval_report_unlock();
+
+   for (unsigned i = 0; vk && i < count; i++) {
+      const VkDebugUtilsObjectNameInfoEXT object = {
+         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+         .objectType = VK_OBJECT_TYPE_DEVICE,
+         .objectHandle = (uintptr_t)vk,
+         .pObjectName = vk->base.object_name,
+      };
+      const VkDebugUtilsMessengerCallbackDataEXT data = {
+         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+         .pMessageIdName = "gpuval-printf-message",
+         .pMessage = list[i].text,
+         .objectCount = 1,
+         .pObjects = &object,
+      };
+      vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+                       VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
+   }
+}
+
+bool
+gpuval_report_add_message_event(struct gpuval_event *event)
+{
+   gpuval_report_lock();
+   bool has_room = num_message_events < MAX_MESSAGE_EVENTS;
+   if (has_room) {
+      util_dynarray_append(&events, struct gpuval_event *, event);
+      num_message_events++;
+   }
+   gpuval_report_unlock();
+   return has_room;
+}
+
+bool
+gpuval_report_wants_messages(void)
+{
+   return gpuval_options()->reports && gpuval_options()->reports[0];
+}
+
+void
+gpuval_report_add_lost_messages(uint64_t count)
+{
+   gpuval_report_lock();
+   lost_messages += count;
+   gpuval_report_unlock();
+}
+
 static struct gpuval_event *const *
 get_events(unsigned *num_events)
 {
@@ -226,9 +319,15 @@ get_events(unsigned *num_events)
 static struct gpuval_summary
 summarize(void)
 {
-   struct gpuval_summary summary = {.lost = lost};
+   struct gpuval_summary summary = {
+      .lost = lost,
+      .messages = messages,
+      .lost_messages = lost_messages,
+   };
 
    util_dynarray_foreach (&events, struct gpuval_event *, event) {
+      if (gpuval_event_is_message(*event))
+         continue;
       summary.errors++;
       summary.occurrences += (*event)->count;
    }

@@ -78,10 +78,10 @@ write_invocation(FILE *f, const struct gpuval_event *event)
    }
 }
 
-static void
-write_shader(FILE *f, const struct gpuval_event *event)
+void
+gpuval_text_write_shader(FILE *f, const struct gpuval_event *event)
 {
-   fprintf(f, "gpuval:    %s shader %016" PRIx64, _mesa_shader_stage_to_string(event->shader.stage),
+   fprintf(f, "%s shader %016" PRIx64, _mesa_shader_stage_to_string(event->shader.stage),
            event->shader.hash);
    if (event->shader.name)
       fprintf(f, " \"%s\"", event->shader.name);
@@ -91,6 +91,13 @@ write_shader(FILE *f, const struct gpuval_event *event)
       fprintf(f, " (SPIR-V offset %" PRIu32 ")", event->spirv.offset);
    if (event->has_record)
       write_invocation(f, event);
+}
+
+static void
+write_shader(FILE *f, const struct gpuval_event *event)
+{
+   fprintf(f, "gpuval:    ");
+   gpuval_text_write_shader(f, event);
    fputc('\n', f);
 }
 
@@ -138,6 +145,8 @@ void
 gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events)
 {
    for (unsigned i = 0; i < num_events; i++) {
+      if (gpuval_event_is_message(events[i]))
+         continue;
       fprintf(f, "gpuval: %" PRIu64 " %s: ", events[i]->count,
               events[i]->count == 1 ? "time" : "times");
       write_title(f, events[i]);
@@ -156,6 +165,10 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
 void
 gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
 {
+   if (summary->lost_messages)
+      fprintf(f, "gpuval: %" PRIu64 " %s of shaders printed, %" PRIu64 " lost\n", summary->messages,
+              summary->messages == 1 ? "message" : "messages", summary->lost_messages);
+
    if (!summary->errors && !summary->lost) {
       fprintf(f, "gpuval: no errors\n");
       return;
