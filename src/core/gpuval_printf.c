@@ -68,7 +68,18 @@ parse_number(const char *p, int *number)
    return p;
 }
 
-/* % [flags] [width] [. precision] [v 2|3|4] [length] conversion */
+static const char *
+parse_vector(const char *p, unsigned *vector)
+{
+   if (*vector || *p != 'v' || p[1] < '2' || p[1] > '4')
+      return p;
+   *vector = p[1] - '0';
+   return p + 2;
+}
+
+/* % [flags] [width] [. precision] [v 2|3|4] [length] conversion, and as some write
+ * it: the vector first.
+ */
 static struct specifier
 parse_specifier(const char *begin)
 {
@@ -76,6 +87,7 @@ parse_specifier(const char *begin)
    const char *p = begin + 1;
    unsigned num_flags = 0;
 
+   p = parse_vector(p, &specifier.vector);
    for (; *p && strchr(FLAGS, *p); p++) {
       if (!strchr(specifier.flags, *p))
          specifier.flags[num_flags++] = *p;
@@ -83,10 +95,7 @@ parse_specifier(const char *begin)
    p = parse_number(p, &specifier.width);
    if (*p == '.')
       p = parse_number(p + 1, &specifier.precision);
-   if (*p == 'v' && p[1] >= '2' && p[1] <= '4') {
-      specifier.vector = p[1] - '0';
-      p += 2;
-   }
+   p = parse_vector(p, &specifier.vector);
    while (*p && strchr("hlLjztq", *p))
       p++;
    if (*p && strchr("diouxXaAeEfFgGcp", *p))

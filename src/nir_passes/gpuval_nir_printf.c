@@ -85,12 +85,12 @@ pack_value(nir_builder *b, const struct gpuval_nir_argument *argument, nir_def *
    return count;
 }
 
-/* Vectors have 1 to 5, 8 or 16 components in NIR. */
+/* NIR knows vectors of 1 to 5, 8 and 16, and gallivm all of them but 5. */
 static nir_def *
 make_vector(nir_builder *b, nir_def **words, unsigned count)
 {
    nir_def *padded[GPUVAL_PRINTF_SRC_COMPONENTS];
-   unsigned size = count <= 5 ? count : count <= 8 ? 8 : 16;
+   unsigned size = count <= 4 ? count : count <= 8 ? 8 : 16;
 
    for (unsigned i = 0; i < size; i++)
       padded[i] = words[MIN2(i, count - 1)];
