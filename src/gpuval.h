@@ -106,10 +106,16 @@ void gpuval_device_end_work(struct gpuval_device *device);
  */
 void gpuval_device_bloom_barrier(struct gpuval_device *device);
 
-/** Buffers, so that an address can be named. @object must be removed before it dies. */
+/**
+ * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
+ * must be removed before it dies.
+ */
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
+void gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
+                              uint64_t address, uint64_t size);
+void gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object);
 
 /** A binding of the layout that a shader was compiled with. */
 struct gpuval_binding {

@@ -24,6 +24,7 @@ const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_ASSUMPTION_FAILED] = {GPUVAL_CHECK_ASSUME, "assumption-failed"},
    [GPUVAL_KIND_MESSAGE] = {GPUVAL_CHECK_PRINTF, "message"},
    [GPUVAL_KIND_BUFFER_OOB] = {GPUVAL_CHECK_BOUNDS, "buffer-oob"},
+   /* Whichever of the two checks was asked for */
    [GPUVAL_KIND_READ_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "read-after-write"},
    [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {GPUVAL_CHECK_SYNC, "write-after-access"},
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {GPUVAL_CHECK_SYNC, "atomic-conflict"},

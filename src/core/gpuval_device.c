@@ -232,6 +232,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->modules = _mesa_hash_table_create(device, hash_of_hash, hashes_equal);
    device->shaders = _mesa_hash_table_create(device, hash_of_hash, keys_equal);
    device->buffers = _mesa_pointer_hash_table_create(device);
+   device->allocations = _mesa_pointer_hash_table_create(device);
    util_dynarray_init(&device->by_site, device);
    util_dynarray_init(&device->site_events, device);
    util_dynarray_init(&device->site_counts, device);
@@ -341,27 +342,54 @@ gpuval_device_bloom_barrier(struct gpuval_device *device)
                              device->bloom_buffer.size);
 }
 
-void
-gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
-                         uint64_t address, uint64_t size)
+static void
+add_range(struct gpuval_device *device, struct hash_table *ranges,
+          const struct vk_object_base *object, uint64_t address, uint64_t size)
 {
    mtx_lock(&device->mutex);
    struct gpuval_range *range = ralloc(device, struct gpuval_range);
    if (range) {
       *range = (struct gpuval_range){address, size};
-      _mesa_hash_table_insert(device->buffers, object, range);
+      _mesa_hash_table_insert(ranges, object, range);
+   }
+   mtx_unlock(&device->mutex);
+}
+
+static void
+remove_range(struct gpuval_device *device, struct hash_table *ranges,
+             const struct vk_object_base *object)
+{
+   mtx_lock(&device->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(ranges, object);
+   if (entry) {
+      ralloc_free(entry->data);
+      _mesa_hash_table_remove(ranges, entry);
    }
    mtx_unlock(&device->mutex);
 }
 
 void
+gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
+                         uint64_t address, uint64_t size)
+{
+   add_range(device, device->buffers, object, address, size);
+}
+
+void
 gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object)
 {
-   mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->buffers, object);
-   if (entry) {
-      ralloc_free(entry->data);
-      _mesa_hash_table_remove(device->buffers, entry);
-   }
-   mtx_unlock(&device->mutex);
+   remove_range(device, device->buffers, object);
+}
+
+void
+gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
+                         uint64_t address, uint64_t size)
+{
+   add_range(device, device->allocations, object, address, size);
+}
+
+void
+gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object)
+{
+   remove_range(device, device->allocations, object);
 }

@@ -78,7 +78,8 @@ struct gpuval_device {
    uint32_t num_entries;
    bool warned_full;
 
-   struct hash_table *buffers; /* struct vk_object_base * -> struct gpuval_range */
+   /* struct vk_object_base * -> struct gpuval_range */
+   struct hash_table *buffers, *allocations;
 
    struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
    struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */

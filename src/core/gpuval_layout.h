@@ -93,6 +93,10 @@ struct gpuval_record {
                          * bound has the low 18 bits of its command id then */
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
+
+#define GPUVAL_OTHER_KNOWN        (1u << 31)
+#define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)
+#define GPUVAL_OTHER_COMMAND_BITS 18
 static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes first");
 
 /* What a driver hands to each command, beside the application's own push

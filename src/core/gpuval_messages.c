@@ -59,8 +59,8 @@ prefix(struct gpuval_device *device, const struct gpuval_printf_message *message
 {
    const struct gpuval_shader *shader = message->format->owner;
    struct gpuval_event event = {
-      .shader = {.hash = shader->module->hash, .stage = shader->stage, .name = shader->name},
-      .spirv.instruction = -1,
+      .place.shader = {.hash = shader->module->hash, .stage = shader->stage, .name = shader->name},
+      .place.spirv.instruction = -1,
       .has_record = true,
    };
    memcpy(event.invocation, message->invocation, sizeof(event.invocation));

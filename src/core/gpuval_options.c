@@ -139,8 +139,6 @@ get_bool(const char *name, bool fallback)
    return fallback;
 }
 
-/* Variables of checks that are not there yet are checked all the same: they
- * are part of the contract. */
 static uint64_t
 get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
 {
