@@ -408,10 +408,7 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_shader_info info = {0};
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, mem_ctx);
-   util_dynarray_init(&table.entries, mem_ctx);
-   util_dynarray_init(&table.formats, mem_ctx);
-   table.mem_ctx = mem_ctx;
+   gpuval_nir_table_init(&table, mem_ctx);
 
    bool read = read_info(blob, mem_ctx, &info, &table);
    if (read) {

@@ -321,10 +321,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .printf_invocation = gpuval_options()->printf_prefix,
    };
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, parsed);
-   util_dynarray_init(&table.entries, parsed);
-   util_dynarray_init(&table.formats, parsed);
-   table.mem_ctx = parsed;
+   gpuval_nir_table_init(&table, parsed);
 
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");

@@ -118,6 +118,16 @@ struct gpuval_nir_format {
    bool has_invocation;                         /* behind the arguments: 3 dwords */
 };
 
+/** Empty. All that it holds becomes @mem_ctx's, in ralloc's sense. */
+static inline void
+gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
+{
+   util_dynarray_init(&table->sites, mem_ctx);
+   util_dynarray_init(&table->entries, mem_ctx);
+   util_dynarray_init(&table->formats, mem_ctx);
+   table->mem_ctx = mem_ctx;
+}
+
 /** Dwords of payload that an argument takes. */
 static inline unsigned
 gpuval_nir_argument_words(const struct gpuval_nir_argument *argument)
@@ -159,7 +169,7 @@ void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
 /**
  * Instruments the entrypoint of @nir and strips its debug info.
  *
- * @table is filled; its dynarrays must be initialized. Returns whether any
+ * @table, which is empty, is filled. Returns whether any
  * check was left in the shader.
  */
 bool gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
