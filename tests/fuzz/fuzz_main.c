@@ -15,9 +15,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const tokens[] = {
-   "%d",  "%u",    "%x",    "%f",    "%5.2f", "%v3f", "%4v2d", "%lu", "%ul",   "%lx",
-   "%c",  "%p",    "%%",    "%",     "%-+ #", "%e",   "%a",    "%g",  "%999d", "%.99999f",
-   "\n", "%v2ul", "%v4lx", "%hhd",  "%s",    "%n",   "%*d",   "%1$d",
+   "%d", "%u",    "%x",    "%f",   "%5.2f", "%v3f", "%4v2d", "%lu",  "%ul",   "%lx",
+   "%c", "%p",    "%%",    "%",    "%-+ #", "%e",   "%a",    "%g",   "%999d", "%.99999f",
+   "\n", "%v2ul", "%v4lx", "%hhd", "%s",    "%n",   "%*d",   "%1$d",
 };
 
 static uint64_t state = 1;
