@@ -315,21 +315,27 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    return 0;
 }
 
-bool
-gpuval_options_may_check(enum gpuval_check check)
+static uint32_t
+all_checks(void)
 {
    uint32_t checks = options.has_rules ? 0 : options.checks;
 
    for (unsigned i = 0; i < options.num_rules; i++)
       checks |= options.rules[i].checks;
-   return checks & BITFIELD_BIT(check);
+   return checks;
 }
 
 bool
+gpuval_options_may_check(enum gpuval_check check)
+{
+   return all_checks() & BITFIELD_BIT(check);
+}
+
+uint32_t
 gpuval_options_sync(void)
 {
-   return gpuval_options_may_check(GPUVAL_CHECK_SYNC) ||
-          gpuval_options_may_check(GPUVAL_CHECK_SYNC_COMPUTE);
+   return all_checks() &
+          (BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
 }
 
 void

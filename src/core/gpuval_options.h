@@ -58,8 +58,8 @@ uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint
 /** Is there a shader that may get @check? */
 bool gpuval_options_may_check(enum gpuval_check check);
 
-/** May any shader be checked for missing barriers? */
-bool gpuval_options_sync(void);
+/** Of the checks `sync` and `sync-compute`, those that any shader may get. */
+uint32_t gpuval_options_sync(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);
