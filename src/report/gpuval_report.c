@@ -239,53 +239,77 @@ gpuval_event_is_message(const struct gpuval_event *event)
    return event->kind == GPUVAL_KIND_MESSAGE;
 }
 
-/* One line each: what would end it, or do something to a terminal, is escaped. */
 static void
-write_message(FILE *f, const char *text)
+append(struct util_dynarray *chars, const char *string, size_t count)
 {
-   fputs("printf: ", f);
-   for (const char *c = text; *c; c++) {
-      if (*c == '\n')
-         fputs("\\n", f);
-      else if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
-         fprintf(f, "\\x%02x", *c);
-      else
-         fputc(*c, f);
+   memcpy(util_dynarray_grow_bytes(chars, count, 1), string, count);
+}
+
+/* One line: what would end it, or do something to a terminal, is escaped. */
+static void
+append_message(struct util_dynarray *chars, const char *text)
+{
+   static const char controls[] = "\x01\x02\x03\x04\x05\x06\x07\x08\n\x0b\x0c\r\x0e\x0f\x10\x11"
+                                  "\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f";
+
+   append(chars, "printf: ", strlen("printf: "));
+   while (*text) {
+      size_t plain = strcspn(text, controls);
+      append(chars, text, plain);
+      text += plain;
+      if (*text) {
+         char escape[8];
+         int length = *text == '\n' ? sprintf(escape, "\\n") : sprintf(escape, "\\x%02x", *text);
+         append(chars, escape, length);
+         text++;
+      }
    }
-   fputc('\n', f);
+   append(chars, "\n", 1);
+}
+
+static void
+message_to_messengers(struct vk_device *vk, const char *text)
+{
+   const VkDebugUtilsObjectNameInfoEXT object = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+      .objectType = VK_OBJECT_TYPE_DEVICE,
+      .objectHandle = (uintptr_t)vk,
+      .pObjectName = vk->base.object_name,
+   };
+   const VkDebugUtilsMessengerCallbackDataEXT data = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+      .pMessageIdName = "gpuval-printf-message",
+      .pMessage = text,
+      .objectCount = 1,
+      .pObjects = &object,
+   };
+   vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
 }
 
 void
 gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *list, unsigned count)
 {
+   /* All at once: the log may be a stream without a buffer. */
+   struct util_dynarray chars;
+   util_dynarray_init(&chars, NULL);
+   for (unsigned i = 0; i < count; i++)
+      append_message(&chars, list[i].text);
+
    gpuval_report_lock();
    FILE *log = open_log();
+   fwrite(util_dynarray_begin(&chars), 1, chars.size, log);
+   fflush(log);
    for (unsigned i = 0; i < count; i++) {
-      write_message(log, list[i].text);
       if (list[i].event)
          list[i].event->count++;
    }
-   fflush(log);
    messages += count;
    gpuval_report_unlock();
+   util_dynarray_fini(&chars);
 
-   for (unsigned i = 0; vk && i < count; i++) {
-      const VkDebugUtilsObjectNameInfoEXT object = {
-         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-         .objectType = VK_OBJECT_TYPE_DEVICE,
-         .objectHandle = (uintptr_t)vk,
-         .pObjectName = vk->base.object_name,
-      };
-      const VkDebugUtilsMessengerCallbackDataEXT data = {
-         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-         .pMessageIdName = "gpuval-printf-message",
-         .pMessage = list[i].text,
-         .objectCount = 1,
-         .pObjects = &object,
-      };
-      vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-                       VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
-   }
+   for (unsigned i = 0; vk && i < count; i++)
+      message_to_messengers(vk, list[i].text);
 }
 
 bool
