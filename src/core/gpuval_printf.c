@@ -363,9 +363,11 @@ gpuval_printf_append_text(struct util_dynarray *chars, const struct gpuval_nir_f
       }
 
       const struct gpuval_nir_argument *type = &format->arguments[argument];
-      /* GPU-AV's %ul; with a shorter argument the l is text. */
-      if (specifier.conversion == 'u' && *p == 'l' && type->bit_size == 64)
+      /* GPU-AV's %ul is another %lx; with a shorter argument the l is text. */
+      if (specifier.conversion == 'u' && *p == 'l' && type->bit_size == 64) {
+         specifier.conversion = 'x';
          p = ++specifier.end;
+      }
       append_argument(&text, specifier, argument, type, payload + MIN2(word, num_words),
                       num_words - MIN2(word, num_words));
       word += gpuval_nir_argument_words(type);

@@ -199,9 +199,9 @@ TEST(printf_text, other_sizes_than_the_specifier_says)
 
 TEST(printf_text, ul_of_gpu_av)
 {
-   EXPECT_TEXT("7 x", print("%ul x", arguments().u64(7)));
-   EXPECT_TEXT("7l x", print("%ul x", arguments().u(7)));
-   EXPECT_TEXT("1, 2", print("%v2ul", arguments().add(GPUVAL_ARGUMENT_UINT, 64, {1, 2})));
+   EXPECT_TEXT("1f x", print("%ul x", arguments().u64(31)));
+   EXPECT_TEXT("31l x", print("%ul x", arguments().u(31)));
+   EXPECT_TEXT("1f, 20", print("%v2ul", arguments().add(GPUVAL_ARGUMENT_UINT, 64, {31, 32})));
 }
 
 TEST(printf_text, vectors)
