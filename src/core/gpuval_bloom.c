@@ -152,15 +152,20 @@ claim_access(enum gpuval_bloom_type type)
                                         : GPUVAL_CLAIM_LOAD;
 }
 
+static bool
+is_nearly_empty(const struct gpuval_bloom *bloom, uint32_t seed)
+{
+   return gpuval_bloom_fill(bloom, seed, GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
+          gpuval_bloom_max_samples(bloom->hashes);
+}
+
 /* Does another invocation's access to a word, as its claim has it, conflict? */
 static bool
 conflicts(const struct gpuval_bloom_access *access, uint32_t word)
 {
    enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
 
-   if (theirs == GPUVAL_CLAIM_NONE)
-      return true; /* not known */
-   if ((word & 0xfffc) == claim_owner(access->invocation))
+   if (theirs == GPUVAL_CLAIM_NONE || (word & 0xfffc) == claim_owner(access->invocation))
       return false;
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
@@ -193,13 +198,15 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    *other = known ? who : 0;
 
    if (bad && known) {
+      bool lost = false;
       bad = false;
-      u_foreach_bit (i, masks.word)
+      u_foreach_bit (i, masks.word) {
          bad |= conflicts(access, words >> (16 * i));
+         lost |= !(words >> (16 * i) & 3);
+      }
+      bad |= lost && is_nearly_empty(bloom, hash[1]);
    } else if (bad) {
-      bad = is_of_epoch(access, who) &&
-            gpuval_bloom_fill(bloom, hash[1], GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
-               gpuval_bloom_max_samples(bloom->hashes);
+      bad = is_of_epoch(access, who) && is_nearly_empty(bloom, hash[1]);
    }
 
    if (!known)
@@ -207,7 +214,7 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    uint64_t mine = claim_access(access->type), changed = 0;
    u_foreach_bit (i, masks.word) {
       uint32_t theirs = words >> (16 * i) & 3;
-      if (mine > theirs || (mine == theirs && !bad))
+      if (bad ? mine > theirs && theirs != GPUVAL_CLAIM_NONE : mine >= theirs)
          changed |= 0xffffull << (16 * i);
    }
    if (changed) {

@@ -251,9 +251,6 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
    nir_def *word = params[WORD];
    nir_def *stage = nir_ushr_imm(b, word, 24);
    nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
-   nir_def *pair = nir_iand(b, params[ACTIVE], nir_quad_swap_horizontal(b, params[ACTIVE]));
-   nir_def *all_four = nir_iand(b, pair, nir_quad_swap_vertical(b, pair));
-   nir_def *lane = nir_load_subgroup_invocation(b);
    gpuval_nir_build_access(
       b, &gpuval_lvp_nir_driver, hashes,
       &(struct gpuval_nir_access_params){
@@ -269,8 +266,7 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
          .offset = params[OFFSET],
          .slot = params[SLOT],
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
-         .quad_full = nir_ine_imm(b, all_four, 0),
-         .quad_leader = nir_ieq_imm(b, nir_iand_imm(b, lane, 3), 0),
+         .here = params[ACTIVE],
       });
 
    return b->impl->function;

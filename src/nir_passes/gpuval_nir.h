@@ -264,10 +264,10 @@ struct gpuval_nir_access_params {
    nir_def *slot;
    nir_def *invocation[3];
 
-   /* 1 bit: all invocations of the quad are here; and: this one is its first.
-    * NULL where the driver cannot tell, or does not care.
+   /* ~0, and 0 in invocations that are not, for whoever looks at others of its
+    * quad. NULL where the driver cannot tell, or does not care.
     */
-   nir_def *quad_full, *quad_leader;
+   nir_def *here;
 };
 
 /** Emits the check at b->cursor; @hashes: GPUVAL_BLOOM_HASHES. */
