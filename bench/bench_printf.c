@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/wait.h>
 
 #include "vk_headless.h"
 
@@ -103,8 +103,7 @@ work(enum way way, int output)
    const struct vkh_options options = {.messenger = way == WAY_LOG ? NULL : on_message};
    struct vkh_context *ctx = vkh_context_create(&options);
    VkPipelineLayout layout = vkh_pipeline_layout(ctx, NULL, 0, 0);
-   VkShaderModule module =
-      vkh_shader_module(ctx, printf_comp, sizeof(printf_comp), "printf");
+   VkShaderModule module = vkh_shader_module(ctx, printf_comp, sizeof(printf_comp), "printf");
    VkPipeline pipeline =
       vkh_compute_pipeline(ctx, &(struct vkh_compute_desc){.module = module, .layout = layout});
 
@@ -221,9 +220,9 @@ measure(enum way way, const char *folder, struct measurement *out)
    }
    close(ends[1]);
    FILE *results = fdopen(ends[0], "r");
-   const bool answered = fgets(line, sizeof(line), results) &&
-                         sscanf(line, "%u %lf %lf", &out->messages, &out->seconds,
-                                &out->copy_rate) == 3;
+   const bool answered =
+      fgets(line, sizeof(line), results) &&
+      sscanf(line, "%u %lf %lf", &out->messages, &out->seconds, &out->copy_rate) == 3;
    fclose(results);
    int status;
    waitpid(child, &status, 0);
@@ -302,15 +301,16 @@ run(unsigned rounds)
    }
 
    if (!status) {
-      static const char *const titles[WAY_COUNT] = {
-         "gpuval, log", "gpuval, log and messenger", "GPU-AV DebugPrintf, messenger"};
+      static const char *const titles[WAY_COUNT] = {"gpuval, log", "gpuval, log and messenger",
+                                                    "GPU-AV DebugPrintf, messenger"};
       const double copy = median(copies, num_copies);
 
-      printf("\nDebugPrintf: %u messages of %u bytes a submit, medians of %u rounds; memcpy() moves "
-             "%.1f GB/s\n\n",
-             MESSAGES, MESSAGE_BYTES, rounds, copy * 1e-9);
-      printf("%-30s %12s %12s %14s %12s %8s\n", "", "messages/s", "MB/s", "of memcpy()", "of GPU-AV",
-             "lost");
+      printf(
+         "\nDebugPrintf: %u messages of %u bytes a submit, medians of %u rounds; memcpy() moves "
+         "%.1f GB/s\n\n",
+         MESSAGES, MESSAGE_BYTES, rounds, copy * 1e-9);
+      printf("%-30s %12s %12s %14s %12s %8s\n", "", "messages/s", "MB/s", "of memcpy()",
+             "of GPU-AV", "lost");
       for (unsigned way = 0; way < ways; way++) {
          const double rate = median(rates[way], rounds);
          printf("%-30s %12.0f %12.2f %13.3f%%", titles[way], rate, rate * MESSAGE_BYTES * 1e-6,
