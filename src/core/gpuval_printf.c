@@ -39,7 +39,8 @@ struct text {
 static void
 append(struct text *text, const char *chars, size_t count)
 {
-   memcpy(util_dynarray_grow_bytes(text->chars, count, 1), chars, count);
+   if (count)
+      memcpy(util_dynarray_grow_bytes(text->chars, count, 1), chars, count);
 }
 
 static void PRINTFLIKE(3, 4)

@@ -344,8 +344,8 @@ lower_printf(nir_builder *b, nir_intrinsic_instr *printf, void *data)
    nir_def *header = printf->src[GPUVAL_PRINTF_HEADER_SRC].ssa;
    b->cursor = nir_before_instr(&printf->instr);
 
-   /* Stores of helper invocations are dropped, what an atomic returns to them is
-    * not known: nothing of that may lead anywhere.
+   /* What an atomic returns to a helper invocation is not known, but nothing comes of
+    * it except addresses of stores, which are dropped.
     */
    gpuval_nir_build_printf(b, data,
                            &(struct gpuval_nir_printf_params){

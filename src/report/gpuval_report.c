@@ -242,7 +242,8 @@ gpuval_event_is_message(const struct gpuval_event *event)
 static void
 append(struct util_dynarray *chars, const char *string, size_t count)
 {
-   memcpy(util_dynarray_grow_bytes(chars, count, 1), string, count);
+   if (count)
+      memcpy(util_dynarray_grow_bytes(chars, count, 1), string, count);
 }
 
 /* One line: what would end it, or do something to a terminal, is escaped. */

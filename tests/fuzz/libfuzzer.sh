@@ -29,7 +29,7 @@ mesa=$(readlink -f "$mesa")
 cd "$obj" || exit 99
 flags=$(grep '"command".*core_gpuval_printf\.c\.o' compile_commands.json |
    tr ' ' '\n' | grep '^-[DI]' | grep -v '["\\]')
-# Mesa hands NULL to memcpy() here and there, and 0 bytes: not our matter.
+# Mesa's containers hand NULL and 0 bytes to memcpy(): not our matter.
 # shellcheck disable=SC2086 # flags are several words
 if ! ${CLANG:-clang} -g -O1 -std=gnu11 -w $sanitizers -fno-sanitize-recover=undefined \
    -fno-sanitize=nonnull-attribute,pointer-overflow,alignment $flags \
