@@ -173,8 +173,9 @@ discard(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer)
    take_back(buffer);
 }
 
+/* @first: of the drain, which counts as one round however often it looks. */
 static void
-look(struct gpuval_printf *printf, bool idle)
+look(struct gpuval_printf *printf, bool idle, bool first)
 {
    struct gpuval_printf_buffer *active = &printf->buffers[printf->active];
    struct gpuval_printf_buffer *other = &printf->buffers[!printf->active];
@@ -187,10 +188,12 @@ look(struct gpuval_printf *printf, bool idle)
 
    if (idle && !whole)
       discard(printf, other);
-   if (!whole && !idle && ++printf->waits < MAX_WAITS)
-      return;
    if (whole)
       printf->waits = 0;
+   else if (first)
+      printf->waits++;
+   if (!whole && !idle && printf->waits < MAX_WAITS)
+      return;
 
    if (!collect(printf, active, limit) && idle)
       discard(printf, active);
@@ -285,7 +288,7 @@ gpuval_printf_drain(struct gpuval_printf *printf, bool idle)
    util_dynarray_init(&text, NULL);
    unsigned count = 0, printed;
    do {
-      look(printf, idle);
+      look(printf, idle, !count);
       printed = print(printf, MESSAGES_A_LOOK, &text);
       count += printed;
    } while (printed && (idle || count < MESSAGES_A_DRAIN));

@@ -448,10 +448,10 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
    for (unsigned i = 0; i < 4; i++) {
       nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
       strongest = nir_umax(b, strongest, theirs);
-      replaces[i] = nir_bcsel(b, bad,
-                              nir_iand(b, nir_ult(b, theirs, claim->access),
-                                       nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
-                              nir_uge(b, claim->access, theirs));
+      replaces[i] = nir_bcsel(
+         b, bad,
+         nir_iand(b, nir_ult(b, theirs, claim->access), nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
+         nir_uge(b, claim->access, theirs));
       replaces[i] = nir_iand(b, nir_iand(b, replaces[i], wanted), has_word(b, masks, i));
       nir_def *bits = nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
       changed[i / 2] = nir_ior(b, changed[i / 2], bits);
