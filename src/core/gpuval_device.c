@@ -16,7 +16,9 @@
 #include "util/ralloc.h"
 #include "util/u_thread.h"
 
-#define POLL_INTERVAL_NS 10000000
+#define POLL_INTERVAL_NS   10000000
+#define PRINTF_INTERVAL_NS 1000000 /* while shaders print */
+#define MORE_INTERVAL_NS   10000   /* others may want the mutex */
 
 static mtx_t live_devices_mutex;
 static struct list_head live_devices;
@@ -53,6 +55,7 @@ at_exit(void)
          device->info.wait_for_work(device->info.data);
       if (lock_at_exit(device)) {
          gpuval_device_drain(device, true);
+         gpuval_device_drain_printf(device, true);
          mtx_unlock(&device->mutex);
       }
    }
@@ -130,6 +133,10 @@ alloc_buffers(struct gpuval_device *device)
 
    if (gpuval_options_sync() && !alloc_bloom(device))
       return false;
+   for (unsigned i = 0; gpuval_options_may_check(GPUVAL_CHECK_PRINTF) && i < 2; i++) {
+      if (!alloc_buffer(device, &device->printf_buffers[i], gpuval_options()->printf_size))
+         return false;
+   }
 
    ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site = GPUVAL_INDIRECT_SITE;
    device->root = device->root_buffer.map;
@@ -143,6 +150,7 @@ alloc_buffers(struct gpuval_device *device)
       .bloom_line_mask = device->bloom.line_mask,
       .claims_mask = device->bloom.claims_mask,
    };
+   gpuval_device_init_printf(device);
    return true;
 }
 
@@ -151,6 +159,8 @@ watch(void *data)
 {
    struct gpuval_device *device = data;
    u_thread_setname("gpuval");
+
+   bool more = false;
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
@@ -161,13 +171,16 @@ watch(void *data)
 
       struct timespec until;
       timespec_get(&until, TIME_UTC);
-      until.tv_nsec += POLL_INTERVAL_NS;
+      until.tv_nsec += more              ? MORE_INTERVAL_NS
+                       : device->printed ? PRINTF_INTERVAL_NS
+                                         : POLL_INTERVAL_NS;
       if (until.tv_nsec >= 1000000000) {
          until.tv_nsec -= 1000000000;
          until.tv_sec++;
       }
       cnd_timedwait(&device->work_begins, &device->mutex, &until);
       gpuval_device_drain(device, false);
+      more = gpuval_device_drain_printf(device, false);
    }
    mtx_unlock(&device->mutex);
 
@@ -250,6 +263,7 @@ gpuval_device_destroy(struct gpuval_device *device)
 
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
+      gpuval_device_drain_printf(device, true);
       mtx_unlock(&device->mutex);
       gpuval_report_write_files();
 
@@ -257,6 +271,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       mtx_destroy(&device->mutex);
    }
 
+   gpuval_device_finish_printf(device);
    free_buffer(device, &device->root_buffer);
    free_buffer(device, &device->control);
    free_buffer(device, &device->records);
@@ -264,6 +279,8 @@ gpuval_device_destroy(struct gpuval_device *device)
    free_buffer(device, &device->entries);
    free_buffer(device, &device->bloom_buffer);
    free_buffer(device, &device->claims);
+   free_buffer(device, &device->printf_buffers[0]);
+   free_buffer(device, &device->printf_buffers[1]);
    ralloc_free(device);
 }
 
@@ -288,6 +305,9 @@ gpuval_device_end_work(struct gpuval_device *device)
    mtx_lock(&device->mutex);
    device->work--;
    gpuval_device_drain(device, !device->work);
+   /* What this work has printed, though other work may print on and on. */
+   for (unsigned i = 0; i < 64 && gpuval_device_drain_printf(device, !device->work); i++)
+      ;
    mtx_unlock(&device->mutex);
 }
 

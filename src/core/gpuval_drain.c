@@ -224,6 +224,8 @@ describe_message(struct gpuval_event *event)
       [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
    };
 
+   if (event->kind == GPUVAL_KIND_MESSAGE)
+      return; /* its text */
    if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
       event->message = ralloc_strdup(event, "the assumption is false");
       return;
@@ -392,6 +394,21 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
       describe_resource(device, event, shader, site, record, spirv, &location);
    describe_message(event);
 
+   return event;
+}
+
+struct gpuval_event *
+gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index,
+                             const uint32_t *invocation)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   struct gpuval_event *event =
+      create_event(device, shader, &shader->sites[site_index - shader->first_site], NULL);
+
+   if (invocation) {
+      event->has_record = true;
+      memcpy(event->invocation, invocation, sizeof(event->invocation));
+   }
    return event;
 }
 

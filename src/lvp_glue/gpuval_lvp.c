@@ -181,6 +181,8 @@ gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options 
 {
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
 }
 
 static bool
@@ -307,7 +309,8 @@ static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -321,6 +324,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
+   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_lvp_nir_driver,
@@ -331,18 +335,19 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .safe = gpuval_options()->safe,
       .spirv = parsed->spirv,
       .spirv_size = parsed->spirv_size,
+      .shader_hash = hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
    };
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, parsed);
-   util_dynarray_init(&table.entries, parsed);
+   gpuval_nir_table_init(&table, parsed);
 
-   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, hash, number, "after");
+   gpuval_dump_formats(nir, hash, number, &table);
 
-   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+   if (table.sites.size) {
       struct gpuval_shader_info info = {
          .spirv = parsed->spirv,
          .spirv_size = parsed->spirv_size,
@@ -648,6 +653,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->functions.report;
    data->sync_function = gpuval->functions.sync;
+   data->printf_function = gpuval->functions.printf;
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);

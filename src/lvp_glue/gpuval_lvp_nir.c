@@ -314,3 +314,58 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
 
    return b->impl->function;
 }
+
+/* The payload of all lanes, as gpuval_lvp_nir.h describes it */
+struct payload {
+   nir_def *address;
+   nir_def *num_words;
+   unsigned num_lanes;
+};
+
+static void
+store_payload(nir_builder *b, nir_def *address, const void *data)
+{
+   const struct payload *payload = data;
+   nir_def *lane = nir_u2u64(b, nir_load_subgroup_invocation(b));
+   nir_def *source = nir_iadd(b, payload->address, nir_imul_imm(b, lane, 4));
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge(b, i, payload->num_words));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+
+      nir_def *i_64 = nir_u2u64(b, i);
+      nir_def *word = nir_load_global(
+         b, nir_iadd(b, source, nir_imul_imm(b, i_64, payload->num_lanes * 4)), 4, 1, 32);
+      nir_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+nir_function *
+gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
+                                      unsigned num_lanes)
+{
+   enum { HEADER, ADDRESS = HEADER + 2, NUM = ADDRESS + 2 };
+   static_assert(NUM + 2 == GPUVAL_LVP_PRINTF_NUM_ARGS, "gpuval_lvp_nir.h");
+
+   nir_def *params[NUM];
+   nir_builder builder = create_function(options, "printf", NUM, params), *b = &builder;
+   nir_def *size = nir_iand_imm(b, params[HEADER], 0xffff);
+   const struct payload payload = {
+      .address = nir_pack_64_2x32_split(b, params[ADDRESS], params[ADDRESS + 1]),
+      .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
+      .num_lanes = num_lanes,
+   };
+   gpuval_nir_build_printf(b, &gpuval_lvp_nir_driver,
+                           &(struct gpuval_nir_printf_params){
+                              .header = {params[HEADER], params[HEADER + 1]},
+                              .store_payload = store_payload,
+                              .data = &payload,
+                           });
+
+   return b->impl->function;
+}

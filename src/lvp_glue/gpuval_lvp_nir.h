@@ -38,6 +38,21 @@ gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
           (uint32_t)stage << 24;
 }
 
+/* The same for messages:
+ *
+ *    mask of lanes that print, pointer to struct lp_jit_resources, header of the
+ *    entry[2], address of the payload (lo, hi)
+ *
+ * The payload is an array of vectors, one a dword.
+ */
+#define GPUVAL_LVP_PRINTF_NUM_ARGS 6
+#define GPUVAL_LVP_PRINTF_FUNCTION_INDEX                                                           \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, printf_function)) / 8)
+
+/** @num_lanes: of the vectors of the payload */
+nir_function *gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
+                                                    unsigned num_lanes);
+
 /** That function without the first two arguments, in a shader of its own. */
 nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options);
 

@@ -585,6 +585,11 @@ read_report_line(struct compare *compare, char *line, unsigned number)
          difference(compare, NULL, "a report has a field that is not as it should be");
          printf("   %s in %s\n", bad, line);
       }
+      if (compare->scenario->printf && strcmp(json_get_string(json, "check", ""), "printf") == 0) {
+         scenario_printf_add_report(compare->scenario, json);
+         json_free(json);
+         return;
+      }
       compare->reports =
          scenario_grow(compare->reports, &compare->report_count, sizeof(*compare->reports));
       compare->reports[compare->report_count - 1] = (struct report){
@@ -779,7 +784,7 @@ static void
 check_messages(struct compare *compare, const char *path)
 {
    char *messages = vkh_read_file(path, NULL);
-   const unsigned count = count_lines(messages, "");
+   const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
 
    if (count != compare->report_count) {
       difference(compare, NULL, "the program heard another number of messages");
@@ -841,6 +846,8 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *name
       check_summary(&compare);
       check_log(&compare, log);
       check_messages(&compare, messages);
+      if (scenario->printf)
+         compare.differences += scenario_printf_compare(scenario, compare.summary, log, messages);
       print_unexpected(&compare);
    }
    free(log);

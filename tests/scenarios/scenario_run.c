@@ -295,7 +295,10 @@ on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
    const struct run *run = user;
    const char *id = data->pMessageIdName ? data->pMessageIdName : "";
 
-   if (strncmp(id, "gpuval-", 7) == 0) {
+   if (strcmp(id, "gpuval-printf-message") == 0 &&
+       severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) {
+      scenario_printf_write_message(run->messages, data->pMessage);
+   } else if (strncmp(id, "gpuval-", 7) == 0) {
       const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
                          message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
       fprintf(run->messages, "%s%s %.*s\n", error ? "" : "not-an-error ", id,

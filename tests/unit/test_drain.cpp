@@ -117,8 +117,8 @@ class drain_test : public ::testing::Test {
    {
       const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
       struct gpuval_nir_table table;
-      util_dynarray_init(&table.sites, NULL);
-      util_dynarray_init(&table.entries, NULL);
+      void *mem_ctx = ralloc_context(NULL);
+      gpuval_nir_table_init(&table, mem_ctx);
       for (unsigned i = 0; i < sites.size(); i++) {
          util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
          struct gpuval_nir_entry entry = {4 * i, 4, i, i};
@@ -132,8 +132,7 @@ class drain_test : public ::testing::Test {
       info.entry = "main";
       EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
       hash = gpuval_shader_hash(spirv, sizeof(spirv));
-      util_dynarray_fini(&table.sites);
-      util_dynarray_fini(&table.entries);
+      ralloc_free(mem_ctx);
 
       const struct gpuval_entry *entries =
          (const struct gpuval_entry *)device->root->entries_address;
