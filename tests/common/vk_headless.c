@@ -134,13 +134,17 @@ pick_physical_device(struct vkh_context *ctx)
 }
 
 static uint32_t
-pick_queue_family(VkPhysicalDevice physical_device)
+pick_queue_family(VkPhysicalDevice physical_device, bool compute_queue)
 {
    const VkQueueFlags wanted = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
    VkQueueFamilyProperties families[16];
    uint32_t count = VKH_COUNT(families);
 
    vkGetPhysicalDeviceQueueFamilyProperties(physical_device, &count, families);
+   for (uint32_t i = 0; i < count && compute_queue; i++) {
+      if ((families[i].queueFlags & wanted) == VK_QUEUE_COMPUTE_BIT)
+         return i;
+   }
    for (uint32_t i = 0; i < count; i++) {
       if ((families[i].queueFlags & wanted) == wanted)
          return i;
@@ -272,7 +276,7 @@ vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options)
       options->tune_features(&ctx->features, options->tune_data);
    ctx->features.v13.pNext = (void *)options->features_next;
 
-   ctx->queue_family = pick_queue_family(ctx->physical_device);
+   ctx->queue_family = pick_queue_family(ctx->physical_device, options->compute_queue);
    const float priority = 1.0f;
    const VkDeviceQueueCreateInfo queue = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

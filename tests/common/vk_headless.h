@@ -77,6 +77,9 @@ struct vkh_options {
    void (*tune_features)(struct vkh_features *features, void *data);
    void *tune_data;
 
+   /* A queue that does not draw, if there is one. */
+   bool compute_queue;
+
    /* Robust buffer access, off by default as in most released programs. */
    bool robust_buffer_access;
 
@@ -90,7 +93,7 @@ struct vkh_context {
    VkInstance instance;
    VkPhysicalDevice physical_device;
    VkDevice device;
-   uint32_t queue_family; /* graphics, compute and transfer */
+   uint32_t queue_family; /* graphics, compute and transfer, but see compute_queue */
    VkQueue queue;
    VkCommandPool command_pool;
    VkDescriptorPool descriptor_pool;

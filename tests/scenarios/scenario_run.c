@@ -110,6 +110,7 @@ struct wanted {
    unsigned extension_count;
    void *chain;
    bool robust_buffer_access;
+   bool compute_queue;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
    VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
@@ -266,6 +267,8 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_extension(wanted, run_word(run, 1));
       } else if (strcmp(word, "update") == 0) {
          want_update(wanted, run_word(run, 2));
+      } else if (strcmp(word, "compute_queue") == 0) {
+         wanted->compute_queue = true;
       } else if (strcmp(word, "unnamed") == 0) {
          run->names = false;
       } else if (strcmp(word, "push") == 0) {
@@ -329,6 +332,7 @@ create_device(struct run *run)
       .extension_count = wanted.extension_count,
       .features_next = wanted.chain,
       .robust_buffer_access = wanted.robust_buffer_access,
+      .compute_queue = wanted.compute_queue,
       .messenger = on_message,
       .messenger_data = run,
    };
@@ -634,6 +638,36 @@ do_barrier(struct run *run)
    vkh_barrier(need_commands(run));
 }
 
+/* `fill_buffer BUFFER OFFSET BYTES VALUE` */
+static void
+do_fill_buffer(struct run *run)
+{
+   end_rendering(run);
+   vkCmdFillBuffer(need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                   run_number(run, 2), run_number(run, 3), (uint32_t)run_number(run, 4));
+}
+
+/* `update_buffer BUFFER OFFSET TYPE VALUE…` */
+static void
+do_update_buffer(struct run *run)
+{
+   uint8_t data[256];
+   const size_t size = run_values(run, run_word(run, 3), 4, data, sizeof(data));
+   end_rendering(run);
+   vkCmdUpdateBuffer(need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                     run_number(run, 2), size, data);
+}
+
+/* `copy_buffer FROM OFFSET TO OFFSET BYTES` */
+static void
+do_copy_buffer(struct run *run)
+{
+   const VkBufferCopy region = {run_number(run, 2), run_number(run, 4), run_number(run, 5)};
+   end_rendering(run);
+   vkCmdCopyBuffer(need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                   run_find_buffer(run, run_word(run, 3))->vk.buffer, 1, &region);
+}
+
 static void
 do_label(struct run *run)
 {
@@ -786,6 +820,8 @@ static const struct {
    {"check_off", do_check_off},
    {"check_on", do_check_on},
    {"command_buffer", do_command_buffer},
+   {"compute_queue", do_nothing},
+   {"copy_buffer", do_copy_buffer},
    {"count", do_nothing},
    {"data", do_data},
    {"depth", do_nothing},
@@ -801,6 +837,7 @@ static const struct {
    {"extension", do_nothing},
    {"feature", do_nothing},
    {"fill", do_fill},
+   {"fill_buffer", do_fill_buffer},
    {"flags", do_nothing},
    {"label", do_label},
    {"label_end", do_label_end},
@@ -816,6 +853,7 @@ static const struct {
    {"trace", do_trace},
    {"unnamed", do_nothing},
    {"update", do_nothing},
+   {"update_buffer", do_update_buffer},
    {"use", do_use},
 };
 

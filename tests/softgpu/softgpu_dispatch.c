@@ -43,6 +43,93 @@ alu_bit_size(const nir_alu_instr *alu)
    return 32;
 }
 
+/* What most instructions are, without the way through nir_eval_const_opcode()
+ * for each lane. Returns false for all others.
+ */
+static bool
+execute_common_alu(struct softgpu_wave *wave, const nir_alu_instr *alu)
+{
+   const nir_const_value *src[3] = {NULL};
+   unsigned stride[3] = {0};
+   nir_const_value *dest = softgpu_value(wave, &alu->def, 0);
+
+   if (alu->def.num_components != 1 || nir_op_infos[alu->op].num_inputs > 3)
+      return false;
+   for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
+      src[i] = softgpu_value(wave, alu->src[i].src.ssa, 0) + alu->src[i].swizzle[0];
+      stride[i] = alu->src[i].src.ssa->num_components;
+   }
+
+#define EACH_LANE(...)                                                                             \
+   for (unsigned lane = 0; lane < wave->size; lane++) {                                            \
+      if (wave->exec >> lane & 1) {                                                                \
+         __VA_ARGS__;                                                                              \
+      }                                                                                            \
+   }                                                                                               \
+   return true
+#define A(member) src[0][lane * stride[0]].member
+#define B(member) src[1][lane * stride[1]].member
+
+   switch (alu->op) {
+   case nir_op_mov:
+      EACH_LANE(dest[lane] = src[0][lane * stride[0]]);
+   case nir_op_bcsel:
+      EACH_LANE(dest[lane] = A(b) ? src[1][lane * stride[1]] : src[2][lane * stride[2]]);
+   case nir_op_pack_64_2x32_split:
+      EACH_LANE(dest[lane].u64 = A(u32) | (uint64_t)B(u32) << 32);
+   case nir_op_unpack_64_2x32_split_x:
+      EACH_LANE(dest[lane].u32 = (uint32_t)A(u64));
+   case nir_op_unpack_64_2x32_split_y:
+      EACH_LANE(dest[lane].u32 = (uint32_t)(A(u64) >> 32));
+   default:
+      break;
+   }
+   if (alu->src[0].src.ssa->bit_size != 32)
+      return false;
+
+   switch (alu->op) {
+   case nir_op_iadd:
+      EACH_LANE(dest[lane].u32 = A(u32) + B(u32));
+   case nir_op_isub:
+      EACH_LANE(dest[lane].u32 = A(u32) - B(u32));
+   case nir_op_imul:
+      EACH_LANE(dest[lane].u32 = A(u32) * B(u32));
+   case nir_op_iand:
+      EACH_LANE(dest[lane].u32 = A(u32) & B(u32));
+   case nir_op_ior:
+      EACH_LANE(dest[lane].u32 = A(u32) | B(u32));
+   case nir_op_ixor:
+      EACH_LANE(dest[lane].u32 = A(u32) ^ B(u32));
+   case nir_op_ishl:
+      EACH_LANE(dest[lane].u32 = A(u32) << (B(u32) & 31));
+   case nir_op_ushr:
+      EACH_LANE(dest[lane].u32 = A(u32) >> (B(u32) & 31));
+   case nir_op_umin:
+      EACH_LANE(dest[lane].u32 = MIN2(A(u32), B(u32)));
+   case nir_op_umax:
+      EACH_LANE(dest[lane].u32 = MAX2(A(u32), B(u32)));
+   case nir_op_ieq:
+      EACH_LANE(dest[lane].b = A(u32) == B(u32));
+   case nir_op_ine:
+      EACH_LANE(dest[lane].b = A(u32) != B(u32));
+   case nir_op_ult:
+      EACH_LANE(dest[lane].b = A(u32) < B(u32));
+   case nir_op_uge:
+      EACH_LANE(dest[lane].b = A(u32) >= B(u32));
+   case nir_op_ilt:
+      EACH_LANE(dest[lane].b = A(i32) < B(i32));
+   case nir_op_ige:
+      EACH_LANE(dest[lane].b = A(i32) >= B(i32));
+   case nir_op_u2u64:
+      EACH_LANE(dest[lane].u64 = A(u32));
+   default:
+      return false;
+   }
+#undef EACH_LANE
+#undef A
+#undef B
+}
+
 static void
 execute_alu(const struct run *run, struct softgpu_wave *wave, nir_alu_instr *alu)
 {
@@ -52,6 +139,8 @@ execute_alu(const struct run *run, struct softgpu_wave *wave, nir_alu_instr *alu
    nir_const_value *srcs[NIR_ALU_MAX_INPUTS];
    unsigned components[NIR_ALU_MAX_INPUTS];
 
+   if (execute_common_alu(wave, alu))
+      return;
    for (unsigned i = 0; i < inputs; i++) {
       srcs[i] = src[i];
       components[i] = nir_ssa_alu_instr_src_components(alu, i);

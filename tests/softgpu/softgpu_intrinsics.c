@@ -607,7 +607,7 @@ static unsigned
 count_lanes_below(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned lane)
 {
    const uint64_t mask = softgpu_uint(wave, &instr->src[0], 0, lane);
-   return util_bitcount64(mask & u_uintN_max(lane)) +
+   return util_bitcount64(mask & BITFIELD64_MASK(lane)) +
           (unsigned)softgpu_uint(wave, &instr->src[1], 0, lane);
 }
 
