@@ -8,6 +8,7 @@
 #include "softgpu.h"
 
 #include "util/bitscan.h"
+#include "util/mesa-blake3.h"
 #include "ac_shader_args.h"
 #include "nir.h"
 
@@ -35,6 +36,7 @@ struct softgpu_step {
 
 struct softgpu_shader {
    struct list_head link;
+   char name[BLAKE3_HEX_LEN]; /* the hash of its code */
    void *code;
    size_t code_size;
    nir_shader *nir;
