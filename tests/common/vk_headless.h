@@ -80,6 +80,9 @@ struct vkh_options {
    /* A queue that does not draw, if there is one. */
    bool compute_queue;
 
+   /* Buffers in memory of the device, which the host can map all the same. */
+   bool device_memory;
+
    /* Robust buffer access, off by default as in most released programs. */
    bool robust_buffer_access;
 
@@ -100,6 +103,7 @@ struct vkh_context {
 
    VkPhysicalDeviceProperties properties;
    VkPhysicalDeviceMemoryProperties memory;
+   VkMemoryPropertyFlags buffer_memory; /* what that of buffers has to be */
    struct vkh_features features; /* as enabled */
 
    bool has_debug_utils;

@@ -111,6 +111,7 @@ struct wanted {
    void *chain;
    bool robust_buffer_access;
    bool compute_queue;
+   bool device_memory;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
    VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
@@ -269,6 +270,8 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_update(wanted, run_word(run, 2));
       } else if (strcmp(word, "compute_queue") == 0) {
          wanted->compute_queue = true;
+      } else if (strcmp(word, "device_memory") == 0) {
+         wanted->device_memory = true;
       } else if (strcmp(word, "unnamed") == 0) {
          run->names = false;
       } else if (strcmp(word, "push") == 0) {
@@ -333,6 +336,7 @@ create_device(struct run *run)
       .features_next = wanted.chain,
       .robust_buffer_access = wanted.robust_buffer_access,
       .compute_queue = wanted.compute_queue,
+      .device_memory = wanted.device_memory,
       .messenger = on_message,
       .messenger_data = run,
    };
@@ -825,6 +829,7 @@ static const struct {
    {"count", do_nothing},
    {"data", do_data},
    {"depth", do_nothing},
+   {"device_memory", do_nothing},
    {"dispatch", do_dispatch},
    {"dispatch_base", do_dispatch_base},
    {"dispatch_indirect", do_dispatch_indirect},
