@@ -25,6 +25,7 @@
 #include "util/hash_table.h"
 #include "util/os_time.h"
 #include "util/u_atomic.h"
+#include "util/u_debug.h"
 #include "util/u_dynarray.h"
 #include "util/u_math.h"
 
@@ -53,6 +54,7 @@ struct mapping {
 /* Binary ones use point 0. */
 struct syncobj {
    bool exists;
+   const struct shim_fd *owner;
    bool signaled;
    uint64_t point;
 };
@@ -66,6 +68,7 @@ static struct {
    uint64_t submit;
    bool failed; /* in this submit */
    bool lost;
+   bool leaked;
 } gpu;
 
 struct shim_device shim_device;
@@ -143,6 +146,17 @@ remove_mapping(unsigned at)
    (void)util_dynarray_pop(&gpu.mappings, struct mapping);
    if (buffer)
       drm_shim_bo_put(&buffer->base);
+}
+
+static void
+remove_mappings_of(const struct buffer *buffer)
+{
+   for (unsigned i = 0; i < util_dynarray_num_elements(&gpu.mappings, struct mapping);) {
+      if (util_dynarray_element(&gpu.mappings, struct mapping, i)->buffer == buffer)
+         remove_mapping(i);
+      else
+         i++;
+   }
 }
 
 /* Removes what is mapped between both addresses, parts of mappings as well. */
@@ -386,12 +400,7 @@ gem_close(int fd, void *argument)
       return -EINVAL;
 
    /* As in the kernel, its addresses go with it. */
-   for (unsigned i = 0; i < util_dynarray_num_elements(&gpu.mappings, struct mapping);) {
-      if (util_dynarray_element(&gpu.mappings, struct mapping, i)->buffer == buffer)
-         remove_mapping(i);
-      else
-         i++;
-   }
+   remove_mappings_of(buffer);
    drm_shim_bo_put(&buffer->base);
    return 0;
 }
@@ -479,10 +488,11 @@ is_signaled(const struct syncobj *syncobj, uint64_t point)
 }
 
 static int
-create_syncobj(struct drm_syncobj_create *create)
+create_syncobj(int fd, struct drm_syncobj_create *create)
 {
    const struct syncobj syncobj = {
       .exists = true,
+      .owner = drm_shim_fd_lookup(fd),
       .signaled = create->flags & DRM_SYNCOBJ_CREATE_SIGNALED,
    };
    uint32_t handle = 1;
@@ -812,6 +822,36 @@ drm_shim_fd_lookup(int fd)
    return shim_fd;
 }
 
+/* What the driver has left when it closes the device; SOFTGPU_LEAKS=0 in the
+ * environment: whatever it has.
+ */
+static void
+check_leaks(const struct shim_fd *shim_fd)
+{
+   const unsigned buffers = shim_fd->handles->entries;
+   unsigned syncobjs = 0;
+
+   util_dynarray_foreach (&gpu.syncobjs, struct syncobj, syncobj)
+      syncobjs += syncobj->exists && syncobj->owner == shim_fd;
+   if ((!buffers && !syncobjs) || !debug_get_bool_option("SOFTGPU_LEAKS", true))
+      return;
+   fprintf(stderr, "softgpu: error: left behind: %u buffers, %u syncobjs\n", buffers, syncobjs);
+   hash_table_foreach (shim_fd->handles, entry) {
+      const struct buffer *buffer = entry->data;
+      fprintf(stderr, "softgpu: a buffer of %" PRIu64 " bytes, flags 0x%" PRIx64 "\n", buffer->size,
+              buffer->flags);
+   }
+   gpu.leaked = true;
+}
+
+/* Nobody has been told yet, and tests look at the status. */
+static void __attribute__((destructor))
+fail_for_leaks(void)
+{
+   if (gpu.leaked)
+      _exit(99);
+}
+
 static void
 put_buffer(struct hash_entry *entry)
 {
@@ -831,14 +871,9 @@ drm_shim_fd_unregister(int fd)
       return;
 
    mtx_lock(&gpu.lock);
-   hash_table_foreach (shim_fd->handles, entry) {
-      for (unsigned i = 0; i < util_dynarray_num_elements(&gpu.mappings, struct mapping);) {
-         if (util_dynarray_element(&gpu.mappings, struct mapping, i)->buffer == entry->data)
-            remove_mapping(i);
-         else
-            i++;
-      }
-   }
+   check_leaks(shim_fd);
+   hash_table_foreach (shim_fd->handles, entry)
+      remove_mappings_of(entry->data);
    _mesa_hash_table_destroy(shim_fd->handles, put_buffer);
    mtx_unlock(&gpu.lock);
    free(shim_fd);
@@ -879,7 +914,7 @@ core_ioctl(int fd, unsigned long request, void *argument)
    case DRM_IOCTL_GEM_CLOSE:
       return gem_close(fd, argument);
    case DRM_IOCTL_SYNCOBJ_CREATE:
-      return create_syncobj(argument);
+      return create_syncobj(fd, argument);
    case DRM_IOCTL_SYNCOBJ_DESTROY:
       return destroy_syncobj(argument);
    case DRM_IOCTL_SYNCOBJ_TRANSFER:
