@@ -15,8 +15,8 @@
  * where nothing is mapped, a buffer that the submit does not list, a packet, an
  * intrinsic or an operation that is not known here.
  *
- * One generation, GFX11, and compute only. All of it runs inside the ioctl that
- * submits, under one lock.
+ * One generation, GFX11, and compute only. A thread executes what was submitted,
+ * under the lock that ioctls take as well.
  */
 
 #ifndef SOFTGPU_H
@@ -59,7 +59,11 @@ const void *softgpu_find(uint64_t va, uint64_t size);
 bool softgpu_read(uint64_t va, void *data, uint64_t size);
 bool softgpu_write(uint64_t va, const void *data, uint64_t size);
 
-/* Lets other threads work for a moment; buffers may be gone afterwards. */
+/* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
+ * no more.
+ */
+void softgpu_yield(void);
+/* For a while. */
 void softgpu_pause(void);
 
 /* --- softgpu_commands.c --------------------------------------------------- */

@@ -298,6 +298,7 @@ execute_wave(struct run *run, struct softgpu_wave *wave)
       const struct softgpu_step *step = &shader->steps[wave->step];
       struct softgpu_frame *frame = &wave->frames[step->frame];
 
+      softgpu_yield();
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
       if (run->instructions > MAX_INSTRUCTIONS) {

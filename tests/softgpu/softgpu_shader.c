@@ -313,6 +313,8 @@ softgpu_find_shader(uint64_t va)
    }
    simple_mtx_unlock(&registry.lock);
    if (!shader)
-      softgpu_error("the shader at address 0x%" PRIx64 " is not known", va);
+      softgpu_error("the shader at address 0x%" PRIx64 " is not known; out of a shader cache "
+                    "that another build has written, or one without MESA_SHADER_CACHE_DIR?",
+                    va);
    return shader;
 }
