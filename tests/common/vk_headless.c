@@ -277,9 +277,8 @@ vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options)
    ctx->features.v13.pNext = (void *)options->features_next;
 
    ctx->queue_family = pick_queue_family(ctx->physical_device, options->compute_queue);
-   ctx->buffer_memory =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
-      (options->device_memory ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : 0);
+   ctx->buffer_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                        (options->device_memory ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : 0);
    const float priority = 1.0f;
    const VkDeviceQueueCreateInfo queue = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,

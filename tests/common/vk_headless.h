@@ -104,7 +104,7 @@ struct vkh_context {
    VkPhysicalDeviceProperties properties;
    VkPhysicalDeviceMemoryProperties memory;
    VkMemoryPropertyFlags buffer_memory; /* what that of buffers has to be */
-   struct vkh_features features; /* as enabled */
+   struct vkh_features features;        /* as enabled */
 
    bool has_debug_utils;
    VkDebugUtilsMessengerEXT messenger;

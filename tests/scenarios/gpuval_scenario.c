@@ -50,7 +50,7 @@ struct child {
    const char *name; /* of its files in the folder */
    enum scenario_kind kind;
    bool checks;
-   bool inherit; /* the environment, as it is */
+   bool inherit;        /* the environment, as it is */
    const char *preload; /* a library, or NULL */
    const char *icd;     /* ICD file instead of the environment's, or NULL */
 };

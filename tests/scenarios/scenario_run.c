@@ -122,6 +122,7 @@ struct wanted {
    VkPhysicalDeviceRobustness2FeaturesEXT robustness2;
    VkPhysicalDevicePipelineRobustnessFeaturesEXT pipeline_robustness;
    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+   VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
    VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
 };
 
@@ -270,6 +271,11 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_update(wanted, run_word(run, 2));
       } else if (strcmp(word, "compute_queue") == 0) {
          wanted->compute_queue = true;
+      } else if (strcmp(word, "conditional") == 0) {
+         want_extension(wanted, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+         want_struct(wanted, &wanted->conditional,
+                     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+         wanted->conditional.conditionalRendering = VK_TRUE;
       } else if (strcmp(word, "device_memory") == 0) {
          wanted->device_memory = true;
       } else if (strcmp(word, "unnamed") == 0) {
@@ -672,6 +678,27 @@ do_copy_buffer(struct run *run)
                    run_find_buffer(run, run_word(run, 3))->vk.buffer, 1, &region);
 }
 
+/* `conditional BUFFER OFFSET [inverted]` */
+static void
+do_conditional(struct run *run)
+{
+   const VkConditionalRenderingBeginInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT,
+      .buffer = run_find_buffer(run, run_word(run, 1))->vk.buffer,
+      .offset = run_number(run, 2),
+      .flags = run_has_word(run, 3) ? VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT : 0,
+   };
+   end_rendering(run);
+   VKH_PROC(run->ctx, vkCmdBeginConditionalRenderingEXT)(need_commands(run), &info);
+}
+
+static void
+do_conditional_end(struct run *run)
+{
+   end_rendering(run);
+   VKH_PROC(run->ctx, vkCmdEndConditionalRenderingEXT)(need_commands(run));
+}
+
 static void
 do_label(struct run *run)
 {
@@ -825,6 +852,8 @@ static const struct {
    {"check_on", do_check_on},
    {"command_buffer", do_command_buffer},
    {"compute_queue", do_nothing},
+   {"conditional", do_conditional},
+   {"conditional_end", do_conditional_end},
    {"copy_buffer", do_copy_buffer},
    {"count", do_nothing},
    {"data", do_data},

@@ -90,7 +90,7 @@ static struct {
    char *memory; /* all of it */
    struct util_dynarray mappings;
    struct util_dynarray syncobjs; /* by handle; 0 is never used */
-   bool failed; /* in this job */
+   bool failed;                   /* in this job */
    bool lost;
    bool leaked;
 } gpu;
@@ -754,8 +754,7 @@ check_waits(const struct drm_amdgpu_cs_chunk *chunk)
    const bool timeline = chunk->chunk_id == AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_WAIT;
    const struct drm_amdgpu_cs_chunk_syncobj *points = (const void *)(uintptr_t)chunk->chunk_data;
    const struct drm_amdgpu_cs_chunk_sem *binaries = (const void *)(uintptr_t)chunk->chunk_data;
-   const uint32_t count =
-      chunk->length_dw * 4 / (timeline ? sizeof(*points) : sizeof(*binaries));
+   const uint32_t count = chunk->length_dw * 4 / (timeline ? sizeof(*points) : sizeof(*binaries));
 
    for (uint32_t i = 0; i < count; i++) {
       const struct syncobj *syncobj =
@@ -772,8 +771,7 @@ add_fences(const struct drm_amdgpu_cs_chunk *chunk, uint64_t job)
    const bool timeline = chunk->chunk_id == AMDGPU_CHUNK_ID_SYNCOBJ_TIMELINE_SIGNAL;
    const struct drm_amdgpu_cs_chunk_syncobj *points = (const void *)(uintptr_t)chunk->chunk_data;
    const struct drm_amdgpu_cs_chunk_sem *binaries = (const void *)(uintptr_t)chunk->chunk_data;
-   const uint32_t count =
-      chunk->length_dw * 4 / (timeline ? sizeof(*points) : sizeof(*binaries));
+   const uint32_t count = chunk->length_dw * 4 / (timeline ? sizeof(*points) : sizeof(*binaries));
    int result = 0;
 
    for (uint32_t i = 0; i < count && result == 0; i++)
@@ -818,8 +816,7 @@ read_chunks(struct shim_fd *shim_fd, const union drm_amdgpu_cs *cs, struct job *
          case AMDGPU_CHUNK_ID_FENCE: /* for the user; RADV does not read it */
             break;
          default:
-            fprintf(stderr, "softgpu: error: part %u of a submit is not known\n",
-                    chunk->chunk_id);
+            fprintf(stderr, "softgpu: error: part %u of a submit is not known\n", chunk->chunk_id);
             result = -EINVAL;
          }
       }
@@ -980,8 +977,7 @@ check_leaks(const struct shim_fd *shim_fd)
 }
 
 /* Programs do not get to know of either, and tests look at the status. */
-static void __attribute__((destructor))
-fail_at_exit(void)
+static void __attribute__((destructor)) fail_at_exit(void)
 {
    if (gpu.leaked || gpu.lost) {
       fflush(NULL);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
-#include "nir_serialize.h"
 #include "util/blob.h"
 #include "util/disk_cache.h"
 #include "util/list.h"
@@ -19,6 +18,7 @@
 #include "util/os_file.h"
 #include "util/simple_mtx.h"
 #include "util/u_debug.h"
+#include "nir_serialize.h"
 
 #include "gpuval/src/radv_glue/gpuval_radv_softgpu.h"
 

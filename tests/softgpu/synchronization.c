@@ -173,6 +173,23 @@ test_event(struct vkh_context *ctx, const struct vkh_buffer *buffer)
       VKH_CHECK(vkSetEvent(ctx->device, event));
       EXPECT(vkGetEventStatus(ctx->device, event) == VK_EVENT_SET);
    }
+
+   /* The host sets it when the wait has begun. */
+   VKH_CHECK(vkResetEvent(ctx->device, event));
+   cmd = vkh_begin(ctx);
+   vkCmdWaitEvents(cmd, 1, &event, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                   NULL, 0, NULL, 0, NULL);
+   vkCmdFillBuffer(cmd, buffer->buffer, 0, VK_WHOLE_SIZE, 30);
+   const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+   VkFence fence;
+   VKH_CHECK(vkCreateFence(ctx->device, &fence_info, NULL, &fence));
+   vkh_submit(ctx, cmd, fence);
+   EXPECT(vkWaitForFences(ctx->device, 1, &fence, VK_TRUE, 20000000) == VK_TIMEOUT);
+   EXPECT(value_of(buffer) == 22);
+   VKH_CHECK(vkSetEvent(ctx->device, event));
+   VKH_CHECK(vkWaitForFences(ctx->device, 1, &fence, VK_TRUE, UINT64_MAX));
+   EXPECT(value_of(buffer) == 30);
+   vkDestroyFence(ctx->device, fence, NULL);
    vkDestroyEvent(ctx->device, event, NULL);
 }
 
