@@ -22,7 +22,7 @@
 #define SH_REG_COUNT ((SI_SH_REG_END - SI_SH_REG_OFFSET) / 4)
 #define SH_REG(reg)  (((reg)-SI_SH_REG_OFFSET) / 4)
 #define MAX_DEPTH    8
-#define MAX_PACKETS  (1u << 26) /* of a submit */
+#define MAX_PACKETS  (1u << 20) /* of a submit */
 #define MAX_WAIT_NS  INT64_C(20000000000)
 
 /* Numbers of ATOMIC_MEM, 32 bits: sid.h names only some of them. 64 bits: plus
@@ -341,7 +341,7 @@ atomic_mem(const struct packet *packet)
          memcpy(memory, &value, bits / 8);
          return;
       }
-      if (!loop)
+      if (!loop || softgpu_failed())
          return;
       if (os_time_get_nano() > deadline) {
          softgpu_error("ATOMIC_MEM waits for ever");
@@ -386,7 +386,7 @@ wait_reg_mem(const struct packet *packet)
    }
    for (;;) {
       uint32_t value;
-      if (!softgpu_read(address(packet->words + 1), &value, 4) ||
+      if (softgpu_failed() || !softgpu_read(address(packet->words + 1), &value, 4) ||
           compare(control & 7, value & mask, packet->words[3]))
          return;
       if (os_time_get_nano() > deadline) {
