@@ -31,6 +31,10 @@
  *    creation    vkCreateShaderModule and vkCreate*Pipelines, all pipelines
  *    first use   the first submit and wait after creation, less `run`: drivers
  *                that compile at the first draw or dispatch do it here
+ *    barrier     what a barrier adds to a dispatch
+ *
+ * Workloads of the sync check are measured once more with a check that their
+ * shader does by itself, against which the driver's has to hold its own.
  */
 
 #ifndef GPUVAL_BENCH_H
@@ -42,7 +46,9 @@
 
 #include <vulkan/vulkan.h>
 
-#define BENCH_MAX_BINDINGS  3
+#define BENCH_MAX_BINDINGS  3 /* of the workload; then those of the check by hand: */
+#define BENCH_HAND_BINDINGS 2
+#define BENCH_HAND_FILTER   (1u << 26) /* bytes */
 #define BENCH_TARGET_SIZE   512
 #define BENCH_TARGET_FORMAT VK_FORMAT_R8G8B8A8_UNORM
 
@@ -56,6 +62,7 @@ enum bench_metric {
    BENCH_RUN,
    BENCH_CREATION,
    BENCH_FIRST_USE,
+   BENCH_BARRIER, /* where bench_workload::barriers is set */
    BENCH_METRIC_COUNT,
 };
 
@@ -85,6 +92,9 @@ struct bench_workload {
    const char *name;
    const char *description;
 
+   /* Measured for the sync check, and this is `compute` with shaders/by_hand.glsl */
+   struct bench_shader by_hand;
+
    /* Either `compute`, or `vertex` and `fragment`. */
    struct bench_shader compute;
    struct bench_shader vertex;
@@ -100,6 +110,7 @@ struct bench_workload {
    /* Compute: dispatches for each pipeline (0 means 1) of that many groups. */
    uint32_t dispatches;
    uint32_t groups[2];
+   bool barriers; /* also with a barrier behind each dispatch */
 
    /* Graphics: one draw. */
    uint32_t vertices;
@@ -110,9 +121,10 @@ extern const unsigned bench_workload_count;
 
 /* What a worker process does, until stdin ends; results go to the file
  * descriptor. Exits with VKH_EXIT_SKIP or VKH_EXIT_ERROR where Vulkan does not
- * work. `cpu_time`: measure the process's CPU time, not the time of day.
- * `time_limit`: seconds after which a round ends the process; 0 for none. */
-void bench_worker_run(const struct bench_workload *workload, bool cpu_time, unsigned time_limit,
-                      int output);
+ * work. `by_hand`: with bench_workload::by_hand. `cpu_time`: measure the process's
+ * CPU time, not the time of day. `time_limit`: seconds after which a round ends the
+ * process; 0 for none. */
+void bench_worker_run(const struct bench_workload *workload, bool by_hand, bool cpu_time,
+                      unsigned time_limit, int output);
 
 #endif /* GPUVAL_BENCH_H */

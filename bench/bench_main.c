@@ -48,25 +48,41 @@ enum side {
    SIDE_OFF,
    SIDE_ON,
    SIDE_GPU_AV,
+   SIDE_BY_HAND, /* checks off, and the shader's own */
+   SIDE_SYNC_16,
+   SIDE_SYNC,
    SIDE_COUNT,
 };
 
 static const char *const side_names[SIDE_COUNT] = {
-   [SIDE_OFF] = "off",
-   [SIDE_ON] = "on",
-   [SIDE_GPU_AV] = "gpu-av",
+   [SIDE_OFF] = "off",         [SIDE_ON] = "on",           [SIDE_GPU_AV] = "gpu-av",
+   [SIDE_BY_HAND] = "by-hand", [SIDE_SYNC_16] = "sync-16", [SIDE_SYNC] = "sync",
+};
+
+/* The values that docs/sync.rst recommends; empty: the default */
+#define RECOMMENDED_SIZE_LOG2 ""
+#define RECOMMENDED_HASHES    ""
+
+/* The checks that users ask for in general, and those for sync: a table each */
+enum section {
+   SECTION_CHECKS,
+   SECTION_SYNC,
+   SECTION_COUNT,
 };
 
 struct options {
    const char *checks;
-   const char *only; /* comma-separated names, or NULL */
-   const char *json; /* file, or NULL */
+   const char *only;     /* comma-separated names, or NULL */
+   enum section section; /* or SECTION_COUNT: all */
+   const char *json;     /* file, or NULL */
+   const char *bloom_size_log2, *bloom_hashes;
    unsigned rounds;
    unsigned time_limit; /* of a worker: seconds a round */
    bool quick;
    bool cpu_time;
    bool noise;
    bool gpu_av;
+   bool by_hand; /* of a worker */
 };
 
 enum outcome {
@@ -83,7 +99,8 @@ struct result {
 
 struct run {
    struct options options;
-   unsigned side_count; /* the sides below it take part */
+   unsigned side_counts[SECTION_COUNT];
+   enum side sides[SECTION_COUNT][SIDE_COUNT]; /* the first is SIDE_OFF */
    char device[256];
    struct result results[MAX_WORKLOADS];
 };
@@ -137,7 +154,15 @@ set_environment(const struct options *options, enum side side)
    unsetenv("GPUVAL");
    unsetenv("GPUVAL_REPORT");
    unsetenv("GPUVAL_DUMP");
+   unsetenv("GPUVAL_BLOOM_SIZE_LOG2");
+   unsetenv("GPUVAL_BLOOM_HASHES");
 
+   if (side == SIDE_SYNC || side == SIDE_SYNC_16) {
+      setenv("GPUVAL", "sync", 1);
+      setenv("GPUVAL_LOG", WORKER_LOG_PATH, 1);
+      setenv("GPUVAL_BLOOM_SIZE_LOG2", side == SIDE_SYNC ? options->bloom_size_log2 : "26", 1);
+      setenv("GPUVAL_BLOOM_HASHES", side == SIDE_SYNC ? options->bloom_hashes : "16", 1);
+   }
    if (side == SIDE_ON && !options->noise) {
       setenv("GPUVAL", options->checks, 1);
       setenv("GPUVAL_LOG", WORKER_LOG_PATH, 1);
@@ -166,9 +191,16 @@ exec_worker(const struct options *options, const struct worker *worker, int comm
       (char *)worker->workload->name,
       "--time-limit",
       worker->side == SIDE_GPU_AV ? TIME_LIMIT_GPU_AV : TIME_LIMIT,
-      options->cpu_time ? "--cpu" : NULL,
+      NULL,
+      NULL,
       NULL,
    };
+   unsigned count = 5;
+
+   if (options->cpu_time)
+      arguments[count++] = "--cpu";
+   if (worker->side == SIDE_BY_HAND)
+      arguments[count++] = "--by-hand";
 
    /* reserve_descriptors() saw to it that none of these overwrites another. */
    dup2(commands, STDIN_FILENO);
@@ -193,7 +225,7 @@ start_worker(const struct options *options, const struct bench_workload *workloa
    *worker = (struct worker){
       .workload = workload,
       .side = side,
-      .checked = side == SIDE_ON && !options->noise,
+      .checked = (side == SIDE_ON && !options->noise) || side == SIDE_SYNC || side == SIDE_SYNC_16,
    };
    if (pipe2(commands, O_CLOEXEC) || pipe2(results, O_CLOEXEC) ||
        (worker->log = memfd_create("gpuval log", MFD_CLOEXEC)) < 0 ||
@@ -266,7 +298,8 @@ parse_line(struct run *run, const struct worker *worker, char *line, double *mil
 static void
 measure(struct run *run, struct worker *worker, unsigned round, struct result *result)
 {
-   const unsigned all = (1u << BENCH_METRIC_COUNT) - 1;
+   const unsigned all =
+      (1u << BENCH_METRIC_COUNT) - 1 - (worker->workload->barriers ? 0 : 1u << BENCH_BARRIER);
    double milliseconds;
    unsigned seen = 0;
    char line[512];
@@ -333,15 +366,27 @@ ratio(const struct run *run, unsigned number, enum side side, enum bench_metric 
    return count ? median(ratios, count) : NAN;
 }
 
+static enum section
+section_of(unsigned number)
+{
+   return bench_workloads[number].by_hand.code ? SECTION_SYNC : SECTION_CHECKS;
+}
+
+static bool
+is_measured(const struct run *run, enum section section, unsigned number)
+{
+   return section_of(number) == section && run->results[number].outcome == OUTCOME_MEASURED;
+}
+
 static double
-geometric_mean(const struct run *run, enum side side, enum bench_metric metric)
+geometric_mean(const struct run *run, enum section section, enum side side,
+               enum bench_metric metric)
 {
    double sum = 0;
    unsigned count = 0;
 
    for (unsigned i = 0; i < bench_workload_count; i++) {
-      const double value =
-         run->results[i].outcome == OUTCOME_MEASURED ? ratio(run, i, side, metric) : NAN;
+      const double value = is_measured(run, section, i) ? ratio(run, i, side, metric) : NAN;
 
       if (isfinite(value) && value > 0) {
          sum += log(value);
@@ -362,46 +407,100 @@ print_ratio(double value)
       printf(" %7s", "-");
 }
 
+/* Names of what is measured, and above each side's column what it is */
 static void
-print_table(const struct run *run)
+print_titles(const struct run *run, enum section section)
 {
-   static const char *const titles[BENCH_METRIC_COUNT] = {
+   static const char *const titles[BENCH_BARRIER] = {
       [BENCH_RUN] = "run ms",
       [BENCH_CREATION] = "creation ms",
       [BENCH_FIRST_USE] = "first use ms",
    };
-   const char *gpu_av = run->options.gpu_av ? "  GPU-AV" : "";
+   static const char *const columns[SIDE_COUNT] = {
+      [SIDE_ON] = "x",           [SIDE_GPU_AV] = "GPU-AV", [SIDE_BY_HAND] = "by hand",
+      [SIDE_SYNC_16] = "sync16", [SIDE_SYNC] = "sync",
+   };
 
    printf("%-14s", "workload");
-   for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++)
-      printf(" | %12s       x%s", titles[metric], gpu_av);
+   for (unsigned metric = 0; metric < BENCH_BARRIER; metric++) {
+      printf(" | %12s", titles[metric]);
+      for (unsigned side = 1; side < run->side_counts[section]; side++)
+         printf(" %7s", columns[run->sides[section][side]]);
+   }
    printf("\n");
+}
+
+static void
+print_table(const struct run *run, enum section section)
+{
+   const enum side *sides = run->sides[section];
+
+   print_titles(run, section);
    for (unsigned i = 0; i < bench_workload_count; i++) {
-      if (run->results[i].outcome != OUTCOME_MEASURED)
+      if (!is_measured(run, section, i))
          continue;
       printf("%-14s", bench_workloads[i].name);
-      for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
+      for (unsigned metric = 0; metric < BENCH_BARRIER; metric++) {
          printf(" | %12.3f", median_time(run, i, SIDE_OFF, metric));
-         for (unsigned side = SIDE_ON; side < run->side_count; side++)
-            print_ratio(ratio(run, i, side, metric));
+         for (unsigned side = 1; side < run->side_counts[section]; side++)
+            print_ratio(ratio(run, i, sides[side], metric));
       }
       printf("\n");
    }
    printf("%-14s", "geometric mean");
-   for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
+   for (unsigned metric = 0; metric < BENCH_BARRIER; metric++) {
       printf(" | %12s", "");
-      for (unsigned side = SIDE_ON; side < run->side_count; side++)
-         print_ratio(geometric_mean(run, side, metric));
+      for (unsigned side = 1; side < run->side_counts[section]; side++)
+         print_ratio(geometric_mean(run, section, sides[side], metric));
    }
+   printf("\n");
+}
+
+static void
+print_barriers(const struct run *run, enum section section)
+{
+   for (unsigned i = 0; i < bench_workload_count; i++) {
+      if (!is_measured(run, section, i) || !bench_workloads[i].barriers)
+         continue;
+      printf("\na barrier:");
+      for (unsigned side = 0; side < run->side_counts[section]; side++) {
+         const enum side number = run->sides[section][side];
+
+         printf("%s %s %.2f us", side ? "," : "", side_names[number],
+                1e3 * median_time(run, i, number, BENCH_BARRIER));
+      }
+      printf("\n");
+   }
+}
+
+static void
+print_section(const struct run *run, enum section section)
+{
+   const struct options *options = &run->options;
+   const char *clock = options->cpu_time ? "CPU time" : "wall-clock time";
+
+   if (section == SECTION_CHECKS) {
+      printf("%s; checks: %s; %s; x = time with checks / time without\n\n", run->device,
+             options->noise ? "off on both sides" : options->checks, clock);
+   } else {
+      printf("%s; sync; %s; over the time without: seed 000's scheme by hand in GLSL, the\n"
+             "driver's with 16 hashes (sync16), and as recommended (sync)\n\n",
+             run->device, clock);
+   }
+   print_table(run, section);
+   print_barriers(run, section);
    printf("\n");
 }
 
 static void
 write_json_metric(const struct run *run, FILE *file, unsigned number, enum bench_metric metric)
 {
+   const enum section section = section_of(number);
+
    fprintf(file, ",\"%s\":{\"off_ms\":%.4f", bench_metric_names[metric],
            median_time(run, number, SIDE_OFF, metric));
-   for (enum side side = SIDE_ON; side < run->side_count; side++) {
+   for (unsigned i = 1; i < run->side_counts[section]; i++) {
+      const enum side side = run->sides[section][i];
       const double value = ratio(run, number, side, metric);
 
       if (isfinite(value))
@@ -422,8 +521,8 @@ write_json(const struct run *run)
    }
    fprintf(file, "{\"device\":\"%s\",\"checks\":\"%s\",\"clock\":\"%s\"", run->device,
            run->options.noise ? "" : run->options.checks, run->options.cpu_time ? "cpu" : "wall");
-   for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
-      const double mean = geometric_mean(run, SIDE_ON, metric);
+   for (unsigned metric = 0; metric < BENCH_BARRIER; metric++) {
+      const double mean = geometric_mean(run, SECTION_CHECKS, SIDE_ON, metric);
 
       if (isfinite(mean))
          fprintf(file, ",\"%s_ratio\":%.4f", bench_metric_names[metric], mean);
@@ -434,8 +533,10 @@ write_json(const struct run *run)
          continue;
       fprintf(file, "{\"workload\":\"%s\",\"rounds\":%u", bench_workloads[i].name,
               run->results[i].rounds);
-      for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++)
-         write_json_metric(run, file, i, metric);
+      for (unsigned metric = 0; metric < BENCH_METRIC_COUNT; metric++) {
+         if (metric != BENCH_BARRIER || bench_workloads[i].barriers)
+            write_json_metric(run, file, i, metric);
+      }
       fprintf(file, "}\n");
    }
    return fclose(file) == 0;
@@ -478,17 +579,17 @@ seconds(void)
 /* Rounds of one workload, every other one in reverse order. Stops early when a
  * worker other than GPU-AV's is gone. */
 static void
-measure_rounds(struct run *run, struct worker *workers, struct result *result)
+measure_rounds(struct run *run, struct worker *workers, unsigned count, struct result *result)
 {
    const double end = seconds() + (run->options.quick ? QUICK_SPARE_SECONDS : SPARE_SECONDS);
    unsigned round = 0;
 
    while (round < run->options.rounds || (round < MAX_ROUNDS && seconds() < end)) {
-      for (unsigned i = 0; i < run->side_count; i++) {
-         const unsigned side = round & 1 ? run->side_count - 1 - i : i;
+      for (unsigned i = 0; i < count; i++) {
+         struct worker *worker = &workers[round & 1 ? count - 1 - i : i];
 
-         measure(run, &workers[side], round, result);
-         if (workers[side].lost && side != SIDE_GPU_AV)
+         measure(run, worker, round, result);
+         if (worker->lost && worker->side != SIDE_GPU_AV)
             return;
       }
       result->rounds = ++round;
@@ -498,16 +599,18 @@ measure_rounds(struct run *run, struct worker *workers, struct result *result)
 static void
 measure_workload(struct run *run, unsigned number)
 {
+   const enum section section = section_of(number);
+   const unsigned count = run->side_counts[section];
    struct result *result = &run->results[number];
    struct worker workers[SIDE_COUNT];
    unsigned started = 0;
 
    result->outcome = OUTCOME_FAILED;
-   while (started < run->side_count &&
-          start_worker(&run->options, &bench_workloads[number], started, &workers[started]))
+   while (started < count && start_worker(&run->options, &bench_workloads[number],
+                                          run->sides[section][started], &workers[started]))
       started++;
-   if (started == run->side_count) {
-      measure_rounds(run, workers, result);
+   if (started == count) {
+      measure_rounds(run, workers, count, result);
       result->outcome = OUTCOME_MEASURED;
    }
    for (unsigned i = 0; i < started; i++) {
@@ -523,7 +626,7 @@ measure_workload(struct run *run, unsigned number)
 }
 
 struct tally {
-   unsigned measured, failed;
+   unsigned measured[SECTION_COUNT], failed;
 };
 
 static struct tally
@@ -532,14 +635,17 @@ measure_all(struct run *run)
    struct tally tally = {0};
 
    for (unsigned i = 0; i < bench_workload_count; i++) {
-      if (run->options.only && !is_listed(run->options.only, bench_workloads[i].name)) {
+      const enum section wanted = run->options.section;
+
+      if ((wanted != SECTION_COUNT && wanted != section_of(i)) ||
+          (run->options.only && !is_listed(run->options.only, bench_workloads[i].name))) {
          run->results[i].outcome = OUTCOME_SKIPPED;
          continue;
       }
       print_progress(bench_workloads[i].name);
       measure_workload(run, i);
       print_progress("");
-      tally.measured += run->results[i].outcome == OUTCOME_MEASURED;
+      tally.measured[section_of(i)] += run->results[i].outcome == OUTCOME_MEASURED;
       tally.failed += run->results[i].outcome == OUTCOME_FAILED;
    }
    return tally;
@@ -563,6 +669,9 @@ print_help(void)
           "  --cpu          measures CPU time instead of wall-clock time: steadier on\n"
           "                 a busy machine, and only meaningful for CPU drivers\n"
           "  --only LIST    workloads to run, separated by commas\n"
+          "  --section NAME `checks` or `sync` alone\n"
+          "  --bloom-size-log2 N, --bloom-hashes N\n"
+          "                 instead of what is recommended\n"
           "  --list         lists the workloads\n"
           "  --json FILE    writes the results to a file, too\n"
           "  --gpu-av       also runs the GPU-assisted validation of " LAYER "\n"
@@ -628,12 +737,16 @@ enum option_value {
    OPTION_QUICK,
    OPTION_CPU,
    OPTION_ONLY,
+   OPTION_SECTION,
+   OPTION_BLOOM_SIZE_LOG2,
+   OPTION_BLOOM_HASHES,
    OPTION_LIST,
    OPTION_JSON,
    OPTION_GPU_AV,
    OPTION_NOISE,
    OPTION_WORKER,
    OPTION_TIME_LIMIT,
+   OPTION_BY_HAND,
 };
 
 static const struct option long_options[] = {
@@ -643,6 +756,9 @@ static const struct option long_options[] = {
    {"quick", no_argument, NULL, OPTION_QUICK},
    {"cpu", no_argument, NULL, OPTION_CPU},
    {"only", required_argument, NULL, OPTION_ONLY},
+   {"section", required_argument, NULL, OPTION_SECTION},
+   {"bloom-size-log2", required_argument, NULL, OPTION_BLOOM_SIZE_LOG2},
+   {"bloom-hashes", required_argument, NULL, OPTION_BLOOM_HASHES},
    {"list", no_argument, NULL, OPTION_LIST},
    {"json", required_argument, NULL, OPTION_JSON},
    {"gpu-av", no_argument, NULL, OPTION_GPU_AV},
@@ -650,6 +766,7 @@ static const struct option long_options[] = {
    /* Between parent and worker */
    {"worker", required_argument, NULL, OPTION_WORKER},
    {"time-limit", required_argument, NULL, OPTION_TIME_LIMIT},
+   {"by-hand", no_argument, NULL, OPTION_BY_HAND},
    {0},
 };
 
@@ -665,6 +782,18 @@ parse_rounds(const char *text)
       return 0;
    }
    return rounds;
+}
+
+/* SECTION_COUNT when there is none such. */
+static enum section
+parse_section(const char *text)
+{
+   if (!strcmp(text, "checks"))
+      return SECTION_CHECKS;
+   if (!strcmp(text, "sync"))
+      return SECTION_SYNC;
+   fprintf(stderr, "error: --section takes checks or sync\n");
+   return SECTION_COUNT;
 }
 
 /* Returns the exit status when the program is done, -1 when it is to measure.
@@ -699,6 +828,17 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
       case OPTION_ONLY:
          options->only = optarg;
          break;
+      case OPTION_SECTION:
+         options->section = parse_section(optarg);
+         if (options->section == SECTION_COUNT)
+            return 2;
+         break;
+      case OPTION_BLOOM_SIZE_LOG2:
+         options->bloom_size_log2 = optarg;
+         break;
+      case OPTION_BLOOM_HASHES:
+         options->bloom_hashes = optarg;
+         break;
       case OPTION_JSON:
          options->json = optarg;
          break;
@@ -713,6 +853,9 @@ parse_options(int argc, char **argv, struct options *options, const char **worke
          break;
       case OPTION_TIME_LIMIT:
          options->time_limit = atoi(optarg);
+         break;
+      case OPTION_BY_HAND:
+         options->by_hand = true;
          break;
       default:
          return 2;
@@ -735,8 +878,29 @@ run_as_worker(const char *name, const struct options *options)
 
    if (!workload)
       vkh_die("no workload is called \"%s\"", name);
-   bench_worker_run(workload, options->cpu_time, options->time_limit, WORKER_OUTPUT);
+   bench_worker_run(workload, options->by_hand, options->cpu_time, options->time_limit,
+                    WORKER_OUTPUT);
    return 0;
+}
+
+static void
+add_side(struct run *run, enum section section, enum side side)
+{
+   run->sides[section][run->side_counts[section]++] = side;
+}
+
+static void
+choose_sides(struct run *run)
+{
+   add_side(run, SECTION_CHECKS, SIDE_OFF);
+   add_side(run, SECTION_CHECKS, SIDE_ON);
+   if (run->options.gpu_av)
+      add_side(run, SECTION_CHECKS, SIDE_GPU_AV);
+
+   add_side(run, SECTION_SYNC, SIDE_OFF);
+   add_side(run, SECTION_SYNC, SIDE_BY_HAND);
+   add_side(run, SECTION_SYNC, SIDE_SYNC_16);
+   add_side(run, SECTION_SYNC, SIDE_SYNC);
 }
 
 /* Keeps the file descriptors that workers give a meaning from being used for
@@ -760,6 +924,9 @@ main(int argc, char **argv)
    int status;
 
    run.options.checks = DEFAULT_CHECKS;
+   run.options.section = SECTION_COUNT;
+   run.options.bloom_size_log2 = RECOMMENDED_SIZE_LOG2;
+   run.options.bloom_hashes = RECOMMENDED_HASHES;
    status = parse_options(argc, argv, &run.options, &worker);
    if (status >= 0)
       return status;
@@ -770,18 +937,20 @@ main(int argc, char **argv)
       printf("%s is not installed: no comparison with GPU-AV\n", LAYER);
       run.options.gpu_av = false;
    }
-   run.side_count = run.options.gpu_av ? SIDE_COUNT : SIDE_ON + 1;
+   choose_sides(&run);
    fflush(stdout);
    signal(SIGPIPE, SIG_IGN); /* a worker may die while it is written to */
    reserve_descriptors();
 
    const struct tally tally = measure_all(&run);
-   if (!tally.measured)
+   unsigned measured = 0;
+   for (enum section section = 0; section < SECTION_COUNT; section++) {
+      measured += tally.measured[section];
+      if (tally.measured[section])
+         print_section(&run, section);
+   }
+   if (!measured)
       return 1;
-   printf("%s; checks: %s; %s; x = time with checks / time without\n\n", run.device,
-          run.options.noise ? "off on both sides" : run.options.checks,
-          run.options.cpu_time ? "CPU time" : "wall-clock time");
-   print_table(&run);
    if (run.options.json && !write_json(&run))
       return 1;
    return tally.failed ? 1 : 0;

@@ -23,13 +23,28 @@ const char *const bench_metric_names[BENCH_METRIC_COUNT] = {
    [BENCH_RUN] = "run",
    [BENCH_CREATION] = "creation",
    [BENCH_FIRST_USE] = "first-use",
+   [BENCH_BARRIER] = "barrier",
+};
+
+/* Clearing the filter takes a long time: not for each of many dispatches. */
+#define HAND_BARRIERS 20
+
+/* by_hand.glsl's Control */
+struct hand_control {
+   uint32_t claims[256];
+   uint32_t next_invocation;
+   uint32_t command;
+   uint64_t addresses[BENCH_MAX_BINDINGS];
+   uint32_t failures[4096][4];
 };
 
 /* What a workload needs for all its creations. */
 struct scene {
    const struct bench_workload *workload;
+   bool by_hand;
    unsigned binding_count;
    struct vkh_buffer buffers[BENCH_MAX_BINDINGS];
+   struct vkh_buffer hand_filter, hand_control;
    struct vkh_image images[BENCH_MAX_BINDINGS];
    struct vkh_image target;
    VkSampler sampler;
@@ -127,8 +142,8 @@ clear_image(struct vkh_context *ctx, const struct vkh_image *image)
 static unsigned
 create_set_layout(struct vkh_context *ctx, struct scene *scene)
 {
-   VkDescriptorSetLayoutBinding bindings[BENCH_MAX_BINDINGS];
-   unsigned count = 0;
+   VkDescriptorSetLayoutBinding bindings[BENCH_MAX_BINDINGS + BENCH_HAND_BINDINGS];
+   unsigned count = 0, hand_count = scene->by_hand ? BENCH_HAND_BINDINGS : 0;
 
    for (; count < BENCH_MAX_BINDINGS; count++) {
       const struct bench_binding *binding = &scene->workload->bindings[count];
@@ -142,7 +157,15 @@ create_set_layout(struct vkh_context *ctx, struct scene *scene)
          .stageFlags = VK_SHADER_STAGE_ALL,
       };
    }
-   scene->set_layout = vkh_set_layout(ctx, bindings, count);
+   for (unsigned i = 0; i < hand_count; i++) {
+      bindings[count + i] = (VkDescriptorSetLayoutBinding){
+         .binding = BENCH_MAX_BINDINGS + i,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_ALL,
+      };
+   }
+   scene->set_layout = vkh_set_layout(ctx, bindings, count + hand_count);
    return count;
 }
 
@@ -167,8 +190,43 @@ create_binding(struct vkh_context *ctx, struct scene *scene, unsigned number)
    }
 }
 
+/* After the bindings of the workload, whose addresses the check needs */
 static void
-create_scene(struct vkh_context *ctx, const struct bench_workload *workload, struct scene *scene)
+create_hand_bindings(struct vkh_context *ctx, struct scene *scene)
+{
+   scene->hand_filter = vkh_buffer_create(ctx, BENCH_HAND_FILTER, NULL);
+   scene->hand_control = vkh_buffer_create(ctx, sizeof(struct hand_control), NULL);
+   const struct vkh_buffer *buffers[BENCH_HAND_BINDINGS] = {
+      &scene->hand_filter,
+      &scene->hand_control,
+   };
+   for (unsigned i = 0; i < BENCH_HAND_BINDINGS; i++) {
+      vkh_set_write_buffer(ctx, scene->set, BENCH_MAX_BINDINGS + i, 0,
+                           VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers[i]->buffer, 0, VK_WHOLE_SIZE);
+   }
+
+   struct hand_control *control = scene->hand_control.map;
+   for (unsigned i = 0; i < scene->binding_count; i++)
+      control->addresses[i] = scene->buffers[i].address;
+}
+
+/* The workloads are free of errors, and the check by hand must see it so. */
+static void
+destroy_hand_bindings(struct vkh_context *ctx, struct scene *scene)
+{
+   const struct hand_control *control = scene->hand_control.map;
+
+   for (unsigned i = 0; i < VKH_COUNT(control->claims); i++) {
+      if (control->claims[i])
+         vkh_die("%s: the check by hand has reported something", scene->workload->name);
+   }
+   vkh_buffer_destroy(ctx, &scene->hand_filter);
+   vkh_buffer_destroy(ctx, &scene->hand_control);
+}
+
+static void
+create_scene(struct vkh_context *ctx, const struct bench_workload *workload, bool by_hand,
+             struct scene *scene)
 {
    const VkSamplerCreateInfo sampler = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
@@ -182,7 +240,7 @@ create_scene(struct vkh_context *ctx, const struct bench_workload *workload, str
       .commandBufferCount = 1,
    };
 
-   *scene = (struct scene){.workload = workload};
+   *scene = (struct scene){.workload = workload, .by_hand = by_hand};
    VKH_CHECK(vkCreateSampler(ctx->device, &sampler, NULL, &scene->sampler));
    VKH_CHECK(vkCreateFence(ctx->device, &fence, NULL, &scene->fence));
    VKH_CHECK(vkAllocateCommandBuffers(ctx->device, &cmd, &scene->cmd));
@@ -192,6 +250,8 @@ create_scene(struct vkh_context *ctx, const struct bench_workload *workload, str
    scene->set = vkh_set_allocate(ctx, scene->set_layout);
    for (unsigned i = 0; i < scene->binding_count; i++)
       create_binding(ctx, scene, i);
+   if (by_hand)
+      create_hand_bindings(ctx, scene);
    if (!is_compute(workload)) {
       scene->target =
          vkh_image_create(ctx, BENCH_TARGET_FORMAT, BENCH_TARGET_SIZE, BENCH_TARGET_SIZE, NULL);
@@ -207,6 +267,8 @@ destroy_scene(struct vkh_context *ctx, struct scene *scene)
       else
          vkh_buffer_destroy(ctx, &scene->buffers[i]);
    }
+   if (scene->by_hand)
+      destroy_hand_bindings(ctx, scene);
    if (!is_compute(scene->workload))
       vkh_image_destroy(ctx, &scene->target);
    vkDestroyPipelineLayout(ctx->device, scene->layout, NULL);
@@ -233,7 +295,9 @@ create_compute_pipelines(struct vkh_context *ctx, const struct scene *scene,
                          struct pipelines *pipelines)
 {
    const VkSpecializationMapEntry entry = {.size = sizeof(uint32_t)};
-   VkShaderModule module = create_module(ctx, pipelines, &scene->workload->compute);
+   const struct bench_shader *shader =
+      scene->by_hand ? &scene->workload->by_hand : &scene->workload->compute;
+   VkShaderModule module = create_module(ctx, pipelines, shader);
 
    for (uint32_t i = 0; i < pipelines->count; i++) {
       const VkSpecializationInfo specialization = {
@@ -298,17 +362,31 @@ destroy_pipelines(struct vkh_context *ctx, struct pipelines *pipelines)
 
 /* --- Commands ------------------------------------------------------------- */
 
+/* What has to happen between dispatches: the check by hand knows no epochs. */
 static void
-record_compute(const struct scene *scene, const struct pipelines *pipelines)
+record_barrier(const struct scene *scene)
+{
+   vkh_barrier(scene->cmd);
+   if (scene->by_hand) {
+      vkCmdFillBuffer(scene->cmd, scene->hand_filter.buffer, 0, VK_WHOLE_SIZE, 0);
+      vkh_barrier(scene->cmd);
+   }
+}
+
+static void
+record_compute(const struct scene *scene, const struct pipelines *pipelines, uint32_t dispatches,
+               bool barriers)
 {
    const struct bench_workload *workload = scene->workload;
 
    for (unsigned i = 0; i < pipelines->count; i++) {
       vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines->pipelines[i]);
-      for (uint32_t number = 0; number < at_least_one(workload->dispatches); number++) {
+      for (uint32_t number = 0; number < dispatches; number++) {
          vkCmdPushConstants(scene->cmd, scene->layout, VK_SHADER_STAGE_ALL, 0, BENCH_PUSH_SIZE,
                             &number);
          vkCmdDispatch(scene->cmd, workload->groups[0], workload->groups[1], 1);
+         if (barriers)
+            record_barrier(scene);
       }
       /* Pipelines share their buffers. */
       if (i + 1 < pipelines->count)
@@ -327,7 +405,8 @@ record_graphics(const struct scene *scene, const struct pipelines *pipelines)
 
 /* To be submitted any number of times. */
 static void
-record(const struct scene *scene, const struct pipelines *pipelines)
+record(const struct scene *scene, const struct pipelines *pipelines, uint32_t dispatches,
+       bool barriers)
 {
    const VkCommandBufferBeginInfo begin = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -340,7 +419,7 @@ record(const struct scene *scene, const struct pipelines *pipelines)
       scene->cmd, compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS,
       scene->layout, 0, 1, &scene->set, 0, NULL);
    if (compute)
-      record_compute(scene, pipelines);
+      record_compute(scene, pipelines, dispatches, barriers);
    else
       record_graphics(scene, pipelines);
    VKH_CHECK(vkEndCommandBuffer(scene->cmd));
@@ -354,6 +433,10 @@ timed_submit(struct vkh_context *ctx, const struct scene *scene)
       .commandBufferCount = 1,
       .pCommandBuffers = &scene->cmd,
    };
+
+   /* What the barrier at its begin stands for */
+   if (scene->by_hand)
+      memset(scene->hand_filter.map, 0, BENCH_HAND_FILTER);
    const uint64_t start = now();
 
    VKH_CHECK(vkQueueSubmit(ctx->queue, 1, &submit, scene->fence));
@@ -383,6 +466,21 @@ fastest_submit(struct vkh_context *ctx, const struct scene *scene)
    return fastest;
 }
 
+/* Nanoseconds a barrier */
+static uint64_t
+measure_barrier(struct vkh_context *ctx, const struct scene *scene,
+                const struct pipelines *pipelines)
+{
+   const uint32_t dispatches = scene->by_hand ? HAND_BARRIERS : scene->workload->dispatches;
+   uint64_t times[2];
+
+   for (unsigned barriers = 0; barriers < 2; barriers++) {
+      record(scene, pipelines, dispatches, barriers);
+      times[barriers] = fastest_submit(ctx, scene);
+   }
+   return times[1] > times[0] ? (times[1] - times[0]) / dispatches : 0;
+}
+
 /* One round, with fresh pipelines. */
 static void
 measure(struct vkh_context *ctx, const struct scene *scene, uint64_t times[BENCH_METRIC_COUNT])
@@ -392,11 +490,13 @@ measure(struct vkh_context *ctx, const struct scene *scene, uint64_t times[BENCH
 
    create_pipelines(ctx, scene, &pipelines);
    times[BENCH_CREATION] = now() - start;
-   record(scene, &pipelines);
+   record(scene, &pipelines, at_least_one(scene->workload->dispatches), false);
 
    const uint64_t first = timed_submit(ctx, scene);
    times[BENCH_RUN] = fastest_submit(ctx, scene);
    times[BENCH_FIRST_USE] = first > times[BENCH_RUN] ? first - times[BENCH_RUN] : 0;
+   if (scene->workload->barriers)
+      times[BENCH_BARRIER] = measure_barrier(ctx, scene, &pipelines);
 
    destroy_pipelines(ctx, &pipelines);
 }
@@ -412,9 +512,10 @@ warm_up(struct vkh_context *ctx, const struct bench_workload *workload)
    for (unsigned i = 0; i < bench_workload_count; i++) {
       const struct bench_workload *other = &bench_workloads[i];
 
-      if (other == workload || is_compute(other) != is_compute(workload))
+      if (other == workload || is_compute(other) != is_compute(workload) ||
+          !other->by_hand.code != !workload->by_hand.code)
          continue;
-      create_scene(ctx, other, &scene);
+      create_scene(ctx, other, false, &scene);
       measure(ctx, &scene, ignored);
       destroy_scene(ctx, &scene);
       return;
@@ -426,14 +527,16 @@ print_times(const struct bench_workload *workload, const uint64_t times[BENCH_ME
             int output)
 {
    for (unsigned i = 0; i < BENCH_METRIC_COUNT; i++) {
+      if (i == BENCH_BARRIER && !workload->barriers)
+         continue;
       dprintf(output, "%s %s %llu\n", workload->name, bench_metric_names[i],
               (unsigned long long)times[i]);
    }
 }
 
 void
-bench_worker_run(const struct bench_workload *workload, bool cpu_time, unsigned time_limit,
-                 int output)
+bench_worker_run(const struct bench_workload *workload, bool by_hand, bool cpu_time,
+                 unsigned time_limit, int output)
 {
    uint64_t times[BENCH_METRIC_COUNT];
    struct scene scene;
@@ -447,7 +550,7 @@ bench_worker_run(const struct bench_workload *workload, bool cpu_time, unsigned 
       vkh_context_create(&(struct vkh_options){.application = "gpuval-bench"});
    dprintf(output, "device %s\n", ctx->properties.deviceName);
    warm_up(ctx, workload);
-   create_scene(ctx, workload, &scene);
+   create_scene(ctx, workload, by_hand, &scene);
 
    while (alarm(0), read(STDIN_FILENO, &round, 1) == 1) {
       alarm(time_limit);

@@ -7,15 +7,19 @@
 #include "fragment.frag.h"
 #include "fullscreen.vert.h"
 #include "gather.comp.h"
+#include "gather_by_hand.comp.h"
 #include "histogram.comp.h"
+#include "histogram_by_hand.comp.h"
 #include "image.comp.h"
 #include "matmul.comp.h"
 #include "nbody.comp.h"
 #include "plain.frag.h"
 #include "storage.comp.h"
 #include "stream.comp.h"
+#include "stream_by_hand.comp.h"
 #include "texture.frag.h"
 #include "tiny.comp.h"
+#include "tiny_by_hand.comp.h"
 #include "ubershader.comp.h"
 #include "uniform.comp.h"
 #include "variants.comp.h"
@@ -194,6 +198,57 @@ const struct bench_workload bench_workloads[] = {
          },
       .pipelines = 100,
       .groups = {64, 1},
+   },
+
+   /* For sync. A filter of 2^26 bytes gets 5 to 20 % full by them with 16 hashes,
+    * where false positives are out of the question. */
+   {
+      .name = "sync-stream",
+      .description = "sync: streaming over 128 Ki floats",
+      .compute = SHADER(stream_comp),
+      .by_hand = SHADER(stream_by_hand_comp),
+      .bindings =
+         {
+            FLOATS(1 << 17),
+            FLOATS(1 << 17),
+            FLOATS(1 << 17),
+         },
+      .groups = {2048, 1},
+   },
+   {
+      .name = "sync-gather",
+      .description = "sync: gathering 64 Ki times two floats",
+      .compute = SHADER(gather_comp),
+      .by_hand = SHADER(gather_by_hand_comp),
+      .bindings =
+         {
+            NUMBERS(1 << 16, 1 << 17),
+            FLOATS(1 << 17),
+            ZEROS(1 << 16),
+         },
+      .groups = {1024, 1},
+   },
+   {
+      .name = "sync-histogram",
+      .description = "sync: two atomics for each of 64 Ki words",
+      .compute = SHADER(histogram_comp),
+      .by_hand = SHADER(histogram_by_hand_comp),
+      .bindings =
+         {
+            NUMBERS(1 << 16, 1 << 16),
+            ZEROS(256),
+         },
+      .groups = {1024, 1},
+   },
+   {
+      .name = "sync-tiny",
+      .description = "sync: 2000 dispatches of one workgroup, without and with barriers",
+      .compute = SHADER(tiny_comp),
+      .by_hand = SHADER(tiny_by_hand_comp),
+      .bindings = {ZEROS(2000 * 64)},
+      .dispatches = 2000,
+      .groups = {1, 1},
+      .barriers = true,
    },
 };
 

@@ -39,6 +39,8 @@ struct gpuval_winsys {
     */
    void *(*alloc)(void *data, uint64_t size, uint64_t *address);
    void (*free)(void *data, void *map, uint64_t size);
+   /* Zeroes all of it; nothing that uses it runs. */
+   void (*clear)(void *data, void *map, uint64_t size);
    void *data;
 };
 
@@ -98,10 +100,41 @@ uint64_t gpuval_device_root_address(const struct gpuval_device *device);
 void gpuval_device_begin_work(struct gpuval_device *device);
 void gpuval_device_end_work(struct gpuval_device *device);
 
-/** Buffers, so that an address can be named. @object must be removed before it dies. */
+/**
+ * A new epoch begins and no work is in flight: clears the filter of sync if it
+ * has filled up. Costs next to nothing as long as it has not.
+ */
+void gpuval_device_bloom_barrier(struct gpuval_device *device);
+
+/** A command reads its arguments: one struct of them. */
+struct gpuval_indirect_read {
+   uint64_t address;
+   uint32_t size;
+   uint32_t command_id;
+   uint32_t epoch;
+   uint32_t epoch_command;
+   /* Those of shaders, if they are others: what they write later has been read. */
+   uint32_t other_epochs[4];
+   unsigned num_other_epochs;
+};
+
+/**
+ * What a shader's access is to the filter of sync, done by the host. To be called
+ * only where gpuval_options_sync() is not 0.
+ */
+void gpuval_device_indirect_read(struct gpuval_device *device,
+                                 const struct gpuval_indirect_read *read);
+
+/**
+ * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
+ * must be removed before it dies.
+ */
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
+void gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
+                              uint64_t address, uint64_t size);
+void gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object);
 
 /** A binding of the layout that a shader was compiled with. */
 struct gpuval_binding {

@@ -14,8 +14,8 @@ const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
    [GPUVAL_CHECK_DESCRIPTOR] = {"descriptor", false},
    [GPUVAL_CHECK_ADDRESS] = {"address", false},
    [GPUVAL_CHECK_EXPORT] = {"export", false},
-   [GPUVAL_CHECK_SYNC] = {"sync", false},
-   [GPUVAL_CHECK_SYNC_COMPUTE] = {"sync-compute", false},
+   [GPUVAL_CHECK_SYNC] = {"sync", true},
+   [GPUVAL_CHECK_SYNC_COMPUTE] = {"sync-compute", true},
    [GPUVAL_CHECK_RACE] = {"race", false},
    [GPUVAL_CHECK_INIT] = {"init", false},
 };
@@ -23,6 +23,11 @@ const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
 const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_ASSUMPTION_FAILED] = {GPUVAL_CHECK_ASSUME, "assumption-failed"},
    [GPUVAL_KIND_BUFFER_OOB] = {GPUVAL_CHECK_BOUNDS, "buffer-oob"},
+   /* Whichever of the two checks was asked for */
+   [GPUVAL_KIND_READ_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "read-after-write"},
+   [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {GPUVAL_CHECK_SYNC, "write-after-access"},
+   [GPUVAL_KIND_ATOMIC_CONFLICT] = {GPUVAL_CHECK_SYNC, "atomic-conflict"},
+   [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "indirect-after-write"},
 };
 
 static const struct {

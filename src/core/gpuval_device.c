@@ -96,6 +96,28 @@ free_buffer(struct gpuval_device *device, struct gpuval_buffer *buffer)
       device->info.winsys.free(device->info.winsys.data, buffer->map, buffer->size);
 }
 
+/* Sizes: gpuval_bloom.h */
+static bool
+alloc_bloom(struct gpuval_device *device)
+{
+   uint64_t size = 1ull << gpuval_options()->bloom_size_log2;
+   uint64_t buckets = size / sizeof(uint64_t);
+   uint32_t claims = MIN2(buckets, GPUVAL_BLOOM_MAX_CLAIMS);
+
+   if (!alloc_buffer(device, &device->bloom_buffer, size) ||
+       !alloc_buffer(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
+      return false;
+
+   device->bloom = (struct gpuval_bloom){
+      .buckets = device->bloom_buffer.map,
+      .claims = device->claims.map,
+      .line_mask = (buckets >> GPUVAL_BLOOM_LINE_LOG2) - 1,
+      .claims_mask = claims - 1,
+      .hashes = gpuval_options()->bloom_hashes,
+   };
+   return true;
+}
+
 static bool
 alloc_buffers(struct gpuval_device *device)
 {
@@ -106,12 +128,20 @@ alloc_buffers(struct gpuval_device *device)
        !alloc_buffer(device, &device->entries, GPUVAL_MAX_ENTRIES * sizeof(struct gpuval_entry)))
       return false;
 
+   if (gpuval_options_sync() && !alloc_bloom(device))
+      return false;
+
+   ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site = GPUVAL_INDIRECT_SITE;
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
       .control_address = device->control.address,
       .records_address = device->records.address,
       .counters_address = device->counters.address,
       .entries_address = device->entries.address,
+      .bloom_address = device->bloom_buffer.address,
+      .claims_address = device->claims.address,
+      .bloom_line_mask = device->bloom.line_mask,
+      .claims_mask = device->bloom.claims_mask,
    };
    return true;
 }
@@ -190,6 +220,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->modules = _mesa_hash_table_create(device, hash_of_hash, hashes_equal);
    device->shaders = _mesa_hash_table_create(device, hash_of_hash, keys_equal);
    device->buffers = _mesa_pointer_hash_table_create(device);
+   device->allocations = _mesa_pointer_hash_table_create(device);
    util_dynarray_init(&device->by_site, device);
    util_dynarray_init(&device->site_events, device);
    util_dynarray_init(&device->site_counts, device);
@@ -231,6 +262,8 @@ gpuval_device_destroy(struct gpuval_device *device)
    free_buffer(device, &device->records);
    free_buffer(device, &device->counters);
    free_buffer(device, &device->entries);
+   free_buffer(device, &device->bloom_buffer);
+   free_buffer(device, &device->claims);
    ralloc_free(device);
 }
 
@@ -258,27 +291,88 @@ gpuval_device_end_work(struct gpuval_device *device)
    mtx_unlock(&device->mutex);
 }
 
+/* The filter may be this full when an epoch begins. Marks of former epochs make
+ * false positives at a rate of fill ^ hashes: 2e-10 for 16 hashes, 1e-8 for 8.
+ * With few hashes clearing would be all that is done, so there is a limit.
+ */
+static double
+fill_limit(const struct gpuval_bloom *bloom)
+{
+   return bloom->hashes >= 12 ? 0.25 : bloom->hashes >= 6 ? 0.1 : bloom->hashes >= 3 ? 0.05 : 0.02;
+}
+
 void
-gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
-                         uint64_t address, uint64_t size)
+gpuval_device_bloom_barrier(struct gpuval_device *device)
+{
+   struct gpuval_bloom *bloom = &device->bloom;
+   if (!bloom->buckets)
+      return;
+
+   /* Enough of them to tell the limit from half of it, other ones each time */
+   double limit = fill_limit(bloom);
+   double fill = gpuval_bloom_fill(bloom, device->bloom_samples++, 16 / limit);
+   if (fill < limit)
+      return;
+
+   if (fill > 0.5 && !device->warned_bloom) {
+      device->warned_bloom = true;
+      gpuval_log_warning(
+         "sync: the bloom filter got %.0f %% full between two barriers: reports may "
+         "be false, a larger GPUVAL_BLOOM_SIZE_LOG2 (it is %u) makes them true",
+         fill * 100, gpuval_options()->bloom_size_log2);
+   }
+   device->info.winsys.clear(device->info.winsys.data, device->bloom_buffer.map,
+                             device->bloom_buffer.size);
+}
+
+static void
+add_range(struct gpuval_device *device, struct hash_table *ranges,
+          const struct vk_object_base *object, uint64_t address, uint64_t size)
 {
    mtx_lock(&device->mutex);
    struct gpuval_range *range = ralloc(device, struct gpuval_range);
    if (range) {
       *range = (struct gpuval_range){address, size};
-      _mesa_hash_table_insert(device->buffers, object, range);
+      _mesa_hash_table_insert(ranges, object, range);
+   }
+   mtx_unlock(&device->mutex);
+}
+
+static void
+remove_range(struct gpuval_device *device, struct hash_table *ranges,
+             const struct vk_object_base *object)
+{
+   mtx_lock(&device->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(ranges, object);
+   if (entry) {
+      ralloc_free(entry->data);
+      _mesa_hash_table_remove(ranges, entry);
    }
    mtx_unlock(&device->mutex);
 }
 
 void
+gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
+                         uint64_t address, uint64_t size)
+{
+   add_range(device, device->buffers, object, address, size);
+}
+
+void
 gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object)
 {
-   mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->buffers, object);
-   if (entry) {
-      ralloc_free(entry->data);
-      _mesa_hash_table_remove(device->buffers, entry);
-   }
-   mtx_unlock(&device->mutex);
+   remove_range(device, device->buffers, object);
+}
+
+void
+gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
+                         uint64_t address, uint64_t size)
+{
+   add_range(device, device->allocations, object, address, size);
+}
+
+void
+gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object)
+{
+   remove_range(device, device->allocations, object);
 }

@@ -8,6 +8,7 @@
 #include "nir_passes/gpuval_nir.h"
 #include "report/gpuval_report.h"
 #include "gpuval.h"
+#include "gpuval_bloom.h"
 #include "gpuval_spirv.h"
 
 #include "c11/threads.h"
@@ -54,7 +55,11 @@ struct gpuval_device {
    struct list_head link; /* in the list of live devices */
 
    struct gpuval_buffer root_buffer, control, records, counters, entries;
+   struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
    struct gpuval_root *root;
+   struct gpuval_bloom bloom;
+   unsigned bloom_samples; /* taken, and */
+   bool warned_bloom;      /* said: by who executes barriers */
 
    mtx_t mutex; /* all that follows */
    cnd_t work_begins;
@@ -69,7 +74,8 @@ struct gpuval_device {
    uint32_t num_entries;
    bool warned_full;
 
-   struct hash_table *buffers; /* struct vk_object_base * -> struct gpuval_range */
+   /* struct vk_object_base * -> struct gpuval_range */
+   struct hash_table *buffers, *allocations;
 
    struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
    struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */

@@ -59,6 +59,10 @@ descriptor_type_name(VkDescriptorType type)
       return "uniform_buffer_dynamic";
    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
       return "storage_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+      return "uniform_texel_buffer";
+   case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+      return "storage_texel_buffer";
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
       return "inline_uniform_block";
    case VK_DESCRIPTOR_TYPE_MUTABLE_EXT:
@@ -87,13 +91,13 @@ find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
    return NULL;
 }
 
-/* The one buffer that @address is in */
+/* The one buffer or allocation that @address is in */
 static const struct vk_object_base *
-find_buffer(struct gpuval_device *device, uint64_t address)
+find_object(struct hash_table *ranges, uint64_t address, int64_t *offset)
 {
    const struct vk_object_base *found = NULL;
 
-   hash_table_foreach (device->buffers, entry) {
+   hash_table_foreach (ranges, entry) {
       const struct gpuval_range *range = entry->data;
 
       if (address < range->address || address - range->address >= range->size)
@@ -101,8 +105,49 @@ find_buffer(struct gpuval_device *device, uint64_t address)
       if (found)
          return NULL;
       found = entry->key;
+      *offset = address - range->address;
    }
    return found;
+}
+
+static bool
+is_sync(enum gpuval_kind kind)
+{
+   return gpuval_kind_infos[kind].check == GPUVAL_CHECK_SYNC;
+}
+
+/* The memory at the record's address: where the range begins, or with sync the
+ * access itself.
+ */
+static void
+describe_memory(struct gpuval_device *device, struct gpuval_event *event,
+                const struct gpuval_record *record)
+{
+   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
+   if (!address)
+      return;
+
+   int64_t offset = -1;
+   const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
+   if (buffer) {
+      event->resource.object = (uintptr_t)buffer;
+      event->resource.object_name = copy_string(event, buffer->object_name);
+   }
+
+   if (!is_sync(event->kind)) {
+      event->access.address = address + record->offset;
+      return;
+   }
+
+   event->access.address = address;
+   if (buffer)
+      event->resource.object_offset = offset;
+   const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
+   if (memory) {
+      event->resource.memory = (uintptr_t)memory;
+      event->resource.memory_name = copy_string(event, memory->object_name);
+      event->resource.memory_offset = offset;
+   }
 }
 
 static void
@@ -111,8 +156,14 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
                   const struct gpuval_record *record, struct gpuval_spirv *spirv,
                   const struct gpuval_spirv_location *location)
 {
-   event->resource.set = site->set >= 0 ? site->set : record ? (int64_t)record->set : -1;
+   bool is_address = site->set < 0 && record && record->set == GPUVAL_REPORT_PLAIN;
+
+   event->resource.set = site->set;
    event->resource.binding = site->binding;
+   if (is_address)
+      event->resource.type = "address";
+   else if (site->set < 0 && record)
+      event->resource.set = record->set;
 
    const struct gpuval_binding *binding = find_binding(shader, site, record);
    if (binding) {
@@ -137,49 +188,76 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
    }
 
    if (record) {
-      uint64_t base = record->address[0] | (uint64_t)record->address[1] << 32;
-      event->resource.size = record->bound;
-      if (base) {
-         const struct vk_object_base *buffer = find_buffer(device, base);
-         event->access.address = base + record->offset;
-         event->resource.object = (uintptr_t)buffer;
-         event->resource.object_name = copy_string(event, buffer ? buffer->object_name : NULL);
-      }
+      if (!is_address)
+         event->access.offset = record->offset;
+      if (!is_sync(event->kind))
+         event->resource.size = record->bound;
+      describe_memory(device, event, record);
    }
+}
+
+static void
+append_resource(const struct gpuval_event *event, char **message)
+{
+   if (event->resource.set >= 0)
+      ralloc_asprintf_append(message, " set %" PRId64, event->resource.set);
+   else
+      ralloc_strcat(message, " a buffer");
+   if (event->resource.binding >= 0)
+      ralloc_asprintf_append(message, ", binding %" PRId64, event->resource.binding);
+   if (event->resource.index > 0)
+      ralloc_asprintf_append(message, "[%" PRId64 "]", event->resource.index);
+   if (event->resource.name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.name);
+   if (event->resource.size >= 0)
+      ralloc_asprintf_append(message, " (%" PRId64 " bytes)", event->resource.size);
 }
 
 static void
 describe_message(struct gpuval_event *event)
 {
+   static const char *const sync[GPUVAL_KIND_COUNT] = {
+      [GPUVAL_KIND_READ_AFTER_WRITE] = "another invocation has written there",
+      [GPUVAL_KIND_WRITE_AFTER_ACCESS] = "another invocation has read or written there",
+      [GPUVAL_KIND_ATOMIC_CONFLICT] =
+         "another invocation has read or written there without an atomic",
+      [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
+   };
+
    if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
       event->message = ralloc_strdup(event, "the assumption is false");
       return;
    }
 
-   char *message = ralloc_strdup(event, gpuval_op_names[event->access.op]);
+   bool is_indirect = event->place.op == GPUVAL_OP_INDIRECT;
+   char *message = ralloc_strdup(
+      event, is_indirect ? "read of the command's arguments," : gpuval_op_names[event->place.op]);
    if (event->has_record)
-      ralloc_asprintf_append(&message, " of %" PRIu32 " %s at offset %" PRIu32, event->access.size,
-                             event->access.size == 1 ? "byte" : "bytes", event->access.offset);
-   ralloc_strcat(&message, " is outside");
-   if (event->resource.set >= 0)
-      ralloc_asprintf_append(&message, " set %" PRId64, event->resource.set);
-   else
-      ralloc_strcat(&message, " a buffer");
-   if (event->resource.binding >= 0)
-      ralloc_asprintf_append(&message, ", binding %" PRId64, event->resource.binding);
-   if (event->resource.index > 0)
-      ralloc_asprintf_append(&message, "[%" PRId64 "]", event->resource.index);
-   if (event->resource.name)
-      ralloc_asprintf_append(&message, " \"%s\"", event->resource.name);
-   if (event->resource.size >= 0)
-      ralloc_asprintf_append(&message, " (%" PRId64 " bytes)", event->resource.size);
+      ralloc_asprintf_append(&message, "%s %" PRIu32 " %s", is_indirect ? "" : " of",
+                             event->access.size, event->access.size == 1 ? "byte" : "bytes");
+   if (event->access.offset >= 0)
+      ralloc_asprintf_append(&message, " at offset %" PRId64, event->access.offset);
+
+   if (is_sync(event->kind)) {
+      if (event->resource.set < 0 && event->access.address) {
+         ralloc_asprintf_append(&message, " at address 0x%" PRIx64, event->access.address);
+      } else {
+         ralloc_strcat(&message, " of");
+         append_resource(event, &message);
+      }
+      ralloc_asprintf_append(&message, ": %s since the last barrier", sync[event->kind]);
+   } else {
+      ralloc_strcat(&message, " is outside");
+      append_resource(event, &message);
+   }
    event->message = message;
 }
 
 static void
-copy_command(struct gpuval_event *event, const struct gpuval_command *from)
+copy_command(const struct gpuval_event *event, struct gpuval_place *place,
+             const struct gpuval_command *from)
 {
-   struct gpuval_command *command = &event->command;
+   struct gpuval_command *command = &place->command;
 
    *command = *from;
    command->op = copy_string(event, from->op);
@@ -188,52 +266,126 @@ copy_command(struct gpuval_event *event, const struct gpuval_command *from)
    command->pipeline_name = copy_string(event, from->pipeline_name);
    for (unsigned i = 0; i < from->num_labels; i++)
       command->labels[i] = copy_string(event, from->labels[i]);
-   event->has_command = true;
+   place->has_command = true;
+}
+
+/* @location has more than the place shows. */
+static void
+describe_place(const struct gpuval_event *event, struct gpuval_place *place,
+               const struct gpuval_shader *shader, const struct gpuval_site *site,
+               struct gpuval_spirv *spirv, struct gpuval_spirv_location *location)
+{
+   place->has_shader = true;
+   place->shader.hash = shader->module->hash;
+   place->shader.stage = shader->stage;
+   place->shader.entry = copy_string(event, shader->entry);
+   place->shader.name = copy_string(event, shader->name);
+   place->op = site->op;
+   place->spirv.offset = site->spirv_offset;
+   place->spirv.instruction = -1;
+
+   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
+      place->spirv.instruction = location->instruction;
+      place->source.file = copy_string(event, location->file);
+      place->source.line = location->line;
+      place->source.column = location->column;
+      place->source.text = copy_string(event, location->text);
+      place->source.function = copy_string(event, location->function);
+   }
+}
+
+static void
+describe_command(struct gpuval_device *device, const struct gpuval_event *event,
+                 struct gpuval_place *place, uint32_t command_id)
+{
+   struct gpuval_command command = {.index = -1, .submission = -1};
+
+   if (device->info.describe_command &&
+       device->info.describe_command(device->info.data, command_id, place->shader.stage,
+                                     &command)) {
+      copy_command(event, place, &command);
+      if (!place->shader.name)
+         place->shader.name = copy_string(event, command.shader_name);
+   }
+}
+
+/* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
+ * about? What the shader knows of the other party is who came last, and others
+ * may have come since the one that matters.
+ */
+static bool
+can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
+{
+   switch (kind) {
+   case GPUVAL_KIND_READ_AFTER_WRITE:
+   case GPUVAL_KIND_INDIRECT_AFTER_WRITE:
+      return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
+   case GPUVAL_KIND_ATOMIC_CONFLICT:
+      return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;
+   default:
+      return is_sync(other);
+   }
+}
+
+static void
+describe_other(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   const struct gpuval_site *site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
+   bool is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   enum gpuval_kind kind = site ? site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE;
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!site && !is_indirect) ||
+       !can_conflict(event->kind, kind))
+      return;
+
+   event->has_other = true;
+   if (is_indirect) {
+      event->other.op = GPUVAL_OP_INDIRECT;
+   } else {
+      struct gpuval_spirv_location location = {0};
+      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
+                     &location);
+   }
+
+   /* The command with these low bits that is nearest: mostly an earlier one, but
+    * fragments may run after a later dispatch. */
+   uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
+   describe_command(device, event, &event->other,
+                    record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
+}
+
+static struct gpuval_event *
+new_event(enum gpuval_kind kind)
+{
+   /* Events outlive devices. */
+   struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
+
+   event->kind = kind;
+   event->access.offset = -1;
+   event->resource.set = event->resource.binding = event->resource.index = -1;
+   event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
+   return event;
 }
 
 static struct gpuval_event *
 create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
              const struct gpuval_site *site, const struct gpuval_record *record)
 {
-   /* Events outlive devices. */
-   struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
+   struct gpuval_event *event = new_event(site->kind);
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
    struct gpuval_spirv_location location = {0};
 
-   event->kind = site->kind;
-   event->shader.hash = shader->module->hash;
-   event->shader.stage = shader->stage;
-   event->shader.entry = copy_string(event, shader->entry);
-   event->shader.name = copy_string(event, shader->name);
-   event->access.op = site->op;
-   event->resource.set = event->resource.binding = event->resource.index = -1;
-   event->resource.size = -1;
-   event->spirv.offset = site->spirv_offset;
-   event->spirv.instruction = -1;
-
-   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, &location)) {
-      event->spirv.instruction = location.instruction;
-      event->source.file = copy_string(event, location.file);
-      event->source.line = location.line;
-      event->source.column = location.column;
-      event->source.text = copy_string(event, location.text);
-      event->source.function = copy_string(event, location.function);
-   }
+   describe_place(event, &event->place, shader, site, spirv, &location);
 
    if (record) {
       event->has_record = true;
       memcpy(event->invocation, record->invocation, sizeof(event->invocation));
       event->access.size = record->access_size;
-      event->access.offset = record->offset;
-
-      struct gpuval_command command = {.index = -1, .submission = -1};
-      if (device->info.describe_command &&
-          device->info.describe_command(device->info.data, record->command_id, shader->stage,
-                                        &command)) {
-         copy_command(event, &command);
-         if (!event->shader.name)
-            event->shader.name = copy_string(event, command.shader_name);
-      }
+      describe_command(device, event, &event->place, record->command_id);
+      if (is_sync(event->kind))
+         describe_other(device, event, record);
    }
 
    if (site->op)
@@ -241,6 +393,24 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    describe_message(event);
 
    return event;
+}
+
+static struct gpuval_event *
+find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
+{
+   struct hash_entry *entry =
+      device->failures ? _mesa_hash_table_search(device->failures, key) : NULL;
+   return entry ? entry->data : NULL;
+}
+
+static void
+add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
+          struct gpuval_event *event)
+{
+   if (!device->failures)
+      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
+   _mesa_hash_table_insert(device->failures, ralloc_memdup(device, key, sizeof(*key)), event);
+   gpuval_report_event(device->info.vk, event);
 }
 
 /* The event of a site; one that other sites share if they are the same failure.
@@ -267,18 +437,103 @@ get_event(struct gpuval_device *device, uint32_t site_index, const struct gpuval
       .site = site->spirv_offset ? 0 : site_index,
    };
 
-   if (!device->failures)
-      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
-
-   struct hash_entry *entry = _mesa_hash_table_search(device->failures, &key);
-   if (entry) {
-      *slot = entry->data;
-   } else {
+   *slot = find_event(device, &key);
+   if (!*slot) {
       *slot = create_event(device, shader, site, record);
-      _mesa_hash_table_insert(device->failures, ralloc_memdup(device, &key, sizeof(key)), *slot);
-      gpuval_report_event(device->info.vk, *slot);
+      add_event(device, &key, *slot);
    }
    return *slot;
+}
+
+static struct gpuval_event *
+create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   struct gpuval_event *event = new_event(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
+
+   event->place.op = GPUVAL_OP_INDIRECT;
+   event->has_record = true;
+   event->access.size = record->access_size;
+   describe_command(device, event, &event->place, record->command_id);
+   describe_other(device, event, record);
+   describe_memory(device, event, record);
+   describe_message(event);
+   return event;
+}
+
+/* The same command with the same pipeline, after the same shader: one failure */
+static void
+report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
+                uint64_t claim)
+{
+   struct gpuval_record record = {
+      .command_id = read->command_id,
+      .access_size = read->size,
+      .address = {read->address, read->address >> 32},
+   };
+   if (claim) {
+      const struct gpuval_entry *entries = device->entries.map;
+      record.other = entries[claim & (GPUVAL_MAX_ENTRIES - 1)].site | GPUVAL_OTHER_KNOWN;
+      record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
+   }
+
+   mtx_lock(&device->mutex);
+   struct gpuval_event *event = create_indirect_event(device, &record);
+   const struct gpuval_failure_key key = {
+      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
+      .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
+      .kind = event->kind,
+      .op = GPUVAL_OP_INDIRECT,
+   };
+
+   struct gpuval_event *known = find_event(device, &key);
+   if (known) {
+      ralloc_free(event);
+      event = known;
+   } else {
+      add_event(device, &key, event);
+   }
+   gpuval_report_lock();
+   event->count++;
+   gpuval_report_unlock();
+   mtx_unlock(&device->mutex);
+}
+
+void
+gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_indirect_read *read)
+{
+   uint64_t claim = 0, ignored;
+   bool bad = false;
+
+   struct gpuval_bloom_access access = {
+      .type = GPUVAL_BLOOM_INDIRECT,
+      .entry = GPUVAL_INDIRECT_ENTRY,
+      .command_id = read->command_id,
+      .epoch_command = read->epoch_command,
+      .invocation = __atomic_fetch_add(&device->root->invocations, GPUVAL_BLOOM_INVOCATION_STEP,
+                                       __ATOMIC_RELAXED),
+   };
+
+   /* Arguments are aligned to 4 bytes only. */
+   uint64_t end = read->address + read->size;
+   for (uint64_t at = read->address; at < end; at = access.address + access.size) {
+      uint64_t next_granule = (at & ~(uint64_t)(GPUVAL_BLOOM_GRANULE - 1)) + GPUVAL_BLOOM_GRANULE;
+
+      access.address = at;
+      access.size = MIN2(end, next_granule) - at;
+      access.epoch = read->epoch;
+      uint64_t other;
+      if (gpuval_bloom_access(&device->bloom, &access, &other)) {
+         bad = true;
+         claim = claim ? claim : other;
+      }
+      for (unsigned i = 0; i < read->num_other_epochs; i++) {
+         access.epoch = read->other_epochs[i];
+         gpuval_bloom_access(&device->bloom, &access, &ignored);
+      }
+   }
+
+   if (bad)
+      report_indirect(device, read, claim);
 }
 
 static bool

@@ -37,6 +37,12 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
 #define GPUVAL_MAX_SITES   (1u << 22)
 #define GPUVAL_MAX_ENTRIES (1u << 22)
 
+/* What reads arguments of commands is no shader, but may be the other party of
+ * one: the last entry stands for it, and the last site.
+ */
+#define GPUVAL_INDIRECT_SITE  (GPUVAL_MAX_SITES - 1)
+#define GPUVAL_INDIRECT_ENTRY (GPUVAL_MAX_ENTRIES - 1)
+
 /* The one address that every shader gets. */
 struct gpuval_root {
    uint64_t control_address;  /* uint32_t[GPUVAL_CONTROL_WORDS] */
@@ -51,7 +57,7 @@ struct gpuval_root {
    uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint64_t printf_size;      /* bytes behind the header */
-   uint32_t reserved[10];
+   uint32_t reserved[12];
 };
 static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 
@@ -91,6 +97,10 @@ struct gpuval_record {
                          * bound has the low 18 bits of its command id then */
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
+
+#define GPUVAL_OTHER_KNOWN        (1u << 31)
+#define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)
+#define GPUVAL_OTHER_COMMAND_BITS 18
 static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes first");
 
 /* What a driver hands to each command, beside the application's own push
@@ -105,7 +115,7 @@ struct gpuval_command_data {
    uint32_t command_id;
    uint32_t epoch;      /* sync: what lies before the last full barrier is another */
    uint32_t sync_flags; /* GPUVAL_SYNC_* */
-   uint32_t reserved;
+   uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
 static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");

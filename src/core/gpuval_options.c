@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,21 +139,23 @@ get_bool(const char *name, bool fallback)
    return fallback;
 }
 
-/* Variables of checks that are not there yet are checked all the same: they
- * are part of the contract. */
-static void
-check_number(const char *name, uint64_t min, uint64_t max, const char *fallback)
+static uint64_t
+get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
 {
    const char *value = get_variable(name);
    if (!value)
-      return;
+      return fallback;
 
    char *end;
    errno = 0;
    unsigned long long number = strtoull(value, &end, 10);
-   if (errno || *end || !isdigit((unsigned char)*value) || number < min || number > max)
-      gpuval_log_error("%s=\"%s\": a number from %llu to %llu is accepted, %s is used", name, value,
-                       (unsigned long long)min, (unsigned long long)max, fallback);
+   if (!errno && !*end && isdigit((unsigned char)*value) && number >= min && number <= max)
+      return number;
+
+   gpuval_log_error("%s=\"%s\": a number from %" PRIu64 " to %" PRIu64 " is accepted, %" PRIu64
+                    " is used",
+                    name, value, min, max, fallback);
+   return fallback;
 }
 
 static void
@@ -282,9 +285,10 @@ read_environment(void)
    options.robust = get_bool("GPUVAL_ROBUST", false);
    const char *dump = get_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
-   check_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, "26");
-   check_number("GPUVAL_BLOOM_HASHES", 1, 16, "16");
-   check_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, "1048576");
+   options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
+   options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
+   /* Not used yet, but part of the contract */
+   get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    parse_reports();
    parse_rules();
 }
@@ -311,13 +315,25 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    return 0;
 }
 
+uint32_t
+gpuval_options_sync(void)
+{
+   const uint32_t sync = BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE);
+   uint32_t checks = options.has_rules ? 0 : options.checks;
+
+   for (unsigned i = 0; i < options.num_rules; i++)
+      checks |= options.rules[i].checks;
+   return checks & sync;
+}
+
 void
 gpuval_options_mix_uuid(uint8_t uuid[16])
 {
    if (!options.checks)
       return;
 
-   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust};
+   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust,
+                             options.bloom_hashes};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

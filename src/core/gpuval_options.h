@@ -33,6 +33,9 @@ struct gpuval_options {
    bool safe;
    bool robust; /* report what robustness makes defined, too */
    const char *dump;
+
+   unsigned bloom_size_log2; /* bytes, 16 to 32 */
+   unsigned bloom_hashes;    /* 1 to 16 */
 };
 
 /**
@@ -48,6 +51,9 @@ const struct gpuval_options *gpuval_options(void);
 
 /** Checks that a shader with this hash gets. */
 uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
+
+/** Of the checks `sync` and `sync-compute`, those that any shader may get. */
+uint32_t gpuval_options_sync(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);

@@ -99,8 +99,8 @@ has_room(struct gpuval_device *device, unsigned num_sites, unsigned num_entries)
 {
    uint32_t sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
 
-   if (num_sites <= GPUVAL_MAX_SITES - sites &&
-       num_entries <= GPUVAL_MAX_ENTRIES - device->num_entries)
+   if (num_sites <= GPUVAL_INDIRECT_SITE - sites &&
+       num_entries <= GPUVAL_INDIRECT_ENTRY - device->num_entries)
       return true;
 
    if (!device->warned_full)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_commands.h"
+#include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
-
-#include <ctype.h>
+#include "gpuval_lvp_submits.h"
 
 #include "lvp_private.h"
 
 #include "gpuval/src/core/gpuval_dump.h"
+#include "gpuval/src/core/gpuval_submits.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "spirv/nir_spirv.h"
 #include "util/os_time.h"
@@ -37,17 +39,6 @@ struct parsed_shader {
    bool robust_storage;
 };
 
-struct command {
-   enum vk_cmd_type type;
-   int64_t index;
-   const struct lvp_cmd_buffer *cmd_buffer;
-   const struct lvp_cmd_buffer *primary;
-   const struct lvp_pipeline *pipeline;
-   const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
-   const struct gpuval_lvp_labels *labels[2];           /* of the primary, of the secondary */
-   int64_t submission;
-};
-
 /* One command buffer that is being executed */
 struct execution {
    const struct lvp_cmd_buffer *cmd_buffer;
@@ -55,74 +46,43 @@ struct execution {
    const struct gpuval_lvp_labels *labels;
 };
 
+struct epoch {
+   uint32_t number;
+   uint32_t first_command;
+   bool command_known;
+};
+
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
-   uint64_t report_function;
+   struct gpuval_lvp_functions functions;
+   struct gpuval_submits *submits; /* NULL: without the sync check */
 
-   simple_mtx_t mutex;            /* parsed, commands */
-   struct hash_table *parsed;     /* nir_shader * -> struct parsed_shader */
-   struct util_dynarray commands; /* struct command: those of this submit */
-   uint32_t first_command_id;
+   simple_mtx_t mutex;        /* parsed */
+   struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
 
-   char op[64]; /* describe_command() */
+   struct gpuval_lvp_commands *commands;
 
    /* On the queue's thread only */
    int64_t submission;
    struct execution primary, secondary;
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
-   struct command current;
+   struct gpuval_lvp_command current;
+
+   const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
+   struct gpuval_sync sync;
+   struct epoch epochs[GPUVAL_SYNC_WORK_COUNT]; /* in which work of a kind was last done */
+   uint64_t submit; /* as gpuval_submits numbers them */
+   bool began_epoch;
 };
 
 static bool
 describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
-   struct command command;
-
-   simple_mtx_lock(&gpuval->mutex);
-   uint32_t index = command_id - gpuval->first_command_id;
-   bool found = index < util_dynarray_num_elements(&gpuval->commands, struct command);
-   if (found)
-      command = *util_dynarray_element(&gpuval->commands, struct command, index);
-   simple_mtx_unlock(&gpuval->mutex);
-   if (!found)
-      return false;
-
-   /* VK_CMD_DRAW_INDEXED -> draw_indexed */
-   snprintf(gpuval->op, sizeof(gpuval->op), "%s",
-            vk_cmd_queue_type_names[command.type] + strlen("VK_CMD_"));
-   for (char *c = gpuval->op; *c; c++)
-      *c = tolower((unsigned char)*c);
-
-   out->op = gpuval->op;
-   out->index = command.index;
-   out->submission = command.submission;
-   out->command_buffer =
-      (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.cmd_buffer);
-   out->command_buffer_name = command.cmd_buffer->vk.base.object_name;
-   if (command.primary != command.cmd_buffer) {
-      out->primary = (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command.primary);
-      out->primary_name = command.primary->vk.base.object_name;
-   }
-   if (command.pipeline) {
-      out->pipeline = (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command.pipeline);
-      out->pipeline_name = command.pipeline->base.object_name;
-   } else if (stage < ARRAY_SIZE(command.shaders) && command.shaders[stage]) {
-      out->shader_name = command.shaders[stage]->base.object_name;
-   }
-   for (unsigned i = 0; i < ARRAY_SIZE(command.labels); i++) {
-      const char *name = command.labels[i] ? command.labels[i]->names : NULL;
-      for (unsigned j = 0; name && j < command.labels[i]->count; j++) {
-         if (out->num_labels < GPUVAL_MAX_LABELS)
-            out->labels[out->num_labels++] = name;
-         name += strlen(name) + 1;
-      }
-   }
-
-   return true;
+   return gpuval_lvp_commands_describe(gpuval->commands, command_id, stage, out);
 }
 
 /* Submits run on a thread of the queue's, which exit() does not wait for. */
@@ -149,6 +109,7 @@ gpuval_lvp_create(struct lvp_device *device)
    struct gpuval_lvp *gpuval = rzalloc(NULL, struct gpuval_lvp);
 
    gpuval->lvp = device;
+   gpuval->commands = gpuval_lvp_commands_create(gpuval);
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
@@ -157,14 +118,19 @@ gpuval_lvp_create(struct lvp_device *device)
       .data = gpuval,
    });
    if (!gpuval->device) {
+      gpuval_lvp_commands_destroy(gpuval->commands);
       ralloc_free(gpuval);
       return NULL;
    }
 
-   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->report_function);
+   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
-   util_dynarray_init(&gpuval->commands, gpuval);
+
+   if (gpuval_options_sync()) {
+      gpuval->submits = gpuval_submits_create();
+      gpuval_sync_init(&gpuval->sync);
+   }
    return gpuval;
 }
 
@@ -173,8 +139,29 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
    gpuval_lvp_jit_destroy(gpuval->jit);
+   gpuval_lvp_commands_destroy(gpuval->commands);
+   if (gpuval->submits)
+      gpuval_submits_destroy(gpuval->submits);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
+}
+
+struct gpuval_submits *
+gpuval_lvp_submits(struct gpuval_lvp *gpuval)
+{
+   return gpuval->submits;
+}
+
+void
+gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
+{
+   gpuval_device_add_memory(gpuval->device, &memory->base, (uintptr_t)memory->map, memory->size);
+}
+
+void
+gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
+{
+   gpuval_device_remove_memory(gpuval->device, &memory->base);
 }
 
 void
@@ -310,7 +297,8 @@ describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsig
 static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -332,6 +320,8 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .robust_uniform = parsed->robust_uniform,
       .robust_storage = parsed->robust_storage,
       .safe = gpuval_options()->safe,
+      .spirv = parsed->spirv,
+      .spirv_size = parsed->spirv_size,
    };
    struct gpuval_nir_table table;
    util_dynarray_init(&table.sites, parsed);
@@ -392,11 +382,7 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
    gpuval_device_end_work(gpuval->device);
 
-   /* Nothing that runs knows these ids any more. */
-   simple_mtx_lock(&gpuval->mutex);
-   gpuval->first_command_id += util_dynarray_num_elements(&gpuval->commands, struct command);
-   util_dynarray_clear(&gpuval->commands);
-   simple_mtx_unlock(&gpuval->mutex);
+   gpuval_lvp_commands_end_submit(gpuval->commands);
    gpuval->submission++;
 }
 
@@ -407,6 +393,14 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->secondary = (struct execution){0};
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
+
+   gpuval->arguments = NULL;
+   if (gpuval->submits) {
+      bool began;
+      gpuval->submit = gpuval_submits_execute(gpuval->submits, lvp_cmd_buffer_to_handle(cmd_buffer),
+                                              &gpuval->sync, &began);
+      gpuval->began_epoch |= began;
+   }
 }
 
 static bool
@@ -416,6 +410,16 @@ is_action(enum vk_cmd_type type)
 
    return !strncmp(name, "VK_CMD_DRAW", 11) || !strncmp(name, "VK_CMD_DISPATCH", 15) ||
           !strncmp(name, "VK_CMD_TRACE_RAYS", 17) || !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
+}
+
+/* With sync-compute alone only dispatches count. */
+static bool
+reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type)
+{
+   if (!gpuval->submits || !strstr(vk_cmd_queue_type_names[type], "_INDIRECT"))
+      return false;
+   return type == VK_CMD_DISPATCH_INDIRECT ||
+          gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
 }
 
 /* Whose commands are these? NULL: of none, they have been generated. */
@@ -447,10 +451,42 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
    return NULL;
 }
 
+/* lavapipe waits for all that runs at a barrier and at the end of a command
+ * buffer: nothing does when the command after that is about to begin.
+ */
+static void
+synchronize(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
+{
+   const struct gpuval_lvp_wait *wait = command->driver_data;
+
+   switch (command->type) {
+   case VK_CMD_PIPELINE_BARRIER2:
+      gpuval->began_epoch |=
+         gpuval_sync_dependency(&gpuval->sync, command->u.pipeline_barrier2.dependency_info);
+      return;
+   case VK_CMD_WAIT_EVENTS2:
+      if (wait)
+         gpuval->began_epoch |=
+            gpuval_sync_dependency(&gpuval->sync, &(VkDependencyInfo){
+                                                     .memoryBarrierCount = wait->count,
+                                                     .pMemoryBarriers = wait->barriers,
+                                                  });
+      return;
+   default:
+      if (gpuval->began_epoch)
+         gpuval_device_bloom_barrier(gpuval->device);
+      gpuval->began_epoch = false;
+      return;
+   }
+}
+
 void
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         const struct vk_cmd_queue_entry *command)
 {
+   if (gpuval->submits)
+      synchronize(gpuval, command);
+
    struct execution *execution = find_execution(gpuval, commands, command);
    if (!execution) {
       /* Generated commands change pipelines themselves. */
@@ -483,8 +519,11 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    if (!is_action(command->type))
       return;
 
+   if (reads_arguments(gpuval, command->type))
+      gpuval->arguments = command;
+
    bool is_secondary = execution == &gpuval->secondary;
-   gpuval->current = (struct command){
+   gpuval->current = (struct gpuval_lvp_command){
       .type = command->type,
       .index = execution->next_index++,
       .cmd_buffer = execution->cmd_buffer,
@@ -517,13 +556,82 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
+/* The first command of an epoch */
+static uint32_t
+get_epoch_command(struct gpuval_lvp *gpuval, enum gpuval_sync_work work, uint32_t epoch,
+                  uint32_t command_id)
+{
+   if (!gpuval->epochs[work].command_known || gpuval->epochs[work].number != epoch)
+      gpuval->epochs[work] = (struct epoch){epoch, command_id, true};
+
+   uint32_t first = gpuval->epochs[work].first_command;
+   for (unsigned i = 0; i < ARRAY_SIZE(gpuval->epochs); i++) {
+      if (gpuval->epochs[i].command_known && gpuval->epochs[i].number == epoch)
+         first = MIN2(first, gpuval->epochs[i].first_command);
+   }
+   return first;
+}
+
+/* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
+static void
+emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
+           struct gpuval_command_data *data)
+{
+   static const VkPipelineStageFlags2 flags[] = {
+      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
+      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [MESA_SHADER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
+      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+      [MESA_SHADER_RAYGEN] = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+   };
+   enum gpuval_sync_work work = stages & BITFIELD_BIT(MESA_SHADER_COMPUTE)  ? GPUVAL_SYNC_COMPUTE
+                                : stages & BITFIELD_BIT(MESA_SHADER_RAYGEN) ? GPUVAL_SYNC_RAYS
+                                                                            : GPUVAL_SYNC_GRAPHICS;
+   VkPipelineStageFlags2 worked = 0;
+
+   u_foreach_bit (stage, stages)
+      worked |= flags[stage];
+   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
+   data->epoch_command = get_epoch_command(gpuval, work, data->epoch, command_id);
+}
+
+static void
+read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
+{
+   struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
+   unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
+   struct gpuval_indirect_read read = {.command_id = command_id};
+   uint32_t flags;
+
+   gpuval->arguments = NULL;
+   if (!count)
+      return;
+
+   gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+                    gpuval->submit, &read.epoch, &flags);
+   read.epoch_command =
+      get_epoch_command(gpuval, GPUVAL_SYNC_INDIRECT, read.epoch, read.command_id);
+   read.num_other_epochs = gpuval_sync_shader_epochs(&gpuval->sync, read.epoch, read.other_epochs);
+   for (unsigned i = 0; i < count; i++) {
+      read.size = arguments[i].size;
+      for (uint32_t j = 0; j < arguments[i].count; j++) {
+         read.address = arguments[i].address + (uint64_t)arguments[i].stride * j;
+         gpuval_device_indirect_read(gpuval->device, &read);
+      }
+   }
+}
+
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                 uint8_t *push_constants, bool *dirty)
 {
    struct gpuval_command_data *data = (void *)(push_constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
-   struct command command = gpuval->current;
-   bool any = false;
+   struct gpuval_lvp_command command = gpuval->current;
+   uint32_t instrumented = 0;
 
    u_foreach_bit (stage, stages) {
       if (!shaders[stage] || !shaders[stage]->pipeline_nir)
@@ -534,9 +642,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       uint32_t base = found ? 0 : get_entry_base(gpuval, shaders[stage]->pipeline_nir, &found);
       data->entry_base[found && stage == MESA_SHADER_RAYGEN ? MESA_SHADER_COMPUTE : stage] = base;
       dirty[stage] |= found;
-      any |= found;
+      if (found)
+         instrumented |= BITFIELD_BIT(stage);
    }
-   if (!any)
+   if (!instrumented && !gpuval->arguments)
       return;
 
    if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
@@ -548,10 +657,11 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
-   data->report_function = gpuval->report_function;
-   simple_mtx_lock(&gpuval->mutex);
-   data->command_id =
-      gpuval->first_command_id + util_dynarray_num_elements(&gpuval->commands, struct command);
-   util_dynarray_append(&gpuval->commands, struct command, command);
-   simple_mtx_unlock(&gpuval->mutex);
+   data->report_function = gpuval->functions.report;
+   data->sync_function = gpuval->functions.sync;
+   data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
+   if (gpuval->arguments)
+      read_arguments(gpuval, data->command_id);
+   if (gpuval->submits && instrumented)
+      emit_epoch(gpuval, instrumented, data->command_id, data);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Compiles the report's function, once for a device. */
+/* Compiles the functions that shaders call, once for a device. */
 
 #include "gpuval_lvp_jit.h"
 
@@ -13,6 +13,8 @@
 #include "lp_jit.h"
 #include "lp_state_cs.h"
 
+#include "gpuval.h"
+
 struct gpuval_lvp_jit {
    lp_context_ref context;
    struct gallivm_state *gallivm;
@@ -20,7 +22,7 @@ struct gpuval_lvp_jit {
 
 static void
 build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_type type,
-               const struct lp_compute_shader_variant *types, nir_function *report)
+               const struct lp_compute_shader_variant *types, nir_function *nir)
 {
    LLVMBuilderRef builder = gallivm->builder;
    LLVMPositionBuilderAtEnd(builder,
@@ -40,20 +42,17 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_t
    };
    params.consts_ptr =
       lp_jit_resources_constants(gallivm, params.resources_type, params.resources_ptr);
-   lp_build_nir_soa_func(gallivm, report->shader, report->impl, &params, NULL);
+   lp_build_nir_soa_func(gallivm, nir->shader, nir->impl, &params, NULL);
 
    lp_build_mask_end(&mask);
    LLVMBuildRetVoid(builder);
    gallivm_verify_function(gallivm, function);
 }
 
-struct gpuval_lvp_jit *
-gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
+static LLVMValueRef
+add_function(struct gallivm_state *gallivm, const struct lp_compute_shader_variant *types,
+             nir_function *nir)
 {
-   struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
-   lp_context_create(&jit->context);
-   jit->gallivm = gallivm_create("gpuval_report", &jit->context, NULL);
-
    /* The vectors of every stage are of this length. */
    const struct lp_type type = {
       .floating = true,
@@ -61,27 +60,48 @@ gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address)
       .width = 32,
       .length = MIN2(lp_native_vector_width / 32, 16),
    };
+
+   /* The mask and the pointer come before NIR's parameters. */
+   unsigned num_args = nir->num_params + 2;
+   LLVMTypeRef args[16];
+   assert(num_args <= ARRAY_SIZE(args));
+   for (unsigned i = 0; i < num_args; i++)
+      args[i] = lp_build_int_vec_type(gallivm, type);
+   args[1] = LLVMPointerType(types->jit_resources_type, 0);
+   LLVMTypeRef function_type =
+      LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), args, num_args, 0);
+   LLVMValueRef function = LLVMAddFunction(gallivm->module, nir->name, function_type);
+
+   lp_build_opt_nir(nir->shader);
+   lp_build_nir_prepasses(nir->shader);
+   build_function(gallivm, function, type, types, nir);
+   ralloc_free(nir->shader);
+   return function;
+}
+
+struct gpuval_lvp_jit *
+gpuval_lvp_jit_create(struct lvp_device *device, struct gpuval_lvp_functions *functions)
+{
+   const nir_shader_compiler_options *options = device->pscreen->get_compiler_options(
+      device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE);
+
+   struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
+   lp_context_create(&jit->context);
+   jit->gallivm = gallivm_create("gpuval", &jit->context, NULL);
    struct lp_compute_shader_variant types = {.gallivm = jit->gallivm};
    lp_jit_init_cs_types(&types);
 
-   LLVMTypeRef args[GPUVAL_LVP_REPORT_NUM_ARGS];
-   for (unsigned i = 0; i < ARRAY_SIZE(args); i++)
-      args[i] = lp_build_int_vec_type(jit->gallivm, type);
-   args[1] = LLVMPointerType(types.jit_resources_type, 0);
-   LLVMTypeRef function_type =
-      LLVMFunctionType(LLVMVoidTypeInContext(jit->gallivm->context), args, ARRAY_SIZE(args), 0);
-   LLVMValueRef function = LLVMAddFunction(jit->gallivm->module, "gpuval_report", function_type);
-
-   nir_function *report =
-      gpuval_lvp_nir_create_report_function(device->pscreen->get_compiler_options(
-         device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
-   lp_build_opt_nir(report->shader);
-   lp_build_nir_prepasses(report->shader);
-   build_function(jit->gallivm, function, type, &types, report);
-   ralloc_free(report->shader);
+   LLVMValueRef report =
+      add_function(jit->gallivm, &types, gpuval_lvp_nir_create_report_function(options));
+   LLVMValueRef sync = gpuval_options_sync()
+                          ? add_function(jit->gallivm, &types,
+                                         gpuval_lvp_nir_create_sync_function(
+                                            options, gpuval_options()->bloom_hashes))
+                          : NULL;
 
    gallivm_compile_module(jit->gallivm);
-   *address = (uintptr_t)gallivm_jit_function(jit->gallivm, function, "gpuval_report");
+   functions->report = (uintptr_t)gallivm_jit_function(jit->gallivm, report, "report");
+   functions->sync = sync ? (uintptr_t)gallivm_jit_function(jit->gallivm, sync, "sync") : 0;
    gallivm_free_ir(jit->gallivm);
 
    return jit;

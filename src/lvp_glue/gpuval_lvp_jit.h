@@ -8,11 +8,14 @@
 struct gpuval_lvp_jit;
 struct lvp_device;
 
-/**
- * Compiles the report's function, which lives as long as what is returned.
- * *address goes into gpuval_command_data::report_function.
- */
-struct gpuval_lvp_jit *gpuval_lvp_jit_create(struct lvp_device *device, uint64_t *address);
+struct gpuval_lvp_functions {
+   uint64_t report; /* gpuval_command_data::report_function */
+   uint64_t sync;   /* gpuval_command_data::sync_function, 0 if the check is off */
+};
+
+/** Compiles the functions that shaders call. They live as long as what is returned. */
+struct gpuval_lvp_jit *gpuval_lvp_jit_create(struct lvp_device *device,
+                                             struct gpuval_lvp_functions *functions);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
 #endif

@@ -72,6 +72,24 @@ command_id(nir_builder *b)
 }
 
 static nir_def *
+epoch(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch));
+}
+
+static nir_def *
+sync_flags(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, sync_flags));
+}
+
+static nir_def *
+epoch_command(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch_command));
+}
+
+static nir_def *
 entry_base(nir_builder *b, nir_def *stage)
 {
    return load_constants(b, 32, nir_imm_int(b, 0),
@@ -159,9 +177,34 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .buffer_address = buffer_address,
    .root_address = root_address,
    .command_id = command_id,
+   .epoch = epoch,
+   .sync_flags = sync_flags,
+   .epoch_command = epoch_command,
    .entry_base = entry_base,
    .invocation = invocation,
 };
+
+/* A function with 32-bit parameters and its own shader, of which the entrypoint,
+ * that cannot have parameters, stays empty.
+ */
+static nir_builder
+create_function(const nir_shader_compiler_options *options, const char *name, unsigned num_params,
+                nir_def **params)
+{
+   nir_builder entrypoint =
+      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval %s", name);
+   nir_function *function = nir_function_create(entrypoint.shader, name);
+   function->num_params = num_params;
+   function->params = rzalloc_array(function->shader, nir_parameter, num_params);
+
+   nir_builder b = nir_builder_at(nir_before_impl(nir_function_impl_create(function)));
+   for (unsigned i = 0; i < num_params; i++) {
+      function->params[i].num_components = 1;
+      function->params[i].bit_size = 32;
+      params[i] = nir_load_param(&b, i);
+   }
+   return b;
+}
 
 nir_function *
 gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options)
@@ -169,22 +212,8 @@ gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options
    enum { FIRST_ENTRY, WORD, OFFSET, SLOT, INVOCATION, NUM = INVOCATION + 3 };
    static_assert(NUM + 2 == GPUVAL_LVP_REPORT_NUM_ARGS, "gpuval_lvp_nir.h");
 
-   /* The entrypoint, which cannot have parameters, stays empty. */
-   nir_builder entrypoint =
-      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval report");
-   nir_function *function = nir_function_create(entrypoint.shader, "report");
-   function->num_params = NUM;
-   function->params = rzalloc_array(function->shader, nir_parameter, NUM);
-
-   nir_builder builder = nir_builder_at(nir_before_impl(nir_function_impl_create(function)));
-   nir_builder *b = &builder;
    nir_def *params[NUM];
-   for (unsigned i = 0; i < NUM; i++) {
-      function->params[i].num_components = 1;
-      function->params[i].bit_size = 32;
-      params[i] = nir_load_param(b, i);
-   }
-
+   nir_builder builder = create_function(options, "report", NUM, params), *b = &builder;
    nir_def *stage = nir_ushr_imm(b, params[WORD], 24);
    gpuval_nir_build_report(
       b, &gpuval_lvp_nir_driver,
@@ -197,5 +226,48 @@ gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
       });
 
-   return function;
+   return b->impl->function;
+}
+
+nir_function *
+gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, unsigned hashes)
+{
+   enum {
+      ENTRY,
+      WORD,
+      ADDRESS_LO,
+      ADDRESS_HI,
+      OFFSET,
+      SLOT,
+      CONTEXT,
+      INVOCATION = CONTEXT + 3,
+      ACTIVE = INVOCATION + 3,
+      NUM
+   };
+   static_assert(NUM + 2 == GPUVAL_LVP_SYNC_NUM_ARGS, "gpuval_lvp_nir.h");
+
+   nir_def *params[NUM];
+   nir_builder builder = create_function(options, "sync", NUM, params), *b = &builder;
+   nir_def *word = params[WORD];
+   nir_def *stage = nir_ushr_imm(b, word, 24);
+   nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
+   gpuval_nir_build_access(
+      b, &gpuval_lvp_nir_driver, hashes,
+      &(struct gpuval_nir_access_params){
+         .address = nir_pack_64_2x32_split(b, params[ADDRESS_LO], params[ADDRESS_HI]),
+         .size = nir_iand_imm(b, word, 0xff),
+         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .entry = nir_iadd(b, params[ENTRY], entry_base(b, stage)),
+         .invocation_id = params[CONTEXT],
+         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+         .token = params[CONTEXT + 1],
+         .phase = params[CONTEXT + 2],
+         .set = nir_iand_imm(b, nir_ushr_imm(b, word, 16), 0xff),
+         .offset = params[OFFSET],
+         .slot = params[SLOT],
+         .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
+         .here = params[ACTIVE],
+      });
+
+   return b->impl->function;
 }

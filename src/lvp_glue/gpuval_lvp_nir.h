@@ -41,6 +41,29 @@ gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
 /** That function without the first two arguments, in a shader of its own. */
 nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options);
 
+/* The function of sync, in the same way. Its arguments:
+ *
+ *    mask of lanes that access, pointer to struct lp_jit_resources,
+ *    entry, gpuval_lvp_sync_word(), address (lo, hi), offset, slot,
+ *    context[3] of the intrinsic, invocation[3], the mask again
+ */
+#define GPUVAL_LVP_SYNC_NUM_ARGS 15
+#define GPUVAL_LVP_SYNC_FUNCTION_INDEX                                                             \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, sync_function)) / 8)
+#define GPUVAL_LVP_ROOT_INDEX                                                                      \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, root_address)) / 8)
+
+/** Bytes | flags << 8 | set << 16 | stage << 24 */
+static inline uint32_t
+gpuval_lvp_sync_word(const nir_intrinsic_instr *sync, gl_shader_stage stage)
+{
+   return nir_intrinsic_range(sync) | nir_intrinsic_flags(sync) << 8 |
+          nir_intrinsic_desc_set(sync) << 16 | (uint32_t)stage << 24;
+}
+
+nir_function *gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options,
+                                                  unsigned hashes);
+
 /* gpuval_nir_options::data: what only the frontend knows */
 struct gpuval_lvp_nir_layout {
    /* Bytes of an inline uniform block, 0 for any other binding */

@@ -29,6 +29,7 @@ enum gpuval_op {
    GPUVAL_OP_LOAD,
    GPUVAL_OP_STORE,
    GPUVAL_OP_ATOMIC,
+   GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
 };
 
 /** One instrumented SPIR-V instruction. */
@@ -74,6 +75,9 @@ struct gpuval_nir_driver {
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(nir_builder *b);
    nir_def *(*command_id)(nir_builder *b);
+   nir_def *(*epoch)(nir_builder *b);
+   nir_def *(*sync_flags)(nir_builder *b);
+   nir_def *(*epoch_command)(nir_builder *b);
    nir_def *(*entry_base)(nir_builder *b, nir_def *stage);
 
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
@@ -101,6 +105,10 @@ struct gpuval_nir_options {
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
    bool safe; /* GPUVAL_SAFE */
+
+   /* The module, for what NIR does not tell: is a load atomic? May be NULL. */
+   const uint32_t *spirv;
+   size_t spirv_size; /* bytes */
 };
 
 /** To be called for spirv_to_nir_options::emit_assume. */
@@ -141,6 +149,37 @@ struct gpuval_nir_report_params {
 void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_report_params *params);
 
+/** What a @sync_gpuval hands over; 32 bit where nothing else is said. */
+struct gpuval_nir_access_params {
+   nir_def *address;       /* 64 bit */
+   nir_def *size;          /* bytes, 1 to 16 */
+   nir_def *type;          /* enum gpuval_bloom_type: load, store or atomic */
+   nir_def *entry;         /* absolute: with gpuval_nir_driver::entry_base */
+   nir_def *invocation_id; /* @invocation_gpuval, or what does for it */
+   nir_def *has_phases;    /* 1 bit: the workgroup exchanges data, see below */
+   nir_def *token;         /* of the workgroup */
+   nir_def *phase;         /* barriers before */
+   nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
+   nir_def *offset;        /* in the range of the descriptor */
+   nir_def *slot;
+   nir_def *invocation[3];
+
+   /* ~0, and 0 in invocations that are not, for whoever looks at others of its
+    * quad. NULL where the driver cannot tell, or does not care.
+    */
+   nir_def *here;
+};
+
+/** Emits the check at b->cursor; @hashes: GPUVAL_BLOOM_HASHES. */
+void gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             unsigned hashes, const struct gpuval_nir_access_params *params);
+
+/** Flags of @sync_gpuval */
+enum {
+   GPUVAL_SYNC_TYPE_MASK = 0x3, /* enum gpuval_bloom_type */
+   GPUVAL_SYNC_HAS_PHASES = 0x4,
+};
+
 /* SPIR-V execution model, the way records name a stage. */
 uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);
 
@@ -162,6 +201,8 @@ struct gpuval_nir_state {
 };
 
 uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
+/** Sets that have buffers, which a variable pointer may lead to. */
+uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
 
 struct gpuval_nir_report {
@@ -175,8 +216,20 @@ struct gpuval_nir_report {
 
 void gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report);
 
+/* Low bits of the command id in the first half of a claim */
+nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
+
+/* The report of a hazard, whose claim may name the other party. */
+void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params, nir_def *root,
+                             nir_def *claim, nir_def *known);
+
+/** Words that identify the invocation, taken first thing. */
+nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);
+
 bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 
 #ifdef __cplusplus
 }

@@ -281,15 +281,6 @@ make_safe(struct gpuval_nir_state *state, struct access *access)
    nir_src_rewrite(offset, nir_bcsel(b, outside, nir_imm_int(b, 0x7fffff00), offset->ssa));
 }
 
-static uint32_t
-buffer_sets(nir_shader *nir)
-{
-   uint32_t sets = 0;
-   nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo)
-      sets |= BITFIELD_BIT(var->data.descriptor_set);
-   return sets;
-}
-
 /* Reports that wait. The offsets stay alive meanwhile, so not too many. */
 #define MAX_PENDING 8
 
@@ -354,8 +345,8 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
       add_pending(state, pending, &report);
    } else {
       /* A variable pointer may lead to any set that has buffers. */
-      uint32_t sets =
-         first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set) : buffer_sets(b->shader);
+      uint32_t sets = first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set)
+                                             : gpuval_nir_buffer_sets(b->shader);
       report.slot = driver->slot(b, first->intrin);
 
       u_foreach_bit (set, sets) {

@@ -43,6 +43,15 @@ gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance)
    return *util_dynarray_element(&state->instances, uint32_t, instance);
 }
 
+uint32_t
+gpuval_nir_buffer_sets(nir_shader *nir)
+{
+   uint32_t sets = 0;
+   nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo)
+      sets |= BITFIELD_BIT(var->data.descriptor_set);
+   return sets;
+}
+
 static bool
 remove_debug_info(nir_builder *b, nir_instr *instr, void *data)
 {
@@ -98,6 +107,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    index_by_instance(&state);
    progress |= gpuval_nir_instrument_assume(&state);
    progress |= gpuval_nir_instrument_bounds(&state);
+   progress |= gpuval_nir_instrument_sync(&state);
    util_dynarray_fini(&state.instances);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 

@@ -18,6 +18,7 @@
  *       atomic_or(control[slot / 16], bit << 16)
  */
 
+#include "gpuval/src/core/gpuval_bloom.h"
 #include "gpuval/src/core/gpuval_layout.h"
 #include "gpuval_nir.h"
 
@@ -62,8 +63,8 @@ gpuval_stage_to_spirv(gl_shader_stage stage)
 /* The words that identify the invocation are taken first thing: they are
  * cheap, and so no report repeats them.
  */
-static nir_def *
-get_invocation(struct gpuval_nir_state *state)
+nir_def *
+gpuval_nir_invocation(struct gpuval_nir_state *state)
 {
    if (!state->invocation) {
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
@@ -79,7 +80,7 @@ gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report
    nir_def *zero = report->offset && report->slot ? NULL : nir_imm_int(b, 0);
 
    nir_report_gpuval(b, report->failed, report->offset ? report->offset : zero,
-                     report->slot ? report->slot : zero, get_invocation(state),
+                     report->slot ? report->slot : zero, gpuval_nir_invocation(state),
                      .base = report->first_entry, .range = report->num_entries,
                      .desc_set = report->set);
 }
@@ -103,7 +104,7 @@ load_entry(nir_builder *b, nir_def *entry, unsigned offset, unsigned components)
 }
 
 struct failure {
-   const struct gpuval_nir_report_params *params;
+   nir_def *const *invocation;
    nir_def *root;
    nir_def *site;
    nir_def *stage;
@@ -113,7 +114,9 @@ struct failure {
    nir_def *access_size;
    nir_def *bound;
    nir_def *slot;
+   nir_def *set;
    nir_def *address; /* 64 bit */
+   nir_def *other;   /* struct gpuval_record::other */
 };
 
 /* Two words with one instruction: masked stores are long on llvmpipe. */
@@ -127,16 +130,14 @@ store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def
 static void
 write_record(nir_builder *b, nir_def *record, const struct failure *f)
 {
-   nir_def *const *invocation = f->params->invocation;
-
    store_words(b, record, 0, f->hash_lo, f->hash_hi);
    store_words(b, record, 2, f->site, f->command_id);
-   store_words(b, record, 4, f->stage, invocation[0]);
-   store_words(b, record, 6, invocation[1], invocation[2]);
+   store_words(b, record, 4, f->stage, f->invocation[0]);
+   store_words(b, record, 6, f->invocation[1], f->invocation[2]);
    store_words(b, record, 8, f->offset, f->access_size);
    store_words(b, record, 10, f->bound, f->slot);
    nir_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
-   store_words(b, record, 14, f->params->set, nir_imm_int(b, 0));
+   store_words(b, record, 14, f->set, f->other);
 }
 
 static void
@@ -236,7 +237,7 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
             nir_store_var(b, instance_var, instance, 0x1);
             nir_store_var(b, site_var, site, 0x1);
             report_failure(b, &(struct failure){
-                                 .params = params,
+                                 .invocation = params->invocation,
                                  .root = root,
                                  .site = site,
                                  .stage = nir_channel(b, words, 3),
@@ -247,7 +248,9 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                                  .access_size = size,
                                  .bound = bound,
                                  .slot = slot,
+                                 .set = params->set,
                                  .address = address,
+                                 .other = zero,
                               });
          }
          nir_pop_if(b, NULL);
@@ -257,10 +260,59 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
+nir_def *
+gpuval_nir_claim_command(nir_builder *b, nir_def *claim)
+{
+   nir_def *lo = nir_unpack_64_2x32_split_x(b, claim);
+   nir_def *hi = nir_unpack_64_2x32_split_y(b, claim);
+
+   return nir_iand_imm(b,
+                       nir_ior(b, nir_ushr_imm(b, lo, GPUVAL_CLAIM_COMMAND_SHIFT),
+                               nir_ishl_imm(b, hi, 32 - GPUVAL_CLAIM_COMMAND_SHIFT)),
+                       BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+}
+
+/* The record of a hazard; the claim of the granule names the other party. */
+void
+gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct gpuval_nir_access_params *params, nir_def *root,
+                        nir_def *claim, nir_def *known)
+{
+   nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
+   nir_def *claim_lo = nir_unpack_64_2x32_split_x(b, claim);
+   nir_def *other_entry = nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1);
+   nir_def *other_site = nir_channel(
+      b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),
+      2);
+   nir_def *other_command = gpuval_nir_claim_command(b, claim);
+   nir_def *zero = nir_imm_int(b, 0);
+
+   nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));
+   nir_def *words = load_entry(b, entry, 0, 4);
+   nir_def *more_words = load_entry(b, entry, 16, 2);
+   report_failure(b, &(struct failure){
+                        .invocation = params->invocation,
+                        .root = root,
+                        .site = nir_channel(b, words, 2),
+                        .stage = nir_channel(b, words, 3),
+                        .hash_lo = nir_channel(b, more_words, 0),
+                        .hash_hi = nir_channel(b, more_words, 1),
+                        .command_id = driver->command_id(b),
+                        .offset = params->offset,
+                        .access_size = nir_channel(b, words, 1),
+                        .bound = nir_bcsel(b, known, other_command, zero),
+                        .slot = params->slot,
+                        .set = params->set,
+                        .address = params->address,
+                        .other = nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero),
+                     });
+}
+
 static bool
 rebase_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
 
    nir_intrinsic_set_base(intrin, nir_intrinsic_base(intrin) + *(uint32_t *)data);

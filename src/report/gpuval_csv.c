@@ -53,14 +53,15 @@ real(FILE *f, bool known, uint32_t bits)
 static void
 invocation(FILE *f, const struct gpuval_event *event)
 {
-   bool is_fragment = event->shader.stage == MESA_SHADER_FRAGMENT;
-   bool is_tess_eval = event->shader.stage == MESA_SHADER_TESS_EVAL;
+   bool known = event->has_record && event->place.has_shader;
+   bool is_fragment = event->place.shader.stage == MESA_SHADER_FRAGMENT;
+   bool is_tess_eval = event->place.shader.stage == MESA_SHADER_TESS_EVAL;
 
    for (unsigned i = 0; i < 3; i++) {
       if ((is_fragment && i < 2) || (is_tess_eval && i > 0))
-         real(f, event->has_record, event->invocation[i]);
+         real(f, known, event->invocation[i]);
       else
-         number(f, event->has_record && !is_fragment, event->invocation[i]);
+         number(f, known && !is_fragment, event->invocation[i]);
    }
 }
 
@@ -75,30 +76,56 @@ labels(FILE *f, const struct gpuval_command *command)
 }
 
 static void
+shader(FILE *f, const struct gpuval_place *place)
+{
+   bool known = place->has_shader;
+
+   fputc(',', f);
+   if (known)
+      fprintf(f, "%016" PRIx64, place->shader.hash);
+   string(f, known ? gpuval_stage_name(place->shader.stage) : NULL);
+   string(f, place->shader.entry);
+   string(f, place->shader.name);
+   string(f, place->source.file);
+   number(f, place->source.line, place->source.line);
+   number(f, place->source.column, place->source.column);
+   string(f, place->source.text);
+   string(f, place->source.function);
+   number(f, place->spirv.offset, place->spirv.offset);
+   number(f, known && place->spirv.instruction >= 0, place->spirv.instruction);
+}
+
+static void
+command(FILE *f, const struct gpuval_place *place)
+{
+   const struct gpuval_command *command = &place->command;
+
+   string(f, command->op);
+   number(f, place->has_command && command->index >= 0, command->index);
+   handle(f, command->command_buffer);
+   string(f, command->command_buffer_name);
+   handle(f, command->primary);
+   string(f, command->primary_name);
+   handle(f, command->pipeline);
+   string(f, command->pipeline_name);
+   labels(f, command);
+   number(f, place->has_command && command->submission >= 0, command->submission);
+}
+
+static void
 write_event(FILE *f, const struct gpuval_event *event)
 {
-   const struct gpuval_command *command = &event->command;
-   bool has_access = event->access.op && event->has_record;
+   const struct gpuval_place *place = &event->place;
 
    fprintf(f, "%s,%s,%" PRIu64, gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
            gpuval_kind_infos[event->kind].name, event->count);
    string(f, event->message);
    string(f, "error");
-   fprintf(f, ",%016" PRIx64, event->shader.hash);
-   string(f, gpuval_stage_name(event->shader.stage));
-   string(f, event->shader.entry);
-   string(f, event->shader.name);
-   string(f, event->source.file);
-   number(f, event->source.line, event->source.line);
-   number(f, event->source.column, event->source.column);
-   string(f, event->source.text);
-   string(f, event->source.function);
-   number(f, event->spirv.offset, event->spirv.offset);
-   number(f, event->spirv.instruction >= 0, event->spirv.instruction);
+   shader(f, place);
    invocation(f, event);
-   string(f, gpuval_op_names[event->access.op]);
-   number(f, has_access, event->access.size);
-   number(f, has_access, event->access.offset);
+   string(f, gpuval_op_names[place->op]);
+   number(f, event->has_record && place->op, event->access.size);
+   number(f, event->access.offset >= 0, event->access.offset);
    handle(f, event->access.address);
    number(f, event->resource.set >= 0, event->resource.set);
    number(f, event->resource.binding >= 0, event->resource.binding);
@@ -107,16 +134,14 @@ write_event(FILE *f, const struct gpuval_event *event)
    string(f, event->resource.name);
    string(f, event->resource.object_name);
    number(f, event->resource.size >= 0, event->resource.size);
-   string(f, command->op);
-   number(f, event->has_command && command->index >= 0, command->index);
-   handle(f, command->command_buffer);
-   string(f, command->command_buffer_name);
-   handle(f, command->primary);
-   string(f, command->primary_name);
-   handle(f, command->pipeline);
-   string(f, command->pipeline_name);
-   labels(f, command);
-   number(f, event->has_command && command->submission >= 0, command->submission);
+   command(f, place);
+   number(f, event->resource.object_offset >= 0, event->resource.object_offset);
+   handle(f, event->resource.memory);
+   string(f, event->resource.memory_name);
+   number(f, event->resource.memory_offset >= 0, event->resource.memory_offset);
+   shader(f, &event->other);
+   string(f, gpuval_op_names[event->other.op]);
+   command(f, &event->other);
    fputs("\r\n", f);
 }
 
@@ -130,7 +155,13 @@ write_csv(FILE *f, struct gpuval_event *const *events, unsigned num_events,
          "access_offset,access_address,resource_set,resource_binding,resource_index,"
          "resource_type,resource_name,resource_object_name,resource_size,command_op,"
          "command_index,command_buffer,command_buffer_name,primary,primary_name,pipeline,"
-         "pipeline_name,labels,submission\r\n",
+         "pipeline_name,labels,submission,resource_object_offset,resource_memory,"
+         "resource_memory_name,resource_memory_offset,other_shader_hash,other_shader_stage,"
+         "other_shader_entry,other_shader_name,other_source_file,other_source_line,"
+         "other_source_column,other_source_text,other_source_function,other_spirv_offset,"
+         "other_spirv_instruction,other_access_op,other_command_op,other_command_index,"
+         "other_command_buffer,other_command_buffer_name,other_primary,other_primary_name,"
+         "other_pipeline,other_pipeline_name,other_labels,other_submission\r\n",
          f);
 
    for (unsigned i = 0; i < num_events; i++)

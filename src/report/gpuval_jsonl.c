@@ -128,7 +128,7 @@ write_invocation(struct writer *w, const struct gpuval_event *event)
 {
    const uint32_t *words = event->invocation;
 
-   switch (event->shader.stage) {
+   switch (event->place.shader.stage) {
    case MESA_SHADER_VERTEX:
       number(w, "vertex_index", words[0]);
       number(w, "instance_index", words[1]);
@@ -159,16 +159,104 @@ write_invocation(struct writer *w, const struct gpuval_event *event)
       fputc(']', w->f);
       break;
    default:
-      key(w, gl_shader_stage_is_rt(event->shader.stage) ? "launch_id" : "global_id");
+      key(w, gl_shader_stage_is_rt(event->place.shader.stage) ? "launch_id" : "global_id");
       fprintf(w->f, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", words[0], words[1], words[2]);
       break;
    }
 }
 
 static void
+write_shader(struct writer *w, const struct gpuval_place *place)
+{
+   if (!place->has_shader)
+      return;
+
+   struct writer sub = begin(w, "shader");
+   key(&sub, "hash");
+   fprintf(w->f, "\"%016" PRIx64 "\"", place->shader.hash);
+   string(&sub, "stage", gpuval_stage_name(place->shader.stage));
+   string(&sub, "entry", place->shader.entry);
+   string(&sub, "name", place->shader.name);
+   end(&sub);
+
+   if (place->source.line) {
+      sub = begin(w, "source");
+      string(&sub, "file", place->source.file);
+      number(&sub, "line", place->source.line);
+      if (place->source.column)
+         number(&sub, "column", place->source.column);
+      string(&sub, "text", place->source.text);
+      string(&sub, "function", place->source.function);
+      end(&sub);
+   }
+
+   if (place->spirv.offset) {
+      sub = begin(w, "spirv");
+      number(&sub, "offset", place->spirv.offset);
+      number_if_known(&sub, "instruction", place->spirv.instruction);
+      end(&sub);
+   }
+}
+
+static void
+write_resource(struct writer *w, const struct gpuval_event *event)
+{
+   struct writer sub = begin(w, "resource");
+   number_if_known(&sub, "set", event->resource.set);
+   number_if_known(&sub, "binding", event->resource.binding);
+   number_if_known(&sub, "index", event->resource.index);
+   string(&sub, "type", event->resource.type);
+   string(&sub, "name", event->resource.name);
+   string(&sub, "object_name", event->resource.object_name);
+   number_if_known(&sub, "object_offset", event->resource.object_offset);
+   handle(&sub, "memory", event->resource.memory);
+   string(&sub, "memory_name", event->resource.memory_name);
+   number_if_known(&sub, "memory_offset", event->resource.memory_offset);
+   number_if_known(&sub, "size", event->resource.size);
+   end(&sub);
+}
+
+static void
+write_command(struct writer *w, const struct gpuval_command *command)
+{
+   struct writer sub = begin(w, "command");
+   string(&sub, "op", command->op);
+   number_if_known(&sub, "index", command->index);
+   handle(&sub, "command_buffer", command->command_buffer);
+   string(&sub, "command_buffer_name", command->command_buffer_name);
+   handle(&sub, "primary", command->primary);
+   string(&sub, "primary_name", command->primary_name);
+   handle(&sub, "pipeline", command->pipeline);
+   string(&sub, "pipeline_name", command->pipeline_name);
+   if (command->num_labels) {
+      key(&sub, "labels");
+      for (unsigned i = 0; i < command->num_labels; i++) {
+         fputc(i ? ',' : '[', w->f);
+         write_string(w->f, command->labels[i]);
+      }
+      fputc(']', w->f);
+   }
+   number_if_known(&sub, "submission", command->submission);
+   end(&sub);
+}
+
+static void
+write_other(struct writer *w, const struct gpuval_place *other)
+{
+   struct writer sub = begin(w, "other"), access;
+   write_shader(&sub, other);
+   access = begin(&sub, "access");
+   string(&access, "op", gpuval_op_names[other->op]);
+   end(&access);
+   if (other->has_command)
+      write_command(&sub, &other->command);
+   end(&sub);
+}
+
+static void
 write_event(FILE *f, const struct gpuval_event *event)
 {
-   const struct gpuval_command *command = &event->command;
+   const struct gpuval_place *place = &event->place;
    struct writer w = {f, true}, sub;
 
    fputc('{', f);
@@ -177,83 +265,30 @@ write_event(FILE *f, const struct gpuval_event *event)
    string(&w, "severity", "error");
    string(&w, "message", event->message);
    number(&w, "count", event->count);
+   write_shader(&w, place);
 
-   sub = begin(&w, "shader");
-   key(&sub, "hash");
-   fprintf(f, "\"%016" PRIx64 "\"", event->shader.hash);
-   string(&sub, "stage", gpuval_stage_name(event->shader.stage));
-   string(&sub, "entry", event->shader.entry);
-   string(&sub, "name", event->shader.name);
-   end(&sub);
-
-   if (event->source.line) {
-      sub = begin(&w, "source");
-      string(&sub, "file", event->source.file);
-      number(&sub, "line", event->source.line);
-      if (event->source.column)
-         number(&sub, "column", event->source.column);
-      string(&sub, "text", event->source.text);
-      string(&sub, "function", event->source.function);
-      end(&sub);
-   }
-
-   if (event->spirv.offset) {
-      sub = begin(&w, "spirv");
-      number(&sub, "offset", event->spirv.offset);
-      number_if_known(&sub, "instruction", event->spirv.instruction);
-      end(&sub);
-   }
-
-   if (event->has_record) {
+   if (event->has_record && place->has_shader) {
       sub = begin(&w, "invocation");
       write_invocation(&sub, event);
       end(&sub);
    }
 
-   if (event->access.op) {
+   if (place->op) {
       sub = begin(&w, "access");
-      string(&sub, "op", gpuval_op_names[event->access.op]);
-      if (event->has_record) {
+      string(&sub, "op", gpuval_op_names[place->op]);
+      if (event->has_record)
          number(&sub, "size", event->access.size);
-         number(&sub, "offset", event->access.offset);
-         handle(&sub, "address", event->access.address);
-      }
+      number_if_known(&sub, "offset", event->access.offset);
+      handle(&sub, "address", event->access.address);
       end(&sub);
    }
 
-   if (event->resource.type || event->resource.set >= 0) {
-      sub = begin(&w, "resource");
-      number_if_known(&sub, "set", event->resource.set);
-      number_if_known(&sub, "binding", event->resource.binding);
-      number_if_known(&sub, "index", event->resource.index);
-      string(&sub, "type", event->resource.type);
-      string(&sub, "name", event->resource.name);
-      string(&sub, "object_name", event->resource.object_name);
-      number_if_known(&sub, "size", event->resource.size);
-      end(&sub);
-   }
-
-   if (event->has_command) {
-      sub = begin(&w, "command");
-      string(&sub, "op", command->op);
-      number_if_known(&sub, "index", command->index);
-      handle(&sub, "command_buffer", command->command_buffer);
-      string(&sub, "command_buffer_name", command->command_buffer_name);
-      handle(&sub, "primary", command->primary);
-      string(&sub, "primary_name", command->primary_name);
-      handle(&sub, "pipeline", command->pipeline);
-      string(&sub, "pipeline_name", command->pipeline_name);
-      if (command->num_labels) {
-         key(&sub, "labels");
-         for (unsigned i = 0; i < command->num_labels; i++) {
-            fputc(i ? ',' : '[', f);
-            write_string(f, command->labels[i]);
-         }
-         fputc(']', f);
-      }
-      number_if_known(&sub, "submission", command->submission);
-      end(&sub);
-   }
+   if (event->resource.type || event->resource.set >= 0 || event->resource.object)
+      write_resource(&w, event);
+   if (place->has_command)
+      write_command(&w, &place->command);
+   if (event->has_other)
+      write_other(&w, &event->other);
 
    fputs("}\n", f);
 }

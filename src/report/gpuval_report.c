@@ -22,10 +22,8 @@ static bool finished;
 static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
 const char *const gpuval_op_names[] = {
-   [GPUVAL_OP_NONE] = NULL,
-   [GPUVAL_OP_LOAD] = "load",
-   [GPUVAL_OP_STORE] = "store",
-   [GPUVAL_OP_ATOMIC] = "atomic",
+   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",         [GPUVAL_OP_STORE] = "store",
+   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_INDIRECT] = "indirect",
 };
 
 const char *
@@ -145,20 +143,28 @@ to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char
             gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
             gpuval_kind_infos[event->kind].name);
 
-   VkDebugUtilsObjectNameInfoEXT objects[4];
-   unsigned num_objects = 0;
+   const struct gpuval_command *command = &event->place.command, *other = &event->other.command;
    const struct {
       VkObjectType type;
       uint64_t handle;
       const char *name;
    } known[] = {
-      {VK_OBJECT_TYPE_COMMAND_BUFFER, event->command.command_buffer,
-       event->command.command_buffer_name},
-      {VK_OBJECT_TYPE_PIPELINE, event->command.pipeline, event->command.pipeline_name},
+      {VK_OBJECT_TYPE_COMMAND_BUFFER, command->command_buffer, command->command_buffer_name},
+      {VK_OBJECT_TYPE_PIPELINE, command->pipeline, command->pipeline_name},
       {VK_OBJECT_TYPE_BUFFER, event->resource.object, event->resource.object_name},
+      {VK_OBJECT_TYPE_DEVICE_MEMORY, event->resource.memory, event->resource.memory_name},
+      {VK_OBJECT_TYPE_COMMAND_BUFFER, other->command_buffer, other->command_buffer_name},
+      {VK_OBJECT_TYPE_PIPELINE, other->pipeline, other->pipeline_name},
    };
+   VkDebugUtilsObjectNameInfoEXT objects[ARRAY_SIZE(known) + 1];
+   unsigned num_objects = 0;
+
    for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
-      if (!known[i].handle)
+      bool named = !known[i].handle;
+      for (unsigned j = 0; j < num_objects; j++)
+         named |=
+            objects[j].objectType == known[i].type && objects[j].objectHandle == known[i].handle;
+      if (named)
          continue;
       objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){
          .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,

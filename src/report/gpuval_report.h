@@ -19,14 +19,11 @@ extern "C" {
 #endif
 
 /**
- * A distinct failure. Strings belong to the event (they are children of it in
- * ralloc's sense); NULL, -1 and the has_ flags say what is not known.
+ * Where in the program something happened: an instruction of a shader, run by a
+ * command; or a command that reads its arguments.
  */
-struct gpuval_event {
-   enum gpuval_kind kind;
-   char *message;
-   uint64_t count;
-
+struct gpuval_place {
+   bool has_shader;
    struct {
       uint64_t hash;
       gl_shader_stage stage;
@@ -47,13 +44,29 @@ struct gpuval_event {
       int64_t instruction;
    } spirv;
 
+   enum gpuval_op op;
+
+   bool has_command;
+   struct gpuval_command command;
+};
+
+/**
+ * A distinct failure. Strings belong to the event (they are children of it in
+ * ralloc's sense); NULL, -1 and the has_ flags say what is not known.
+ */
+struct gpuval_event {
+   enum gpuval_kind kind;
+   char *message;
+   uint64_t count;
+
+   struct gpuval_place place;
+
    bool has_record; /* invocation and access are known */
    uint32_t invocation[3];
 
    struct {
-      enum gpuval_op op;
       uint32_t size;
-      uint32_t offset;
+      int64_t offset;
       uint64_t address; /* 0: not known */
    } access;
 
@@ -63,11 +76,16 @@ struct gpuval_event {
       char *name;
       uint64_t object; /* VkBuffer, 0: not known */
       char *object_name;
+      int64_t object_offset;
+      uint64_t memory; /* VkDeviceMemory, 0: not known */
+      char *memory_name;
+      int64_t memory_offset;
       int64_t size;
    } resource;
 
-   bool has_command;
-   struct gpuval_command command;
+   /* sync: who is likely to have accessed the same memory before */
+   bool has_other;
+   struct gpuval_place other;
 };
 
 struct gpuval_summary {

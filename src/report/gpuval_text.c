@@ -19,25 +19,22 @@ write_title(FILE *f, const struct gpuval_event *event)
 }
 
 static void
-write_position(FILE *f, const struct gpuval_event *event)
+write_position(FILE *f, const struct gpuval_place *place)
 {
-   fprintf(f, "%s:%" PRIu32, event->source.file ? event->source.file : "?", event->source.line);
-   if (event->source.column)
-      fprintf(f, ":%" PRIu32, event->source.column);
+   fprintf(f, "%s:%" PRIu32, place->source.file ? place->source.file : "?", place->source.line);
+   if (place->source.column)
+      fprintf(f, ":%" PRIu32, place->source.column);
 }
 
 static void
-write_source(FILE *f, const struct gpuval_event *event)
+write_source(FILE *f, const struct gpuval_place *place)
 {
-   if (!event->source.line)
-      return;
-
-   fprintf(f, "gpuval:    at ");
-   write_position(f, event);
-   if (event->source.function)
-      fprintf(f, " in %s()", event->source.function);
-   if (event->source.text)
-      fprintf(f, ": %s", event->source.text);
+   fprintf(f, "at ");
+   write_position(f, place);
+   if (place->source.function)
+      fprintf(f, " in %s()", place->source.function);
+   if (place->source.text)
+      fprintf(f, ": %s", place->source.text);
    fputc('\n', f);
 }
 
@@ -54,7 +51,7 @@ write_invocation(FILE *f, const struct gpuval_event *event)
 {
    const uint32_t *words = event->invocation;
 
-   switch (event->shader.stage) {
+   switch (event->place.shader.stage) {
    case MESA_SHADER_VERTEX:
       fprintf(f, ", vertex %" PRIu32 ", instance %" PRIu32, words[0], words[1]);
       break;
@@ -79,19 +76,16 @@ write_invocation(FILE *f, const struct gpuval_event *event)
 }
 
 static void
-write_shader(FILE *f, const struct gpuval_event *event)
+write_shader(FILE *f, const struct gpuval_place *place)
 {
-   fprintf(f, "gpuval:    %s shader %016" PRIx64, _mesa_shader_stage_to_string(event->shader.stage),
-           event->shader.hash);
-   if (event->shader.name)
-      fprintf(f, " \"%s\"", event->shader.name);
-   if (event->spirv.instruction >= 0)
-      fprintf(f, ", instruction %" PRId64, event->spirv.instruction);
-   if (event->spirv.offset && !event->source.line)
-      fprintf(f, " (SPIR-V offset %" PRIu32 ")", event->spirv.offset);
-   if (event->has_record)
-      write_invocation(f, event);
-   fputc('\n', f);
+   fprintf(f, "%s shader %016" PRIx64, _mesa_shader_stage_to_string(place->shader.stage),
+           place->shader.hash);
+   if (place->shader.name)
+      fprintf(f, " \"%s\"", place->shader.name);
+   if (place->spirv.instruction >= 0)
+      fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
+   if (place->spirv.offset && !place->source.line)
+      fprintf(f, " (SPIR-V offset %" PRIu32 ")", place->spirv.offset);
 }
 
 static void
@@ -103,13 +97,9 @@ write_object(FILE *f, const char *what, uint64_t handle, const char *name)
 }
 
 static void
-write_command(FILE *f, const struct gpuval_event *event)
+write_command(FILE *f, const struct gpuval_command *command)
 {
-   const struct gpuval_command *command = &event->command;
-   if (!event->has_command)
-      return;
-
-   fprintf(f, "gpuval:    %s", command->op);
+   fprintf(f, "%s", command->op);
    if (command->index >= 0)
       fprintf(f, " %" PRId64, command->index);
    if (command->command_buffer)
@@ -123,15 +113,81 @@ write_command(FILE *f, const struct gpuval_event *event)
    fputc('\n', f);
 }
 
+/* Offset and allocation: what the message does not say of an address */
+static void
+write_memory(FILE *f, const struct gpuval_event *event)
+{
+   bool has_buffer = event->resource.object_offset >= 0;
+
+   if (!has_buffer && !event->resource.memory)
+      return;
+   fprintf(f, "gpuval:    address 0x%" PRIx64 ":", event->access.address);
+   if (has_buffer) {
+      fprintf(f, " offset %" PRId64, event->resource.object_offset);
+      write_object(f, " of buffer ", event->resource.object, event->resource.object_name);
+   }
+   if (event->resource.memory) {
+      fprintf(f, "%s offset %" PRId64, has_buffer ? "," : "", event->resource.memory_offset);
+      write_object(f, " of memory ", event->resource.memory, event->resource.memory_name);
+   }
+   fputc('\n', f);
+}
+
+/* What the shader knows of the other party is what was written down last. */
+static void
+write_other(FILE *f, const struct gpuval_event *event)
+{
+   const struct gpuval_place *other = &event->other;
+
+   if (!other->has_shader) {
+      fprintf(f, "gpuval:    likely after the read of the arguments");
+      fputs(other->has_command ? " of " : "\n", f);
+      if (other->has_command)
+         write_command(f, &other->command);
+      return;
+   }
+
+   fprintf(f, "gpuval:    likely after the %s ", gpuval_op_names[other->op]);
+   if (other->source.line) {
+      write_source(f, other);
+      fprintf(f, "gpuval:    likely in ");
+   } else {
+      fprintf(f, "in ");
+   }
+   write_shader(f, other);
+   fputc('\n', f);
+   if (other->has_command) {
+      fprintf(f, "gpuval:    likely in ");
+      write_command(f, &other->command);
+   }
+}
+
 void
 gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
 {
+   const struct gpuval_place *place = &event->place;
+
    fprintf(f, "gpuval: error: ");
    write_title(f, event);
    fprintf(f, ": %s\n", event->message);
-   write_source(f, event);
-   write_shader(f, event);
-   write_command(f, event);
+   if (place->source.line) {
+      fprintf(f, "gpuval:    ");
+      write_source(f, place);
+   }
+   if (place->has_shader) {
+      fprintf(f, "gpuval:    ");
+      write_shader(f, place);
+      if (event->has_record)
+         write_invocation(f, event);
+      fputc('\n', f);
+   }
+   if (place->has_command) {
+      fprintf(f, "gpuval:    ");
+      write_command(f, &place->command);
+   }
+   write_memory(f, event);
+   if (event->has_other)
+      write_other(f, event);
 }
 
 void
@@ -141,13 +197,16 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
       fprintf(f, "gpuval: %" PRIu64 " %s: ", events[i]->count,
               events[i]->count == 1 ? "time" : "times");
       write_title(f, events[i]);
-      if (events[i]->source.line) {
+      const struct gpuval_place *place = &events[i]->place;
+      if (place->source.line) {
          fprintf(f, " at ");
-         write_position(f, events[i]);
+         write_position(f, place);
+      } else if (!place->has_shader) {
+         fprintf(f, " in %s", place->has_command ? place->command.op : "a command");
       } else {
-         fprintf(f, " in shader %016" PRIx64, events[i]->shader.hash);
-         if (events[i]->spirv.instruction >= 0)
-            fprintf(f, ", instruction %" PRId64, events[i]->spirv.instruction);
+         fprintf(f, " in shader %016" PRIx64, place->shader.hash);
+         if (place->spirv.instruction >= 0)
+            fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
       }
       fputc('\n', f);
    }

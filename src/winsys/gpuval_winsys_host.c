@@ -6,6 +6,7 @@
 
 #include "gpuval.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 static void *
@@ -26,7 +27,16 @@ host_free(void *data, void *map, uint64_t size)
    munmap(map, size);
 }
 
+/* Pages that were never touched stay so. */
+static void
+host_clear(void *data, void *map, uint64_t size)
+{
+   if (madvise(map, size, MADV_DONTNEED))
+      memset(map, 0, size);
+}
+
 const struct gpuval_winsys gpuval_winsys_host = {
    .alloc = host_alloc,
    .free = host_free,
+   .clear = host_clear,
 };

@@ -69,6 +69,8 @@ class drain_test : public ::testing::Test {
    {
       struct gpuval_device_info info = {};
       info.winsys = gpuval_winsys_host;
+      info.describe_command = describe_command;
+      info.data = this;
       device = gpuval_device_create(&info);
       ASSERT_NE(device, nullptr);
    }
@@ -78,23 +80,47 @@ class drain_test : public ::testing::Test {
       gpuval_device_destroy(device);
    }
 
+   static bool describe_command(void *data, uint32_t id, gl_shader_stage stage,
+                                struct gpuval_command *command)
+   {
+      drain_test *test = (drain_test *)data;
+      if (!test->commands.count(id))
+         return false;
+      command->op = "dispatch";
+      command->index = id;
+      return true;
+   }
+
+   static struct gpuval_site make_site(enum gpuval_kind kind, enum gpuval_op op, unsigned number)
+   {
+      struct gpuval_site site = {};
+      site.kind = kind;
+      site.op = op;
+      site.spirv_offset = 20 + 4 * number;
+      site.set = 0;
+      site.binding = 1;
+      return site;
+   }
+
    /* A shader with @count sites, each of another SPIR-V offset. @salt makes
     * another module.
     */
    uint32_t add_shader(unsigned count, uint32_t salt)
    {
+      std::vector<struct gpuval_site> sites;
+      for (unsigned i = 0; i < count; i++)
+         sites.push_back(make_site(GPUVAL_KIND_BUFFER_OOB, GPUVAL_OP_LOAD, i));
+      return add_shader(sites, salt);
+   }
+
+   uint32_t add_shader(const std::vector<struct gpuval_site> &sites, uint32_t salt)
+   {
       const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
       struct gpuval_nir_table table;
       util_dynarray_init(&table.sites, NULL);
       util_dynarray_init(&table.entries, NULL);
-      for (unsigned i = 0; i < count; i++) {
-         struct gpuval_site site = {};
-         site.kind = GPUVAL_KIND_BUFFER_OOB;
-         site.op = GPUVAL_OP_LOAD;
-         site.spirv_offset = 20 + 4 * i;
-         site.set = 0;
-         site.binding = 1;
-         util_dynarray_append(&table.sites, struct gpuval_site, site);
+      for (unsigned i = 0; i < sites.size(); i++) {
+         util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
          struct gpuval_nir_entry entry = {4 * i, 4, i, i};
          util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
       }
@@ -138,6 +164,64 @@ class drain_test : public ::testing::Test {
    uint8_t key[GPUVAL_SHADER_KEY_SIZE];
    uint32_t base = 0;
    uint64_t hash = 0;
+   std::set<uint32_t> commands; /* that are known */
+};
+
+/* A shader with a load, a store, an atomic, and a site that has nothing
+ * to do with sync.
+ */
+class sync_test : public drain_test {
+ protected:
+   void SetUp() override
+   {
+      drain_test::SetUp();
+      load = add_shader(
+         {
+            make_site(GPUVAL_KIND_READ_AFTER_WRITE, GPUVAL_OP_LOAD, 0),
+            make_site(GPUVAL_KIND_WRITE_AFTER_ACCESS, GPUVAL_OP_STORE, 1),
+            make_site(GPUVAL_KIND_ATOMIC_CONFLICT, GPUVAL_OP_ATOMIC, 2),
+            make_site(GPUVAL_KIND_BUFFER_OOB, GPUVAL_OP_LOAD, 3),
+         },
+         1000);
+      store = load + 1;
+      atomic = load + 2;
+      bounds = load + 3;
+   }
+
+   struct gpuval_record make_sync_record(uint32_t site, uint32_t other, uint32_t command_id,
+                                         uint32_t other_command_id)
+   {
+      struct gpuval_record record = make_record(site, command_id);
+      record.address[0] = 0x2040;
+      record.address[1] = 0x7;
+      record.bound = other_command_id & 0x3ffff;
+      record.other = other | 1u << 31;
+      return record;
+   }
+
+   struct gpuval_event *report(const struct gpuval_record &record)
+   {
+      shader_side shader(device);
+      gpuval_device_begin_work(device);
+      shader.count(record.site);
+      EXPECT_TRUE(shader.record(record));
+      gpuval_device_end_work(device);
+      return event(record.site);
+   }
+
+   std::string text(const struct gpuval_event *event)
+   {
+      char *text = NULL;
+      size_t size;
+      FILE *f = open_memstream(&text, &size);
+      gpuval_text_write_event(f, event);
+      fclose(f);
+      std::string copy(text, size);
+      free(text);
+      return copy;
+   }
+
+   uint32_t load, store, atomic, bounds;
 };
 
 TEST_F(drain_test, record_and_count)
@@ -292,6 +376,148 @@ TEST_F(drain_test, binaries_keep_their_table)
    }
    gpuval_device_destroy(other);
    blob_finish(&blob);
+}
+
+static int64_t
+other_index(const struct gpuval_event *event)
+{
+   return event->has_other && event->other.has_command ? event->other.command.index : -1;
+}
+
+TEST_F(sync_test, both_parties)
+{
+   commands = {3, 7};
+   const struct gpuval_event *event = report(make_sync_record(load, store, 7, 3));
+
+   EXPECT_EQ(event->kind, GPUVAL_KIND_READ_AFTER_WRITE);
+   EXPECT_EQ(event->place.op, GPUVAL_OP_LOAD);
+   EXPECT_EQ(event->place.command.index, 7);
+   ASSERT_TRUE(event->has_other);
+   EXPECT_EQ(event->other.op, GPUVAL_OP_STORE);
+   EXPECT_EQ(event->other.shader.hash, hash);
+   EXPECT_EQ(event->other.spirv.offset, 24u);
+   EXPECT_EQ(other_index(event), 3);
+   EXPECT_EQ(event->access.address, 0x700002040u);
+   EXPECT_EQ(event->access.offset, load * 5);
+   /* The bound is something else here. */
+   EXPECT_EQ(event->resource.size, -1);
+   EXPECT_NE(text(event).find("likely after the store in compute shader"), std::string::npos);
+   EXPECT_NE(text(event).find("likely in dispatch 3"), std::string::npos);
+}
+
+TEST_F(sync_test, nobody_known)
+{
+   struct gpuval_record record = make_sync_record(load, store, 7, 3);
+   record.other &= ~(1u << 31);
+   const struct gpuval_event *event = report(record);
+
+   EXPECT_FALSE(event->has_other);
+   EXPECT_EQ(text(event).find("likely"), std::string::npos);
+}
+
+TEST_F(sync_test, other_that_is_no_site)
+{
+   EXPECT_FALSE(report(make_sync_record(load, load + 4, 7, 3))->has_other);
+   EXPECT_FALSE(report(make_sync_record(store, GPUVAL_MAX_SITES - 1, 7, 3))->has_other);
+   EXPECT_FALSE(report(make_sync_record(atomic, bounds, 7, 3))->has_other);
+}
+
+TEST_F(sync_test, a_load_cannot_be_what_a_load_comes_after)
+{
+   EXPECT_FALSE(report(make_sync_record(load, load, 7, 3))->has_other);
+   EXPECT_FALSE(report(make_sync_record(atomic, atomic, 7, 3))->has_other);
+   EXPECT_TRUE(report(make_sync_record(store, load, 7, 3))->has_other);
+}
+
+TEST_F(sync_test, other_command_by_its_low_bits)
+{
+   const uint32_t wrap = 1u << 18;
+
+   /* Before the low bits began anew */
+   commands = {wrap - 2, wrap + 5};
+   EXPECT_EQ(other_index(report(make_sync_record(load, store, wrap + 5, wrap - 2))), wrap - 2);
+
+   /* Fragments of an earlier draw run late. */
+   commands = {5 * wrap - 1, 5 * wrap + 1};
+   EXPECT_EQ(other_index(report(make_sync_record(store, store, 5 * wrap - 1, 5 * wrap + 1))),
+             5 * wrap + 1);
+
+   /* Too old to be known */
+   commands = {9};
+   const struct gpuval_event *event = report(make_sync_record(atomic, store, 9, 4));
+   EXPECT_TRUE(event->has_other);
+   EXPECT_FALSE(event->other.has_command);
+}
+
+TEST_F(sync_test, other_command_at_the_first_commands)
+{
+   commands = {0, 1};
+   EXPECT_EQ(other_index(report(make_sync_record(load, store, 0, 0))), 0);
+   EXPECT_EQ(other_index(report(make_sync_record(store, load, 1, 0))), 0);
+   /* Garbage that would lie before the first one */
+   EXPECT_EQ(other_index(report(make_sync_record(atomic, store, 1, 0x3ffff))), -1);
+}
+
+TEST_F(sync_test, an_address_is_no_binding)
+{
+   add_shader({[] {
+                 struct gpuval_site site =
+                    make_site(GPUVAL_KIND_READ_AFTER_WRITE, GPUVAL_OP_LOAD, 0);
+                 site.set = site.binding = -1;
+                 return site;
+              }()},
+              1001);
+   uint32_t site = bounds + 1;
+   struct gpuval_record record = make_sync_record(site, store, 7, 3);
+   record.set = GPUVAL_REPORT_PLAIN;
+   const struct gpuval_event *event = report(record);
+
+   EXPECT_STREQ(event->resource.type, "address");
+   EXPECT_EQ(event->resource.set, -1);
+   EXPECT_EQ(event->access.offset, -1);
+   EXPECT_NE(text(event).find("load of 4 bytes at address 0x700002040: another invocation"),
+             std::string::npos);
+}
+
+TEST_F(sync_test, memory_by_address)
+{
+   struct vk_object_base buffer = {}, memory = {};
+   buffer.object_name = (char *)"pool";
+   memory.object_name = (char *)"heap";
+   gpuval_device_add_memory(device, &memory, 0x700000000, 0x10000);
+   gpuval_device_add_buffer(device, &buffer, 0x700002000, 0x100);
+   const struct gpuval_event *event = report(make_sync_record(load, store, 7, 3));
+
+   EXPECT_STREQ(event->resource.object_name, "pool");
+   EXPECT_EQ(event->resource.object_offset, 0x40);
+   EXPECT_STREQ(event->resource.memory_name, "heap");
+   EXPECT_EQ(event->resource.memory_offset, 0x2040);
+
+   /* Gone: not named */
+   gpuval_device_remove_buffer(device, &buffer);
+   event = report(make_sync_record(store, store, 7, 3));
+   EXPECT_EQ(event->resource.object, 0u);
+   EXPECT_EQ(event->resource.memory_offset, 0x2040);
+   gpuval_device_remove_memory(device, &memory);
+   event = report(make_sync_record(atomic, store, 7, 3));
+   EXPECT_EQ(event->resource.memory, 0u);
+}
+
+TEST_F(sync_test, garbage_in_a_valid_record)
+{
+   std::mt19937 random(2);
+
+   for (unsigned i = 0; i < 20000; i++) {
+      uint32_t site =
+         add_shader({make_site(GPUVAL_KIND_WRITE_AFTER_ACCESS, GPUVAL_OP_STORE, 0)}, 2000 + i % 50);
+      struct gpuval_record record = make_record(site, random());
+      for (uint32_t *word = &record.offset; word <= &record.other; word++)
+         *word = random();
+      /* Only the first one of a site makes an event. */
+      *util_dynarray_element(&device->site_events, struct gpuval_event *, site) = NULL;
+      _mesa_hash_table_clear(device->failures, NULL);
+      EXPECT_FALSE(text(report(record)).empty());
+   }
 }
 
 } /* namespace */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is known of the commands that have been executed, by their ids. */
+
+#ifndef GPUVAL_LVP_COMMANDS_H
+#define GPUVAL_LVP_COMMANDS_H
+
+#include "gpuval_lvp_labels.h"
+
+#include "lvp_private.h"
+
+#include "gpuval/src/gpuval.h"
+
+struct gpuval_lvp_commands;
+
+struct gpuval_lvp_command {
+   enum vk_cmd_type type;
+   int64_t index;
+
+   /* From here on what commands have in common */
+   const struct lvp_cmd_buffer *cmd_buffer;
+   const struct lvp_cmd_buffer *primary;
+   const struct lvp_pipeline *pipeline;
+   const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
+   const struct gpuval_lvp_labels *labels[2];           /* of the primary, of the secondary */
+   int64_t submission;
+};
+
+struct gpuval_lvp_commands *gpuval_lvp_commands_create(void *mem_ctx);
+void gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands);
+
+/** Gives a command its id, from 0. What it points to must live until end_submit. */
+uint32_t gpuval_lvp_commands_add(struct gpuval_lvp_commands *commands,
+                                 const struct gpuval_lvp_command *command);
+void gpuval_lvp_commands_end_submit(struct gpuval_lvp_commands *commands);
+
+/**
+ * As gpuval_device_info::describe_command; of the last 65,536 commands. The
+ * strings live until the next call.
+ */
+bool gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
+                                  gl_shader_stage stage, struct gpuval_command *out);
+
+#endif
