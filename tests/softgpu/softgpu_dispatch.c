@@ -9,11 +9,13 @@
 
 #include "softgpu_wave.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/u_math.h"
 #include "nir_constant_expressions.h"
+#include "util/u_debug.h"
 
 /* Of a workgroup; then it is assumed to hang. */
 #define MAX_INSTRUCTIONS (UINT64_C(1) << 24)
@@ -170,6 +172,25 @@ is_workgroup_barrier(const nir_instr *instr)
           nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP;
 }
 
+/* SOFTGPU_TRACE=N: what invocation N of each workgroup does, on stderr. */
+static void
+trace(const struct softgpu_wave *wave, nir_instr *instr)
+{
+   static long traced = -2;
+   const nir_def *def = nir_instr_def(instr);
+
+   if (traced == -2)
+      traced = debug_get_num_option("SOFTGPU_TRACE", -1);
+   const long lane = traced - (long)(wave->index * wave->size);
+   if (traced < 0 || lane < 0 || lane >= wave->size || !(wave->exec >> lane & 1))
+      return;
+   nir_print_instr(instr, stderr);
+   for (unsigned i = 0; def && i < def->num_components; i++)
+      fprintf(stderr, "%s0x%" PRIx64, i ? ", " : "  -> ",
+              nir_const_value_as_uint(softgpu_value(wave, def, (unsigned)lane)[i], def->bit_size));
+   fprintf(stderr, "\n");
+}
+
 static void
 execute_instruction(const struct run *run, struct softgpu_wave *wave, nir_instr *instr)
 {
@@ -282,6 +303,7 @@ execute_block(struct run *run, struct softgpu_wave *wave, const struct softgpu_s
          return false;
       }
       execute_instruction(run, wave, instr);
+      trace(wave, instr);
    }
    if (wave->exec)
       leave_block(wave, step);
