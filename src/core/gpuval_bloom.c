@@ -87,9 +87,8 @@ get_masks(const struct gpuval_bloom_access *access)
       .byte = ((1u << size) - 1) << in_granule,
       .word = (1u << end_word) - (1u << first_word),
    };
-   masks.invalid =
-      invalidates[access->type] &
-      ((masks.byte | masks.byte << 16) | (uint64_t)(masks.word | masks.word << 4) << 32);
+   masks.invalid = invalidates[access->type] & ((masks.byte | masks.byte << 16) |
+                                                (uint64_t)(masks.word | masks.word << 4) << 32);
    return masks;
 }
 
@@ -121,8 +120,7 @@ gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_ac
    bool locked = true;
 
    for (unsigned i = 0; i < bloom->hashes; i++) {
-      buckets[i] =
-         &bloom->buckets[gpuval_bloom_bucket(bloom, access->address, access->epoch, i)];
+      buckets[i] = &bloom->buckets[gpuval_bloom_bucket(bloom, access->address, access->epoch, i)];
       uint64_t before = fetch_or(buckets[i], masks.invalid);
       uint32_t lock = lock_mask(access->invocation, i);
       marks &= before;

@@ -113,8 +113,8 @@ struct gpuval_command_data {
    uint64_t sync_function;
    uint64_t printf_function;
    uint32_t command_id;
-   uint32_t epoch;      /* sync: what lies before the last full barrier is another */
-   uint32_t sync_flags; /* GPUVAL_SYNC_* */
+   uint32_t epoch;         /* sync: what lies before the last full barrier is another */
+   uint32_t sync_flags;    /* GPUVAL_SYNC_* */
    uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };

@@ -74,7 +74,7 @@ struct gpuval_lvp {
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
    struct gpuval_sync sync;
    struct epoch epochs[GPUVAL_SYNC_WORK_COUNT]; /* in which work of a kind was last done */
-   uint64_t submit; /* as gpuval_submits numbers them */
+   uint64_t submit;                             /* as gpuval_submits numbers them */
    bool began_epoch;
 };
 

@@ -244,8 +244,7 @@ build_quad(nir_builder *b, nir_def *here, nir_def *granule, nir_def *word_mask)
    nir_def *lane = nir_load_subgroup_invocation(b);
    for (unsigned i = 1; i < 4; i++) {
       unsigned from = i == 3 ? 1 : 0;
-      nir_def *(*swap)(nir_builder *, nir_def *) =
-         i == 1 ? swap_horizontal : swap_vertical;
+      nir_def *(*swap)(nir_builder *, nir_def *) = i == 1 ? swap_horizontal : swap_vertical;
       granules[i] = swap(b, granules[from]);
       words[i] = swap(b, words[from]);
       present[i] = swap(b, present[from]);
@@ -255,8 +254,7 @@ build_quad(nir_builder *b, nir_def *here, nir_def *granule, nir_def *word_mask)
 
       /* Lane ^ i is before this one if it has a 0 where this one has a 1. */
       nir_def *is_before = nir_ine_imm(b, nir_iand_imm(b, lane, i == 3 ? 2 : i), 0);
-      before = nir_ior(b, before,
-                       nir_bcsel(b, is_before, present[i], nir_imm_int(b, 0)));
+      before = nir_ior(b, before, nir_bcsel(b, is_before, present[i], nir_imm_int(b, 0)));
    }
 
    struct quad quad = {.here = here};
@@ -288,10 +286,8 @@ mark_first(nir_builder *b, const struct bucket *bucket, const struct quad *quad,
    nir_def *before =
       nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, mark_lo, mark_hi),
                         .atomic_op = nir_atomic_op_ior);
-   nir_def *new_lo =
-      nir_iand(b, nir_unpack_64_2x32_split_x(b, before), nir_inot(b, bucket->lo));
-   nir_def *new_hi =
-      nir_iand(b, nir_unpack_64_2x32_split_y(b, before), nir_inot(b, bucket->hi));
+   nir_def *new_lo = nir_iand(b, nir_unpack_64_2x32_split_x(b, before), nir_inot(b, bucket->lo));
+   nir_def *new_hi = nir_iand(b, nir_unpack_64_2x32_split_y(b, before), nir_inot(b, bucket->hi));
    nir_pop_if(b, NULL);
 
    new_lo = nir_if_phi(b, new_lo, zero);
@@ -338,7 +334,8 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
    claim.who =
       nir_build_load_global(b, 1, 64, claim.address, .access = ACCESS_COHERENT, .align_mul = 8);
    nir_def *who_hi = nir_unpack_64_2x32_split_y(b, claim.who);
-   claim.known = nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
+   claim.known =
+      nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
 
    nir_def *words = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, claim.address, 8),
                                           .access = ACCESS_COHERENT, .align_mul = 8);
@@ -401,8 +398,8 @@ is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct
             nir_def *command_id)
 {
    nir_def *theirs = gpuval_nir_claim_command(b, claim->who);
-   nir_def *age = nir_iand_imm(b, nir_isub(b, command_id, theirs),
-                               BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+   nir_def *age =
+      nir_iand_imm(b, nir_isub(b, command_id, theirs), BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
    nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(b));
 
    return nir_iand(b, nir_ine_imm(b, claim->who, 0), nir_uge(b, epoch_age, age));
@@ -410,8 +407,7 @@ is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct
 
 /* 1 bit: says a sample that a hazard of all buckets cannot well be chance? */
 static nir_def *
-is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed,
-                unsigned hashes)
+is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed, unsigned hashes)
 {
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "sample");
    nir_variable *used_var = nir_local_variable_create(b->impl, glsl_uint_type(), "used");
@@ -425,8 +421,7 @@ is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *se
    {
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, GPUVAL_BLOOM_SAMPLES));
-      nir_def *index =
-         nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
+      nir_def *index = nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
       nir_def *bucket =
          nir_load_global(b, nir_iadd(b, filter, nir_ishl_imm(b, nir_u2u64(b, index), 3)), 8, 1, 64);
       nir_def *is_used = nir_ine_imm(b, bucket, 0);
@@ -453,13 +448,12 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
    for (unsigned i = 0; i < 4; i++) {
       nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
       strongest = nir_umax(b, strongest, theirs);
-      replaces[i] = nir_bcsel(b, bad,
-                              nir_iand(b, nir_ult(b, theirs, claim->access),
-                                       nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
-                              nir_uge(b, claim->access, theirs));
+      replaces[i] = nir_bcsel(
+         b, bad,
+         nir_iand(b, nir_ult(b, theirs, claim->access), nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
+         nir_uge(b, claim->access, theirs));
       replaces[i] = nir_iand(b, nir_iand(b, replaces[i], wanted), has_word(b, masks, i));
-      nir_def *bits =
-         nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
+      nir_def *bits = nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
       changed[i / 2] = nir_ior(b, changed[i / 2], bits);
    }
 
@@ -495,8 +489,8 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_push_if(b, nir_inot(b, whole));
       for (unsigned i = 0; i < 4; i++) {
          nir_push_if(b, replaces[i]);
-         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2,
-                          nir_u2u16(b, claim->owner), 0x1);
+         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, claim->owner),
+                          0x1);
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);
@@ -518,8 +512,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *address_hi = nir_unpack_64_2x32_split_y(b, params->address);
    struct masks masks = build_masks(b, address_lo, params->size, type);
 
-   nir_def *x = nir_ior(b, nir_ushr_imm(b, address_lo, 7),
-                        nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
+   nir_def *x =
+      nir_ior(b, nir_ushr_imm(b, address_lo, 7), nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
    nir_def *y = nir_ior(b, nir_iand_imm(b, address_hi, 0xffff), nir_ishl_imm(b, epoch, 16));
 
    struct bucket buckets[GPUVAL_BLOOM_MAX_HASHES];
@@ -548,14 +542,14 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *missing = nir_ior(b, nir_iand(b, masks.lo, nir_inot(b, all_lo)),
                               nir_iand(b, masks.hi, nir_inot(b, all_hi)));
 
-   struct quad quad = build_quad(b, params->here,
-                                 nir_ixor(b, nir_iand_imm(b, address_lo, ~15u),
-                                          nir_imul_imm(b, address_hi, 0x9e3779b1)),
-                                 masks.word);
+   struct quad quad = build_quad(
+      b, params->here,
+      nir_ixor(b, nir_iand_imm(b, address_lo, ~15u), nir_imul_imm(b, address_hi, 0x9e3779b1)),
+      masks.word);
 
    nir_def *flags = driver->sync_flags(b);
-   nir_def *acts = nir_ior(b, nir_ine_imm(b, missing, 0),
-                           is_hazard(b, &masks, all_lo, all_hi, type, flags));
+   nir_def *acts =
+      nir_ior(b, nir_ine_imm(b, missing, 0), is_hazard(b, &masks, all_lo, all_hi, type, flags));
    if (quad.here)
       acts = nir_ine_imm(b, quad_bits(b, &quad, nir_b2i32(b, acts)), 0);
    nir_push_if(b, acts);

@@ -53,12 +53,19 @@ struct mapping {
    bool writeable;
 };
 
-/* A submit until it is done. */
+/* A submit until it is done. Changes of addresses are jobs, too: as in the kernel,
+ * work that was submitted before does not see them.
+ */
 struct job {
    struct list_head link;
    uint64_t number;
    struct util_dynarray buffers;  /* struct shim_bo *: what it may access, referenced */
    struct util_dynarray commands; /* struct drm_amdgpu_cs_chunk_ib */
+   struct change {
+      uint32_t operation;      /* AMDGPU_VA_OP_*; 0: none */
+      struct mapping mapping;  /* of addresses to its buffer */
+      struct buffer *unmapped; /* instead: from all its addresses; referenced */
+   } change;
 };
 
 /* The fence of a submit. Jobs are done in the order of their numbers; 0: it is
@@ -427,6 +434,53 @@ gem_mmap(int fd, unsigned long request, void *argument)
    return 0;
 }
 
+static void
+apply_change(const struct change *change)
+{
+   const struct mapping *mapping = &change->mapping;
+   const unsigned at = find_mapping(mapping->start);
+
+   if (change->unmapped) {
+      remove_mappings_of(change->unmapped);
+      return;
+   }
+   if (change->operation == AMDGPU_VA_OP_MAP &&
+       at < util_dynarray_num_elements(&gpu.mappings, struct mapping) &&
+       util_dynarray_element(&gpu.mappings, struct mapping, at)->start < mapping->end) {
+      fprintf(stderr, "softgpu: error: something is mapped at address 0x%" PRIx64 " already\n",
+              mapping->start);
+      gpu.lost = true;
+      return;
+   }
+   unmap(mapping->start, mapping->end);
+   if (change->operation == AMDGPU_VA_OP_MAP || change->operation == AMDGPU_VA_OP_REPLACE)
+      insert_mapping(find_mapping(mapping->start), mapping);
+}
+
+/* At once when nothing is submitted, and otherwise behind that. */
+static int
+change_addresses(const struct change *change)
+{
+   if (gpu.completed == gpu.submitted) {
+      apply_change(change);
+      return 0;
+   }
+   struct job *job = calloc(1, sizeof(*job));
+   if (!job)
+      return -ENOMEM;
+   util_dynarray_init(&job->buffers, NULL);
+   util_dynarray_init(&job->commands, NULL);
+   job->number = ++gpu.submitted;
+   job->change = *change;
+   struct buffer *buffer = change->unmapped ? change->unmapped : change->mapping.buffer;
+   if (buffer) {
+      drm_shim_bo_get(&buffer->base);
+      util_dynarray_append(&job->buffers, struct shim_bo *, &buffer->base);
+   }
+   list_addtail(&job->link, &gpu.jobs);
+   return 0;
+}
+
 static int
 gem_close(int fd, void *argument)
 {
@@ -444,58 +498,42 @@ gem_close(int fd, void *argument)
       return -EINVAL;
 
    /* As in the kernel, its addresses go with it. */
-   remove_mappings_of(buffer);
+   const struct change change = {.operation = AMDGPU_VA_OP_UNMAP, .unmapped = buffer};
+   const int result = change_addresses(&change);
    drm_shim_bo_put(&buffer->base);
-   return 0;
+   return result;
 }
 
 static int
 gem_va(int fd, unsigned long request, void *argument)
 {
    const struct drm_amdgpu_gem_va *va = argument;
-   struct shim_fd *shim_fd = drm_shim_fd_lookup(fd);
    struct shim_bo *bo = NULL;
-   const uint64_t start = va->va_address & ADDRESS_MASK;
-   int result = 0;
 
-   if ((va->va_address | va->offset_in_bo | va->map_size) & 4095)
+   if ((va->va_address | va->offset_in_bo | va->map_size) & 4095 ||
+       va->operation < AMDGPU_VA_OP_MAP || va->operation > AMDGPU_VA_OP_REPLACE)
       return -EINVAL;
    if (va->handle) {
-      bo = drm_shim_bo_lookup(shim_fd, (int)va->handle);
+      bo = drm_shim_bo_lookup(drm_shim_fd_lookup(fd), (int)va->handle);
       if (!bo)
          return -ENOENT;
    }
 
-   const struct mapping mapping = {
-      .start = start,
-      .end = start + va->map_size,
-      .buffer = (struct buffer *)bo,
-      .offset = va->offset_in_bo,
-      .writeable = va->flags & AMDGPU_VM_PAGE_WRITEABLE,
+   const uint64_t start = va->va_address & ADDRESS_MASK;
+   const struct change change = {
+      .operation = va->operation,
+      .mapping =
+         {
+            .start = start,
+            .end = start + va->map_size,
+            .buffer = (struct buffer *)bo,
+            .offset = va->offset_in_bo,
+            .writeable = va->flags & AMDGPU_VM_PAGE_WRITEABLE,
+         },
    };
-   const unsigned at = find_mapping(start);
-   const bool taken = at < util_dynarray_num_elements(&gpu.mappings, struct mapping) &&
-                      util_dynarray_element(&gpu.mappings, struct mapping, at)->start < mapping.end;
-   const bool fits = !bo || (va->offset_in_bo <= mapping.buffer->size &&
-                             va->map_size <= mapping.buffer->size - va->offset_in_bo);
-
-   switch (va->operation) {
-   case AMDGPU_VA_OP_MAP:
-   case AMDGPU_VA_OP_REPLACE:
-      if (!fits || (taken && va->operation == AMDGPU_VA_OP_MAP)) {
-         result = -EINVAL;
-         break;
-      }
-      unmap(mapping.start, mapping.end);
-      insert_mapping(find_mapping(mapping.start), &mapping);
-      break;
-   case AMDGPU_VA_OP_UNMAP:
-   case AMDGPU_VA_OP_CLEAR:
-      unmap(mapping.start, mapping.end);
-      break;
-   default:
-      result = -EINVAL;
-   }
+   const bool fits = !bo || (va->offset_in_bo <= change.mapping.buffer->size &&
+                             va->map_size <= change.mapping.buffer->size - va->offset_in_bo);
+   const int result = fits ? change_addresses(&change) : -EINVAL;
    if (bo)
       drm_shim_bo_put(bo);
    return result;
@@ -721,7 +759,9 @@ work(void *unused)
          cnd_wait(&gpu.work, &gpu.lock);
       struct job *job = list_first_entry(&gpu.jobs, struct job, link);
       list_del(&job->link);
-      if (!gpu.lost)
+      if (job->change.operation)
+         apply_change(&job->change);
+      else if (!gpu.lost)
          execute_job(job);
       gpu.completed = job->number;
       free_job(job);
@@ -1004,6 +1044,8 @@ drm_shim_fd_unregister(int fd)
       return;
 
    lock_gpu();
+   while (!is_done(gpu.submitted))
+      (void)wait_for_change(INT64_MAX);
    check_leaks(shim_fd);
    hash_table_foreach (shim_fd->handles, entry)
       remove_mappings_of(entry->data);

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/u_debug.h"
 #include "util/u_math.h"
 #include "nir_constant_expressions.h"
-#include "util/u_debug.h"
 
 /* Of a workgroup; then it is assumed to hang. */
 #define MAX_INSTRUCTIONS (UINT64_C(1) << 24)
