@@ -254,14 +254,16 @@ late_buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
    return exact_size(b, late_descriptor(b, set, slot));
 }
 
-/* Bits 0 to 47 of the descriptor on every generation */
+/* Bits 0 to 47 of the descriptor on every generation; addresses are
+ * sign-extended (radeon_info::address32_hi).
+ */
 static nir_def *
 late_buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
 {
    nir_def *descriptor = late_descriptor(b, set, slot);
+   nir_def *hi = nir_ishr_imm(b, nir_ishl_imm(b, nir_channel(b, descriptor, 1), 16), 16);
 
-   return nir_pack_64_2x32_split(b, nir_channel(b, descriptor, 0),
-                                 nir_iand_imm(b, nir_channel(b, descriptor, 1), 0xffff));
+   return nir_pack_64_2x32_split(b, nir_channel(b, descriptor, 0), hi);
 }
 
 static nir_def *
