@@ -217,23 +217,11 @@ describe_bindings(void *mem_ctx, const struct radv_shader_layout *layout, unsign
 static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval)
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
-}
-
-static bool
-any_report(nir_shader *nir)
-{
-   nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr (instr, block) {
-         if (instr->type == nir_instr_type_intrinsic &&
-             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval)
-            return true;
-      }
-   }
-   return false;
 }
 
 /* What the reports' words for the invocation need, lowered as RADV has lowered
@@ -269,10 +257,12 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    const struct gpuval_nir_options options = {
       .driver = &gpuval_radv_nir_driver,
       .data = &data.base,
-      .checks = gpuval_options_shader_checks(gpuval_options(), hash) & ~BITFIELD_BIT(GPUVAL_CHECK_SYNC),
+      .checks = gpuval_options_shader_checks(gpuval_options(), hash),
       .robust_uniform = flags & KEY_ROBUST_UNIFORM,
       .robust_storage = flags & KEY_ROBUST_STORAGE,
       .safe = gpuval_options()->safe,
+      .spirv = spirv,
+      .spirv_size = stage->spirv.size,
    };
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
@@ -306,26 +296,63 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    ralloc_free(mem_ctx);
 }
 
-void
-gpuval_radv_lower_descriptors(struct gpuval_radv *gpuval, nir_shader *nir)
+static struct gpuval_radv_nir_args
+get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage)
 {
-   NIR_PASS(_, nir, gpuval_radv_nir_lower_descriptors,
-            radv_device_physical(gpuval->radv)->info.address32_hi);
+   const struct ac_arg *push_constants = &stage->args.ac.push_constants;
+
+   assert(stage->args.descriptor_sets[0].used);
+   return (struct gpuval_radv_nir_args){
+      .sets = stage->args.descriptor_sets[0].arg_index,
+      .push_constants = push_constants->used ? push_constants->arg_index : -1,
+      .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
+      .command_offset = MAX_SETS * sizeof(uint32_t),
+      .hashes = gpuval_options()->bloom_hashes,
+   };
+}
+
+/* What this RADV uses internally is compiled without us, and may have no table. */
+static bool
+has_intrinsic(nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
+{
+   nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         for (unsigned i = 0; i < num_ops; i++) {
+            if (nir_instr_as_intrinsic(instr)->intrinsic == ops[i])
+               return true;
+         }
+      }
+   }
+   return false;
+}
+
+void
+gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
+{
+   static const nir_intrinsic_op queries[] = {
+      nir_intrinsic_load_descriptor_gpuval,
+      nir_intrinsic_load_command_gpuval,
+      nir_intrinsic_invocation_gpuval,
+   };
+   if (!has_intrinsic(stage->nir, queries, ARRAY_SIZE(queries)))
+      return;
+
+   const struct gpuval_radv_nir_args args = get_args(gpuval, stage);
+   NIR_PASS(_, stage->nir, gpuval_radv_nir_lower_queries, &args);
 }
 
 void
 gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
 {
-   if (!any_report(stage->nir))
+   static const nir_intrinsic_op reports[] = {
+      nir_intrinsic_report_gpuval,
+      nir_intrinsic_sync_gpuval,
+   };
+   if (!has_intrinsic(stage->nir, reports, ARRAY_SIZE(reports)))
       return;
 
-   assert(stage->args.descriptor_sets[0].used);
-   const struct gpuval_radv_nir_args args = {
-      .sets = stage->args.descriptor_sets[0].arg_index,
-      .push_constants =
-         stage->args.ac.push_constants.used ? stage->args.ac.push_constants.arg_index : -1,
-      .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
-      .command_offset = MAX_SETS * sizeof(uint32_t),
-   };
+   const struct gpuval_radv_nir_args args = get_args(gpuval, stage);
    NIR_PASS(_, stage->nir, gpuval_radv_nir_lower_reports, &args);
 }

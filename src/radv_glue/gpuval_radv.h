@@ -45,7 +45,7 @@ void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader
                             nir_shader *nir,
                             const nir_lower_compute_system_values_options *system_values);
 /** Right after radv_nir_apply_pipeline_layout. */
-void gpuval_radv_lower_descriptors(struct gpuval_radv *gpuval, nir_shader *nir);
+void gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
 /** When all decisions have been made. */
 void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
 

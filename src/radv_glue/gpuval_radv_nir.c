@@ -128,6 +128,29 @@ early_buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
    return exact_size(b, nir_load_descriptor_gpuval(b, nir_trim_vector(b, slot_index(slot), 2)));
 }
 
+/* Bits 0 to 47 of the descriptor on every generation; addresses are
+ * sign-extended (radeon_info::address32_hi).
+ */
+static nir_def *
+base_address(nir_builder *b, nir_def *descriptor)
+{
+   nir_def *hi = nir_ishr_imm(b, nir_ishl_imm(b, nir_channel(b, descriptor, 1), 16), 16);
+
+   return nir_pack_64_2x32_split(b, nir_channel(b, descriptor, 0), hi);
+}
+
+static nir_def *
+early_buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return base_address(b, nir_load_descriptor_gpuval(b, nir_trim_vector(b, slot_index(slot), 2)));
+}
+
+static nir_def *
+early_command_id(nir_builder *b)
+{
+   return nir_load_command_gpuval(b, .base = offsetof(struct gpuval_command_data, command_id));
+}
+
 static nir_def *
 invocation(nir_builder *b)
 {
@@ -165,64 +188,108 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .slot = slot,
    .set = set,
    .buffer_size = early_buffer_size,
+   .buffer_address = early_buffer_address,
+   .command_id = early_command_id,
    .invocation = invocation,
 };
 
-/* When the pipeline layout has been applied */
+/* When there are arguments */
+
+struct late_state {
+   nir_builder b; /* which the passes hand to the driver's functions */
+   const struct gpuval_radv_nir_args *args;
+};
+
+static const struct gpuval_radv_nir_args *
+get_args(nir_builder *b)
+{
+   return container_of(b, const struct late_state, b)->args;
+}
+
+static nir_def *
+extend_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_def *pointer)
+{
+   return nir_pack_64_2x32_split(b, pointer, nir_imm_int(b, args->address32_hi));
+}
+
+static nir_def *
+load_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned arg)
+{
+   return extend_pointer(b, args, nir_load_scalar_arg_amd(b, 1, .base = arg));
+}
+
+/* As RADV loads it for the access itself, so that this is done once. An index
+ * that is not constant may differ between lanes.
+ */
+static nir_def *
+build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_def *index)
+{
+   nir_def *offset = nir_channel(b, index, 1);
+   nir_def *set = extend_pointer(b, args, nir_channel(b, index, 0));
+
+   if (nir_scalar_is_const(nir_scalar_resolved(offset, 0)))
+      return nir_load_smem_amd(b, 4, set, offset, .align_mul = 16);
+   return nir_build_load_global(b, 4, 32, add_64(b, set, offset),
+                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
+                                .align_mul = 16);
+}
+
+static nir_def *
+build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
+                   unsigned offset)
+{
+   return nir_load_smem_amd(b, components, load_pointer(b, args, args->sets),
+                            nir_imm_int(b, args->command_offset + offset), .align_mul = 4);
+}
+
+static nir_def *
+build_invocation_number(nir_builder *b, const struct gpuval_radv_nir_args *args)
+{
+   nir_def *root = nir_pack_64_2x32(
+      b, build_command_word(b, args, 2, offsetof(struct gpuval_command_data, root_address)));
+
+   return nir_global_atomic(b, 32,
+                            nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
+                            nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
+}
 
 static bool
-lower_descriptor(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_load_descriptor_gpuval)
-      return false;
+   const struct gpuval_radv_nir_args *args = data;
+   nir_def *result;
 
    b->cursor = nir_before_instr(&intrin->instr);
-   nir_def *index = intrin->src[0].ssa;
-   nir_def *offset = nir_channel(b, index, 1);
-   nir_def *set = nir_pack_64_2x32_split(b, nir_channel(b, index, 0), nir_imm_int(b, *(uint32_t *)data));
-   nir_def *descriptor;
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_descriptor_gpuval:
+      result = build_descriptor(b, args, intrin->src[0].ssa);
+      break;
+   case nir_intrinsic_load_command_gpuval:
+      result = build_command_word(b, args, 1, nir_intrinsic_base(intrin));
+      break;
+   case nir_intrinsic_invocation_gpuval:
+      result = build_invocation_number(b, args);
+      break;
+   default:
+      return false;
+   }
 
-   /* As RADV loads it for the access itself, so that this is done once. An index
-    * that is not constant may differ between lanes.
-    */
-   if (nir_scalar_is_const(nir_scalar_resolved(offset, 0)))
-      descriptor = nir_load_smem_amd(b, 4, set, offset, .align_mul = 16);
-   else
-      descriptor = nir_build_load_global(b, 4, 32, add_64(b, set, offset),
-                                         .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
-                                         .align_mul = 16);
-
-   nir_def_replace(&intrin->def, descriptor);
+   nir_def_replace(&intrin->def, result);
    return true;
 }
 
 bool
-gpuval_radv_nir_lower_descriptors(nir_shader *nir, uint32_t address32_hi)
+gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
-   return nir_shader_intrinsics_pass(nir, lower_descriptor, nir_metadata_control_flow,
-                                     &address32_hi);
+   return nir_shader_intrinsics_pass(nir, lower_query, nir_metadata_control_flow, (void *)args);
 }
 
 /* Reports */
 
-struct late_state {
-   nir_builder b; /* which gpuval_nir_build_report() hands to the driver */
-   const struct gpuval_radv_nir_args *args;
-};
-
-static nir_def *
-load_pointer(nir_builder *b, unsigned arg)
-{
-   const struct late_state *state = container_of(b, const struct late_state, b);
-
-   return nir_pack_64_2x32_split(b, nir_load_scalar_arg_amd(b, 1, .base = arg),
-                                 nir_imm_int(b, state->args->address32_hi));
-}
-
 static nir_def *
 load_sets(nir_builder *b)
 {
-   return load_pointer(b, container_of(b, const struct late_state, b)->args->sets);
+   return load_pointer(b, get_args(b), get_args(b)->sets);
 }
 
 /* The descriptor itself. There may be no set at all where a report is not about
@@ -231,17 +298,16 @@ load_sets(nir_builder *b)
 static nir_def *
 late_descriptor(nir_builder *b, nir_def *set, nir_def *slot)
 {
-   const struct late_state *state = container_of(b, const struct late_state, b);
+   const struct gpuval_radv_nir_args *args = get_args(b);
    nir_def *table = load_sets(b);
    nir_def *pointer = nir_build_load_global(
       b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))), .align_mul = 4);
    nir_def *address =
-      nir_pack_64_2x32_split(b, pointer, nir_imm_int(b, state->args->address32_hi));
-   address = nir_bcsel(b, nir_ieq_imm(b, pointer, 0), table, address);
+      nir_bcsel(b, nir_ieq_imm(b, pointer, 0), table, extend_pointer(b, args, pointer));
 
-   if (state->args->push_constants >= 0) {
+   if (args->push_constants >= 0) {
       nir_def *is_dynamic = nir_ine_imm(b, nir_iand_imm(b, slot, GPUVAL_RADV_DYNAMIC), 0);
-      address = nir_bcsel(b, is_dynamic, load_pointer(b, state->args->push_constants), address);
+      address = nir_bcsel(b, is_dynamic, load_pointer(b, args, args->push_constants), address);
       slot = nir_iand_imm(b, slot, ~GPUVAL_RADV_DYNAMIC);
    }
 
@@ -254,38 +320,35 @@ late_buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
    return exact_size(b, late_descriptor(b, set, slot));
 }
 
-/* Bits 0 to 47 of the descriptor on every generation; addresses are
- * sign-extended (radeon_info::address32_hi).
- */
 static nir_def *
 late_buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
 {
-   nir_def *descriptor = late_descriptor(b, set, slot);
-   nir_def *hi = nir_ishr_imm(b, nir_ishl_imm(b, nir_channel(b, descriptor, 1), 16), 16);
-
-   return nir_pack_64_2x32_split(b, nir_channel(b, descriptor, 0), hi);
-}
-
-static nir_def *
-load_command_data(nir_builder *b, unsigned bit_size, unsigned offset)
-{
-   const struct late_state *state = container_of(b, const struct late_state, b);
-
-   return nir_build_load_global(b, 1, bit_size,
-                                nir_iadd_imm(b, load_sets(b), state->args->command_offset + offset),
-                                .align_mul = bit_size / 8);
+   return base_address(b, late_descriptor(b, set, slot));
 }
 
 static nir_def *
 root_address(nir_builder *b)
 {
-   return load_command_data(b, 64, offsetof(struct gpuval_command_data, root_address));
+   return nir_pack_64_2x32(
+      b, build_command_word(b, get_args(b), 2, offsetof(struct gpuval_command_data, root_address)));
 }
 
 static nir_def *
 command_id(nir_builder *b)
 {
-   return load_command_data(b, 32, offsetof(struct gpuval_command_data, command_id));
+   return build_command_word(b, get_args(b), 1, offsetof(struct gpuval_command_data, command_id));
+}
+
+static nir_def *
+epoch(nir_builder *b)
+{
+   return build_command_word(b, get_args(b), 1, offsetof(struct gpuval_command_data, epoch));
+}
+
+static nir_def *
+sync_flags(nir_builder *b)
+{
+   return build_command_word(b, get_args(b), 1, offsetof(struct gpuval_command_data, sync_flags));
 }
 
 static const struct gpuval_nir_driver late_driver = {
@@ -293,79 +356,90 @@ static const struct gpuval_nir_driver late_driver = {
    .buffer_address = late_buffer_address,
    .root_address = root_address,
    .command_id = command_id,
+   .epoch = epoch,
+   .sync_flags = sync_flags,
 };
 
 #define MAX_GROUP 32 /* bits of the mask below */
 
-/* Reports of one block with nothing between them that has an effect */
+/* Intrinsics of one block and of one kind with nothing between them that they
+ * must not wait for
+ */
 struct group {
-   nir_intrinsic_instr *reports[MAX_GROUP];
+   nir_intrinsic_instr *intrins[MAX_GROUP];
    unsigned count;
 };
 
-static nir_def *
-select_report(nir_builder *b, const struct group *group, nir_def *number,
-              nir_def *(*get)(nir_builder *b, const nir_intrinsic_instr *report))
+static nir_scalar
+get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
 {
-   nir_def *selected = get(b, group->reports[0]);
+   return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
+}
 
-   for (unsigned i = 1; i < group->count; i++)
-      selected = nir_bcsel(b, nir_ieq_imm(b, number, i), get(b, group->reports[i]), selected);
-   return selected;
+/* Of number @i, which is the same in all lanes or not */
+static nir_def *
+select_src(nir_builder *b, const struct group *group, nir_def *i, unsigned src, unsigned component)
+{
+   nir_scalar first = get_src(group, 0, src, component);
+   nir_def *result = nir_channel(b, first.def, first.comp);
+
+   for (unsigned j = 1; j < group->count; j++) {
+      nir_scalar other = get_src(group, j, src, component);
+      if (!nir_scalar_equal(other, first))
+         result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_channel(b, other.def, other.comp), result);
+   }
+   return result;
 }
 
 static nir_def *
-get_first_entry(nir_builder *b, const nir_intrinsic_instr *report)
+select_constant(nir_builder *b, const struct group *group, nir_def *i,
+                uint32_t (*get)(const nir_intrinsic_instr *intrin))
 {
-   return nir_imm_int(b, nir_intrinsic_base(report));
+   nir_def *result = nir_imm_int(b, get(group->intrins[0]));
+
+   for (unsigned j = 1; j < group->count; j++)
+      result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_imm_int(b, get(group->intrins[j])), result);
+   return result;
 }
 
-static nir_def *
-get_num_entries_and_set(nir_builder *b, const nir_intrinsic_instr *report)
+static uint32_t
+get_base(const nir_intrinsic_instr *intrin)
 {
-   return nir_imm_int(b, nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16);
+   return nir_intrinsic_base(intrin);
 }
 
-static nir_def *
-get_offset(nir_builder *b, const nir_intrinsic_instr *report)
+/* num_entries | set << 16 */
+static uint32_t
+get_report_word(const nir_intrinsic_instr *report)
 {
-   return report->src[1].ssa;
-}
-
-static nir_def *
-get_slot(nir_builder *b, const nir_intrinsic_instr *report)
-{
-   return report->src[2].ssa;
+   return nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16;
 }
 
 static void
-build_report(nir_builder *b, const struct group *group, nir_def *number)
+build_report(nir_builder *b, const struct group *group, nir_def *i)
 {
-   nir_def *numbers = select_report(b, group, number, get_num_entries_and_set);
-   nir_def *invocation = group->reports[0]->src[3].ssa; /* the same in all reports of a shader */
+   nir_def *word = select_constant(b, group, i, get_report_word);
 
-   gpuval_nir_build_report(b, &late_driver,
-                           &(struct gpuval_nir_report_params){
-                              .first_entry = select_report(b, group, number, get_first_entry),
-                              .num_entries = nir_iand_imm(b, numbers, 0xffff),
-                              .set = nir_ushr_imm(b, numbers, 16),
-                              .offset = select_report(b, group, number, get_offset),
-                              .slot = select_report(b, group, number, get_slot),
-                              .invocation = {nir_channel(b, invocation, 0),
-                                             nir_channel(b, invocation, 1),
-                                             nir_channel(b, invocation, 2)},
-                           });
+   gpuval_nir_build_report(
+      b, &late_driver,
+      &(struct gpuval_nir_report_params){
+         .first_entry = select_constant(b, group, i, get_base),
+         .num_entries = nir_iand_imm(b, word, 0xffff),
+         .set = nir_ushr_imm(b, word, 16),
+         .offset = select_src(b, group, i, 1, 0),
+         .slot = select_src(b, group, i, 2, 0),
+         .invocation = {select_src(b, group, i, 3, 0), select_src(b, group, i, 3, 1),
+                        select_src(b, group, i, 3, 2)},
+      });
 }
 
+/* One branch for all, a loop for those that have failed */
 static void
-lower_group(struct late_state *state, struct group *group)
+lower_reports(nir_builder *b, const struct group *group)
 {
-   nir_builder *b = &state->b;
-   b->cursor = nir_before_instr(&group->reports[group->count - 1]->instr);
-
-   nir_def *failed = group->reports[0]->src[0].ssa;
+   nir_def *failed = group->intrins[0]->src[0].ssa;
    for (unsigned i = 1; i < group->count; i++)
-      failed = nir_ior(b, failed, group->reports[i]->src[0].ssa);
+      failed = nir_ior(b, failed, group->intrins[i]->src[0].ssa);
 
    nir_push_if(b, failed);
    if (group->count == 1) {
@@ -375,7 +449,7 @@ lower_group(struct late_state *state, struct group *group)
       nir_def *todo = nir_imm_int(b, 0);
       for (unsigned i = 0; i < group->count; i++)
          todo = nir_ior(b, todo,
-                        nir_bcsel(b, group->reports[i]->src[0].ssa, nir_imm_int(b, 1u << i),
+                        nir_bcsel(b, group->intrins[i]->src[0].ssa, nir_imm_int(b, 1u << i),
                                   nir_imm_int(b, 0)));
       nir_store_var(b, todo_var, todo, 0x1);
 
@@ -389,13 +463,84 @@ lower_group(struct late_state *state, struct group *group)
       nir_pop_loop(b, loop);
    }
    nir_pop_if(b, NULL);
-
-   for (unsigned i = 0; i < group->count; i++)
-      nir_instr_remove(&group->reports[i]->instr);
 }
 
-/* Reports may wait for writes to memory, but not for what ends invocations or
- * lets others run.
+/* bytes | flags << 8 | set << 16 */
+static uint32_t
+get_access_word(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_range(access) | nir_intrinsic_flags(access) << 8 |
+          nir_intrinsic_desc_set(access) << 16;
+}
+
+static void
+build_access(nir_builder *b, const struct group *group, nir_def *i)
+{
+   nir_push_if(b, select_src(b, group, i, 0, 0));
+   {
+      nir_def *word = select_constant(b, group, i, get_access_word);
+      nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
+
+      gpuval_nir_build_access(
+         b, &late_driver, get_args(b)->hashes,
+         &(struct gpuval_nir_access_params){
+            .address = select_src(b, group, i, 1, 0),
+            .size = nir_iand_imm(b, word, 0xff),
+            .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+            .entry = select_constant(b, group, i, get_base),
+            .invocation_id = select_src(b, group, i, 4, 0),
+            .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+            .token = select_src(b, group, i, 4, 1),
+            .phase = select_src(b, group, i, 4, 2),
+            .set = nir_ushr_imm(b, word, 16),
+            .offset = select_src(b, group, i, 2, 0),
+            .slot = select_src(b, group, i, 3, 0),
+            .invocation = {select_src(b, group, i, 5, 0), select_src(b, group, i, 5, 1),
+                           select_src(b, group, i, 5, 2)},
+         });
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* A loop over all: the code for one of them is long. */
+static void
+lower_accesses(nir_builder *b, const struct group *group)
+{
+   if (group->count == 1) {
+      build_access(b, group, NULL);
+      return;
+   }
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge_imm(b, i, group->count));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+      build_access(b, group, i);
+   }
+   nir_pop_loop(b, loop);
+}
+
+/* At the last one, where all sources are known */
+static void
+lower_group(struct late_state *state, const struct group *group)
+{
+   nir_intrinsic_instr *last = group->intrins[group->count - 1];
+
+   state->b.cursor = nir_before_instr(&last->instr);
+   if (last->intrinsic == nir_intrinsic_report_gpuval)
+      lower_reports(&state->b, group);
+   else
+      lower_accesses(&state->b, group);
+
+   for (unsigned i = 0; i < group->count; i++)
+      nir_instr_remove(&group->intrins[i]->instr);
+}
+
+/* They may wait for loads and for writes to memory, but not for what ends
+ * invocations or lets others run.
  */
 static bool
 ends_group(nir_instr *instr)
@@ -416,6 +561,8 @@ ends_group(nir_instr *instr)
    case nir_intrinsic_bindless_image_store:
    case nir_intrinsic_bindless_image_atomic:
    case nir_intrinsic_bindless_image_atomic_swap:
+   case nir_intrinsic_report_gpuval:
+   case nir_intrinsic_sync_gpuval:
       return false;
    default:
       return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
@@ -431,17 +578,17 @@ add_group(struct util_dynarray *groups, struct group *group)
 }
 
 static void
-collect_groups(nir_function_impl *impl, struct util_dynarray *groups)
+collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarray *groups)
 {
    nir_foreach_block (block, impl) {
       struct group group = {.count = 0};
 
       nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_intrinsic &&
-             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval) {
+             nir_instr_as_intrinsic(instr)->intrinsic == op) {
             if (group.count == MAX_GROUP)
                add_group(groups, &group);
-            group.reports[group.count++] = nir_instr_as_intrinsic(instr);
+            group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
          } else if (ends_group(instr)) {
             add_group(groups, &group);
          }
@@ -458,7 +605,8 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
    struct util_dynarray groups;
 
    util_dynarray_init(&groups, NULL);
-   collect_groups(impl, &groups);
+   collect_groups(impl, nir_intrinsic_report_gpuval, &groups);
+   collect_groups(impl, nir_intrinsic_sync_gpuval, &groups);
    bool progress = groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);

@@ -59,19 +59,20 @@ struct gpuval_radv_nir_layout {
 /** The driver at the time of gpuval_nir_instrument(). */
 extern const struct gpuval_nir_driver gpuval_radv_nir_driver;
 
-/** Right after radv_nir_apply_pipeline_layout(). @address32_hi: of all sets. */
-bool gpuval_radv_nir_lower_descriptors(nir_shader *nir, uint32_t address32_hi);
-
 /* Arguments of a shader, as nir_load_scalar_arg_amd numbers them */
 struct gpuval_radv_nir_args {
    uint32_t sets;           /* radv_upload_indirect_descriptor_sets()'s table */
    int32_t push_constants;  /* with dynamic descriptors behind them, or -1 */
    uint32_t address32_hi;   /* of both */
    uint32_t command_offset; /* of struct gpuval_command_data in the table */
+   uint32_t hashes;         /* GPUVAL_BLOOM_HASHES */
 };
 
+/** What gpuval_radv_nir_driver has left: right after radv_nir_apply_pipeline_layout(). */
+bool gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args);
+
 /**
- * Makes branches and reports of @report_gpuval. When everything has been
+ * Makes code of @report_gpuval and @sync_gpuval. When everything has been
  * decided, for these have side effects; but before ac_nir_lower_global_access
  * and nir_lower_int64.
  */
