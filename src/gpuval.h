@@ -115,6 +115,25 @@ void gpuval_device_end_work(struct gpuval_device *device);
  */
 void gpuval_device_bloom_barrier(struct gpuval_device *device);
 
+/** A command reads its arguments: one struct of them. */
+struct gpuval_indirect_read {
+   uint64_t address;
+   uint32_t size;
+   uint32_t command_id;
+   uint32_t epoch;
+   uint32_t epoch_command;
+   /* Those of shaders, if they are others: what they write later has been read. */
+   uint32_t other_epochs[4];
+   unsigned num_other_epochs;
+};
+
+/**
+ * What a shader's access is to the filter of sync, done by the host. To be called
+ * only where gpuval_options_sync() is not 0.
+ */
+void gpuval_device_indirect_read(struct gpuval_device *device,
+                                 const struct gpuval_indirect_read *read);
+
 /**
  * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
  * must be removed before it dies.

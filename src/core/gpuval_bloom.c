@@ -4,6 +4,7 @@
 
 #include "gpuval_bloom.h"
 
+#include "util/bitscan.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
 
@@ -64,9 +65,13 @@ fetch_or(uint64_t *bucket, uint64_t bits)
    return (before & bits) == bits ? before : __atomic_fetch_or(bucket, bits, __ATOMIC_ACQ_REL);
 }
 
-bool
-gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access,
-                    uint64_t *other)
+struct masks {
+   uint32_t byte, word;
+   uint64_t invalid; /* what the access makes so for others */
+};
+
+static struct masks
+get_masks(const struct gpuval_bloom_access *access)
 {
    static const uint64_t invalidates[] = {
       [GPUVAL_BLOOM_LOAD] = 68719411200ull,
@@ -76,62 +81,143 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    };
    uint32_t in_granule = access->address & (GPUVAL_BLOOM_GRANULE - 1);
    uint32_t size = MIN2(access->size, GPUVAL_BLOOM_GRANULE - in_granule);
-   uint32_t byte_mask = ((1u << size) - 1) << in_granule;
    uint32_t first_word = in_granule / 4, end_word = DIV_ROUND_UP(in_granule + size, 4);
-   uint32_t word_mask = (1u << end_word) - (1u << first_word);
-   uint64_t bits = invalidates[access->type] &
-                   ((byte_mask | byte_mask << 16) | (uint64_t)(word_mask | word_mask << 4) << 32);
 
-   uint32_t buckets[GPUVAL_BLOOM_MAX_HASHES];
-   uint64_t hazard = ~0ull;
-   bool locked = true;
-   uint32_t hash[2], tag = 0, claim = 0;
-   for (unsigned i = 0; i < bloom->hashes; i++) {
-      gpuval_bloom_hash(access->address, access->epoch, i, hash);
-      buckets[i] = bucket_of_hash(bloom, access->address, hash[0]);
-      if (i == 0) {
-         tag = hash[1] >> 8;
-         claim = buckets[i] & bloom->claims_mask;
-      }
+   struct masks masks = {
+      .byte = ((1u << size) - 1) << in_granule,
+      .word = (1u << end_word) - (1u << first_word),
+   };
+   masks.invalid =
+      invalidates[access->type] &
+      ((masks.byte | masks.byte << 16) | (uint64_t)(masks.word | masks.word << 4) << 32);
+   return masks;
+}
+
+static bool
+is_hazard(const struct gpuval_bloom_access *access, const struct masks *masks, uint64_t marks)
+{
+   uint32_t bad_load = marks & masks->byte, bad_store = (marks >> 16) & masks->byte;
+   uint32_t bad_atomic = (marks >> 32) & masks->word, bad_indirect = (marks >> 36) & masks->word;
+   bool after_load_ok = access->flags & GPUVAL_SYNC_WRITE_AFTER_READ_OK;
+
+   switch (access->type) {
+   case GPUVAL_BLOOM_LOAD:
+      return bad_load;
+   case GPUVAL_BLOOM_STORE:
+      return after_load_ok ? bad_store & bad_load : bad_store;
+   case GPUVAL_BLOOM_ATOMIC:
+      return bad_atomic && (!after_load_ok || bad_load);
+   default:
+      return bad_indirect;
    }
+}
+
+bool
+gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access)
+{
+   struct masks masks = get_masks(access);
+   uint64_t *buckets[GPUVAL_BLOOM_MAX_HASHES];
+   uint64_t marks = ~0ull;
+   bool locked = true;
+
    for (unsigned i = 0; i < bloom->hashes; i++) {
-      uint64_t before = fetch_or(&bloom->buckets[buckets[i]], bits);
+      buckets[i] =
+         &bloom->buckets[gpuval_bloom_bucket(bloom, access->address, access->epoch, i)];
+      uint64_t before = fetch_or(buckets[i], masks.invalid);
       uint32_t lock = lock_mask(access->invocation, i);
-      hazard &= before;
+      marks &= before;
       locked &= ((before >> 32) & lock) == lock;
    }
 
-   uint32_t bad_load = hazard & byte_mask, bad_store = (hazard >> 16) & byte_mask;
-   uint32_t bad_atomic = (hazard >> 32) & word_mask, bad_indirect = (hazard >> 36) & word_mask;
-   bool after_load_ok = access->flags & GPUVAL_SYNC_WRITE_AFTER_READ_OK;
-   bool bad = false;
-   switch (access->type) {
-   case GPUVAL_BLOOM_LOAD:
-      bad = bad_load;
-      break;
-   case GPUVAL_BLOOM_STORE:
-      bad = after_load_ok ? bad_store & bad_load : bad_store;
-      break;
-   case GPUVAL_BLOOM_ATOMIC:
-      bad = bad_atomic && (!after_load_ok || bad_load);
-      break;
-   case GPUVAL_BLOOM_INDIRECT:
-      bad = bad_indirect;
-      break;
-   }
-   bad &= !locked;
-
-   if (!bad_store) {
+   /* Nobody has claimed these bytes. */
+   if (!((marks >> 16) & masks.byte)) {
       for (unsigned i = 0; i < bloom->hashes; i++)
-         fetch_or(&bloom->buckets[buckets[i]], (uint64_t)lock_mask(access->invocation, i) << 32);
+         fetch_or(buckets[i], (uint64_t)lock_mask(access->invocation, i) << 32);
    }
 
-   uint64_t before = p_atomic_read(&bloom->claims[claim]);
-   *other = before >> GPUVAL_CLAIM_TAG_SHIFT == tag ? before : 0;
-   uint32_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-   p_atomic_set(&bloom->claims[claim], (uint64_t)tag << GPUVAL_CLAIM_TAG_SHIFT |
-                                          (uint64_t)command << GPUVAL_CLAIM_COMMAND_SHIFT |
-                                          access->entry);
+   return !locked && is_hazard(access, &masks, marks);
+}
+
+static uint32_t
+claim_owner(uint32_t invocation)
+{
+   return (invocation * 0x9e3779b1) >> 16 & 0xfffc;
+}
+
+static enum gpuval_claim_access
+claim_access(enum gpuval_bloom_type type)
+{
+   return type == GPUVAL_BLOOM_STORE    ? GPUVAL_CLAIM_STORE
+          : type == GPUVAL_BLOOM_ATOMIC ? GPUVAL_CLAIM_ATOMIC
+                                        : GPUVAL_CLAIM_LOAD;
+}
+
+/* Does another invocation's access to a word, as its claim has it, conflict? */
+static bool
+conflicts(const struct gpuval_bloom_access *access, uint32_t word)
+{
+   enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
+
+   if (theirs == GPUVAL_CLAIM_NONE)
+      return true; /* not known */
+   if ((word & 0xfffc) == claim_owner(access->invocation))
+      return false;
+   if (theirs == mine)
+      return mine == GPUVAL_CLAIM_STORE;
+   return theirs != GPUVAL_CLAIM_LOAD || !(access->flags & GPUVAL_SYNC_WRITE_AFTER_READ_OK);
+}
+
+/* 0 is a place that nobody has claimed. */
+static bool
+is_of_epoch(const struct gpuval_bloom_access *access, uint64_t who)
+{
+   uint32_t mask = BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
+   uint32_t age = (access->command_id - (who >> GPUVAL_CLAIM_COMMAND_SHIFT)) & mask;
+
+   return who && age <= access->command_id - access->epoch_command;
+}
+
+bool
+gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access,
+                    uint64_t *other)
+{
+   struct masks masks = get_masks(access);
+   bool bad = gpuval_bloom_mark(bloom, access);
+
+   uint32_t hash[2];
+   gpuval_bloom_hash(access->address, access->epoch, 0, hash);
+   uint32_t index = bucket_of_hash(bloom, access->address, hash[0]) & bloom->claims_mask;
+   uint64_t *claim = &bloom->claims[index * 2], tag = hash[1] >> 8;
+   uint64_t who = p_atomic_read(&claim[0]), words = p_atomic_read(&claim[1]);
+   bool known = who >> GPUVAL_CLAIM_TAG_SHIFT == tag;
+   *other = known ? who : 0;
+
+   if (bad && known) {
+      bad = false;
+      u_foreach_bit (i, masks.word)
+         bad |= conflicts(access, words >> (16 * i));
+   } else if (bad) {
+      bad = is_of_epoch(access, who) &&
+            gpuval_bloom_fill(bloom, hash[1], GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
+               gpuval_bloom_max_samples(bloom->hashes);
+   }
+
+   if (!known)
+      words = 0;
+   uint64_t mine = claim_access(access->type), changed = 0;
+   u_foreach_bit (i, masks.word) {
+      uint32_t theirs = words >> (16 * i) & 3;
+      if (mine > theirs || (mine == theirs && !bad))
+         changed |= 0xffffull << (16 * i);
+   }
+   if (changed) {
+      mine |= claim_owner(access->invocation);
+      p_atomic_set(&claim[1], (words & ~changed) | (mine * 0x0001000100010001ull & changed));
+      uint64_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
+      p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
+                                 command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
+   }
+
    return bad;
 }
 

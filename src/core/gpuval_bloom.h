@@ -21,11 +21,22 @@
  * each other. And the hash takes in the epoch: after a barrier the filter's
  * marks are about other granules, and it has to be cleared only when it gets full.
  *
- * Beside the filter lies a table of claims: who has marked a granule last.
+ * Filters err, and the more the fuller they are. So beside this one lies a table
+ * of claims, 16 bytes for a granule, direct-mapped by its bucket in the first
+ * hash function: who has marked it last, and for each of its words who has
+ * accessed it and how. A hazard stands if the claim does not speak against it:
  *
- *     0..21  entry (device-wide)
- *    22..39  low 18 bits of the command id
- *    40..63  tag of granule and epoch; another tag: another granule's claim
+ *    first 64 bits    0..21  entry (device-wide) of the last access with a new mark
+ *                    22..39  low 18 bits of its command id
+ *                    40..63  tag of granule and epoch
+ *    second 64 bits  16 for each word: 0..1 strongest access so far, 2..15 hash
+ *                    of the invocation
+ *
+ * A claim with the right tag says no if all words were accessed by this invocation, or
+ * in a way that does not conflict. A claim of a command before the epoch says no,
+ * too: whoever marks our granule leaves one. Another granule's of this epoch may
+ * have taken the place, or the filter errs; then the filter is believed if a
+ * sample of it says that it is nearly empty.
  */
 
 #ifndef GPUVAL_BLOOM_H
@@ -59,6 +70,7 @@ extern "C" {
 /* Epochs are this long different in hashes. */
 #define GPUVAL_BLOOM_EPOCH_BITS 23
 
+#define GPUVAL_CLAIM_SIZE_LOG2     4
 #define GPUVAL_CLAIM_COMMAND_SHIFT 22
 #define GPUVAL_CLAIM_COMMAND_BITS  18
 #define GPUVAL_CLAIM_TAG_SHIFT     40
@@ -71,6 +83,26 @@ enum gpuval_bloom_type {
    GPUVAL_BLOOM_INDIRECT,
 };
 
+/* In a claim's word: the stronger the larger */
+enum gpuval_claim_access {
+   GPUVAL_CLAIM_NONE,
+   GPUVAL_CLAIM_LOAD,
+   GPUVAL_CLAIM_ATOMIC,
+   GPUVAL_CLAIM_STORE,
+};
+
+/* So many buckets are looked at when the claim is another granule's, */
+#define GPUVAL_BLOOM_SAMPLES 128
+
+/** and so many of them may be used: (n / 128) ^ hashes is below 1e-9 then. */
+static inline unsigned
+gpuval_bloom_max_samples(unsigned hashes)
+{
+   static const uint8_t max[GPUVAL_BLOOM_MAX_HASHES + 1] = {0,  0,  0,  0,  0,  2,  4,  6, 9,
+                                                            12, 16, 19, 22, 25, 29, 32, 35};
+   return max[hashes];
+}
+
 /* Workgroups that exchange data across barriers: an access in phase p, which
  * begins with the p-th barrier, may meet those of its own workgroup in earlier
  * phases. Later phases than these are told apart no more: they may meet all.
@@ -79,7 +111,7 @@ enum gpuval_bloom_type {
 
 struct gpuval_bloom {
    uint64_t *buckets; /* (line_mask + 1) * 8 */
-   uint64_t *claims;  /* claims_mask + 1 */
+   uint64_t *claims;  /* (claims_mask + 1) * 2 */
    uint32_t line_mask;
    uint32_t claims_mask;
    unsigned hashes; /* 1 to 16 */
@@ -101,12 +133,19 @@ struct gpuval_bloom_access {
    uint32_t invocation;
    uint32_t entry; /* device-wide, for the claim */
    uint32_t command_id;
+   uint32_t epoch_command; /* as in struct gpuval_command_data */
 };
 
 /**
- * What a shader does for each access, on the host: marks, and returns whether
- * that is a hazard. *other is the claim of the other party then, and 0 if it is
- * not known. Safe beside shaders that run.
+ * What the filter alone says of an access, which it marks: is it a hazard? Errs
+ * at a rate of fill ^ hashes. Safe beside shaders that run.
+ */
+bool gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access);
+
+/**
+ * All that a shader does for an access: gpuval_bloom_mark(), and the claim must
+ * not speak against it. *other is the claim's first half, and 0 if it is another
+ * granule's.
  */
 bool gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access,
                          uint64_t *other);

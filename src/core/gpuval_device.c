@@ -105,7 +105,7 @@ alloc_bloom(struct gpuval_device *device)
    uint32_t claims = MIN2(buckets, GPUVAL_BLOOM_MAX_CLAIMS);
 
    if (!alloc_buffer(device, &device->bloom_buffer, size) ||
-       !alloc_buffer(device, &device->claims, claims * sizeof(uint64_t)))
+       !alloc_buffer(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
       return false;
 
    device->bloom = (struct gpuval_bloom){
@@ -131,6 +131,9 @@ alloc_buffers(struct gpuval_device *device)
    if (gpuval_options_sync() && !alloc_bloom(device))
       return false;
 
+   if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
+      ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
+         GPUVAL_INDIRECT_SITE;
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
       .control_address = device->control.address,

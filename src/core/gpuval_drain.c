@@ -229,10 +229,12 @@ describe_message(struct gpuval_event *event)
       return;
    }
 
-   char *message = ralloc_strdup(event, gpuval_op_names[event->place.op]);
+   bool is_indirect = event->place.op == GPUVAL_OP_INDIRECT;
+   char *message = ralloc_strdup(
+      event, is_indirect ? "read of the command's arguments," : gpuval_op_names[event->place.op]);
    if (event->has_record)
-      ralloc_asprintf_append(&message, " of %" PRIu32 " %s", event->access.size,
-                             event->access.size == 1 ? "byte" : "bytes");
+      ralloc_asprintf_append(&message, "%s %" PRIu32 " %s", is_indirect ? "" : " of",
+                             event->access.size, event->access.size == 1 ? "byte" : "bytes");
    if (event->access.offset >= 0)
       ralloc_asprintf_append(&message, " at offset %" PRId64, event->access.offset);
 
@@ -273,6 +275,7 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
                const struct gpuval_shader *shader, const struct gpuval_site *site,
                struct gpuval_spirv *spirv, struct gpuval_spirv_location *location)
 {
+   place->has_shader = true;
    place->shader.hash = shader->module->hash;
    place->shader.stage = shader->stage;
    place->shader.entry = copy_string(event, shader->entry);
@@ -330,17 +333,21 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
 {
    uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-   if (!(record->other & GPUVAL_OTHER_KNOWN) || !shader)
+   const struct gpuval_site *site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
+   bool is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   enum gpuval_kind kind = site ? site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE;
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!site && !is_indirect) ||
+       !can_conflict(event->kind, kind))
       return;
 
-   const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
-   if (!can_conflict(event->kind, site->kind))
-      return;
-
-   struct gpuval_spirv_location location = {0};
    event->has_other = true;
-   describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
-                  &location);
+   if (is_indirect) {
+      event->other.op = GPUVAL_OP_INDIRECT;
+   } else {
+      struct gpuval_spirv_location location = {0};
+      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
+                     &location);
+   }
 
    /* The command with these low bits that is nearest: mostly an earlier one, but
     * fragments may run after a later dispatch. */
@@ -350,18 +357,26 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
 }
 
 static struct gpuval_event *
-create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
-             const struct gpuval_site *site, const struct gpuval_record *record)
+new_event(enum gpuval_kind kind)
 {
    /* Events outlive devices. */
    struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
-   struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
-   struct gpuval_spirv_location location = {0};
 
-   event->kind = site->kind;
+   event->kind = kind;
    event->access.offset = -1;
    event->resource.set = event->resource.binding = event->resource.index = -1;
    event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
+   return event;
+}
+
+static struct gpuval_event *
+create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
+             const struct gpuval_site *site, const struct gpuval_record *record)
+{
+   struct gpuval_event *event = new_event(site->kind);
+   struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
+   struct gpuval_spirv_location location = {0};
+
    describe_place(event, &event->place, shader, site, spirv, &location);
 
    if (record) {
@@ -378,6 +393,24 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    describe_message(event);
 
    return event;
+}
+
+static struct gpuval_event *
+find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
+{
+   struct hash_entry *entry =
+      device->failures ? _mesa_hash_table_search(device->failures, key) : NULL;
+   return entry ? entry->data : NULL;
+}
+
+static void
+add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
+          struct gpuval_event *event)
+{
+   if (!device->failures)
+      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
+   _mesa_hash_table_insert(device->failures, ralloc_memdup(device, key, sizeof(*key)), event);
+   gpuval_report_event(device->info.vk, event);
 }
 
 /* The event of a site; one that other sites share if they are the same failure.
@@ -404,18 +437,103 @@ get_event(struct gpuval_device *device, uint32_t site_index, const struct gpuval
       .site = site->spirv_offset ? 0 : site_index,
    };
 
-   if (!device->failures)
-      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
-
-   struct hash_entry *entry = _mesa_hash_table_search(device->failures, &key);
-   if (entry) {
-      *slot = entry->data;
-   } else {
+   *slot = find_event(device, &key);
+   if (!*slot) {
       *slot = create_event(device, shader, site, record);
-      _mesa_hash_table_insert(device->failures, ralloc_memdup(device, &key, sizeof(key)), *slot);
-      gpuval_report_event(device->info.vk, *slot);
+      add_event(device, &key, *slot);
    }
    return *slot;
+}
+
+static struct gpuval_event *
+create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   struct gpuval_event *event = new_event(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
+
+   event->place.op = GPUVAL_OP_INDIRECT;
+   event->has_record = true;
+   event->access.size = record->access_size;
+   describe_command(device, event, &event->place, record->command_id);
+   describe_other(device, event, record);
+   describe_memory(device, event, record);
+   describe_message(event);
+   return event;
+}
+
+/* The same command with the same pipeline, after the same shader: one failure */
+static void
+report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
+                uint64_t claim)
+{
+   struct gpuval_record record = {
+      .command_id = read->command_id,
+      .access_size = read->size,
+      .address = {read->address, read->address >> 32},
+   };
+   if (claim) {
+      const struct gpuval_entry *entries = device->entries.map;
+      record.other = entries[claim & (GPUVAL_MAX_ENTRIES - 1)].site | GPUVAL_OTHER_KNOWN;
+      record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
+   }
+
+   mtx_lock(&device->mutex);
+   struct gpuval_event *event = create_indirect_event(device, &record);
+   const struct gpuval_failure_key key = {
+      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
+      .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
+      .kind = event->kind,
+      .op = GPUVAL_OP_INDIRECT,
+   };
+
+   struct gpuval_event *known = find_event(device, &key);
+   if (known) {
+      ralloc_free(event);
+      event = known;
+   } else {
+      add_event(device, &key, event);
+   }
+   gpuval_report_lock();
+   event->count++;
+   gpuval_report_unlock();
+   mtx_unlock(&device->mutex);
+}
+
+void
+gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_indirect_read *read)
+{
+   uint64_t claim = 0, ignored;
+   bool bad = false;
+
+   struct gpuval_bloom_access access = {
+      .type = GPUVAL_BLOOM_INDIRECT,
+      .entry = GPUVAL_INDIRECT_ENTRY,
+      .command_id = read->command_id,
+      .epoch_command = read->epoch_command,
+      .invocation = __atomic_fetch_add(&device->root->invocations, GPUVAL_BLOOM_INVOCATION_STEP,
+                                       __ATOMIC_RELAXED),
+   };
+
+   /* Arguments are aligned to 4 bytes only. */
+   uint64_t end = read->address + read->size;
+   for (uint64_t at = read->address; at < end; at = access.address + access.size) {
+      uint64_t next_granule = (at & ~(uint64_t)(GPUVAL_BLOOM_GRANULE - 1)) + GPUVAL_BLOOM_GRANULE;
+
+      access.address = at;
+      access.size = MIN2(end, next_granule) - at;
+      access.epoch = read->epoch;
+      uint64_t other;
+      if (gpuval_bloom_access(&device->bloom, &access, &other)) {
+         bad = true;
+         claim = claim ? claim : other;
+      }
+      for (unsigned i = 0; i < read->num_other_epochs; i++) {
+         access.epoch = read->other_epochs[i];
+         gpuval_bloom_access(&device->bloom, &access, &ignored);
+      }
+   }
+
+   if (bad)
+      report_indirect(device, read, claim);
 }
 
 static bool

@@ -37,6 +37,12 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
 #define GPUVAL_MAX_SITES   (1u << 22)
 #define GPUVAL_MAX_ENTRIES (1u << 22)
 
+/* What reads arguments of commands is no shader, but may be the other party of
+ * one: the last entry stands for it, and the last site.
+ */
+#define GPUVAL_INDIRECT_SITE  (GPUVAL_MAX_SITES - 1)
+#define GPUVAL_INDIRECT_ENTRY (GPUVAL_MAX_ENTRIES - 1)
+
 /* The one address that every shader gets. */
 struct gpuval_root {
    uint64_t control_address;  /* uint32_t[GPUVAL_CONTROL_WORDS] */
@@ -109,7 +115,7 @@ struct gpuval_command_data {
    uint32_t command_id;
    uint32_t epoch;      /* sync: what lies before the last full barrier is another */
    uint32_t sync_flags; /* GPUVAL_SYNC_* */
-   uint32_t reserved;
+   uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
 static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");

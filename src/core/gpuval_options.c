@@ -315,7 +315,7 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    return 0;
 }
 
-bool
+uint32_t
 gpuval_options_sync(void)
 {
    const uint32_t sync = BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE);

@@ -52,8 +52,8 @@ const struct gpuval_options *gpuval_options(void);
 /** Checks that a shader with this hash gets. */
 uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
 
-/** May any shader be checked for missing barriers? */
-bool gpuval_options_sync(void);
+/** Of the checks `sync` and `sync-compute`, those that any shader may get. */
+uint32_t gpuval_options_sync(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);

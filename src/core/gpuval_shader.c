@@ -99,8 +99,9 @@ has_room(struct gpuval_device *device, unsigned num_sites, unsigned num_entries)
 {
    uint32_t sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
 
-   if (num_sites <= device->info.max_sites - sites &&
-       num_entries <= device->info.max_entries - device->num_entries)
+   /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
+   if (num_sites <= device->info.max_sites - 1 - sites &&
+       num_entries <= device->info.max_entries - 1 - device->num_entries)
       return true;
 
    if (!device->warned_full)

@@ -252,12 +252,13 @@ gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelin
     * before that, but also with what has run since: with the latter if there is
     * any.
     */
-   if (!epoch->worked || newest->worked & SHADERS)
+   if (!(epoch->worked & SHADERS) || newest->worked & SHADERS)
       *epoch = *newest;
 
+   /* What an indirect read has read may be written in any epoch. */
    uint32_t number = epoch->number;
    for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++) {
-      if (sync->epochs[i].number != number)
+      if (sync->epochs[i].number != number && work != GPUVAL_SYNC_INDIRECT)
          continue;
       sync->epochs[i].worked |= stages;
       sync->epochs[i].first_submit = MIN2(sync->epochs[i].first_submit, submit);
@@ -265,4 +266,22 @@ gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelin
 
    *epoch_number = number;
    *flags = epoch->flags[work];
+}
+
+unsigned
+gpuval_sync_shader_epochs(const struct gpuval_sync *sync, uint32_t epoch,
+                          uint32_t out[GPUVAL_SYNC_WORK_COUNT])
+{
+   unsigned count = 0;
+
+   for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++) {
+      uint32_t number = sync->epochs[i].number;
+      bool known = i == GPUVAL_SYNC_INDIRECT || number == epoch;
+
+      for (unsigned j = 0; j < count; j++)
+         known |= out[j] == number;
+      if (!known)
+         out[count++] = number;
+   }
+   return count;
 }

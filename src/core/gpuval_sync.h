@@ -72,6 +72,10 @@ void gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work,
                       VkPipelineStageFlags2 stages, uint64_t submit, uint32_t *epoch,
                       uint32_t *flags);
 
+/** Epochs that shaders may be in and that are not @epoch; returns how many. */
+unsigned gpuval_sync_shader_epochs(const struct gpuval_sync *sync, uint32_t epoch,
+                                   uint32_t out[GPUVAL_SYNC_WORK_COUNT]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_commands.h"
+#include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_submits.h"
@@ -45,6 +46,12 @@ struct execution {
    const struct gpuval_lvp_labels *labels;
 };
 
+struct epoch {
+   uint32_t number;
+   uint32_t first_command;
+   bool command_known;
+};
+
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
@@ -64,7 +71,9 @@ struct gpuval_lvp {
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    struct gpuval_lvp_command current;
 
+   const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
    struct gpuval_sync sync;
+   struct epoch epochs[GPUVAL_SYNC_WORK_COUNT]; /* in which work of a kind was last done */
    uint64_t submit; /* as gpuval_submits numbers them */
    bool began_epoch;
 };
@@ -385,6 +394,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
 
+   gpuval->arguments = NULL;
    if (gpuval->submits) {
       bool began;
       gpuval->submit = gpuval_submits_execute(gpuval->submits, lvp_cmd_buffer_to_handle(cmd_buffer),
@@ -400,6 +410,16 @@ is_action(enum vk_cmd_type type)
 
    return !strncmp(name, "VK_CMD_DRAW", 11) || !strncmp(name, "VK_CMD_DISPATCH", 15) ||
           !strncmp(name, "VK_CMD_TRACE_RAYS", 17) || !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
+}
+
+/* With sync-compute alone only dispatches count. */
+static bool
+reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type)
+{
+   if (!gpuval->submits || !strstr(vk_cmd_queue_type_names[type], "_INDIRECT"))
+      return false;
+   return type == VK_CMD_DISPATCH_INDIRECT ||
+          gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
 }
 
 /* Whose commands are these? NULL: of none, they have been generated. */
@@ -499,6 +519,9 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    if (!is_action(command->type))
       return;
 
+   if (reads_arguments(gpuval, command->type))
+      gpuval->arguments = command;
+
    bool is_secondary = execution == &gpuval->secondary;
    gpuval->current = (struct gpuval_lvp_command){
       .type = command->type,
@@ -533,9 +556,26 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
+/* The first command of an epoch */
+static uint32_t
+get_epoch_command(struct gpuval_lvp *gpuval, enum gpuval_sync_work work, uint32_t epoch,
+                  uint32_t command_id)
+{
+   if (!gpuval->epochs[work].command_known || gpuval->epochs[work].number != epoch)
+      gpuval->epochs[work] = (struct epoch){epoch, command_id, true};
+
+   uint32_t first = gpuval->epochs[work].first_command;
+   for (unsigned i = 0; i < ARRAY_SIZE(gpuval->epochs); i++) {
+      if (gpuval->epochs[i].command_known && gpuval->epochs[i].number == epoch)
+         first = MIN2(first, gpuval->epochs[i].first_command);
+   }
+   return first;
+}
+
 /* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
 static void
-emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
+emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
+           struct gpuval_command_data *data)
 {
    static const VkPipelineStageFlags2 flags[] = {
       [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
@@ -556,6 +596,33 @@ emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_dat
    u_foreach_bit (stage, stages)
       worked |= flags[stage];
    gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
+   data->epoch_command = get_epoch_command(gpuval, work, data->epoch, command_id);
+}
+
+static void
+read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
+{
+   struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
+   unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
+   struct gpuval_indirect_read read = {.command_id = command_id};
+   uint32_t flags;
+
+   gpuval->arguments = NULL;
+   if (!count)
+      return;
+
+   gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+                    gpuval->submit, &read.epoch, &flags);
+   read.epoch_command =
+      get_epoch_command(gpuval, GPUVAL_SYNC_INDIRECT, read.epoch, read.command_id);
+   read.num_other_epochs = gpuval_sync_shader_epochs(&gpuval->sync, read.epoch, read.other_epochs);
+   for (unsigned i = 0; i < count; i++) {
+      read.size = arguments[i].size;
+      for (uint32_t j = 0; j < arguments[i].count; j++) {
+         read.address = arguments[i].address + (uint64_t)arguments[i].stride * j;
+         gpuval_device_indirect_read(gpuval->device, &read);
+      }
+   }
 }
 
 void
@@ -578,7 +645,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       if (found)
          instrumented |= BITFIELD_BIT(stage);
    }
-   if (!instrumented)
+   if (!instrumented && !gpuval->arguments)
       return;
 
    if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
@@ -592,7 +659,9 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->functions.report;
    data->sync_function = gpuval->functions.sync;
-   if (gpuval->submits)
-      emit_epoch(gpuval, instrumented, data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
+   if (gpuval->arguments)
+      read_arguments(gpuval, data->command_id);
+   if (gpuval->submits && instrumented)
+      emit_epoch(gpuval, instrumented, data->command_id, data);
 }

@@ -84,6 +84,12 @@ sync_flags(nir_builder *b)
 }
 
 static nir_def *
+epoch_command(nir_builder *b)
+{
+   return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch_command));
+}
+
+static nir_def *
 entry_base(nir_builder *b, nir_def *stage)
 {
    return load_constants(b, 32, nir_imm_int(b, 0),
@@ -173,6 +179,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .command_id = command_id,
    .epoch = epoch,
    .sync_flags = sync_flags,
+   .epoch_command = epoch_command,
    .entry_base = entry_base,
    .invocation = invocation,
 };
@@ -234,7 +241,8 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
       SLOT,
       CONTEXT,
       INVOCATION = CONTEXT + 3,
-      NUM = INVOCATION + 3
+      ACTIVE = INVOCATION + 3,
+      NUM
    };
    static_assert(NUM + 2 == GPUVAL_LVP_SYNC_NUM_ARGS, "gpuval_lvp_nir.h");
 
@@ -243,6 +251,9 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
    nir_def *word = params[WORD];
    nir_def *stage = nir_ushr_imm(b, word, 24);
    nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
+   nir_def *pair = nir_iand(b, params[ACTIVE], nir_quad_swap_horizontal(b, params[ACTIVE]));
+   nir_def *all_four = nir_iand(b, pair, nir_quad_swap_vertical(b, pair));
+   nir_def *lane = nir_load_subgroup_invocation(b);
    gpuval_nir_build_access(
       b, &gpuval_lvp_nir_driver, hashes,
       &(struct gpuval_nir_access_params){
@@ -258,6 +269,8 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
          .offset = params[OFFSET],
          .slot = params[SLOT],
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
+         .quad_full = nir_ine_imm(b, all_four, 0),
+         .quad_leader = nir_ieq_imm(b, nir_iand_imm(b, lane, 3), 0),
       });
 
    return b->impl->function;

@@ -45,9 +45,9 @@ nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_op
  *
  *    mask of lanes that access, pointer to struct lp_jit_resources,
  *    entry, gpuval_lvp_sync_word(), address (lo, hi), offset, slot,
- *    context[3] of the intrinsic, invocation[3]
+ *    context[3] of the intrinsic, invocation[3], the mask again
  */
-#define GPUVAL_LVP_SYNC_NUM_ARGS 14
+#define GPUVAL_LVP_SYNC_NUM_ARGS 15
 #define GPUVAL_LVP_SYNC_FUNCTION_INDEX                                                             \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, sync_function)) / 8)
 #define GPUVAL_LVP_ROOT_INDEX                                                                      \

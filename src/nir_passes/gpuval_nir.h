@@ -29,6 +29,7 @@ enum gpuval_op {
    GPUVAL_OP_LOAD,
    GPUVAL_OP_STORE,
    GPUVAL_OP_ATOMIC,
+   GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
 };
 
 /** One instrumented SPIR-V instruction. */
@@ -76,6 +77,7 @@ struct gpuval_nir_driver {
    nir_def *(*command_id)(nir_builder *b);
    nir_def *(*epoch)(nir_builder *b);
    nir_def *(*sync_flags)(nir_builder *b);
+   nir_def *(*epoch_command)(nir_builder *b);
    nir_def *(*entry_base)(nir_builder *b, nir_def *stage);
 
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
@@ -161,6 +163,11 @@ struct gpuval_nir_access_params {
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
    nir_def *invocation[3];
+
+   /* 1 bit: all invocations of the quad are here; and: this one is its first.
+    * NULL where the driver cannot tell, or does not care.
+    */
+   nir_def *quad_full, *quad_leader;
 };
 
 /** Emits the check at b->cursor; @hashes: GPUVAL_BLOOM_HASHES. */
@@ -209,10 +216,13 @@ struct gpuval_nir_report {
 
 void gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report);
 
+/* Low bits of the command id in the first half of a claim */
+nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
+
 /* The report of a hazard, whose claim may name the other party. */
 void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params, nir_def *root,
-                             nir_def *claim_address, nir_def *tag);
+                             nir_def *claim, nir_def *known);
 
 /** Words that identify the invocation, taken first thing. */
 nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);

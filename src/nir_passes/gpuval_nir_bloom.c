@@ -6,16 +6,21 @@
  *
  *    load all buckets
  *    if a bucket lacks a mark of ours, or all have one against us:
- *       atomic_or the marks into the buckets that lack some
- *       if nobody has claimed these bytes: atomic_or our lock into all of them
- *       if hazard and not (our lock, or one of our workgroup's before the last
- *       barrier, in all of them): report
- *       claim = entry, command id
+ *       atomic_or the marks into the first bucket
+ *       seen = what all buckets had, or what has just appeared in the first
+ *       lock = ours, if nobody has claimed these bytes as far as seen
+ *       atomic_or marks and lock into the others, and the lock into the first
+ *       if hazard, and not (our lock, or one of our workgroup's before the last
+ *       barrier, in all of them), and the claim does not say no: report
+ *       update the claim
  *
- * So an access that has been marked before costs loads only. The seed knows only
- * after all buckets whether these bytes are still unclaimed, and then goes over
- * them again for the locks. Here the lock goes along with the marks as soon as one
- * bucket has said so, which is the first unless another granule's mark is there.
+ * So an access that has been marked before costs loads only. The seed takes what
+ * was in all the buckets from its atomics, one after the other; here those who mark
+ * a granule at the same time meet at the first bucket, and one of them is second
+ * there. The others need no answer, which makes them cheaper.
+ *
+ * Four invocations of a quad that access the words of one granule, as in most
+ * shaders they do, send one of them with the marks of all.
  */
 
 #include "gpuval/src/core/gpuval_bloom.h"
@@ -24,10 +29,8 @@
 static const uint32_t primes[GPUVAL_BLOOM_MAX_HASHES] = GPUVAL_BLOOM_PRIMES;
 
 struct bucket {
-   nir_def *address;           /* 64 bit */
-   nir_def *lo, *hi;           /* before our marks */
-   nir_def *lock;              /* our bits of hi */
-   nir_def *unclaimed_by_then; /* by the buckets before it */
+   nir_def *address; /* 64 bit */
+   nir_def *lo, *hi; /* before our marks */
 };
 
 static nir_def *
@@ -193,50 +196,253 @@ is_unclaimed(nir_builder *b, const struct masks *masks, nir_def *lo)
    return nir_ieq_imm(b, nir_iand(b, nir_ushr_imm(b, lo, 16), masks->byte), 0);
 }
 
+/* Bits of all invocations of a quad */
 static nir_def *
-bits_unless(nir_builder *b, nir_def *condition, nir_def *bits)
+quad_or(nir_builder *b, nir_def *bits)
 {
-   return nir_bcsel(b, condition, nir_imm_int(b, 0), bits);
+   bits = nir_ior(b, bits, nir_quad_swap_horizontal(b, bits));
+   return nir_ior(b, bits, nir_quad_swap_vertical(b, bits));
 }
 
-/* The marks, and the lock where it is known that it is due. */
-static void
-mark(nir_builder *b, struct bucket *buckets, unsigned hashes, const struct masks *masks)
+/* A quad that can send one for all: all of it accesses one granule, in words of
+ * their own.
+ */
+static nir_def *
+is_merged(nir_builder *b, nir_def *quad_full, nir_def *granule, nir_def *word_mask)
 {
-   nir_def *lo = NULL;
+   if (!quad_full)
+      return nir_imm_false(b);
 
-   for (unsigned i = 0; i < hashes; i++) {
-      struct bucket *bucket = &buckets[i];
-      bucket->unclaimed_by_then = lo ? is_unclaimed(b, masks, lo) : nir_imm_false(b);
-      nir_def *mark_hi = nir_ior(
-         b, masks->hi, nir_bcsel(b, bucket->unclaimed_by_then, bucket->lock, nir_imm_int(b, 0)));
-      nir_def *missing = nir_ior(b, nir_iand(b, masks->lo, nir_inot(b, bucket->lo)),
-                                 nir_iand(b, mark_hi, nir_inot(b, bucket->hi)));
+   nir_def *other = nir_quad_swap_horizontal(b, granule);
+   nir_def *differs = nir_ixor(b, granule, other);
+   nir_def *across = nir_ixor(b, granule, nir_quad_swap_vertical(b, granule));
+   differs = quad_or(b, nir_ior(b, differs, across));
 
-      nir_push_if(b, nir_ine_imm(b, missing, 0));
-      nir_def *before =
-         nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, masks->lo, mark_hi),
-                           .atomic_op = nir_atomic_op_ior);
-      nir_def *before_lo = nir_unpack_64_2x32_split_x(b, before);
-      nir_def *before_hi = nir_unpack_64_2x32_split_y(b, before);
-      nir_pop_if(b, NULL);
+   nir_def *sum = nir_iadd(b, word_mask, nir_quad_swap_horizontal(b, word_mask));
+   sum = nir_iadd(b, sum, nir_quad_swap_vertical(b, sum));
+   nir_def *overlaps = nir_ine(b, sum, quad_or(b, word_mask));
 
-      bucket->lo = nir_if_phi(b, before_lo, bucket->lo);
-      bucket->hi = nir_if_phi(b, before_hi, bucket->hi);
-      lo = lo ? nir_iand(b, lo, bucket->lo) : bucket->lo;
-   }
+   return nir_iand(b, quad_full, nir_inot(b, nir_ior(b, nir_ine_imm(b, differs, 0), overlaps)));
 }
 
-/* The locks that mark() did not know about yet, which are few behind the first. */
-static void
-lock_bucket(nir_builder *b, const struct bucket *bucket, nir_def *unclaimed)
-{
-   nir_def *due = nir_iand(b, unclaimed, nir_inot(b, bucket->unclaimed_by_then));
-   nir_def *missing = nir_iand(b, bucket->lock, nir_inot(b, bucket->hi));
+struct quad {
+   nir_def *merged; /* 1 bit, the same in all of a quad */
+   nir_def *acts;   /* 1 bit: for itself, or for its quad */
+   bool possible;
+};
 
-   nir_push_if(b, nir_iand(b, due, nir_ine_imm(b, missing, 0)));
-   nir_global_atomic(b, 32, nir_iadd_imm(b, bucket->address, 4), bucket->lock,
+static nir_def *
+quad_bits(nir_builder *b, const struct quad *quad, nir_def *bits)
+{
+   return quad->possible ? nir_bcsel(b, quad->merged, quad_or(b, bits), bits) : bits;
+}
+
+/* What one that acts has got, and the others of its quad have not: @bits are 0
+ * in these
+ */
+static nir_def *
+build_missing(nir_builder *b, const struct bucket *bucket, nir_def *lo, nir_def *hi)
+{
+   return nir_ine_imm(b,
+                      nir_ior(b, nir_iand(b, lo, nir_inot(b, bucket->lo)),
+                              nir_iand(b, hi, nir_inot(b, bucket->hi))),
+                      0);
+}
+
+/* Marks the first bucket. @lo, @hi: bits that were not there a moment ago */
+static void
+mark_first(nir_builder *b, const struct bucket *bucket, const struct quad *quad, nir_def *mark_lo,
+           nir_def *mark_hi, nir_def **lo, nir_def **hi)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+
+   nir_push_if(b, nir_iand(b, quad->acts, build_missing(b, bucket, mark_lo, mark_hi)));
+   nir_def *before =
+      nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, mark_lo, mark_hi),
+                        .atomic_op = nir_atomic_op_ior);
+   nir_def *new_lo =
+      nir_iand(b, nir_unpack_64_2x32_split_x(b, before), nir_inot(b, bucket->lo));
+   nir_def *new_hi =
+      nir_iand(b, nir_unpack_64_2x32_split_y(b, before), nir_inot(b, bucket->hi));
+   nir_pop_if(b, NULL);
+
+   new_lo = nir_if_phi(b, new_lo, zero);
+   new_hi = nir_if_phi(b, new_hi, zero);
+   *lo = quad_bits(b, quad, new_lo);
+   *hi = quad_bits(b, quad, new_hi);
+}
+
+static void
+mark_more(nir_builder *b, const struct bucket *bucket, const struct quad *quad, nir_def *mark_lo,
+          nir_def *mark_hi)
+{
+   nir_push_if(b, nir_iand(b, quad->acts, build_missing(b, bucket, mark_lo, mark_hi)));
+   nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, mark_lo, mark_hi),
                      .atomic_op = nir_atomic_op_ior);
+   nir_pop_if(b, NULL);
+}
+
+/* Claims: what a granule's says, and what we make of it. */
+
+struct claim {
+   nir_def *address;  /* 64 bit */
+   nir_def *tag;      /* of our granule, where it stands in the upper half */
+   nir_def *known;    /* 1 bit: it is our granule's */
+   nir_def *who;      /* 64 bit */
+   nir_def *words[2]; /* 2 x 16 bit each; 0 if not known */
+   nir_def *owner;    /* our 16 bits, twice */
+   nir_def *access;   /* ours of them */
+};
+
+static struct claim
+load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
+           const struct gpuval_nir_access_params *params)
+{
+   nir_def *claims = load_root(b, root, 64, offsetof(struct gpuval_root, claims_address));
+   nir_def *mask = load_root(b, root, 32, offsetof(struct gpuval_root, claims_mask));
+   nir_def *offset =
+      nir_ishl_imm(b, nir_u2u64(b, nir_iand(b, index, mask)), GPUVAL_CLAIM_SIZE_LOG2);
+
+   struct claim claim = {
+      .address = nir_iadd(b, claims, offset),
+      .tag = nir_ishl_imm(b, tag, GPUVAL_CLAIM_TAG_SHIFT - 32),
+   };
+   claim.who =
+      nir_build_load_global(b, 1, 64, claim.address, .access = ACCESS_COHERENT, .align_mul = 8);
+   nir_def *who_hi = nir_unpack_64_2x32_split_y(b, claim.who);
+   claim.known = nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
+
+   nir_def *words = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, claim.address, 8),
+                                          .access = ACCESS_COHERENT, .align_mul = 8);
+   nir_def *zero = nir_imm_int(b, 0);
+   claim.words[0] = nir_bcsel(b, claim.known, nir_unpack_64_2x32_split_x(b, words), zero);
+   claim.words[1] = nir_bcsel(b, claim.known, nir_unpack_64_2x32_split_y(b, words), zero);
+
+   claim.access = nir_bcsel(
+      b, nir_ieq_imm(b, params->type, GPUVAL_BLOOM_STORE), nir_imm_int(b, GPUVAL_CLAIM_STORE),
+      nir_bcsel(b, nir_ieq_imm(b, params->type, GPUVAL_BLOOM_ATOMIC),
+                nir_imm_int(b, GPUVAL_CLAIM_ATOMIC), nir_imm_int(b, GPUVAL_CLAIM_LOAD)));
+   nir_def *id = nir_imul_imm(b, params->invocation_id, 0x9e3779b1);
+   nir_def *owner = nir_ior(b, nir_iand_imm(b, nir_ushr_imm(b, id, 16), 0xfffc), claim.access);
+   claim.owner = nir_imul_imm(b, owner, 0x00010001);
+   return claim;
+}
+
+static nir_def *
+claim_word(nir_builder *b, const struct claim *claim, unsigned i)
+{
+   return i % 2 ? nir_ushr_imm(b, claim->words[i / 2], 16)
+                : nir_iand_imm(b, claim->words[i / 2], 0xffff);
+}
+
+static nir_def *
+has_word(nir_builder *b, const struct masks *masks, unsigned i)
+{
+   return nir_ine_imm(b, nir_iand_imm(b, masks->word, 1u << i), 0);
+}
+
+/* 1 bit: does some word's claim conflict, or is one not known? */
+static nir_def *
+claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *masks,
+                nir_def *flags)
+{
+   nir_def *conflicts = nir_imm_false(b);
+   nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
+   nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
+   nir_def *loads_count =
+      nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0);
+
+   for (unsigned i = 0; i < 4; i++) {
+      nir_def *word = claim_word(b, claim, i);
+      nir_def *theirs = nir_iand_imm(b, word, 3);
+      nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
+      nir_def *bad = nir_bcsel(b, nir_ieq(b, theirs, claim->access), is_store, differs);
+      bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, 0xfffc), own));
+      bad = nir_ior(b, bad, nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE));
+      conflicts = nir_ior(b, conflicts, nir_iand(b, has_word(b, masks, i), bad));
+   }
+   return conflicts;
+}
+
+/* 1 bit: another granule's claim, but one of this epoch? 0 is nobody's. */
+static nir_def *
+is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct claim *claim,
+            nir_def *command_id)
+{
+   nir_def *theirs = gpuval_nir_claim_command(b, claim->who);
+   nir_def *age = nir_iand_imm(b, nir_isub(b, command_id, theirs),
+                               BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+   nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(b));
+
+   return nir_iand(b, nir_ine_imm(b, claim->who, 0), nir_uge(b, epoch_age, age));
+}
+
+/* 1 bit: says a sample that a hazard of all buckets cannot well be chance? */
+static nir_def *
+is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed,
+                unsigned hashes)
+{
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "sample");
+   nir_variable *used_var = nir_local_variable_create(b->impl, glsl_uint_type(), "used");
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *mask = nir_ior_imm(b, nir_ishl_imm(b, line_mask, GPUVAL_BLOOM_LINE_LOG2),
+                               BITFIELD_MASK(GPUVAL_BLOOM_LINE_LOG2));
+   nir_store_var(b, i_var, zero, 0x1);
+   nir_store_var(b, used_var, zero, 0x1);
+
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge_imm(b, i, GPUVAL_BLOOM_SAMPLES));
+      nir_def *index =
+         nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
+      nir_def *bucket =
+         nir_load_global(b, nir_iadd(b, filter, nir_ishl_imm(b, nir_u2u64(b, index), 3)), 8, 1, 64);
+      nir_def *is_used = nir_ine_imm(b, bucket, 0);
+      nir_store_var(b, used_var, nir_iadd(b, nir_load_var(b, used_var), nir_b2i32(b, is_used)),
+                    0x1);
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+   }
+   nir_pop_loop(b, loop);
+
+   return nir_ule_imm(b, nir_load_var(b, used_var), gpuval_bloom_max_samples(hashes));
+}
+
+/* Stronger accesses replace weaker ones, and equal ones those that were no hazard. */
+static void
+store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks,
+            const struct quad *quad, nir_def *wanted, nir_def *bad, nir_def *entry,
+            nir_def *command_id)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *changed[2] = {zero, zero}, *words[2];
+
+   for (unsigned i = 0; i < 4; i++) {
+      nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
+      nir_def *is_stronger = nir_ult(b, theirs, claim->access);
+      nir_def *replaces = nir_ior(
+         b, is_stronger, nir_iand(b, nir_ieq(b, theirs, claim->access), nir_inot(b, bad)));
+      replaces = nir_iand(b, nir_iand(b, replaces, wanted), has_word(b, masks, i));
+      nir_def *bits = nir_bcsel(b, replaces,
+                                nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
+      changed[i / 2] = nir_ior(b, changed[i / 2], bits);
+   }
+   for (unsigned i = 0; i < 2; i++) {
+      nir_def *mine = quad_bits(b, quad, nir_iand(b, claim->owner, changed[i]));
+      changed[i] = quad_bits(b, quad, changed[i]);
+      words[i] = nir_ior(b, nir_iand(b, claim->words[i], nir_inot(b, changed[i])), mine);
+   }
+
+   nir_def *lo = nir_ior(b, entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT));
+   nir_def *hi =
+      nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
+                   BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32));
+   nir_def *is_changed = nir_ine_imm(b, nir_ior(b, changed[0], changed[1]), 0);
+   nir_push_if(b, nir_iand(b, quad->acts, is_changed));
+   nir_store_global(b, claim->address, 8,
+                    nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag)), 0x1);
+   nir_store_global(b, nir_iadd_imm(b, claim->address, 8), 8,
+                    nir_pack_64_2x32_split(b, words[0], words[1]), 0x1);
    nir_pop_if(b, NULL);
 }
 
@@ -254,21 +460,21 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *address_hi = nir_unpack_64_2x32_split_y(b, params->address);
    struct masks masks = build_masks(b, address_lo, params->size, type);
 
-   nir_def *x =
-      nir_ior(b, nir_ushr_imm(b, address_lo, 7), nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
+   nir_def *x = nir_ior(b, nir_ushr_imm(b, address_lo, 7),
+                        nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
    nir_def *y = nir_ior(b, nir_iand_imm(b, address_hi, 0xffff), nir_ishl_imm(b, epoch, 16));
 
    struct bucket buckets[GPUVAL_BLOOM_MAX_HASHES];
-   nir_def *claim_index = NULL, *tag = NULL;
-   nir_def *missing = NULL, *all_lo = NULL, *all_hi = NULL;
+   nir_def *first_index = NULL, *first_hash[2];
+   nir_def *all_lo = NULL, *all_hi = NULL;
    for (unsigned i = 0; i < hashes; i++) {
       struct bucket *bucket = &buckets[i];
       nir_def *hash[2];
       build_hash(b, x, y, primes[i], hash);
       nir_def *index = build_bucket_index(b, address_lo, hash[0], line_mask);
       if (i == 0) {
-         claim_index = index;
-         tag = nir_ushr_imm(b, hash[1], 8);
+         first_index = index;
+         memcpy(first_hash, hash, sizeof(hash));
       }
 
       bucket->address = nir_iadd(b, filter, nir_ishl_imm(b, nir_u2u64(b, index), 3));
@@ -281,75 +487,83 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       all_hi = all_hi ? nir_iand(b, all_hi, bucket->hi) : bucket->hi;
    }
    /* What is not in all buckets is missing in one. */
-   missing = nir_ior(b, nir_iand(b, masks.lo, nir_inot(b, all_lo)),
-                     nir_iand(b, masks.hi, nir_inot(b, all_hi)));
+   nir_def *missing = nir_ior(b, nir_iand(b, masks.lo, nir_inot(b, all_lo)),
+                              nir_iand(b, masks.hi, nir_inot(b, all_hi)));
+
+   struct quad quad = {.possible = params->quad_full};
+   quad.merged = is_merged(b, params->quad_full,
+                           nir_ixor(b, nir_iand_imm(b, address_lo, ~15u),
+                                    nir_imul_imm(b, address_hi, 0x9e3779b1)),
+                           masks.word);
+   quad.acts = quad.possible ? nir_ior(b, params->quad_leader, nir_inot(b, quad.merged))
+                             : nir_imm_true(b);
 
    nir_def *flags = driver->sync_flags(b);
-   nir_def *lacks = nir_ine_imm(b, missing, 0);
-   nir_push_if(b, nir_ior(b, lacks, is_hazard(b, &masks, all_lo, all_hi, type, flags)));
+   nir_def *acts = nir_ior(b, nir_ine_imm(b, missing, 0),
+                           is_hazard(b, &masks, all_lo, all_hi, type, flags));
+   if (quad.possible)
+      acts = nir_ine_imm(b, quad_bits(b, &quad, nir_b2i32(b, acts)), 0);
+   nir_push_if(b, acts);
    {
+      nir_def *mark_lo = quad_bits(b, &quad, masks.lo);
+      nir_def *mark_hi = quad_bits(b, &quad, masks.hi);
+      nir_def *new_lo, *new_hi;
+      mark_first(b, &buckets[0], &quad, mark_lo, mark_hi, &new_lo, &new_hi);
+      nir_def *seen_lo = nir_ior(b, all_lo, new_lo), *seen_hi = nir_ior(b, all_hi, new_hi);
+
       nir_def *id = params->invocation_id;
-      nir_def *group_id = phase_id(
-         b, params->token, nir_umin(b, params->phase, nir_imm_int(b, GPUVAL_BLOOM_PHASES - 1)));
+      nir_def *phase = nir_umin(b, params->phase, nir_imm_int(b, GPUVAL_BLOOM_PHASES - 1));
+      nir_def *group_id = phase_id(b, params->token, phase);
+      nir_def *unclaimed = is_unclaimed(b, &masks, seen_lo);
+      nir_def *zero = nir_imm_int(b, 0);
       for (unsigned i = 0; i < hashes; i++) {
          id = mix_id(b, id, i);
          group_id = mix_id(b, group_id, i);
-         buckets[i].lock = nir_ior(
-            b, build_lock(b, id, i),
-            nir_bcsel(b, params->has_phases, build_lock(b, group_id, i), nir_imm_int(b, 0)));
+         nir_def *lock =
+            nir_ior(b, build_lock(b, id, i),
+                    nir_bcsel(b, params->has_phases, build_lock(b, group_id, i), zero));
+         lock = quad_bits(b, &quad, nir_bcsel(b, unclaimed, lock, zero));
+         if (i == 0)
+            mark_more(b, &buckets[i], &quad, zero, lock);
+         else
+            mark_more(b, &buckets[i], &quad, mark_lo, nir_ior(b, mark_hi, lock));
       }
 
-      mark(b, buckets, hashes, &masks);
-
-      all_lo = buckets[0].lo;
-      all_hi = buckets[0].hi;
-      for (unsigned i = 1; i < hashes; i++) {
-         all_lo = nir_iand(b, all_lo, buckets[i].lo);
-         all_hi = nir_iand(b, all_hi, buckets[i].hi);
-      }
-      nir_def *unclaimed = is_unclaimed(b, &masks, all_lo);
-
-      lock_bucket(b, &buckets[0], unclaimed);
-      if (hashes > 1) {
-         nir_push_if(b, nir_iand(b, unclaimed, nir_inot(b, buckets[1].unclaimed_by_then)));
-         for (unsigned i = 1; i < hashes; i++)
-            lock_bucket(b, &buckets[i], unclaimed);
-         nir_pop_if(b, NULL);
-      }
-
-      nir_def *command_id = driver->command_id(b);
-      nir_def *claim = nir_pack_64_2x32_split(
-         b, nir_ior(b, params->entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT)),
-         nir_ior(b, nir_ishl_imm(b, tag, GPUVAL_CLAIM_TAG_SHIFT - 32),
-                 nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
-                              BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32))));
-      nir_def *claims = load_root(b, root, 64, offsetof(struct gpuval_root, claims_address));
-      nir_def *claims_mask = load_root(b, root, 32, offsetof(struct gpuval_root, claims_mask));
-      nir_def *claim_address = nir_iadd(
-         b, claims, nir_ishl_imm(b, nir_u2u64(b, nir_iand(b, claim_index, claims_mask)), 3));
-
-      nir_def *maybe = is_hazard(b, &masks, all_lo, all_hi, type, flags);
-      nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
-      nir_store_var(b, bad_var, nir_imm_false(b), 0x1);
-      nir_push_if(b, maybe);
+      nir_variable *maybe_var = nir_local_variable_create(b->impl, glsl_bool_type(), "maybe");
+      nir_store_var(b, maybe_var, nir_imm_false(b), 0x1);
+      nir_push_if(b, is_hazard(b, &masks, seen_lo, seen_hi, type, flags));
       {
          nir_def *locked = is_locked(b, buckets, hashes, params->invocation_id);
          nir_def *exchanged = is_exchanged(b, buckets, hashes, params->token,
-                                           nir_bcsel(b, locked, nir_imm_int(b, 0), params->phase));
-         nir_store_var(b, bad_var, nir_inot(b, nir_ior(b, locked, exchanged)), 0x1);
+                                           nir_bcsel(b, locked, zero, params->phase));
+         nir_store_var(b, maybe_var, nir_inot(b, nir_ior(b, locked, exchanged)), 0x1);
       }
       nir_pop_if(b, NULL);
-      nir_def *bad = nir_load_var(b, bad_var);
+      nir_def *maybe = nir_load_var(b, maybe_var);
 
-      /* Those who claim come first, so that others of the wave can name them. */
-      nir_push_if(b, nir_iand(b, lacks, nir_inot(b, bad)));
-      nir_store_global(b, claim_address, 8, claim, 0x1);
-      nir_pop_if(b, NULL);
+      /* Those that are in order come first, so that others which run in lockstep
+       * with them can name them.
+       */
+      nir_def *command_id = driver->command_id(b);
+      nir_def *tag = nir_ushr_imm(b, first_hash[1], 8);
+      struct claim claim = load_claim(b, root, first_index, tag, params);
+      store_claim(b, &claim, &masks, &quad, nir_inot(b, maybe), nir_imm_false(b), params->entry,
+                  command_id);
 
-      nir_push_if(b, bad);
+      nir_push_if(b, maybe);
       {
-         gpuval_nir_build_hazard(b, driver, params, root, claim_address, tag);
-         nir_store_global(b, claim_address, 8, claim, 0x1);
+         claim = load_claim(b, root, first_index, tag, params);
+         nir_def *believed =
+            nir_iand(b, is_of_epoch(b, driver, &claim, command_id),
+                     is_nearly_empty(b, filter, line_mask, first_hash[1], hashes));
+         nir_def *bad =
+            nir_bcsel(b, claim.known, claim_conflicts(b, &claim, &masks, flags), believed);
+         const struct quad alone = {.acts = nir_imm_true(b)};
+         store_claim(b, &claim, &masks, &alone, nir_imm_true(b), bad, params->entry, command_id);
+
+         nir_push_if(b, bad);
+         gpuval_nir_build_hazard(b, driver, params, root, claim.who, claim.known);
+         nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);
    }

@@ -260,27 +260,31 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
+nir_def *
+gpuval_nir_claim_command(nir_builder *b, nir_def *claim)
+{
+   nir_def *lo = nir_unpack_64_2x32_split_x(b, claim);
+   nir_def *hi = nir_unpack_64_2x32_split_y(b, claim);
+
+   return nir_iand_imm(b,
+                       nir_ior(b, nir_ushr_imm(b, lo, GPUVAL_CLAIM_COMMAND_SHIFT),
+                               nir_ishl_imm(b, hi, 32 - GPUVAL_CLAIM_COMMAND_SHIFT)),
+                       BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+}
+
 /* The record of a hazard; the claim of the granule names the other party. */
 void
 gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params, nir_def *root,
-                        nir_def *claim_address, nir_def *tag)
+                        nir_def *claim, nir_def *known)
 {
    nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
-   nir_def *claim = nir_load_global(b, claim_address, 8, 1, 64);
    nir_def *claim_lo = nir_unpack_64_2x32_split_x(b, claim);
-   nir_def *claim_hi = nir_unpack_64_2x32_split_y(b, claim);
-   nir_def *known = nir_ieq(b, nir_ushr_imm(b, claim_hi, GPUVAL_CLAIM_TAG_SHIFT - 32), tag);
-
    nir_def *other_entry = nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1);
    nir_def *other_site = nir_channel(
       b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),
       2);
-   nir_def *other_command =
-      nir_iand_imm(b,
-                   nir_ior(b, nir_ushr_imm(b, claim_lo, GPUVAL_CLAIM_COMMAND_SHIFT),
-                           nir_ishl_imm(b, claim_hi, 32 - GPUVAL_CLAIM_COMMAND_SHIFT)),
-                   BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+   nir_def *other_command = gpuval_nir_claim_command(b, claim);
    nir_def *zero = nir_imm_int(b, 0);
 
    nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));

@@ -53,14 +53,15 @@ real(FILE *f, bool known, uint32_t bits)
 static void
 invocation(FILE *f, const struct gpuval_event *event)
 {
+   bool known = event->has_record && event->place.has_shader;
    bool is_fragment = event->place.shader.stage == MESA_SHADER_FRAGMENT;
    bool is_tess_eval = event->place.shader.stage == MESA_SHADER_TESS_EVAL;
 
    for (unsigned i = 0; i < 3; i++) {
       if ((is_fragment && i < 2) || (is_tess_eval && i > 0))
-         real(f, event->has_record, event->invocation[i]);
+         real(f, known, event->invocation[i]);
       else
-         number(f, event->has_record && !is_fragment, event->invocation[i]);
+         number(f, known && !is_fragment, event->invocation[i]);
    }
 }
 
@@ -75,8 +76,10 @@ labels(FILE *f, const struct gpuval_command *command)
 }
 
 static void
-shader(FILE *f, bool known, const struct gpuval_place *place)
+shader(FILE *f, const struct gpuval_place *place)
 {
+   bool known = place->has_shader;
+
    fputc(',', f);
    if (known)
       fprintf(f, "%016" PRIx64, place->shader.hash);
@@ -118,7 +121,7 @@ write_event(FILE *f, const struct gpuval_event *event)
            gpuval_kind_infos[event->kind].name, event->count);
    string(f, event->message);
    string(f, "error");
-   shader(f, true, place);
+   shader(f, place);
    invocation(f, event);
    string(f, gpuval_op_names[place->op]);
    number(f, event->has_record && place->op, event->access.size);
@@ -136,7 +139,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    handle(f, event->resource.memory);
    string(f, event->resource.memory_name);
    number(f, event->resource.memory_offset >= 0, event->resource.memory_offset);
-   shader(f, event->has_other, &event->other);
+   shader(f, &event->other);
    string(f, gpuval_op_names[event->other.op]);
    command(f, &event->other);
    fputs("\r\n", f);

@@ -168,6 +168,9 @@ write_invocation(struct writer *w, const struct gpuval_event *event)
 static void
 write_shader(struct writer *w, const struct gpuval_place *place)
 {
+   if (!place->has_shader)
+      return;
+
    struct writer sub = begin(w, "shader");
    key(&sub, "hash");
    fprintf(w->f, "\"%016" PRIx64 "\"", place->shader.hash);
@@ -264,7 +267,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    number(&w, "count", event->count);
    write_shader(&w, place);
 
-   if (event->has_record) {
+   if (event->has_record && place->has_shader) {
       sub = begin(&w, "invocation");
       write_invocation(&sub, event);
       end(&sub);
@@ -280,7 +283,7 @@ write_event(FILE *f, const struct gpuval_event *event)
       end(&sub);
    }
 
-   if (event->resource.type || event->resource.set >= 0)
+   if (event->resource.type || event->resource.set >= 0 || event->resource.object)
       write_resource(&w, event);
    if (place->has_command)
       write_command(&w, &place->command);

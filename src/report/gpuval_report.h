@@ -18,8 +18,12 @@
 extern "C" {
 #endif
 
-/** Where in the program something happened: an instruction of a shader, run by a command. */
+/**
+ * Where in the program something happened: an instruction of a shader, run by a
+ * command; or a command that reads its arguments.
+ */
 struct gpuval_place {
+   bool has_shader;
    struct {
       uint64_t hash;
       gl_shader_stage stage;

@@ -139,6 +139,14 @@ write_other(FILE *f, const struct gpuval_event *event)
 {
    const struct gpuval_place *other = &event->other;
 
+   if (!other->has_shader) {
+      fprintf(f, "gpuval:    likely after the read of the arguments");
+      fputs(other->has_command ? " of " : "\n", f);
+      if (other->has_command)
+         write_command(f, &other->command);
+      return;
+   }
+
    fprintf(f, "gpuval:    likely after the %s ", gpuval_op_names[other->op]);
    if (other->source.line) {
       write_source(f, other);
@@ -166,11 +174,13 @@ gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
       fprintf(f, "gpuval:    ");
       write_source(f, place);
    }
-   fprintf(f, "gpuval:    ");
-   write_shader(f, place);
-   if (event->has_record)
-      write_invocation(f, event);
-   fputc('\n', f);
+   if (place->has_shader) {
+      fprintf(f, "gpuval:    ");
+      write_shader(f, place);
+      if (event->has_record)
+         write_invocation(f, event);
+      fputc('\n', f);
+   }
    if (place->has_command) {
       fprintf(f, "gpuval:    ");
       write_command(f, &place->command);
@@ -191,6 +201,8 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
       if (place->source.line) {
          fprintf(f, " at ");
          write_position(f, place);
+      } else if (!place->has_shader) {
+         fprintf(f, " in %s", place->has_command ? place->command.op : "a command");
       } else {
          fprintf(f, " in shader %016" PRIx64, place->shader.hash);
          if (place->spirv.instruction >= 0)

@@ -846,7 +846,7 @@ fill_graphics(struct graphics_state *state, const struct vkh_graphics_desc *desc
    const bool tessellated = has_stage(desc, VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT);
    return (VkGraphicsPipelineCreateInfo){
       .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-      .pNext = &state->rendering,
+      .pNext = desc->render_pass ? desc->next : &state->rendering,
       .flags = desc->flags,
       .stageCount = desc->stage_count,
       .pStages = state->stages,
@@ -860,6 +860,8 @@ fill_graphics(struct graphics_state *state, const struct vkh_graphics_desc *desc
       .pColorBlendState = &state->color_blend,
       .pDynamicState = &state->dynamic,
       .layout = desc->layout,
+      .renderPass = desc->render_pass,
+      .subpass = desc->subpass,
    };
 }
 

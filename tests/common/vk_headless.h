@@ -233,6 +233,8 @@ struct vkh_graphics_desc {
    VkPipelineLayout layout;
    VkFormat color_format; /* VK_FORMAT_UNDEFINED: no color attachment */
    VkFormat depth_format; /* VK_FORMAT_UNDEFINED: no depth attachment */
+   VkRenderPass render_pass; /* VK_NULL_HANDLE: dynamic rendering */
+   uint32_t subpass;
    bool depth_test;
    bool depth_write;
    VkCompareOp depth_compare;

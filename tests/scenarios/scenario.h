@@ -36,10 +36,13 @@ struct scenario_pair {
    char *value;
 };
 
+/* Of an EXPECT in [run]: what fails is a command, and no shader. */
+#define SCENARIO_NO_SECTION ~0u
+
 /* One EXPECT: a report that has to be there, once. */
 struct scenario_expect {
    char *check;        /* CHECK/KIND */
-   unsigned section;   /* index */
+   unsigned section;   /* index, or SCENARIO_NO_SECTION */
    unsigned line;      /* in the section's file */
    unsigned statement; /* line of the scenario file, for messages */
    struct scenario_pair *pairs;

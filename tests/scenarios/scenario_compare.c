@@ -200,9 +200,12 @@ pair_value(const struct scenario_expect *expect, const char *key, const char *fa
    return fallback;
 }
 
+/* NULL for what fails in no shader. */
 static const struct scenario_section *
 expect_section(const struct compare *compare, const struct scenario_expect *expect)
 {
+   if (expect->section == SCENARIO_NO_SECTION)
+      return NULL;
    return &compare->scenario->sections[expect->section];
 }
 
@@ -269,6 +272,8 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
        strcmp(json_get_string(json, "kind", ""), kind) != 0)
       return false;
 
+   if (!section)
+      return json_get(json, "shader") == NULL;
    if (section->assembly) {
       size_t words;
       uint32_t *code = read_module(compare, section, &words);
@@ -329,8 +334,11 @@ compare_pairs(const struct compare *compare, const struct scenario_expect *expec
 static void
 print_expect(const struct compare *compare, const struct scenario_expect *expect)
 {
-   printf("   expected: %s at %s:%u", expect->check, expect_section(compare, expect)->file,
-          expect->line);
+   const struct scenario_section *section = expect_section(compare, expect);
+
+   printf("   expected: %s", expect->check);
+   if (section)
+      printf(" at %s:%u", section->file, expect->line);
    for (unsigned i = 0; i < expect->pair_count; i++)
       printf(" %s=%s", expect->pairs[i].key, expect->pairs[i].value);
    printf("\n");
@@ -377,85 +385,95 @@ match(struct compare *compare, struct scenario_expect *expect)
 
 /* --- The report as such --------------------------------------------------- */
 
+/* Whether a report must have it */
+enum required {
+   OPTIONAL,
+   REQUIRED,
+   OF_SHADERS, /* unless it is a command that fails */
+};
+
 static const struct {
    const char *path;
    enum json_type type;
-   bool required;
+   enum required required;
 } schema[] = {
-   {"check", JSON_STRING, true},
-   {"kind", JSON_STRING, true},
-   {"severity", JSON_STRING, true},
-   {"message", JSON_STRING, true},
-   {"count", JSON_NUMBER, true},
-   {"shader", JSON_OBJECT, true},
-   {"shader.hash", JSON_STRING, true},
-   {"shader.stage", JSON_STRING, true},
-   {"shader.entry", JSON_STRING, false},
-   {"shader.name", JSON_STRING, false},
-   {"source", JSON_OBJECT, false},
-   {"source.file", JSON_STRING, false},
-   {"source.line", JSON_NUMBER, false},
-   {"source.column", JSON_NUMBER, false},
-   {"source.text", JSON_STRING, false},
-   {"spirv", JSON_OBJECT, true},
-   {"spirv.offset", JSON_NUMBER, true},
-   {"spirv.instruction", JSON_NUMBER, true},
-   {"invocation", JSON_OBJECT, false},
-   {"invocation.global_id", JSON_ARRAY, false},
-   {"invocation.vertex_index", JSON_NUMBER, false},
-   {"invocation.instance_index", JSON_NUMBER, false},
-   {"invocation.frag_coord", JSON_ARRAY, false},
-   {"invocation.primitive_id", JSON_NUMBER, false},
-   {"invocation.launch_id", JSON_ARRAY, false},
-   {"access", JSON_OBJECT, false},
-   {"access.op", JSON_STRING, false},
-   {"access.size", JSON_NUMBER, false},
-   {"access.offset", JSON_NUMBER, false},
-   {"access.address", JSON_STRING, false},
-   {"resource", JSON_OBJECT, false},
-   {"resource.set", JSON_NUMBER, false},
-   {"resource.binding", JSON_NUMBER, false},
-   {"resource.index", JSON_NUMBER, false},
-   {"resource.type", JSON_STRING, false},
-   {"resource.name", JSON_STRING, false},
-   {"resource.object_name", JSON_STRING, false},
-   {"resource.object_offset", JSON_NUMBER, false},
-   {"resource.memory", JSON_STRING, false},
-   {"resource.memory_name", JSON_STRING, false},
-   {"resource.memory_offset", JSON_NUMBER, false},
-   {"resource.size", JSON_NUMBER, false},
-   {"command", JSON_OBJECT, false},
-   {"command.op", JSON_STRING, false},
-   {"command.index", JSON_NUMBER, false},
-   {"command.command_buffer", JSON_STRING, false},
-   {"command.command_buffer_name", JSON_STRING, false},
-   {"command.primary", JSON_STRING, false},
-   {"command.primary_name", JSON_STRING, false},
-   {"command.pipeline", JSON_STRING, false},
-   {"command.pipeline_name", JSON_STRING, false},
-   {"command.labels", JSON_ARRAY, false},
-   {"command.submission", JSON_NUMBER, false},
-   {"other", JSON_OBJECT, false},
-   {"other.shader", JSON_OBJECT, false},
-   {"other.shader.hash", JSON_STRING, false},
-   {"other.shader.stage", JSON_STRING, false},
-   {"other.source", JSON_OBJECT, false},
-   {"other.source.file", JSON_STRING, false},
-   {"other.source.line", JSON_NUMBER, false},
-   {"other.spirv", JSON_OBJECT, false},
-   {"other.access.op", JSON_STRING, false},
-   {"other.command", JSON_OBJECT, false},
-   {"other.command.op", JSON_STRING, false},
-   {"other.command.index", JSON_NUMBER, false},
-   {"other.command.submission", JSON_NUMBER, false},
+   {"check", JSON_STRING, REQUIRED},
+   {"kind", JSON_STRING, REQUIRED},
+   {"severity", JSON_STRING, REQUIRED},
+   {"message", JSON_STRING, REQUIRED},
+   {"count", JSON_NUMBER, REQUIRED},
+   {"shader", JSON_OBJECT, OF_SHADERS},
+   {"shader.hash", JSON_STRING, OF_SHADERS},
+   {"shader.stage", JSON_STRING, OF_SHADERS},
+   {"shader.entry", JSON_STRING, OPTIONAL},
+   {"shader.name", JSON_STRING, OPTIONAL},
+   {"source", JSON_OBJECT, OPTIONAL},
+   {"source.file", JSON_STRING, OPTIONAL},
+   {"source.line", JSON_NUMBER, OPTIONAL},
+   {"source.column", JSON_NUMBER, OPTIONAL},
+   {"source.text", JSON_STRING, OPTIONAL},
+   {"spirv", JSON_OBJECT, OF_SHADERS},
+   {"spirv.offset", JSON_NUMBER, OF_SHADERS},
+   {"spirv.instruction", JSON_NUMBER, OF_SHADERS},
+   {"invocation", JSON_OBJECT, OPTIONAL},
+   {"invocation.global_id", JSON_ARRAY, OPTIONAL},
+   {"invocation.vertex_index", JSON_NUMBER, OPTIONAL},
+   {"invocation.instance_index", JSON_NUMBER, OPTIONAL},
+   {"invocation.frag_coord", JSON_ARRAY, OPTIONAL},
+   {"invocation.primitive_id", JSON_NUMBER, OPTIONAL},
+   {"invocation.launch_id", JSON_ARRAY, OPTIONAL},
+   {"access", JSON_OBJECT, OPTIONAL},
+   {"access.op", JSON_STRING, OPTIONAL},
+   {"access.size", JSON_NUMBER, OPTIONAL},
+   {"access.offset", JSON_NUMBER, OPTIONAL},
+   {"access.address", JSON_STRING, OPTIONAL},
+   {"resource", JSON_OBJECT, OPTIONAL},
+   {"resource.set", JSON_NUMBER, OPTIONAL},
+   {"resource.binding", JSON_NUMBER, OPTIONAL},
+   {"resource.index", JSON_NUMBER, OPTIONAL},
+   {"resource.type", JSON_STRING, OPTIONAL},
+   {"resource.name", JSON_STRING, OPTIONAL},
+   {"resource.object_name", JSON_STRING, OPTIONAL},
+   {"resource.object_offset", JSON_NUMBER, OPTIONAL},
+   {"resource.memory", JSON_STRING, OPTIONAL},
+   {"resource.memory_name", JSON_STRING, OPTIONAL},
+   {"resource.memory_offset", JSON_NUMBER, OPTIONAL},
+   {"resource.size", JSON_NUMBER, OPTIONAL},
+   {"command", JSON_OBJECT, OPTIONAL},
+   {"command.op", JSON_STRING, OPTIONAL},
+   {"command.index", JSON_NUMBER, OPTIONAL},
+   {"command.command_buffer", JSON_STRING, OPTIONAL},
+   {"command.command_buffer_name", JSON_STRING, OPTIONAL},
+   {"command.primary", JSON_STRING, OPTIONAL},
+   {"command.primary_name", JSON_STRING, OPTIONAL},
+   {"command.pipeline", JSON_STRING, OPTIONAL},
+   {"command.pipeline_name", JSON_STRING, OPTIONAL},
+   {"command.labels", JSON_ARRAY, OPTIONAL},
+   {"command.submission", JSON_NUMBER, OPTIONAL},
+   {"other", JSON_OBJECT, OPTIONAL},
+   {"other.shader", JSON_OBJECT, OPTIONAL},
+   {"other.shader.hash", JSON_STRING, OPTIONAL},
+   {"other.shader.stage", JSON_STRING, OPTIONAL},
+   {"other.source", JSON_OBJECT, OPTIONAL},
+   {"other.source.file", JSON_STRING, OPTIONAL},
+   {"other.source.line", JSON_NUMBER, OPTIONAL},
+   {"other.spirv", JSON_OBJECT, OPTIONAL},
+   {"other.access.op", JSON_STRING, OPTIONAL},
+   {"other.command", JSON_OBJECT, OPTIONAL},
+   {"other.command.op", JSON_STRING, OPTIONAL},
+   {"other.command.index", JSON_NUMBER, OPTIONAL},
+   {"other.command.submission", JSON_NUMBER, OPTIONAL},
 };
 
 static const char *
 schema_error(const struct json *json)
 {
+   const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0;
+
    for (unsigned i = 0; i < VKH_COUNT(schema); i++) {
       const struct json *value = json_get(json, schema[i].path);
-      if (!value && schema[i].required)
+      if (!value &&
+          (schema[i].required == REQUIRED || (schema[i].required == OF_SHADERS && !is_command)))
          return schema[i].path;
       if (value && value->type != schema[i].type)
          return schema[i].path;
@@ -464,6 +482,8 @@ schema_error(const struct json *json)
    }
    if (json_get_integer(json, "count", 0) < 1)
       return "count";
+   if (is_command)
+      return json_get(json, "shader") || json_get(json, "invocation") ? "shader" : NULL;
    const char *hash = json_get_string(json, "shader.hash", "");
    return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL : "shader.hash";
 }
@@ -726,9 +746,9 @@ compare_log_only(struct compare *compare, const char *path)
    char *log = vkh_read_file(path, NULL);
    for (unsigned i = 0; i < compare->scenario->expect_count; i++) {
       const struct scenario_expect *expect = &compare->scenario->expects[i];
+      const struct scenario_section *section = expect_section(compare, expect);
       char *head = scenario_format("gpuval: error: %s: ", expect->check);
-      char *place =
-         scenario_format("at %s:%u", expect_section(compare, expect)->file, expect->line);
+      const char *place = section ? scenario_format("at %s:%u", section->file, expect->line) : "";
       const char *found = strstr(log, place);
       /* A column follows where the compiler wrote one. */
       if (!strstr(log, head) || !found || isdigit((unsigned char)found[strlen(place)])) {

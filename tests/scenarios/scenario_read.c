@@ -494,6 +494,7 @@ read_line(struct reader *reader, const char *line, unsigned number)
       read_header(reader, line, number);
    } else if (reader->run) {
       read_run_line(scenario, line, number);
+      read_expects(scenario, SCENARIO_NO_SECTION, line, 0, number);
    } else if (reader->first < scenario->section_count) {
       read_shader_line(reader, line, number);
    } else if (line[0] && line[0] != '#') {

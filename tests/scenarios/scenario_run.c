@@ -218,6 +218,7 @@ want_stage(struct wanted *wanted, const struct scenario_section *section)
                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR);
       wanted->accel.accelerationStructure = VK_TRUE;
       wanted->rays.rayTracingPipeline = VK_TRUE;
+      wanted->rays.rayTracingPipelineTraceRaysIndirect = VK_TRUE;
    }
    if (strstr(section->text, "SPV_KHR_expect_assume")) {
       want_extension(wanted, VK_KHR_SHADER_EXPECT_ASSUME_EXTENSION_NAME);
@@ -270,6 +271,8 @@ read_ahead(struct run *run, struct wanted *wanted)
          run->names = false;
       } else if (strcmp(word, "push") == 0) {
          run->push_size = MAX_PUSH;
+      } else if (strcmp(word, "resubmit") == 0) {
+         run->resubmits = true;
       } else if (strcmp(word, "target") == 0) {
          run->width = (unsigned)run_number(run, 1);
          run->height = (unsigned)run_number(run, 2);
@@ -333,6 +336,8 @@ create_device(struct run *run)
       .messenger_data = run,
    };
    run->ctx = vkh_context_create(&options);
+   if (run->compile_only)
+      return;
    run->color = vkh_image_create(run->ctx, run->color_format, run->width, run->height,
                                  run_debug_name(run, "color"));
    if (run->has_depth)
@@ -342,11 +347,11 @@ create_device(struct run *run)
 
 /* --- Command buffers ------------------------------------------------------ */
 
-static VkCommandBuffer
-need_commands(struct run *run)
+VkCommandBuffer
+run_need_commands(struct run *run)
 {
    if (!run->cmd) {
-      run->cmd = vkh_begin(run->ctx);
+      run->cmd = run->resubmits ? run_begin_reusable(run) : vkh_begin(run->ctx);
       vkh_name(run->ctx, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)run->cmd,
                run->cmd_name);
       run->cmd_name = NULL;
@@ -354,8 +359,8 @@ need_commands(struct run *run)
    return run->cmd;
 }
 
-static void
-end_rendering(struct run *run)
+void
+run_end_rendering(struct run *run)
 {
    if (run->rendering)
       vkCmdEndRendering(run->cmd);
@@ -374,25 +379,25 @@ begin_rendering(struct run *run, VkRenderingFlags flags)
    };
    if (run->rendering)
       return;
-   vkh_begin_rendering(need_commands(run), &target);
+   vkh_begin_rendering(run_need_commands(run), &target);
    run->cleared = true;
    run->rendering = true;
 }
 
 /* Binds all that the current pipeline needs, and starts or ends rendering. */
-static struct run_pipeline *
-prepare_command(struct run *run)
+struct run_pipeline *
+run_prepare_command(struct run *run)
 {
    if (run->current_pipeline < 0)
       RUN_ERROR(run, "no pipeline yet");
    struct run_pipeline *pipeline = &run->pipelines[run->current_pipeline];
    const bool graphics = pipeline->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS;
 
-   need_commands(run);
-   if (!run->in_secondary && graphics)
+   run_need_commands(run);
+   if (!run->in_secondary && !run->in_pass && graphics)
       begin_rendering(run, 0);
    else if (!graphics)
-      end_rendering(run);
+      run_end_rendering(run);
    run_bind_pipeline(run, pipeline);
    run_bind_sets(run, pipeline);
    if (run->push_size)
@@ -419,7 +424,7 @@ submit(struct run *run, bool last)
 
    if (!run->cmd)
       return;
-   end_rendering(run);
+   run_end_rendering(run);
    VkCommandBuffer cmd = run->cmd;
    run->cmd = VK_NULL_HANDLE;
    if (!last || finish == SCENARIO_FINISH_DESTROY) {
@@ -555,7 +560,7 @@ do_use(struct run *run)
 static void
 do_dispatch(struct run *run)
 {
-   prepare_command(run);
+   run_prepare_command(run);
    vkCmdDispatch(run->cmd, (uint32_t)run_number(run, 1), (uint32_t)run_number_or(run, 2, 1),
                  (uint32_t)run_number_or(run, 3, 1));
 }
@@ -563,26 +568,17 @@ do_dispatch(struct run *run)
 static void
 do_dispatch_base(struct run *run)
 {
-   prepare_command(run);
+   run_prepare_command(run);
    vkCmdDispatchBase(run->cmd, (uint32_t)run_number(run, 1), (uint32_t)run_number(run, 2),
                      (uint32_t)run_number(run, 3), (uint32_t)run_number(run, 4),
                      (uint32_t)run_number(run, 5), (uint32_t)run_number(run, 6));
-}
-
-/* `dispatch_indirect BUFFER OFFSET` */
-static void
-do_dispatch_indirect(struct run *run)
-{
-   prepare_command(run);
-   vkCmdDispatchIndirect(run->cmd, run_find_buffer(run, run_word(run, 1))->vk.buffer,
-                         run_number(run, 2));
 }
 
 /* `draw VERTICES [INSTANCES [FIRST_VERTEX [FIRST_INSTANCE]]]` */
 static void
 do_draw(struct run *run)
 {
-   prepare_command(run);
+   run_prepare_command(run);
    vkCmdDraw(run->cmd, (uint32_t)run_number(run, 1), (uint32_t)run_number_or(run, 2, 1),
              (uint32_t)run_number_or(run, 3, 0), (uint32_t)run_number_or(run, 4, 0));
 }
@@ -591,27 +587,17 @@ do_draw(struct run *run)
 static void
 do_draw_indexed(struct run *run)
 {
-   prepare_command(run);
+   run_prepare_command(run);
    vkCmdBindIndexBuffer(run->cmd, run_find_buffer(run, run_word(run, 1))->vk.buffer, 0,
                         VK_INDEX_TYPE_UINT32);
    vkCmdDrawIndexed(run->cmd, (uint32_t)run_number(run, 2), (uint32_t)run_number_or(run, 3, 1), 0,
                     0, 0);
 }
 
-/* `draw_indirect BUFFER OFFSET [COUNT]` */
-static void
-do_draw_indirect(struct run *run)
-{
-   prepare_command(run);
-   vkCmdDrawIndirect(run->cmd, run_find_buffer(run, run_word(run, 1))->vk.buffer,
-                     run_number(run, 2), (uint32_t)run_number_or(run, 3, 1),
-                     sizeof(VkDrawIndirectCommand));
-}
-
 static void
 do_draw_mesh(struct run *run)
 {
-   prepare_command(run);
+   run_prepare_command(run);
    VKH_PROC(run->ctx, vkCmdDrawMeshTasksEXT)
    (run->cmd, (uint32_t)run_number(run, 1), (uint32_t)run_number_or(run, 2, 1),
     (uint32_t)run_number_or(run, 3, 1));
@@ -620,7 +606,7 @@ do_draw_mesh(struct run *run)
 static void
 do_trace(struct run *run)
 {
-   const struct run_pipeline *pipeline = prepare_command(run);
+   const struct run_pipeline *pipeline = run_prepare_command(run);
    VKH_PROC(run->ctx, vkCmdTraceRaysKHR)
    (run->cmd, &pipeline->regions[0], &pipeline->regions[1], &pipeline->regions[2],
     &pipeline->regions[3], (uint32_t)run_number(run, 1), (uint32_t)run_number_or(run, 2, 1),
@@ -628,30 +614,23 @@ do_trace(struct run *run)
 }
 
 static void
-do_barrier(struct run *run)
-{
-   end_rendering(run);
-   vkh_barrier(need_commands(run));
-}
-
-static void
 do_label(struct run *run)
 {
-   end_rendering(run);
-   vkh_label_begin(run->ctx, need_commands(run), run_word(run, 1));
+   run_end_rendering(run);
+   vkh_label_begin(run->ctx, run_need_commands(run), run_word(run, 1));
 }
 
 static void
 do_label_end(struct run *run)
 {
-   end_rendering(run);
-   vkh_label_end(run->ctx, need_commands(run));
+   run_end_rendering(run);
+   vkh_label_end(run->ctx, run_need_commands(run));
 }
 
 static void
 do_label_insert(struct run *run)
 {
-   vkh_label_insert(run->ctx, need_commands(run), run_word(run, 1));
+   vkh_label_insert(run->ctx, run_need_commands(run), run_word(run, 1));
 }
 
 /* `command_buffer NAME`: the name of the next one. */
@@ -662,10 +641,19 @@ do_command_buffer(struct run *run)
    run->cmd_name = run_debug_name(run, run_word(run, 1));
 }
 
+/* `submit`, or `submit WORD…`, which neither waits nor puts a barrier at the end */
 static void
 do_submit(struct run *run)
 {
-   submit(run, false);
+   if (!run_has_word(run, 1)) {
+      submit(run, false);
+      return;
+   }
+   run_end_rendering(run);
+   VkCommandBuffer cmd = run_need_commands(run);
+   run->cmd = VK_NULL_HANDLE;
+   VKH_CHECK(vkEndCommandBuffer(cmd));
+   run_submit(run, cmd);
 }
 
 /* --- Statements: secondary command buffers -------------------------------- */
@@ -675,7 +663,7 @@ static void
 do_secondary(struct run *run)
 {
    const bool render = run_has_word(run, 2);
-   end_rendering(run);
+   run_end_rendering(run);
    run->secondaries =
       scenario_grow(run->secondaries, &run->secondary_count, sizeof(*run->secondaries));
    struct run_secondary *secondary = &run->secondaries[run->secondary_count - 1];
@@ -747,11 +735,11 @@ execute(struct run *run, bool render)
    for (unsigned i = 1; run_has_word(run, i) && count < VKH_COUNT(cmds); i++)
       cmds[count++] = find_secondary(run, run_word(run, i))->cmd;
 
-   end_rendering(run);
+   run_end_rendering(run);
    if (render)
       begin_rendering(run, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
-   vkCmdExecuteCommands(need_commands(run), count, cmds);
-   end_rendering(run);
+   vkCmdExecuteCommands(run_need_commands(run), count, cmds);
+   run_end_rendering(run);
 }
 
 static void
@@ -779,7 +767,8 @@ static const struct {
    void (*execute)(struct run *run);
 } statements[] = {
    {"address", do_address},
-   {"barrier", do_barrier},
+   {"barrier", run_barrier},
+   {"begin_pass", run_begin_pass},
    {"bind", run_bind},
    {"buffer", do_buffer},
    {"check", do_check},
@@ -791,11 +780,15 @@ static const struct {
    {"depth", do_nothing},
    {"dispatch", do_dispatch},
    {"dispatch_base", do_dispatch_base},
-   {"dispatch_indirect", do_dispatch_indirect},
+   {"dispatch_indirect", run_dispatch_indirect},
    {"draw", do_draw},
    {"draw_indexed", do_draw_indexed},
-   {"draw_indirect", do_draw_indirect},
+   {"draw_indexed_indirect", run_draw_indexed_indirect},
+   {"draw_indirect", run_draw_indirect},
+   {"draw_indirect_count", run_draw_indirect_count},
    {"draw_mesh", do_draw_mesh},
+   {"draw_mesh_indirect", run_draw_mesh_indirect},
+   {"end_pass", run_end_pass},
    {"execute", do_execute},
    {"execute_rendering", do_execute_rendering},
    {"extension", do_nothing},
@@ -805,18 +798,30 @@ static const struct {
    {"label", do_label},
    {"label_end", do_label_end},
    {"label_insert", do_label_insert},
+   {"next_subpass", run_next_subpass},
    {"offsets", run_offsets},
    {"pipeline", run_create_pipeline},
+   {"poll_event", run_poll_event},
+   {"poll_fence", run_poll_fence},
+   {"poll_semaphore", run_poll_semaphore},
    {"push", do_push},
+   {"render_pass", run_create_pass},
+   {"resubmit", run_resubmit},
    {"scene", run_create_scene},
    {"secondary", do_secondary},
    {"secondary_end", do_secondary_end},
+   {"set_event", run_set_event},
    {"submit", do_submit},
    {"target", do_nothing},
    {"trace", do_trace},
+   {"trace_indirect", run_trace_indirect},
    {"unnamed", do_nothing},
    {"update", do_nothing},
    {"use", do_use},
+   {"wait_event", run_wait_event},
+   {"wait_fence", run_wait_fence},
+   {"wait_idle", run_wait_idle},
+   {"wait_semaphore", run_wait_semaphore},
 };
 
 static void
@@ -871,10 +876,12 @@ destroy(struct run *run)
    run_destroy_pipelines(run);
    run_destroy_sets(run);
    run_destroy_scene(run);
+   run_destroy_barriers(run);
    for (unsigned i = 0; i < run->buffer_count; i++)
       vkh_buffer_destroy(run->ctx, &run->buffers[i].vk);
-   vkh_image_destroy(run->ctx, &run->color);
-   if (run->has_depth)
+   if (!run->compile_only)
+      vkh_image_destroy(run->ctx, &run->color);
+   if (run->has_depth && !run->compile_only)
       vkh_image_destroy(run->ctx, &run->depth);
    vkh_context_destroy(run->ctx);
    free(run->modules);
@@ -891,6 +898,7 @@ run_once(const struct scenario *scenario, const char *folder, const char *name,
       .folder = folder,
       .kind = kind,
       .checks_on = checks_on,
+      .compile_only = getenv("GPUVAL_TEST_COMPILE_ONLY") != NULL,
       .names = true,
       .current_pipeline = -1,
       .color_format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -908,16 +916,19 @@ run_once(const struct scenario *scenario, const char *folder, const char *name,
    run_prepare_sets(&run);
    for (unsigned i = 0; i < scenario->statement_count; i++) {
       run.statement = &scenario->statements[i];
-      execute_statement(&run);
+      if (!run.compile_only || strcmp(run_word(&run, 0), "pipeline") == 0)
+         execute_statement(&run);
    }
    run.statement = NULL;
    submit(&run, true);
+   run_finish_submits(&run);
    if (scenario->finish == SCENARIO_FINISH_DESTROY_BUSY) {
       vkDestroyDevice(run.ctx->device, NULL);
       vkDestroyInstance(run.ctx->instance, NULL);
       return 0;
    }
-   dump_results(&run, name);
+   if (!run.compile_only)
+      dump_results(&run, name);
    destroy(&run);
    fclose(run.messages);
    return 0;

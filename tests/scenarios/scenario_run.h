@@ -78,6 +78,8 @@ struct run_secondary {
    VkCommandBuffer cmd;
 };
 
+struct run_barriers; /* scenario_run_barriers.c */
+
 struct run {
    const struct scenario *scenario;
    const struct scenario_statement *statement; /* the one being executed */
@@ -85,6 +87,7 @@ struct run {
    FILE *messages;
    enum scenario_kind kind;
    bool checks_on;
+   bool compile_only; /* pipelines are made, and that is all */
    bool names;
 
    struct vkh_context *ctx;
@@ -117,6 +120,9 @@ struct run {
    const char *cmd_name;
    bool rendering;
    bool in_secondary, secondary_renders;
+   bool in_pass;   /* a VkRenderPass */
+   bool resubmits; /* command buffers are submitted more than once */
+   struct run_barriers *barriers;
    struct run_secondary *secondaries;
    unsigned secondary_count;
 
@@ -141,6 +147,43 @@ size_t run_values(struct run *run, const char *type, unsigned first, void *out, 
 
 struct run_buffer *run_find_buffer(struct run *run, const char *name);
 const char *run_debug_name(const struct run *run, const char *name);
+
+/* The command buffer that is recorded into. */
+VkCommandBuffer run_need_commands(struct run *run);
+/* Binds all that the current pipeline needs, and starts or ends rendering. */
+struct run_pipeline *run_prepare_command(struct run *run);
+void run_end_rendering(struct run *run);
+
+/* scenario_run_barriers.c */
+void run_barrier(struct run *run);
+void run_set_event(struct run *run);
+void run_wait_event(struct run *run);
+void run_poll_event(struct run *run);
+VkCommandBuffer run_begin_reusable(struct run *run);
+/* The words of the statement say how. */
+void run_submit(struct run *run, VkCommandBuffer cmd);
+void run_resubmit(struct run *run);
+void run_wait_fence(struct run *run);
+void run_poll_fence(struct run *run);
+void run_wait_semaphore(struct run *run);
+void run_poll_semaphore(struct run *run);
+void run_wait_idle(struct run *run);
+void run_finish_submits(struct run *run);
+void run_create_pass(struct run *run);
+void run_begin_pass(struct run *run);
+void run_next_subpass(struct run *run);
+void run_end_pass(struct run *run);
+/* `NAME` or `NAME/SUBPASS` */
+VkRenderPass run_find_pass(struct run *run, const char *name, uint32_t *subpass);
+void run_destroy_barriers(struct run *run);
+
+/* scenario_run_indirect.c */
+void run_dispatch_indirect(struct run *run);
+void run_draw_indirect(struct run *run);
+void run_draw_indexed_indirect(struct run *run);
+void run_draw_indirect_count(struct run *run);
+void run_draw_mesh_indirect(struct run *run);
+void run_trace_indirect(struct run *run);
 
 /* scenario_run_descriptors.c */
 void run_prepare_sets(struct run *run);

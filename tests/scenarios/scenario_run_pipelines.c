@@ -151,6 +151,8 @@ read_option(struct run *run, struct request *request, const char *word)
       read_depth(run, request, value);
    else if (strcmp(key, "topology") == 0)
       read_topology(run, request, value);
+   else if (strcmp(key, "pass") == 0)
+      request->desc.render_pass = run_find_pass(run, value, &request->desc.subpass);
    else if (strcmp(key, "entry") == 0)
       request->entry = scenario_format("%s", value);
    else if (strcmp(key, "robust") == 0 || strcmp(key, "stage_robust") == 0) {
