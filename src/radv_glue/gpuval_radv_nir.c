@@ -351,6 +351,13 @@ sync_flags(nir_builder *b)
    return build_command_word(b, get_args(b), 1, offsetof(struct gpuval_command_data, sync_flags));
 }
 
+static nir_def *
+epoch_command(nir_builder *b)
+{
+   return build_command_word(b, get_args(b), 1,
+                             offsetof(struct gpuval_command_data, epoch_command));
+}
+
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = late_buffer_size,
    .buffer_address = late_buffer_address,
@@ -358,6 +365,7 @@ static const struct gpuval_nir_driver late_driver = {
    .command_id = command_id,
    .epoch = epoch,
    .sync_flags = sync_flags,
+   .epoch_command = epoch_command,
 };
 
 #define MAX_GROUP 32 /* bits of the mask below */
