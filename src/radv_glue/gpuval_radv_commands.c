@@ -67,6 +67,8 @@ struct gpuval_radv_commands {
    const char *primary_name;
    int64_t submission;
    struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
+
+   struct util_dynarray notes; /* gpuval_radv_sync.c */
 };
 
 void
@@ -139,8 +141,15 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       cmd_buffer->gpuval->submission = -1;
       list_inithead(&cmd_buffer->gpuval->chunks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
+      util_dynarray_init(&cmd_buffer->gpuval->notes, cmd_buffer->gpuval);
    }
    return cmd_buffer->gpuval;
+}
+
+struct util_dynarray *
+gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->notes;
 }
 
 void
@@ -263,6 +272,9 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
       .command_id = chunk->first_id + chunk->count,
    };
    memcpy(data, &command_data, sizeof(command_data));
+   if (gpuval->queues)
+      gpuval_radv_note_work(gpuval, &commands->notes, cmd_buffer,
+                            descriptors - cmd_buffer->descriptors, data, command_data.command_id);
    p_atomic_set(&chunk->count, chunk->count + 1);
 }
 
@@ -403,6 +415,8 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
       commands->name = copy_name(commands, secondary->vk.base.object_name);
       util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *, secondary);
       simple_mtx_unlock(&gpuval->mutex);
+      if (gpuval->queues)
+         gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);
    }
    gpuval->next.CmdExecuteCommands(handle, count, secondaries);
 }

@@ -17,7 +17,8 @@
 #include "util/ralloc.h"
 #include "vk_queue.h"
 
-#define WAIT_AT_EXIT_NS 2000000000
+#define WAIT_AT_EXIT_NS  2000000000
+#define WAIT_FOR_IDLE_NS 100000000
 
 /* One submit, or one that was and whose sync object can be used again */
 struct submit {
@@ -51,15 +52,21 @@ retire(struct gpuval_radv *gpuval, uint64_t timeout)
 
 /* Everything that has failed in work that is done gets into the log. */
 static void
-look(struct gpuval_radv *gpuval)
+look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 {
-   unsigned done = retire(gpuval, 0);
+   unsigned done = retire(gpuval, timeout);
 
    /* A pair of its own, so that the log is up to date while work is in flight. */
    gpuval_device_begin_work(gpuval->device);
    for (unsigned i = 0; i < done; i++)
       gpuval_device_end_work(gpuval->device);
    gpuval_device_end_work(gpuval->device);
+}
+
+static void
+look(struct gpuval_radv *gpuval)
+{
+   look_for(gpuval, 0);
 }
 
 static struct submit *
@@ -109,6 +116,8 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    copy.signals = signals;
 
    gpuval_radv_submitted(gpuval, original->command_buffers, original->command_buffer_count);
+   gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
+                            original->command_buffer_count);
    gpuval_device_begin_work(gpuval->device);
    VkResult result = gpuval->driver_submit(queue, &copy);
    ralloc_free(signals);
@@ -129,30 +138,122 @@ gpuval_radv_wait_for_work(void *data)
    retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS));
 }
 
+bool
+gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait)
+{
+   if (wait)
+      look_for(gpuval, os_time_get_absolute_timeout(WAIT_FOR_IDLE_NS));
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   bool idle = list_is_empty(&gpuval->in_flight);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   return idle;
+}
+
 /* Entry points */
 
-#define WAITS(X)                                                                                   \
-   X(WaitForFences, (VkDevice d, uint32_t n, const VkFence *f, VkBool32 a, uint64_t t),            \
-     (d, n, f, a, t))                                                                              \
-   X(GetFenceStatus, (VkDevice d, VkFence f), (d, f))                                              \
-   X(WaitSemaphores, (VkDevice d, const VkSemaphoreWaitInfo *w, uint64_t t), (d, w, t))            \
-   X(GetSemaphoreCounterValue, (VkDevice d, VkSemaphore s, uint64_t *v), (d, s, v))                \
-   X(GetQueryPoolResults,                                                                          \
-     (VkDevice d, VkQueryPool p, uint32_t f, uint32_t n, size_t size, void *data, VkDeviceSize s,  \
-      VkQueryResultFlags flags),                                                                   \
-     (d, p, f, n, size, data, s, flags))                                                           \
-   X(GetEventStatus, (VkDevice d, VkEvent e), (d, e))                                              \
-   X(DeviceWaitIdle, (VkDevice d), (d))
+/* What the host has seen is known before it returns. What is less than exact
+ * orders too much: reports are missed, and none is false.
+ */
+static VkResult
+after_wait(struct gpuval_radv *gpuval, VkResult result)
+{
+   look(gpuval);
+   return result;
+}
 
-#define DEFINE_WAIT(name, parameters, arguments)                                                   \
-   static VKAPI_ATTR VkResult VKAPI_CALL hook_##name parameters                                    \
-   {                                                                                               \
-      VK_FROM_HANDLE(radv_device, device, d);                                                      \
-      VkResult result = device->gpuval->next.name arguments;                                       \
-      look(device->gpuval);                                                                        \
-      return result;                                                                               \
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 wait_all,
+                   uint64_t timeout)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   struct gpuval_radv *gpuval = device->gpuval;
+
+   VkResult result = gpuval->next.WaitForFences(handle, count, fences, wait_all, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
+      if (wait_all || gpuval->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
+         gpuval_radv_host_saw(gpuval, (uint64_t)fences[i], 0);
    }
-WAITS(DEFINE_WAIT)
+   return after_wait(gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetFenceStatus(VkDevice handle, VkFence fence)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetFenceStatus(handle, fence);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw(device->gpuval, (uint64_t)fence, 0);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   struct gpuval_radv *gpuval = device->gpuval;
+
+   VkResult result = gpuval->next.WaitSemaphores(handle, info, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
+      uint64_t value = info->pValues[i];
+
+      if (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT &&
+          (gpuval->next.GetSemaphoreCounterValue(handle, info->pSemaphores[i], &value) !=
+              VK_SUCCESS ||
+           value < info->pValues[i]))
+         continue;
+      if (value)
+         gpuval_radv_host_saw(gpuval, (uint64_t)info->pSemaphores[i], value);
+   }
+   return after_wait(gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *value)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetSemaphoreCounterValue(handle, semaphore, value);
+   if (result == VK_SUCCESS && *value)
+      gpuval_radv_host_saw(device->gpuval, (uint64_t)semaphore, *value);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetQueryPoolResults(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
+                         size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetQueryPoolResults(handle, pool, first, count, size,
+                                                              data, stride, flags);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetEventStatus(VkDevice handle, VkEvent event)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetEventStatus(handle, event);
+   if (result == VK_EVENT_SET)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_DeviceWaitIdle(VkDevice handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.DeviceWaitIdle(handle);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_QueueWaitIdle(VkQueue handle)
@@ -161,15 +262,21 @@ hook_QueueWaitIdle(VkQueue handle)
    struct gpuval_radv *gpuval = radv_queue_device(queue)->gpuval;
 
    VkResult result = gpuval->next.QueueWaitIdle(handle);
-   look(gpuval);
-   return result;
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(gpuval, &queue->vk);
+   return after_wait(gpuval, result);
 }
 
 void
 gpuval_radv_hook_waits(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
 {
-#define HOOK_WAIT(name, parameters, arguments) table->name = hook_##name;
-   WAITS(HOOK_WAIT)
+   table->WaitForFences = hook_WaitForFences;
+   table->GetFenceStatus = hook_GetFenceStatus;
+   table->WaitSemaphores = hook_WaitSemaphores;
+   table->GetSemaphoreCounterValue = hook_GetSemaphoreCounterValue;
+   table->GetQueryPoolResults = hook_GetQueryPoolResults;
+   table->GetEventStatus = hook_GetEventStatus;
+   table->DeviceWaitIdle = hook_DeviceWaitIdle;
    table->QueueWaitIdle = hook_QueueWaitIdle;
 }
 
