@@ -68,6 +68,15 @@ struct gpuval_device_info {
    struct vk_device *vk; /* whose messengers hear of failures; may be NULL */
    struct gpuval_winsys winsys;
 
+   /* Where memory cannot be reserved without taking it. 0: GPUVAL_MAX_* */
+   uint32_t max_sites;
+   uint32_t max_entries;
+
+   /* The host has no atomics on that memory: slots are given back only when no
+    * work is in flight.
+    */
+   bool clear_when_idle;
+
    /* Fills in @command for a shader of @stage; its strings must live until the
     * next call. Returns false for an id that was never given, or is too old to
     * be known.

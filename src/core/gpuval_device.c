@@ -127,8 +127,8 @@ alloc_buffers(struct gpuval_device *device)
    if (!alloc_buffer(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
        !alloc_buffer(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
        !alloc_buffer(device, &device->records, GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
-       !alloc_buffer(device, &device->counters, GPUVAL_MAX_SITES * sizeof(uint64_t)) ||
-       !alloc_buffer(device, &device->entries, GPUVAL_MAX_ENTRIES * sizeof(struct gpuval_entry)))
+       !alloc_buffer(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
+       !alloc_buffer(device, &device->entries, device->info.max_entries * sizeof(struct gpuval_entry)))
       return false;
 
    if (gpuval_options_sync() && !alloc_bloom(device))
@@ -138,7 +138,9 @@ alloc_buffers(struct gpuval_device *device)
          return false;
    }
 
-   ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site = GPUVAL_INDIRECT_SITE;
+   if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
+      ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
+         GPUVAL_INDIRECT_SITE;
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
       .control_address = device->control.address,
@@ -222,6 +224,10 @@ gpuval_device_create(const struct gpuval_device_info *info)
       return NULL;
 
    device->info = *info;
+   if (!device->info.max_sites)
+      device->info.max_sites = GPUVAL_MAX_SITES;
+   if (!device->info.max_entries)
+      device->info.max_entries = GPUVAL_MAX_ENTRIES;
    if (!alloc_buffers(device)) {
       gpuval_log_warning("no memory for the buffers of a device: nothing is checked on it");
       gpuval_device_destroy(device);

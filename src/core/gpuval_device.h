@@ -81,6 +81,8 @@ struct gpuval_device {
    /* struct vk_object_base * -> struct gpuval_range */
    struct hash_table *buffers, *allocations;
 
+   uint16_t seen[GPUVAL_CONTROL_WORDS]; /* slots read but not given back yet */
+
    struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
    struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */
    struct util_dynarray site_counts; /* uint64_t: what has gone into the event */

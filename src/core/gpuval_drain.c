@@ -568,7 +568,7 @@ is_valid(struct gpuval_device *device, const struct gpuval_record *record)
  * to a shader that is about to write.
  */
 static void
-read_records(struct gpuval_device *device)
+read_records(struct gpuval_device *device, bool idle)
 {
    uint32_t *control = device->control.map;
    const struct gpuval_record *records = device->records.map;
@@ -577,8 +577,9 @@ read_records(struct gpuval_device *device)
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
       uint32_t published = __atomic_load_n(&control[word], __ATOMIC_ACQUIRE) >> 16;
       uint32_t done = published | published << 16;
+      uint16_t *seen = &device->seen[word];
 
-      u_foreach_bit (bit, published) {
+      u_foreach_bit (bit, published & ~*seen) {
          struct gpuval_record record = records[word * GPUVAL_SLOTS_PER_WORD + bit];
 
          if (is_valid(device, &record))
@@ -586,7 +587,11 @@ read_records(struct gpuval_device *device)
          else
             lost++;
       }
-      if (done)
+      if (device->info.clear_when_idle)
+         *seen = idle ? 0 : published;
+      if (device->info.clear_when_idle && done && idle)
+         control[word] &= ~done;
+      else if (!device->info.clear_when_idle && done)
          __atomic_fetch_and(&control[word], ~done, __ATOMIC_RELEASE);
    }
 
@@ -634,7 +639,7 @@ gpuval_device_drain(struct gpuval_device *device, bool idle)
    if (idle)
       __atomic_store_n(&device->root->failed, 0, __ATOMIC_SEQ_CST);
 
-   read_records(device);
+   read_records(device, idle);
    if (idle)
       read_counters(device);
 }

@@ -113,14 +113,15 @@ has_room(struct gpuval_device *device, unsigned num_sites, unsigned num_entries)
 {
    uint32_t sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
 
-   if (num_sites <= GPUVAL_INDIRECT_SITE - sites &&
-       num_entries <= GPUVAL_INDIRECT_ENTRY - device->num_entries)
+   /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
+   if (num_sites <= device->info.max_sites - 1 - sites &&
+       num_entries <= device->info.max_entries - 1 - device->num_entries)
       return true;
 
    if (!device->warned_full)
       gpuval_log_warning("this program has more than %u accesses in its shaders: shaders that "
                          "are created from here on are not checked",
-                         GPUVAL_MAX_ENTRIES);
+                         device->info.max_entries);
    device->warned_full = true;
    return false;
 }

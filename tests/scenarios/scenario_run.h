@@ -88,6 +88,7 @@ struct run {
    FILE *messages;
    enum scenario_kind kind;
    bool checks_on;
+   bool compile_only; /* pipelines are made, and that is all */
    bool names;
 
    struct vkh_context *ctx;

@@ -313,5 +313,6 @@ run_create_ray_pipeline(struct run *run, struct run_pipeline *pipeline,
       VKH_CHECK(create(run->ctx->device, VK_NULL_HANDLE, VK_NULL_HANDLE, 1, &info, NULL,
                        &pipeline->pipeline));
    }
-   create_shader_table(run, pipeline, &groups);
+   if (!run->compile_only)
+      create_shader_table(run, pipeline, &groups);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+
+/* For code of Mesa's that copies whole shaders: all that it needs to know of
+ * reports, and nothing to link with.
+ */
+
+#ifndef GPUVAL_NIR_CF_H
+#define GPUVAL_NIR_CF_H
+
+#include "nir.h"
+#include "nir_control_flow.h"
+
+static inline void
+gpuval_nir_remove_reports_in_block(nir_block *block)
+{
+   nir_foreach_instr_safe (instr, block) {
+      if (instr->type == nir_instr_type_intrinsic &&
+          (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval ||
+           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval))
+         nir_instr_remove(instr);
+   }
+}
+
+/* NIR's own iterators leave a list that has been extracted at its end. */
+static inline void
+gpuval_nir_remove_reports_in_list(struct exec_list *list)
+{
+   foreach_list_typed (nir_cf_node, node, node, list) {
+      switch (node->type) {
+      case nir_cf_node_block:
+         gpuval_nir_remove_reports_in_block(nir_cf_node_as_block(node));
+         break;
+      case nir_cf_node_if:
+         gpuval_nir_remove_reports_in_list(&nir_cf_node_as_if(node)->then_list);
+         gpuval_nir_remove_reports_in_list(&nir_cf_node_as_if(node)->else_list);
+         break;
+      case nir_cf_node_loop:
+         gpuval_nir_remove_reports_in_list(&nir_cf_node_as_loop(node)->body);
+         gpuval_nir_remove_reports_in_list(&nir_cf_node_as_loop(node)->continue_list);
+         break;
+      default:
+         break;
+      }
+   }
+}
+
+/**
+ * Where control flow has been cloned and both copies will run for an
+ * invocation: the reports of one of them go, so that each failure counts once.
+ */
+static inline void
+gpuval_nir_remove_reports(nir_cf_list *list)
+{
+   gpuval_nir_remove_reports_in_list(&list->list);
+}
+
+#endif

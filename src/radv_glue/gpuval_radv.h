@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+
+/* RADV's hooks. All but gpuval_radv_create() are called only where
+ * radv_device::gpuval is not NULL.
+ */
+
+#ifndef GPUVAL_RADV_H
+#define GPUVAL_RADV_H
+
+#include "gpuval/src/gpuval.h"
+#include "gpuval/src/radv_glue/gpuval_radv_nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_radv;
+struct nir_lower_compute_system_values_options;
+struct radv_buffer;
+struct radv_cmd_buffer;
+struct radv_descriptor_state;
+struct radv_device;
+struct radv_shader_stage;
+struct spirv_to_nir_options;
+struct vk_pipeline_robustness_state;
+
+/** The last thing that creating a device does. NULL: nothing is checked. */
+struct gpuval_radv *gpuval_radv_create(struct radv_device *device);
+/** The first thing that destroying it does. */
+void gpuval_radv_destroy(struct gpuval_radv *gpuval);
+
+/** A buffer that has memory now, and before it is destroyed. */
+void gpuval_radv_add_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer);
+void gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer);
+
+/* Shaders */
+
+/** @key: radv_shader_stage_key::gpuval, of a stage of a pipeline. */
+void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
+                               const VkPipelineShaderStageCreateInfo *info,
+                               const struct vk_pipeline_robustness_state *robustness, uint8_t *key);
+void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_options *options);
+/** At the hook: right after the last nir_lower_explicit_io. */
+void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                            nir_shader *nir,
+                            const nir_lower_compute_system_values_options *system_values);
+/** Right after radv_nir_apply_pipeline_layout. */
+void gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
+/** When all decisions have been made. */
+void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
+
+/* Commands */
+
+/** Gives the command that is being recorded an id and fills in its @data. */
+void gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                        const struct radv_descriptor_state *descriptors, void *data);
+void gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

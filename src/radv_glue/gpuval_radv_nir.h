@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+
+/* RADV, as the passes see it.
+ *
+ * Descriptors are named by their byte offset in the set, or, dynamic ones, by
+ * that in the block of push constants with GPUVAL_RADV_DYNAMIC.
+ */
+
+#ifndef GPUVAL_RADV_NIR_H
+#define GPUVAL_RADV_NIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_nir_buffer;
+
+#define GPUVAL_RADV_DYNAMIC 0x80000000u
+
+/* Word 3 of a buffer's descriptor, INDEX_STRIDE, at the same place on every
+ * generation (amd/registers). It matters for swizzled buffers only, and no
+ * buffer of the application is one. So it keeps how many bytes less than
+ * NUM_RECORDS the range really has: RADV rounds that up to 4 bytes.
+ */
+#define GPUVAL_RADV_ROUNDED_SHIFT 21
+#define GPUVAL_RADV_ROUNDED_MASK  3u
+
+/** Writes the size of a range into its raw buffer descriptor. */
+static inline void
+gpuval_radv_set_exact_size(uint32_t descriptor[4], uint64_t size)
+{
+   if (size > UINT32_MAX - GPUVAL_RADV_ROUNDED_MASK)
+      return;
+
+   uint32_t rounded = (size + 3) & ~3ull;
+   descriptor[2] = rounded;
+   descriptor[3] |= (rounded - (uint32_t)size) << GPUVAL_RADV_ROUNDED_SHIFT;
+}
+
+enum gpuval_radv_binding {
+   GPUVAL_RADV_BINDING_NONE, /* not in the layout */
+   GPUVAL_RADV_BINDING_SET,
+   GPUVAL_RADV_BINDING_DYNAMIC, /* behind the push constants */
+   GPUVAL_RADV_BINDING_INLINE,  /* inline uniform block: no descriptor */
+};
+
+/* gpuval_nir_options::data: what only the frontend knows */
+struct gpuval_radv_nir_layout {
+   /* *size: bytes of an inline uniform block */
+   enum gpuval_radv_binding (*find)(const struct gpuval_radv_nir_layout *layout, uint32_t set,
+                                    uint32_t binding, uint32_t *size);
+};
+
+/** The driver at the time of gpuval_nir_instrument(). */
+extern const struct gpuval_nir_driver gpuval_radv_nir_driver;
+
+/* Arguments of a shader, as nir_load_scalar_arg_amd numbers them */
+struct gpuval_radv_nir_args {
+   uint32_t sets;           /* radv_upload_indirect_descriptor_sets()'s table */
+   int32_t push_constants;  /* with dynamic descriptors behind them, or -1 */
+   uint32_t address32_hi;   /* of both */
+   uint32_t command_offset; /* of struct gpuval_command_data in the table */
+   uint32_t hashes;         /* GPUVAL_BLOOM_HASHES */
+};
+
+/** What gpuval_radv_nir_driver has left: right after radv_nir_apply_pipeline_layout(). */
+bool gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args);
+
+/**
+ * Makes code of @report_gpuval and @sync_gpuval. When everything has been
+ * decided, for these have side effects; but before ac_nir_lower_global_access
+ * and nir_lower_int64.
+ */
+bool gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files of this folder only. */
+
+#ifndef GPUVAL_RADV_PRIVATE_H
+#define GPUVAL_RADV_PRIVATE_H
+
+#include "gpuval_radv.h"
+
+#include "util/hash_table.h"
+#include "util/list.h"
+#include "util/simple_mtx.h"
+
+#include "vk_command_buffer.h"
+#include "vk_dispatch_table.h"
+#include "vk_queue.h"
+#include "vk_sync.h"
+
+#include "winsys/gpuval_winsys_radv.h"
+
+struct gpuval_radv {
+   struct gpuval_device *device;
+   struct radv_device *radv;
+   struct gpuval_winsys_radv winsys;
+   uint64_t nonce; /* of this device */
+
+   /* Entry points that are ours, and what lies below */
+   struct vk_device_dispatch_table next;
+   VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
+
+   simple_mtx_t mutex;
+   struct hash_table_u64 *commands; /* ids -> what is known of them, in chunks */
+   uint32_t next_chunk;
+   int64_t next_submission;
+
+   void *description; /* strings of the last gpuval_radv_describe_command() */
+
+   simple_mtx_t submit_mutex;
+   struct list_head in_flight;
+   struct list_head unused;
+
+   struct gpuval_radv_queue *queues; /* where sync is on */
+   unsigned num_queues;
+   unsigned submits_without_idle;
+};
+
+/* gpuval_radv_commands.c */
+
+void gpuval_radv_init_commands(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_commands(struct gpuval_radv *gpuval);
+bool gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+                                  struct gpuval_command *command);
+void gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers,
+                           uint32_t count);
+/** Entry points that draw, dispatch and so on. */
+void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+
+/** What sync needs to know of a command buffer. */
+struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_submit.c */
+
+/** Is no work in flight? With @wait: when it has ended, but not forever. */
+bool gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait);
+
+void gpuval_radv_init_submits(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);
+void gpuval_radv_wait_for_work(void *data);
+/** Entry points after which the application knows that work is done. */
+void gpuval_radv_hook_waits(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+
+/* gpuval_radv_sync.c */
+
+void gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
+void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
+                           const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
+                           struct gpuval_command_data *data, uint32_t command_id);
+void gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary);
+/** Tells the commands that are about to be submitted their epochs. */
+void gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *queue,
+                              struct vk_command_buffer *const *buffers, uint32_t count);
+/** The host has seen that a fence or semaphore was signalled; NULL: all queues. */
+void gpuval_radv_host_saw(struct gpuval_radv *gpuval, uint64_t object, uint64_t value);
+void gpuval_radv_host_saw_all(struct gpuval_radv *gpuval, const struct vk_queue *queue);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+
+/* When is work done? Each submit signals a sync object of ours as well. We look
+ * at these whenever something is submitted, and wherever the application learns
+ * that work is done, before it does: so what has failed is in the log by then.
+ * Nothing waits that would not have waited, and no semaphore is delayed.
+ */
+
+#include "gpuval_radv_private.h"
+
+#include "radv_cmd_buffer.h"
+#include "radv_device.h"
+#include "radv_physical_device.h"
+#include "radv_queue.h"
+
+#include "util/os_time.h"
+#include "util/ralloc.h"
+#include "vk_queue.h"
+
+#define WAIT_AT_EXIT_NS  2000000000
+#define WAIT_FOR_IDLE_NS 100000000
+
+/* One submit, or one that was and whose sync object can be used again */
+struct submit {
+   struct list_head link;
+   struct vk_sync *sync;
+};
+
+static bool
+is_done(struct gpuval_radv *gpuval, const struct submit *submit, uint64_t timeout)
+{
+   return vk_sync_wait(&gpuval->radv->vk, submit->sync, 0, VK_SYNC_WAIT_COMPLETE, timeout) ==
+          VK_SUCCESS;
+}
+
+/* Takes what is done off the list. Queues overtake each other. */
+static unsigned
+retire(struct gpuval_radv *gpuval, uint64_t timeout)
+{
+   unsigned done = 0;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry_safe (struct submit, submit, &gpuval->in_flight, link) {
+      if (is_done(gpuval, submit, timeout)) {
+         list_move_to(&submit->link, &gpuval->unused);
+         done++;
+      }
+   }
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   return done;
+}
+
+/* Everything that has failed in work that is done gets into the log. */
+static void
+look_for(struct gpuval_radv *gpuval, uint64_t timeout)
+{
+   unsigned done = retire(gpuval, timeout);
+
+   /* A pair of its own, so that the log is up to date while work is in flight. */
+   gpuval_device_begin_work(gpuval->device);
+   for (unsigned i = 0; i < done; i++)
+      gpuval_device_end_work(gpuval->device);
+   gpuval_device_end_work(gpuval->device);
+}
+
+static void
+look(struct gpuval_radv *gpuval)
+{
+   look_for(gpuval, 0);
+}
+
+static struct submit *
+take_submit(struct gpuval_radv *gpuval)
+{
+   struct vk_device *device = &gpuval->radv->vk;
+   struct submit *submit = NULL;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   if (!list_is_empty(&gpuval->unused)) {
+      submit = list_first_entry(&gpuval->unused, struct submit, link);
+      list_del(&submit->link);
+   }
+   simple_mtx_unlock(&gpuval->submit_mutex);
+
+   if (submit && vk_sync_reset(device, submit->sync) == VK_SUCCESS)
+      return submit;
+   if (!submit)
+      submit = rzalloc(NULL, struct submit);
+   else
+      vk_sync_destroy(device, submit->sync);
+   if (submit && vk_sync_create(device, device->physical->supported_sync_types[0], 0, 0,
+                                &submit->sync) == VK_SUCCESS)
+      return submit;
+
+   ralloc_free(submit);
+   return NULL;
+}
+
+static VkResult
+hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
+{
+   struct gpuval_radv *gpuval = radv_queue_device((struct radv_queue *)queue)->gpuval;
+
+   look(gpuval);
+   struct submit *submit = original->command_buffer_count ? take_submit(gpuval) : NULL;
+   if (!submit)
+      return gpuval->driver_submit(queue, original);
+
+   struct vk_queue_submit copy = *original;
+   struct vk_sync_signal *signals = ralloc_array(submit, struct vk_sync_signal, copy.signal_count + 1);
+   memcpy(signals, copy.signals, copy.signal_count * sizeof(*signals));
+   signals[copy.signal_count++] = (struct vk_sync_signal){
+      .sync = submit->sync,
+      .stage_mask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+   };
+   copy.signals = signals;
+
+   gpuval_radv_submitted(gpuval, original->command_buffers, original->command_buffer_count);
+   gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
+                            original->command_buffer_count);
+   gpuval_device_begin_work(gpuval->device);
+   VkResult result = gpuval->driver_submit(queue, &copy);
+   ralloc_free(signals);
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   if (result != VK_SUCCESS)
+      gpuval_device_end_work(gpuval->device);
+   return result;
+}
+
+void
+gpuval_radv_wait_for_work(void *data)
+{
+   struct gpuval_radv *gpuval = data;
+
+   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS));
+}
+
+bool
+gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait)
+{
+   if (wait)
+      look_for(gpuval, os_time_get_absolute_timeout(WAIT_FOR_IDLE_NS));
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   bool idle = list_is_empty(&gpuval->in_flight);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   return idle;
+}
+
+/* Entry points */
+
+/* What the host has seen is known before it returns. What is less than exact
+ * orders too much: reports are missed, and none is false.
+ */
+static VkResult
+after_wait(struct gpuval_radv *gpuval, VkResult result)
+{
+   look(gpuval);
+   return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 wait_all,
+                   uint64_t timeout)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   struct gpuval_radv *gpuval = device->gpuval;
+
+   VkResult result = gpuval->next.WaitForFences(handle, count, fences, wait_all, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
+      if (wait_all || gpuval->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
+         gpuval_radv_host_saw(gpuval, (uint64_t)fences[i], 0);
+   }
+   return after_wait(gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetFenceStatus(VkDevice handle, VkFence fence)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetFenceStatus(handle, fence);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw(device->gpuval, (uint64_t)fence, 0);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   struct gpuval_radv *gpuval = device->gpuval;
+
+   VkResult result = gpuval->next.WaitSemaphores(handle, info, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
+      uint64_t value = info->pValues[i];
+
+      if (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT &&
+          (gpuval->next.GetSemaphoreCounterValue(handle, info->pSemaphores[i], &value) !=
+              VK_SUCCESS ||
+           value < info->pValues[i]))
+         continue;
+      if (value)
+         gpuval_radv_host_saw(gpuval, (uint64_t)info->pSemaphores[i], value);
+   }
+   return after_wait(gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *value)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetSemaphoreCounterValue(handle, semaphore, value);
+   if (result == VK_SUCCESS && *value)
+      gpuval_radv_host_saw(device->gpuval, (uint64_t)semaphore, *value);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetQueryPoolResults(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
+                         size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetQueryPoolResults(handle, pool, first, count, size,
+                                                              data, stride, flags);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetEventStatus(VkDevice handle, VkEvent event)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.GetEventStatus(handle, event);
+   if (result == VK_EVENT_SET)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_DeviceWaitIdle(VkDevice handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+
+   VkResult result = device->gpuval->next.DeviceWaitIdle(handle);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(device->gpuval, NULL);
+   return after_wait(device->gpuval, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_QueueWaitIdle(VkQueue handle)
+{
+   VK_FROM_HANDLE(radv_queue, queue, handle);
+   struct gpuval_radv *gpuval = radv_queue_device(queue)->gpuval;
+
+   VkResult result = gpuval->next.QueueWaitIdle(handle);
+   if (result == VK_SUCCESS)
+      gpuval_radv_host_saw_all(gpuval, &queue->vk);
+   return after_wait(gpuval, result);
+}
+
+void
+gpuval_radv_hook_waits(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+{
+   table->WaitForFences = hook_WaitForFences;
+   table->GetFenceStatus = hook_GetFenceStatus;
+   table->WaitSemaphores = hook_WaitSemaphores;
+   table->GetSemaphoreCounterValue = hook_GetSemaphoreCounterValue;
+   table->GetQueryPoolResults = hook_GetQueryPoolResults;
+   table->GetEventStatus = hook_GetEventStatus;
+   table->DeviceWaitIdle = hook_DeviceWaitIdle;
+   table->QueueWaitIdle = hook_QueueWaitIdle;
+}
+
+void
+gpuval_radv_init_submits(struct gpuval_radv *gpuval)
+{
+   simple_mtx_init(&gpuval->submit_mutex, mtx_plain);
+   list_inithead(&gpuval->in_flight);
+   list_inithead(&gpuval->unused);
+
+   vk_foreach_queue (queue, &gpuval->radv->vk) {
+      if (((struct radv_queue *)queue)->state.qf == RADV_QUEUE_SPARSE)
+         continue;
+      gpuval->driver_submit = queue->driver_submit;
+      queue->driver_submit = hook_submit;
+   }
+}
+
+void
+gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
+{
+   look(gpuval);
+   list_splicetail(&gpuval->in_flight, &gpuval->unused); /* the application has waited, or should have */
+
+   list_for_each_entry_safe (struct submit, submit, &gpuval->unused, link) {
+      vk_sync_destroy(&gpuval->radv->vk, submit->sync);
+      ralloc_free(submit);
+   }
+   simple_mtx_destroy(&gpuval->submit_mutex);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Buffers in video memory that the host sees, for shaders do atomics on them,
+ * which memory of the host does not always support. Uncached, as those of
+ * RADV's own traces (radv_init_trace), and resident: no command buffer names
+ * them.
+ */
+
+#include "gpuval_winsys_radv.h"
+
+#include "radv_buffer.h"
+#include "radv_device.h"
+
+struct buffer {
+   struct list_head link;
+   struct radeon_winsys_bo *bo;
+   void *map;
+};
+
+static void
+destroy(struct gpuval_winsys_radv *winsys, struct buffer *buffer)
+{
+   struct radeon_winsys *ws = winsys->device->ws;
+
+   if (buffer->bo) {
+      ws->buffer_make_resident(ws, buffer->bo, false);
+      radv_bo_destroy(winsys->device, NULL, buffer->bo);
+   }
+   free(buffer);
+}
+
+static void *
+radv_alloc(void *data, uint64_t size, uint64_t *address)
+{
+   struct gpuval_winsys_radv *winsys = data;
+   struct radeon_winsys *ws = winsys->device->ws;
+   struct buffer *buffer = calloc(1, sizeof(*buffer));
+
+   if (!buffer)
+      return NULL;
+
+   if (radv_bo_create(winsys->device, NULL, size, 4096, RADEON_DOMAIN_VRAM,
+                      RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING |
+                         RADEON_FLAG_ZERO_VRAM | RADEON_FLAG_VA_UNCACHED,
+                      RADV_BO_PRIORITY_UPLOAD_BUFFER, 0, true, &buffer->bo) != VK_SUCCESS) {
+      free(buffer);
+      return NULL;
+   }
+
+   if (ws->buffer_make_resident(ws, buffer->bo, true) != VK_SUCCESS ||
+       !(buffer->map = radv_buffer_map(ws, buffer->bo))) {
+      destroy(winsys, buffer);
+      return NULL;
+   }
+
+   list_addtail(&buffer->link, &winsys->buffers);
+   *address = radv_buffer_get_va(buffer->bo);
+   return buffer->map;
+}
+
+static void
+radv_free(void *data, void *map, uint64_t size)
+{
+   struct gpuval_winsys_radv *winsys = data;
+
+   list_for_each_entry (struct buffer, buffer, &winsys->buffers, link) {
+      if (buffer->map == map) {
+         list_del(&buffer->link);
+         destroy(winsys, buffer);
+         return;
+      }
+   }
+}
+
+static void
+radv_clear(void *data, void *map, uint64_t size)
+{
+   memset(map, 0, size);
+}
+
+void
+gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device)
+{
+   *winsys = (struct gpuval_winsys_radv){
+      .base = {.alloc = radv_alloc, .free = radv_free, .clear = radv_clear, .data = winsys},
+      .device = device,
+   };
+   list_inithead(&winsys->buffers);
+}
+
+void
+gpuval_winsys_radv_finish(struct gpuval_winsys_radv *winsys)
+{
+   assert(list_is_empty(&winsys->buffers));
+}

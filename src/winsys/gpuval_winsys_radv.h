@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+
+#ifndef GPUVAL_WINSYS_RADV_H
+#define GPUVAL_WINSYS_RADV_H
+
+#include "gpuval.h"
+#include "util/list.h"
+
+struct radv_device;
+
+struct gpuval_winsys_radv {
+   struct gpuval_winsys base;
+   struct radv_device *device;
+   struct list_head buffers;
+};
+
+void gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device);
+void gpuval_winsys_radv_finish(struct gpuval_winsys_radv *winsys);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+
+/* RADV's descriptors, as ac_build_raw_buffer_descriptor makes them on every
+ * generation, and what the passes make of them: constant folding says what a
+ * check comes to.
+ */
+
+#include <gtest/gtest.h>
+
+#include <vulkan/vulkan_core.h>
+
+#include "ac_descriptors.h"
+#include "core/gpuval_layout.h"
+#include "nir_passes/gpuval_nir.h"
+#include "radv_glue/gpuval_radv_nir.h"
+
+namespace {
+
+const enum amd_gfx_level levels[] = {
+   GFX6, GFX7, GFX8, GFX9, GFX10, GFX10_3, GFX11, GFX11_5, GFX12,
+};
+
+const uint32_t address32_hi = 0xffff8000;
+
+enum gpuval_radv_binding
+find_binding(const struct gpuval_radv_nir_layout *layout, uint32_t set, uint32_t binding,
+             uint32_t *size)
+{
+   *size = 0;
+   return set   ? GPUVAL_RADV_BINDING_NONE
+          : binding == 1 ? GPUVAL_RADV_BINDING_DYNAMIC
+                         : GPUVAL_RADV_BINDING_SET;
+}
+
+struct descriptor {
+   uint32_t words[4];
+};
+
+descriptor
+make_descriptor(enum amd_gfx_level level, uint64_t address, uint32_t size)
+{
+   descriptor made;
+   ac_build_raw_buffer_descriptor(level, address, (size + 3) & ~3u, made.words);
+   gpuval_radv_set_exact_size(made.words, size);
+   return made;
+}
+
+class RadvNir : public ::testing::Test {
+ protected:
+   void SetUp() override
+   {
+      glsl_type_singleton_init_or_ref();
+      static const nir_shader_compiler_options options = {};
+      builder = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &options, "radv");
+      layout.find = find_binding;
+      util_dynarray_init(&table.sites, builder.shader);
+      util_dynarray_init(&table.entries, builder.shader);
+   }
+
+   void TearDown() override
+   {
+      ralloc_free(builder.shader);
+      glsl_type_singleton_decref();
+   }
+
+   nir_def *index(unsigned set, unsigned binding)
+   {
+      nir_def *resource = nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = set,
+                                                    .binding = binding,
+                                                    .desc_type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+      return nir_trim_vector(b,
+                             nir_load_vulkan_descriptor(
+                                b, 3, 32, resource, .desc_type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
+                             2);
+   }
+
+   void load(nir_def *index, uint32_t offset, unsigned bits)
+   {
+      nir_def *value = nir_load_ssbo(b, 1, bits, index, nir_imm_int(b, offset), .align_mul = bits / 8);
+      nir_store_global(b, nir_imm_int64(b, 64), bits / 8, value, 0x1);
+   }
+
+   void instrument(uint32_t check)
+   {
+      struct gpuval_nir_options options = {};
+      options.driver = &gpuval_radv_nir_driver;
+      options.data = &layout;
+      options.checks = BITFIELD_BIT(check);
+      gpuval_nir_instrument(builder.shader, &options, &table);
+   }
+
+   static bool put_descriptor(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+   {
+      if (intrin->intrinsic != nir_intrinsic_load_descriptor_gpuval)
+         return false;
+      const uint32_t *words = ((descriptor *)data)->words;
+      b->cursor = nir_before_instr(&intrin->instr);
+      nir_def_replace(&intrin->def, nir_imm_ivec4(b, words[0], words[1], words[2], words[3]));
+      return true;
+   }
+
+   void fold(descriptor made)
+   {
+      nir_shader_intrinsics_pass(builder.shader, put_descriptor, nir_metadata_control_flow, &made);
+      bool progress;
+      do {
+         progress = false;
+         NIR_PASS(progress, builder.shader, nir_copy_prop);
+         NIR_PASS(progress, builder.shader, nir_opt_constant_folding);
+         NIR_PASS(progress, builder.shader, nir_opt_dce);
+      } while (progress);
+   }
+
+   unsigned count(nir_intrinsic_op op, nir_intrinsic_instr **last = NULL)
+   {
+      unsigned found = 0;
+      nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
+         nir_foreach_instr (instr, block) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == op) {
+               found++;
+               if (last)
+                  *last = nir_instr_as_intrinsic(instr);
+            }
+         }
+      }
+      return found;
+   }
+
+   nir_builder builder, *b = &builder;
+   struct gpuval_radv_nir_layout layout = {};
+   struct gpuval_nir_table table;
+};
+
+/* Does a load of 4 bytes at @offset fail? */
+#define EXPECT_CHECK(level, size, offset, bits, expected)                                          \
+   do {                                                                                            \
+      SetUp();                                                                                     \
+      load(index(0, 0), offset, bits);                                                             \
+      instrument(GPUVAL_CHECK_BOUNDS);                                                             \
+      fold(make_descriptor(level, 0x123456789000, size));                                          \
+      nir_intrinsic_instr *report = NULL;                                                          \
+      ASSERT_EQ(1u, count(nir_intrinsic_report_gpuval, &report));                                  \
+      ASSERT_TRUE(nir_src_is_const(report->src[0]));                                               \
+      EXPECT_EQ(expected, nir_src_as_bool(report->src[0]))                                         \
+         << "level " << level << ", size " << size << ", offset " << offset;                      \
+      TearDown();                                                                                  \
+   } while (0)
+
+TEST_F(RadvNir, sizes_are_exact_on_every_generation)
+{
+   TearDown();
+   for (enum amd_gfx_level level : levels) {
+      for (uint32_t size : {4u, 5u, 6u, 7u, 8u, 255u, 256u, 65537u, 0xfffffffcu}) {
+         EXPECT_CHECK(level, size, size - 4, 32, false);
+         EXPECT_CHECK(level, size, size - 3, 32, true);
+         EXPECT_CHECK(level, size, size - 1, 8, false);
+         EXPECT_CHECK(level, size, size, 8, true);
+      }
+   }
+   SetUp();
+}
+
+/* Nothing but the size and two bits that matter for swizzled buffers only */
+TEST_F(RadvNir, the_rest_of_a_descriptor_stays)
+{
+   for (enum amd_gfx_level level : levels) {
+      for (uint32_t size = 1; size < 20; size++) {
+         uint32_t plain[4];
+         ac_build_raw_buffer_descriptor(level, 0x7f12345678, (size + 3) & ~3u, plain);
+         descriptor made = make_descriptor(level, 0x7f12345678, size);
+         EXPECT_EQ(plain[0], made.words[0]);
+         EXPECT_EQ(plain[1], made.words[1]);
+         EXPECT_EQ(plain[2], made.words[2]);
+         EXPECT_EQ(plain[3], made.words[3] & ~(3u << 21));
+         EXPECT_EQ(0u, plain[3] & (3u << 21)) << "the bits are free";
+      }
+   }
+}
+
+TEST_F(RadvNir, a_range_without_bounds_stays)
+{
+   uint32_t plain[4];
+   ac_build_raw_buffer_descriptor(GFX11, 0x1000, UINT32_MAX, plain);
+   descriptor made = {{plain[0], plain[1], plain[2], plain[3]}};
+   gpuval_radv_set_exact_size(made.words, UINT32_MAX);
+   EXPECT_EQ(0, memcmp(plain, made.words, sizeof(plain)));
+}
+
+/* sync has the address of each access. Those of 32-bit address space end in
+ * 0xffff8000, and a descriptor has 48 bits.
+ */
+TEST_F(RadvNir, addresses)
+{
+   TearDown();
+   for (enum amd_gfx_level level : levels) {
+      for (uint64_t address : {0x1000ull, 0x7fffdeadb000ull, 0xffff800012345600ull}) {
+         SetUp();
+         load(index(0, 0), 16, 32);
+         instrument(GPUVAL_CHECK_SYNC);
+         fold(make_descriptor(level, address, 256));
+         nir_intrinsic_instr *access = NULL;
+         ASSERT_LE(1u, count(nir_intrinsic_sync_gpuval, &access));
+         nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
+            nir_foreach_instr (instr, block) {
+               if (instr->type == nir_instr_type_intrinsic &&
+                   nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval &&
+                   nir_intrinsic_desc_set(nir_instr_as_intrinsic(instr)) == 0)
+                  access = nir_instr_as_intrinsic(instr);
+            }
+         }
+         ASSERT_TRUE(nir_src_is_const(access->src[1]));
+         EXPECT_EQ(address + 16, nir_src_as_uint(access->src[1]));
+         TearDown();
+      }
+   }
+   SetUp();
+}
+
+TEST_F(RadvNir, what_is_not_in_the_layout_is_not_checked)
+{
+   load(index(1, 0), 0, 32);
+   instrument(GPUVAL_CHECK_BOUNDS);
+   EXPECT_EQ(0u, count(nir_intrinsic_report_gpuval));
+}
+
+TEST_F(RadvNir, dynamic_descriptors_are_marked)
+{
+   load(index(0, 1), 0, 32);
+   instrument(GPUVAL_CHECK_BOUNDS);
+   nir_intrinsic_instr *report = NULL;
+   ASSERT_EQ(1u, count(nir_intrinsic_report_gpuval, &report));
+   nir_alu_instr *slot = nir_src_as_alu_instr(report->src[2]);
+   ASSERT_TRUE(slot && slot->op == nir_op_ior);
+   EXPECT_EQ(GPUVAL_RADV_DYNAMIC, nir_src_as_uint(slot->src[1].src));
+}
+
+/* One branch and one report for all of a block, and nothing of ours is left */
+TEST_F(RadvNir, reports_of_a_block_share_a_branch)
+{
+   nir_def *first = index(0, 0), *second = index(0, 1);
+   for (unsigned i = 0; i < 3; i++) {
+      nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
+      nir_def *value = nir_load_ssbo(b, 1, 32, i & 1 ? second : first, offset, .align_mul = 4);
+      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+   }
+   instrument(GPUVAL_CHECK_BOUNDS);
+   ASSERT_EQ(3u, count(nir_intrinsic_report_gpuval));
+
+   struct gpuval_radv_nir_args args = {};
+   args.push_constants = 1;
+   args.address32_hi = address32_hi;
+   args.command_offset = 128;
+   args.hashes = 16;
+   EXPECT_TRUE(gpuval_radv_nir_lower_queries(builder.shader, &args));
+   EXPECT_TRUE(gpuval_radv_nir_lower_reports(builder.shader, &args));
+   nir_validate_shader(builder.shader, "reports");
+
+   EXPECT_EQ(0u, count(nir_intrinsic_report_gpuval));
+   EXPECT_EQ(0u, count(nir_intrinsic_load_descriptor_gpuval));
+   /* The counter, the claim, the publication */
+   EXPECT_EQ(3u, count(nir_intrinsic_global_atomic));
+   unsigned branches = 0;
+   foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
+      branches += node->type == nir_cf_node_if;
+   EXPECT_EQ(1u, branches);
+   EXPECT_FALSE(gpuval_radv_nir_lower_reports(builder.shader, &args));
+}
+
+/* A barrier lets others run: what comes before it is reported before it. */
+TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
+{
+   nir_def *buffer = index(0, 0);
+   for (unsigned i = 0; i < 2; i++) {
+      nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
+      nir_def *value = nir_load_ssbo(b, 1, 32, buffer, offset, .align_mul = 4);
+      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+      nir_barrier(b, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL, nir_var_mem_ssbo);
+   }
+   instrument(GPUVAL_CHECK_BOUNDS);
+
+   struct gpuval_radv_nir_args args = {};
+   args.push_constants = -1;
+   args.address32_hi = address32_hi;
+   gpuval_radv_nir_lower_queries(builder.shader, &args);
+   gpuval_radv_nir_lower_reports(builder.shader, &args);
+   unsigned branches = 0;
+   foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
+      branches += node->type == nir_cf_node_if;
+   EXPECT_EQ(2u, branches);
+}
+
+} // namespace
