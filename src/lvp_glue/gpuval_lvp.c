@@ -25,6 +25,10 @@
 static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
 static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
 static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
+static_assert(offsetof(struct lp_descriptor, texture.width) == 8, "count of texels");
+static_assert(offsetof(struct lp_descriptor, image.width) == 8, "count of texels");
+static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size of a texel");
+static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 
@@ -256,6 +260,18 @@ inline_size(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t bin
              : 0;
 }
 
+static uint32_t
+first_slot(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding,
+           uint32_t *stride)
+{
+   const struct layout_data *data = container_of(base, const struct layout_data, base);
+   const struct lvp_descriptor_set_binding_layout *binding_layout =
+      get_binding_layout(data->layout, set, binding);
+
+   *stride = binding_layout->stride;
+   return binding_layout->descriptor_index;
+}
+
 static struct gpuval_binding *
 describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsigned *count)
 {
@@ -309,7 +325,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       parsed = rzalloc(NULL, struct parsed_shader);
 
    uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
-   struct layout_data data = {.base.inline_size = inline_size, .layout = layout};
+   struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_lvp_nir_driver,
       .data = &data.base,

@@ -13,6 +13,11 @@
 #define DESCRIPTOR_STRIDE         256
 #define DESCRIPTOR_BUFFER_ADDRESS 0
 #define DESCRIPTOR_BUFFER_SIZE    12
+/* struct lp_jit_texture or lp_jit_image; the size of a texel is in the upper half. */
+#define DESCRIPTOR_TEXEL_ADDRESS      0
+#define DESCRIPTOR_TEXEL_COUNT        8
+#define DESCRIPTOR_IMAGE_TEXEL_SIZE   16
+#define DESCRIPTOR_TEXTURE_TEXEL_SIZE 144
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
@@ -50,6 +55,43 @@ static nir_def *
 buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
 {
    return load_descriptor(b, 64, set, slot, DESCRIPTOR_BUFFER_ADDRESS);
+}
+
+/* As lvp_lower_pipeline_layout has it. */
+static bool
+texels(nir_builder *b, nir_deref_instr *deref, void *data, struct gpuval_nir_texels *out)
+{
+   const struct gpuval_lvp_nir_layout *layout = data;
+   nir_def *index = nir_imm_int(b, 0);
+
+   while (deref->deref_type == nir_deref_type_array) {
+      unsigned array_size = MAX2(glsl_get_aoa_size(deref->type), 1);
+      index = nir_iadd(b, index, nir_imul_imm(b, deref->arr.index.ssa, array_size));
+      deref = nir_deref_instr_parent(deref);
+   }
+   if (!deref || deref->deref_type != nir_deref_type_var)
+      return false;
+
+   const nir_variable *var = deref->var;
+   bool is_image = glsl_type_is_image(glsl_without_array(var->type));
+   uint32_t stride;
+   uint32_t first =
+      layout->first_slot(layout, var->data.descriptor_set, var->data.binding, &stride);
+
+   *out = (struct gpuval_nir_texels){
+      .set = var->data.descriptor_set,
+      .binding = var->data.binding,
+      .slot = nir_iadd_imm(b, nir_imul_imm(b, index, stride), first),
+   };
+   nir_def *set = nir_imm_int(b, out->set);
+   out->address = load_descriptor(b, 64, set, out->slot, DESCRIPTOR_TEXEL_ADDRESS);
+   out->count = load_descriptor(b, 32, set, out->slot, DESCRIPTOR_TEXEL_COUNT);
+   out->size = nir_ushr_imm(
+      b,
+      load_descriptor(b, 32, set, out->slot,
+                      is_image ? DESCRIPTOR_IMAGE_TEXEL_SIZE : DESCRIPTOR_TEXTURE_TEXEL_SIZE),
+      16);
+   return true;
 }
 
 static nir_def *
@@ -175,6 +217,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .set = set,
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
+   .texels = texels,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,

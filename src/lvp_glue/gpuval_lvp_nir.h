@@ -68,12 +68,12 @@ nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_op
 #define GPUVAL_LVP_ROOT_INDEX                                                                      \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, root_address)) / 8)
 
-/** Bytes | flags << 8 | set << 16 | stage << 24 */
+/** Bytes, which are or'ed in, | flags << 8 | set << 16 | stage << 24 */
 static inline uint32_t
 gpuval_lvp_sync_word(const nir_intrinsic_instr *sync, gl_shader_stage stage)
 {
-   return nir_intrinsic_range(sync) | nir_intrinsic_flags(sync) << 8 |
-          nir_intrinsic_desc_set(sync) << 16 | (uint32_t)stage << 24;
+   return nir_intrinsic_flags(sync) << 8 | nir_intrinsic_desc_set(sync) << 16 |
+          (uint32_t)stage << 24;
 }
 
 nir_function *gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options,
@@ -84,6 +84,9 @@ struct gpuval_lvp_nir_layout {
    /* Bytes of an inline uniform block, 0 for any other binding */
    uint32_t (*inline_size)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
                            uint32_t binding);
+   /* First slot of a binding, and slots an array element */
+   uint32_t (*first_slot)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
+                          uint32_t binding, uint32_t *stride);
 };
 
 struct gpuval_nir_buffer;

@@ -30,6 +30,7 @@ enum gpuval_op {
    GPUVAL_OP_LOAD,
    GPUVAL_OP_STORE,
    GPUVAL_OP_ATOMIC,
+   GPUVAL_OP_FETCH,
    GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
 };
 
@@ -52,6 +53,15 @@ struct gpuval_nir_buffer {
                    * all (inline uniform blocks); else 0 */
 };
 
+/** A texel buffer */
+struct gpuval_nir_texels {
+   int set, binding;
+   nir_def *slot;    /* 32 bit */
+   nir_def *address; /* 64 bit */
+   nir_def *count;   /* 32 bit; 0 for a descriptor that is null or was never written */
+   nir_def *size;    /* bytes each, 32 bit */
+};
+
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
 struct gpuval_nir_driver {
    /* How does @intrin find its buffer? @data is gpuval_nir_options::data.
@@ -72,6 +82,12 @@ struct gpuval_nir_driver {
    nir_def *(*buffer_size)(nir_builder *b, nir_def *set, nir_def *slot);
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(nir_builder *b, nir_def *set, nir_def *slot);
+
+   /* The texel buffer that a texture's or image's deref leads to. Returns false
+    * where that is not known.
+    */
+   bool (*texels)(nir_builder *b, nir_deref_instr *deref, void *data,
+                  struct gpuval_nir_texels *texels);
 
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(nir_builder *b);

@@ -27,8 +27,8 @@ static bool finished;
 static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
 const char *const gpuval_op_names[] = {
-   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",         [GPUVAL_OP_STORE] = "store",
-   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_INDIRECT] = "indirect",
+   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",   [GPUVAL_OP_STORE] = "store",
+   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_FETCH] = "fetch", [GPUVAL_OP_INDIRECT] = "indirect",
 };
 
 const char *
