@@ -209,18 +209,23 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
 
    if (!known)
       words = 0;
-   uint64_t mine = claim_access(access->type), changed = 0;
-   u_foreach_bit (i, masks.word) {
+   uint64_t mine = claim_access(access->type), changed = 0, strongest = 0;
+   for (unsigned i = 0; i < 4; i++) {
       uint32_t theirs = words >> (16 * i) & 3;
+      strongest = MAX2(strongest, theirs);
+      if (!(masks.word & BITFIELD_BIT(i)))
+         continue;
       if (bad ? mine > theirs && theirs != GPUVAL_CLAIM_NONE : mine >= theirs)
          changed |= 0xffffull << (16 * i);
    }
    if (changed) {
+      bool replaces = mine >= strongest;
       mine |= claim_owner(access->invocation);
       p_atomic_set(&claim[1], (words & ~changed) | (mine * 0x0001000100010001ull & changed));
       uint64_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-      p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
-                                 command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
+      if (replaces)
+         p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
+                                    command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
    }
 
    return bad;

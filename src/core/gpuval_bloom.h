@@ -26,7 +26,8 @@
  * hash function: who has marked it last, and for each of its words who has
  * accessed it and how. A hazard stands if the claim does not speak against it:
  *
- *    first 64 bits    0..21  entry (device-wide) of the last access with a new mark
+ *    first 64 bits    0..21  entry (device-wide) of the strongest access, the last
+ *                            of these
  *                    22..39  low 18 bits of its command id
  *                    40..63  tag of granule and epoch
  *    second 64 bits  16 for each word: 0..1 strongest access so far, 2..15 hash

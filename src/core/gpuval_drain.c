@@ -466,7 +466,7 @@ report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read 
                 uint64_t claim)
 {
    struct gpuval_record record = {
-      .command_id = read->command_id,
+      .command_id = read->command.command_id,
       .access_size = read->size,
       .address = {read->address, read->address >> 32},
    };
@@ -507,8 +507,8 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
    struct gpuval_bloom_access access = {
       .type = GPUVAL_BLOOM_INDIRECT,
       .entry = GPUVAL_INDIRECT_ENTRY,
-      .command_id = read->command_id,
-      .epoch_command = read->epoch_command,
+      .command_id = read->command.command_id,
+      .epoch_command = read->command.epoch_command,
       .invocation = __atomic_fetch_add(&device->root->invocations, GPUVAL_BLOOM_INVOCATION_STEP,
                                        __ATOMIC_RELAXED),
    };
@@ -520,7 +520,7 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
 
       access.address = at;
       access.size = MIN2(end, next_granule) - at;
-      access.epoch = read->epoch;
+      access.epoch = read->command.epoch;
       uint64_t other;
       if (gpuval_bloom_access(&device->bloom, &access, &other)) {
          bad = true;

@@ -46,12 +46,6 @@ struct execution {
    const struct gpuval_lvp_labels *labels;
 };
 
-struct epoch {
-   uint32_t number;
-   uint32_t first_command;
-   bool command_known;
-};
-
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
@@ -73,8 +67,7 @@ struct gpuval_lvp {
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
    struct gpuval_sync sync;
-   struct epoch epochs[GPUVAL_SYNC_WORK_COUNT]; /* in which work of a kind was last done */
-   uint64_t submit;                             /* as gpuval_submits numbers them */
+   uint64_t submit; /* as gpuval_submits numbers them */
    bool began_epoch;
 };
 
@@ -556,26 +549,9 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
-/* The first command of an epoch */
-static uint32_t
-get_epoch_command(struct gpuval_lvp *gpuval, enum gpuval_sync_work work, uint32_t epoch,
-                  uint32_t command_id)
-{
-   if (!gpuval->epochs[work].command_known || gpuval->epochs[work].number != epoch)
-      gpuval->epochs[work] = (struct epoch){epoch, command_id, true};
-
-   uint32_t first = gpuval->epochs[work].first_command;
-   for (unsigned i = 0; i < ARRAY_SIZE(gpuval->epochs); i++) {
-      if (gpuval->epochs[i].command_known && gpuval->epochs[i].number == epoch)
-         first = MIN2(first, gpuval->epochs[i].first_command);
-   }
-   return first;
-}
-
 /* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
 static void
-emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
-           struct gpuval_command_data *data)
+emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
 {
    static const VkPipelineStageFlags2 flags[] = {
       [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
@@ -595,8 +571,7 @@ emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
 
    u_foreach_bit (stage, stages)
       worked |= flags[stage];
-   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
-   data->epoch_command = get_epoch_command(gpuval, work, data->epoch, command_id);
+   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
 }
 
 static void
@@ -604,18 +579,16 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
    struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
    unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
-   struct gpuval_indirect_read read = {.command_id = command_id};
-   uint32_t flags;
+   struct gpuval_indirect_read read = {.command.command_id = command_id};
 
    gpuval->arguments = NULL;
    if (!count)
       return;
 
    gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                    gpuval->submit, &read.epoch, &flags);
-   read.epoch_command =
-      get_epoch_command(gpuval, GPUVAL_SYNC_INDIRECT, read.epoch, read.command_id);
-   read.num_other_epochs = gpuval_sync_shader_epochs(&gpuval->sync, read.epoch, read.other_epochs);
+                    gpuval->submit, &read.command);
+   read.num_other_epochs =
+      gpuval_sync_shader_epochs(&gpuval->sync, read.command.epoch, read.other_epochs);
    for (unsigned i = 0; i < count; i++) {
       read.size = arguments[i].size;
       for (uint32_t j = 0; j < arguments[i].count; j++) {
@@ -663,5 +636,5 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
    if (gpuval->submits && instrumented)
-      emit_epoch(gpuval, instrumented, data->command_id, data);
+      emit_epoch(gpuval, instrumented, data);
 }

@@ -448,10 +448,11 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
             nir_def *command_id)
 {
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *changed[2] = {zero, zero}, *replaces[4];
+   nir_def *changed[2] = {zero, zero}, *replaces[4], *strongest = zero;
 
    for (unsigned i = 0; i < 4; i++) {
       nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
+      strongest = nir_umax(b, strongest, theirs);
       replaces[i] = nir_bcsel(b, bad,
                               nir_iand(b, nir_ult(b, theirs, claim->access),
                                        nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
@@ -476,8 +477,10 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_def *hi = nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
                                  BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32));
       nir_def *words_address = nir_iadd_imm(b, claim->address, 8);
-      nir_store_global(b, claim->address, 8,
-                       nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag)), 0x1);
+      /* Who has only read a word does not hide who has written its neighbour. */
+      nir_def *who = nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag));
+      who = nir_bcsel(b, nir_uge(b, claim->access, strongest), who, claim->who);
+      nir_store_global(b, claim->address, 8, who, 0x1);
 
       /* Whoever acts for a quad has all of the granule to itself, or so it is hoped;
        * others leave the words of others alone.

@@ -508,6 +508,9 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       STORE = 62,
       COPY_MEMORY = 63,
       COPY_MEMORY_SIZED = 64,
+      IMAGE_FETCH = 95,
+      IMAGE_READ = 98,
+      IMAGE_WRITE = 99,
       ATOMIC_LOAD = 227,
       ATOMIC_STORE = 228,
       ATOMIC_FIRST = 227,
@@ -524,9 +527,11 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
    if (strcmp(check, "assume") == 0)
       return opcode == ASSUME_TRUE;
    if (strcmp(op, "load") == 0)
-      return opcode == LOAD || opcode == ATOMIC_LOAD || copy;
+      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy;
+   if (strcmp(op, "fetch") == 0)
+      return opcode == IMAGE_FETCH;
    if (strcmp(op, "store") == 0)
-      return opcode == STORE || opcode == ATOMIC_STORE || copy;
+      return opcode == STORE || opcode == ATOMIC_STORE || opcode == IMAGE_WRITE || copy;
    return strcmp(op, "atomic") != 0 || atomic;
 }
 
@@ -748,7 +753,8 @@ compare_log_only(struct compare *compare, const char *path)
       const struct scenario_expect *expect = &compare->scenario->expects[i];
       const struct scenario_section *section = expect_section(compare, expect);
       char *head = scenario_format("gpuval: error: %s: ", expect->check);
-      const char *place = section ? scenario_format("at %s:%u", section->file, expect->line) : "";
+      char *place = section ? scenario_format("at %s:%u", section->file, expect->line)
+                            : scenario_format("%s", "");
       const char *found = strstr(log, place);
       /* A column follows where the compiler wrote one. */
       if (!strstr(log, head) || !found || isdigit((unsigned char)found[strlen(place)])) {
