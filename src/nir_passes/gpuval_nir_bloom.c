@@ -606,6 +606,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
          nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, &lost);
          nir_def *unsure =
             nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
+         /* What has just appeared in the first bucket need not be in the others. */
+         unsure = nir_iand(b, unsure, is_hazard(b, &masks, all_lo, all_hi, type, flags));
          nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
          nir_store_var(b, bad_var, nir_iand(b, claim.known, conflict), 0x1);
          nir_push_if(b, nir_iand(b, unsure, nir_inot(b, nir_load_var(b, bad_var))));
