@@ -68,7 +68,9 @@ struct gpuval_radv_commands {
    int64_t submission;
    struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
 
-   struct util_dynarray notes; /* gpuval_radv_sync.c */
+   /* gpuval_radv_sync.c */
+   struct util_dynarray notes;
+   uint64_t visit;
 };
 
 void
@@ -150,6 +152,12 @@ struct util_dynarray *
 gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->notes;
+}
+
+uint64_t *
+gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->visit;
 }
 
 void

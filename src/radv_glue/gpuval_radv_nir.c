@@ -281,6 +281,8 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 bool
 gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
+   /* Which offsets are constant? */
+   nir_opt_constant_folding(nir);
    return nir_shader_intrinsics_pass(nir, lower_query, nir_metadata_control_flow, (void *)args);
 }
 
@@ -292,8 +294,8 @@ load_sets(nir_builder *b)
    return load_pointer(b, get_args(b), get_args(b)->sets);
 }
 
-/* The descriptor itself. There may be no set at all where a report is not about
- * a buffer: then it is anything that can be read.
+/* The descriptor itself. A report that is not about a buffer reads one, too: where
+ * no set is bound, the table leads to itself.
  */
 static nir_def *
 late_descriptor(nir_builder *b, nir_def *set, nir_def *slot)
@@ -302,8 +304,7 @@ late_descriptor(nir_builder *b, nir_def *set, nir_def *slot)
    nir_def *table = load_sets(b);
    nir_def *pointer = nir_build_load_global(
       b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))), .align_mul = 4);
-   nir_def *address =
-      nir_bcsel(b, nir_ieq_imm(b, pointer, 0), table, extend_pointer(b, args, pointer));
+   nir_def *address = extend_pointer(b, args, pointer);
 
    if (args->push_constants >= 0) {
       nir_def *is_dynamic = nir_ine_imm(b, nir_iand_imm(b, slot, GPUVAL_RADV_DYNAMIC), 0);
@@ -484,7 +485,9 @@ get_access_word(const nir_intrinsic_instr *access)
 static void
 build_access(nir_builder *b, const struct group *group, nir_def *i)
 {
-   nir_push_if(b, select_src(b, group, i, 0, 0));
+   nir_def *on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(b), GPUVAL_RADV_SYNC_OFF), 0);
+
+   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, 0, 0)));
    {
       nir_def *word = select_constant(b, group, i, get_access_word);
       nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
