@@ -231,8 +231,8 @@ struct vkh_graphics_desc {
    struct vkh_stage stages[VKH_MAX_STAGES];
    uint32_t stage_count;
    VkPipelineLayout layout;
-   VkFormat color_format; /* VK_FORMAT_UNDEFINED: no color attachment */
-   VkFormat depth_format; /* VK_FORMAT_UNDEFINED: no depth attachment */
+   VkFormat color_format;    /* VK_FORMAT_UNDEFINED: no color attachment */
+   VkFormat depth_format;    /* VK_FORMAT_UNDEFINED: no depth attachment */
    VkRenderPass render_pass; /* VK_NULL_HANDLE: dynamic rendering */
    uint32_t subpass;
    bool depth_test;

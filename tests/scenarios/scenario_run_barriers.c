@@ -428,8 +428,7 @@ read_semaphore(struct run *run, const char *text, VkSemaphoreSubmitInfo *infos, 
       .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
       .semaphore = object->semaphore,
       .value = value ? strtoull(value, NULL, 0) : 0,
-      .stageMask =
-         stages ? read_scope(run, stages).stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      .stageMask = stages ? read_scope(run, stages).stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
    };
    free(copy);
 }

@@ -66,6 +66,5 @@ run_trace_indirect(struct run *run)
    const struct run_pipeline *pipeline = run_prepare_command(run);
    VKH_PROC(run->ctx, vkCmdTraceRaysIndirectKHR)
    (run->cmd, &pipeline->regions[0], &pipeline->regions[1], &pipeline->regions[2],
-    &pipeline->regions[3],
-    run_find_buffer(run, run_word(run, 1))->vk.address + run_number(run, 2));
+    &pipeline->regions[3], run_find_buffer(run, run_word(run, 1))->vk.address + run_number(run, 2));
 }
