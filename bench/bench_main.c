@@ -61,7 +61,7 @@ static const char *const side_names[SIDE_COUNT] = {
 
 /* The values that docs/sync.rst recommends; empty: the default */
 #define RECOMMENDED_SIZE_LOG2 ""
-#define RECOMMENDED_HASHES    ""
+#define RECOMMENDED_HASHES    "4"
 
 /* The checks that users ask for in general, and those for sync: a table each */
 enum section {

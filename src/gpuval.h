@@ -119,9 +119,7 @@ void gpuval_device_bloom_barrier(struct gpuval_device *device);
 struct gpuval_indirect_read {
    uint64_t address;
    uint32_t size;
-   uint32_t command_id;
-   uint32_t epoch;
-   uint32_t epoch_command;
+   struct gpuval_command_data command; /* as for a shader, but for its functions */
    /* Those of shaders, if they are others: what they write later has been read. */
    uint32_t other_epochs[4];
    unsigned num_other_epochs;

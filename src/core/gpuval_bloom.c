@@ -87,9 +87,8 @@ get_masks(const struct gpuval_bloom_access *access)
       .byte = ((1u << size) - 1) << in_granule,
       .word = (1u << end_word) - (1u << first_word),
    };
-   masks.invalid =
-      invalidates[access->type] &
-      ((masks.byte | masks.byte << 16) | (uint64_t)(masks.word | masks.word << 4) << 32);
+   masks.invalid = invalidates[access->type] & ((masks.byte | masks.byte << 16) |
+                                                (uint64_t)(masks.word | masks.word << 4) << 32);
    return masks;
 }
 
@@ -121,8 +120,7 @@ gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_ac
    bool locked = true;
 
    for (unsigned i = 0; i < bloom->hashes; i++) {
-      buckets[i] =
-         &bloom->buckets[gpuval_bloom_bucket(bloom, access->address, access->epoch, i)];
+      buckets[i] = &bloom->buckets[gpuval_bloom_bucket(bloom, access->address, access->epoch, i)];
       uint64_t before = fetch_or(buckets[i], masks.invalid);
       uint32_t lock = lock_mask(access->invocation, i);
       marks &= before;
@@ -152,15 +150,20 @@ claim_access(enum gpuval_bloom_type type)
                                         : GPUVAL_CLAIM_LOAD;
 }
 
+static bool
+is_nearly_empty(const struct gpuval_bloom *bloom, uint32_t seed)
+{
+   return gpuval_bloom_fill(bloom, seed, GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
+          gpuval_bloom_max_samples(bloom->hashes);
+}
+
 /* Does another invocation's access to a word, as its claim has it, conflict? */
 static bool
 conflicts(const struct gpuval_bloom_access *access, uint32_t word)
 {
    enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
 
-   if (theirs == GPUVAL_CLAIM_NONE)
-      return true; /* not known */
-   if ((word & 0xfffc) == claim_owner(access->invocation))
+   if (theirs == GPUVAL_CLAIM_NONE || (word & 0xfffc) == claim_owner(access->invocation))
       return false;
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
@@ -193,29 +196,36 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    *other = known ? who : 0;
 
    if (bad && known) {
+      bool lost = false;
       bad = false;
-      u_foreach_bit (i, masks.word)
+      u_foreach_bit (i, masks.word) {
          bad |= conflicts(access, words >> (16 * i));
+         lost |= !(words >> (16 * i) & 3);
+      }
+      bad |= lost && is_nearly_empty(bloom, hash[1]);
    } else if (bad) {
-      bad = is_of_epoch(access, who) &&
-            gpuval_bloom_fill(bloom, hash[1], GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
-               gpuval_bloom_max_samples(bloom->hashes);
+      bad = is_of_epoch(access, who) && is_nearly_empty(bloom, hash[1]);
    }
 
    if (!known)
       words = 0;
-   uint64_t mine = claim_access(access->type), changed = 0;
-   u_foreach_bit (i, masks.word) {
+   uint64_t mine = claim_access(access->type), changed = 0, strongest = 0;
+   for (unsigned i = 0; i < 4; i++) {
       uint32_t theirs = words >> (16 * i) & 3;
-      if (mine > theirs || (mine == theirs && !bad))
+      strongest = MAX2(strongest, theirs);
+      if (!(masks.word & BITFIELD_BIT(i)))
+         continue;
+      if (bad ? mine > theirs && theirs != GPUVAL_CLAIM_NONE : mine >= theirs)
          changed |= 0xffffull << (16 * i);
    }
    if (changed) {
+      bool replaces = mine >= strongest;
       mine |= claim_owner(access->invocation);
       p_atomic_set(&claim[1], (words & ~changed) | (mine * 0x0001000100010001ull & changed));
       uint64_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-      p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
-                                 command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
+      if (replaces)
+         p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
+                                    command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
    }
 
    return bad;

@@ -26,7 +26,8 @@
  * hash function: who has marked it last, and for each of its words who has
  * accessed it and how. A hazard stands if the claim does not speak against it:
  *
- *    first 64 bits    0..21  entry (device-wide) of the last access with a new mark
+ *    first 64 bits    0..21  entry (device-wide) of the strongest access, the last
+ *                            of these
  *                    22..39  low 18 bits of its command id
  *                    40..63  tag of granule and epoch
  *    second 64 bits  16 for each word: 0..1 strongest access so far, 2..15 hash
@@ -34,9 +35,9 @@
  *
  * A claim with the right tag says no if all words were accessed by this invocation, or
  * in a way that does not conflict. A claim of a command before the epoch says no,
- * too: whoever marks our granule leaves one. Another granule's of this epoch may
- * have taken the place, or the filter errs; then the filter is believed if a
- * sample of it says that it is nearly empty.
+ * too: whoever marks our granule leaves one. If another granule's claim of this
+ * epoch has taken the place, or a word got lost between two that claimed at once,
+ * the filter is believed if a sample of it says that it is nearly empty.
  */
 
 #ifndef GPUVAL_BLOOM_H
@@ -91,15 +92,17 @@ enum gpuval_claim_access {
    GPUVAL_CLAIM_STORE,
 };
 
-/* So many buckets are looked at when the claim is another granule's, */
-#define GPUVAL_BLOOM_SAMPLES 128
+/* So many buckets are looked at where the claim does not know, */
+#define GPUVAL_BLOOM_SAMPLES 512
 
-/** and so many of them may be used: (n / 128) ^ hashes is below 1e-9 then. */
+/** and so many of them may be used: a filter of which that is a sample errs less
+ * than once in 10^9 accesses, down to 4 hashes.
+ */
 static inline unsigned
 gpuval_bloom_max_samples(unsigned hashes)
 {
-   static const uint8_t max[GPUVAL_BLOOM_MAX_HASHES + 1] = {0,  0,  0,  0,  0,  2,  4,  6, 9,
-                                                            12, 16, 19, 22, 25, 29, 32, 35};
+   static const uint8_t max[GPUVAL_BLOOM_MAX_HASHES + 1] = {0, 0,  0,  0,  0,  0,  2,  3, 5,
+                                                            9, 14, 19, 25, 31, 38, 44, 51};
    return max[hashes];
 }
 

@@ -9,7 +9,7 @@
 
 const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
    [GPUVAL_CHECK_ASSUME] = {"assume", true},
-   [GPUVAL_CHECK_PRINTF] = {"printf", false},
+   [GPUVAL_CHECK_PRINTF] = {"printf", true},
    [GPUVAL_CHECK_BOUNDS] = {"bounds", true},
    [GPUVAL_CHECK_DESCRIPTOR] = {"descriptor", false},
    [GPUVAL_CHECK_ADDRESS] = {"address", false},
@@ -22,6 +22,7 @@ const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
 
 const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_ASSUMPTION_FAILED] = {GPUVAL_CHECK_ASSUME, "assumption-failed"},
+   [GPUVAL_KIND_MESSAGE] = {GPUVAL_CHECK_PRINTF, "message"},
    [GPUVAL_KIND_BUFFER_OOB] = {GPUVAL_CHECK_BOUNDS, "buffer-oob"},
    /* Whichever of the two checks was asked for */
    [GPUVAL_KIND_READ_AFTER_WRITE] = {GPUVAL_CHECK_SYNC, "read-after-write"},

@@ -16,7 +16,9 @@
 #include "util/ralloc.h"
 #include "util/u_thread.h"
 
-#define POLL_INTERVAL_NS 10000000
+#define POLL_INTERVAL_NS   10000000
+#define PRINTF_INTERVAL_NS 1000000 /* while shaders print */
+#define MORE_INTERVAL_NS   10000   /* others may want the mutex */
 
 static mtx_t live_devices_mutex;
 static struct list_head live_devices;
@@ -53,6 +55,7 @@ at_exit(void)
          device->info.wait_for_work(device->info.data);
       if (lock_at_exit(device)) {
          gpuval_device_drain(device, true);
+         gpuval_device_drain_printf(device, true);
          mtx_unlock(&device->mutex);
       }
    }
@@ -131,6 +134,10 @@ alloc_buffers(struct gpuval_device *device)
 
    if (gpuval_options_sync() && !alloc_bloom(device))
       return false;
+   for (unsigned i = 0; gpuval_options_may_check(GPUVAL_CHECK_PRINTF) && i < 2; i++) {
+      if (!alloc_buffer(device, &device->printf_buffers[i], gpuval_options()->printf_size))
+         return false;
+   }
 
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
@@ -146,6 +153,7 @@ alloc_buffers(struct gpuval_device *device)
       .bloom_line_mask = device->bloom.line_mask,
       .claims_mask = device->bloom.claims_mask,
    };
+   gpuval_device_init_printf(device);
    return true;
 }
 
@@ -154,6 +162,8 @@ watch(void *data)
 {
    struct gpuval_device *device = data;
    u_thread_setname("gpuval");
+
+   bool more = false;
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
@@ -164,13 +174,16 @@ watch(void *data)
 
       struct timespec until;
       timespec_get(&until, TIME_UTC);
-      until.tv_nsec += POLL_INTERVAL_NS;
+      until.tv_nsec += more              ? MORE_INTERVAL_NS
+                       : device->printed ? PRINTF_INTERVAL_NS
+                                         : POLL_INTERVAL_NS;
       if (until.tv_nsec >= 1000000000) {
          until.tv_nsec -= 1000000000;
          until.tv_sec++;
       }
       cnd_timedwait(&device->work_begins, &device->mutex, &until);
       gpuval_device_drain(device, false);
+      more = gpuval_device_drain_printf(device, false);
    }
    mtx_unlock(&device->mutex);
 
@@ -257,6 +270,7 @@ gpuval_device_destroy(struct gpuval_device *device)
 
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
+      gpuval_device_drain_printf(device, true);
       mtx_unlock(&device->mutex);
       gpuval_report_write_files();
 
@@ -264,6 +278,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       mtx_destroy(&device->mutex);
    }
 
+   gpuval_device_finish_printf(device);
    free_buffer(device, &device->root_buffer);
    free_buffer(device, &device->control);
    free_buffer(device, &device->records);
@@ -271,6 +286,8 @@ gpuval_device_destroy(struct gpuval_device *device)
    free_buffer(device, &device->entries);
    free_buffer(device, &device->bloom_buffer);
    free_buffer(device, &device->claims);
+   free_buffer(device, &device->printf_buffers[0]);
+   free_buffer(device, &device->printf_buffers[1]);
    ralloc_free(device);
 }
 
@@ -295,6 +312,9 @@ gpuval_device_end_work(struct gpuval_device *device)
    mtx_lock(&device->mutex);
    device->work--;
    gpuval_device_drain(device, !device->work);
+   /* What this work has printed, though other work may print on and on. */
+   for (unsigned i = 0; i < 64 && gpuval_device_drain_printf(device, !device->work); i++)
+      ;
    mtx_unlock(&device->mutex);
 }
 

@@ -9,6 +9,7 @@
 #include "report/gpuval_report.h"
 #include "gpuval.h"
 #include "gpuval_bloom.h"
+#include "gpuval_printf.h"
 #include "gpuval_spirv.h"
 
 #include "c11/threads.h"
@@ -42,6 +43,9 @@ struct gpuval_shader {
    struct gpuval_nir_entry *entries;
    unsigned num_entries;
    uint32_t entry_base;
+
+   struct gpuval_nir_format *formats;
+   unsigned num_formats;
 };
 
 struct gpuval_buffer {
@@ -82,6 +86,15 @@ struct gpuval_device {
    struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
    struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */
    struct util_dynarray site_counts; /* uint64_t: what has gone into the event */
+
+   struct gpuval_buffer printf_buffers[2]; /* where printf is on */
+   struct gpuval_printf printf;
+   struct hash_table *message_events; /* text of a site -> struct gpuval_event; NULL if
+                                       * nobody wants them */
+   bool messages_full;
+   struct util_dynarray messages; /* struct gpuval_message: to be reported */
+   uint64_t printf_lost;          /* of both counters, what has been said */
+   bool printed;                  /* at the last look */
 };
 
 struct gpuval_range {
@@ -93,6 +106,15 @@ struct gpuval_shader *gpuval_device_site_shader(struct gpuval_device *device, ui
 
 /** Index of the module, made at first use; NULL if it cannot be read. */
 struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
+
+/** An event of a message: what is known of the site. */
+struct gpuval_event *gpuval_device_create_message(struct gpuval_device *device, uint32_t site,
+                                                  const uint32_t *invocation);
+
+void gpuval_device_init_printf(struct gpuval_device *device);
+void gpuval_device_finish_printf(struct gpuval_device *device);
+/** Returns whether there is more. device->mutex is held. */
+bool gpuval_device_drain_printf(struct gpuval_device *device, bool idle);
 
 /**
  * Reads and clears published records, and when no work is in flight (@idle)

@@ -224,6 +224,8 @@ describe_message(struct gpuval_event *event)
       [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
    };
 
+   if (event->kind == GPUVAL_KIND_MESSAGE)
+      return; /* its text */
    if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
       event->message = ralloc_strdup(event, "the assumption is false");
       return;
@@ -395,6 +397,21 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    return event;
 }
 
+struct gpuval_event *
+gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index,
+                             const uint32_t *invocation)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   struct gpuval_event *event =
+      create_event(device, shader, &shader->sites[site_index - shader->first_site], NULL);
+
+   if (invocation) {
+      event->has_record = true;
+      memcpy(event->invocation, invocation, sizeof(event->invocation));
+   }
+   return event;
+}
+
 static struct gpuval_event *
 find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
 {
@@ -466,7 +483,7 @@ report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read 
                 uint64_t claim)
 {
    struct gpuval_record record = {
-      .command_id = read->command_id,
+      .command_id = read->command.command_id,
       .access_size = read->size,
       .address = {read->address, read->address >> 32},
    };
@@ -507,8 +524,8 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
    struct gpuval_bloom_access access = {
       .type = GPUVAL_BLOOM_INDIRECT,
       .entry = GPUVAL_INDIRECT_ENTRY,
-      .command_id = read->command_id,
-      .epoch_command = read->epoch_command,
+      .command_id = read->command.command_id,
+      .epoch_command = read->command.epoch_command,
       .invocation = __atomic_fetch_add(&device->root->invocations, GPUVAL_BLOOM_INVOCATION_STEP,
                                        __ATOMIC_RELAXED),
    };
@@ -520,7 +537,7 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
 
       access.address = at;
       access.size = MIN2(end, next_granule) - at;
-      access.epoch = read->epoch;
+      access.epoch = read->command.epoch;
       uint64_t other;
       if (gpuval_bloom_access(&device->bloom, &access, &other)) {
          bad = true;

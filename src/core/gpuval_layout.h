@@ -51,13 +51,15 @@ struct gpuval_root {
    uint64_t entries_address;  /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
    uint32_t failed;           /* not 0: some counter moved; what the host polls */
    uint32_t invocations;      /* sync: seed 000's counter for invocation ids */
-   uint64_t printf_address;   /* seed 001's PrintfBufferHeader, entries behind it */
+   uint64_t printf_address;   /* struct gpuval_printf_header, entries behind it; the
+                               * host changes it while shaders run */
    uint64_t bloom_address;    /* sync: uint64_t[], see gpuval_bloom.h */
    uint64_t claims_address;   /* sync: uint64_t[], see gpuval_bloom.h */
    uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint64_t printf_size;      /* bytes behind the header */
-   uint32_t reserved[12];
+   uint64_t printf_lost;      /* messages for which there was no room */
+   uint32_t reserved[10];
 };
 static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 
@@ -113,12 +115,31 @@ struct gpuval_command_data {
    uint64_t sync_function;
    uint64_t printf_function;
    uint32_t command_id;
-   uint32_t epoch;      /* sync: what lies before the last full barrier is another */
-   uint32_t sync_flags; /* GPUVAL_SYNC_* */
+   uint32_t epoch;         /* sync: what lies before the last full barrier is another */
+   uint32_t sync_flags;    /* GPUVAL_SYNC_* */
    uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
 static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");
+
+/* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
+ * to 4 bytes: this header, then the payload.
+ *
+ *    uint64_t size : 16;   in dwords, with this header
+ *    uint64_t format : 48; which DebugPrintf this is
+ *
+ * The low dword is written last: an entry is whole once its size is not 0.
+ */
+struct gpuval_printf_header {
+   uint64_t offset; /* in dwords, of the next free space behind this header; goes
+                     * on beyond the end of the buffer */
+   uint32_t reserved[2];
+};
+static_assert(sizeof(struct gpuval_printf_header) == 16, "seed 001: 16 bytes");
+#define GPUVAL_PRINTF_ENTRY_WORDS 2
+#define GPUVAL_PRINTF_ID_BITS     48
+/* Beyond this, an offset is not used: 2 GiB, in dwords */
+#define GPUVAL_PRINTF_MAX_OFFSET (1u << 29)
 
 /* Since the epoch began there was an execution dependency from shaders to
  * shaders without a memory dependency: writes after reads are ordered, reads

@@ -22,7 +22,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 1
+#define GPUVAL_CODE_VERSION 2
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -287,8 +287,8 @@ read_environment(void)
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
-   /* Not used yet, but part of the contract */
-   get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
+   options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
+   options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
    parse_reports();
    parse_rules();
 }
@@ -315,15 +315,27 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
    return 0;
 }
 
-uint32_t
-gpuval_options_sync(void)
+static uint32_t
+all_checks(void)
 {
-   const uint32_t sync = BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE);
    uint32_t checks = options.has_rules ? 0 : options.checks;
 
    for (unsigned i = 0; i < options.num_rules; i++)
       checks |= options.rules[i].checks;
-   return checks & sync;
+   return checks;
+}
+
+bool
+gpuval_options_may_check(enum gpuval_check check)
+{
+   return all_checks() & BITFIELD_BIT(check);
+}
+
+uint32_t
+gpuval_options_sync(void)
+{
+   return all_checks() &
+          (BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
 }
 
 void
@@ -332,8 +344,8 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
    if (!options.checks)
       return;
 
-   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks, options.safe, options.robust,
-                             options.bloom_hashes};
+   const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks,       options.safe,
+                             options.robust,      options.bloom_hashes, options.printf_prefix};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

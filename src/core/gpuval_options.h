@@ -36,6 +36,9 @@ struct gpuval_options {
 
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
    unsigned bloom_hashes;    /* 1 to 16 */
+
+   uint64_t printf_size; /* bytes, with the header */
+   bool printf_prefix;   /* messages begin with shader and invocation */
 };
 
 /**
@@ -51,6 +54,9 @@ const struct gpuval_options *gpuval_options(void);
 
 /** Checks that a shader with this hash gets. */
 uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
+
+/** Is there a shader that may get @check? */
+bool gpuval_options_may_check(enum gpuval_check check);
 
 /** Of the checks `sync` and `sync-compute`, those that any shader may get. */
 uint32_t gpuval_options_sync(void);

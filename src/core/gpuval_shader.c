@@ -92,6 +92,20 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, entry->site);
       blob_write_uint32(blob, entry->instance);
    }
+
+   blob_write_uint32(blob, util_dynarray_num_elements(&table->formats, struct gpuval_nir_format));
+   util_dynarray_foreach (&table->formats, struct gpuval_nir_format, format) {
+      blob_write_uint64(blob, format->id);
+      blob_write_string(blob, format->string);
+      blob_write_uint32(blob, format->site);
+      blob_write_uint8(blob, format->has_invocation);
+      blob_write_uint32(blob, format->num_arguments);
+      for (unsigned i = 0; i < format->num_arguments; i++) {
+         blob_write_uint8(blob, format->arguments[i].type);
+         blob_write_uint8(blob, format->arguments[i].bit_size);
+         blob_write_uint8(blob, format->arguments[i].components);
+      }
+   }
 }
 
 static bool
@@ -129,6 +143,25 @@ upload_entries(struct gpuval_device *device, const struct gpuval_shader *shader)
    }
 }
 
+static void
+add_formats(struct gpuval_device *device, struct gpuval_shader *shader,
+            const struct util_dynarray *formats)
+{
+   shader->num_formats = util_dynarray_num_elements(formats, struct gpuval_nir_format);
+   shader->formats =
+      ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)formats), formats->size);
+
+   for (unsigned i = 0; i < shader->num_formats; i++) {
+      struct gpuval_nir_format *format = &shader->formats[i];
+      format->string = ralloc_strdup(shader, format->string);
+      format->arguments = ralloc_memdup(shader, format->arguments,
+                                        format->num_arguments * sizeof(*format->arguments));
+      if (device->printf.formats)
+         gpuval_printf_add_format(&device->printf, format, shader,
+                                  shader->first_site + format->site);
+   }
+}
+
 static struct gpuval_shader *
 register_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
                 const struct gpuval_nir_table *table, const uint8_t *key)
@@ -163,6 +196,7 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
       util_dynarray_append(&device->site_counts, uint64_t, 0);
    }
    upload_entries(device, shader);
+   add_formats(device, shader, &table->formats);
 
    _mesa_hash_table_insert(device->shaders, shader->key, shader);
    return shader;
@@ -243,6 +277,7 @@ gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVA
    const struct gpuval_nir_table table = {
       .sites = {.data = shader->sites, .size = shader->num_sites * sizeof(*shader->sites)},
       .entries = {.data = shader->entries, .size = shader->num_entries * sizeof(*shader->entries)},
+      .formats = {.data = shader->formats, .size = shader->num_formats * sizeof(*shader->formats)},
    };
    write_info(blob, &info, &table);
 }
@@ -265,6 +300,43 @@ static const char *
 read_string(struct blob_reader *blob)
 {
    return blob->overrun ? NULL : blob_read_string(blob);
+}
+
+/* The arguments of @format */
+static bool
+read_arguments(struct blob_reader *blob, void *mem_ctx, struct gpuval_nir_format *format)
+{
+   struct gpuval_nir_argument *arguments =
+      array_for(blob, mem_ctx, format->num_arguments, 3, sizeof(*arguments));
+   for (unsigned i = 0; arguments && i < format->num_arguments; i++) {
+      arguments[i].type = blob_read_uint8(blob);
+      arguments[i].bit_size = blob_read_uint8(blob);
+      arguments[i].components = blob_read_uint8(blob);
+      if (arguments[i].type >= GPUVAL_ARGUMENT_TYPE_COUNT)
+         return false;
+   }
+   format->arguments = arguments;
+   return arguments != NULL;
+}
+
+static bool
+read_formats(struct blob_reader *blob, struct gpuval_nir_table *table, uint32_t num_sites)
+{
+   uint32_t num_formats = blob_read_uint32(blob);
+
+   for (unsigned i = 0; i < num_formats && !blob->overrun; i++) {
+      struct gpuval_nir_format format;
+      format.id = blob_read_uint64(blob);
+      format.string = read_string(blob);
+      format.site = blob_read_uint32(blob);
+      format.has_invocation = blob_read_uint8(blob);
+      format.num_arguments = blob_read_uint32(blob);
+      if (blob->overrun || format.id >> GPUVAL_PRINTF_ID_BITS || format.site >= num_sites ||
+          !read_arguments(blob, table->mem_ctx, &format))
+         return false;
+      util_dynarray_append(&table->formats, struct gpuval_nir_format, format);
+   }
+   return !blob->overrun;
 }
 
 static bool
@@ -308,7 +380,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       site.spirv_offset = blob_read_uint32(blob);
       site.set = blob_read_uint32(blob);
       site.binding = blob_read_uint32(blob);
-      if (site.kind >= GPUVAL_KIND_COUNT || site.op > GPUVAL_OP_ATOMIC)
+      if (site.kind >= GPUVAL_KIND_COUNT || site.op > GPUVAL_OP_FETCH)
          return false;
       util_dynarray_append(&table->sites, struct gpuval_site, site);
    }
@@ -325,7 +397,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);
    }
 
-   return !blob->overrun;
+   return !blob->overrun && read_formats(blob, table, num_sites);
 }
 
 bool
@@ -337,8 +409,7 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_shader_info info = {0};
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, mem_ctx);
-   util_dynarray_init(&table.entries, mem_ctx);
+   gpuval_nir_table_init(&table, mem_ctx);
 
    bool read = read_info(blob, mem_ctx, &info, &table);
    if (read) {

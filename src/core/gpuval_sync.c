@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_sync.h"
-#include "gpuval_layout.h"
 
 #include "util/bitscan.h"
 #include "util/macros.h"
@@ -243,7 +242,7 @@ gpuval_sync_host(struct gpuval_sync *sync, uint64_t covered)
 
 void
 gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelineStageFlags2 stages,
-                 uint64_t submit, uint32_t *epoch_number, uint32_t *flags)
+                 uint64_t submit, struct gpuval_command_data *data)
 {
    const struct gpuval_sync_epoch *newest = &sync->epochs[GPUVAL_SYNC_WORK_COUNT];
    struct gpuval_sync_epoch *epoch = &sync->epochs[work];
@@ -260,12 +259,15 @@ gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelin
    for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++) {
       if (sync->epochs[i].number != number && work != GPUVAL_SYNC_INDIRECT)
          continue;
+      if (!sync->epochs[i].worked)
+         sync->epochs[i].first_command = data->command_id;
       sync->epochs[i].worked |= stages;
       sync->epochs[i].first_submit = MIN2(sync->epochs[i].first_submit, submit);
    }
 
-   *epoch_number = number;
-   *flags = epoch->flags[work];
+   data->epoch = number;
+   data->sync_flags = epoch->flags[work];
+   data->epoch_command = epoch->first_command;
 }
 
 unsigned

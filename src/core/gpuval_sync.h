@@ -17,6 +17,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "gpuval_layout.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,6 +36,7 @@ struct gpuval_sync_epoch {
    uint32_t number;
    uint32_t flags[GPUVAL_SYNC_WORK_COUNT]; /* GPUVAL_SYNC_*, for work of each kind */
    uint64_t first_submit;                  /* with work in this epoch; else UINT64_MAX */
+   uint32_t first_command;                 /* the same */
 
    VkPipelineStageFlags2 worked;    /* stages that have run in it */
    VkPipelineStageFlags2 reached;   /* stages that come after some of them, by a chain */
@@ -65,12 +68,12 @@ bool gpuval_sync_semaphore(struct gpuval_sync *sync, uint64_t covered, VkPipelin
 bool gpuval_sync_host(struct gpuval_sync *sync, uint64_t covered);
 
 /**
- * A command of submit @submit is about to run in @stages. Fills in epoch and
- * flags for struct gpuval_command_data.
+ * The command of @data->command_id, of submit @submit, is about to run in @stages.
+ * Fills in what else of @data is sync's.
  */
 void gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work,
-                      VkPipelineStageFlags2 stages, uint64_t submit, uint32_t *epoch,
-                      uint32_t *flags);
+                      VkPipelineStageFlags2 stages, uint64_t submit,
+                      struct gpuval_command_data *data);
 
 /** Epochs that shaders may be in and that are not @epoch; returns how many. */
 unsigned gpuval_sync_shader_epochs(const struct gpuval_sync *sync, uint32_t epoch,

@@ -25,6 +25,10 @@
 static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
 static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
 static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
+static_assert(offsetof(struct lp_descriptor, texture.width) == 8, "count of texels");
+static_assert(offsetof(struct lp_descriptor, image.width) == 8, "count of texels");
+static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size of a texel");
+static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 
@@ -44,12 +48,6 @@ struct execution {
    const struct lvp_cmd_buffer *cmd_buffer;
    int64_t next_index;
    const struct gpuval_lvp_labels *labels;
-};
-
-struct epoch {
-   uint32_t number;
-   uint32_t first_command;
-   bool command_known;
 };
 
 struct gpuval_lvp {
@@ -73,7 +71,6 @@ struct gpuval_lvp {
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
    struct gpuval_sync sync;
-   struct epoch epochs[GPUVAL_SYNC_WORK_COUNT]; /* in which work of a kind was last done */
    uint64_t submit; /* as gpuval_submits numbers them */
    bool began_epoch;
 };
@@ -184,6 +181,8 @@ gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options 
 {
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
 }
 
 static bool
@@ -261,6 +260,18 @@ inline_size(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t bin
              : 0;
 }
 
+static uint32_t
+first_slot(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding,
+           uint32_t *stride)
+{
+   const struct layout_data *data = container_of(base, const struct layout_data, base);
+   const struct lvp_descriptor_set_binding_layout *binding_layout =
+      get_binding_layout(data->layout, set, binding);
+
+   *stride = binding_layout->stride;
+   return binding_layout->descriptor_index;
+}
+
 static struct gpuval_binding *
 describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsigned *count)
 {
@@ -298,7 +309,8 @@ static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -312,7 +324,8 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
-   struct layout_data data = {.base.inline_size = inline_size, .layout = layout};
+   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
+   struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_lvp_nir_driver,
       .data = &data.base,
@@ -322,18 +335,19 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .safe = gpuval_options()->safe,
       .spirv = parsed->spirv,
       .spirv_size = parsed->spirv_size,
+      .shader_hash = hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
    };
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, parsed);
-   util_dynarray_init(&table.entries, parsed);
+   gpuval_nir_table_init(&table, parsed);
 
-   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, hash, number, "after");
+   gpuval_dump_formats(nir, hash, number, &table);
 
-   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+   if (table.sites.size) {
       struct gpuval_shader_info info = {
          .spirv = parsed->spirv,
          .spirv_size = parsed->spirv_size,
@@ -556,26 +570,9 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
-/* The first command of an epoch */
-static uint32_t
-get_epoch_command(struct gpuval_lvp *gpuval, enum gpuval_sync_work work, uint32_t epoch,
-                  uint32_t command_id)
-{
-   if (!gpuval->epochs[work].command_known || gpuval->epochs[work].number != epoch)
-      gpuval->epochs[work] = (struct epoch){epoch, command_id, true};
-
-   uint32_t first = gpuval->epochs[work].first_command;
-   for (unsigned i = 0; i < ARRAY_SIZE(gpuval->epochs); i++) {
-      if (gpuval->epochs[i].command_known && gpuval->epochs[i].number == epoch)
-         first = MIN2(first, gpuval->epochs[i].first_command);
-   }
-   return first;
-}
-
 /* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
 static void
-emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
-           struct gpuval_command_data *data)
+emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
 {
    static const VkPipelineStageFlags2 flags[] = {
       [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
@@ -595,8 +592,7 @@ emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t command_id,
 
    u_foreach_bit (stage, stages)
       worked |= flags[stage];
-   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, &data->epoch, &data->sync_flags);
-   data->epoch_command = get_epoch_command(gpuval, work, data->epoch, command_id);
+   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
 }
 
 static void
@@ -604,18 +600,16 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
    struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
    unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
-   struct gpuval_indirect_read read = {.command_id = command_id};
-   uint32_t flags;
+   struct gpuval_indirect_read read = {.command.command_id = command_id};
 
    gpuval->arguments = NULL;
    if (!count)
       return;
 
    gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                    gpuval->submit, &read.epoch, &flags);
-   read.epoch_command =
-      get_epoch_command(gpuval, GPUVAL_SYNC_INDIRECT, read.epoch, read.command_id);
-   read.num_other_epochs = gpuval_sync_shader_epochs(&gpuval->sync, read.epoch, read.other_epochs);
+                    gpuval->submit, &read.command);
+   read.num_other_epochs =
+      gpuval_sync_shader_epochs(&gpuval->sync, read.command.epoch, read.other_epochs);
    for (unsigned i = 0; i < count; i++) {
       read.size = arguments[i].size;
       for (uint32_t j = 0; j < arguments[i].count; j++) {
@@ -659,9 +653,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->functions.report;
    data->sync_function = gpuval->functions.sync;
+   data->printf_function = gpuval->functions.printf;
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
    if (gpuval->submits && instrumented)
-      emit_epoch(gpuval, instrumented, data->command_id, data);
+      emit_epoch(gpuval, instrumented, data);
 }

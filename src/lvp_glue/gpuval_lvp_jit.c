@@ -49,16 +49,22 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, struct lp_t
    gallivm_verify_function(gallivm, function);
 }
 
+/* The vectors of every stage are of this length. */
+static unsigned
+num_lanes(void)
+{
+   return MIN2(lp_native_vector_width / 32, 16);
+}
+
 static LLVMValueRef
 add_function(struct gallivm_state *gallivm, const struct lp_compute_shader_variant *types,
              nir_function *nir)
 {
-   /* The vectors of every stage are of this length. */
    const struct lp_type type = {
       .floating = true,
       .sign = true,
       .width = 32,
-      .length = MIN2(lp_native_vector_width / 32, 16),
+      .length = num_lanes(),
    };
 
    /* The mask and the pointer come before NIR's parameters. */
@@ -98,10 +104,16 @@ gpuval_lvp_jit_create(struct lvp_device *device, struct gpuval_lvp_functions *fu
                                          gpuval_lvp_nir_create_sync_function(
                                             options, gpuval_options()->bloom_hashes))
                           : NULL;
+   LLVMValueRef printf =
+      gpuval_options_may_check(GPUVAL_CHECK_PRINTF)
+         ? add_function(jit->gallivm, &types,
+                        gpuval_lvp_nir_create_printf_function(options, num_lanes()))
+         : NULL;
 
    gallivm_compile_module(jit->gallivm);
    functions->report = (uintptr_t)gallivm_jit_function(jit->gallivm, report, "report");
    functions->sync = sync ? (uintptr_t)gallivm_jit_function(jit->gallivm, sync, "sync") : 0;
+   functions->printf = printf ? (uintptr_t)gallivm_jit_function(jit->gallivm, printf, "printf") : 0;
    gallivm_free_ir(jit->gallivm);
 
    return jit;

@@ -11,6 +11,7 @@ struct lvp_device;
 struct gpuval_lvp_functions {
    uint64_t report; /* gpuval_command_data::report_function */
    uint64_t sync;   /* gpuval_command_data::sync_function, 0 if the check is off */
+   uint64_t printf; /* gpuval_command_data::printf_function, the same */
 };
 
 /** Compiles the functions that shaders call. They live as long as what is returned. */

@@ -13,6 +13,11 @@
 #define DESCRIPTOR_STRIDE         256
 #define DESCRIPTOR_BUFFER_ADDRESS 0
 #define DESCRIPTOR_BUFFER_SIZE    12
+/* struct lp_jit_texture or lp_jit_image; the size of a texel is in the upper half. */
+#define DESCRIPTOR_TEXEL_ADDRESS      0
+#define DESCRIPTOR_TEXEL_COUNT        8
+#define DESCRIPTOR_IMAGE_TEXEL_SIZE   16
+#define DESCRIPTOR_TEXTURE_TEXEL_SIZE 144
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
@@ -50,6 +55,43 @@ static nir_def *
 buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
 {
    return load_descriptor(b, 64, set, slot, DESCRIPTOR_BUFFER_ADDRESS);
+}
+
+/* As lvp_lower_pipeline_layout has it. */
+static bool
+texels(nir_builder *b, nir_deref_instr *deref, void *data, struct gpuval_nir_texels *out)
+{
+   const struct gpuval_lvp_nir_layout *layout = data;
+   nir_def *index = nir_imm_int(b, 0);
+
+   while (deref->deref_type == nir_deref_type_array) {
+      unsigned array_size = MAX2(glsl_get_aoa_size(deref->type), 1);
+      index = nir_iadd(b, index, nir_imul_imm(b, deref->arr.index.ssa, array_size));
+      deref = nir_deref_instr_parent(deref);
+   }
+   if (!deref || deref->deref_type != nir_deref_type_var)
+      return false;
+
+   const nir_variable *var = deref->var;
+   bool is_image = glsl_type_is_image(glsl_without_array(var->type));
+   uint32_t stride;
+   uint32_t first =
+      layout->first_slot(layout, var->data.descriptor_set, var->data.binding, &stride);
+
+   *out = (struct gpuval_nir_texels){
+      .set = var->data.descriptor_set,
+      .binding = var->data.binding,
+      .slot = nir_iadd_imm(b, nir_imul_imm(b, index, stride), first),
+   };
+   nir_def *set = nir_imm_int(b, out->set);
+   out->address = load_descriptor(b, 64, set, out->slot, DESCRIPTOR_TEXEL_ADDRESS);
+   out->count = load_descriptor(b, 32, set, out->slot, DESCRIPTOR_TEXEL_COUNT);
+   out->size = nir_ushr_imm(
+      b,
+      load_descriptor(b, 32, set, out->slot,
+                      is_image ? DESCRIPTOR_IMAGE_TEXEL_SIZE : DESCRIPTOR_TEXTURE_TEXEL_SIZE),
+      16);
+   return true;
 }
 
 static nir_def *
@@ -175,6 +217,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .set = set,
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
+   .texels = texels,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,
@@ -251,9 +294,6 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
    nir_def *word = params[WORD];
    nir_def *stage = nir_ushr_imm(b, word, 24);
    nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
-   nir_def *pair = nir_iand(b, params[ACTIVE], nir_quad_swap_horizontal(b, params[ACTIVE]));
-   nir_def *all_four = nir_iand(b, pair, nir_quad_swap_vertical(b, pair));
-   nir_def *lane = nir_load_subgroup_invocation(b);
    gpuval_nir_build_access(
       b, &gpuval_lvp_nir_driver, hashes,
       &(struct gpuval_nir_access_params){
@@ -269,9 +309,63 @@ gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options, 
          .offset = params[OFFSET],
          .slot = params[SLOT],
          .invocation = {params[INVOCATION], params[INVOCATION + 1], params[INVOCATION + 2]},
-         .quad_full = nir_ine_imm(b, all_four, 0),
-         .quad_leader = nir_ieq_imm(b, nir_iand_imm(b, lane, 3), 0),
+         .here = params[ACTIVE],
       });
+
+   return b->impl->function;
+}
+
+/* The payload of all lanes, as gpuval_lvp_nir.h describes it */
+struct payload {
+   nir_def *address;
+   nir_def *num_words;
+   unsigned num_lanes;
+};
+
+static void
+store_payload(nir_builder *b, nir_def *address, const void *data)
+{
+   const struct payload *payload = data;
+   nir_def *lane = nir_u2u64(b, nir_load_subgroup_invocation(b));
+   nir_def *source = nir_iadd(b, payload->address, nir_imul_imm(b, lane, 4));
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge(b, i, payload->num_words));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+
+      nir_def *i_64 = nir_u2u64(b, i);
+      nir_def *word = nir_load_global(
+         b, nir_iadd(b, source, nir_imul_imm(b, i_64, payload->num_lanes * 4)), 4, 1, 32);
+      nir_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+nir_function *
+gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
+                                      unsigned num_lanes)
+{
+   enum { HEADER, ADDRESS = HEADER + 2, NUM = ADDRESS + 2 };
+   static_assert(NUM + 2 == GPUVAL_LVP_PRINTF_NUM_ARGS, "gpuval_lvp_nir.h");
+
+   nir_def *params[NUM];
+   nir_builder builder = create_function(options, "printf", NUM, params), *b = &builder;
+   nir_def *size = nir_iand_imm(b, params[HEADER], 0xffff);
+   const struct payload payload = {
+      .address = nir_pack_64_2x32_split(b, params[ADDRESS], params[ADDRESS + 1]),
+      .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
+      .num_lanes = num_lanes,
+   };
+   gpuval_nir_build_printf(b, &gpuval_lvp_nir_driver,
+                           &(struct gpuval_nir_printf_params){
+                              .header = {params[HEADER], params[HEADER + 1]},
+                              .store_payload = store_payload,
+                              .data = &payload,
+                           });
 
    return b->impl->function;
 }

@@ -38,6 +38,21 @@ gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
           (uint32_t)stage << 24;
 }
 
+/* The same for messages:
+ *
+ *    mask of lanes that print, pointer to struct lp_jit_resources, header of the
+ *    entry[2], address of the payload (lo, hi)
+ *
+ * The payload is an array of vectors, one a dword.
+ */
+#define GPUVAL_LVP_PRINTF_NUM_ARGS 6
+#define GPUVAL_LVP_PRINTF_FUNCTION_INDEX                                                           \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, printf_function)) / 8)
+
+/** @num_lanes: of the vectors of the payload */
+nir_function *gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
+                                                    unsigned num_lanes);
+
 /** That function without the first two arguments, in a shader of its own. */
 nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options);
 
@@ -53,12 +68,12 @@ nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_op
 #define GPUVAL_LVP_ROOT_INDEX                                                                      \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, root_address)) / 8)
 
-/** Bytes | flags << 8 | set << 16 | stage << 24 */
+/** Bytes, which are or'ed in, | flags << 8 | set << 16 | stage << 24 */
 static inline uint32_t
 gpuval_lvp_sync_word(const nir_intrinsic_instr *sync, gl_shader_stage stage)
 {
-   return nir_intrinsic_range(sync) | nir_intrinsic_flags(sync) << 8 |
-          nir_intrinsic_desc_set(sync) << 16 | (uint32_t)stage << 24;
+   return nir_intrinsic_flags(sync) << 8 | nir_intrinsic_desc_set(sync) << 16 |
+          (uint32_t)stage << 24;
 }
 
 nir_function *gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options,
@@ -69,6 +84,9 @@ struct gpuval_lvp_nir_layout {
    /* Bytes of an inline uniform block, 0 for any other binding */
    uint32_t (*inline_size)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
                            uint32_t binding);
+   /* First slot of a binding, and slots an array element */
+   uint32_t (*first_slot)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
+                          uint32_t binding, uint32_t *stride);
 };
 
 struct gpuval_nir_buffer;

@@ -16,6 +16,7 @@
 #define GPUVAL_NIR_H
 
 #include "gpuval/src/core/gpuval_checks.h"
+#include "gpuval/src/core/gpuval_layout.h"
 #include "util/u_dynarray.h"
 #include "nir.h"
 #include "nir_builder.h"
@@ -29,6 +30,7 @@ enum gpuval_op {
    GPUVAL_OP_LOAD,
    GPUVAL_OP_STORE,
    GPUVAL_OP_ATOMIC,
+   GPUVAL_OP_FETCH,
    GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
 };
 
@@ -49,6 +51,15 @@ struct gpuval_nir_buffer {
    int binding;   /* -1: not known */
    uint32_t size; /* bytes, where there is no descriptor but the layout says it
                    * all (inline uniform blocks); else 0 */
+};
+
+/** A texel buffer */
+struct gpuval_nir_texels {
+   int set, binding;
+   nir_def *slot;    /* 32 bit */
+   nir_def *address; /* 64 bit */
+   nir_def *count;   /* 32 bit; 0 for a descriptor that is null or was never written */
+   nir_def *size;    /* bytes each, 32 bit */
 };
 
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
@@ -72,6 +83,12 @@ struct gpuval_nir_driver {
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(nir_builder *b, nir_def *set, nir_def *slot);
 
+   /* The texel buffer that a texture's or image's deref leads to. Returns false
+    * where that is not known.
+    */
+   bool (*texels)(nir_builder *b, nir_deref_instr *deref, void *data,
+                  struct gpuval_nir_texels *texels);
+
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(nir_builder *b);
    nir_def *(*command_id)(nir_builder *b);
@@ -88,7 +105,53 @@ struct gpuval_nir_driver {
 struct gpuval_nir_table {
    struct util_dynarray sites;   /* struct gpuval_site */
    struct util_dynarray entries; /* struct gpuval_nir_entry */
+   struct util_dynarray formats; /* struct gpuval_nir_format */
+   void *mem_ctx;                /* ralloc: owns what formats point to */
 };
+
+/** Type of a DebugPrintf's argument */
+enum gpuval_argument_type {
+   GPUVAL_ARGUMENT_NONE, /* not printable, and not in the payload */
+   GPUVAL_ARGUMENT_UINT,
+   GPUVAL_ARGUMENT_INT,
+   GPUVAL_ARGUMENT_FLOAT,
+   GPUVAL_ARGUMENT_BOOL,
+   GPUVAL_ARGUMENT_ADDRESS,
+   GPUVAL_ARGUMENT_TYPE_COUNT,
+};
+
+struct gpuval_nir_argument {
+   uint8_t type;     /* enum gpuval_argument_type */
+   uint8_t bit_size; /* 8 to 64: in the shader, not in the payload */
+   uint8_t components;
+};
+
+/** Format string of one DebugPrintf, seed 001's metadata. */
+struct gpuval_nir_format {
+   uint64_t id;        /* .index */
+   const char *string; /* .string */
+   uint32_t num_arguments;
+   const struct gpuval_nir_argument *arguments; /* .64bit_arguments and more */
+   uint32_t site;                               /* index in gpuval_nir_table::sites */
+   bool has_invocation;                         /* behind the arguments: 3 dwords */
+};
+
+/** Empty. All that it holds becomes @mem_ctx's, in ralloc's sense. */
+static inline void
+gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
+{
+   util_dynarray_init(&table->sites, mem_ctx);
+   util_dynarray_init(&table->entries, mem_ctx);
+   util_dynarray_init(&table->formats, mem_ctx);
+   table->mem_ctx = mem_ctx;
+}
+
+/** Dwords of payload that an argument takes. */
+static inline unsigned
+gpuval_nir_argument_words(const struct gpuval_nir_argument *argument)
+{
+   return argument->components * (argument->bit_size == 64 ? 2 : 1);
+}
 
 struct gpuval_nir_entry {
    uint32_t offset;
@@ -106,6 +169,9 @@ struct gpuval_nir_options {
    bool robust_storage;
    bool safe; /* GPUVAL_SAFE */
 
+   uint64_t shader_hash;   /* part of the ids of formats */
+   bool printf_invocation; /* messages carry gpuval_nir_driver::invocation */
+
    /* The module, for what NIR does not tell: is a load atomic? May be NULL. */
    const uint32_t *spirv;
    size_t spirv_size; /* bytes */
@@ -114,10 +180,14 @@ struct gpuval_nir_options {
 /** To be called for spirv_to_nir_options::emit_assume. */
 void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset);
 
+/** To be called for spirv_to_nir_options::emit_debug_printf. */
+void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
+                            const struct glsl_type **types, unsigned num_args, size_t spirv_offset);
+
 /**
  * Instruments the entrypoint of @nir and strips its debug info.
  *
- * @table is filled; its dynarrays must be initialized. Returns whether any
+ * @table, which is empty, is filled. Returns whether any
  * check was left in the shader.
  */
 bool gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
@@ -149,6 +219,54 @@ struct gpuval_nir_report_params {
 void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_report_params *params);
 
+/* Messages: once instrumented, a @printf_gpuval is the header of its entry and
+ * gpuval_nir_printf_num_words() dwords of payload.
+ */
+
+/** Most dwords that the arguments of one DebugPrintf may take. */
+#define GPUVAL_PRINTF_MAX_ARGUMENT_WORDS 128
+#define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3)
+
+#define GPUVAL_PRINTF_HEADER_SRC        0
+#define GPUVAL_PRINTF_INVOCATION_SRC    1
+#define GPUVAL_PRINTF_FIRST_PAYLOAD_SRC 2
+#define GPUVAL_PRINTF_SRC_COMPONENTS    16
+
+static inline unsigned
+gpuval_nir_printf_num_words(const nir_intrinsic_instr *printf)
+{
+   unsigned size = nir_src_comp_as_uint(printf->src[GPUVAL_PRINTF_HEADER_SRC], 0) & 0xffff;
+   return size - GPUVAL_PRINTF_ENTRY_WORDS;
+}
+
+/** The source that a dword of the payload is in; *channel is its component. */
+static inline unsigned
+gpuval_nir_printf_word(const nir_intrinsic_instr *printf, unsigned word, unsigned *channel)
+{
+   if (word >= nir_intrinsic_range(printf)) {
+      *channel = word - nir_intrinsic_range(printf);
+      return GPUVAL_PRINTF_INVOCATION_SRC;
+   }
+   *channel = word % GPUVAL_PRINTF_SRC_COMPONENTS;
+   return GPUVAL_PRINTF_FIRST_PAYLOAD_SRC + word / GPUVAL_PRINTF_SRC_COMPONENTS;
+}
+
+struct gpuval_nir_printf_params {
+   nir_def *header[2]; /* of the entry, 32 bit each */
+   /* Emits stores of the payload to @address, which is 64 bit. */
+   void (*store_payload)(nir_builder *b, nir_def *address, const void *data);
+   const void *data;
+};
+
+/** Emits what writes a message at b->cursor. */
+void gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_printf_params *params);
+
+/** For drivers without a function to call: @printf in its place, and each of a shader. */
+void gpuval_nir_lower_message(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              nir_intrinsic_instr *printf);
+bool gpuval_nir_lower_printf(nir_shader *nir, const struct gpuval_nir_driver *driver);
+
 /** What a @sync_gpuval hands over; 32 bit where nothing else is said. */
 struct gpuval_nir_access_params {
    nir_def *address;       /* 64 bit */
@@ -164,10 +282,10 @@ struct gpuval_nir_access_params {
    nir_def *slot;
    nir_def *invocation[3];
 
-   /* 1 bit: all invocations of the quad are here; and: this one is its first.
-    * NULL where the driver cannot tell, or does not care.
+   /* ~0, and 0 in invocations that are not, for whoever looks at others of its
+    * quad. NULL where the driver cannot tell, or does not care.
     */
-   nir_def *quad_full, *quad_leader;
+   nir_def *here;
 };
 
 /** Emits the check at b->cursor; @hashes: GPUVAL_BLOOM_HASHES. */
@@ -229,6 +347,7 @@ nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);
 
 bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 
 #ifdef __cplusplus

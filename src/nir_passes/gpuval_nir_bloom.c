@@ -196,45 +196,71 @@ is_unclaimed(nir_builder *b, const struct masks *masks, nir_def *lo)
    return nir_ieq_imm(b, nir_iand(b, nir_ushr_imm(b, lo, 16), masks->byte), 0);
 }
 
+static nir_def *
+swap_horizontal(nir_builder *b, nir_def *def)
+{
+   return nir_quad_swap_horizontal(b, def);
+}
+
+static nir_def *
+swap_vertical(nir_builder *b, nir_def *def)
+{
+   return nir_quad_swap_vertical(b, def);
+}
+
 /* Bits of all invocations of a quad */
 static nir_def *
 quad_or(nir_builder *b, nir_def *bits)
 {
-   bits = nir_ior(b, bits, nir_quad_swap_horizontal(b, bits));
-   return nir_ior(b, bits, nir_quad_swap_vertical(b, bits));
-}
-
-/* A quad that can send one for all: all of it accesses one granule, in words of
- * their own.
- */
-static nir_def *
-is_merged(nir_builder *b, nir_def *quad_full, nir_def *granule, nir_def *word_mask)
-{
-   if (!quad_full)
-      return nir_imm_false(b);
-
-   nir_def *other = nir_quad_swap_horizontal(b, granule);
-   nir_def *differs = nir_ixor(b, granule, other);
-   nir_def *across = nir_ixor(b, granule, nir_quad_swap_vertical(b, granule));
-   differs = quad_or(b, nir_ior(b, differs, across));
-
-   nir_def *sum = nir_iadd(b, word_mask, nir_quad_swap_horizontal(b, word_mask));
-   sum = nir_iadd(b, sum, nir_quad_swap_vertical(b, sum));
-   nir_def *overlaps = nir_ine(b, sum, quad_or(b, word_mask));
-
-   return nir_iand(b, quad_full, nir_inot(b, nir_ior(b, nir_ine_imm(b, differs, 0), overlaps)));
+   bits = nir_ior(b, bits, swap_horizontal(b, bits));
+   return nir_ior(b, bits, swap_vertical(b, bits));
 }
 
 struct quad {
-   nir_def *merged; /* 1 bit, the same in all of a quad */
+   nir_def *here;   /* ~0 for invocations that are, 0 for others; NULL: not known */
+   nir_def *merged; /* 1 bit, the same in all of a quad: one acts for all */
    nir_def *acts;   /* 1 bit: for itself, or for its quad */
-   bool possible;
 };
 
 static nir_def *
 quad_bits(nir_builder *b, const struct quad *quad, nir_def *bits)
 {
-   return quad->possible ? nir_bcsel(b, quad->merged, quad_or(b, bits), bits) : bits;
+   if (!quad->here)
+      return bits;
+   return nir_bcsel(b, quad->merged, quad_or(b, nir_iand(b, bits, quad->here)), bits);
+}
+
+/* One can act for all if all that are here access one granule, in words of
+ * their own.
+ */
+static struct quad
+build_quad(nir_builder *b, nir_def *here, nir_def *granule, nir_def *word_mask)
+{
+   if (!here)
+      return (struct quad){.acts = nir_imm_true(b)};
+
+   nir_def *granules[4] = {granule}, *words[4] = {word_mask}, *present[4] = {here};
+   nir_def *conflict = nir_imm_int(b, 0), *before = nir_imm_int(b, 0);
+   nir_def *lane = nir_load_subgroup_invocation(b);
+   for (unsigned i = 1; i < 4; i++) {
+      unsigned from = i == 3 ? 1 : 0;
+      nir_def *(*swap)(nir_builder *, nir_def *) = i == 1 ? swap_horizontal : swap_vertical;
+      granules[i] = swap(b, granules[from]);
+      words[i] = swap(b, words[from]);
+      present[i] = swap(b, present[from]);
+      nir_def *differs =
+         nir_ior(b, nir_ixor(b, granules[i], granule), nir_iand(b, words[i], word_mask));
+      conflict = nir_ior(b, conflict, nir_iand(b, present[i], differs));
+
+      /* Lane ^ i is before this one if it has a 0 where this one has a 1. */
+      nir_def *is_before = nir_ine_imm(b, nir_iand_imm(b, lane, i == 3 ? 2 : i), 0);
+      before = nir_ior(b, before, nir_bcsel(b, is_before, present[i], nir_imm_int(b, 0)));
+   }
+
+   struct quad quad = {.here = here};
+   quad.merged = nir_ieq_imm(b, quad_or(b, nir_iand(b, conflict, here)), 0);
+   quad.acts = nir_ior(b, nir_inot(b, quad.merged), nir_ieq_imm(b, before, 0));
+   return quad;
 }
 
 /* What one that acts has got, and the others of its quad have not: @bits are 0
@@ -260,10 +286,8 @@ mark_first(nir_builder *b, const struct bucket *bucket, const struct quad *quad,
    nir_def *before =
       nir_global_atomic(b, 64, bucket->address, nir_pack_64_2x32_split(b, mark_lo, mark_hi),
                         .atomic_op = nir_atomic_op_ior);
-   nir_def *new_lo =
-      nir_iand(b, nir_unpack_64_2x32_split_x(b, before), nir_inot(b, bucket->lo));
-   nir_def *new_hi =
-      nir_iand(b, nir_unpack_64_2x32_split_y(b, before), nir_inot(b, bucket->hi));
+   nir_def *new_lo = nir_iand(b, nir_unpack_64_2x32_split_x(b, before), nir_inot(b, bucket->lo));
+   nir_def *new_hi = nir_iand(b, nir_unpack_64_2x32_split_y(b, before), nir_inot(b, bucket->hi));
    nir_pop_if(b, NULL);
 
    new_lo = nir_if_phi(b, new_lo, zero);
@@ -310,7 +334,8 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
    claim.who =
       nir_build_load_global(b, 1, 64, claim.address, .access = ACCESS_COHERENT, .align_mul = 8);
    nir_def *who_hi = nir_unpack_64_2x32_split_y(b, claim.who);
-   claim.known = nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
+   claim.known =
+      nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
 
    nir_def *words = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, claim.address, 8),
                                           .access = ACCESS_COHERENT, .align_mul = 8);
@@ -341,13 +366,14 @@ has_word(nir_builder *b, const struct masks *masks, unsigned i)
    return nir_ine_imm(b, nir_iand_imm(b, masks->word, 1u << i), 0);
 }
 
-/* 1 bit: does some word's claim conflict, or is one not known? */
+/* 1 bit: does some word's claim conflict? *lost: did some word's get lost? */
 static nir_def *
 claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *masks,
-                nir_def *flags)
+                nir_def *flags, nir_def **lost)
 {
    nir_def *conflicts = nir_imm_false(b);
    nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
+   *lost = nir_imm_false(b);
    nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
    nir_def *loads_count =
       nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0);
@@ -358,7 +384,9 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
       nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
       nir_def *bad = nir_bcsel(b, nir_ieq(b, theirs, claim->access), is_store, differs);
       bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, 0xfffc), own));
-      bad = nir_ior(b, bad, nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE));
+      nir_def *is_lost = nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE);
+      *lost = nir_ior(b, *lost, nir_iand(b, has_word(b, masks, i), is_lost));
+      bad = nir_iand(b, bad, nir_inot(b, is_lost));
       conflicts = nir_ior(b, conflicts, nir_iand(b, has_word(b, masks, i), bad));
    }
    return conflicts;
@@ -370,8 +398,8 @@ is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct
             nir_def *command_id)
 {
    nir_def *theirs = gpuval_nir_claim_command(b, claim->who);
-   nir_def *age = nir_iand_imm(b, nir_isub(b, command_id, theirs),
-                               BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
+   nir_def *age =
+      nir_iand_imm(b, nir_isub(b, command_id, theirs), BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
    nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(b));
 
    return nir_iand(b, nir_ine_imm(b, claim->who, 0), nir_uge(b, epoch_age, age));
@@ -379,8 +407,7 @@ is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct
 
 /* 1 bit: says a sample that a hazard of all buckets cannot well be chance? */
 static nir_def *
-is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed,
-                unsigned hashes)
+is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed, unsigned hashes)
 {
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "sample");
    nir_variable *used_var = nir_local_variable_create(b->impl, glsl_uint_type(), "used");
@@ -394,8 +421,7 @@ is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *se
    {
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, GPUVAL_BLOOM_SAMPLES));
-      nir_def *index =
-         nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
+      nir_def *index = nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
       nir_def *bucket =
          nir_load_global(b, nir_iadd(b, filter, nir_ishl_imm(b, nir_u2u64(b, index), 3)), 8, 1, 64);
       nir_def *is_used = nir_ine_imm(b, bucket, 0);
@@ -408,41 +434,67 @@ is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *se
    return nir_ule_imm(b, nir_load_var(b, used_var), gpuval_bloom_max_samples(hashes));
 }
 
-/* Stronger accesses replace weaker ones, and equal ones those that were no hazard. */
+/* Stronger accesses replace weaker ones, and others those that are no hazard. But a
+ * hazard with what is not known must not become all that is known.
+ */
 static void
 store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks,
             const struct quad *quad, nir_def *wanted, nir_def *bad, nir_def *entry,
             nir_def *command_id)
 {
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *changed[2] = {zero, zero}, *words[2];
+   nir_def *changed[2] = {zero, zero}, *replaces[4], *strongest = zero;
 
    for (unsigned i = 0; i < 4; i++) {
       nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
-      nir_def *is_stronger = nir_ult(b, theirs, claim->access);
-      nir_def *replaces = nir_ior(
-         b, is_stronger, nir_iand(b, nir_ieq(b, theirs, claim->access), nir_inot(b, bad)));
-      replaces = nir_iand(b, nir_iand(b, replaces, wanted), has_word(b, masks, i));
-      nir_def *bits = nir_bcsel(b, replaces,
-                                nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
+      strongest = nir_umax(b, strongest, theirs);
+      replaces[i] = nir_bcsel(
+         b, bad,
+         nir_iand(b, nir_ult(b, theirs, claim->access), nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
+         nir_uge(b, claim->access, theirs));
+      replaces[i] = nir_iand(b, nir_iand(b, replaces[i], wanted), has_word(b, masks, i));
+      nir_def *bits = nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
       changed[i / 2] = nir_ior(b, changed[i / 2], bits);
    }
+
+   nir_def *words[2];
    for (unsigned i = 0; i < 2; i++) {
       nir_def *mine = quad_bits(b, quad, nir_iand(b, claim->owner, changed[i]));
       changed[i] = quad_bits(b, quad, changed[i]);
       words[i] = nir_ior(b, nir_iand(b, claim->words[i], nir_inot(b, changed[i])), mine);
    }
 
-   nir_def *lo = nir_ior(b, entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT));
-   nir_def *hi =
-      nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
-                   BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32));
    nir_def *is_changed = nir_ine_imm(b, nir_ior(b, changed[0], changed[1]), 0);
    nir_push_if(b, nir_iand(b, quad->acts, is_changed));
-   nir_store_global(b, claim->address, 8,
-                    nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag)), 0x1);
-   nir_store_global(b, nir_iadd_imm(b, claim->address, 8), 8,
-                    nir_pack_64_2x32_split(b, words[0], words[1]), 0x1);
+   {
+      nir_def *lo = nir_ior(b, entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT));
+      nir_def *hi = nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
+                                 BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32));
+      nir_def *words_address = nir_iadd_imm(b, claim->address, 8);
+      /* Who has only read a word does not hide who has written its neighbour. */
+      nir_def *who = nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag));
+      who = nir_bcsel(b, nir_uge(b, claim->access, strongest), who, claim->who);
+      nir_store_global(b, claim->address, 8, who, 0x1);
+
+      /* Whoever acts for a quad has all of the granule to itself, or so it is hoped;
+       * others leave the words of others alone.
+       */
+      nir_def *whole = quad->here ? quad->merged : nir_imm_false(b);
+      nir_push_if(b, nir_ior(b, whole, nir_inot(b, claim->known)));
+      nir_def *value = nir_pack_64_2x32_split(b, nir_bcsel(b, whole, words[0], zero),
+                                              nir_bcsel(b, whole, words[1], zero));
+      nir_store_global(b, words_address, 8, value, 0x1);
+      nir_pop_if(b, NULL);
+
+      nir_push_if(b, nir_inot(b, whole));
+      for (unsigned i = 0; i < 4; i++) {
+         nir_push_if(b, replaces[i]);
+         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, claim->owner),
+                          0x1);
+         nir_pop_if(b, NULL);
+      }
+      nir_pop_if(b, NULL);
+   }
    nir_pop_if(b, NULL);
 }
 
@@ -460,8 +512,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *address_hi = nir_unpack_64_2x32_split_y(b, params->address);
    struct masks masks = build_masks(b, address_lo, params->size, type);
 
-   nir_def *x = nir_ior(b, nir_ushr_imm(b, address_lo, 7),
-                        nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
+   nir_def *x =
+      nir_ior(b, nir_ushr_imm(b, address_lo, 7), nir_ishl_imm(b, nir_ushr_imm(b, epoch, 16), 25));
    nir_def *y = nir_ior(b, nir_iand_imm(b, address_hi, 0xffff), nir_ishl_imm(b, epoch, 16));
 
    struct bucket buckets[GPUVAL_BLOOM_MAX_HASHES];
@@ -490,18 +542,15 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *missing = nir_ior(b, nir_iand(b, masks.lo, nir_inot(b, all_lo)),
                               nir_iand(b, masks.hi, nir_inot(b, all_hi)));
 
-   struct quad quad = {.possible = params->quad_full};
-   quad.merged = is_merged(b, params->quad_full,
-                           nir_ixor(b, nir_iand_imm(b, address_lo, ~15u),
-                                    nir_imul_imm(b, address_hi, 0x9e3779b1)),
-                           masks.word);
-   quad.acts = quad.possible ? nir_ior(b, params->quad_leader, nir_inot(b, quad.merged))
-                             : nir_imm_true(b);
+   struct quad quad = build_quad(
+      b, params->here,
+      nir_ixor(b, nir_iand_imm(b, address_lo, ~15u), nir_imul_imm(b, address_hi, 0x9e3779b1)),
+      masks.word);
 
    nir_def *flags = driver->sync_flags(b);
-   nir_def *acts = nir_ior(b, nir_ine_imm(b, missing, 0),
-                           is_hazard(b, &masks, all_lo, all_hi, type, flags));
-   if (quad.possible)
+   nir_def *acts =
+      nir_ior(b, nir_ine_imm(b, missing, 0), is_hazard(b, &masks, all_lo, all_hi, type, flags));
+   if (quad.here)
       acts = nir_ine_imm(b, quad_bits(b, &quad, nir_b2i32(b, acts)), 0);
    nir_push_if(b, acts);
    {
@@ -553,12 +602,18 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       nir_push_if(b, maybe);
       {
          claim = load_claim(b, root, first_index, tag, params);
-         nir_def *believed =
-            nir_iand(b, is_of_epoch(b, driver, &claim, command_id),
-                     is_nearly_empty(b, filter, line_mask, first_hash[1], hashes));
-         nir_def *bad =
-            nir_bcsel(b, claim.known, claim_conflicts(b, &claim, &masks, flags), believed);
-         const struct quad alone = {.acts = nir_imm_true(b)};
+         nir_def *lost;
+         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, &lost);
+         nir_def *unsure =
+            nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
+         nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
+         nir_store_var(b, bad_var, nir_iand(b, claim.known, conflict), 0x1);
+         nir_push_if(b, nir_iand(b, unsure, nir_inot(b, nir_load_var(b, bad_var))));
+         nir_store_var(b, bad_var, is_nearly_empty(b, filter, line_mask, first_hash[1], hashes),
+                       0x1);
+         nir_pop_if(b, NULL);
+         nir_def *bad = nir_load_var(b, bad_var);
+         const struct quad alone = {.acts = nir_imm_true(b), .merged = nir_imm_false(b)};
          store_claim(b, &claim, &masks, &alone, nir_imm_true(b), bad, params->entry, command_id);
 
          nir_push_if(b, bad);

@@ -107,6 +107,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    index_by_instance(&state);
    progress |= gpuval_nir_instrument_assume(&state);
    progress |= gpuval_nir_instrument_bounds(&state);
+   progress |= gpuval_nir_instrument_printf(&state);
    progress |= gpuval_nir_instrument_sync(&state);
    util_dynarray_fini(&state.instances);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);

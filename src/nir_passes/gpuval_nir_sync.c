@@ -171,87 +171,205 @@ build_range(struct gpuval_nir_state *state, const struct access *access, int set
    }
 }
 
-/* One piece of at most 16 bytes, @skip bytes behind what the instruction says */
+static const enum gpuval_kind kinds[] = {
+   [GPUVAL_BLOOM_LOAD] = GPUVAL_KIND_READ_AFTER_WRITE,
+   [GPUVAL_BLOOM_STORE] = GPUVAL_KIND_WRITE_AFTER_ACCESS,
+   [GPUVAL_BLOOM_ATOMIC] = GPUVAL_KIND_ATOMIC_CONFLICT,
+};
+
+/* What @sync_gpuval needs, of one piece of at most 16 bytes */
+struct piece {
+   nir_def *active, *address, *size, *offset, *slot;
+   int set, binding; /* -1: not known */
+   bool is_address;  /* no descriptor */
+   uint32_t const_size;
+};
+
 static void
-emit(struct pass *pass, const struct access *access, const struct gpuval_nir_buffer *buffer,
-     unsigned skip, unsigned size)
+emit(struct pass *pass, nir_instr *instr, enum gpuval_op op, enum gpuval_bloom_type type,
+     const struct piece *piece)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
-   nir_intrinsic_instr *intrin = access->intrin;
-   nir_def *offset = NULL, *slot = NULL, *address, *active;
 
-   if (access->is_address) {
-      address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      active = nir_imm_true(b);
-      offset = slot = nir_imm_int(b, 0);
-   } else {
-      nir_def *range;
-      offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      slot = state->options->driver->slot(b, intrin);
-      build_range(state, access, buffer->set, slot, &address, &range);
-      active = nir_iand(b, nir_uge_imm(b, range, size),
-                        nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), offset));
-      address = nir_iadd(b, address, nir_u2u64(b, offset));
-   }
-
-   enum gpuval_bloom_type type = access->type;
-   if (pass->interlocked || is_atomic(state, &intrin->instr))
+   if (pass->interlocked || is_atomic(state, instr))
       type = GPUVAL_BLOOM_ATOMIC;
 
-   static const enum gpuval_kind kinds[] = {
-      [GPUVAL_BLOOM_LOAD] = GPUVAL_KIND_READ_AFTER_WRITE,
-      [GPUVAL_BLOOM_STORE] = GPUVAL_KIND_WRITE_AFTER_ACCESS,
-      [GPUVAL_BLOOM_ATOMIC] = GPUVAL_KIND_ATOMIC_CONFLICT,
-   };
    const struct gpuval_site site = {
       .kind = kinds[type],
-      .op = access->op,
-      .spirv_offset = gpuval_nir_spirv_offset(state, intrin->instr.index),
-      .set = access->is_address ? -1 : buffer->set,
-      .binding = access->is_address ? -1 : buffer->binding,
+      .op = op,
+      .spirv_offset = gpuval_nir_spirv_offset(state, instr->index),
+      .set = piece->set,
+      .binding = piece->binding,
    };
    const struct gpuval_nir_entry entry = {
-      .size = size,
+      .size = piece->const_size,
       .site = gpuval_nir_add_site(state, &site),
-      .instance = intrin->instr.index,
+      .instance = instr->index,
    };
    uint32_t base = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry);
    util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
 
    nir_def *context = get_context(pass);
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phase) : nir_imm_int(b, 0);
-   nir_sync_gpuval(b, active, address, offset, slot,
+   nir_sync_gpuval(b, piece->active, piece->address, piece->size, piece->offset, piece->slot,
                    nir_vec3(b, nir_channel(b, context, 0), nir_channel(b, context, 1), phase),
-                   gpuval_nir_invocation(state), .base = base, .range = size,
-                   .desc_set = access->is_address ? GPUVAL_REPORT_PLAIN : MAX2(buffer->set, 0),
+                   gpuval_nir_invocation(state), .base = base,
+                   .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
                    .flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0));
 }
 
+/* @skip: bytes behind what the instruction says */
+static void
+emit_piece(struct pass *pass, const struct access *access, const struct gpuval_nir_buffer *buffer,
+           unsigned skip, unsigned size)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *intrin = access->intrin;
+   struct piece piece = {
+      .set = -1,
+      .binding = -1,
+      .is_address = access->is_address,
+      .size = nir_imm_int(b, size),
+      .const_size = size,
+   };
+
+   if (access->is_address) {
+      piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
+      piece.active = nir_imm_true(b);
+      piece.offset = piece.slot = nir_imm_int(b, 0);
+   } else {
+      nir_def *range;
+      piece.set = buffer->set;
+      piece.binding = buffer->binding;
+      piece.offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
+      piece.slot = state->options->driver->slot(b, intrin);
+      build_range(state, access, buffer->set, piece.slot, &piece.address, &range);
+      piece.active = nir_iand(b, nir_uge_imm(b, range, size),
+                              nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), piece.offset));
+      piece.address = nir_iadd(b, piece.address, nir_u2u64(b, piece.offset));
+   }
+
+   emit(pass, &intrin->instr, access->op, access->type, &piece);
+}
+
 static bool
-instrument(struct pass *pass, nir_intrinsic_instr *intrin)
+instrument_access(struct pass *pass, const struct access *access)
 {
    struct gpuval_nir_state *state = pass->state;
    struct gpuval_nir_buffer buffer = {0};
-   struct access access;
 
-   if (!classify(intrin, &access))
-      return false;
-   if (!access.is_address &&
-       (!state->options->driver->describe(intrin, state->options->data, &buffer) || buffer.size))
+   if (!access->is_address &&
+       (!state->options->driver->describe(access->intrin, state->options->data, &buffer) ||
+        buffer.size))
       return false;
 
-   state->b.cursor = nir_before_instr(&intrin->instr);
-   u_foreach_bit (i, access.mask) {
+   u_foreach_bit (i, access->mask) {
       /* A run of components, in pieces of 16 bytes */
-      if (i && access.mask & BITFIELD_BIT(i - 1))
+      if (i && access->mask & BITFIELD_BIT(i - 1))
          continue;
-      unsigned count = ffs(~(access.mask >> i)) - 1;
-      for (unsigned done = 0; done < count * access.bytes; done += GPUVAL_BLOOM_GRANULE)
-         emit(pass, &access, &buffer, i * access.bytes + done,
-              MIN2(count * access.bytes - done, GPUVAL_BLOOM_GRANULE));
+      unsigned count = ffs(~(access->mask >> i)) - 1;
+      for (unsigned done = 0; done < count * access->bytes; done += GPUVAL_BLOOM_GRANULE)
+         emit_piece(pass, access, &buffer, i * access->bytes + done,
+                    MIN2(count * access->bytes - done, GPUVAL_BLOOM_GRANULE));
    }
    return true;
+}
+
+static bool
+instrument_texel(struct pass *pass, nir_instr *instr, enum gpuval_op op,
+                 enum gpuval_bloom_type type, nir_deref_instr *deref, nir_def *coord)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   struct gpuval_nir_texels texels;
+
+   if (!deref || !state->options->driver->texels ||
+       !state->options->driver->texels(b, deref, state->options->data, &texels))
+      return false;
+
+   nir_def *index = nir_channel(b, coord, 0);
+   struct piece piece = {
+      .set = texels.set,
+      .binding = texels.binding,
+      .slot = texels.slot,
+      .active = nir_ult(b, index, texels.count),
+      .size = texels.size,
+      .offset = nir_imul(b, index, texels.size),
+   };
+   piece.address = nir_iadd(b, texels.address, nir_u2u64(b, piece.offset));
+   emit(pass, instr, op, type, &piece);
+   return true;
+}
+
+static bool
+instrument_texture(struct pass *pass, nir_tex_instr *tex)
+{
+   int texture = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
+   int coord = nir_tex_instr_src_index(tex, nir_tex_src_coord);
+
+   if (tex->op != nir_texop_txf || tex->sampler_dim != GLSL_SAMPLER_DIM_BUF || texture < 0)
+      return false;
+
+   return instrument_texel(pass, &tex->instr, GPUVAL_OP_FETCH, GPUVAL_BLOOM_LOAD,
+                           nir_src_as_deref(tex->src[texture].src), tex->src[coord].src.ssa);
+}
+
+static bool
+instrument_image(struct pass *pass, nir_intrinsic_instr *intrin)
+{
+   enum gpuval_op op;
+   enum gpuval_bloom_type type;
+
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_image_deref_load:
+   case nir_intrinsic_image_deref_sparse_load:
+      op = GPUVAL_OP_LOAD;
+      type = GPUVAL_BLOOM_LOAD;
+      break;
+   case nir_intrinsic_image_deref_store:
+      op = GPUVAL_OP_STORE;
+      type = GPUVAL_BLOOM_STORE;
+      break;
+   case nir_intrinsic_image_deref_atomic:
+   case nir_intrinsic_image_deref_atomic_swap:
+      op = GPUVAL_OP_ATOMIC;
+      type = GPUVAL_BLOOM_ATOMIC;
+      break;
+   default:
+      return false;
+   }
+   if (nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_BUF)
+      return false;
+
+   return instrument_texel(pass, &intrin->instr, op, type, nir_src_as_deref(intrin->src[0]),
+                           intrin->src[1].ssa);
+}
+
+static bool
+instrument(struct pass *pass, nir_instr *instr)
+{
+   pass->state->b.cursor = nir_before_instr(instr);
+
+   if (instr->type == nir_instr_type_tex)
+      return instrument_texture(pass, nir_instr_as_tex(instr));
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   struct access access;
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_begin_invocation_interlock:
+      pass->interlocked = true;
+      return false;
+   case nir_intrinsic_end_invocation_interlock:
+      pass->interlocked = false;
+      return false;
+   default:
+      return classify(intrin, &access) ? instrument_access(pass, &access)
+                                       : instrument_image(pass, intrin);
+   }
 }
 
 static bool
@@ -349,18 +467,8 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    }
 
    nir_foreach_block (block, state->b.impl) {
-      nir_foreach_instr_safe (instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-
-         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-         if (intrin->intrinsic == nir_intrinsic_begin_invocation_interlock)
-            pass.interlocked = true;
-         else if (intrin->intrinsic == nir_intrinsic_end_invocation_interlock)
-            pass.interlocked = false;
-         else
-            progress |= instrument(&pass, intrin);
-      }
+      nir_foreach_instr_safe (instr, block)
+         progress |= instrument(&pass, instr);
    }
 
    if (pass.has_phases)

@@ -141,6 +141,8 @@ gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_option
 {
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
 }
 
 struct layout_data {
@@ -219,7 +221,8 @@ static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -263,18 +266,20 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .safe = gpuval_options()->safe,
       .spirv = spirv,
       .spirv_size = stage->spirv.size,
+      .shader_hash = hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
    };
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, mem_ctx);
-   util_dynarray_init(&table.entries, mem_ctx);
+   gpuval_nir_table_init(&table, mem_ctx);
 
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, hash, number, "after");
+   gpuval_dump_formats(nir, hash, number, &table);
 
-   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+   if (table.sites.size) {
       struct gpuval_shader_info info = {
          .spirv = spirv,
          .spirv_size = stage->spirv.size,
@@ -349,6 +354,7 @@ gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *
    static const nir_intrinsic_op reports[] = {
       nir_intrinsic_report_gpuval,
       nir_intrinsic_sync_gpuval,
+      nir_intrinsic_printf_gpuval,
    };
    if (!has_intrinsic(stage->nir, reports, ARRAY_SIZE(reports)))
       return;

@@ -606,6 +606,23 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarra
    }
 }
 
+static bool
+lower_messages(struct late_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block_safe (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval) {
+            gpuval_nir_lower_message(&state->b, &late_driver, nir_instr_as_intrinsic(instr));
+            progress = true;
+         }
+      }
+   }
+   return progress;
+}
+
 bool
 gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
@@ -614,9 +631,10 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
    struct util_dynarray groups;
 
    util_dynarray_init(&groups, NULL);
+   bool progress = lower_messages(&state);
    collect_groups(impl, nir_intrinsic_report_gpuval, &groups);
    collect_groups(impl, nir_intrinsic_sync_gpuval, &groups);
-   bool progress = groups.size > 0;
+   progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);
    util_dynarray_fini(&groups);

@@ -120,7 +120,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    fprintf(f, "%s,%s,%" PRIu64, gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
            gpuval_kind_infos[event->kind].name, event->count);
    string(f, event->message);
-   string(f, "error");
+   string(f, gpuval_event_severity(event));
    shader(f, place);
    invocation(f, event);
    string(f, gpuval_op_names[place->op]);

@@ -58,6 +58,12 @@ write_string(FILE *f, const char *string)
    fputc('"', f);
 }
 
+void
+gpuval_jsonl_write_string(FILE *f, const char *string)
+{
+   write_string(f, string);
+}
+
 static void
 key(struct writer *w, const char *name)
 {
@@ -262,7 +268,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    fputc('{', f);
    string(&w, "check", gpuval_check_infos[gpuval_kind_infos[event->kind].check].name);
    string(&w, "kind", gpuval_kind_infos[event->kind].name);
-   string(&w, "severity", "error");
+   string(&w, "severity", gpuval_event_severity(event));
    string(&w, "message", event->message);
    number(&w, "count", event->count);
    write_shader(&w, place);
@@ -302,8 +308,11 @@ write_jsonl(FILE *f, struct gpuval_event *const *events, unsigned num_events,
 
    fprintf(f,
            "{\"summary\":{\"errors\":%" PRIu64 ",\"occurrences\":%" PRIu64 ",\"lost\":%" PRIu64
-           ",\"messages\":%" PRIu64 "}}\n",
+           ",\"messages\":%" PRIu64,
            summary->errors, summary->occurrences, summary->lost, summary->messages);
+   if (summary->lost_messages)
+      fprintf(f, ",\"lost_messages\":%" PRIu64, summary->lost_messages);
+   fputs("}}\n", f);
 }
 
 const struct gpuval_report_format gpuval_report_jsonl = {

@@ -15,15 +15,20 @@
 #include "vk_instance.h"
 #include "vk_physical_device.h"
 
+/* Distinct texts in the report files: docs/printf.rst */
+#define MAX_MESSAGE_EVENTS 10000
+
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static struct util_dynarray events; /* struct gpuval_event * */
 static uint64_t lost;
+static uint64_t messages, lost_messages;
+static unsigned num_message_events;
 static bool finished;
 static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
 const char *const gpuval_op_names[] = {
-   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",         [GPUVAL_OP_STORE] = "store",
-   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_INDIRECT] = "indirect",
+   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",   [GPUVAL_OP_STORE] = "store",
+   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_FETCH] = "fetch", [GPUVAL_OP_INDIRECT] = "indirect",
 };
 
 const char *
@@ -222,6 +227,119 @@ gpuval_report_add_lost(uint64_t count)
    gpuval_report_unlock();
 }
 
+const char *
+gpuval_event_severity(const struct gpuval_event *event)
+{
+   return gpuval_event_is_message(event) ? "info" : "error";
+}
+
+bool
+gpuval_event_is_message(const struct gpuval_event *event)
+{
+   return event->kind == GPUVAL_KIND_MESSAGE;
+}
+
+static void
+append(struct util_dynarray *chars, const char *string, size_t count)
+{
+   if (count)
+      memcpy(util_dynarray_grow_bytes(chars, count, 1), string, count);
+}
+
+/* One line: what would end it, or do something to a terminal, is escaped. */
+static void
+append_message(struct util_dynarray *chars, const char *text)
+{
+   static const char controls[] = "\x01\x02\x03\x04\x05\x06\x07\x08\n\x0b\x0c\r\x0e\x0f\x10\x11"
+                                  "\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f";
+
+   append(chars, "printf: ", strlen("printf: "));
+   while (*text) {
+      size_t plain = strcspn(text, controls);
+      append(chars, text, plain);
+      text += plain;
+      if (*text) {
+         char escape[8];
+         int length = *text == '\n' ? sprintf(escape, "\\n") : sprintf(escape, "\\x%02x", *text);
+         append(chars, escape, length);
+         text++;
+      }
+   }
+   append(chars, "\n", 1);
+}
+
+static void
+message_to_messengers(struct vk_device *vk, const char *text)
+{
+   const VkDebugUtilsObjectNameInfoEXT object = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+      .objectType = VK_OBJECT_TYPE_DEVICE,
+      .objectHandle = (uintptr_t)vk,
+      .pObjectName = vk->base.object_name,
+   };
+   const VkDebugUtilsMessengerCallbackDataEXT data = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+      .pMessageIdName = "gpuval-printf-message",
+      .pMessage = text,
+      .objectCount = 1,
+      .pObjects = &object,
+   };
+   vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
+}
+
+void
+gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *list, unsigned count)
+{
+   /* All at once: the log may be a stream without a buffer. */
+   struct util_dynarray chars;
+   util_dynarray_init(&chars, NULL);
+   for (unsigned i = 0; i < count; i++)
+      append_message(&chars, list[i].text);
+
+   gpuval_report_lock();
+   FILE *log = open_log();
+   fwrite(util_dynarray_begin(&chars), 1, chars.size, log);
+   fflush(log);
+   for (unsigned i = 0; i < count; i++) {
+      if (list[i].event)
+         list[i].event->count++;
+   }
+   messages += count;
+   gpuval_report_unlock();
+   util_dynarray_fini(&chars);
+
+   for (unsigned i = 0; vk && i < count; i++)
+      message_to_messengers(vk, list[i].text);
+}
+
+bool
+gpuval_report_add_message_event(struct gpuval_event *event)
+{
+   gpuval_report_lock();
+   bool has_room = num_message_events < MAX_MESSAGE_EVENTS;
+   if (has_room) {
+      util_dynarray_append(&events, struct gpuval_event *, event);
+      num_message_events++;
+   }
+   gpuval_report_unlock();
+   return has_room;
+}
+
+bool
+gpuval_report_wants_messages(void)
+{
+   return gpuval_options()->reports && gpuval_options()->reports[0];
+}
+
+void
+gpuval_report_add_lost_messages(uint64_t count)
+{
+   gpuval_report_lock();
+   lost_messages += count;
+   gpuval_report_unlock();
+}
+
 static struct gpuval_event *const *
 get_events(unsigned *num_events)
 {
@@ -232,9 +350,15 @@ get_events(unsigned *num_events)
 static struct gpuval_summary
 summarize(void)
 {
-   struct gpuval_summary summary = {.lost = lost};
+   struct gpuval_summary summary = {
+      .lost = lost,
+      .messages = messages,
+      .lost_messages = lost_messages,
+   };
 
    util_dynarray_foreach (&events, struct gpuval_event *, event) {
+      if (gpuval_event_is_message(*event))
+         continue;
       summary.errors++;
       summary.occurrences += (*event)->count;
    }

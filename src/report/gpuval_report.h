@@ -93,10 +93,15 @@ struct gpuval_summary {
    uint64_t occurrences;
    uint64_t lost;
    uint64_t messages;
+   uint64_t lost_messages;
 };
 
 /** For people; NULL of GPUVAL_OP_NONE. */
 extern const char *const gpuval_op_names[];
+
+/** "error", or "info" of a message that a shader has printed. */
+const char *gpuval_event_severity(const struct gpuval_event *event);
+bool gpuval_event_is_message(const struct gpuval_event *event);
 
 /** As reports name a stage: tess_ctrl, any_hit. */
 const char *gpuval_stage_name(gl_shader_stage stage);
@@ -114,8 +119,13 @@ const struct gpuval_report_format *gpuval_report_format(const char *file);
 extern const struct gpuval_report_format gpuval_report_jsonl;
 extern const struct gpuval_report_format gpuval_report_csv;
 
+/** A string of JSON, with its quotes. */
+void gpuval_jsonl_write_string(FILE *f, const char *string);
+
 /** The text log's block for one event, without its count. */
 void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);
+/** "compute shader HASH, invocation (0, 0, 0)" */
+void gpuval_text_write_shader(FILE *f, const struct gpuval_event *event);
 void gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events);
 void gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary);
 
@@ -125,6 +135,30 @@ void gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary);
  * gpuval_report_finish() by whoever holds gpuval_report_lock().
  */
 void gpuval_report_event(struct vk_device *vk, struct gpuval_event *event);
+
+/** Something that a shader has printed. */
+struct gpuval_message {
+   struct gpuval_event *event; /* of this text at this site, or NULL */
+   const char *text;
+};
+
+/**
+ * To the log, and to the messengers of @vk's instance. Counts them, each one's
+ * event too.
+ */
+void gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *messages,
+                            unsigned count);
+
+/**
+ * Takes over the event of a message that was not seen before, for the report
+ * files. False: there are enough of them; the event is still the caller's.
+ */
+bool gpuval_report_add_message_event(struct gpuval_event *event);
+
+/** Is there a file that wants events of messages? */
+bool gpuval_report_wants_messages(void);
+
+void gpuval_report_add_lost_messages(uint64_t count);
 
 void gpuval_report_lock(void);
 void gpuval_report_unlock(void);

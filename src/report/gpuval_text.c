@@ -88,6 +88,14 @@ write_shader(FILE *f, const struct gpuval_place *place)
       fprintf(f, " (SPIR-V offset %" PRIu32 ")", place->spirv.offset);
 }
 
+void
+gpuval_text_write_shader(FILE *f, const struct gpuval_event *event)
+{
+   write_shader(f, &event->place);
+   if (event->has_record)
+      write_invocation(f, event);
+}
+
 static void
 write_object(FILE *f, const char *what, uint64_t handle, const char *name)
 {
@@ -194,6 +202,8 @@ void
 gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events)
 {
    for (unsigned i = 0; i < num_events; i++) {
+      if (gpuval_event_is_message(events[i]))
+         continue;
       fprintf(f, "gpuval: %" PRIu64 " %s: ", events[i]->count,
               events[i]->count == 1 ? "time" : "times");
       write_title(f, events[i]);
@@ -215,6 +225,10 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
 void
 gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
 {
+   if (summary->lost_messages)
+      fprintf(f, "gpuval: %" PRIu64 " %s of shaders printed, %" PRIu64 " lost\n", summary->messages,
+              summary->messages == 1 ? "message" : "messages", summary->lost_messages);
+
    if (!summary->errors && !summary->lost) {
       fprintf(f, "gpuval: no errors\n");
       return;

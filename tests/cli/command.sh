@@ -108,12 +108,14 @@ is GPUVAL basic
 is GPUVAL_LOG ''
 is VK_DRIVER_FILES "$icd/lvp_icd.test.json"
 is VK_ICD_FILENAMES "$icd/lvp_icd.test.json"
+is GPUVAL_PRINTF_PREFIX ''
 
 begin 'env with everything'
 gpuval env --checks bounds,assume --driver=radv --log "it's a log" --report a.jsonl \
-   --report "$PWD/b c.csv" --shaders=rules
+   --report "$PWD/b c.csv" --shaders=rules --printf-prefix
 exits 0
-lines out "^export [A-Z_]+='" 6
+lines out "^export [A-Z_]+='" 7
+is GPUVAL_PRINTF_PREFIX 1
 is GPUVAL bounds,assume
 is GPUVAL_LOG "$PWD/it's a log"
 is GPUVAL_REPORT "$PWD/a.jsonl,$PWD/b c.csv"

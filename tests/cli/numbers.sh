@@ -10,7 +10,7 @@
 refused() # NAME VALUE ACCEPTED...
 {
    begin "$1=$2"
-   run GPUVAL=bounds "$1=$2" two_errors
+   run GPUVAL=bounds,printf "$1=$2" two_errors
    one_complaint err "$@"
    two_errors err
 }
@@ -18,7 +18,7 @@ refused() # NAME VALUE ACCEPTED...
 accepted() # NAME VALUE
 {
    begin "$1=$2"
-   run GPUVAL=bounds "$1=$2" two_errors
+   run GPUVAL=bounds,printf "$1=$2" two_errors
    no_complaint err
    two_errors err
 }
@@ -44,7 +44,12 @@ accepted GPUVAL_BLOOM_SIZE_LOG2 16
 refused GPUVAL_PRINTF_SIZE abc 2147483648
 refused GPUVAL_PRINTF_SIZE 2147483649 2147483648
 refused GPUVAL_PRINTF_SIZE 99999999999999999999 2147483648
+refused GPUVAL_PRINTF_SIZE 15 16 2147483648
+accepted GPUVAL_PRINTF_SIZE 16
 accepted GPUVAL_PRINTF_SIZE 65536
+accepted GPUVAL_PRINTF_SIZE 2147483648
+refused GPUVAL_PRINTF_PREFIX yes 0 1
+accepted GPUVAL_PRINTF_PREFIX 1
 
 begin 'two at once'
 run GPUVAL=bounds GPUVAL_SAFE=7 GPUVAL_BLOOM_HASHES=99 two_errors

@@ -134,13 +134,17 @@ pick_physical_device(struct vkh_context *ctx)
 }
 
 static uint32_t
-pick_queue_family(VkPhysicalDevice physical_device)
+pick_queue_family(VkPhysicalDevice physical_device, bool compute_queue)
 {
    const VkQueueFlags wanted = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
    VkQueueFamilyProperties families[16];
    uint32_t count = VKH_COUNT(families);
 
    vkGetPhysicalDeviceQueueFamilyProperties(physical_device, &count, families);
+   for (uint32_t i = 0; i < count && compute_queue; i++) {
+      if ((families[i].queueFlags & wanted) == VK_QUEUE_COMPUTE_BIT)
+         return i;
+   }
    for (uint32_t i = 0; i < count; i++) {
       if ((families[i].queueFlags & wanted) == wanted)
          return i;
@@ -272,7 +276,9 @@ vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options)
       options->tune_features(&ctx->features, options->tune_data);
    ctx->features.v13.pNext = (void *)options->features_next;
 
-   ctx->queue_family = pick_queue_family(ctx->physical_device);
+   ctx->queue_family = pick_queue_family(ctx->physical_device, options->compute_queue);
+   ctx->buffer_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                        (options->device_memory ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : 0);
    const float priority = 1.0f;
    const VkDeviceQueueCreateInfo queue = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -397,9 +403,7 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
 
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
-   buffer.memory =
-      allocate(ctx, &requirements,
-               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, address);
+   buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
    VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
    VKH_CHECK(vkMapMemory(ctx->device, buffer.memory, 0, VK_WHOLE_SIZE, 0, &buffer.map));
    memset(buffer.map, 0, size);

@@ -77,6 +77,12 @@ struct vkh_options {
    void (*tune_features)(struct vkh_features *features, void *data);
    void *tune_data;
 
+   /* A queue that does not draw, if there is one. */
+   bool compute_queue;
+
+   /* Buffers in memory of the device, which the host can map all the same. */
+   bool device_memory;
+
    /* Robust buffer access, off by default as in most released programs. */
    bool robust_buffer_access;
 
@@ -90,14 +96,15 @@ struct vkh_context {
    VkInstance instance;
    VkPhysicalDevice physical_device;
    VkDevice device;
-   uint32_t queue_family; /* graphics, compute and transfer */
+   uint32_t queue_family; /* graphics, compute and transfer, but see compute_queue */
    VkQueue queue;
    VkCommandPool command_pool;
    VkDescriptorPool descriptor_pool;
 
    VkPhysicalDeviceProperties properties;
    VkPhysicalDeviceMemoryProperties memory;
-   struct vkh_features features; /* as enabled */
+   VkMemoryPropertyFlags buffer_memory; /* what that of buffers has to be */
+   struct vkh_features features;        /* as enabled */
 
    bool has_debug_utils;
    VkDebugUtilsMessengerEXT messenger;

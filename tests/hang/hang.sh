@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# A failure is in the log while the shader that failed still runs, so that a
+# A failure or a message is in the log while its shader still runs, so that a
 # hang cannot take it: the program never gets to end by itself.
 #
-# usage: hang.sh SCENARIO-RUNNER SCENARIO
+# usage: hang.sh SCENARIO-RUNNER SCENARIO CHECKS LINE
 
 set -u
 
 folder=$(mktemp -d) || exit 1
 log=$folder/log
-GPUVAL=bounds GPUVAL_LOG=$log setsid "$1" --child-only "$2" >"$folder/output" 2>&1 &
+GPUVAL=$3 GPUVAL_LOG=$log setsid "$1" --child-only "$2" >"$folder/output" 2>&1 &
 program=$!
 
 # The runner's own child hangs, too: the whole group goes.
@@ -23,7 +23,7 @@ trap end EXIT
 
 # Half a minute is for a busy machine; it takes as long as compiling does.
 tries=0
-until grep -q '^gpuval: error: bounds/buffer-oob: store of 4 bytes at offset 256' "$log" 2>/dev/null; do
+until grep -q "^$4" "$log" 2>/dev/null; do
    tries=$((tries + 1))
    if [ "$tries" -gt 300 ]; then
       echo "no report within 30 seconds; the log:"

@@ -4,12 +4,16 @@
  * Runs a scenario file: compiles its shaders, runs its program in processes of
  * their own with checks off and on, and compares reports, logs and memory.
  *
- *    gpuval-scenario [--child-only] [--keep] [--kind KIND] FILE.scn
+ *    gpuval-scenario [--child-only] [--keep] [--kind KIND] [--preload LIBRARY]
+ *                    [--beside ICD] FILE.scn
  *
  * --child-only runs the program only, in the environment as it is, and says
  * nothing about reports; --keep leaves the temporary folder; --kind runs one
- * kind of pipeline instead of those the file names. Exits with 0, with 1 for
- * differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
+ * kind of pipeline instead of those the file names. --preload preloads a library
+ * (LD_PRELOAD) for the program. --beside runs the program without checks on this
+ * driver, and on the one of another ICD file without the library, and compares
+ * the memory that both leave. Exits with 0, with 1 for differences, with
+ * VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
  */
 
 #include "scenario.h"
@@ -32,6 +36,8 @@ struct options {
    bool child_only;
    bool keep;
    enum scenario_kind only_kind; /* SCENARIO_KIND_COUNT: all of the file's */
+   const char *preload;          /* or NULL */
+   const char *beside;           /* ICD file of another driver, or NULL */
 
    /* How this program calls itself. */
    const char *child_folder;
@@ -44,7 +50,9 @@ struct child {
    const char *name; /* of its files in the folder */
    enum scenario_kind kind;
    bool checks;
-   bool inherit; /* the environment, as it is */
+   bool inherit;        /* the environment, as it is */
+   const char *preload; /* a library, or NULL */
+   const char *icd;     /* ICD file instead of the environment's, or NULL */
 };
 
 /* --- Files ---------------------------------------------------------------- */
@@ -199,6 +207,12 @@ exec_child(const struct scenario *scenario, const char *folder, const struct chi
       if (!freopen(output, "w", stdout) || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
          _exit(VKH_EXIT_ERROR);
    }
+   if (child->preload)
+      setenv("LD_PRELOAD", child->preload, 1);
+   if (child->icd) {
+      setenv("VK_DRIVER_FILES", child->icd, 1);
+      setenv("VK_ICD_FILENAMES", child->icd, 1);
+   }
    /* abort() is what some scenarios are about. */
    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
    execv("/proc/self/exe", (char *const *)arguments);
@@ -299,13 +313,14 @@ dumps_are_comparable(const struct scenario *scenario)
  * number of differences; skips when the first run does.
  */
 static unsigned
-run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind, bool *skipped)
+run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
+         const struct options *options, bool *skipped)
 {
    const char *kind_name = scenario_kind_name(kind);
    struct child children[] = {
-      {scenario_format("%s-off", kind_name), kind, false, false},
-      {scenario_format("%s-on", kind_name), kind, true, false},
-      {scenario_format("%s-again", kind_name), kind, true, false},
+      {scenario_format("%s-off", kind_name), kind, false, .preload = options->preload},
+      {scenario_format("%s-on", kind_name), kind, true, .preload = options->preload},
+      {scenario_format("%s-again", kind_name), kind, true, .preload = options->preload},
    };
    unsigned differences = 0;
 
@@ -333,6 +348,34 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
    return differences;
 }
 
+/* Without checks, on this driver and on another one. */
+static unsigned
+run_beside(struct scenario *scenario, const char *folder, enum scenario_kind kind,
+           const struct options *options, bool *skipped)
+{
+   const char *kind_name = scenario_kind_name(kind);
+   struct child children[] = {
+      {scenario_format("%s-here", kind_name), kind, .preload = options->preload},
+      {scenario_format("%s-there", kind_name), kind, .icd = options->beside},
+   };
+   unsigned differences = 0;
+
+   for (unsigned i = 0; i < VKH_COUNT(children) && !*skipped && !differences; i++) {
+      const int status = run_child(scenario, folder, &children[i]);
+      if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
+         print_file(folder, children[i].name, "out");
+         *skipped = true;
+      } else if (!check_status(scenario, folder, &children[i], status)) {
+         differences = 1;
+      }
+   }
+   if (!*skipped && !differences && dumps_are_comparable(scenario))
+      differences = compare_dumps(scenario, folder, children[0].name, children[1].name);
+   for (unsigned i = 0; i < VKH_COUNT(children); i++)
+      free((char *)children[i].name);
+   return differences;
+}
+
 /* --- Program -------------------------------------------------------------- */
 
 static int
@@ -351,13 +394,16 @@ run_parent(struct scenario *scenario, const struct options *options)
                                                     : options->only_kind != kind)
          continue;
       if (options->child_only) {
-         const struct child child = {"child", kind, getenv("GPUVAL") != NULL, true};
+         const struct child child = {"child", kind, getenv("GPUVAL") != NULL, true,
+                                     .preload = options->preload};
          const int status = run_child(scenario, folder, &child);
          skipped = WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP;
          if (!skipped)
             differences += !check_status(scenario, folder, &child, status);
+      } else if (options->beside) {
+         differences += run_beside(scenario, folder, kind, options, &skipped);
       } else {
-         differences += run_kind(scenario, folder, kind, &skipped);
+         differences += run_kind(scenario, folder, kind, options, &skipped);
       }
       ran += !skipped;
    }
@@ -375,7 +421,8 @@ run_parent(struct scenario *scenario, const struct options *options)
 static void
 usage(void)
 {
-   fprintf(stderr, "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] FILE.scn\n");
+   fprintf(stderr, "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] "
+                   "[--preload LIBRARY] [--beside ICD] FILE.scn\n");
    exit(VKH_EXIT_ERROR);
 }
 
@@ -397,6 +444,10 @@ parse_options(int count, char **arguments)
          options.child_folder = arguments[++i];
       } else if (strcmp(argument, "--child-name") == 0 && has_value) {
          options.child_name = arguments[++i];
+      } else if (strcmp(argument, "--preload") == 0 && has_value) {
+         options.preload = arguments[++i];
+      } else if (strcmp(argument, "--beside") == 0 && has_value) {
+         options.beside = arguments[++i];
       } else if (strcmp(argument, "--kind") == 0 && has_value) {
          options.only_kind = scenario_find_kind(arguments[++i]);
          if (options.only_kind == SCENARIO_KIND_COUNT)

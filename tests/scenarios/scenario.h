@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <vulkan/vulkan.h>
 
@@ -95,6 +96,8 @@ struct scenario {
    bool once;        /* no runs but the one with checks on */
    bool any_results; /* do not compare memory with the run without checks */
    int64_t lost;     /* records lost, as the summary has to say; -1: any */
+
+   struct scenario_printf *printf; /* NULL: no shader prints */
 };
 
 /* Exits with VKH_EXIT_ERROR and the place of an error in the file. */
@@ -121,6 +124,25 @@ int scenario_run(const struct scenario *scenario, const char *folder, const char
  * expected and prints the differences; returns their number. */
 unsigned scenario_compare(struct scenario *scenario, const char *folder, const char *name,
                           enum scenario_kind kind);
+
+/* --- What shaders print: scenario_printf.c -------------------------------- */
+
+/* A line of [printf], and a statement of [run] about it (false: it is another). */
+void scenario_printf_read_line(struct scenario *scenario, const char *line, unsigned number);
+bool scenario_printf_read_setting(struct scenario *scenario,
+                                  const struct scenario_statement *statement);
+
+/* What the program's messenger hears, one line a message. */
+void scenario_printf_write_message(FILE *file, const char *text);
+
+struct json;
+
+/* The report of a message; is not taken over. */
+void scenario_printf_add_report(struct scenario *scenario, const struct json *json);
+
+/* The same as scenario_compare(). */
+unsigned scenario_printf_compare(struct scenario *scenario, const struct json *summary,
+                                 const char *log, const char *messages);
 
 /* asprintf() that exits instead of failing. */
 char *scenario_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

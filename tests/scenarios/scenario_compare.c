@@ -508,6 +508,9 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       STORE = 62,
       COPY_MEMORY = 63,
       COPY_MEMORY_SIZED = 64,
+      IMAGE_FETCH = 95,
+      IMAGE_READ = 98,
+      IMAGE_WRITE = 99,
       ATOMIC_LOAD = 227,
       ATOMIC_STORE = 228,
       ATOMIC_FIRST = 227,
@@ -524,9 +527,11 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
    if (strcmp(check, "assume") == 0)
       return opcode == ASSUME_TRUE;
    if (strcmp(op, "load") == 0)
-      return opcode == LOAD || opcode == ATOMIC_LOAD || copy;
+      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy;
+   if (strcmp(op, "fetch") == 0)
+      return opcode == IMAGE_FETCH;
    if (strcmp(op, "store") == 0)
-      return opcode == STORE || opcode == ATOMIC_STORE || copy;
+      return opcode == STORE || opcode == ATOMIC_STORE || opcode == IMAGE_WRITE || copy;
    return strcmp(op, "atomic") != 0 || atomic;
 }
 
@@ -579,6 +584,11 @@ read_report_line(struct compare *compare, char *line, unsigned number)
       if (bad) {
          difference(compare, NULL, "a report has a field that is not as it should be");
          printf("   %s in %s\n", bad, line);
+      }
+      if (compare->scenario->printf && strcmp(json_get_string(json, "check", ""), "printf") == 0) {
+         scenario_printf_add_report(compare->scenario, json);
+         json_free(json);
+         return;
       }
       compare->reports =
          scenario_grow(compare->reports, &compare->report_count, sizeof(*compare->reports));
@@ -748,7 +758,8 @@ compare_log_only(struct compare *compare, const char *path)
       const struct scenario_expect *expect = &compare->scenario->expects[i];
       const struct scenario_section *section = expect_section(compare, expect);
       char *head = scenario_format("gpuval: error: %s: ", expect->check);
-      const char *place = section ? scenario_format("at %s:%u", section->file, expect->line) : "";
+      char *place = section ? scenario_format("at %s:%u", section->file, expect->line)
+                            : scenario_format("%s", "");
       const char *found = strstr(log, place);
       /* A column follows where the compiler wrote one. */
       if (!strstr(log, head) || !found || isdigit((unsigned char)found[strlen(place)])) {
@@ -773,7 +784,7 @@ static void
 check_messages(struct compare *compare, const char *path)
 {
    char *messages = vkh_read_file(path, NULL);
-   const unsigned count = count_lines(messages, "");
+   const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
 
    if (count != compare->report_count) {
       difference(compare, NULL, "the program heard another number of messages");
@@ -835,6 +846,8 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *name
       check_summary(&compare);
       check_log(&compare, log);
       check_messages(&compare, messages);
+      if (scenario->printf)
+         compare.differences += scenario_printf_compare(scenario, compare.summary, log, messages);
       print_unexpected(&compare);
    }
    free(log);

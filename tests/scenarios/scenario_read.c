@@ -392,7 +392,8 @@ add_statement(struct scenario *scenario, const char *text, unsigned line)
 {
    struct scenario_statement statement = {.line = line};
    statement.words = split(text, &statement.word_count);
-   if (statement.word_count == 0 || read_setting(scenario, &statement))
+   if (statement.word_count == 0 || read_setting(scenario, &statement) ||
+       scenario_printf_read_setting(scenario, &statement))
       return;
 
    scenario->statements = scenario_grow(scenario->statements, &scenario->statement_count,
@@ -426,14 +427,15 @@ read_run_line(struct scenario *scenario, const char *text, unsigned line)
 
 /* --- The file ------------------------------------------------------------- */
 
-/* Where lines go to: the sections from `first` on, or [run]. */
+/* Where lines go to: the sections from `first` on, [run] or [printf]. */
 struct reader {
    struct scenario *scenario;
    unsigned first;
    bool run;
+   bool printf;
 };
 
-/* `[STAGE NAME]`, `[spirv STAGE NAME]`, `[STAGE NAME*N]` or `[run]`. The third
+/* `[STAGE NAME]`, `[spirv STAGE NAME]`, `[STAGE NAME*N]`, `[run]` or `[printf]`. The third
  * makes N sections NAME0, NAME1, … of the same lines, each with its number in
  * place of '$'.
  */
@@ -446,6 +448,9 @@ read_header(struct reader *reader, const char *line, unsigned number)
       sscanf(line, "[%63[a-z_] %63[A-Za-z0-9_*] %63[A-Za-z0-9_*]]", words[0], words[1], words[2]);
 
    reader->first = scenario->section_count;
+   reader->printf = count == 1 && strcmp(words[0], "printf") == 0;
+   if (reader->printf)
+      return;
    reader->run = count == 1 && strcmp(words[0], "run") == 0;
    if (reader->run)
       return;
@@ -492,6 +497,8 @@ read_line(struct reader *reader, const char *line, unsigned number)
 
    if (line[0] == '[') {
       read_header(reader, line, number);
+   } else if (reader->printf) {
+      scenario_printf_read_line(scenario, line, number);
    } else if (reader->run) {
       read_run_line(scenario, line, number);
       read_expects(scenario, SCENARIO_NO_SECTION, line, 0, number);

@@ -110,6 +110,8 @@ struct wanted {
    unsigned extension_count;
    void *chain;
    bool robust_buffer_access;
+   bool compute_queue;
+   bool device_memory;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
    VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
@@ -120,6 +122,7 @@ struct wanted {
    VkPhysicalDeviceRobustness2FeaturesEXT robustness2;
    VkPhysicalDevicePipelineRobustnessFeaturesEXT pipeline_robustness;
    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+   VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
    VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
 };
 
@@ -267,6 +270,15 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_extension(wanted, run_word(run, 1));
       } else if (strcmp(word, "update") == 0) {
          want_update(wanted, run_word(run, 2));
+      } else if (strcmp(word, "compute_queue") == 0) {
+         wanted->compute_queue = true;
+      } else if (strcmp(word, "conditional") == 0) {
+         want_extension(wanted, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+         want_struct(wanted, &wanted->conditional,
+                     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+         wanted->conditional.conditionalRendering = VK_TRUE;
+      } else if (strcmp(word, "device_memory") == 0) {
+         wanted->device_memory = true;
       } else if (strcmp(word, "unnamed") == 0) {
          run->names = false;
       } else if (strcmp(word, "push") == 0) {
@@ -295,7 +307,10 @@ on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
    const struct run *run = user;
    const char *id = data->pMessageIdName ? data->pMessageIdName : "";
 
-   if (strncmp(id, "gpuval-", 7) == 0) {
+   if (strcmp(id, "gpuval-printf-message") == 0 &&
+       severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) {
+      scenario_printf_write_message(run->messages, data->pMessage);
+   } else if (strncmp(id, "gpuval-", 7) == 0) {
       const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
                          message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
       fprintf(run->messages, "%s%s %.*s\n", error ? "" : "not-an-error ", id,
@@ -332,6 +347,8 @@ create_device(struct run *run)
       .extension_count = wanted.extension_count,
       .features_next = wanted.chain,
       .robust_buffer_access = wanted.robust_buffer_access,
+      .compute_queue = wanted.compute_queue,
+      .device_memory = wanted.device_memory,
       .messenger = on_message,
       .messenger_data = run,
    };
@@ -613,6 +630,57 @@ do_trace(struct run *run)
     (uint32_t)run_number_or(run, 3, 1));
 }
 
+/* `fill_buffer BUFFER OFFSET BYTES VALUE` */
+static void
+do_fill_buffer(struct run *run)
+{
+   run_end_rendering(run);
+   vkCmdFillBuffer(run_need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                   run_number(run, 2), run_number(run, 3), (uint32_t)run_number(run, 4));
+}
+
+/* `update_buffer BUFFER OFFSET TYPE VALUE…` */
+static void
+do_update_buffer(struct run *run)
+{
+   uint8_t data[256];
+   const size_t size = run_values(run, run_word(run, 3), 4, data, sizeof(data));
+   run_end_rendering(run);
+   vkCmdUpdateBuffer(run_need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                     run_number(run, 2), size, data);
+}
+
+/* `copy_buffer FROM OFFSET TO OFFSET BYTES` */
+static void
+do_copy_buffer(struct run *run)
+{
+   const VkBufferCopy region = {run_number(run, 2), run_number(run, 4), run_number(run, 5)};
+   run_end_rendering(run);
+   vkCmdCopyBuffer(run_need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                   run_find_buffer(run, run_word(run, 3))->vk.buffer, 1, &region);
+}
+
+/* `conditional BUFFER OFFSET [inverted]` */
+static void
+do_conditional(struct run *run)
+{
+   const VkConditionalRenderingBeginInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT,
+      .buffer = run_find_buffer(run, run_word(run, 1))->vk.buffer,
+      .offset = run_number(run, 2),
+      .flags = run_has_word(run, 3) ? VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT : 0,
+   };
+   run_end_rendering(run);
+   VKH_PROC(run->ctx, vkCmdBeginConditionalRenderingEXT)(run_need_commands(run), &info);
+}
+
+static void
+do_conditional_end(struct run *run)
+{
+   run_end_rendering(run);
+   VKH_PROC(run->ctx, vkCmdEndConditionalRenderingEXT)(run_need_commands(run));
+}
+
 static void
 do_label(struct run *run)
 {
@@ -775,9 +843,14 @@ static const struct {
    {"check_off", do_check_off},
    {"check_on", do_check_on},
    {"command_buffer", do_command_buffer},
+   {"compute_queue", do_nothing},
+   {"conditional", do_conditional},
+   {"conditional_end", do_conditional_end},
+   {"copy_buffer", do_copy_buffer},
    {"count", do_nothing},
    {"data", do_data},
    {"depth", do_nothing},
+   {"device_memory", do_nothing},
    {"dispatch", do_dispatch},
    {"dispatch_base", do_dispatch_base},
    {"dispatch_indirect", run_dispatch_indirect},
@@ -794,6 +867,7 @@ static const struct {
    {"extension", do_nothing},
    {"feature", do_nothing},
    {"fill", do_fill},
+   {"fill_buffer", do_fill_buffer},
    {"flags", do_nothing},
    {"label", do_label},
    {"label_end", do_label_end},
@@ -817,6 +891,7 @@ static const struct {
    {"trace_indirect", run_trace_indirect},
    {"unnamed", do_nothing},
    {"update", do_nothing},
+   {"update_buffer", do_update_buffer},
    {"use", do_use},
    {"wait_event", run_wait_event},
    {"wait_fence", run_wait_fence},

@@ -35,6 +35,7 @@ struct run_item {
    bool written;
    VkDescriptorBufferInfo buffer;
    VkDeviceAddress address; /* of `buffer`; 0: a null descriptor */
+   VkBufferView view;       /* of texel buffers */
 };
 
 struct run_binding {
@@ -97,6 +98,8 @@ struct run {
 
    struct run_set sets[MAX_SETS];
    unsigned set_count;
+   VkBufferView *views;
+   unsigned view_count;
    VkPipelineLayout layout;
    uint8_t push[MAX_PUSH];
    unsigned push_size;

@@ -14,6 +14,8 @@ static const struct {
    {"storage", VK_DESCRIPTOR_TYPE_STORAGE_BUFFER},
    {"uniform_dynamic", VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC},
    {"storage_dynamic", VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC},
+   {"uniform_texel", VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER},
+   {"storage_texel", VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER},
    {"inline", VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK},
    {"accel", VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR},
 };
@@ -38,6 +40,13 @@ is_dynamic(VkDescriptorType type)
 {
    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
           type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+static bool
+is_texel(VkDescriptorType type)
+{
+   return type == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||
+          type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
 }
 
 static struct run_set *
@@ -253,6 +262,22 @@ item_size(struct run *run, const struct run_item *item)
    return VK_WHOLE_SIZE;
 }
 
+static VkBufferView
+create_view(struct run *run, const VkDescriptorBufferInfo *buffer)
+{
+   const VkBufferViewCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+      .buffer = buffer->buffer,
+      .format = VK_FORMAT_R32_UINT,
+      .offset = buffer->offset,
+      .range = buffer->range,
+   };
+   run->views = scenario_grow(run->views, &run->view_count, sizeof(*run->views));
+   VkBufferView *view = &run->views[run->view_count - 1];
+   VKH_CHECK(vkCreateBufferView(run->ctx->device, &info, NULL, view));
+   return *view;
+}
+
 void
 run_bind(struct run *run)
 {
@@ -273,8 +298,11 @@ run_bind(struct run *run)
    if (run_has_word(run, 4) && sscanf(run_word(run, 4), "at=%u", &element) == 1)
       word++;
    for (; run_has_word(run, word); word++, element++) {
-      if (strcmp(run_word(run, word), "-") != 0)
-         binding->items[element] = parse_item(run, run_word(run, word));
+      if (strcmp(run_word(run, word), "-") == 0)
+         continue;
+      binding->items[element] = parse_item(run, run_word(run, word));
+      if (is_texel(binding->type) && binding->items[element].buffer.buffer)
+         binding->items[element].view = create_view(run, &binding->items[element].buffer);
    }
 }
 
@@ -332,7 +360,10 @@ add_binding_writes(struct run *run, struct writes *writes, const struct run_bind
       if (!binding->items[i].written)
          continue;
       VkWriteDescriptorSet *write = add_write(writes, binding, to, i, 1);
-      write->pBufferInfo = &binding->items[i].buffer;
+      if (is_texel(binding->type))
+         write->pTexelBufferView = &binding->items[i].view;
+      else
+         write->pBufferInfo = &binding->items[i].buffer;
       if (binding->type != VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR)
          continue;
       VkWriteDescriptorSetAccelerationStructureKHR *accel = &writes->accels[writes->accel_count++];
@@ -566,6 +597,9 @@ void
 run_destroy_sets(struct run *run)
 {
    vkDestroyPipelineLayout(run->ctx->device, run->layout, NULL);
+   for (unsigned i = 0; i < run->view_count; i++)
+      vkDestroyBufferView(run->ctx->device, run->views[i], NULL);
+   free(run->views);
    for (unsigned i = 0; i < run->set_count; i++) {
       vkDestroyDescriptorSetLayout(run->ctx->device, run->sets[i].layout, NULL);
       if (run->sets[i].descriptor_buffer.buffer)

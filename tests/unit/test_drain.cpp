@@ -60,7 +60,7 @@ class drain_test : public ::testing::Test {
  protected:
    static void SetUpTestSuite()
    {
-      setenv("GPUVAL", "bounds,assume", 1);
+      setenv("GPUVAL", "bounds,assume,sync", 1);
       setenv("GPUVAL_LOG", "/dev/null", 1);
       gpuval_options_init(false);
    }
@@ -117,8 +117,8 @@ class drain_test : public ::testing::Test {
    {
       const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
       struct gpuval_nir_table table;
-      util_dynarray_init(&table.sites, NULL);
-      util_dynarray_init(&table.entries, NULL);
+      void *mem_ctx = ralloc_context(NULL);
+      gpuval_nir_table_init(&table, mem_ctx);
       for (unsigned i = 0; i < sites.size(); i++) {
          util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
          struct gpuval_nir_entry entry = {4 * i, 4, i, i};
@@ -132,8 +132,7 @@ class drain_test : public ::testing::Test {
       info.entry = "main";
       EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
       hash = gpuval_shader_hash(spirv, sizeof(spirv));
-      util_dynarray_fini(&table.sites);
-      util_dynarray_fini(&table.entries);
+      ralloc_free(mem_ctx);
 
       const struct gpuval_entry *entries =
          (const struct gpuval_entry *)device->root->entries_address;
@@ -418,7 +417,7 @@ TEST_F(sync_test, nobody_known)
 TEST_F(sync_test, other_that_is_no_site)
 {
    EXPECT_FALSE(report(make_sync_record(load, load + 4, 7, 3))->has_other);
-   EXPECT_FALSE(report(make_sync_record(store, GPUVAL_MAX_SITES - 1, 7, 3))->has_other);
+   EXPECT_FALSE(report(make_sync_record(store, GPUVAL_MAX_SITES - 2, 7, 3))->has_other);
    EXPECT_FALSE(report(make_sync_record(atomic, bounds, 7, 3))->has_other);
 }
 
@@ -501,6 +500,143 @@ TEST_F(sync_test, memory_by_address)
    gpuval_device_remove_memory(device, &memory);
    event = report(make_sync_record(atomic, store, 7, 3));
    EXPECT_EQ(event->resource.memory, 0u);
+}
+
+TEST_F(sync_test, other_that_is_an_indirect_command)
+{
+   commands = {3};
+   const struct gpuval_event *event = report(make_sync_record(store, GPUVAL_INDIRECT_SITE, 7, 3));
+   ASSERT_TRUE(event->has_other);
+   EXPECT_FALSE(event->other.has_shader);
+   EXPECT_EQ(event->other.op, GPUVAL_OP_INDIRECT);
+   EXPECT_EQ(event->other.command.index, 3);
+   EXPECT_NE(text(event).find("likely after the read of the arguments of dispatch 3"),
+             std::string::npos);
+
+   /* Reads do not conflict. */
+   EXPECT_FALSE(report(make_sync_record(load, GPUVAL_INDIRECT_SITE, 7, 3))->has_other);
+}
+
+/* Arguments of commands, and a shader's accesses in the form that the host has */
+class indirect_test : public sync_test {
+ protected:
+   static constexpr uint64_t ADDRESS = 0x700002040;
+
+   bool access(enum gpuval_bloom_type type, uint64_t address, uint32_t epoch, uint64_t *other)
+   {
+      struct gpuval_bloom_access access = {};
+      access.address = address;
+      access.size = 4;
+      access.type = type;
+      access.epoch = epoch;
+      access.invocation = 12345;
+      access.entry = base + 1;
+      access.command_id = 3;
+      return gpuval_bloom_access(&device->bloom, &access, other);
+   }
+
+   void write(uint64_t address, uint32_t epoch)
+   {
+      uint64_t other;
+      EXPECT_FALSE(access(GPUVAL_BLOOM_STORE, address, epoch, &other));
+   }
+
+   void read(uint64_t address, uint32_t epoch, uint32_t size = 12)
+   {
+      struct gpuval_indirect_read read = {};
+      read.address = address;
+      read.size = size;
+      read.command.command_id = 7;
+      read.command.epoch = epoch;
+      read.other_epochs[0] = 90;
+      read.num_other_epochs = 1;
+      gpuval_device_indirect_read(device, &read);
+   }
+
+   std::vector<const struct gpuval_event *> indirect_events()
+   {
+      std::vector<const struct gpuval_event *> events;
+      if (!device->failures)
+         return events;
+      hash_table_foreach (device->failures, entry)
+         events.push_back((const struct gpuval_event *)entry->data);
+      return events;
+   }
+};
+
+TEST_F(indirect_test, after_a_write)
+{
+   struct vk_object_base buffer = {};
+   buffer.object_name = (char *)"arguments";
+   gpuval_device_add_buffer(device, &buffer, ADDRESS - 0x40, 0x100);
+   commands = {3, 7};
+   write(ADDRESS + 8, 1);
+   read(ADDRESS, 1);
+   read(ADDRESS, 1);
+   gpuval_device_remove_buffer(device, &buffer);
+
+   ASSERT_EQ(indirect_events().size(), 1u);
+   const struct gpuval_event *event = indirect_events()[0];
+   EXPECT_EQ(event->kind, GPUVAL_KIND_INDIRECT_AFTER_WRITE);
+   EXPECT_EQ(event->count, 2u);
+   EXPECT_FALSE(event->place.has_shader);
+   EXPECT_EQ(event->place.command.index, 7);
+   EXPECT_EQ(event->access.address, ADDRESS);
+   EXPECT_EQ(event->access.size, 12u);
+   EXPECT_STREQ(event->resource.object_name, "arguments");
+   EXPECT_EQ(event->resource.object_offset, 0x40);
+   ASSERT_TRUE(event->has_other);
+   EXPECT_EQ(event->other.op, GPUVAL_OP_STORE);
+   EXPECT_EQ(event->other.command.index, 3);
+   EXPECT_NE(text(event).find("read of the command's arguments, 12 bytes"), std::string::npos);
+}
+
+TEST_F(indirect_test, beside_a_write)
+{
+   write(ADDRESS - 4, 1);
+   write(ADDRESS + 12, 1);
+   read(ADDRESS, 1);
+   write(ADDRESS + 0x100, 1);
+   read(ADDRESS + 0x100, 2);
+   EXPECT_TRUE(indirect_events().empty());
+}
+
+/* The last 4 of 20 bytes are in another granule. */
+TEST_F(indirect_test, across_granules)
+{
+   write(ADDRESS + 16, 1);
+   read(ADDRESS, 1, 16);
+   EXPECT_TRUE(indirect_events().empty());
+   read(ADDRESS, 1, 20);
+   EXPECT_EQ(indirect_events().size(), 1u);
+}
+
+TEST_F(indirect_test, written_later_in_a_shaders_epoch)
+{
+   uint64_t other;
+   read(ADDRESS, 1);
+   EXPECT_TRUE(access(GPUVAL_BLOOM_STORE, ADDRESS, 90, &other));
+   EXPECT_EQ(other & (GPUVAL_MAX_ENTRIES - 1), GPUVAL_INDIRECT_ENTRY);
+   EXPECT_FALSE(access(GPUVAL_BLOOM_STORE, ADDRESS + 12, 90, &other));
+   EXPECT_FALSE(access(GPUVAL_BLOOM_LOAD, ADDRESS + 4, 90, &other));
+}
+
+TEST_F(indirect_test, garbage_in_claims)
+{
+   std::mt19937 random(3);
+
+   for (unsigned i = 0; i < 2000; i++) {
+      uint64_t address = ADDRESS + i * 64, *words = (uint64_t *)device->claims.map;
+      write(address, 1);
+      uint32_t claim =
+         gpuval_bloom_bucket(&device->bloom, address, 1, 0) & device->bloom.claims_mask;
+      words[2 * claim] = (words[2 * claim] & ~0xffffffffffull) | random();
+      device->root->invocations = random();
+      read(address, 1);
+   }
+   for (const struct gpuval_event *event : indirect_events())
+      EXPECT_FALSE(text(event).empty());
+   EXPECT_FALSE(indirect_events().empty());
 }
 
 TEST_F(sync_test, garbage_in_a_valid_record)

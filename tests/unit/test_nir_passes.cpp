@@ -12,6 +12,8 @@
 
 #include "core/gpuval_layout.h"
 #include "nir_passes/gpuval_nir.h"
+#include "util/blob.h"
+#include "nir_serialize.h"
 
 namespace {
 
@@ -106,8 +108,7 @@ class nir_passes_test : public ::testing::Test {
       static const nir_shader_compiler_options compiler_options = {};
       bld = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &compiler_options, "test");
       b = &bld;
-      util_dynarray_init(&table.sites, NULL);
-      util_dynarray_init(&table.entries, NULL);
+      gpuval_nir_table_init(&table, b->shader);
       options.driver = &test_driver;
       options.checks = BITFIELD_BIT(GPUVAL_CHECK_BOUNDS) | BITFIELD_BIT(GPUVAL_CHECK_ASSUME);
       options.safe = true;
@@ -115,8 +116,6 @@ class nir_passes_test : public ::testing::Test {
 
    ~nir_passes_test()
    {
-      util_dynarray_fini(&table.sites);
-      util_dynarray_fini(&table.entries);
       ralloc_free(b->shader);
       glsl_type_singleton_decref();
    }
@@ -522,6 +521,192 @@ TEST_F(nir_passes_test, rebase)
    run();
    gpuval_nir_rebase(b->shader, 1000);
    EXPECT_EQ(nir_intrinsic_base(reports()[0]), 1000);
+}
+
+/* --- printf --------------------------------------------------------------- */
+
+class nir_printf_test : public nir_passes_test {
+ protected:
+   nir_printf_test()
+   {
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_PRINTF);
+      options.shader_hash = 0x123456789abcdef0;
+   }
+
+   /* Constants, so that the payload can be read off */
+   nir_intrinsic_instr *print(const char *format, std::vector<nir_def *> args,
+                              std::vector<const struct glsl_type *> types, size_t offset = 100)
+   {
+      gpuval_nir_emit_printf(b, format, args.data(), types.data(), args.size(), offset);
+      return find(nir_intrinsic_printf_gpuval).back();
+   }
+
+   std::vector<uint32_t> payload(nir_intrinsic_instr *printf)
+   {
+      std::vector<uint32_t> words;
+      nir_opt_constant_folding(b->shader);
+      for (unsigned i = 0; i < gpuval_nir_printf_num_words(printf); i++) {
+         unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
+         nir_scalar scalar = nir_scalar_resolved(printf->src[src].ssa, channel);
+         words.push_back(nir_scalar_as_uint(scalar));
+      }
+      return words;
+   }
+
+   const struct gpuval_nir_format *formats()
+   {
+      return (const struct gpuval_nir_format *)util_dynarray_begin(&table.formats);
+   }
+
+   unsigned num_formats()
+   {
+      return util_dynarray_num_elements(&table.formats, struct gpuval_nir_format);
+   }
+
+   uint64_t header(nir_intrinsic_instr *printf)
+   {
+      return nir_src_comp_as_uint(printf->src[0], 0) |
+             (uint64_t)nir_src_comp_as_uint(printf->src[0], 1) << 32;
+   }
+};
+
+/* Seed 001, "Payload packing" and PrintfBufferEntryHeader */
+TEST_F(nir_printf_test, payload)
+{
+   nir_intrinsic_instr *printf = print(
+      "format",
+      {nir_imm_true(b), nir_imm_intN_t(b, -1, 8), nir_imm_intN_t(b, -2, 16), nir_imm_int(b, -3),
+       nir_imm_int64(b, -4), nir_imm_float16(b, 0.5), nir_imm_float(b, 0.25), nir_imm_double(b, 2),
+       nir_imm_ivec3(b, 7, 8, 9), nir_imm_int64(b, 0x123456789a), NULL},
+      {glsl_bool_type(), glsl_int8_t_type(), glsl_uint16_t_type(), glsl_int_type(),
+       glsl_int64_t_type(), glsl_float16_t_type(), glsl_float_type(), glsl_double_type(),
+       glsl_ivec_type(3), NULL, NULL});
+   run();
+   EXPECT_EQ(payload(printf),
+             std::vector<uint32_t>({1, 0xff, 0xfffe, 0xfffffffd, 0xfffffffc, 0xffffffff, 0x3f000000,
+                                    0x3e800000, 0, 0x40000000, 7, 8, 9, 0x3456789a, 0x12}));
+
+   ASSERT_EQ(num_formats(), 1u);
+   const struct gpuval_nir_format *format = formats();
+   EXPECT_EQ(header(printf), 17 | format->id << 16);
+   EXPECT_STREQ(format->string, "format");
+   ASSERT_EQ(format->num_arguments, 11u);
+   EXPECT_EQ(format->arguments[0].type, GPUVAL_ARGUMENT_BOOL);
+   EXPECT_EQ(format->arguments[1].type, GPUVAL_ARGUMENT_INT);
+   EXPECT_EQ(format->arguments[1].bit_size, 8);
+   EXPECT_EQ(format->arguments[2].type, GPUVAL_ARGUMENT_UINT);
+   EXPECT_EQ(format->arguments[5].type, GPUVAL_ARGUMENT_FLOAT);
+   EXPECT_EQ(format->arguments[8].components, 3);
+   EXPECT_EQ(format->arguments[9].type, GPUVAL_ARGUMENT_ADDRESS);
+   EXPECT_EQ(format->arguments[10].type, GPUVAL_ARGUMENT_NONE);
+   EXPECT_FALSE(format->has_invocation);
+   EXPECT_EQ(num_sites(), 1u);
+   EXPECT_EQ(site(0).kind, GPUVAL_KIND_MESSAGE);
+   EXPECT_EQ(site(0).spirv_offset, 100u);
+}
+
+TEST_F(nir_printf_test, with_the_invocation)
+{
+   options.printf_invocation = true;
+   nir_intrinsic_instr *printf = print("%u", {nir_imm_int(b, 9)}, {glsl_uint_type()});
+   run();
+   EXPECT_EQ(payload(printf), std::vector<uint32_t>({9, 1, 2, 3}));
+   EXPECT_EQ(header(printf) & 0xffff, 6u);
+   EXPECT_TRUE(formats()[0].has_invocation);
+}
+
+TEST_F(nir_printf_test, arguments_beyond_the_room)
+{
+   std::vector<nir_def *> args;
+   std::vector<const struct glsl_type *> types;
+   for (unsigned i = 0; i < 130; i++) {
+      args.push_back(nir_imm_int(b, i));
+      types.push_back(glsl_int_type());
+   }
+   nir_intrinsic_instr *printf = print("many", args, types);
+   run();
+   EXPECT_EQ(payload(printf).size(), (unsigned)GPUVAL_PRINTF_MAX_ARGUMENT_WORDS);
+   EXPECT_EQ(payload(printf)[127], 127u);
+   EXPECT_EQ(formats()[0].num_arguments, 130u);
+   EXPECT_EQ(formats()[0].arguments[127].type, GPUVAL_ARGUMENT_INT);
+   EXPECT_EQ(formats()[0].arguments[128].type, GPUVAL_ARGUMENT_NONE);
+}
+
+TEST_F(nir_printf_test, ids)
+{
+   print("same", {}, {}, 100);
+   print("same", {}, {}, 200);
+   print("other", {}, {}, 100);
+   print("same", {}, {}, 100); /* as of a loop that was unrolled */
+   run();
+   ASSERT_EQ(num_formats(), 3u);
+   uint64_t id = formats()[0].id;
+   for (unsigned i = 0; i < 3; i++) {
+      EXPECT_EQ(formats()[i].id >> GPUVAL_PRINTF_ID_BITS, 0u);
+      EXPECT_TRUE(i == 0 || formats()[i].id != id);
+   }
+   EXPECT_EQ(num_sites(), 2u);
+}
+
+TEST_F(nir_printf_test, nothing_is_left_when_it_is_off)
+{
+   options.checks = BITFIELD_BIT(GPUVAL_CHECK_ASSUME) | BITFIELD_BIT(GPUVAL_CHECK_BOUNDS);
+   print("%u", {nir_imm_int(b, 9)}, {glsl_uint_type()});
+   run();
+   EXPECT_EQ(find(nir_intrinsic_printf_gpuval).size(), 0u);
+   EXPECT_EQ(num_formats(), 0u);
+   EXPECT_EQ(num_sites(), 0u);
+   EXPECT_EQ(b->shader->printf_info_count, 0u);
+   EXPECT_FALSE(b->shader->info.uses_printf);
+}
+
+/* Drivers may keep shaders between vtn and the hook. */
+TEST_F(nir_printf_test, format_survives_serialization)
+{
+   print("kept %d", {nir_imm_int(b, 9)}, {glsl_int_type()}, 444);
+
+   struct blob blob;
+   struct blob_reader reader;
+   blob_init(&blob);
+   nir_serialize(&blob, b->shader, false);
+   blob_reader_init(&reader, blob.data, blob.size);
+   nir_shader *copy = nir_deserialize(b->shader, b->shader->options, &reader);
+   nir_shader *clone = nir_shader_clone(b->shader, copy);
+   blob_finish(&blob);
+
+   gpuval_nir_instrument(clone, &options, &table);
+   ASSERT_EQ(num_formats(), 1u);
+   EXPECT_STREQ(formats()[0].string, "kept %d");
+   EXPECT_EQ(formats()[0].arguments[0].type, GPUVAL_ARGUMENT_INT);
+   EXPECT_EQ(site(0).spirv_offset, 444u);
+}
+
+/* What a driver without functions gets: claim, payload, release, and the size last */
+TEST_F(nir_printf_test, lowered)
+{
+   print("%u %u", {any_offset(), any_offset()}, {glsl_uint_type(), glsl_uint_type()});
+   run();
+   EXPECT_TRUE(gpuval_nir_lower_printf(b->shader, &test_driver));
+   nir_validate_shader(b->shader, "lowered");
+   EXPECT_EQ(find(nir_intrinsic_printf_gpuval).size(), 0u);
+
+   auto atomics = find(nir_intrinsic_global_atomic);
+   ASSERT_EQ(atomics.size(), 2u);
+   for (nir_intrinsic_instr *atomic : atomics) {
+      EXPECT_EQ(nir_intrinsic_atomic_op(atomic), nir_atomic_op_iadd);
+      EXPECT_EQ(atomic->def.bit_size, 64);
+   }
+   /* Two words, the high half of the header; behind the barrier the low half */
+   EXPECT_EQ(find(nir_intrinsic_barrier).size(), 1u);
+   auto stores = find(nir_intrinsic_store_global);
+   ASSERT_EQ(stores.size(), 4u);
+   EXPECT_EQ(nir_scalar_as_uint(nir_scalar_resolved(stores[2]->src[0].ssa, 0)),
+             formats()[0].id >> 16);
+   EXPECT_EQ(nir_scalar_as_uint(nir_scalar_resolved(stores[3]->src[0].ssa, 0)),
+             4 | (uint32_t)(formats()[0].id << 16));
+   nir_block *barrier = find(nir_intrinsic_barrier)[0]->instr.block;
+   EXPECT_EQ(stores[2]->instr.block, barrier);
+   EXPECT_NE(stores[3]->instr.block, barrier);
 }
 
 } /* namespace */

@@ -39,7 +39,7 @@ enum relation {
 class scopes : public ::testing::Test {
  protected:
    struct run {
-      uint32_t epoch, flags;
+      uint32_t epoch, flags, command, epoch_command;
    };
 
    void SetUp() override
@@ -49,9 +49,11 @@ class scopes : public ::testing::Test {
 
    run work(enum gpuval_sync_work kind, VkPipelineStageFlags2 stages, uint64_t submit = 1)
    {
-      run r;
-      gpuval_sync_work(&sync, kind, stages, submit, &r.epoch, &r.flags);
-      return r;
+      struct gpuval_command_data data = {};
+      data.command_id = ++command;
+      gpuval_sync_work(&sync, kind, stages, submit, &data);
+      EXPECT_LE(data.epoch_command, command);
+      return run{data.epoch, data.sync_flags, command, data.epoch_command};
    }
 
    run dispatch(uint64_t submit = 1)
@@ -107,6 +109,7 @@ class scopes : public ::testing::Test {
    }
 
    struct gpuval_sync sync;
+   uint32_t command = 0;
 };
 
 TEST_F(scopes, without_a_barrier)
@@ -339,6 +342,15 @@ TEST_F(scopes, kinds_meet_again_behind_a_barrier_for_all)
    EXPECT_EQ(between(first, draw()), HAZARD);
    EXPECT_EQ(between(first, trace()), HAZARD);
    EXPECT_EQ(between(first, indirect()), HAZARD);
+
+   /* The first of them has had an epoch of its own, where nothing ran. */
+   gpuval_sync_init(&sync);
+   dispatch();
+   barrier(COMPUTE, WRITE, FRAGMENT, READ);
+   dispatch();
+   barrier(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
+   first = draw();
+   EXPECT_EQ(between(first, dispatch()), HAZARD);
 }
 
 TEST_F(scopes, indirect)
@@ -369,6 +381,16 @@ TEST_F(scopes, indirect)
    first = indirect();
    barrier(INDIRECT, 0, COMPUTE, 0);
    EXPECT_EQ(between(first, dispatch()), WRITE_AFTER_READ_OK);
+
+   /* The same where they have been read in another epoch */
+   gpuval_sync_init(&sync);
+   first = dispatch();
+   barrier(COMPUTE, WRITE, COMPUTE, READ);
+   EXPECT_EQ(between(first, indirect()), HAZARD);
+   barrier(INDIRECT, 0, COMPUTE, 0);
+   run second = dispatch();
+   EXPECT_EQ(between(first, second), ORDERED);
+   EXPECT_EQ(second.flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK);
 }
 
 TEST_F(scopes, flags_end_with_the_epoch)
@@ -377,6 +399,22 @@ TEST_F(scopes, flags_end_with_the_epoch)
    barrier(COMPUTE, 0, COMPUTE, 0);
    barrier(COMPUTE, WRITE, COMPUTE, READ);
    EXPECT_EQ(dispatch().flags, 0u);
+}
+
+TEST_F(scopes, first_command_of_an_epoch)
+{
+   run first = dispatch();
+   EXPECT_EQ(dispatch().epoch_command, first.command);
+   barrier(COMPUTE, WRITE, COMPUTE, READ);
+   run second = dispatch();
+   EXPECT_EQ(second.epoch_command, second.command);
+   EXPECT_EQ(dispatch().epoch_command, second.command);
+   EXPECT_EQ(draw().epoch_command, second.command);
+
+   /* What is read for a command is read in all epochs. */
+   barrier(COMPUTE, WRITE, COMPUTE | INDIRECT, READ | INDIRECT_READ);
+   run third = indirect();
+   EXPECT_EQ(dispatch().epoch_command, third.command);
 }
 
 TEST_F(scopes, nothing_to_order_begins_nothing)

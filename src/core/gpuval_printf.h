@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Messages of DebugPrintf: the printf buffer of seed 001, and text from it.
+ *
+ * Nothing here knows a device or a driver, and nothing in the buffer is trusted.
+ *
+ * There are two buffers. Shaders load the address of the active one each time
+ * they print (gpuval_root::printf_address). The host copies entries that are whole
+ * to a queue of its own, behind them writes zeros, and when it has read all that
+ * is claimed in the other buffer it takes that one back: offset 0 again, by
+ * compare-and-swap, since there may be shaders that have loaded its address and
+ * come late. A buffer that is empty becomes the active one. So room comes back
+ * while shaders print, without the guess that nobody is writing.
+ *
+ * Messages of one invocation stay in order: what is in the other buffer is older
+ * than what the active one has in front of an offset that was looked at before.
+ */
+
+#ifndef GPUVAL_PRINTF_H
+#define GPUVAL_PRINTF_H
+
+#include <locale.h>
+
+#include "nir_passes/gpuval_nir.h"
+
+#include "util/hash_table.h"
+#include "util/u_dynarray.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A format that is known, with what the owner wants to know of it. */
+struct gpuval_printf_format {
+   const struct gpuval_nir_format *nir;
+   const void *owner;
+   uint32_t site;
+   bool warned;
+};
+
+struct gpuval_printf_message {
+   const struct gpuval_printf_format *format;
+   const char *text;           /* without the newline that may end it; no NUL in it */
+   const uint32_t *invocation; /* 3 words, or NULL */
+};
+
+struct gpuval_printf_buffer {
+   struct gpuval_printf_header *header;
+   uint32_t *words;   /* behind the header */
+   uint32_t capacity; /* of these */
+   uint32_t read;     /* what lies before is in the queue */
+};
+
+struct gpuval_printf {
+   struct gpuval_printf_buffer buffers[2];
+   uint64_t addresses[2];
+   unsigned active;
+   unsigned waits; /* in a row, for an entry that is not whole */
+   uint64_t *root_address;
+
+   struct util_dynarray queue; /* uint32_t: entries, in order */
+   size_t queue_read;          /* words of it that are done */
+
+   struct hash_table_u64 *formats; /* id -> struct gpuval_printf_format */
+   locale_t c_locale;
+   uint64_t lost; /* messages that the host has dropped */
+   bool warned_id, warned_collision, warned_entry;
+
+   void (*message)(void *data, const struct gpuval_printf_message *message);
+   void *data;
+};
+
+/**
+ * @maps: two buffers of @size bytes, zeroed, which shaders find at @addresses;
+ * *root_address becomes that of the active one. Memory is @mem_ctx's.
+ */
+void gpuval_printf_init(struct gpuval_printf *printf, void *mem_ctx, void *const maps[2],
+                        const uint64_t addresses[2], uint64_t size, uint64_t *root_address);
+
+void gpuval_printf_finish(struct gpuval_printf *printf);
+
+/** @format must outlive @printf. An id that another string has gets a warning. */
+void gpuval_printf_add_format(struct gpuval_printf *printf, const struct gpuval_nir_format *format,
+                              const void *owner, uint32_t site);
+
+/**
+ * Hands new messages to gpuval_printf::message. @idle: no shader runs, so all that
+ * is there is read, whole or not. Else it stops after a while, and returns true if
+ * there is more.
+ */
+bool gpuval_printf_drain(struct gpuval_printf *printf, bool idle);
+
+/** Has anything been printed since it was drained? */
+bool gpuval_printf_has_news(const struct gpuval_printf *printf);
+
+#define GPUVAL_PRINTF_MAX_PROBLEM 160
+
+/**
+ * Appends the text of a message to @text, an array of char, without a NUL.
+ *
+ * What does not match is printed in some other way, and the first such is described
+ * in @problem, which else stays empty.
+ */
+void gpuval_printf_append_text(struct util_dynarray *text, const struct gpuval_nir_format *format,
+                               const uint32_t *payload, unsigned num_words,
+                               char problem[GPUVAL_PRINTF_MAX_PROBLEM]);
+
+/** `.64bit_arguments`: 64 arguments from @first on, as a mask. */
+uint64_t gpuval_printf_64bit_arguments(const struct gpuval_nir_format *format, unsigned first);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

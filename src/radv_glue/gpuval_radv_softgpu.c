@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_radv_softgpu.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "nir/nir_serialize.h"
+#include "util/blob.h"
+
+#include "radv_device.h"
+#include "radv_physical_device.h"
+#include "radv_shader.h"
+
+/* A preloaded library is there before the driver is, so once will do. */
+static gpuval_softgpu_add_shader_func
+find_library(void)
+{
+   static bool searched;
+   static gpuval_softgpu_add_shader_func add_shader;
+
+   if (!p_atomic_read(&searched)) {
+      p_atomic_set(&add_shader,
+                   (gpuval_softgpu_add_shader_func)dlsym(RTLD_DEFAULT, GPUVAL_SOFTGPU_ADD_SHADER));
+      p_atomic_set(&searched, true);
+   }
+   return add_shader;
+}
+
+struct blob *
+gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
+{
+   /* It is compute only. */
+   if (!find_library() || shader_count != 1 || shaders[0]->info.stage != MESA_SHADER_COMPUTE)
+      return NULL;
+
+   struct blob *nir = malloc(sizeof(*nir));
+   if (!nir)
+      return NULL;
+   blob_init(nir);
+   nir_serialize(nir, shaders[0], false);
+   return nir;
+}
+
+void
+gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
+                        const struct radv_shader_binary *binary,
+                        const struct radv_shader_stage *stage)
+{
+   const struct radv_shader_binary_legacy *legacy = (const void *)binary;
+
+   if (!nir)
+      return;
+   if (binary && binary->type == RADV_BINARY_TYPE_LEGACY && !nir->out_of_memory) {
+      const struct gpuval_softgpu_shader shader = {
+         .code = legacy->data + legacy->stats_size,
+         .code_size = legacy->code_size,
+         .nir = nir->data,
+         .nir_size = nir->size,
+         .args = &stage->args.ac,
+         .address32_hi = radv_device_physical(device)->info.address32_hi,
+      };
+      find_library()(&shader);
+   }
+   blob_finish(nir);
+   free(nir);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Shaders for the software GPU of the tests (tests/softgpu), a library that is
+ * preloaded and executes the NIR which RADV hands to ACO. Without it in the
+ * process, nothing here does anything.
+ */
+
+#ifndef GPUVAL_RADV_SOFTGPU_H
+#define GPUVAL_RADV_SOFTGPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ac_shader_args;
+struct nir_shader;
+struct radv_device;
+struct radv_shader_binary;
+struct radv_shader_stage;
+
+/* What the library exports, and what is given to it: it recognizes a shader by
+ * the code that it finds at the program's address, so that it does not matter
+ * where and how often that is uploaded.
+ */
+#define GPUVAL_SOFTGPU_ADD_SHADER "gpuval_softgpu_add_shader"
+
+struct gpuval_softgpu_shader {
+   const void *code;
+   size_t code_size;
+   const void *nir; /* of nir_serialize() */
+   size_t nir_size;
+   const struct ac_shader_args *args;
+   uint32_t address32_hi;
+};
+
+typedef void (*gpuval_softgpu_add_shader_func)(const struct gpuval_softgpu_shader *shader);
+
+/* Before ACO edits the shader. Returns what gpuval_radv_softgpu_add() takes, NULL
+ * when there is nothing to do.
+ */
+struct blob *gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count);
+
+/* Frees `nir`. */
+void gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
+                             const struct radv_shader_binary *binary,
+                             const struct radv_shader_stage *stage);
+
+#endif

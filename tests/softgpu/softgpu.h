@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A software GPU behind RADV, for tests on machines without an AMD GPU. A
+ * library that is preloaded stands in for the kernel's driver (Mesa's drm-shim
+ * does the same, and executes nothing):
+ *
+ *    softgpu_device.c      ioctls: buffers, addresses, syncobjs, submits
+ *    softgpu_commands.c    the packets of a submit
+ *    softgpu_shader.c      finds the shader at a program address
+ *    softgpu_dispatch.c    workgroups and waves, control flow
+ *    softgpu_intrinsics.c  NIR's intrinsics
+ *
+ * What a program can get wrong is told, and the device is lost: an address
+ * where nothing is mapped, a buffer that the submit does not list, a packet, an
+ * intrinsic or an operation that is not known here.
+ *
+ * One generation, GFX11, and compute only. A thread executes what was submitted,
+ * under the lock that ioctls take as well.
+ */
+
+#ifndef SOFTGPU_H
+#define SOFTGPU_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/compiler.h"
+#include "util/macros.h"
+
+/* --- softgpu_device.c ----------------------------------------------------- */
+
+/* The first message after a submit has begun is the reason why the device is
+ * lost; the rest of that submit is not executed.
+ */
+void softgpu_error(const char *format, ...) PRINTFLIKE(1, 2);
+bool softgpu_failed(void);
+
+enum softgpu_access {
+   SOFTGPU_READ,
+   SOFTGPU_WRITE,
+};
+
+/* Returns where `size` bytes at an address of the GPU are, which lie in one
+ * buffer, or NULL with an error.
+ */
+void *softgpu_map(uint64_t va, uint64_t size, enum softgpu_access access);
+
+/* As softgpu_map(); `available` becomes how many bytes can be used from there,
+ * at most `size`.
+ */
+void *softgpu_map_some(uint64_t va, uint64_t size, enum softgpu_access access, uint64_t *available);
+
+/* Whether it is mapped; no error otherwise. */
+const void *softgpu_find(uint64_t va, uint64_t size);
+
+bool softgpu_read(uint64_t va, void *data, uint64_t size);
+bool softgpu_write(uint64_t va, const void *data, uint64_t size);
+
+/* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
+ * no more.
+ */
+void softgpu_yield(void);
+/* For a while. */
+void softgpu_pause(void);
+
+/* --- softgpu_commands.c --------------------------------------------------- */
+
+enum softgpu_queue {
+   SOFTGPU_QUEUE_GRAPHICS,
+   SOFTGPU_QUEUE_COMPUTE,
+};
+
+void softgpu_begin_submit(void);
+void softgpu_execute(enum softgpu_queue queue, uint64_t va, uint32_t dwords);
+
+/* --- softgpu_shader.c ----------------------------------------------------- */
+
+struct softgpu_shader;
+
+/* Returns NULL with an error when there is none. */
+const struct softgpu_shader *softgpu_find_shader(uint64_t va);
+
+/* --- softgpu_dispatch.c --------------------------------------------------- */
+
+#define SOFTGPU_USER_SGPRS 16
+
+/* What the command processor hands over. */
+struct softgpu_dispatch {
+   uint64_t program;
+   uint32_t user_data[SOFTGPU_USER_SGPRS];
+   unsigned user_sgprs;
+   bool workgroup_id[3]; /* in SGPRs behind the user's */
+   bool workgroup_info;
+
+   unsigned wave_size;
+   unsigned threads[3]; /* of a workgroup */
+   unsigned start[3];   /* workgroups */
+   unsigned end[3];
+   unsigned partial[3]; /* of the last workgroup; 0: all of its threads */
+};
+
+void softgpu_run(const struct softgpu_dispatch *dispatch);
+
+#endif

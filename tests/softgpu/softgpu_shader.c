@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Shaders as RADV hands them over when it compiles them. */
+
+#include "softgpu_wave.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include "util/blob.h"
+#include "util/disk_cache.h"
+#include "util/list.h"
+#include "util/mesa-sha1.h"
+#include "util/os_file.h"
+#include "util/simple_mtx.h"
+#include "util/u_debug.h"
+#include "nir_serialize.h"
+
+#include "gpuval/src/radv_glue/gpuval_radv_softgpu.h"
+
+static struct {
+   simple_mtx_t lock;
+   struct list_head shaders; /* of struct softgpu_shader; the newest is first */
+   bool initialized;
+   char *folder; /* or NULL */
+} registry = {.lock = SIMPLE_MTX_INITIALIZER};
+
+static struct softgpu_shader *add_shader(const struct gpuval_softgpu_shader *info);
+
+/* --- Control flow --------------------------------------------------------- */
+
+struct flattening {
+   struct softgpu_shader *shader;
+   struct softgpu_step *steps; /* NULL: they are counted only */
+   unsigned count;
+   unsigned frame; /* of the next `if` or loop */
+   unsigned max_frame;
+   unsigned loop_frame;
+};
+
+static void
+add_step(struct flattening *f, struct softgpu_step step)
+{
+   if (f->steps)
+      f->steps[f->count] = step;
+   f->count++;
+}
+
+static void
+flatten(struct flattening *f, struct exec_list *list)
+{
+   foreach_list_typed (nir_cf_node, node, node, list) {
+      const unsigned frame = f->frame;
+      switch (node->type) {
+      case nir_cf_node_block:
+         add_step(f, (struct softgpu_step){.type = SOFTGPU_BLOCK,
+                                           .block = nir_cf_node_as_block(node),
+                                           .frame = f->loop_frame});
+         continue;
+      case nir_cf_node_if: {
+         nir_if *nif = nir_cf_node_as_if(node);
+         f->frame++;
+         add_step(f, (struct softgpu_step){
+                        .type = SOFTGPU_IF,
+                        .block = nir_cf_node_as_block(nir_cf_node_prev(node)),
+                        .nif = nif,
+                        .frame = frame,
+                     });
+         flatten(f, &nif->then_list);
+         add_step(f, (struct softgpu_step){.type = SOFTGPU_ELSE, .frame = frame});
+         flatten(f, &nif->else_list);
+         add_step(f, (struct softgpu_step){.type = SOFTGPU_END_IF, .frame = frame});
+         break;
+      }
+      case nir_cf_node_loop: {
+         nir_loop *loop = nir_cf_node_as_loop(node);
+         const unsigned outer = f->loop_frame;
+         f->frame++;
+         f->loop_frame = frame;
+         add_step(f, (struct softgpu_step){.type = SOFTGPU_LOOP, .frame = frame});
+         const unsigned target = f->count;
+         flatten(f, &loop->body);
+         add_step(
+            f, (struct softgpu_step){.type = SOFTGPU_END_LOOP, .frame = frame, .target = target});
+         f->loop_frame = outer;
+         break;
+      }
+      default:
+         unreachable("functions are inlined");
+      }
+      f->max_frame = MAX2(f->max_frame, f->frame);
+      f->frame = frame;
+   }
+}
+
+static void
+prepare(struct softgpu_shader *shader)
+{
+   struct flattening count = {.shader = shader};
+   flatten(&count, &shader->impl->body);
+
+   struct flattening fill = {
+      .shader = shader,
+      .steps = rzalloc_array(shader, struct softgpu_step, count.count),
+   };
+   flatten(&fill, &shader->impl->body);
+   shader->steps = fill.steps;
+   shader->step_count = fill.count;
+   shader->frame_count = fill.max_frame;
+
+   nir_index_ssa_defs(shader->impl);
+   shader->first_value = rzalloc_array(shader, uint32_t, shader->impl->ssa_alloc);
+   nir_foreach_block (block, shader->impl) {
+      nir_foreach_instr (instr, block) {
+         nir_def *def = nir_instr_def(instr);
+         if (!def)
+            continue;
+         shader->first_value[def->index] = shader->value_count;
+         shader->value_count += def->num_components;
+      }
+   }
+}
+
+/* --- Files ---------------------------------------------------------------- */
+
+/* RADV's shader cache lets a process use what another one has compiled. What the
+ * other one has handed over is beside it, in a folder for this build.
+ */
+static void
+find_folder(void)
+{
+   const char *cache = getenv("MESA_SHADER_CACHE_DIR");
+   struct mesa_sha1 context;
+   uint8_t sha1[SHA1_DIGEST_LENGTH];
+   char hex[SHA1_DIGEST_STRING_LENGTH];
+
+   if (!cache || debug_get_bool_option("MESA_SHADER_CACHE_DISABLE", false))
+      return;
+   _mesa_sha1_init(&context);
+   if (!disk_cache_get_function_identifier(find_folder, &context))
+      return;
+   _mesa_sha1_final(&context, sha1);
+   _mesa_sha1_format(hex, sha1);
+   registry.folder = ralloc_asprintf(NULL, "%s/softgpu-%s", cache, hex);
+   (void)mkdir(cache, 0777);
+   (void)mkdir(registry.folder, 0777);
+}
+
+static void
+write_file(const struct softgpu_shader *shader, const struct gpuval_softgpu_shader *info)
+{
+   if (!registry.folder)
+      return;
+   char *name = ralloc_asprintf(NULL, "%s/%s", registry.folder, shader->name);
+   char *unfinished = ralloc_asprintf(name, "%s.%d", name, (int)getpid());
+   FILE *file = fopen(unfinished, "wb");
+   struct blob blob;
+
+   blob_init(&blob);
+   blob_write_uint32(&blob, info->address32_hi);
+   blob_write_bytes(&blob, info->args, sizeof(*info->args));
+   blob_write_uint32(&blob, (uint32_t)info->code_size);
+   blob_write_bytes(&blob, info->code, info->code_size);
+   blob_write_uint32(&blob, (uint32_t)info->nir_size);
+   blob_write_bytes(&blob, info->nir, info->nir_size);
+   if (file) {
+      const bool complete = !blob.out_of_memory && fwrite(blob.data, blob.size, 1, file) == 1;
+      if (fclose(file) != 0 || !complete || rename(unfinished, name) != 0)
+         (void)unlink(unfinished);
+   }
+   blob_finish(&blob);
+   ralloc_free(name);
+}
+
+static void
+read_file(const char *name)
+{
+   char *path = ralloc_asprintf(NULL, "%s/%s", registry.folder, name);
+   size_t size;
+   char *data = os_read_file(path, &size);
+   struct blob_reader reader;
+
+   ralloc_free(path);
+   if (!data)
+      return;
+   blob_reader_init(&reader, data, size);
+   struct gpuval_softgpu_shader info = {.address32_hi = blob_read_uint32(&reader)};
+   info.args = blob_read_bytes(&reader, sizeof(*info.args));
+   info.code_size = blob_read_uint32(&reader);
+   info.code = blob_read_bytes(&reader, info.code_size);
+   info.nir_size = blob_read_uint32(&reader);
+   info.nir = blob_read_bytes(&reader, info.nir_size);
+   if (!reader.overrun)
+      add_shader(&info);
+   free(data);
+}
+
+/* --- Registry ------------------------------------------------------------- */
+
+static void
+name_shader(char name[BLAKE3_HEX_LEN], const void *code, size_t size)
+{
+   blake3_hash hash;
+   _mesa_blake3_compute(code, size, hash);
+   _mesa_blake3_format(name, hash);
+}
+
+static struct softgpu_shader *
+find_by_name(const char *name)
+{
+   list_for_each_entry (struct softgpu_shader, shader, &registry.shaders, link) {
+      if (strcmp(shader->name, name) == 0)
+         return shader;
+   }
+   return NULL;
+}
+
+/* Returns NULL when it was there already. */
+static struct softgpu_shader *
+add_shader(const struct gpuval_softgpu_shader *info)
+{
+   static const nir_shader_compiler_options options = {0};
+   char name[BLAKE3_HEX_LEN];
+
+   name_shader(name, info->code, info->code_size);
+   if (find_by_name(name))
+      return NULL;
+
+   struct softgpu_shader *shader = rzalloc(NULL, struct softgpu_shader);
+   struct blob_reader reader;
+   blob_reader_init(&reader, info->nir, info->nir_size);
+   strcpy(shader->name, name);
+   shader->nir = nir_deserialize(shader, &options, &reader);
+   shader->impl = nir_shader_get_entrypoint(shader->nir);
+   shader->code = ralloc_memdup(shader, info->code, info->code_size);
+   shader->code_size = info->code_size;
+   shader->args = *info->args;
+   shader->address32_hi = info->address32_hi;
+   prepare(shader);
+   list_add(&shader->link, &registry.shaders);
+   return shader;
+}
+
+static void
+initialize(void)
+{
+   if (registry.initialized)
+      return;
+   glsl_type_singleton_init_or_ref();
+   list_inithead(&registry.shaders);
+   find_folder();
+   registry.initialized = true;
+}
+
+PUBLIC void gpuval_softgpu_add_shader(const struct gpuval_softgpu_shader *info);
+
+/* GPUVAL_SOFTGPU_ADD_SHADER */
+void
+gpuval_softgpu_add_shader(const struct gpuval_softgpu_shader *info)
+{
+   simple_mtx_lock(&registry.lock);
+   initialize();
+   const struct softgpu_shader *shader = add_shader(info);
+   if (shader)
+      write_file(shader, info);
+   simple_mtx_unlock(&registry.lock);
+}
+
+static const struct softgpu_shader *
+find_by_code(uint64_t va)
+{
+   const struct softgpu_shader *best = NULL;
+
+   list_for_each_entry (struct softgpu_shader, shader, &registry.shaders, link) {
+      /* Code may begin as another shader's does. */
+      if (best && best->code_size >= shader->code_size)
+         continue;
+      const void *code = softgpu_find(va, shader->code_size);
+      if (code && memcmp(code, shader->code, shader->code_size) == 0)
+         best = shader;
+   }
+   return best;
+}
+
+/* Those of other processes. */
+static void
+read_folder(void)
+{
+   DIR *folder = registry.folder ? opendir(registry.folder) : NULL;
+   const struct dirent *entry;
+
+   while (folder && (entry = readdir(folder))) {
+      if (strlen(entry->d_name) + 1 == BLAKE3_HEX_LEN && !find_by_name(entry->d_name))
+         read_file(entry->d_name);
+   }
+   if (folder)
+      closedir(folder);
+}
+
+const struct softgpu_shader *
+softgpu_find_shader(uint64_t va)
+{
+   simple_mtx_lock(&registry.lock);
+   initialize();
+   const struct softgpu_shader *shader = find_by_code(va);
+   if (!shader) {
+      read_folder();
+      shader = find_by_code(va);
+   }
+   simple_mtx_unlock(&registry.lock);
+   if (!shader)
+      softgpu_error("the shader at address 0x%" PRIx64 " is not known; out of a shader cache "
+                    "that another build has written, or one without MESA_SHADER_CACHE_DIR?",
+                    va);
+   return shader;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Shaders, and the waves that execute them. */
+
+#ifndef SOFTGPU_WAVE_H
+#define SOFTGPU_WAVE_H
+
+#include "softgpu.h"
+
+#include "util/bitscan.h"
+#include "util/mesa-blake3.h"
+#include "ac_shader_args.h"
+#include "nir.h"
+
+#define SOFTGPU_MAX_LANES 64
+
+/* NIR's tree of control flow as a list. A frame is what a wave keeps of one
+ * `if` or loop that it is in.
+ */
+enum softgpu_step_type {
+   SOFTGPU_BLOCK,
+   SOFTGPU_IF, /* behind `block` */
+   SOFTGPU_ELSE,
+   SOFTGPU_END_IF,
+   SOFTGPU_LOOP,
+   SOFTGPU_END_LOOP, /* goes back to `target` as long as there are lanes */
+};
+
+struct softgpu_step {
+   enum softgpu_step_type type;
+   nir_block *block;
+   nir_if *nif;
+   unsigned frame; /* blocks: the innermost loop's */
+   unsigned target;
+};
+
+struct softgpu_shader {
+   struct list_head link;
+   char name[BLAKE3_HEX_LEN]; /* the hash of its code */
+   void *code;
+   size_t code_size;
+   nir_shader *nir;
+   nir_function_impl *impl;
+   struct ac_shader_args args;
+   uint32_t address32_hi;
+
+   struct softgpu_step *steps;
+   unsigned step_count;
+   unsigned frame_count;
+   uint32_t *first_value; /* by nir_def::index */
+   uint32_t value_count;  /* of a lane */
+};
+
+struct softgpu_frame {
+   uint64_t waiting; /* if: lanes of the other branch; loop: that left */
+   uint64_t done;    /* if: lanes behind this branch; loop: at its end */
+};
+
+struct softgpu_workgroup {
+   const struct softgpu_dispatch *dispatch;
+   const struct softgpu_shader *shader;
+   unsigned id[3];
+   unsigned wave_count;
+   uint8_t *shared;
+   uint32_t shared_size;
+   uint8_t *scratch; /* of all lanes of all waves */
+};
+
+struct softgpu_wave {
+   struct softgpu_workgroup *group;
+   const struct softgpu_shader *shader;
+   unsigned index; /* in its workgroup */
+   unsigned size;  /* lanes */
+   uint64_t exec;  /* lanes that are active */
+
+   uint32_t sgprs[SOFTGPU_USER_SGPRS + 8];
+   unsigned sgpr_count;
+   uint32_t vgpr[SOFTGPU_MAX_LANES]; /* GFX11 has the local ids in one */
+
+   nir_const_value *values;
+   struct softgpu_frame *frames;
+   unsigned step;
+   nir_instr *next; /* where to go on in the step's block; NULL: at its begin */
+   bool at_barrier;
+   bool ended;
+};
+
+#define softgpu_foreach_lane(lane, mask)                                                           \
+   for (uint64_t _lanes = (mask); _lanes; _lanes &= _lanes - 1)                                    \
+      for (unsigned lane = (unsigned)ffsll((long long)_lanes) - 1, _once = 1; _once; _once = 0)
+
+/* The components of a value in one lane. */
+static inline nir_const_value *
+softgpu_value(const struct softgpu_wave *wave, const nir_def *def, unsigned lane)
+{
+   return &wave->values[(size_t)wave->shader->first_value[def->index] * wave->size +
+                        lane * def->num_components];
+}
+
+static inline uint64_t
+softgpu_uint(const struct softgpu_wave *wave, const nir_src *src, unsigned component, unsigned lane)
+{
+   return nir_const_value_as_uint(softgpu_value(wave, src->ssa, lane)[component],
+                                  src->ssa->bit_size);
+}
+
+/* --- softgpu_intrinsics.c ------------------------------------------------- */
+
+/* All but nir_intrinsic_barrier. */
+void softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+#endif
