@@ -262,7 +262,9 @@ struct gpuval_nir_printf_params {
 void gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_printf_params *params);
 
-/** For drivers without a function to call: each @printf_gpuval in its place. */
+/** For drivers without a function to call: @printf in its place, and each of a shader. */
+void gpuval_nir_lower_message(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              nir_intrinsic_instr *printf);
 bool gpuval_nir_lower_printf(nir_shader *nir, const struct gpuval_nir_driver *driver);
 
 /** What a @sync_gpuval hands over; 32 bit where nothing else is said. */

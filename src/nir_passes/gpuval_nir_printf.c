@@ -335,25 +335,32 @@ store_words(nir_builder *b, nir_def *address, const void *data)
    }
 }
 
-static bool
-lower_printf(nir_builder *b, nir_intrinsic_instr *printf, void *data)
+void
+gpuval_nir_lower_message(nir_builder *b, const struct gpuval_nir_driver *driver,
+                         nir_intrinsic_instr *printf)
 {
-   if (printf->intrinsic != nir_intrinsic_printf_gpuval)
-      return false;
-
    nir_def *header = printf->src[GPUVAL_PRINTF_HEADER_SRC].ssa;
    b->cursor = nir_before_instr(&printf->instr);
 
    /* What an atomic returns to a helper invocation is not known, but nothing comes of
     * it except addresses of stores, which are dropped.
     */
-   gpuval_nir_build_printf(b, data,
+   gpuval_nir_build_printf(b, driver,
                            &(struct gpuval_nir_printf_params){
                               .header = {nir_channel(b, header, 0), nir_channel(b, header, 1)},
                               .store_payload = store_words,
                               .data = printf,
                            });
    nir_instr_remove(&printf->instr);
+}
+
+static bool
+lower_printf(nir_builder *b, nir_intrinsic_instr *printf, void *data)
+{
+   if (printf->intrinsic != nir_intrinsic_printf_gpuval)
+      return false;
+
+   gpuval_nir_lower_message(b, data, printf);
    return true;
 }
 

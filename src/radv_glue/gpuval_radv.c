@@ -65,8 +65,8 @@ gpuval_radv_create(struct radv_device *device)
    }
 
    static uint32_t devices;
-   gpuval->nonce = (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^
-                   (uint64_t)getpid() << 48;
+   gpuval->nonce =
+      (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->next = device->vk.dispatch_table;
    gpuval_radv_init_commands(gpuval);
@@ -141,6 +141,8 @@ gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_option
 {
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
 }
 
 struct layout_data {
@@ -202,8 +204,7 @@ describe_bindings(void *mem_ctx, const struct radv_shader_layout *layout, unsign
          if (vk_descriptor_type_is_dynamic(binding->type)) {
             uint32_t number =
                layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
-            described.first_slot =
-               GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
+            described.first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
             described.stride = 16;
          } else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
             described.array_size = 1;
@@ -220,7 +221,8 @@ static bool
 remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;
    nir_instr_remove(&intrin->instr);
    return true;
@@ -232,8 +234,7 @@ remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 static void
 lower_invocation(nir_shader *nir, const nir_lower_compute_system_values_options *system_values)
 {
-   bool reads_pixel_coord =
-      BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
+   bool reads_pixel_coord = BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
 
    NIR_PASS(_, nir, nir_lower_compute_system_values, system_values);
    nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));
@@ -265,18 +266,20 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .safe = gpuval_options()->safe,
       .spirv = spirv,
       .spirv_size = stage->spirv.size,
+      .shader_hash = hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
    };
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
-   util_dynarray_init(&table.sites, mem_ctx);
-   util_dynarray_init(&table.entries, mem_ctx);
+   gpuval_nir_table_init(&table, mem_ctx);
 
    uint32_t number = gpuval_dump_begin();
    gpuval_dump_shader(nir, hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, hash, number, "after");
+   gpuval_dump_formats(nir, hash, number, &table);
 
-   if (util_dynarray_num_elements(&table.entries, struct gpuval_nir_entry)) {
+   if (table.sites.size) {
       struct gpuval_shader_info info = {
          .spirv = spirv,
          .spirv_size = stage->spirv.size,
@@ -351,6 +354,7 @@ gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *
    static const nir_intrinsic_op reports[] = {
       nir_intrinsic_report_gpuval,
       nir_intrinsic_sync_gpuval,
+      nir_intrinsic_printf_gpuval,
    };
    if (!has_intrinsic(stage->nir, reports, ARRAY_SIZE(reports)))
       return;

@@ -102,9 +102,8 @@ set(nir_builder *b, nir_intrinsic_instr *intrin)
 
       VkDescriptorType type = var->data.mode == nir_var_mem_ubo ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-      nir_def *index =
-         nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = number,
-                                   .binding = var->data.binding, .desc_type = type);
+      nir_def *index = nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = number,
+                                                 .binding = var->data.binding, .desc_type = type);
       nir_def *descriptor = nir_load_vulkan_descriptor(b, 3, 32, index, .desc_type = type);
       found = nir_bcsel(b, nir_ieq(b, nir_channel(b, descriptor, 0), address),
                         nir_imm_int(b, number), found);
@@ -248,8 +247,7 @@ build_invocation_number(nir_builder *b, const struct gpuval_radv_nir_args *args)
    nir_def *root = nir_pack_64_2x32(
       b, build_command_word(b, args, 2, offsetof(struct gpuval_command_data, root_address)));
 
-   return nir_global_atomic(b, 32,
-                            nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
+   return nir_global_atomic(b, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
                             nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
 }
 
@@ -281,6 +279,8 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 bool
 gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
+   /* Which offsets are constant? */
+   nir_opt_constant_folding(nir);
    return nir_shader_intrinsics_pass(nir, lower_query, nir_metadata_control_flow, (void *)args);
 }
 
@@ -292,8 +292,8 @@ load_sets(nir_builder *b)
    return load_pointer(b, get_args(b), get_args(b)->sets);
 }
 
-/* The descriptor itself. There may be no set at all where a report is not about
- * a buffer: then it is anything that can be read.
+/* The descriptor itself. A report that is not about a buffer reads one, too: where
+ * no set is bound, the table leads to itself.
  */
 static nir_def *
 late_descriptor(nir_builder *b, nir_def *set, nir_def *slot)
@@ -302,8 +302,7 @@ late_descriptor(nir_builder *b, nir_def *set, nir_def *slot)
    nir_def *table = load_sets(b);
    nir_def *pointer = nir_build_load_global(
       b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))), .align_mul = 4);
-   nir_def *address =
-      nir_bcsel(b, nir_ieq_imm(b, pointer, 0), table, extend_pointer(b, args, pointer));
+   nir_def *address = extend_pointer(b, args, pointer);
 
    if (args->push_constants >= 0) {
       nir_def *is_dynamic = nir_ine_imm(b, nir_iand_imm(b, slot, GPUVAL_RADV_DYNAMIC), 0);
@@ -484,7 +483,9 @@ get_access_word(const nir_intrinsic_instr *access)
 static void
 build_access(nir_builder *b, const struct group *group, nir_def *i)
 {
-   nir_push_if(b, select_src(b, group, i, 0, 0));
+   nir_def *on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(b), GPUVAL_RADV_SYNC_OFF), 0);
+
+   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, 0, 0)));
    {
       nir_def *word = select_constant(b, group, i, get_access_word);
       nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
@@ -605,6 +606,23 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarra
    }
 }
 
+static bool
+lower_messages(struct late_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block_safe (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval) {
+            gpuval_nir_lower_message(&state->b, &late_driver, nir_instr_as_intrinsic(instr));
+            progress = true;
+         }
+      }
+   }
+   return progress;
+}
+
 bool
 gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
@@ -613,9 +631,10 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
    struct util_dynarray groups;
 
    util_dynarray_init(&groups, NULL);
+   bool progress = lower_messages(&state);
    collect_groups(impl, nir_intrinsic_report_gpuval, &groups);
    collect_groups(impl, nir_intrinsic_sync_gpuval, &groups);
-   bool progress = groups.size > 0;
+   progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);
    util_dynarray_fini(&groups);

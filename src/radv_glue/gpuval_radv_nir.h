@@ -49,6 +49,11 @@ enum gpuval_radv_binding {
    GPUVAL_RADV_BINDING_INLINE,  /* inline uniform block: no descriptor */
 };
 
+/* struct gpuval_command_data::sync_flags, beside those of all drivers: sync does
+ * not look at this command.
+ */
+#define GPUVAL_RADV_SYNC_OFF 0x80000000u
+
 /* gpuval_nir_options::data: what only the frontend knows */
 struct gpuval_radv_nir_layout {
    /* *size: bytes of an inline uniform block */

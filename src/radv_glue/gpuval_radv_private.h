@@ -42,6 +42,7 @@ struct gpuval_radv {
    struct gpuval_radv_queue *queues; /* where sync is on */
    unsigned num_queues;
    unsigned submits_without_idle;
+   uint64_t visit; /* number of the submit that is gone through */
 };
 
 /* gpuval_radv_commands.c */
@@ -57,6 +58,7 @@ void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_disp
 
 /** What sync needs to know of a command buffer. */
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
+uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_submit.c */
 

@@ -214,6 +214,20 @@ hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, Vk
    return gpuval->next.QueueSubmit2(handle, count, infos, fence);
 }
 
+/* A command cannot be in two epochs: a secondary that one submit executes twice is
+ * not looked at.
+ */
+static bool
+is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   uint64_t *visit = gpuval_radv_visit(cmd_buffer);
+
+   if (*visit == gpuval->visit)
+      return true;
+   *visit = gpuval->visit;
+   return false;
+}
+
 static void
 execute(struct gpuval_radv *gpuval, struct gpuval_radv_queue *queue,
         struct radv_cmd_buffer *cmd_buffer, uint64_t submit)
@@ -221,13 +235,14 @@ execute(struct gpuval_radv *gpuval, struct gpuval_radv_queue *queue,
    if (!cmd_buffer->gpuval)
       return;
 
+   bool again = is_second_visit(gpuval, cmd_buffer);
    util_dynarray_foreach (gpuval_radv_notes(cmd_buffer), struct note, note) {
       switch (note->type) {
       case NOTE_WORK: {
          uint32_t epoch, flags;
          gpuval_sync_work(&queue->sync, note->work, note->stages, submit, &epoch, &flags);
          note->data->epoch = epoch * gpuval->num_queues + queue->index;
-         note->data->sync_flags = flags;
+         note->data->sync_flags = flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
          /* Ids do not grow with time here: any may be of this epoch. */
          note->data->epoch_command = note->command_id + 1;
          break;
@@ -263,6 +278,7 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
       gpuval_device_bloom_barrier(gpuval->device);
    }
 
+   gpuval->visit++;
    for (uint32_t i = 0; i < count; i++) {
       struct radv_cmd_buffer *cmd_buffer = container_of(buffers[i], struct radv_cmd_buffer, vk);
       bool began;
