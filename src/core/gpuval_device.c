@@ -128,7 +128,8 @@ alloc_buffers(struct gpuval_device *device)
        !alloc_buffer(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
        !alloc_buffer(device, &device->records, GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
        !alloc_buffer(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
-       !alloc_buffer(device, &device->entries, device->info.max_entries * sizeof(struct gpuval_entry)))
+       !alloc_buffer(device, &device->entries,
+                     device->info.max_entries * sizeof(struct gpuval_entry)))
       return false;
 
    if (gpuval_options_sync() && !alloc_bloom(device))

@@ -65,8 +65,8 @@ gpuval_radv_create(struct radv_device *device)
    }
 
    static uint32_t devices;
-   gpuval->nonce = (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^
-                   (uint64_t)getpid() << 48;
+   gpuval->nonce =
+      (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->next = device->vk.dispatch_table;
    gpuval_radv_init_commands(gpuval);
@@ -202,8 +202,7 @@ describe_bindings(void *mem_ctx, const struct radv_shader_layout *layout, unsign
          if (vk_descriptor_type_is_dynamic(binding->type)) {
             uint32_t number =
                layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
-            described.first_slot =
-               GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
+            described.first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
             described.stride = 16;
          } else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
             described.array_size = 1;
@@ -232,8 +231,7 @@ remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 static void
 lower_invocation(nir_shader *nir, const nir_lower_compute_system_values_options *system_values)
 {
-   bool reads_pixel_coord =
-      BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
+   bool reads_pixel_coord = BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
 
    NIR_PASS(_, nir, nir_lower_compute_system_values, system_values);
    nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));

@@ -384,8 +384,8 @@ end_action(VkCommandBuffer handle, bool is_ours)
       const VkStridedDeviceAddressRegionKHR *m, const VkStridedDeviceAddressRegionKHR *h,          \
       const VkStridedDeviceAddressRegionKHR *a, VkDeviceAddress d),                                \
      (c, g, m, h, a, d))                                                                           \
-   X(CmdTraceRaysIndirect2KHR, "trace_rays_indirect2_khr",                                         \
-     (VkCommandBuffer c, VkDeviceAddress d), (c, d))                                               \
+   X(CmdTraceRaysIndirect2KHR, "trace_rays_indirect2_khr", (VkCommandBuffer c, VkDeviceAddress d), \
+     (c, d))                                                                                       \
    X(CmdExecuteGeneratedCommandsEXT, "execute_generated_commands_ext",                             \
      (VkCommandBuffer c, VkBool32 p, const VkGeneratedCommandsInfoEXT *i), (c, p, i))
 
@@ -413,7 +413,8 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
       commands->primary = cmd_buffer_handle(primary);
       commands->primary_name = copy_name(commands, primary->vk.base.object_name);
       commands->name = copy_name(commands, secondary->vk.base.object_name);
-      util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *, secondary);
+      util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *,
+                           secondary);
       simple_mtx_unlock(&gpuval->mutex);
       if (gpuval->queues)
          gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);

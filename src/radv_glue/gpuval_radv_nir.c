@@ -102,9 +102,8 @@ set(nir_builder *b, nir_intrinsic_instr *intrin)
 
       VkDescriptorType type = var->data.mode == nir_var_mem_ubo ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-      nir_def *index =
-         nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = number,
-                                   .binding = var->data.binding, .desc_type = type);
+      nir_def *index = nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = number,
+                                                 .binding = var->data.binding, .desc_type = type);
       nir_def *descriptor = nir_load_vulkan_descriptor(b, 3, 32, index, .desc_type = type);
       found = nir_bcsel(b, nir_ieq(b, nir_channel(b, descriptor, 0), address),
                         nir_imm_int(b, number), found);
@@ -248,8 +247,7 @@ build_invocation_number(nir_builder *b, const struct gpuval_radv_nir_args *args)
    nir_def *root = nir_pack_64_2x32(
       b, build_command_word(b, args, 2, offsetof(struct gpuval_command_data, root_address)));
 
-   return nir_global_atomic(b, 32,
-                            nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
+   return nir_global_atomic(b, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
                             nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
 }
 

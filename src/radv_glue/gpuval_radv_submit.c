@@ -107,7 +107,8 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
       return gpuval->driver_submit(queue, original);
 
    struct vk_queue_submit copy = *original;
-   struct vk_sync_signal *signals = ralloc_array(submit, struct vk_sync_signal, copy.signal_count + 1);
+   struct vk_sync_signal *signals =
+      ralloc_array(submit, struct vk_sync_signal, copy.signal_count + 1);
    memcpy(signals, copy.signals, copy.signal_count * sizeof(*signals));
    signals[copy.signal_count++] = (struct vk_sync_signal){
       .sync = submit->sync,
@@ -299,7 +300,8 @@ void
 gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
 {
    look(gpuval);
-   list_splicetail(&gpuval->in_flight, &gpuval->unused); /* the application has waited, or should have */
+   list_splicetail(&gpuval->in_flight,
+                   &gpuval->unused); /* the application has waited, or should have */
 
    list_for_each_entry_safe (struct submit, submit, &gpuval->unused, link) {
       vk_sync_destroy(&gpuval->radv->vk, submit->sync);

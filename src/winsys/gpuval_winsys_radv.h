@@ -3,8 +3,8 @@
 #ifndef GPUVAL_WINSYS_RADV_H
 #define GPUVAL_WINSYS_RADV_H
 
-#include "gpuval.h"
 #include "util/list.h"
+#include "gpuval.h"
 
 struct radv_device;
 

@@ -9,10 +9,10 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include "ac_descriptors.h"
 #include "core/gpuval_layout.h"
 #include "nir_passes/gpuval_nir.h"
 #include "radv_glue/gpuval_radv_nir.h"
+#include "ac_descriptors.h"
 
 namespace {
 
@@ -27,7 +27,7 @@ find_binding(const struct gpuval_radv_nir_layout *layout, uint32_t set, uint32_t
              uint32_t *size)
 {
    *size = 0;
-   return set   ? GPUVAL_RADV_BINDING_NONE
+   return set            ? GPUVAL_RADV_BINDING_NONE
           : binding == 1 ? GPUVAL_RADV_BINDING_DYNAMIC
                          : GPUVAL_RADV_BINDING_SET;
 }
@@ -65,9 +65,9 @@ class RadvNir : public ::testing::Test {
 
    nir_def *index(unsigned set, unsigned binding)
    {
-      nir_def *resource = nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = set,
-                                                    .binding = binding,
-                                                    .desc_type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+      nir_def *resource =
+         nir_vulkan_resource_index(b, 3, 32, nir_imm_int(b, 0), .desc_set = set, .binding = binding,
+                                   .desc_type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
       return nir_trim_vector(b,
                              nir_load_vulkan_descriptor(
                                 b, 3, 32, resource, .desc_type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
@@ -76,7 +76,8 @@ class RadvNir : public ::testing::Test {
 
    void load(nir_def *index, uint32_t offset, unsigned bits)
    {
-      nir_def *value = nir_load_ssbo(b, 1, bits, index, nir_imm_int(b, offset), .align_mul = bits / 8);
+      nir_def *value =
+         nir_load_ssbo(b, 1, bits, index, nir_imm_int(b, offset), .align_mul = bits / 8);
       nir_store_global(b, nir_imm_int64(b, 64), bits / 8, value, 0x1);
    }
 
@@ -143,7 +144,7 @@ class RadvNir : public ::testing::Test {
       ASSERT_EQ(1u, count(nir_intrinsic_report_gpuval, &report));                                  \
       ASSERT_TRUE(nir_src_is_const(report->src[0]));                                               \
       EXPECT_EQ(expected, nir_src_as_bool(report->src[0]))                                         \
-         << "level " << level << ", size " << size << ", offset " << offset;                      \
+         << "level " << level << ", size " << size << ", offset " << offset;                       \
       TearDown();                                                                                  \
    } while (0)
 
