@@ -239,10 +239,10 @@ execute(struct gpuval_radv *gpuval, struct gpuval_radv_queue *queue,
    util_dynarray_foreach (gpuval_radv_notes(cmd_buffer), struct note, note) {
       switch (note->type) {
       case NOTE_WORK: {
-         uint32_t epoch, flags;
-         gpuval_sync_work(&queue->sync, note->work, note->stages, submit, &epoch, &flags);
-         note->data->epoch = epoch * gpuval->num_queues + queue->index;
-         note->data->sync_flags = flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
+         struct gpuval_command_data data = {.command_id = note->command_id};
+         gpuval_sync_work(&queue->sync, note->work, note->stages, submit, &data);
+         note->data->epoch = data.epoch * gpuval->num_queues + queue->index;
+         note->data->sync_flags = data.sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
          /* Ids do not grow with time here: any may be of this epoch. */
          note->data->epoch_command = note->command_id + 1;
          break;
