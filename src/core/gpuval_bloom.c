@@ -209,21 +209,24 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
 
    if (!known)
       words = 0;
-   uint64_t mine = claim_access(access->type), changed = 0, strongest = 0;
+   uint32_t strength = claim_access(access->type), strongest = 0;
+   uint32_t mine = strength | claim_owner(access->invocation);
+   uint64_t after = words;
    for (unsigned i = 0; i < 4; i++) {
-      uint32_t theirs = words >> (16 * i) & 3;
+      uint32_t word = words >> (16 * i) & 0xffff, theirs = word & 3;
       strongest = MAX2(strongest, theirs);
-      if (!(masks.word & BITFIELD_BIT(i)))
+      if (!(masks.word & BITFIELD_BIT(i)) ||
+          (bad ? strength <= theirs || theirs == GPUVAL_CLAIM_NONE : strength < theirs))
          continue;
-      if (bad ? mine > theirs && theirs != GPUVAL_CLAIM_NONE : mine >= theirs)
-         changed |= 0xffffull << (16 * i);
+
+      bool several = theirs == strength && word != mine;
+      after &= ~(0xffffull << (16 * i));
+      after |= (uint64_t)(several ? strength | GPUVAL_CLAIM_SEVERAL : mine) << (16 * i);
    }
-   if (changed) {
-      bool replaces = mine >= strongest;
-      mine |= claim_owner(access->invocation);
-      p_atomic_set(&claim[1], (words & ~changed) | (mine * 0x0001000100010001ull & changed));
+   if (after != words) {
       uint64_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-      if (replaces)
+      p_atomic_set(&claim[1], after);
+      if (strength >= strongest)
          p_atomic_set(&claim[0], tag << GPUVAL_CLAIM_TAG_SHIFT |
                                     command << GPUVAL_CLAIM_COMMAND_SHIFT | access->entry);
    }

@@ -31,7 +31,8 @@
  *                    22..39  low 18 bits of its command id
  *                    40..63  tag of granule and epoch
  *    second 64 bits  16 for each word: 0..1 strongest access so far, 2..15 hash
- *                    of the invocation
+ *                    of the invocation, or that there
+ *                            were several
  *
  * A claim with the right tag says no if all words were accessed by this invocation, or
  * in a way that does not conflict. A claim of a command before the epoch says no,
@@ -91,6 +92,9 @@ enum gpuval_claim_access {
    GPUVAL_CLAIM_ATOMIC,
    GPUVAL_CLAIM_STORE,
 };
+
+/* In the place of the invocation: several have accessed the word in this way. */
+#define GPUVAL_CLAIM_SEVERAL 0xfffc
 
 /* So many buckets are looked at where the claim does not know, */
 #define GPUVAL_BLOOM_SAMPLES 512

@@ -319,13 +319,15 @@ gpuval_device_end_work(struct gpuval_device *device)
 }
 
 /* The filter may be this full when an epoch begins. Marks of former epochs make
- * false positives at a rate of fill ^ hashes: 2e-10 for 16 hashes, 1e-8 for 8.
- * With few hashes clearing would be all that is done, so there is a limit.
+ * it err at a rate of fill ^ hashes, which claims make up for; but where those do
+ * not know, the filter is believed up to gpuval_bloom_max_samples() only. With
+ * few hash functions clearing would be all that is done, so there is a limit.
  */
 static double
 fill_limit(const struct gpuval_bloom *bloom)
 {
-   return bloom->hashes >= 12 ? 0.25 : bloom->hashes >= 6 ? 0.1 : bloom->hashes >= 3 ? 0.05 : 0.02;
+   double believed = (double)gpuval_bloom_max_samples(bloom->hashes) / GPUVAL_BLOOM_SAMPLES;
+   return MAX2(believed / 2, 0.02);
 }
 
 void

@@ -348,7 +348,9 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
       nir_bcsel(b, nir_ieq_imm(b, params->type, GPUVAL_BLOOM_ATOMIC),
                 nir_imm_int(b, GPUVAL_CLAIM_ATOMIC), nir_imm_int(b, GPUVAL_CLAIM_LOAD)));
    nir_def *id = nir_imul_imm(b, params->invocation_id, 0x9e3779b1);
-   nir_def *owner = nir_ior(b, nir_iand_imm(b, nir_ushr_imm(b, id, 16), 0xfffc), claim.access);
+   nir_def *hash = nir_umin(b, nir_iand_imm(b, nir_ushr_imm(b, id, 16), 0xfffc),
+                            nir_imm_int(b, GPUVAL_CLAIM_SEVERAL - 4));
+   nir_def *owner = nir_ior(b, hash, claim.access);
    claim.owner = nir_imul_imm(b, owner, 0x00010001);
    return claim;
 }
@@ -443,10 +445,12 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
             nir_def *command_id)
 {
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *changed[2] = {zero, zero}, *replaces[4], *strongest = zero;
+   nir_def *changed[2] = {zero, zero}, *mine[2] = {zero, zero}, *strongest = zero;
+   nir_def *replaces[4], *values[4];
 
    for (unsigned i = 0; i < 4; i++) {
-      nir_def *theirs = nir_iand_imm(b, claim_word(b, claim, i), 3);
+      nir_def *word = claim_word(b, claim, i);
+      nir_def *theirs = nir_iand_imm(b, word, 3);
       strongest = nir_umax(b, strongest, theirs);
       replaces[i] = nir_bcsel(
          b, bad,
@@ -455,13 +459,19 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       replaces[i] = nir_iand(b, nir_iand(b, replaces[i], wanted), has_word(b, masks, i));
       nir_def *bits = nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
       changed[i / 2] = nir_ior(b, changed[i / 2], bits);
+
+      nir_def *owner = nir_iand_imm(b, claim->owner, 0xffff);
+      nir_def *is_another = nir_iand(b, nir_ieq(b, theirs, claim->access), nir_ine(b, word, owner));
+      values[i] = nir_bcsel(b, is_another, nir_ior_imm(b, owner, GPUVAL_CLAIM_SEVERAL), owner);
+      mine[i / 2] = nir_ior(b, mine[i / 2],
+                            nir_iand(b, nir_ishl_imm(b, values[i], i % 2 * 16), bits));
    }
 
    nir_def *words[2];
    for (unsigned i = 0; i < 2; i++) {
-      nir_def *mine = quad_bits(b, quad, nir_iand(b, claim->owner, changed[i]));
       changed[i] = quad_bits(b, quad, changed[i]);
-      words[i] = nir_ior(b, nir_iand(b, claim->words[i], nir_inot(b, changed[i])), mine);
+      words[i] = nir_ior(b, nir_iand(b, claim->words[i], nir_inot(b, changed[i])),
+                         quad_bits(b, quad, mine[i]));
    }
 
    nir_def *is_changed = nir_ine_imm(b, nir_ior(b, changed[0], changed[1]), 0);
@@ -489,8 +499,7 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_push_if(b, nir_inot(b, whole));
       for (unsigned i = 0; i < 4; i++) {
          nir_push_if(b, replaces[i]);
-         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, claim->owner),
-                          0x1);
+         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, values[i]), 0x1);
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);
@@ -606,6 +615,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
          nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, &lost);
          nir_def *unsure =
             nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
+         /* What has just appeared in the first bucket need not be in the others. */
+         unsure = nir_iand(b, unsure, is_hazard(b, &masks, all_lo, all_hi, type, flags));
          nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
          nir_store_var(b, bad_var, nir_iand(b, claim.known, conflict), 0x1);
          nir_push_if(b, nir_iand(b, unsure, nir_inot(b, nir_load_var(b, bad_var))));

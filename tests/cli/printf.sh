@@ -70,7 +70,7 @@ last_line report.jsonl '{"summary":{"errors":0,"occurrences":0,"lost":0,"message
 
 begin 'after abort'
 sed 's/^dispatch 1$/&\nfinish abort/' "$tests/prints.scn" >prints.scn
-GPUVAL=printf "$runner" --child-only "$PWD/prints.scn" >out 2>err
+env GPUVAL=printf "$runner" --child-only "$PWD/prints.scn" >out 2>err
 lines err '^printf: ' 8
 
 finish

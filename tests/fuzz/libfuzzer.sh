@@ -44,10 +44,12 @@ fi
 
 mkdir "$folder/corpus" || exit 99
 # Two formats, "%d %v2f" and "%lu", and three messages
-printf '\002%%d %%v2f\0\0\002\002\002\001\003\002\002%%lu\0\0\001\001\003\001' >"$folder/corpus/seed"
-printf '\030\001\0\016\0\0\0\0\016' >>"$folder/corpus/seed"
-printf '\005\0\0\0\0\0\0\0\001\0\0\0\0\0\0\077\0\0\200\077' >>"$folder/corpus/seed"
-printf '\004\0\001\0\0\0\0\0\007\0\0\0\001\0\0\0\005\0\0\0\0\0\0\0\001\0\0\0' >>"$folder/corpus/seed"
+{
+   printf '\002%%d %%v2f\0\0\002\002\002\001\003\002\002%%lu\0\0\001\001\003\001'
+   printf '\030\001\0\016\0\0\0\0\016'
+   printf '\005\0\0\0\0\0\0\0\001\0\0\0\0\0\0\077\0\0\200\077'
+   printf '\004\0\001\0\0\0\0\0\007\0\0\0\001\0\0\0\005\0\0\0\0\0\0\0\001\0\0\0'
+} >"$folder/corpus/seed"
 
 if ! "$folder/fuzz" -runs="$runs" -seed=1 -max_len=1024 -timeout=20 -dict="$gpuval/tests/fuzz/printf.dict" \
    -artifact_prefix="$folder/" -print_final_stats=1 "$folder/corpus" >"$folder/log" 2>&1; then

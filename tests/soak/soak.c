@@ -351,13 +351,19 @@ is_right(uint64_t first, uint64_t count, struct counts *expected, struct counts 
 }
 
 static void
-print_difference(uint64_t seed, const struct counts *expected, const struct counts *got)
+print_difference(uint64_t first, uint64_t count, const struct counts *expected,
+                 const struct counts *got)
 {
    struct soak_program program;
 
-   printf("seed %" PRIu64 ":\n", seed);
-   soak_generate(seed, HASHES, &program);
-   soak_print(&program);
+   if (count == 1) {
+      printf("seed %" PRIu64 ":\n", first);
+      soak_generate(first, HASHES, &program);
+      soak_print(&program);
+   } else {
+      printf("seeds %" PRIu64 " to %" PRIu64 " together, but neither half of them alone:\n", first,
+             first + count - 1);
+   }
    for (unsigned i = 0; i < 2 * soak_op_count; i++) {
       if (expected->by_site[i] != got->by_site[i]) {
          printf("   %s of \"%s\": expected %" PRIu64 " times, reported %" PRIu64 " times\n",
@@ -368,26 +374,27 @@ print_difference(uint64_t seed, const struct counts *expected, const struct coun
       printf("   reported elsewhere: %" PRIu64 " times\n", got->elsewhere);
 }
 
-/* To be called for seeds that are known to be wrong together. */
+/* @expected and @got are those of all these programs, and differ. */
 static void
-find_wrong(uint64_t first, uint64_t count)
+find_wrong(uint64_t first, uint64_t count, struct counts *expected, struct counts *got)
 {
-   struct counts expected, got;
+   struct counts half_expected, half_got;
 
    while (count > 1) {
       const uint64_t half = count / 2;
 
-      if (!is_right(first, half, &expected, &got)) {
+      if (!is_right(first, half, &half_expected, &half_got)) {
          count = half;
-      } else {
+      } else if (!is_right(first + half, count - half, &half_expected, &half_got)) {
          first += half;
          count -= half;
+      } else {
+         break;
       }
+      *expected = half_expected;
+      *got = half_got;
    }
-   if (is_right(first, 1, &expected, &got))
-      printf("seed %" PRIu64 " is wrong only behind those before it\n", first);
-   else
-      print_difference(first, &expected, &got);
+   print_difference(first, count, expected, got);
 }
 
 static int
@@ -402,12 +409,13 @@ run_all(uint64_t first, uint64_t count)
    for (uint64_t done = 0; done < count; done += CHUNK) {
       const uint64_t chunk = count - done < CHUNK ? count - done : CHUNK;
 
-      if (!is_right(first + done, chunk, &expected, &got)) {
-         wrong++;
-         find_wrong(first + done, chunk);
-      }
+      const bool right = is_right(first + done, chunk, &expected, &got);
       for (unsigned i = 0; i < SOAK_MAX_SITES; i++)
          occurrences += expected.by_site[i];
+      if (!right) {
+         wrong++;
+         find_wrong(first + done, chunk, &expected, &got);
+      }
    }
    printf("%" PRIu64 " programs, %" PRIu64 " accesses that had to be reported\n", count,
           occurrences);

@@ -113,6 +113,7 @@ random_step(uint64_t *state, uint32_t window)
 struct byte {
    uint32_t loaded, stored, atomic; /* by */
    uint32_t loaded_late;            /* after the last execution barrier */
+   bool failed;                     /* an access to its word has been reported */
 };
 
 struct granule {
@@ -183,6 +184,21 @@ is_unclaimed(const struct model *model, uint32_t at, unsigned size)
    return true;
 }
 
+/* What happens to a word after the first failure is a consequence, of which not each
+ * need be reported.
+ */
+static bool
+has_failed(struct model *model, uint32_t at, unsigned size)
+{
+   bool failed = false;
+
+   for (uint32_t i = at & ~3u; i < at + size || i % 4; i++) {
+      failed |= model->bytes[i].failed;
+      model->bytes[i].failed = true;
+   }
+   return failed;
+}
+
 /* A load, store or atomic */
 static void
 access(struct model *model, unsigned site, enum soak_type type, uint32_t at, unsigned size,
@@ -194,6 +210,7 @@ access(struct model *model, unsigned site, enum soak_type type, uint32_t at, uns
    if (answer == YES) {
       if (model->counts)
          model->counts[site]++;
+      model->ambiguous |= has_failed(model, at, size);
       /* An invocation whose lock is there by chance gets away. */
       const double bit = 1 - pow(7.0 / 8, granule->owners + 1);
       model->misses += pow(bit, 3 * model->hashes);

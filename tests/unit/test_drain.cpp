@@ -125,6 +125,10 @@ class drain_test : public ::testing::Test {
          util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
       }
 
+      static const struct gpuval_nir_argument argument = {GPUVAL_ARGUMENT_INT, 16, 3};
+      struct gpuval_nir_format format = {0x123456789abc, "format %v3d", 1, &argument, 0, false};
+      util_dynarray_append(&table.formats, struct gpuval_nir_format, format);
+
       struct gpuval_shader_info info = {};
       info.spirv = spirv;
       info.spirv_size = sizeof(spirv);
