@@ -472,40 +472,51 @@ lower_reports(nir_builder *b, const struct group *group)
    nir_pop_if(b, NULL);
 }
 
-/* bytes | flags << 8 | set << 16 */
+/* flags | set << 8 */
 static uint32_t
 get_access_word(const nir_intrinsic_instr *access)
 {
-   return nir_intrinsic_range(access) | nir_intrinsic_flags(access) << 8 |
-          nir_intrinsic_desc_set(access) << 16;
+   return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 8;
 }
+
+/* Sources of @sync_gpuval */
+enum {
+   ACCESS_ACTIVE,
+   ACCESS_ADDRESS,
+   ACCESS_SIZE,
+   ACCESS_OFFSET,
+   ACCESS_SLOT,
+   ACCESS_CONTEXT,
+   ACCESS_INVOCATION,
+};
 
 static void
 build_access(nir_builder *b, const struct group *group, nir_def *i)
 {
    nir_def *on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(b), GPUVAL_RADV_SYNC_OFF), 0);
 
-   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, 0, 0)));
+   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, ACCESS_ACTIVE, 0)));
    {
       nir_def *word = select_constant(b, group, i, get_access_word);
-      nir_def *flags = nir_iand_imm(b, nir_ushr_imm(b, word, 8), 0xff);
+      nir_def *flags = nir_iand_imm(b, word, 0xff);
 
       gpuval_nir_build_access(
          b, &late_driver, get_args(b)->hashes,
          &(struct gpuval_nir_access_params){
-            .address = select_src(b, group, i, 1, 0),
-            .size = nir_iand_imm(b, word, 0xff),
+            .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
+            .size = select_src(b, group, i, ACCESS_SIZE, 0),
             .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
             .entry = select_constant(b, group, i, get_base),
-            .invocation_id = select_src(b, group, i, 4, 0),
+            .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
             .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-            .token = select_src(b, group, i, 4, 1),
-            .phase = select_src(b, group, i, 4, 2),
-            .set = nir_ushr_imm(b, word, 16),
-            .offset = select_src(b, group, i, 2, 0),
-            .slot = select_src(b, group, i, 3, 0),
-            .invocation = {select_src(b, group, i, 5, 0), select_src(b, group, i, 5, 1),
-                           select_src(b, group, i, 5, 2)},
+            .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
+            .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
+            .set = nir_ushr_imm(b, word, 8),
+            .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
+            .slot = select_src(b, group, i, ACCESS_SLOT, 0),
+            .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),
+                           select_src(b, group, i, ACCESS_INVOCATION, 1),
+                           select_src(b, group, i, ACCESS_INVOCATION, 2)},
          });
    }
    nir_pop_if(b, NULL);
