@@ -463,8 +463,8 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_def *owner = nir_iand_imm(b, claim->owner, 0xffff);
       nir_def *is_another = nir_iand(b, nir_ieq(b, theirs, claim->access), nir_ine(b, word, owner));
       values[i] = nir_bcsel(b, is_another, nir_ior_imm(b, owner, GPUVAL_CLAIM_SEVERAL), owner);
-      mine[i / 2] = nir_ior(b, mine[i / 2],
-                            nir_iand(b, nir_ishl_imm(b, values[i], i % 2 * 16), bits));
+      mine[i / 2] =
+         nir_ior(b, mine[i / 2], nir_iand(b, nir_ishl_imm(b, values[i], i % 2 * 16), bits));
    }
 
    nir_def *words[2];
@@ -499,7 +499,8 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_push_if(b, nir_inot(b, whole));
       for (unsigned i = 0; i < 4; i++) {
          nir_push_if(b, replaces[i]);
-         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, values[i]), 0x1);
+         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, values[i]),
+                          0x1);
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);
