@@ -10,6 +10,7 @@
  *    softgpu_shader.c      finds the shader at a program address
  *    softgpu_dispatch.c    workgroups and waves, control flow
  *    softgpu_intrinsics.c  NIR's intrinsics
+ *    softgpu_texels.c      texel buffers
  *
  * What a program can get wrong is told, and the device is lost: an address
  * where nothing is mapped, a buffer that the submit does not list, a packet, an

@@ -208,7 +208,7 @@ execute_instruction(const struct run *run, struct softgpu_wave *wave, nir_instr 
    case nir_instr_type_debug_info:
       break;
    case nir_instr_type_tex:
-      softgpu_error("textures are not supported");
+      softgpu_execute_texture(wave, nir_instr_as_tex(instr));
       break;
    default:
       softgpu_error("instructions of type %u are not supported", instr->type);

@@ -44,20 +44,24 @@ first_lane(const struct softgpu_wave *wave)
    return (unsigned)ffsll((long long)wave->exec) - 1;
 }
 
-/* A source that has to be uniform. */
+uint64_t
+softgpu_uniform(const struct softgpu_wave *wave, const nir_src *src, unsigned component,
+                const char *what)
+{
+   const uint64_t value = softgpu_uint(wave, src, component, first_lane(wave));
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      if (softgpu_uint(wave, src, component, lane) != value)
+         softgpu_error("%s: a source is not uniform", what);
+   }
+   return value;
+}
+
 static uint64_t
 uniform(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned src,
         unsigned component)
 {
-   const uint64_t value = softgpu_uint(wave, &instr->src[src], component, first_lane(wave));
-   softgpu_foreach_lane(lane, wave->exec)
-   {
-      if (softgpu_uint(wave, &instr->src[src], component, lane) != value) {
-         softgpu_error("%s: source %u is not uniform", name(instr), src);
-         break;
-      }
-   }
-   return value;
+   return softgpu_uniform(wave, &instr->src[src], component, name(instr));
 }
 
 /* --- Arguments ------------------------------------------------------------ */
@@ -162,9 +166,7 @@ compute_atomic(nir_atomic_op operation, unsigned bits, uint64_t old, uint64_t da
    }
 }
 
-/* Atomic for the host's threads as well. `data` is the source with the operand;
- * another one follows in swaps.
- */
+/* Atomic for the host's threads as well. */
 static void
 do_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, void *memory,
           unsigned data)
@@ -198,9 +200,9 @@ do_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, 
    set_uint(wave, instr, lane, 0, old);
 }
 
-static void
-global_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, uint64_t va,
-              unsigned data)
+void
+softgpu_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, uint64_t va,
+               unsigned data)
 {
    void *memory = softgpu_map(va, instr->def.bit_size / 8, SOFTGPU_WRITE);
    if (memory)
@@ -315,7 +317,7 @@ buffer_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    {
       const uint64_t offset = softgpu_uint(wave, &instr->src[1], 0, lane);
       if (offset + bytes <= descriptor.size)
-         global_atomic(wave, instr, lane, descriptor.base + offset, 2);
+         softgpu_atomic(wave, instr, lane, descriptor.base + offset, 2);
       else
          set_uint(wave, instr, lane, 0, 0);
    }
@@ -650,7 +652,7 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    case nir_intrinsic_global_atomic_amd:
    case nir_intrinsic_global_atomic_swap_amd:
       softgpu_foreach_lane(lane, wave->exec)
-         global_atomic(wave, instr, lane, global_address(wave, instr, 0, lane), 1);
+         softgpu_atomic(wave, instr, lane, global_address(wave, instr, 0, lane), 1);
       break;
    case nir_intrinsic_load_ubo:
    case nir_intrinsic_load_ssbo:
@@ -662,6 +664,12 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    case nir_intrinsic_ssbo_atomic:
    case nir_intrinsic_ssbo_atomic_swap:
       buffer_atomic(wave, instr);
+      break;
+   case nir_intrinsic_bindless_image_load:
+   case nir_intrinsic_bindless_image_store:
+   case nir_intrinsic_bindless_image_atomic:
+   case nir_intrinsic_bindless_image_atomic_swap:
+      softgpu_execute_image(wave, instr);
       break;
    case nir_intrinsic_load_shared:
    case nir_intrinsic_load_scratch:

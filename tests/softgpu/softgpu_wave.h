@@ -106,7 +106,20 @@ softgpu_uint(const struct softgpu_wave *wave, const nir_src *src, unsigned compo
 
 /* --- softgpu_intrinsics.c ------------------------------------------------- */
 
+/* A source that has to be the same in all active lanes, or else it is an error. */
+uint64_t softgpu_uniform(const struct softgpu_wave *wave, const nir_src *src, unsigned component,
+                         const char *what);
+
+/* `data` is the source with the operand; another one follows in swaps. */
+void softgpu_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane,
+                    uint64_t va, unsigned data);
+
 /* All but nir_intrinsic_barrier. */
 void softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+/* --- softgpu_texels.c ----------------------------------------------------- */
+
+void softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex);
+void softgpu_execute_image(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
 
 #endif
