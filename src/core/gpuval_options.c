@@ -17,6 +17,7 @@
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
+#include "util/os_time.h"
 #include "util/u_dynarray.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
@@ -356,4 +357,23 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
       _mesa_blake3_update(&ctx, options.rules, options.num_rules * sizeof(*options.rules));
    _mesa_blake3_final(&ctx, hash);
    memcpy(uuid, hash, 16);
+}
+
+void
+gpuval_options_mix_process(uint8_t uuid[16])
+{
+   if (!options.checks)
+      return;
+
+   /* Ids of processes come again, so when this one began counts, too. */
+   static int64_t begin;
+   if (!begin)
+      begin = os_time_get_nano();
+
+   gpuval_options_mix_uuid(uuid);
+   for (unsigned i = 0; i < 8; i++)
+      uuid[i] ^= (uint64_t)begin >> (8 * i);
+   pid_t process = getpid();
+   for (unsigned i = 0; i < 4; i++)
+      uuid[8 + i] ^= process >> (8 * i);
 }

@@ -21,13 +21,6 @@
 #define MAX_SITES   (1u << 20)
 #define MAX_ENTRIES (1u << 20)
 
-/* radv_shader_stage_key::gpuval: flags, then the device's nonce. */
-enum {
-   KEY_VALID = 1, /* of a pipeline; shader objects are as the device is */
-   KEY_ROBUST_UNIFORM = 2,
-   KEY_ROBUST_STORAGE = 4,
-};
-
 /* Device */
 
 struct gpuval_radv *
@@ -106,34 +99,31 @@ gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer
 /* Shaders */
 
 static bool
-is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior)
+is_checked(VkPipelineRobustnessBufferBehaviorEXT behavior)
 {
-   return behavior != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT &&
-          !gpuval_options()->robust;
+   return behavior == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
+          gpuval_options()->robust;
 }
 
-static uint8_t
-robustness_flags(const struct vk_pipeline_robustness_state *robustness)
-{
-   return (is_robust(robustness->uniform_buffers) ? KEY_ROBUST_UNIFORM : 0) |
-          (is_robust(robustness->storage_buffers) ? KEY_ROBUST_STORAGE : 0);
-}
-
-/* The driver's own shaders stay as they are and may be shared between devices;
- * an instrumented one has numbers of one device in it.
- */
 void
-gpuval_radv_set_stage_key(struct gpuval_radv *gpuval, const VkPipelineShaderStageCreateInfo *info,
-                          const struct vk_pipeline_robustness_state *robustness, uint8_t *key)
+gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx)
 {
-   VK_FROM_HANDLE(vk_shader_module, module, info->module);
-   static_assert(GPUVAL_RADV_STAGE_KEY_SIZE == 1 + sizeof(gpuval->nonce), "flags and nonce");
+   _mesa_sha1_update(ctx, &gpuval->nonce, sizeof(gpuval->nonce));
+}
 
-   if (module && module->nir)
-      return;
+void
+gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
+                          const struct vk_pipeline_robustness_state *robustness,
+                          struct radv_shader_stage_key *key)
+{
+   struct vk_pipeline_robustness_state of_device;
 
-   key[0] = KEY_VALID | robustness_flags(robustness);
-   memcpy(key + 1, &gpuval->nonce, sizeof(gpuval->nonce));
+   if (!robustness) {
+      vk_pipeline_robustness_state_fill(&gpuval->radv->vk, &of_device, NULL, NULL);
+      robustness = &of_device;
+   }
+   key->gpuval_check_uniform = is_checked(robustness->uniform_buffers);
+   key->gpuval_check_storage = is_checked(robustness->storage_buffers);
 }
 
 void
@@ -249,20 +239,13 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    const uint32_t *spirv = (const uint32_t *)stage->spirv.data;
    uint64_t hash = gpuval_shader_hash(spirv, stage->spirv.size);
 
-   uint8_t flags = stage->key.gpuval[0];
-   if (!(flags & KEY_VALID)) {
-      struct vk_pipeline_robustness_state robustness;
-      vk_pipeline_robustness_state_fill(&gpuval->radv->vk, &robustness, NULL, NULL);
-      flags = robustness_flags(&robustness);
-   }
-
    struct layout_data data = {.base.find = find_binding, .layout = &stage->layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_radv_nir_driver,
       .data = &data.base,
       .checks = gpuval_options_shader_checks(gpuval_options(), hash),
-      .robust_uniform = flags & KEY_ROBUST_UNIFORM,
-      .robust_storage = flags & KEY_ROBUST_STORAGE,
+      .robust_uniform = !stage->key.gpuval_check_uniform,
+      .robust_storage = !stage->key.gpuval_check_storage,
       .safe = gpuval_options()->safe,
       .spirv = spirv,
       .spirv_size = stage->spirv.size,

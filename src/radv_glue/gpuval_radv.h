@@ -9,18 +9,21 @@
 
 #include "gpuval/src/gpuval.h"
 #include "gpuval/src/radv_glue/gpuval_radv_nir.h"
+#include "util/mesa-sha1.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct gpuval_radv;
+
 struct nir_lower_compute_system_values_options;
 struct radv_buffer;
 struct radv_cmd_buffer;
 struct radv_descriptor_state;
 struct radv_device;
 struct radv_shader_stage;
+struct radv_shader_stage_key;
 struct spirv_to_nir_options;
 struct vk_pipeline_robustness_state;
 
@@ -35,10 +38,12 @@ void gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *b
 
 /* Shaders */
 
-/** @key: radv_shader_stage_key::gpuval, of a stage of a pipeline. */
+/** Into keys of caches: an instrumented shader has numbers of one device in it. */
+void gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx);
+/** @robustness: of a pipeline's stage; NULL for shader objects, which are as the device is. */
 void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
-                               const VkPipelineShaderStageCreateInfo *info,
-                               const struct vk_pipeline_robustness_state *robustness, uint8_t *key);
+                               const struct vk_pipeline_robustness_state *robustness,
+                               struct radv_shader_stage_key *key);
 void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_options *options);
 /** At the hook: right after the last nir_lower_explicit_io. */
 void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
