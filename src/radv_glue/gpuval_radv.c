@@ -239,7 +239,14 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    const uint32_t *spirv = (const uint32_t *)stage->spirv.data;
    uint64_t hash = gpuval_shader_hash(spirv, stage->spirv.size);
 
-   struct layout_data data = {.base.find = find_binding, .layout = &stage->layout};
+   struct layout_data data = {
+      .base =
+         {
+            .find = find_binding,
+            .texels_in_bytes = radv_device_physical(gpuval->radv)->info.gfx_level == GFX8,
+         },
+      .layout = &stage->layout,
+   };
    const struct gpuval_nir_options options = {
       .driver = &gpuval_radv_nir_driver,
       .data = &data.base,

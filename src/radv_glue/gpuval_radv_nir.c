@@ -18,6 +18,10 @@
 
 #include "vulkan/vulkan_core.h"
 
+/* STRIDE in word 1 of a descriptor, on every generation (amd/registers) */
+#define TEXEL_STRIDE_SHIFT 16
+#define TEXEL_STRIDE_BITS  14
+
 static nir_def *
 add_64(nir_builder *b, nir_def *address, nir_def *offset)
 {
@@ -144,6 +148,51 @@ early_buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
    return base_address(b, nir_load_descriptor_gpuval(b, nir_trim_vector(b, slot_index(slot), 2)));
 }
 
+/* radv_make_texel_buffer_descriptor() has made it; its place is that of a buffer
+ * in the set.
+ */
+static bool
+texels(nir_builder *b, nir_deref_instr *deref, void *data, struct gpuval_nir_texels *out)
+{
+   const struct gpuval_radv_nir_layout *layout = data;
+   const nir_variable *var = nir_deref_instr_get_variable(deref);
+   uint32_t size;
+
+   if (!var || layout->find(layout, var->data.descriptor_set, var->data.binding, &size) !=
+                  GPUVAL_RADV_BINDING_SET)
+      return false;
+
+   nir_def *index = nir_imm_int(b, 0);
+   for (; deref->deref_type == nir_deref_type_array; deref = nir_deref_instr_parent(deref)) {
+      unsigned array_size = MAX2(glsl_get_aoa_size(deref->type), 1);
+      index = nir_iadd(b, index, nir_imul_imm(b, deref->arr.index.ssa, array_size));
+   }
+   if (deref->deref_type != nir_deref_type_var)
+      return false;
+
+   bool is_image = glsl_type_is_image(glsl_without_array(var->type));
+   nir_def *resource = nir_vulkan_resource_index(
+      b, 3, 32, index, .desc_set = var->data.descriptor_set, .binding = var->data.binding,
+      .desc_type = is_image ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
+                            : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
+   nir_def *descriptor = nir_load_descriptor_gpuval(b, nir_trim_vector(b, resource, 2));
+   nir_def *stride =
+      nir_ubfe_imm(b, nir_channel(b, descriptor, 1), TEXEL_STRIDE_SHIFT, TEXEL_STRIDE_BITS);
+   nir_def *count = nir_channel(b, descriptor, 2);
+   if (layout->texels_in_bytes)
+      count = nir_udiv(b, count, nir_umax_imm(b, stride, 1));
+
+   *out = (struct gpuval_nir_texels){
+      .set = var->data.descriptor_set,
+      .binding = var->data.binding,
+      .slot = nir_channel(b, resource, 1),
+      .address = base_address(b, descriptor),
+      .count = count,
+      .size = stride,
+   };
+   return true;
+}
+
 static nir_def *
 early_command_id(nir_builder *b)
 {
@@ -188,6 +237,7 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .set = set,
    .buffer_size = early_buffer_size,
    .buffer_address = early_buffer_address,
+   .texels = texels,
    .command_id = early_command_id,
    .invocation = invocation,
 };

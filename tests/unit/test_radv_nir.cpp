@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* RADV's descriptors, as ac_build_raw_buffer_descriptor makes them on every
+/* RADV's descriptors, as ac_build_buffer_descriptor makes them on every
  * generation, and what the passes make of them: constant folding says what a
  * check comes to.
  */
@@ -13,6 +13,7 @@
 #include "nir_passes/gpuval_nir.h"
 #include "radv_glue/gpuval_radv_nir.h"
 #include "ac_descriptors.h"
+#include "amdgfxregs.h"
 
 namespace {
 
@@ -42,6 +43,27 @@ make_descriptor(enum amd_gfx_level level, uint64_t address, uint32_t size)
    descriptor made;
    ac_build_raw_buffer_descriptor(level, address, (size + 3) & ~3u, made.words);
    gpuval_radv_set_exact_size(made.words, size);
+   return made;
+}
+
+/* As radv_make_texel_buffer_descriptor() does */
+descriptor
+make_texel_descriptor(enum amd_gfx_level level, uint64_t address, enum pipe_format format,
+                      uint32_t stride, uint32_t size)
+{
+   struct ac_buffer_state state = {};
+   state.va = address;
+   state.size = level == GFX8 ? size : size / stride;
+   state.format = format;
+   state.swizzle[0] = PIPE_SWIZZLE_X;
+   state.swizzle[1] = PIPE_SWIZZLE_Y;
+   state.swizzle[2] = PIPE_SWIZZLE_Z;
+   state.swizzle[3] = PIPE_SWIZZLE_W;
+   state.stride = stride;
+   state.gfx10_oob_select = V_008F0C_OOB_SELECT_STRUCTURED_WITH_OFFSET;
+
+   descriptor made;
+   ac_build_buffer_descriptor(level, &state, made.words);
    return made;
 }
 
@@ -79,6 +101,48 @@ class RadvNir : public ::testing::Test {
       nir_def *value =
          nir_load_ssbo(b, 1, bits, index, nir_imm_int(b, offset), .align_mul = bits / 8);
       nir_store_global(b, nir_imm_int64(b, 64), bits / 8, value, 0x1);
+   }
+
+   /* An image or a texture at element 1 of its binding, an array of 3 */
+   nir_deref_instr *texels(unsigned set, unsigned binding, bool is_image)
+   {
+      const struct glsl_type *type =
+         is_image ? glsl_image_type(GLSL_SAMPLER_DIM_BUF, false, GLSL_TYPE_UINT)
+                  : glsl_texture_type(GLSL_SAMPLER_DIM_BUF, false, GLSL_TYPE_UINT);
+      nir_variable *var =
+         nir_variable_create(builder.shader, is_image ? nir_var_image : nir_var_uniform,
+                             glsl_array_type(type, 3, 0), "texels");
+      var->data.descriptor_set = set;
+      var->data.binding = binding;
+      return nir_build_deref_array_imm(b, nir_build_deref_var(b, var), 1);
+   }
+
+   void fetch(nir_deref_instr *deref, uint32_t index)
+   {
+      nir_def *value;
+      if (deref->modes == nir_var_image) {
+         nir_def *coord = nir_imm_ivec4(b, index, 0, 0, 0);
+         value =
+            nir_image_deref_load(b, 1, 32, &deref->def, coord, nir_imm_int(b, 0), nir_imm_int(b, 0),
+                                 .image_dim = GLSL_SAMPLER_DIM_BUF, .dest_type = nir_type_uint32);
+      } else {
+         value = nir_txf_deref(b, deref, nir_imm_int(b, index), NULL);
+      }
+      nir_store_global(b, nir_imm_int64(b, 64), 4, nir_channel(b, value, 0), 0x1);
+   }
+
+   /* The one of set 0 */
+   nir_intrinsic_instr *find_access()
+   {
+      nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
+         nir_foreach_instr (instr, block) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval &&
+                nir_intrinsic_desc_set(nir_instr_as_intrinsic(instr)) == 0)
+               return nir_instr_as_intrinsic(instr);
+         }
+      }
+      return NULL;
    }
 
    void instrument(uint32_t check)
@@ -200,22 +264,91 @@ TEST_F(RadvNir, addresses)
          load(index(0, 0), 16, 32);
          instrument(GPUVAL_CHECK_SYNC);
          fold(make_descriptor(level, address, 256));
-         nir_intrinsic_instr *access = NULL;
-         ASSERT_LE(1u, count(nir_intrinsic_sync_gpuval, &access));
-         nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
-            nir_foreach_instr (instr, block) {
-               if (instr->type == nir_instr_type_intrinsic &&
-                   nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval &&
-                   nir_intrinsic_desc_set(nir_instr_as_intrinsic(instr)) == 0)
-                  access = nir_instr_as_intrinsic(instr);
-            }
-         }
+         nir_intrinsic_instr *access = find_access();
+         ASSERT_TRUE(access);
          ASSERT_TRUE(nir_src_is_const(access->src[1]));
          EXPECT_EQ(address + 16, nir_src_as_uint(access->src[1]));
          TearDown();
       }
    }
    SetUp();
+}
+
+/* NUM_RECORDS is in elements, on GFX8 in bytes. The last element is a whole one. */
+TEST_F(RadvNir, texel_buffers)
+{
+   const struct {
+      enum pipe_format format;
+      uint32_t stride;
+   } formats[] = {
+      {PIPE_FORMAT_R8_UINT, 1},
+      {PIPE_FORMAT_R32_UINT, 4},
+      {PIPE_FORMAT_R32G32B32_UINT, 12},
+      {PIPE_FORMAT_R32G32B32A32_UINT, 16},
+   };
+   const uint64_t address = 0xffff800012345600ull;
+
+   TearDown();
+   for (enum amd_gfx_level level : levels) {
+      for (auto format : formats) {
+         for (bool is_image : {false, true}) {
+            for (uint32_t index : {0u, 6u, 7u, 0x80000000u}) {
+               SetUp();
+               layout.texels_in_bytes = level == GFX8;
+               fetch(texels(0, 0, is_image), index);
+               instrument(GPUVAL_CHECK_SYNC);
+               fold(make_texel_descriptor(level, address, format.format, format.stride,
+                                          7 * format.stride + format.stride / 2));
+               nir_intrinsic_instr *access = find_access();
+               ASSERT_TRUE(access);
+               for (unsigned i = 0; i < 4; i++)
+                  ASSERT_TRUE(nir_src_is_const(access->src[i])) << i;
+               EXPECT_EQ(index < 7, nir_src_as_bool(access->src[0]))
+                  << "level " << level << ", stride " << format.stride << ", index " << index;
+               EXPECT_EQ(address + (uint32_t)(index * format.stride),
+                         nir_src_as_uint(access->src[1]));
+               EXPECT_EQ(format.stride, nir_src_as_uint(access->src[2]));
+               TearDown();
+            }
+         }
+      }
+   }
+   SetUp();
+}
+
+TEST_F(RadvNir, no_texel_buffer_has_no_elements)
+{
+   for (bool in_bytes : {false, true}) {
+      layout.texels_in_bytes = in_bytes;
+      fetch(texels(0, 0, false), 0);
+      instrument(GPUVAL_CHECK_SYNC);
+      fold({});
+      nir_intrinsic_instr *access = find_access();
+      ASSERT_TRUE(access);
+      ASSERT_TRUE(nir_src_is_const(access->src[0]));
+      EXPECT_FALSE(nir_src_as_bool(access->src[0]));
+      TearDown();
+      SetUp();
+   }
+}
+
+TEST_F(RadvNir, texel_buffers_of_arrays_have_their_own_descriptors)
+{
+   fetch(texels(0, 0, true), 0);
+   instrument(GPUVAL_CHECK_SYNC);
+   nir_intrinsic_instr *index = NULL;
+   ASSERT_EQ(1u, count(nir_intrinsic_vulkan_resource_index, &index));
+   fold({});
+   ASSERT_TRUE(nir_src_is_const(index->src[0]));
+   EXPECT_EQ(1u, nir_src_as_uint(index->src[0]));
+}
+
+TEST_F(RadvNir, texel_buffers_that_are_not_in_the_layout_are_not_checked)
+{
+   fetch(texels(1, 0, true), 0);
+   instrument(GPUVAL_CHECK_SYNC);
+   EXPECT_FALSE(find_access());
+   EXPECT_EQ(0u, count(nir_intrinsic_vulkan_resource_index));
 }
 
 TEST_F(RadvNir, what_is_not_in_the_layout_is_not_checked)
