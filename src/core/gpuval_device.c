@@ -152,6 +152,7 @@ alloc_buffers(struct gpuval_device *device)
       .claims_address = device->claims.address,
       .bloom_line_mask = device->bloom.line_mask,
       .claims_mask = device->bloom.claims_mask,
+      .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
    };
    gpuval_device_init_printf(device);
    return true;

@@ -59,7 +59,8 @@ struct gpuval_root {
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint64_t printf_size;      /* bytes behind the header */
    uint64_t printf_lost;      /* messages for which there was no room */
-   uint32_t reserved[10];
+   uint32_t max_entry;        /* sync: what a claim may name */
+   uint32_t reserved[9];
 };
 static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
 

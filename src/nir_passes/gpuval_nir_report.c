@@ -280,7 +280,10 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
 {
    nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
    nir_def *claim_lo = nir_unpack_64_2x32_split_x(b, claim);
-   nir_def *other_entry = nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1);
+   /* Claims may have been overwritten, and this is read. */
+   nir_def *max_entry =
+      nir_load_global(b, nir_iadd_imm(b, root, offsetof(struct gpuval_root, max_entry)), 4, 1, 32);
+   nir_def *other_entry = nir_umin(b, nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1), max_entry);
    nir_def *other_site = nir_channel(
       b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),
       2);

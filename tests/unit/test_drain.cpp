@@ -349,6 +349,18 @@ TEST_F(drain_test, garbage)
       EXPECT_EQ(event(i), nullptr);
 }
 
+TEST_F(drain_test, shaders_know_how_many_entries_there_are)
+{
+   EXPECT_EQ(device->root->max_entry, GPUVAL_MAX_ENTRIES - 1);
+
+   struct gpuval_device_info info = {};
+   info.winsys = gpuval_winsys_host;
+   info.max_entries = 1u << 10;
+   struct gpuval_device *small = gpuval_device_create(&info);
+   EXPECT_EQ(small->root->max_entry, info.max_entries - 1);
+   gpuval_device_destroy(small);
+}
+
 TEST_F(drain_test, binaries_keep_their_table)
 {
    uint32_t site = add_shader(4, 8);

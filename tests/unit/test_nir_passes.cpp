@@ -515,6 +515,60 @@ TEST_F(nir_passes_test, report)
    EXPECT_TRUE(released);
 }
 
+/* Memory as in a root at 0x2000 */
+bool
+load_root(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_load_global || !nir_src_is_const(intrin->src[0]))
+      return false;
+
+   const struct gpuval_root *root = (const struct gpuval_root *)data;
+   uint64_t address = nir_src_as_uint(intrin->src[0]);
+   b->cursor = nir_before_instr(&intrin->instr);
+   if (address == 0x2000 + offsetof(struct gpuval_root, entries_address))
+      nir_def_replace(&intrin->def, nir_imm_int64(b, root->entries_address));
+   else if (address == 0x2000 + offsetof(struct gpuval_root, max_entry))
+      nir_def_replace(&intrin->def, nir_imm_int(b, root->max_entry));
+   else
+      return false;
+   return true;
+}
+
+/* Whatever a claim says, what is read is an entry. */
+TEST_F(nir_passes_test, claims_lead_to_entries_only)
+{
+   struct gpuval_root root = {};
+   root.entries_address = 0x100000;
+   root.max_entry = 99;
+
+   for (uint64_t claim : {uint64_t(0), uint64_t(99), uint64_t(100), UINT64_MAX}) {
+      b->cursor = nir_after_impl(b->impl);
+      nir_def *any = any_offset();
+      struct gpuval_nir_access_params params = {};
+      params.address = nir_imm_int64(b, 0);
+      params.size = params.offset = params.slot = params.set = any;
+      params.entry = nir_imm_int(b, 50);
+      for (nir_def *&word : params.invocation)
+         word = any;
+      gpuval_nir_build_hazard(b, &test_driver, &params, root_address(b), nir_imm_int64(b, claim),
+                              nir_imm_true(b));
+   }
+   nir_validate_shader(b->shader, "hazards");
+   nir_opt_constant_folding(b->shader);
+   nir_shader_intrinsics_pass(b->shader, load_root, nir_metadata_none, &root);
+   nir_opt_constant_folding(b->shader);
+
+   std::vector<uint64_t> read;
+   for (nir_intrinsic_instr *intrin : find(nir_intrinsic_load_global)) {
+      if (intrin->num_components != 4)
+         continue;
+      ASSERT_TRUE(nir_src_is_const(intrin->src[0]));
+      read.push_back((nir_src_as_uint(intrin->src[0]) - root.entries_address) /
+                     sizeof(struct gpuval_entry));
+   }
+   EXPECT_EQ(read, (std::vector<uint64_t>{0, 50, 99, 50, 99, 50, 99, 50}));
+}
+
 TEST_F(nir_passes_test, rebase)
 {
    load(ssbo(), any_offset());
