@@ -23,7 +23,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 2
+#define GPUVAL_CODE_VERSION 3
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -67,9 +67,11 @@ expand_file_name(const char *name, size_t length)
    return expanded;
 }
 
-/* Comma-separated names, `-name` takes one away. Says what is not known. */
+/* Comma-separated names, `-name` takes one away. Says what is not known.
+ * @internal: NULL where the token of this name makes no sense.
+ */
 static uint32_t
-parse_checks(const char *list, const char *where)
+parse_checks(const char *list, const char *where, bool *internal)
 {
    uint32_t checks = 0;
 
@@ -86,6 +88,13 @@ parse_checks(const char *list, const char *where)
       if (minus)
          name++, name_length--;
 
+      list += length + (list[length] == ',');
+      if (internal && name_length == strlen("internal") &&
+          !strncmp(name, "internal", name_length)) {
+         *internal = !minus;
+         continue;
+      }
+
       uint32_t named = gpuval_checks_from_name(name, name_length);
       if (minus)
          checks &= ~named;
@@ -95,10 +104,8 @@ parse_checks(const char *list, const char *where)
       if (!named && name_length)
          gpuval_log_error("%s: no check or set is called \"%.*s\" (there are assume, printf, "
                           "bounds, descriptor, address, export, sync, sync-compute, race, init; "
-                          "basic, concurrency, residency, all)",
-                          where, (int)name_length, name);
-
-      list += length + (list[length] == ',');
+                          "basic, concurrency, residency, all%s)",
+                          where, (int)name_length, name, internal ? "; internal" : "");
    }
 
    return checks;
@@ -232,7 +239,7 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
       return;
    }
 
-   rule.checks = parse_checks(p + strspn(p, " \t"), where);
+   rule.checks = parse_checks(p + strspn(p, " \t"), where, NULL);
    util_dynarray_append(rules, struct gpuval_shader_rule, rule);
 }
 
@@ -281,7 +288,8 @@ read_environment(void)
       return;
 
    parse_log();
-   options.checks = drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL"));
+   options.checks =
+      drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.robust = get_bool("GPUVAL_ROBUST", false);
    const char *dump = get_variable("GPUVAL_DUMP");
@@ -346,7 +354,8 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
       return;
 
    const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks,       options.safe,
-                             options.robust,      options.bloom_hashes, options.printf_prefix};
+                             options.robust,      options.bloom_hashes, options.printf_prefix,
+                             options.internal};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

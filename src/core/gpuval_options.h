@@ -21,6 +21,7 @@ struct gpuval_shader_rule {
 
 struct gpuval_options {
    uint32_t checks; /* BITFIELD_BIT(enum gpuval_check); 0: off */
+   bool internal;   /* of shaders that the driver brings along, too */
 
    const char *log; /* file, or NULL for a stream: */
    bool log_to_stdout;

@@ -127,12 +127,24 @@ gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
 }
 
 void
-gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_options *options)
+gpuval_radv_spirv_options(struct gpuval_radv *gpuval, bool is_internal,
+                          struct spirv_to_nir_options *options)
 {
+   if (is_internal && !gpuval_options()->internal)
+      return;
+
    options->debug_info = true;
    options->emit_assume = gpuval_nir_emit_assume;
    if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
       options->emit_debug_printf = gpuval_nir_emit_printf;
+}
+
+void
+gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval)
+{
+   if (!p_atomic_xchg(&gpuval->warned_capture_replay, 1))
+      gpuval_log_warning("ray-tracing pipelines are captured or replayed: captures fit only "
+                         "runs with the same checks, since these make other code");
 }
 
 struct layout_data {
@@ -236,6 +248,9 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
                        nir_shader *nir,
                        const nir_lower_compute_system_values_options *system_values)
 {
+   if (nir->info.internal && !gpuval_options()->internal)
+      return;
+
    const uint32_t *spirv = (const uint32_t *)stage->spirv.data;
    uint64_t hash = gpuval_shader_hash(spirv, stage->spirv.size);
 
@@ -247,7 +262,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
          },
       .layout = &stage->layout,
    };
-   const struct gpuval_nir_options options = {
+   struct gpuval_nir_options options = {
       .driver = &gpuval_radv_nir_driver,
       .data = &data.base,
       .checks = gpuval_options_shader_checks(gpuval_options(), hash),
@@ -259,6 +274,11 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .shader_hash = hash,
       .printf_invocation = gpuval_options()->printf_prefix,
    };
+   /* RADV does not record its own barriers as an application's. */
+   if (nir->info.internal)
+      options.checks &=
+         ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, mem_ctx);
@@ -306,9 +326,9 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
    };
 }
 
-/* What this RADV uses internally is compiled without us, and may have no table. */
+/* What RADV uses internally is compiled without us as a rule, and may have no table. */
 static bool
-has_intrinsic(nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
+has_intrinsic(const nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
 {
    nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
       nir_foreach_instr (instr, block) {
@@ -323,14 +343,31 @@ has_intrinsic(nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
    return false;
 }
 
+static const nir_intrinsic_op queries[] = {
+   nir_intrinsic_load_descriptor_gpuval,
+   nir_intrinsic_load_command_gpuval,
+   nir_intrinsic_invocation_gpuval,
+};
+
+static const nir_intrinsic_op reports[] = {
+   nir_intrinsic_report_gpuval,
+   nir_intrinsic_sync_gpuval,
+   nir_intrinsic_printf_gpuval,
+};
+
+bool
+gpuval_radv_needs_table(const nir_shader *nir)
+{
+   if (!nir->info.internal)
+      return true;
+
+   return gpuval_options()->internal && (has_intrinsic(nir, queries, ARRAY_SIZE(queries)) ||
+                                         has_intrinsic(nir, reports, ARRAY_SIZE(reports)));
+}
+
 void
 gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
 {
-   static const nir_intrinsic_op queries[] = {
-      nir_intrinsic_load_descriptor_gpuval,
-      nir_intrinsic_load_command_gpuval,
-      nir_intrinsic_invocation_gpuval,
-   };
    if (!has_intrinsic(stage->nir, queries, ARRAY_SIZE(queries)))
       return;
 
@@ -341,11 +378,6 @@ gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *
 void
 gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
 {
-   static const nir_intrinsic_op reports[] = {
-      nir_intrinsic_report_gpuval,
-      nir_intrinsic_sync_gpuval,
-      nir_intrinsic_printf_gpuval,
-   };
    if (!has_intrinsic(stage->nir, reports, ARRAY_SIZE(reports)))
       return;
 

@@ -44,13 +44,19 @@ void gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 
 void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
                                const struct vk_pipeline_robustness_state *robustness,
                                struct radv_shader_stage_key *key);
-void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, struct spirv_to_nir_options *options);
+/** @is_internal: the driver's own shader, which is checked only if asked for. */
+void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, bool is_internal,
+                               struct spirv_to_nir_options *options);
 /** At the hook: right after the last nir_lower_explicit_io. */
 void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                             nir_shader *nir,
                             const nir_lower_compute_system_values_options *system_values);
+/** May @nir read command data? */
+bool gpuval_radv_needs_table(const nir_shader *nir);
 /** Right after radv_nir_apply_pipeline_layout. */
 void gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
+/** For pipelines whose handles are captured or replayed. */
+void gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval);
 /** When all decisions have been made. */
 void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
 

@@ -23,6 +23,7 @@ struct gpuval_radv {
    struct radv_device *radv;
    struct gpuval_winsys_radv winsys;
    uint64_t nonce; /* of this device */
+   uint32_t warned_capture_replay;
 
    /* Entry points that are ours, and what lies below */
    struct vk_device_dispatch_table next;

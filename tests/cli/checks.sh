@@ -68,6 +68,24 @@ run GPUVAL=nonsense two_errors
 one_complaint err GPUVAL nonsense
 lines err 'bounds/' 0
 
+begin 'internal, which is no check'
+run GPUVAL=bounds,internal two_errors
+no_complaint err
+two_errors err
+run GPUVAL=internal,bounds,-internal two_errors
+no_complaint err
+two_errors err
+
+begin 'internal alone'
+run GPUVAL=internal two_errors
+empty out
+empty err
+
+begin 'nearly internal'
+run GPUVAL=bounds,internals two_errors
+one_complaint err GPUVAL internals internal
+two_errors err
+
 begin 'each check alone'
 unavailable=
 for check in $known; do
