@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "vk_semaphore.h"
+
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
@@ -151,6 +153,35 @@ gpuval_submits_signal(struct gpuval_submits *submits, uint64_t handle, uint64_t 
    object->signals[object->num_signals].stages = stages;
    object->num_signals++;
    simple_mtx_unlock(&submits->mutex);
+}
+
+static bool
+is_timeline(VkSemaphore semaphore)
+{
+   return vk_semaphore_from_handle(semaphore)->type == VK_SEMAPHORE_TYPE_TIMELINE;
+}
+
+void
+gpuval_submits_note(struct gpuval_submits *submits, const VkSubmitInfo2 *info)
+{
+   gpuval_submits_begin(submits);
+   for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++) {
+      const VkSemaphoreSubmitInfo *wait = &info->pWaitSemaphoreInfos[i];
+      bool timeline = is_timeline(wait->semaphore);
+
+      /* A timeline has reached 0 from the beginning. */
+      if (!timeline || wait->value)
+         gpuval_submits_wait(submits, (uint64_t)wait->semaphore, timeline ? wait->value : 0,
+                             wait->stageMask);
+   }
+   for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
+      gpuval_submits_commands(submits, info->pCommandBufferInfos[i].commandBuffer);
+   for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
+      const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
+
+      gpuval_submits_signal(submits, (uint64_t)signal->semaphore,
+                            is_timeline(signal->semaphore) ? signal->value : 0, signal->stageMask);
+   }
 }
 
 void

@@ -37,6 +37,9 @@ void gpuval_submits_commands(struct gpuval_submits *submits, VkCommandBuffer cmd
 void gpuval_submits_signal(struct gpuval_submits *submits, uint64_t object, uint64_t value,
                            VkPipelineStageFlags2 stages);
 
+/** All of these for @info. */
+void gpuval_submits_note(struct gpuval_submits *submits, const VkSubmitInfo2 *info);
+
 /** The host has seen that @object was signalled, or has reached @value. */
 void gpuval_submits_host_saw(struct gpuval_submits *submits, uint64_t object, uint64_t value);
 /** The host has seen the end of everything it had submitted. */

@@ -240,6 +240,25 @@ gpuval_sync_host(struct gpuval_sync *sync, uint64_t covered)
                                 VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
 }
 
+VkPipelineStageFlags2
+gpuval_sync_stage(gl_shader_stage stage)
+{
+   static const VkPipelineStageFlags2 flags[] = {
+      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
+      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [MESA_SHADER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
+      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+   };
+
+   return stage < ARRAY_SIZE(flags) && flags[stage]
+             ? flags[stage]
+             : VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR;
+}
+
 void
 gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelineStageFlags2 stages,
                  uint64_t submit, struct gpuval_command_data *data)

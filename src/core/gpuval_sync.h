@@ -17,6 +17,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "compiler/shader_enums.h"
+
 #include "gpuval_layout.h"
 
 #ifdef __cplusplus
@@ -66,6 +68,9 @@ bool gpuval_sync_semaphore(struct gpuval_sync *sync, uint64_t covered, VkPipelin
 
 /** The host knew that all submits up to number @covered had ended. */
 bool gpuval_sync_host(struct gpuval_sync *sync, uint64_t covered);
+
+/** Where the shaders of a stage run. */
+VkPipelineStageFlags2 gpuval_sync_stage(gl_shader_stage stage);
 
 /**
  * The command of @data->command_id, of submit @submit, is about to run in @stages.

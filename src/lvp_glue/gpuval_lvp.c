@@ -574,24 +574,13 @@ pipeline_type(uint32_t stages)
 static void
 emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
 {
-   static const VkPipelineStageFlags2 flags[] = {
-      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
-      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
-      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
-      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-      [MESA_SHADER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
-      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
-      [MESA_SHADER_RAYGEN] = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
-   };
    enum gpuval_sync_work work = stages & BITFIELD_BIT(MESA_SHADER_COMPUTE)  ? GPUVAL_SYNC_COMPUTE
                                 : stages & BITFIELD_BIT(MESA_SHADER_RAYGEN) ? GPUVAL_SYNC_RAYS
                                                                             : GPUVAL_SYNC_GRAPHICS;
    VkPipelineStageFlags2 worked = 0;
 
    u_foreach_bit (stage, stages)
-      worked |= flags[stage];
+      worked |= gpuval_sync_stage(stage);
    gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
 }
 

@@ -24,35 +24,6 @@ device_submits(const struct lvp_device *device)
    return device->gpuval ? gpuval_lvp_submits(device->gpuval) : NULL;
 }
 
-static bool
-is_timeline(VkSemaphore semaphore)
-{
-   return vk_semaphore_from_handle(semaphore)->type == VK_SEMAPHORE_TYPE_TIMELINE;
-}
-
-static void
-note_submit(struct gpuval_submits *submits, const VkSubmitInfo2 *info)
-{
-   gpuval_submits_begin(submits);
-   for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++) {
-      const VkSemaphoreSubmitInfo *wait = &info->pWaitSemaphoreInfos[i];
-      bool timeline = is_timeline(wait->semaphore);
-
-      /* A timeline has reached 0 from the beginning. */
-      if (!timeline || wait->value)
-         gpuval_submits_wait(submits, (uint64_t)wait->semaphore, timeline ? wait->value : 0,
-                             wait->stageMask);
-   }
-   for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-      gpuval_submits_commands(submits, info->pCommandBufferInfos[i].commandBuffer);
-   for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
-      const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
-
-      gpuval_submits_signal(submits, (uint64_t)signal->semaphore,
-                            is_timeline(signal->semaphore) ? signal->value : 0, signal->stageMask);
-   }
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL
 lvp_QueueSubmit2(VkQueue _queue, uint32_t submitCount, const VkSubmitInfo2 *pSubmits, VkFence fence)
 {
@@ -61,7 +32,7 @@ lvp_QueueSubmit2(VkQueue _queue, uint32_t submitCount, const VkSubmitInfo2 *pSub
 
    if (submits) {
       for (uint32_t i = 0; i < submitCount; i++)
-         note_submit(submits, &pSubmits[i]);
+         gpuval_submits_note(submits, &pSubmits[i]);
       if (fence)
          gpuval_submits_signal(submits, (uint64_t)fence, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
    }

@@ -73,22 +73,13 @@ gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                       const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                       struct gpuval_command_data *data, uint32_t command_id)
 {
-   static const VkPipelineStageFlags2 flags[] = {
-      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
-      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
-      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
-      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
-      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
-   };
    struct note note = {.type = NOTE_WORK, .data = data, .command_id = command_id};
 
    switch (bind_point) {
    case 0:
       note.work = GPUVAL_SYNC_GRAPHICS;
-      for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
-         note.stages |= cmd_buffer->state.shaders[i] ? flags[i] : 0;
+      for (unsigned i = 0; i <= MESA_SHADER_MESH; i++)
+         note.stages |= cmd_buffer->state.shaders[i] ? gpuval_sync_stage(i) : 0;
       break;
    case 1:
       note.work = GPUVAL_SYNC_COMPUTE;
@@ -168,35 +159,6 @@ hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *event
 
 /* Submitting */
 
-static bool
-is_timeline(VkSemaphore semaphore)
-{
-   return vk_semaphore_from_handle(semaphore)->type == VK_SEMAPHORE_TYPE_TIMELINE;
-}
-
-static void
-note_submit(struct gpuval_submits *submits, const VkSubmitInfo2 *info)
-{
-   gpuval_submits_begin(submits);
-   for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++) {
-      const VkSemaphoreSubmitInfo *wait = &info->pWaitSemaphoreInfos[i];
-      bool timeline = is_timeline(wait->semaphore);
-
-      /* A timeline has reached 0 from the beginning. */
-      if (!timeline || wait->value)
-         gpuval_submits_wait(submits, (uint64_t)wait->semaphore, timeline ? wait->value : 0,
-                             wait->stageMask);
-   }
-   for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-      gpuval_submits_commands(submits, info->pCommandBufferInfos[i].commandBuffer);
-   for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
-      const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
-
-      gpuval_submits_signal(submits, (uint64_t)signal->semaphore,
-                            is_timeline(signal->semaphore) ? signal->value : 0, signal->stageMask);
-   }
-}
-
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
 {
@@ -206,7 +168,7 @@ hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, Vk
 
    if (ours) {
       for (uint32_t i = 0; i < count; i++)
-         note_submit(ours->submits, &infos[i]);
+         gpuval_submits_note(ours->submits, &infos[i]);
       if (fence)
          gpuval_submits_signal(ours->submits, (uint64_t)fence, 0,
                                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);

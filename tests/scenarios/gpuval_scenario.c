@@ -20,13 +20,16 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "vk_headless.h"
@@ -103,6 +106,36 @@ tool(const char *variable, const char *fallback)
    return value && *value ? value : fallback;
 }
 
+/* Where the result of @command for @text is kept for other runs, or NULL. Most of the
+ * time of the tests would go into compiling the same shaders.
+ */
+static char *
+cache_path(const char *command, const char *text)
+{
+   const char *folder = getenv("GPUVAL_TEST_SPIRV_CACHE");
+   if (!folder || (mkdir(folder, 0777) != 0 && errno != EEXIST))
+      return NULL;
+
+   uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+   for (const char *c = command; *c; c++)
+      hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+   for (const char *c = text; *c; c++)
+      hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+   return scenario_format("%s/%016" PRIx64 ".spv", folder, hash);
+}
+
+static bool
+run_command(const char *format, ...)
+{
+   va_list args;
+   char command[4096];
+
+   va_start(args, format);
+   int length = vsnprintf(command, sizeof(command), format, args);
+   va_end(args);
+   return length < (int)sizeof(command) && system(command) == 0;
+}
+
 /* In the folder, so that debug info has the bare file name. */
 static void
 compile_section(const struct scenario *scenario, const char *folder,
@@ -114,17 +147,25 @@ compile_section(const struct scenario *scenario, const char *folder,
 
    char *command =
       section->assembly
-         ? scenario_format("cd '%s' && %s --target-env vulkan1.3 --preserve-numeric-ids "
-                           "-o '%s.spv' '%s' >compiler.out 2>&1",
-                           folder, tool("SPIRV_AS", "spirv-as"), section->name, section->file)
-         : scenario_format("cd '%s' && %s -V %s --target-env vulkan1.3 -o '%s.spv' '%s' "
-                           ">compiler.out 2>&1",
-                           folder, tool("GLSLANG_VALIDATOR", "glslangValidator"),
-                           scenario->glslang_flags, section->name, section->file);
-   if (system(command) != 0) {
-      print_file(folder, "compiler", "out");
-      vkh_die("%s: the shader %s does not compile", scenario->path, section->name);
+         ? scenario_format("%s --target-env vulkan1.3 --preserve-numeric-ids -o '%s.spv' '%s'",
+                           tool("SPIRV_AS", "spirv-as"), section->name, section->file)
+         : scenario_format("%s -V %s --target-env vulkan1.3 -o '%s.spv' '%s'",
+                           tool("GLSLANG_VALIDATOR", "glslangValidator"), scenario->glslang_flags,
+                           section->name, section->file);
+   char *cached = cache_path(command, section->text);
+
+   if (!cached || access(cached, R_OK) != 0 ||
+       !run_command("cp '%s' '%s/%s.spv'", cached, folder, section->name)) {
+      if (!run_command("cd '%s' && %s >compiler.out 2>&1", folder, command)) {
+         print_file(folder, "compiler", "out");
+         vkh_die("%s: the shader %s does not compile", scenario->path, section->name);
+      }
+      /* Others may be at it, too. */
+      if (cached)
+         run_command("cp '%s/%s.spv' '%s.%d' && mv '%s.%d' '%s'", folder, section->name, cached,
+                     (int)getpid(), cached, (int)getpid(), cached);
    }
+   free(cached);
    free(command);
 }
 
