@@ -157,13 +157,18 @@ is_nearly_empty(const struct gpuval_bloom *bloom, uint32_t seed)
           gpuval_bloom_max_samples(bloom->hashes);
 }
 
-/* Does another invocation's access to a word, as its claim has it, conflict? */
+/* Does another invocation's access to a word, as its claim has it, conflict? An
+ * invocation is known by one of 2^14 hashes, and by its command.
+ */
 static bool
-conflicts(const struct gpuval_bloom_access *access, uint32_t word)
+conflicts(const struct gpuval_bloom_access *access, uint64_t who, uint32_t word)
 {
    enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
+   bool same_command = !((who >> GPUVAL_CLAIM_COMMAND_SHIFT ^ access->command_id) &
+                         BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
 
-   if (theirs == GPUVAL_CLAIM_NONE || (word & 0xfffc) == claim_owner(access->invocation))
+   if (theirs == GPUVAL_CLAIM_NONE ||
+       (same_command && (word & 0xfffc) == claim_owner(access->invocation)))
       return false;
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
@@ -199,7 +204,7 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
       bool lost = false;
       bad = false;
       u_foreach_bit (i, masks.word) {
-         bad |= conflicts(access, words >> (16 * i));
+         bad |= conflicts(access, who, words >> (16 * i) & 0xffff);
          lost |= !(words >> (16 * i) & 3);
       }
       bad |= lost && is_nearly_empty(bloom, hash[1]);

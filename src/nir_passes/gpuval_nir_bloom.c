@@ -355,6 +355,26 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
    return claim;
 }
 
+/* Whoever marks a granule leaves its claim a moment later. Where @expected, this
+ * waits for it, but not for long.
+ */
+static void
+await_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
+            const struct gpuval_nir_access_params *params, nir_def *expected)
+{
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "wait");
+   nir_store_var(b, i_var, nir_bcsel(b, expected, nir_imm_int(b, 0), nir_imm_int(b, 256)), 0x1);
+
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge_imm(b, i, 256));
+      nir_def *known = load_claim(b, root, index, tag, params).known;
+      nir_store_var(b, i_var, nir_bcsel(b, known, nir_imm_int(b, 256), nir_iadd_imm(b, i, 1)), 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
 static nir_def *
 claim_word(nir_builder *b, const struct claim *claim, unsigned i)
 {
@@ -368,13 +388,19 @@ has_word(nir_builder *b, const struct masks *masks, unsigned i)
    return nir_ine_imm(b, nir_iand_imm(b, masks->word, 1u << i), 0);
 }
 
-/* 1 bit: does some word's claim conflict? *lost: did some word's get lost? */
+/* 1 bit: does some word's claim conflict? An invocation is known by one of 2^14
+ * hashes, and by its command. *lost: did some word's claim get lost?
+ */
 static nir_def *
 claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *masks,
-                nir_def *flags, nir_def **lost)
+                nir_def *flags, nir_def *command_id, nir_def **lost)
 {
    nir_def *conflicts = nir_imm_false(b);
-   nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
+   nir_def *same_command =
+      nir_ieq(b, gpuval_nir_claim_command(b, claim->who),
+              nir_iand_imm(b, command_id, BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS)));
+   nir_def *own =
+      nir_bcsel(b, same_command, nir_iand_imm(b, claim->owner, 0xfffc), nir_imm_int(b, ~0));
    *lost = nir_imm_false(b);
    nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
    nir_def *loads_count =
@@ -611,13 +637,17 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
 
       nir_push_if(b, maybe);
       {
+         /* Not all buckets had a mark, but one has just appeared in the first. */
+         nir_def *sure = is_hazard(b, &masks, all_lo, all_hi, type, flags);
+         await_claim(b, root, first_index, tag, params,
+                     nir_iand(b, nir_inot(b, claim.known), nir_inot(b, sure)));
          claim = load_claim(b, root, first_index, tag, params);
          nir_def *lost;
-         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, &lost);
+         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, command_id, &lost);
          nir_def *unsure =
             nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
          /* What has just appeared in the first bucket need not be in the others. */
-         unsure = nir_iand(b, unsure, is_hazard(b, &masks, all_lo, all_hi, type, flags));
+         unsure = nir_iand(b, unsure, sure);
          nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
          nir_store_var(b, bad_var, nir_iand(b, claim.known, conflict), 0x1);
          nir_push_if(b, nir_iand(b, unsure, nir_inot(b, nir_load_var(b, bad_var))));
