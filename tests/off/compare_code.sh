@@ -109,11 +109,11 @@ again) ;;
    ;;
 esac
 
-# Without the checks of memory: on the shim nothing is ever written. The file
-# keeps its name, which is part of debug info.
+# Without the checks of memory, and without waiting in a loop: on the shim nothing
+# is ever written or signalled. The file keeps its name, which is part of debug info.
 prepare_scenario() # SCENARIO
 {
-   sed '/^check/d' "$1" >"$private/scenario/${1##*/}"
+   sed '/^check/d; /^poll_/d' "$1" >"$private/scenario/${1##*/}"
 }
 
 # Names in the cache hash the build, so their order says nothing.
