@@ -111,8 +111,9 @@ is_hazard(const struct gpuval_bloom_access *access, const struct masks *masks, u
    }
 }
 
-bool
-gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access)
+/* *seen: what all buckets have had before */
+static bool
+mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access, uint64_t *seen)
 {
    struct masks masks = get_masks(access);
    uint64_t *buckets[GPUVAL_BLOOM_MAX_HASHES];
@@ -133,7 +134,15 @@ gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_ac
          fetch_or(buckets[i], (uint64_t)lock_mask(access->invocation, i) << 32);
    }
 
+   *seen = marks;
    return !locked && is_hazard(access, &masks, marks);
+}
+
+bool
+gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_access *access)
+{
+   uint64_t seen;
+   return mark(bloom, access, &seen);
 }
 
 static uint32_t
@@ -158,17 +167,14 @@ is_nearly_empty(const struct gpuval_bloom *bloom, uint32_t seed)
 }
 
 /* Does another invocation's access to a word, as its claim has it, conflict? An
- * invocation is known by one of 2^14 hashes, and by its command.
+ * invocation is known by one of 2^14 hashes.
  */
 static bool
-conflicts(const struct gpuval_bloom_access *access, uint64_t who, uint32_t word)
+conflicts(const struct gpuval_bloom_access *access, uint32_t word)
 {
    enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
-   bool same_command = !((who >> GPUVAL_CLAIM_COMMAND_SHIFT ^ access->command_id) &
-                         BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
 
-   if (theirs == GPUVAL_CLAIM_NONE ||
-       (same_command && (word & 0xfffc) == claim_owner(access->invocation)))
+   if (theirs == GPUVAL_CLAIM_NONE || (word & 0xfffc) == claim_owner(access->invocation))
       return false;
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
@@ -190,7 +196,8 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
                     uint64_t *other)
 {
    struct masks masks = get_masks(access);
-   bool bad = gpuval_bloom_mark(bloom, access);
+   uint64_t marks;
+   bool bad = mark(bloom, access, &marks);
 
    uint32_t hash[2];
    gpuval_bloom_hash(access->address, access->epoch, 0, hash);
@@ -204,7 +211,9 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
       bool lost = false;
       bad = false;
       u_foreach_bit (i, masks.word) {
-         bad |= conflicts(access, who, words >> (16 * i) & 0xffff);
+         if (!(marks & 0xf0000u << (4 * i)))
+            continue; /* nobody has marked it, so there is no claim */
+         bad |= conflicts(access, words >> (16 * i) & 0xffff);
          lost |= !(words >> (16 * i) & 3);
       }
       bad |= lost && is_nearly_empty(bloom, hash[1]);

@@ -389,33 +389,33 @@ has_word(nir_builder *b, const struct masks *masks, unsigned i)
 }
 
 /* 1 bit: does some word's claim conflict? An invocation is known by one of 2^14
- * hashes, and by its command. *lost: did some word's claim get lost?
+ * hashes. @marks: of the granule, the lower half. *lost: did some word's claim get
+ * lost?
  */
 static nir_def *
 claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *masks,
-                nir_def *flags, nir_def *command_id, nir_def **lost)
+                nir_def *flags, nir_def *marks, nir_def **lost)
 {
    nir_def *conflicts = nir_imm_false(b);
-   nir_def *same_command =
-      nir_ieq(b, gpuval_nir_claim_command(b, claim->who),
-              nir_iand_imm(b, command_id, BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS)));
-   nir_def *own =
-      nir_bcsel(b, same_command, nir_iand_imm(b, claim->owner, 0xfffc), nir_imm_int(b, ~0));
+   nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
    *lost = nir_imm_false(b);
    nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
    nir_def *loads_count =
       nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0);
 
    for (unsigned i = 0; i < 4; i++) {
+      /* Of words that nobody has marked there is no claim. */
+      nir_def *is_marked = nir_ine_imm(b, nir_iand_imm(b, marks, 0xf0000u << (4 * i)), 0);
+      nir_def *has = nir_iand(b, has_word(b, masks, i), is_marked);
       nir_def *word = claim_word(b, claim, i);
       nir_def *theirs = nir_iand_imm(b, word, 3);
       nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
       nir_def *bad = nir_bcsel(b, nir_ieq(b, theirs, claim->access), is_store, differs);
       bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, 0xfffc), own));
       nir_def *is_lost = nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE);
-      *lost = nir_ior(b, *lost, nir_iand(b, has_word(b, masks, i), is_lost));
+      *lost = nir_ior(b, *lost, nir_iand(b, has, is_lost));
       bad = nir_iand(b, bad, nir_inot(b, is_lost));
-      conflicts = nir_ior(b, conflicts, nir_iand(b, has_word(b, masks, i), bad));
+      conflicts = nir_ior(b, conflicts, nir_iand(b, has, bad));
    }
    return conflicts;
 }
@@ -643,7 +643,7 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
                      nir_iand(b, nir_inot(b, claim.known), nir_inot(b, sure)));
          claim = load_claim(b, root, first_index, tag, params);
          nir_def *lost;
-         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, command_id, &lost);
+         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, seen_lo, &lost);
          nir_def *unsure =
             nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
          /* What has just appeared in the first bucket need not be in the others. */

@@ -53,6 +53,8 @@ radv_alloc(void *data, uint64_t size, uint64_t *address)
       return NULL;
    }
 
+   /* The null winsys leaves in it what was there. */
+   memset(buffer->map, 0, size);
    list_addtail(&buffer->link, &winsys->buffers);
    *address = radv_buffer_get_va(buffer->bo);
    return buffer->map;

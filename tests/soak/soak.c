@@ -374,8 +374,28 @@ print_difference(uint64_t first, uint64_t count, const struct counts *expected,
       printf("   reported elsewhere: %" PRIu64 " times\n", got->elsewhere);
 }
 
-/* @expected and @got are those of all these programs, and differ. */
-static void
+/* An invocation is taken for another once in so many times. */
+#define MISTAKEN_IN 16384
+
+/* Accesses that were not reported, where nothing else is wrong; else 0 */
+static uint64_t
+count_missed(const struct counts *expected, const struct counts *got)
+{
+   uint64_t missed = 0;
+
+   for (unsigned i = 0; i < SOAK_MAX_SITES; i++) {
+      if (got->by_site[i] > expected->by_site[i])
+         return 0;
+      missed += expected->by_site[i] - got->by_site[i];
+   }
+   return got->elsewhere ? 0 : missed;
+}
+
+/* @expected and @got are those of all these programs, and differ. Returns how many
+ * accesses were missed by chance: they are not when the same is run again. 0: it is
+ * wrong.
+ */
+static uint64_t
 find_wrong(uint64_t first, uint64_t count, struct counts *expected, struct counts *got)
 {
    struct counts half_expected, half_got;
@@ -395,13 +415,16 @@ find_wrong(uint64_t first, uint64_t count, struct counts *expected, struct count
       *got = half_got;
    }
    print_difference(first, count, expected, got);
+   return count > 1 || is_right(first, count, &half_expected, &half_got)
+             ? count_missed(expected, got)
+             : 0;
 }
 
 static int
 run_all(uint64_t first, uint64_t count)
 {
    struct counts expected, got;
-   uint64_t occurrences = 0;
+   uint64_t occurrences = 0, missed = 0;
    unsigned wrong = 0;
 
    if (!mkdtemp(folder))
@@ -413,13 +436,18 @@ run_all(uint64_t first, uint64_t count)
       for (unsigned i = 0; i < SOAK_MAX_SITES; i++)
          occurrences += expected.by_site[i];
       if (!right) {
-         wrong++;
-         find_wrong(first + done, chunk, &expected, &got);
+         const uint64_t by_chance = find_wrong(first + done, chunk, &expected, &got);
+         missed += by_chance;
+         wrong += !by_chance;
       }
    }
    printf("%" PRIu64 " programs, %" PRIu64 " accesses that had to be reported\n", count,
           occurrences);
-   return wrong ? 1 : 0;
+   if (missed)
+      printf("%" PRIu64 " of them were missed by chance\n", missed);
+
+   /* More than that does not happen, not once in 1,000 times. */
+   return wrong || missed > 3 + 3 * occurrences / MISTAKEN_IN;
 }
 
 /* --- Options -------------------------------------------------------------- */
