@@ -176,7 +176,15 @@ for file in "$@"; do
    name=${file##*/}
    name=${name%.scn}
    compare_scenario "$name"
-   case $? in
+   status=$?
+   # Now and then llvmpipe's code of one shader is another one in the next run: what
+   # counts comes twice.
+   if [ "$status" -eq 1 ]; then
+      rm -rf "${private:?}/$name"
+      compare_scenario "$name"
+      status=$?
+   fi
+   case $status in
    0) good=$((good + 1)) ;;
    77) echo "$name: not on this device" ;;
    *) bad=$((bad + 1)) ;;
