@@ -36,6 +36,7 @@ static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 struct parsed_shader {
    uint32_t *spirv;
    size_t spirv_size;
+   uint64_t hash;
    char *entry;
    char *name;
    uint32_t checks;
@@ -217,8 +218,8 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->entry = ralloc_strdup(parsed, info->pName);
    if (module && module->base.object_name)
       parsed->name = ralloc_strdup(parsed, module->base.object_name);
-   parsed->checks =
-      gpuval_options_shader_checks(gpuval_options(), gpuval_shader_hash(spirv, spirv_size));
+   parsed->hash = gpuval_shader_hash(spirv, spirv_size);
+   parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
    parsed->robust_uniform = is_robust(robustness.uniform_buffers);
    parsed->robust_storage = is_robust(robustness.storage_buffers);
 
@@ -305,17 +306,6 @@ describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsig
    return util_dynarray_begin(&bindings);
 }
 
-static bool
-remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
-{
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
-       intrin->intrinsic != nir_intrinsic_printf_gpuval)
-      return false;
-   nir_instr_remove(&intrin->instr);
-   return true;
-}
-
 void
 gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                       const struct lvp_pipeline_layout *layout)
@@ -324,7 +314,6 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
-   uint64_t hash = parsed->spirv ? gpuval_shader_hash(parsed->spirv, parsed->spirv_size) : 0;
    struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
    const struct gpuval_nir_options options = {
       .driver = &gpuval_lvp_nir_driver,
@@ -335,17 +324,17 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .safe = gpuval_options()->safe,
       .spirv = parsed->spirv,
       .spirv_size = parsed->spirv_size,
-      .shader_hash = hash,
+      .shader_hash = parsed->hash,
       .printf_invocation = gpuval_options()->printf_prefix,
    };
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, parsed);
 
    uint32_t number = gpuval_dump_begin();
-   gpuval_dump_shader(nir, hash, number, "before");
+   gpuval_dump_shader(nir, parsed->hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
-   gpuval_dump_shader(nir, hash, number, "after");
-   gpuval_dump_formats(nir, hash, number, &table);
+   gpuval_dump_shader(nir, parsed->hash, number, "after");
+   gpuval_dump_formats(nir, parsed->hash, number, &table);
 
    if (table.sites.size) {
       struct gpuval_shader_info info = {
@@ -362,7 +351,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       uint32_t entry_base = 0;
       if (!gpuval_device_add_shader(gpuval->device, &info, &table, nir->info.source_blake3,
                                     &entry_base))
-         nir_shader_intrinsics_pass(nir, remove_report, nir_metadata_control_flow, NULL);
+         gpuval_nir_remove(nir);
       /* They will be in one shader with others. */
       if (gl_shader_stage_is_rt(nir->info.stage))
          gpuval_nir_rebase(nir, entry_base);

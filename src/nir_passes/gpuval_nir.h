@@ -199,6 +199,9 @@ bool gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *opt
  */
 void gpuval_nir_rebase(nir_shader *nir, uint32_t base);
 
+/** Takes out what gpuval_nir_instrument() has left: there is no room for its sites. */
+void gpuval_nir_remove(nir_shader *nir);
+
 /* In the place of a descriptor set */
 enum {
    GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */

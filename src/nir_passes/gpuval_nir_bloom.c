@@ -263,9 +263,7 @@ build_quad(nir_builder *b, nir_def *here, nir_def *granule, nir_def *word_mask)
    return quad;
 }
 
-/* What one that acts has got, and the others of its quad have not: @bits are 0
- * in these
- */
+/* 1 bit: does the bucket lack any of these marks? */
 static nir_def *
 build_missing(nir_builder *b, const struct bucket *bucket, nir_def *lo, nir_def *hi)
 {
@@ -655,7 +653,7 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
                        0x1);
          nir_pop_if(b, NULL);
          nir_def *bad = nir_load_var(b, bad_var);
-         const struct quad alone = {.acts = nir_imm_true(b), .merged = nir_imm_false(b)};
+         const struct quad alone = {.acts = nir_imm_true(b)};
          store_claim(b, &claim, &masks, &alone, nir_imm_true(b), bad, params->entry, command_id);
 
          nir_push_if(b, bad);

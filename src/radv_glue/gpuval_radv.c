@@ -219,17 +219,6 @@ describe_bindings(void *mem_ctx, const struct radv_shader_layout *layout, unsign
    return util_dynarray_begin(&bindings);
 }
 
-static bool
-remove_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
-{
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
-       intrin->intrinsic != nir_intrinsic_printf_gpuval)
-      return false;
-   nir_instr_remove(&intrin->instr);
-   return true;
-}
-
 /* What the reports' words for the invocation need, lowered as RADV has lowered
  * the shader's own.
  */
@@ -304,7 +293,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       if (gpuval_device_add_shader(gpuval->device, &info, &table, key, &entry_base))
          gpuval_nir_rebase(nir, entry_base);
       else
-         nir_shader_intrinsics_pass(nir, remove_report, nir_metadata_control_flow, NULL);
+         gpuval_nir_remove(nir);
       lower_invocation(nir, system_values);
    }
 
