@@ -107,6 +107,17 @@ struct gpuval_shader *gpuval_device_site_shader(struct gpuval_device *device, ui
 /** Index of the module, made at first use; NULL if it cannot be read. */
 struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
 
+/**
+ * The event of a site; one that other sites share if they are the same failure.
+ * @record may be NULL. device->mutex is held.
+ */
+struct gpuval_event *gpuval_device_get_event(struct gpuval_device *device, uint32_t site,
+                                             const struct gpuval_record *record);
+
+/** Arguments that a shader has written since the last barrier; @claim may name it. */
+void gpuval_device_report_indirect(struct gpuval_device *device,
+                                   const struct gpuval_indirect_read *read, uint64_t claim);
+
 /** An event of a message: what is known of the site. */
 struct gpuval_event *gpuval_device_create_message(struct gpuval_device *device, uint32_t site,
                                                   const uint32_t *invocation);

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Events: what there is to say of a failure, from its site and its record. The
+ * record has been checked; its sizes and offsets are only printed.
+ */
+
+#include "gpuval_device.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "util/ralloc.h"
+#include "vk_object.h"
+
+/* A distinct failure: the same instruction of the same shader, however many
+ * pipelines it is in.
+ */
+struct gpuval_failure_key {
+   uint64_t shader_hash;
+   uint32_t stage;
+   uint32_t kind;
+   uint32_t op;
+   uint32_t spirv_offset;
+   int32_t set;
+   int32_t binding;
+   uint32_t site; /* 0 where spirv_offset tells */
+   uint32_t padding;
+};
+
+static uint32_t
+hash_failure(const void *key)
+{
+   return _mesa_hash_data(key, sizeof(struct gpuval_failure_key));
+}
+
+static bool
+failures_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, sizeof(struct gpuval_failure_key));
+}
+
+static char *
+copy_string(const struct gpuval_event *event, const char *string)
+{
+   return string ? ralloc_strdup((void *)event, string) : NULL;
+}
+
+/* VkDescriptorType in lower case without its prefix */
+static const char *
+descriptor_type_name(VkDescriptorType type)
+{
+   switch (type) {
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+      return "uniform_buffer";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+      return "storage_buffer";
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+      return "uniform_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+      return "storage_buffer_dynamic";
+   case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+      return "uniform_texel_buffer";
+   case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+      return "storage_texel_buffer";
+   case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
+      return "inline_uniform_block";
+   case VK_DESCRIPTOR_TYPE_MUTABLE_EXT:
+      return "mutable_ext";
+   default:
+      return NULL;
+   }
+}
+
+static const struct gpuval_binding *
+find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
+             const struct gpuval_record *record)
+{
+   for (unsigned i = 0; i < shader->num_bindings; i++) {
+      const struct gpuval_binding *binding = &shader->bindings[i];
+
+      if (site->binding >= 0) {
+         if (binding->set == (uint32_t)site->set && binding->binding == (uint32_t)site->binding)
+            return binding;
+      } else if (record && binding->set == record->set && binding->stride &&
+                 record->slot >= binding->first_slot &&
+                 (record->slot - binding->first_slot) / binding->stride < binding->array_size) {
+         return binding;
+      }
+   }
+   return NULL;
+}
+
+/* The one buffer or allocation that @address is in */
+static const struct vk_object_base *
+find_object(struct hash_table *ranges, uint64_t address, int64_t *offset)
+{
+   const struct vk_object_base *found = NULL;
+
+   hash_table_foreach (ranges, entry) {
+      const struct gpuval_range *range = entry->data;
+
+      if (address < range->address || address - range->address >= range->size)
+         continue;
+      if (found)
+         return NULL;
+      found = entry->key;
+      *offset = address - range->address;
+   }
+   return found;
+}
+
+static bool
+is_sync(enum gpuval_kind kind)
+{
+   return gpuval_kind_infos[kind].check == GPUVAL_CHECK_SYNC;
+}
+
+/* The memory at the record's address: where the range begins, or with sync the
+ * access itself.
+ */
+static void
+describe_memory(struct gpuval_device *device, struct gpuval_event *event,
+                const struct gpuval_record *record)
+{
+   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
+   if (!address)
+      return;
+
+   int64_t offset = -1;
+   const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
+   if (buffer) {
+      event->resource.object = (uintptr_t)buffer;
+      event->resource.object_name = copy_string(event, buffer->object_name);
+   }
+
+   if (!is_sync(event->kind)) {
+      event->access.address = address + record->offset;
+      return;
+   }
+
+   event->access.address = address;
+   if (buffer)
+      event->resource.object_offset = offset;
+   const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
+   if (memory) {
+      event->resource.memory = (uintptr_t)memory;
+      event->resource.memory_name = copy_string(event, memory->object_name);
+      event->resource.memory_offset = offset;
+   }
+}
+
+static void
+describe_resource(struct gpuval_device *device, struct gpuval_event *event,
+                  const struct gpuval_shader *shader, const struct gpuval_site *site,
+                  const struct gpuval_record *record, struct gpuval_spirv *spirv,
+                  const struct gpuval_spirv_location *location)
+{
+   bool is_address = site->set < 0 && record && record->set == GPUVAL_REPORT_PLAIN;
+
+   event->resource.set = site->set;
+   event->resource.binding = site->binding;
+   if (is_address)
+      event->resource.type = "address";
+   else if (site->set < 0 && record)
+      event->resource.set = record->set;
+
+   const struct gpuval_binding *binding = find_binding(shader, site, record);
+   if (binding) {
+      event->resource.binding = binding->binding;
+      event->resource.type = descriptor_type_name(binding->type);
+      if (record && binding->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK &&
+          record->slot >= binding->first_slot && binding->stride)
+         event->resource.index = (record->slot - binding->first_slot) / binding->stride;
+      else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+         event->resource.index = 0;
+
+      bool is_storage = binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+                        binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+      /* What the instruction names may be the other end of a copy. */
+      const char *name = NULL;
+      if (location->has_binding && location->set == binding->set &&
+          location->binding == binding->binding)
+         name = location->variable;
+      else if (spirv)
+         name = gpuval_spirv_binding_name(spirv, binding->set, binding->binding, is_storage);
+      event->resource.name = copy_string(event, name);
+   }
+
+   if (record) {
+      if (!is_address)
+         event->access.offset = record->offset;
+      if (!is_sync(event->kind))
+         event->resource.size = record->bound;
+      describe_memory(device, event, record);
+   }
+}
+
+static void
+append_resource(const struct gpuval_event *event, char **message)
+{
+   if (event->resource.set >= 0)
+      ralloc_asprintf_append(message, " set %" PRId64, event->resource.set);
+   else
+      ralloc_strcat(message, " a buffer");
+   if (event->resource.binding >= 0)
+      ralloc_asprintf_append(message, ", binding %" PRId64, event->resource.binding);
+   if (event->resource.index > 0)
+      ralloc_asprintf_append(message, "[%" PRId64 "]", event->resource.index);
+   if (event->resource.name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.name);
+   if (event->resource.size >= 0)
+      ralloc_asprintf_append(message, " (%" PRId64 " bytes)", event->resource.size);
+}
+
+static void
+describe_message(struct gpuval_event *event)
+{
+   static const char *const sync[GPUVAL_KIND_COUNT] = {
+      [GPUVAL_KIND_READ_AFTER_WRITE] = "another invocation has written there",
+      [GPUVAL_KIND_WRITE_AFTER_ACCESS] = "another invocation has read or written there",
+      [GPUVAL_KIND_ATOMIC_CONFLICT] =
+         "another invocation has read or written there without an atomic",
+      [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
+   };
+
+   if (event->kind == GPUVAL_KIND_MESSAGE)
+      return; /* its text */
+   if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
+      event->message = ralloc_strdup(event, "the assumption is false");
+      return;
+   }
+
+   bool is_indirect = event->place.op == GPUVAL_OP_INDIRECT;
+   char *message = ralloc_strdup(
+      event, is_indirect ? "read of the command's arguments," : gpuval_op_names[event->place.op]);
+   if (event->has_record)
+      ralloc_asprintf_append(&message, "%s %" PRIu32 " %s", is_indirect ? "" : " of",
+                             event->access.size, event->access.size == 1 ? "byte" : "bytes");
+   if (event->access.offset >= 0)
+      ralloc_asprintf_append(&message, " at offset %" PRId64, event->access.offset);
+
+   if (is_sync(event->kind)) {
+      if (event->resource.set < 0 && event->access.address) {
+         ralloc_asprintf_append(&message, " at address 0x%" PRIx64, event->access.address);
+      } else {
+         ralloc_strcat(&message, " of");
+         append_resource(event, &message);
+      }
+      ralloc_asprintf_append(&message, ": %s since the last barrier", sync[event->kind]);
+   } else {
+      ralloc_strcat(&message, " is outside");
+      append_resource(event, &message);
+   }
+   event->message = message;
+}
+
+static void
+copy_command(const struct gpuval_event *event, struct gpuval_place *place,
+             const struct gpuval_command *from)
+{
+   struct gpuval_command *command = &place->command;
+
+   *command = *from;
+   command->op = copy_string(event, from->op);
+   command->command_buffer_name = copy_string(event, from->command_buffer_name);
+   command->primary_name = copy_string(event, from->primary_name);
+   command->pipeline_name = copy_string(event, from->pipeline_name);
+   for (unsigned i = 0; i < from->num_labels; i++)
+      command->labels[i] = copy_string(event, from->labels[i]);
+   place->has_command = true;
+}
+
+/* @location has more than the place shows. */
+static void
+describe_place(const struct gpuval_event *event, struct gpuval_place *place,
+               const struct gpuval_shader *shader, const struct gpuval_site *site,
+               struct gpuval_spirv *spirv, struct gpuval_spirv_location *location)
+{
+   place->has_shader = true;
+   place->shader.hash = shader->module->hash;
+   place->shader.stage = shader->stage;
+   place->shader.entry = copy_string(event, shader->entry);
+   place->shader.name = copy_string(event, shader->name);
+   place->op = site->op;
+   place->spirv.offset = site->spirv_offset;
+   place->spirv.instruction = -1;
+
+   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
+      place->spirv.instruction = location->instruction;
+      place->source.file = copy_string(event, location->file);
+      place->source.line = location->line;
+      place->source.column = location->column;
+      place->source.text = copy_string(event, location->text);
+      place->source.function = copy_string(event, location->function);
+   }
+}
+
+static void
+describe_command(struct gpuval_device *device, const struct gpuval_event *event,
+                 struct gpuval_place *place, uint32_t command_id)
+{
+   struct gpuval_command command = {.index = -1, .submission = -1};
+
+   if (device->info.describe_command &&
+       device->info.describe_command(device->info.data, command_id, place->shader.stage,
+                                     &command)) {
+      copy_command(event, place, &command);
+      if (!place->shader.name)
+         place->shader.name = copy_string(event, command.shader_name);
+   }
+}
+
+/* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
+ * about? What the shader knows of the other party is who came last, and others
+ * may have come since the one that matters.
+ */
+static bool
+can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
+{
+   switch (kind) {
+   case GPUVAL_KIND_READ_AFTER_WRITE:
+   case GPUVAL_KIND_INDIRECT_AFTER_WRITE:
+      return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
+   case GPUVAL_KIND_ATOMIC_CONFLICT:
+      return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;
+   default:
+      return is_sync(other);
+   }
+}
+
+static void
+describe_other(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   const struct gpuval_site *site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
+   bool is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   enum gpuval_kind kind = site ? site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE;
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!site && !is_indirect) ||
+       !can_conflict(event->kind, kind))
+      return;
+
+   event->has_other = true;
+   if (is_indirect) {
+      event->other.op = GPUVAL_OP_INDIRECT;
+   } else {
+      struct gpuval_spirv_location location = {0};
+      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
+                     &location);
+   }
+
+   /* The command with these low bits that is nearest: mostly an earlier one, but
+    * fragments may run after a later dispatch. */
+   uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
+   describe_command(device, event, &event->other,
+                    record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
+}
+
+static struct gpuval_event *
+new_event(enum gpuval_kind kind)
+{
+   /* Events outlive devices. */
+   struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
+
+   event->kind = kind;
+   event->access.offset = -1;
+   event->resource.set = event->resource.binding = event->resource.index = -1;
+   event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
+   return event;
+}
+
+static struct gpuval_event *
+create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
+             const struct gpuval_site *site, const struct gpuval_record *record)
+{
+   struct gpuval_event *event = new_event(site->kind);
+   struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
+   struct gpuval_spirv_location location = {0};
+
+   describe_place(event, &event->place, shader, site, spirv, &location);
+
+   if (record) {
+      event->has_record = true;
+      memcpy(event->invocation, record->invocation, sizeof(event->invocation));
+      event->access.size = record->access_size;
+      describe_command(device, event, &event->place, record->command_id);
+      if (is_sync(event->kind))
+         describe_other(device, event, record);
+   }
+
+   if (site->op)
+      describe_resource(device, event, shader, site, record, spirv, &location);
+   describe_message(event);
+
+   return event;
+}
+
+struct gpuval_event *
+gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index,
+                             const uint32_t *invocation)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   struct gpuval_event *event =
+      create_event(device, shader, &shader->sites[site_index - shader->first_site], NULL);
+
+   if (invocation) {
+      event->has_record = true;
+      memcpy(event->invocation, invocation, sizeof(event->invocation));
+   }
+   return event;
+}
+
+static struct gpuval_event *
+find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
+{
+   struct hash_entry *entry =
+      device->failures ? _mesa_hash_table_search(device->failures, key) : NULL;
+   return entry ? entry->data : NULL;
+}
+
+static void
+add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
+          struct gpuval_event *event)
+{
+   if (!device->failures)
+      device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
+   _mesa_hash_table_insert(device->failures, ralloc_memdup(device, key, sizeof(*key)), event);
+   gpuval_report_event(device->info.vk, event);
+}
+
+struct gpuval_event *
+gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
+                        const struct gpuval_record *record)
+{
+   struct gpuval_event **slot =
+      util_dynarray_element(&device->site_events, struct gpuval_event *, site_index);
+   if (*slot)
+      return *slot;
+
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
+   const struct gpuval_failure_key key = {
+      .shader_hash = shader->module->hash,
+      .stage = shader->stage,
+      .kind = site->kind,
+      .op = site->op,
+      .spirv_offset = site->spirv_offset,
+      .set = site->set,
+      .binding = site->binding,
+      .site = site->spirv_offset ? 0 : site_index,
+   };
+
+   *slot = find_event(device, &key);
+   if (!*slot) {
+      *slot = create_event(device, shader, site, record);
+      add_event(device, &key, *slot);
+   }
+   return *slot;
+}
+
+static struct gpuval_event *
+create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   struct gpuval_event *event = new_event(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
+
+   event->place.op = GPUVAL_OP_INDIRECT;
+   event->has_record = true;
+   event->access.size = record->access_size;
+   describe_command(device, event, &event->place, record->command_id);
+   describe_other(device, event, record);
+   describe_memory(device, event, record);
+   describe_message(event);
+   return event;
+}
+
+/* The same command with the same pipeline, after the same shader: one failure */
+void
+gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
+                              uint64_t claim)
+{
+   struct gpuval_record record = {
+      .command_id = read->command.command_id,
+      .access_size = read->size,
+      .address = {read->address, read->address >> 32},
+   };
+   if (claim) {
+      const struct gpuval_entry *entries = device->entries.map;
+      record.other = entries[claim & (GPUVAL_MAX_ENTRIES - 1)].site | GPUVAL_OTHER_KNOWN;
+      record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
+   }
+
+   mtx_lock(&device->mutex);
+   struct gpuval_event *event = create_indirect_event(device, &record);
+   const struct gpuval_failure_key key = {
+      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
+      .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
+      .kind = event->kind,
+      .op = GPUVAL_OP_INDIRECT,
+   };
+
+   struct gpuval_event *known = find_event(device, &key);
+   if (known) {
+      ralloc_free(event);
+      event = known;
+   } else {
+      add_event(device, &key, event);
+   }
+   gpuval_report_lock();
+   event->count++;
+   gpuval_report_unlock();
+   mtx_unlock(&device->mutex);
+}
