@@ -120,8 +120,11 @@ struct gpuval_command_data {
    uint32_t sync_flags;    /* GPUVAL_SYNC_* */
    uint32_t epoch_command; /* the first command id of the epoch, or an earlier one */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
+   uint64_t order_address; /* sync: struct gpuval_order_table, see gpuval_order.h; 0: none */
+   uint32_t serial;        /* sync: of the span that the command is in */
+   uint32_t order_class;   /* sync: if not 0, instead of the class of a shader's stage */
 };
-static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 128, "shaders know the offsets");
 
 /* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.
