@@ -51,6 +51,9 @@ void vkh_die(const char *format, ...) __attribute__((format(printf, 1, 2), noret
 /* Prints `skip: …` to stdout and exits with VKH_EXIT_SKIP. */
 void vkh_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* calloc() that exits instead of failing; never NULL, also for 0 bytes. */
+void *vkh_calloc(size_t count, size_t size);
+
 /* --- Instance and device -------------------------------------------------- */
 
 struct vkh_features {

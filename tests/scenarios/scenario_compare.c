@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Compares what the driver reported with the EXPECTs of a scenario: the JSON
- * Lines report line by line, its summary, and the text log.
+ * Compares what the driver reported with the EXPECTs of a scenario.
  */
 
-#include "scenario.h"
+#include "scenario_compare.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
 #include "vk_headless.h"
-
-struct report {
-   struct json *json;
-   char *text; /* the line it came from */
-   bool used;
-};
-
-struct compare {
-   struct scenario *scenario;
-   const char *folder;
-   enum scenario_kind kind;
-   struct report *reports;
-   unsigned report_count;
-   struct json *summary;
-   unsigned differences;
-};
 
 /* Short names of EXPECT for paths in a report's JSON; any other key is taken
  * for the path itself.
@@ -201,16 +182,16 @@ pair_value(const struct scenario_expect *expect, const char *key, const char *fa
 }
 
 /* NULL for what fails in no shader. */
-static const struct scenario_section *
-expect_section(const struct compare *compare, const struct scenario_expect *expect)
+const struct scenario_section *
+compare_section(const struct compare *compare, const struct scenario_expect *expect)
 {
    if (expect->section == SCENARIO_NO_SECTION)
       return NULL;
    return &compare->scenario->sections[expect->section];
 }
 
-static bool
-ends_with_path(const char *path, const char *file)
+bool
+compare_ends_with_path(const char *path, const char *file)
 {
    const size_t path_length = strlen(path), length = strlen(file);
    return path_length >= length && strcmp(path + path_length - length, file) == 0 &&
@@ -235,8 +216,9 @@ assembly_instruction(const struct scenario_section *section, unsigned line)
    return instruction;
 }
 
-static uint32_t *
-read_module(const struct compare *compare, const struct scenario_section *section, size_t *words)
+uint32_t *
+compare_read_module(const struct compare *compare, const struct scenario_section *section,
+                    size_t *words)
 {
    char *path = scenario_format("%s/%s.spv", compare->folder, section->name);
    uint32_t *code = vkh_read_file(path, words);
@@ -246,8 +228,8 @@ read_module(const struct compare *compare, const struct scenario_section *sectio
 }
 
 /* Number of the instruction at a byte offset of a module, or -1. */
-static int64_t
-instruction_at(const uint32_t *code, size_t words, int64_t offset)
+int64_t
+compare_instruction_at(const uint32_t *code, size_t words, int64_t offset)
 {
    int64_t instruction = 0;
    for (size_t at = 5; at < words && (code[at] >> 16) != 0; at += code[at] >> 16) {
@@ -263,7 +245,7 @@ static bool
 same_site(const struct compare *compare, const struct scenario_expect *expect,
           const struct json *json)
 {
-   const struct scenario_section *section = expect_section(compare, expect);
+   const struct scenario_section *section = compare_section(compare, expect);
    const char *kind = strchr(expect->check, '/') + 1;
    const size_t check_length = (size_t)(kind - 1 - expect->check);
    const char *check = json_get_string(json, "check", "");
@@ -276,9 +258,10 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
       return json_get(json, "shader") == NULL;
    if (section->assembly) {
       size_t words;
-      uint32_t *code = read_module(compare, section, &words);
-      const bool same = instruction_at(code, words, json_get_integer(json, "spirv.offset", -1)) ==
-                        assembly_instruction(section, expect->line);
+      uint32_t *code = compare_read_module(compare, section, &words);
+      const bool same =
+         compare_instruction_at(code, words, json_get_integer(json, "spirv.offset", -1)) ==
+         assembly_instruction(section, expect->line);
       free(code);
       return same && strcmp(json_get_string(json, "source.file", ""), "") == 0;
    }
@@ -290,8 +273,8 @@ same_site(const struct compare *compare, const struct scenario_expect *expect,
                            ? strtoll(pair_value(expect, "line", "-1"), NULL, 0)
                            : (int64_t)expect->line;
    return json_get_integer(json, "source.line", -1) == line &&
-          ends_with_path(json_get_string(json, "source.file", ""),
-                         pair_value(expect, "file", section->file));
+          compare_ends_with_path(json_get_string(json, "source.file", ""),
+                                 pair_value(expect, "file", section->file));
 }
 
 /* Keys that say nothing about this way to make pipelines. */
@@ -331,10 +314,10 @@ compare_pairs(const struct compare *compare, const struct scenario_expect *expec
    return differences;
 }
 
-static void
-print_expect(const struct compare *compare, const struct scenario_expect *expect)
+void
+compare_print_expect(const struct compare *compare, const struct scenario_expect *expect)
 {
-   const struct scenario_section *section = expect_section(compare, expect);
+   const struct scenario_section *section = compare_section(compare, expect);
 
    printf("   expected: %s", expect->check);
    if (section)
@@ -344,8 +327,8 @@ print_expect(const struct compare *compare, const struct scenario_expect *expect
    printf("\n");
 }
 
-static void
-difference(struct compare *compare, const struct scenario_expect *expect, const char *what)
+void
+compare_difference(struct compare *compare, const struct scenario_expect *expect, const char *what)
 {
    printf("%s:%u: %s\n", compare->scenario->path, expect ? expect->statement : 1, what);
    compare->differences++;
@@ -369,439 +352,18 @@ match(struct compare *compare, struct scenario_expect *expect)
       }
    }
    if (!best) {
-      difference(compare, expect, "not reported");
-      print_expect(compare, expect);
+      compare_difference(compare, expect, "not reported");
+      compare_print_expect(compare, expect);
       return;
    }
 
    best->used = true;
    if (best_differences) {
-      difference(compare, expect, "reported, but with other facts");
-      print_expect(compare, expect);
+      compare_difference(compare, expect, "reported, but with other facts");
+      compare_print_expect(compare, expect);
       printf("   got: %s\n", best->text);
       compare_pairs(compare, expect, best->json, true);
    }
-}
-
-/* --- The report as such --------------------------------------------------- */
-
-/* Whether a report must have it */
-enum required {
-   OPTIONAL,
-   REQUIRED,
-   OF_SHADERS, /* unless it is a command that fails */
-};
-
-static const struct {
-   const char *path;
-   enum json_type type;
-   enum required required;
-} schema[] = {
-   {"check", JSON_STRING, REQUIRED},
-   {"kind", JSON_STRING, REQUIRED},
-   {"severity", JSON_STRING, REQUIRED},
-   {"message", JSON_STRING, REQUIRED},
-   {"count", JSON_NUMBER, REQUIRED},
-   {"shader", JSON_OBJECT, OF_SHADERS},
-   {"shader.hash", JSON_STRING, OF_SHADERS},
-   {"shader.stage", JSON_STRING, OF_SHADERS},
-   {"shader.entry", JSON_STRING, OPTIONAL},
-   {"shader.name", JSON_STRING, OPTIONAL},
-   {"source", JSON_OBJECT, OPTIONAL},
-   {"source.file", JSON_STRING, OPTIONAL},
-   {"source.line", JSON_NUMBER, OPTIONAL},
-   {"source.column", JSON_NUMBER, OPTIONAL},
-   {"source.text", JSON_STRING, OPTIONAL},
-   {"spirv", JSON_OBJECT, OF_SHADERS},
-   {"spirv.offset", JSON_NUMBER, OF_SHADERS},
-   {"spirv.instruction", JSON_NUMBER, OF_SHADERS},
-   {"invocation", JSON_OBJECT, OPTIONAL},
-   {"invocation.global_id", JSON_ARRAY, OPTIONAL},
-   {"invocation.vertex_index", JSON_NUMBER, OPTIONAL},
-   {"invocation.instance_index", JSON_NUMBER, OPTIONAL},
-   {"invocation.frag_coord", JSON_ARRAY, OPTIONAL},
-   {"invocation.primitive_id", JSON_NUMBER, OPTIONAL},
-   {"invocation.launch_id", JSON_ARRAY, OPTIONAL},
-   {"access", JSON_OBJECT, OPTIONAL},
-   {"access.op", JSON_STRING, OPTIONAL},
-   {"access.size", JSON_NUMBER, OPTIONAL},
-   {"access.offset", JSON_NUMBER, OPTIONAL},
-   {"access.address", JSON_STRING, OPTIONAL},
-   {"resource", JSON_OBJECT, OPTIONAL},
-   {"resource.set", JSON_NUMBER, OPTIONAL},
-   {"resource.binding", JSON_NUMBER, OPTIONAL},
-   {"resource.index", JSON_NUMBER, OPTIONAL},
-   {"resource.type", JSON_STRING, OPTIONAL},
-   {"resource.name", JSON_STRING, OPTIONAL},
-   {"resource.object_name", JSON_STRING, OPTIONAL},
-   {"resource.object_offset", JSON_NUMBER, OPTIONAL},
-   {"resource.memory", JSON_STRING, OPTIONAL},
-   {"resource.memory_name", JSON_STRING, OPTIONAL},
-   {"resource.memory_offset", JSON_NUMBER, OPTIONAL},
-   {"resource.size", JSON_NUMBER, OPTIONAL},
-   {"command", JSON_OBJECT, OPTIONAL},
-   {"command.op", JSON_STRING, OPTIONAL},
-   {"command.index", JSON_NUMBER, OPTIONAL},
-   {"command.command_buffer", JSON_STRING, OPTIONAL},
-   {"command.command_buffer_name", JSON_STRING, OPTIONAL},
-   {"command.primary", JSON_STRING, OPTIONAL},
-   {"command.primary_name", JSON_STRING, OPTIONAL},
-   {"command.pipeline", JSON_STRING, OPTIONAL},
-   {"command.pipeline_name", JSON_STRING, OPTIONAL},
-   {"command.labels", JSON_ARRAY, OPTIONAL},
-   {"command.submission", JSON_NUMBER, OPTIONAL},
-   {"other", JSON_OBJECT, OPTIONAL},
-   {"other.shader", JSON_OBJECT, OPTIONAL},
-   {"other.shader.hash", JSON_STRING, OPTIONAL},
-   {"other.shader.stage", JSON_STRING, OPTIONAL},
-   {"other.source", JSON_OBJECT, OPTIONAL},
-   {"other.source.file", JSON_STRING, OPTIONAL},
-   {"other.source.line", JSON_NUMBER, OPTIONAL},
-   {"other.spirv", JSON_OBJECT, OPTIONAL},
-   {"other.access.op", JSON_STRING, OPTIONAL},
-   {"other.command", JSON_OBJECT, OPTIONAL},
-   {"other.command.op", JSON_STRING, OPTIONAL},
-   {"other.command.index", JSON_NUMBER, OPTIONAL},
-   {"other.command.submission", JSON_NUMBER, OPTIONAL},
-};
-
-static const char *
-schema_error(const struct json *json)
-{
-   const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0;
-
-   for (unsigned i = 0; i < VKH_COUNT(schema); i++) {
-      const struct json *value = json_get(json, schema[i].path);
-      if (!value &&
-          (schema[i].required == REQUIRED || (schema[i].required == OF_SHADERS && !is_command)))
-         return schema[i].path;
-      if (value && value->type != schema[i].type)
-         return schema[i].path;
-      if (value && value->type == JSON_STRING && !*value->string)
-         return schema[i].path;
-   }
-   if (json_get_integer(json, "count", 0) < 1)
-      return "count";
-   if (is_command)
-      return json_get(json, "shader") || json_get(json, "invocation") ? "shader" : NULL;
-   const char *hash = json_get_string(json, "shader.hash", "");
-   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL : "shader.hash";
-}
-
-/* Which of our modules a report is about, if its source says so. */
-static const struct scenario_section *
-report_section(const struct compare *compare, const struct json *json)
-{
-   const char *file = json_get_string(json, "source.file", "");
-   for (unsigned i = 0; i < compare->scenario->section_count; i++) {
-      if (ends_with_path(file, compare->scenario->sections[i].file))
-         return &compare->scenario->sections[i];
-   }
-   return NULL;
-}
-
-static bool
-opcode_suits(uint32_t opcode, const char *check, const char *op)
-{
-   enum {
-      LOAD = 61,
-      STORE = 62,
-      COPY_MEMORY = 63,
-      COPY_MEMORY_SIZED = 64,
-      IMAGE_FETCH = 95,
-      IMAGE_READ = 98,
-      IMAGE_WRITE = 99,
-      ATOMIC_LOAD = 227,
-      ATOMIC_STORE = 228,
-      ATOMIC_FIRST = 227,
-      ATOMIC_LAST = 242,
-      ATOMIC_F_MIN = 5614,
-      ATOMIC_F_MAX = 5615,
-      ATOMIC_F_ADD = 6035,
-      ASSUME_TRUE = 5630,
-   };
-   const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
-   const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
-                       opcode == ATOMIC_F_MIN || opcode == ATOMIC_F_MAX || opcode == ATOMIC_F_ADD;
-
-   if (strcmp(check, "assume") == 0)
-      return opcode == ASSUME_TRUE;
-   if (strcmp(op, "load") == 0)
-      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy;
-   if (strcmp(op, "fetch") == 0)
-      return opcode == IMAGE_FETCH;
-   if (strcmp(op, "store") == 0)
-      return opcode == STORE || opcode == ATOMIC_STORE || opcode == IMAGE_WRITE || copy;
-   return strcmp(op, "atomic") != 0 || atomic;
-}
-
-/* The instruction that a report names must be one that does such an access. */
-static void
-check_instruction(struct compare *compare, const struct report *report)
-{
-   const struct scenario_section *section = report_section(compare, report->json);
-   if (!section)
-      return;
-
-   size_t words;
-   uint32_t *code = read_module(compare, section, &words);
-   const int64_t offset = json_get_integer(report->json, "spirv.offset", -1);
-   const int64_t number = json_get_integer(report->json, "spirv.instruction", -1);
-   const int64_t instruction = instruction_at(code, words, offset);
-   const char *error = NULL;
-   if (instruction < 0)
-      error = "spirv.offset is at no instruction";
-   else if (number != instruction)
-      error = "spirv.instruction is not the one at spirv.offset";
-   else if (!opcode_suits(code[offset / 4] & 0xffff, json_get_string(report->json, "check", ""),
-                          json_get_string(report->json, "access.op", "")))
-      error = "spirv.offset is at an instruction of another kind";
-   if (error) {
-      difference(compare, NULL, error);
-      printf("   got: %s (instruction %lld there, opcode %u)\n", report->text,
-             (long long)instruction, instruction < 0 ? 0 : code[offset / 4] & 0xffff);
-   }
-   free(code);
-}
-
-static void
-read_report_line(struct compare *compare, char *line, unsigned number)
-{
-   char error[160];
-   struct json *json = json_parse(line, strlen(line), error, sizeof(error));
-
-   if (!json) {
-      difference(compare, NULL, "the report is not valid JSON");
-      printf("   line %u: %s\n   %s\n", number, error, line);
-   } else if (compare->summary) {
-      difference(compare, NULL, "the report goes on behind its summary");
-      printf("   %s\n", line);
-      json_free(json);
-   } else if (json_get(json, "summary")) {
-      compare->summary = json;
-   } else {
-      const char *bad = schema_error(json);
-      if (bad) {
-         difference(compare, NULL, "a report has a field that is not as it should be");
-         printf("   %s in %s\n", bad, line);
-      }
-      if (compare->scenario->printf && strcmp(json_get_string(json, "check", ""), "printf") == 0) {
-         scenario_printf_add_report(compare->scenario, json);
-         json_free(json);
-         return;
-      }
-      compare->reports =
-         scenario_grow(compare->reports, &compare->report_count, sizeof(*compare->reports));
-      compare->reports[compare->report_count - 1] = (struct report){
-         .json = json,
-         .text = scenario_format("%s", line),
-      };
-   }
-}
-
-static void
-read_report(struct compare *compare, const char *path)
-{
-   FILE *file = fopen(path, "r");
-   if (!file) {
-      difference(compare, NULL, "the driver wrote no report: is it built with gpuval?");
-      return;
-   }
-   fclose(file);
-
-   char *text = vkh_read_file(path, NULL);
-   char *rest = text;
-   char *line;
-   unsigned number = 0;
-   while ((line = strsep(&rest, "\n"))) {
-      number++;
-      if (rest)
-         read_report_line(compare, line, number);
-      else if (*line)
-         difference(compare, NULL, "the report's last line has no end");
-   }
-   free(text);
-   if (!compare->summary)
-      difference(compare, NULL, "the report has no summary");
-}
-
-static void
-check_summary(struct compare *compare)
-{
-   int64_t errors = 0, occurrences = 0;
-   if (!compare->summary)
-      return;
-
-   for (unsigned i = 0; i < compare->report_count; i++) {
-      if (strcmp(json_get_string(compare->reports[i].json, "severity", ""), "error") != 0)
-         continue;
-      errors++;
-      occurrences += json_get_integer(compare->reports[i].json, "count", 0);
-   }
-   const int64_t got_errors = json_get_integer(compare->summary, "summary.errors", -1);
-   const int64_t got_occurrences = json_get_integer(compare->summary, "summary.occurrences", -1);
-   const int64_t lost = json_get_integer(compare->summary, "summary.lost", -1);
-   if (got_errors != errors || got_occurrences != occurrences || lost < 0 ||
-       json_get_integer(compare->summary, "summary.messages", -1) < 0) {
-      difference(compare, NULL, "the summary does not match the reports");
-      printf("   %lld errors and %lld occurrences were reported; the summary has %lld and "
-             "%lld, %lld lost\n",
-             (long long)errors, (long long)occurrences, (long long)got_errors,
-             (long long)got_occurrences, (long long)lost);
-   }
-   if (compare->scenario->lost >= 0 && compare->scenario->lost != lost) {
-      difference(compare, NULL, "the summary has another number of lost records");
-      printf("   expected %lld, got %lld\n", (long long)compare->scenario->lost, (long long)lost);
-   }
-}
-
-/* --- The text log --------------------------------------------------------- */
-
-static unsigned
-count_lines(const char *log, const char *prefix)
-{
-   const size_t length = strlen(prefix);
-   unsigned count = 0;
-   for (const char *line = log; line && *line;) {
-      count += strncmp(line, prefix, length) == 0;
-      line = strchr(line, '\n');
-      line = line ? line + 1 : NULL;
-   }
-   return count;
-}
-
-static const char *
-last_line(const char *log)
-{
-   const char *line = log;
-   for (const char *at = log; (at = strchr(at, '\n')) && at[1];)
-      line = ++at;
-   return line;
-}
-
-/* "1 error", "2 errors" */
-static char *
-count_text(int64_t count, const char *noun)
-{
-   return scenario_format("%lld %s%s", (long long)count, noun, count == 1 ? "" : "s");
-}
-
-static void
-check_closing_line(struct compare *compare, const char *log)
-{
-   const char *line = last_line(log);
-   char *errors = count_text(json_get_integer(compare->summary, "summary.errors", -1), "error");
-   char *occurrences =
-      count_text(json_get_integer(compare->summary, "summary.occurrences", -1), "occurrence");
-   char *lost = count_text(json_get_integer(compare->summary, "summary.lost", -1), "record");
-   char *expected = compare->report_count
-                       ? scenario_format("gpuval: %s (%s), %s lost\n", errors, occurrences, lost)
-                       : scenario_format("gpuval: no errors\n");
-
-   if (strcmp(line, expected) != 0) {
-      difference(compare, NULL, "the log's closing line is another");
-      printf("   expected: %s   got: %s\n", expected, line);
-   }
-   free(errors);
-   free(occurrences);
-   free(lost);
-   free(expected);
-}
-
-/* Each report has the head line of a block in the log. */
-static void
-check_log(struct compare *compare, const char *path)
-{
-   FILE *file = fopen(path, "r");
-   if (!file) {
-      difference(compare, NULL, "the driver wrote no log");
-      return;
-   }
-   fclose(file);
-
-   char *log = vkh_read_file(path, NULL);
-   const unsigned blocks = count_lines(log, "gpuval: error: ");
-   if (blocks != compare->report_count) {
-      difference(compare, NULL, "the log has another number of errors than the report");
-      printf("   %u in the log, %u in the report\n", blocks, compare->report_count);
-   }
-   for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
-      const struct json *json = compare->reports[i].json;
-      char *head =
-         scenario_format("gpuval: error: %s/%s: %s\n", json_get_string(json, "check", ""),
-                         json_get_string(json, "kind", ""), json_get_string(json, "message", ""));
-      if (!strstr(log, head)) {
-         difference(compare, NULL, "the log does not have a report's message");
-         printf("   expected: %s", head);
-      }
-      free(head);
-   }
-   check_closing_line(compare, log);
-   free(log);
-}
-
-/* abort() keeps the log, but there is nobody left to write a report: each
- * EXPECT must have its block in the log.
- */
-static void
-compare_log_only(struct compare *compare, const char *path)
-{
-   FILE *file = fopen(path, "r");
-   if (!file) {
-      difference(compare, NULL, "the driver wrote no log");
-      return;
-   }
-   fclose(file);
-
-   char *log = vkh_read_file(path, NULL);
-   for (unsigned i = 0; i < compare->scenario->expect_count; i++) {
-      const struct scenario_expect *expect = &compare->scenario->expects[i];
-      const struct scenario_section *section = expect_section(compare, expect);
-      char *head = scenario_format("gpuval: error: %s: ", expect->check);
-      char *place = section ? scenario_format("at %s:%u", section->file, expect->line)
-                            : scenario_format("%s", "");
-      const char *found = strstr(log, place);
-      /* A column follows where the compiler wrote one. */
-      if (!strstr(log, head) || !found || isdigit((unsigned char)found[strlen(place)])) {
-         difference(compare, expect, "not in the log");
-         print_expect(compare, expect);
-      }
-      free(head);
-      free(place);
-   }
-   const unsigned blocks = count_lines(log, "gpuval: error: ");
-   if (blocks != compare->scenario->expect_count) {
-      difference(compare, NULL, "the log has another number of errors");
-      printf("   expected %u, got %u\n", compare->scenario->expect_count, blocks);
-   }
-   free(log);
-}
-
-/* --- The program's own messenger ------------------------------------------ */
-
-/* Each report is one message, `gpuval-CHECK-KIND` and text with the report's. */
-static void
-check_messages(struct compare *compare, const char *path)
-{
-   char *messages = vkh_read_file(path, NULL);
-   const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
-
-   if (count != compare->report_count) {
-      difference(compare, NULL, "the program heard another number of messages");
-      printf("   %u messages, %u reports\n", count, compare->report_count);
-   }
-   for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
-      const struct json *json = compare->reports[i].json;
-      char *id = scenario_format("gpuval-%s-%s ", json_get_string(json, "check", ""),
-                                 json_get_string(json, "kind", ""));
-      const char *text = strstr(messages, json_get_string(json, "message", ""));
-      if (!text || count_lines(messages, id) == 0) {
-         difference(compare, NULL, "the program did not hear a report's message");
-         printf("   expected: %s%s\n", id, json_get_string(json, "message", ""));
-      }
-      free(id);
-   }
-   free(messages);
 }
 
 /* --- Public --------------------------------------------------------------- */
@@ -812,10 +374,10 @@ print_unexpected(struct compare *compare)
    for (unsigned i = 0; i < compare->report_count; i++) {
       struct report *report = &compare->reports[i];
       if (!report->used) {
-         difference(compare, NULL, "reported, but not expected");
+         compare_difference(compare, NULL, "reported, but not expected");
          printf("   got: %s\n", report->text);
       }
-      check_instruction(compare, report);
+      compare_instruction(compare, report);
       json_free(report->json);
       free(report->text);
    }
@@ -840,12 +402,12 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *name
        scenario->finish == SCENARIO_FINISH_ABORT_FENCE) {
       compare_log_only(&compare, log);
    } else {
-      read_report(&compare, report);
+      compare_read_report(&compare, report);
       for (unsigned i = 0; i < scenario->expect_count; i++)
          match(&compare, &scenario->expects[i]);
-      check_summary(&compare);
-      check_log(&compare, log);
-      check_messages(&compare, messages);
+      compare_summary(&compare);
+      compare_log(&compare, log);
+      compare_messages(&compare, messages);
       if (scenario->printf)
          compare.differences += scenario_printf_compare(scenario, compare.summary, log, messages);
       print_unexpected(&compare);

@@ -79,7 +79,8 @@ struct run_secondary {
    VkCommandBuffer cmd;
 };
 
-struct run_barriers; /* scenario_run_barriers.c */
+struct run_submits; /* scenario_run_submits.c */
+struct run_passes;  /* scenario_run_passes.c */
 
 struct run {
    const struct scenario *scenario;
@@ -125,7 +126,8 @@ struct run {
    bool in_secondary, secondary_renders;
    bool in_pass;   /* a VkRenderPass */
    bool resubmits; /* command buffers are submitted more than once */
-   struct run_barriers *barriers;
+   struct run_submits *submits;
+   struct run_passes *passes;
    struct run_secondary *secondaries;
    unsigned secondary_count;
 
@@ -151,17 +153,77 @@ size_t run_values(struct run *run, const char *type, unsigned first, void *out, 
 struct run_buffer *run_find_buffer(struct run *run, const char *name);
 const char *run_debug_name(const struct run *run, const char *name);
 
+/* scenario_run_device.c */
+void run_create_device(struct run *run);
+/* `name`.`ending` in the scenario's folder; `mode` as fopen() takes it */
+FILE *run_open_result(const struct run *run, const char *name, const char *ending,
+                      const char *mode);
+
+/* scenario_run_commands.c */
 /* The command buffer that is recorded into. */
 VkCommandBuffer run_need_commands(struct run *run);
 /* Binds all that the current pipeline needs, and starts or ends rendering. */
 struct run_pipeline *run_prepare_command(struct run *run);
 void run_end_rendering(struct run *run);
+/* Submits what was recorded, with a barrier at its end, and waits. The last submit is
+ * the place where `finish` may end the process. */
+void run_submit_recorded(struct run *run, bool last);
+void run_use(struct run *run);
+void run_dispatch(struct run *run);
+void run_dispatch_base(struct run *run);
+void run_draw(struct run *run);
+void run_draw_indexed(struct run *run);
+void run_draw_mesh(struct run *run);
+void run_trace(struct run *run);
+void run_fill_buffer(struct run *run);
+void run_update_buffer(struct run *run);
+void run_copy_buffer(struct run *run);
+void run_conditional(struct run *run);
+void run_conditional_end(struct run *run);
+void run_label(struct run *run);
+void run_label_end(struct run *run);
+void run_label_insert(struct run *run);
+void run_command_buffer(struct run *run);
+void run_submit_statement(struct run *run);
+void run_secondary(struct run *run);
+void run_secondary_end(struct run *run);
+void run_execute(struct run *run);
+void run_execute_rendering(struct run *run);
 
 /* scenario_run_barriers.c */
+struct run_scope {
+   VkPipelineStageFlags2 stages;
+   VkAccessFlags2 access;
+};
+
+/* STAGES[:ACCESSES] */
+struct run_scope run_read_scope(struct run *run, const char *text);
 void run_barrier(struct run *run);
 void run_set_event(struct run *run);
 void run_wait_event(struct run *run);
 void run_poll_event(struct run *run);
+
+/* scenario_run_submits.c */
+enum run_object_type {
+   RUN_OBJECT_EVENT,
+   RUN_OBJECT_FENCE,
+   RUN_OBJECT_BINARY, /* semaphores */
+   RUN_OBJECT_TIMELINE,
+};
+
+struct run_object {
+   const char *name;
+   enum run_object_type type;
+   union {
+      VkEvent event;
+      VkFence fence;
+      VkSemaphore semaphore;
+   };
+};
+
+/* Exists from the first call with its name on. */
+struct run_object *run_get_object(struct run *run, const char *name, enum run_object_type type);
+/* A command buffer that can be submitted again. */
 VkCommandBuffer run_begin_reusable(struct run *run);
 /* The words of the statement say how. */
 void run_submit(struct run *run, VkCommandBuffer cmd);
@@ -172,13 +234,16 @@ void run_wait_semaphore(struct run *run);
 void run_poll_semaphore(struct run *run);
 void run_wait_idle(struct run *run);
 void run_finish_submits(struct run *run);
+void run_destroy_submits(struct run *run);
+
+/* scenario_run_passes.c */
 void run_create_pass(struct run *run);
 void run_begin_pass(struct run *run);
 void run_next_subpass(struct run *run);
 void run_end_pass(struct run *run);
 /* `NAME` or `NAME/SUBPASS` */
 VkRenderPass run_find_pass(struct run *run, const char *name, uint32_t *subpass);
-void run_destroy_barriers(struct run *run);
+void run_destroy_passes(struct run *run);
 
 /* scenario_run_indirect.c */
 void run_dispatch_indirect(struct run *run);

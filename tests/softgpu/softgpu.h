@@ -5,11 +5,15 @@
  * library that is preloaded stands in for the kernel's driver (Mesa's drm-shim
  * does the same, and executes nothing):
  *
- *    softgpu_device.c      ioctls: buffers, addresses, syncobjs, submits
+ *    softgpu_device.c      ioctls, submits
+ *    softgpu_memory.c      buffers and addresses
+ *    softgpu_syncobjs.c    syncobjs
  *    softgpu_commands.c    the packets of a submit
  *    softgpu_shader.c      finds the shader at a program address
  *    softgpu_dispatch.c    workgroups and waves, control flow
  *    softgpu_intrinsics.c  NIR's intrinsics
+ *    softgpu_access.c      those that access memory
+ *    softgpu_subgroups.c   those between the lanes of a wave
  *    softgpu_texels.c      texel buffers
  *
  * What a program can get wrong is told, and the device is lost: an address
@@ -39,6 +43,15 @@
 void softgpu_error(const char *format, ...) PRINTFLIKE(1, 2);
 bool softgpu_failed(void);
 
+/* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
+ * no more.
+ */
+void softgpu_yield(void);
+/* For a while. */
+void softgpu_pause(void);
+
+/* --- softgpu_memory.c ----------------------------------------------------- */
+
 enum softgpu_access {
    SOFTGPU_READ,
    SOFTGPU_WRITE,
@@ -59,13 +72,6 @@ const void *softgpu_find(uint64_t va, uint64_t size);
 
 bool softgpu_read(uint64_t va, void *data, uint64_t size);
 bool softgpu_write(uint64_t va, const void *data, uint64_t size);
-
-/* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
- * no more.
- */
-void softgpu_yield(void);
-/* For a while. */
-void softgpu_pause(void);
 
 /* --- softgpu_commands.c --------------------------------------------------- */
 

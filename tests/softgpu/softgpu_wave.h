@@ -106,16 +106,36 @@ softgpu_uint(const struct softgpu_wave *wave, const nir_src *src, unsigned compo
 
 /* --- softgpu_intrinsics.c ------------------------------------------------- */
 
+/* What a lane gets, or each active one. */
+void softgpu_set_uint(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane,
+                      unsigned component, uint64_t value);
+void softgpu_set_all(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned component,
+                     uint64_t value);
+unsigned softgpu_first_lane(const struct softgpu_wave *wave);
+const char *softgpu_name(const nir_intrinsic_instr *instr);
+
 /* A source that has to be the same in all active lanes, or else it is an error. */
 uint64_t softgpu_uniform(const struct softgpu_wave *wave, const nir_src *src, unsigned component,
                          const char *what);
+uint64_t softgpu_uniform_source(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr,
+                                unsigned src, unsigned component);
+
+/* All but nir_intrinsic_barrier. */
+void softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+/* --- softgpu_access.c ----------------------------------------------------- */
 
 /* `data` is the source with the operand; another one follows in swaps. */
 void softgpu_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane,
                     uint64_t va, unsigned data);
 
-/* All but nir_intrinsic_barrier. */
-void softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+/* false: it is no access to memory, or not known here */
+bool softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+/* --- softgpu_subgroups.c -------------------------------------------------- */
+
+/* false: it is another one */
+bool softgpu_execute_subgroup(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
 
 /* --- softgpu_texels.c ----------------------------------------------------- */
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The text log, and what the program's own messenger hears.
+ */
+
+#include "scenario_compare.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- The text log --------------------------------------------------------- */
+
+static unsigned
+count_lines(const char *log, const char *prefix)
+{
+   const size_t length = strlen(prefix);
+   unsigned count = 0;
+   for (const char *line = log; line && *line;) {
+      count += strncmp(line, prefix, length) == 0;
+      line = strchr(line, '\n');
+      line = line ? line + 1 : NULL;
+   }
+   return count;
+}
+
+static const char *
+last_line(const char *log)
+{
+   const char *line = log;
+   for (const char *at = log; (at = strchr(at, '\n')) && at[1];)
+      line = ++at;
+   return line;
+}
+
+/* "1 error", "2 errors" */
+static char *
+count_text(int64_t count, const char *noun)
+{
+   return scenario_format("%lld %s%s", (long long)count, noun, count == 1 ? "" : "s");
+}
+
+static void
+check_closing_line(struct compare *compare, const char *log)
+{
+   const char *line = last_line(log);
+   char *errors = count_text(json_get_integer(compare->summary, "summary.errors", -1), "error");
+   char *occurrences =
+      count_text(json_get_integer(compare->summary, "summary.occurrences", -1), "occurrence");
+   char *lost = count_text(json_get_integer(compare->summary, "summary.lost", -1), "record");
+   char *expected = compare->report_count
+                       ? scenario_format("gpuval: %s (%s), %s lost\n", errors, occurrences, lost)
+                       : scenario_format("gpuval: no errors\n");
+
+   if (strcmp(line, expected) != 0) {
+      compare_difference(compare, NULL, "the log's closing line is another");
+      printf("   expected: %s   got: %s\n", expected, line);
+   }
+   free(errors);
+   free(occurrences);
+   free(lost);
+   free(expected);
+}
+
+/* Each report has the head line of a block in the log. */
+void
+compare_log(struct compare *compare, const char *path)
+{
+   FILE *file = fopen(path, "r");
+   if (!file) {
+      compare_difference(compare, NULL, "the driver wrote no log");
+      return;
+   }
+   fclose(file);
+
+   char *log = vkh_read_file(path, NULL);
+   const unsigned blocks = count_lines(log, "gpuval: error: ");
+   if (blocks != compare->report_count) {
+      compare_difference(compare, NULL, "the log has another number of errors than the report");
+      printf("   %u in the log, %u in the report\n", blocks, compare->report_count);
+   }
+   for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
+      const struct json *json = compare->reports[i].json;
+      char *head =
+         scenario_format("gpuval: error: %s/%s: %s\n", json_get_string(json, "check", ""),
+                         json_get_string(json, "kind", ""), json_get_string(json, "message", ""));
+      if (!strstr(log, head)) {
+         compare_difference(compare, NULL, "the log does not have a report's message");
+         printf("   expected: %s", head);
+      }
+      free(head);
+   }
+   check_closing_line(compare, log);
+   free(log);
+}
+
+/* abort() keeps the log, but there is nobody left to write a report: each
+ * EXPECT must have its block in the log.
+ */
+void
+compare_log_only(struct compare *compare, const char *path)
+{
+   FILE *file = fopen(path, "r");
+   if (!file) {
+      compare_difference(compare, NULL, "the driver wrote no log");
+      return;
+   }
+   fclose(file);
+
+   char *log = vkh_read_file(path, NULL);
+   for (unsigned i = 0; i < compare->scenario->expect_count; i++) {
+      const struct scenario_expect *expect = &compare->scenario->expects[i];
+      const struct scenario_section *section = compare_section(compare, expect);
+      char *head = scenario_format("gpuval: error: %s: ", expect->check);
+      char *place = section ? scenario_format("at %s:%u", section->file, expect->line)
+                            : scenario_format("%s", "");
+      const char *found = strstr(log, place);
+      /* A column follows where the compiler wrote one. */
+      if (!strstr(log, head) || !found || isdigit((unsigned char)found[strlen(place)])) {
+         compare_difference(compare, expect, "not in the log");
+         compare_print_expect(compare, expect);
+      }
+      free(head);
+      free(place);
+   }
+   const unsigned blocks = count_lines(log, "gpuval: error: ");
+   if (blocks != compare->scenario->expect_count) {
+      compare_difference(compare, NULL, "the log has another number of errors");
+      printf("   expected %u, got %u\n", compare->scenario->expect_count, blocks);
+   }
+   free(log);
+}
+
+/* --- The program's own messenger ------------------------------------------ */
+
+/* Each report is one message, `gpuval-CHECK-KIND` and text with the report's. */
+void
+compare_messages(struct compare *compare, const char *path)
+{
+   char *messages = vkh_read_file(path, NULL);
+   const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
+
+   if (count != compare->report_count) {
+      compare_difference(compare, NULL, "the program heard another number of messages");
+      printf("   %u messages, %u reports\n", count, compare->report_count);
+   }
+   for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
+      const struct json *json = compare->reports[i].json;
+      char *id = scenario_format("gpuval-%s-%s ", json_get_string(json, "check", ""),
+                                 json_get_string(json, "kind", ""));
+      const char *text = strstr(messages, json_get_string(json, "message", ""));
+      if (!text || count_lines(messages, id) == 0) {
+         compare_difference(compare, NULL, "the program did not hear a report's message");
+         printf("   expected: %s%s\n", id, json_get_string(json, "message", ""));
+      }
+      free(id);
+   }
+   free(messages);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The JSON Lines report as such: what each line has to have, and its summary.
+ */
+
+#include "scenario_compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a report must have it */
+enum required {
+   OPTIONAL,
+   REQUIRED,
+   OF_SHADERS, /* unless it is a command that fails */
+};
+
+static const struct {
+   const char *path;
+   enum json_type type;
+   enum required required;
+} schema[] = {
+   {"check", JSON_STRING, REQUIRED},
+   {"kind", JSON_STRING, REQUIRED},
+   {"severity", JSON_STRING, REQUIRED},
+   {"message", JSON_STRING, REQUIRED},
+   {"count", JSON_NUMBER, REQUIRED},
+   {"shader", JSON_OBJECT, OF_SHADERS},
+   {"shader.hash", JSON_STRING, OF_SHADERS},
+   {"shader.stage", JSON_STRING, OF_SHADERS},
+   {"shader.entry", JSON_STRING, OPTIONAL},
+   {"shader.name", JSON_STRING, OPTIONAL},
+   {"source", JSON_OBJECT, OPTIONAL},
+   {"source.file", JSON_STRING, OPTIONAL},
+   {"source.line", JSON_NUMBER, OPTIONAL},
+   {"source.column", JSON_NUMBER, OPTIONAL},
+   {"source.text", JSON_STRING, OPTIONAL},
+   {"spirv", JSON_OBJECT, OF_SHADERS},
+   {"spirv.offset", JSON_NUMBER, OF_SHADERS},
+   {"spirv.instruction", JSON_NUMBER, OF_SHADERS},
+   {"invocation", JSON_OBJECT, OPTIONAL},
+   {"invocation.global_id", JSON_ARRAY, OPTIONAL},
+   {"invocation.vertex_index", JSON_NUMBER, OPTIONAL},
+   {"invocation.instance_index", JSON_NUMBER, OPTIONAL},
+   {"invocation.frag_coord", JSON_ARRAY, OPTIONAL},
+   {"invocation.primitive_id", JSON_NUMBER, OPTIONAL},
+   {"invocation.launch_id", JSON_ARRAY, OPTIONAL},
+   {"access", JSON_OBJECT, OPTIONAL},
+   {"access.op", JSON_STRING, OPTIONAL},
+   {"access.size", JSON_NUMBER, OPTIONAL},
+   {"access.offset", JSON_NUMBER, OPTIONAL},
+   {"access.address", JSON_STRING, OPTIONAL},
+   {"resource", JSON_OBJECT, OPTIONAL},
+   {"resource.set", JSON_NUMBER, OPTIONAL},
+   {"resource.binding", JSON_NUMBER, OPTIONAL},
+   {"resource.index", JSON_NUMBER, OPTIONAL},
+   {"resource.type", JSON_STRING, OPTIONAL},
+   {"resource.name", JSON_STRING, OPTIONAL},
+   {"resource.object_name", JSON_STRING, OPTIONAL},
+   {"resource.object_offset", JSON_NUMBER, OPTIONAL},
+   {"resource.memory", JSON_STRING, OPTIONAL},
+   {"resource.memory_name", JSON_STRING, OPTIONAL},
+   {"resource.memory_offset", JSON_NUMBER, OPTIONAL},
+   {"resource.size", JSON_NUMBER, OPTIONAL},
+   {"command", JSON_OBJECT, OPTIONAL},
+   {"command.op", JSON_STRING, OPTIONAL},
+   {"command.index", JSON_NUMBER, OPTIONAL},
+   {"command.command_buffer", JSON_STRING, OPTIONAL},
+   {"command.command_buffer_name", JSON_STRING, OPTIONAL},
+   {"command.primary", JSON_STRING, OPTIONAL},
+   {"command.primary_name", JSON_STRING, OPTIONAL},
+   {"command.pipeline", JSON_STRING, OPTIONAL},
+   {"command.pipeline_name", JSON_STRING, OPTIONAL},
+   {"command.labels", JSON_ARRAY, OPTIONAL},
+   {"command.submission", JSON_NUMBER, OPTIONAL},
+   {"other", JSON_OBJECT, OPTIONAL},
+   {"other.shader", JSON_OBJECT, OPTIONAL},
+   {"other.shader.hash", JSON_STRING, OPTIONAL},
+   {"other.shader.stage", JSON_STRING, OPTIONAL},
+   {"other.source", JSON_OBJECT, OPTIONAL},
+   {"other.source.file", JSON_STRING, OPTIONAL},
+   {"other.source.line", JSON_NUMBER, OPTIONAL},
+   {"other.spirv", JSON_OBJECT, OPTIONAL},
+   {"other.access.op", JSON_STRING, OPTIONAL},
+   {"other.command", JSON_OBJECT, OPTIONAL},
+   {"other.command.op", JSON_STRING, OPTIONAL},
+   {"other.command.index", JSON_NUMBER, OPTIONAL},
+   {"other.command.submission", JSON_NUMBER, OPTIONAL},
+};
+
+static const char *
+schema_error(const struct json *json)
+{
+   const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0;
+
+   for (unsigned i = 0; i < VKH_COUNT(schema); i++) {
+      const struct json *value = json_get(json, schema[i].path);
+      if (!value &&
+          (schema[i].required == REQUIRED || (schema[i].required == OF_SHADERS && !is_command)))
+         return schema[i].path;
+      if (value && value->type != schema[i].type)
+         return schema[i].path;
+      if (value && value->type == JSON_STRING && !*value->string)
+         return schema[i].path;
+   }
+   if (json_get_integer(json, "count", 0) < 1)
+      return "count";
+   if (is_command)
+      return json_get(json, "shader") || json_get(json, "invocation") ? "shader" : NULL;
+   const char *hash = json_get_string(json, "shader.hash", "");
+   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL : "shader.hash";
+}
+
+/* Which of our modules a report is about, if its source says so. */
+static const struct scenario_section *
+report_section(const struct compare *compare, const struct json *json)
+{
+   const char *file = json_get_string(json, "source.file", "");
+   for (unsigned i = 0; i < compare->scenario->section_count; i++) {
+      if (compare_ends_with_path(file, compare->scenario->sections[i].file))
+         return &compare->scenario->sections[i];
+   }
+   return NULL;
+}
+
+static bool
+opcode_suits(uint32_t opcode, const char *check, const char *op)
+{
+   enum {
+      LOAD = 61,
+      STORE = 62,
+      COPY_MEMORY = 63,
+      COPY_MEMORY_SIZED = 64,
+      IMAGE_FETCH = 95,
+      IMAGE_READ = 98,
+      IMAGE_WRITE = 99,
+      ATOMIC_LOAD = 227,
+      ATOMIC_STORE = 228,
+      ATOMIC_FIRST = 227,
+      ATOMIC_LAST = 242,
+      ATOMIC_F_MIN = 5614,
+      ATOMIC_F_MAX = 5615,
+      ATOMIC_F_ADD = 6035,
+      ASSUME_TRUE = 5630,
+   };
+   const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
+   const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
+                       opcode == ATOMIC_F_MIN || opcode == ATOMIC_F_MAX || opcode == ATOMIC_F_ADD;
+
+   if (strcmp(check, "assume") == 0)
+      return opcode == ASSUME_TRUE;
+   if (strcmp(op, "load") == 0)
+      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy;
+   if (strcmp(op, "fetch") == 0)
+      return opcode == IMAGE_FETCH;
+   if (strcmp(op, "store") == 0)
+      return opcode == STORE || opcode == ATOMIC_STORE || opcode == IMAGE_WRITE || copy;
+   return strcmp(op, "atomic") != 0 || atomic;
+}
+
+/* The instruction that a report names must be one that does such an access. */
+void
+compare_instruction(struct compare *compare, const struct report *report)
+{
+   const struct scenario_section *section = report_section(compare, report->json);
+   if (!section)
+      return;
+
+   size_t words;
+   uint32_t *code = compare_read_module(compare, section, &words);
+   const int64_t offset = json_get_integer(report->json, "spirv.offset", -1);
+   const int64_t number = json_get_integer(report->json, "spirv.instruction", -1);
+   const int64_t instruction = compare_instruction_at(code, words, offset);
+   const char *error = NULL;
+   if (instruction < 0)
+      error = "spirv.offset is at no instruction";
+   else if (number != instruction)
+      error = "spirv.instruction is not the one at spirv.offset";
+   else if (!opcode_suits(code[offset / 4] & 0xffff, json_get_string(report->json, "check", ""),
+                          json_get_string(report->json, "access.op", "")))
+      error = "spirv.offset is at an instruction of another kind";
+   if (error) {
+      compare_difference(compare, NULL, error);
+      printf("   got: %s (instruction %lld there, opcode %u)\n", report->text,
+             (long long)instruction, instruction < 0 ? 0 : code[offset / 4] & 0xffff);
+   }
+   free(code);
+}
+
+static void
+read_report_line(struct compare *compare, char *line, unsigned number)
+{
+   char error[160];
+   struct json *json = json_parse(line, strlen(line), error, sizeof(error));
+
+   if (!json) {
+      compare_difference(compare, NULL, "the report is not valid JSON");
+      printf("   line %u: %s\n   %s\n", number, error, line);
+   } else if (compare->summary) {
+      compare_difference(compare, NULL, "the report goes on behind its summary");
+      printf("   %s\n", line);
+      json_free(json);
+   } else if (json_get(json, "summary")) {
+      compare->summary = json;
+   } else {
+      const char *bad = schema_error(json);
+      if (bad) {
+         compare_difference(compare, NULL, "a report has a field that is not as it should be");
+         printf("   %s in %s\n", bad, line);
+      }
+      if (compare->scenario->printf && strcmp(json_get_string(json, "check", ""), "printf") == 0) {
+         scenario_printf_add_report(compare->scenario, json);
+         json_free(json);
+         return;
+      }
+      compare->reports =
+         scenario_grow(compare->reports, &compare->report_count, sizeof(*compare->reports));
+      compare->reports[compare->report_count - 1] = (struct report){
+         .json = json,
+         .text = scenario_format("%s", line),
+      };
+   }
+}
+
+void
+compare_read_report(struct compare *compare, const char *path)
+{
+   FILE *file = fopen(path, "r");
+   if (!file) {
+      compare_difference(compare, NULL, "the driver wrote no report: is it built with gpuval?");
+      return;
+   }
+   fclose(file);
+
+   char *text = vkh_read_file(path, NULL);
+   char *rest = text;
+   char *line;
+   unsigned number = 0;
+   while ((line = strsep(&rest, "\n"))) {
+      number++;
+      if (rest)
+         read_report_line(compare, line, number);
+      else if (*line)
+         compare_difference(compare, NULL, "the report's last line has no end");
+   }
+   free(text);
+   if (!compare->summary)
+      compare_difference(compare, NULL, "the report has no summary");
+}
+
+void
+compare_summary(struct compare *compare)
+{
+   int64_t errors = 0, occurrences = 0;
+   if (!compare->summary)
+      return;
+
+   for (unsigned i = 0; i < compare->report_count; i++) {
+      if (strcmp(json_get_string(compare->reports[i].json, "severity", ""), "error") != 0)
+         continue;
+      errors++;
+      occurrences += json_get_integer(compare->reports[i].json, "count", 0);
+   }
+   const int64_t got_errors = json_get_integer(compare->summary, "summary.errors", -1);
+   const int64_t got_occurrences = json_get_integer(compare->summary, "summary.occurrences", -1);
+   const int64_t lost = json_get_integer(compare->summary, "summary.lost", -1);
+   if (got_errors != errors || got_occurrences != occurrences || lost < 0 ||
+       json_get_integer(compare->summary, "summary.messages", -1) < 0) {
+      compare_difference(compare, NULL, "the summary does not match the reports");
+      printf("   %lld errors and %lld occurrences were reported; the summary has %lld and "
+             "%lld, %lld lost\n",
+             (long long)errors, (long long)occurrences, (long long)got_errors,
+             (long long)got_occurrences, (long long)lost);
+   }
+   if (compare->scenario->lost >= 0 && compare->scenario->lost != lost) {
+      compare_difference(compare, NULL, "the summary has another number of lost records");
+      printf("   expected %lld, got %lld\n", (long long)compare->scenario->lost, (long long)lost);
+   }
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The device of a scenario's program, with what the scenario uses: extensions,
+ * features, and a messenger that writes down what it hears.
+ */
+
+#include "scenario_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Device --------------------------------------------------------------- */
+
+/* Feature structs of extensions; the chain has those that are wanted. */
+struct wanted {
+   const char *extensions[32];
+   unsigned extension_count;
+   void *chain;
+   bool robust_buffer_access;
+   bool compute_queue;
+   bool device_memory;
+
+   VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
+   VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
+   VkPhysicalDeviceRayTracingPipelineFeaturesKHR rays;
+   VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT library;
+   VkPhysicalDeviceShaderObjectFeaturesEXT shader_object;
+   VkPhysicalDeviceDescriptorBufferFeaturesEXT descriptor_buffer;
+   VkPhysicalDeviceRobustness2FeaturesEXT robustness2;
+   VkPhysicalDevicePipelineRobustnessFeaturesEXT pipeline_robustness;
+   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+   VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
+   VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
+};
+
+static void
+want_extension(struct wanted *wanted, const char *name)
+{
+   for (unsigned i = 0; i < wanted->extension_count; i++) {
+      if (strcmp(wanted->extensions[i], name) == 0)
+         return;
+   }
+   if (wanted->extension_count == VKH_COUNT(wanted->extensions))
+      vkh_die("too many extensions");
+   wanted->extensions[wanted->extension_count++] = name;
+}
+
+/* Chains a feature struct, once; its members are the caller's to set. */
+static void
+want_struct(struct wanted *wanted, void *features, VkStructureType type)
+{
+   VkBaseOutStructure *base = features;
+   if (base->sType == type)
+      return;
+   base->sType = type;
+   base->pNext = wanted->chain;
+   wanted->chain = base;
+}
+
+static void
+want_robustness(struct wanted *wanted, const char *name)
+{
+   want_extension(wanted, VK_EXT_ROBUSTNESS_2_EXTENSION_NAME);
+   want_struct(wanted, &wanted->robustness2,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT);
+   if (strcmp(name, "nullDescriptor") == 0) {
+      wanted->robustness2.nullDescriptor = VK_TRUE;
+   } else {
+      wanted->robustness2.robustBufferAccess2 = VK_TRUE;
+      wanted->robust_buffer_access = true;
+   }
+}
+
+/* `feature NAME` */
+static void
+want_feature(struct run *run, struct wanted *wanted)
+{
+   const char *name = run_word(run, 1);
+
+   if (strcmp(name, "robustBufferAccess") == 0) {
+      wanted->robust_buffer_access = true;
+   } else if (strcmp(name, "robustBufferAccess2") == 0 || strcmp(name, "nullDescriptor") == 0) {
+      want_robustness(wanted, name);
+   } else if (strcmp(name, "pipelineRobustness") == 0) {
+      want_extension(wanted, VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
+      want_struct(wanted, &wanted->pipeline_robustness,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT);
+      wanted->pipeline_robustness.pipelineRobustness = VK_TRUE;
+   } else if (strcmp(name, "shaderBufferFloat32AtomicAdd") == 0) {
+      want_extension(wanted, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+      want_struct(wanted, &wanted->atomic_float,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT);
+      wanted->atomic_float.shaderBufferFloat32AtomicAdd = VK_TRUE;
+   } else {
+      RUN_ERROR(run, "%s is not known here, or enabled anyway", name);
+   }
+}
+
+static void
+want_update(struct wanted *wanted, const char *update)
+{
+   if (strcmp(update, "push") == 0) {
+      want_extension(wanted, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+   } else if (strcmp(update, "buffer") == 0) {
+      want_extension(wanted, VK_EXT_DESCRIPTOR_BUFFER_EXTENSION_NAME);
+      want_struct(wanted, &wanted->descriptor_buffer,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT);
+      wanted->descriptor_buffer.descriptorBuffer = VK_TRUE;
+   }
+}
+
+static void
+want_stage(struct wanted *wanted, const struct scenario_section *section)
+{
+   if (section->stage->bit == VK_SHADER_STAGE_MESH_BIT_EXT) {
+      want_extension(wanted, VK_EXT_MESH_SHADER_EXTENSION_NAME);
+      want_struct(wanted, &wanted->mesh,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT);
+      wanted->mesh.meshShader = VK_TRUE;
+      wanted->mesh.taskShader = VK_TRUE;
+   } else if (section->stage->bit == VK_SHADER_STAGE_RAYGEN_BIT_KHR) {
+      want_extension(wanted, VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME);
+      want_extension(wanted, VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME);
+      want_extension(wanted, VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME);
+      want_struct(wanted, &wanted->accel,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR);
+      want_struct(wanted, &wanted->rays,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR);
+      wanted->accel.accelerationStructure = VK_TRUE;
+      wanted->rays.rayTracingPipeline = VK_TRUE;
+      wanted->rays.rayTracingPipelineTraceRaysIndirect = VK_TRUE;
+   }
+   if (strstr(section->text, "SPV_KHR_expect_assume")) {
+      want_extension(wanted, VK_KHR_SHADER_EXPECT_ASSUME_EXTENSION_NAME);
+      want_struct(wanted, &wanted->expect_assume,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_EXPECT_ASSUME_FEATURES_KHR);
+      wanted->expect_assume.shaderExpectAssume = VK_TRUE;
+   }
+}
+
+static void
+want_kind(struct wanted *wanted, enum scenario_kind kind)
+{
+   switch (kind) {
+   case SCENARIO_LIBRARY:
+   case SCENARIO_LIBRARY_LTO:
+      want_extension(wanted, VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME);
+      want_extension(wanted, VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
+      want_struct(wanted, &wanted->library,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
+      wanted->library.graphicsPipelineLibrary = VK_TRUE;
+      break;
+   case SCENARIO_SHADER_OBJECT:
+   case SCENARIO_SHADER_OBJECT_BINARY:
+      want_extension(wanted, VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
+      want_struct(wanted, &wanted->shader_object,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT);
+      wanted->shader_object.shaderObject = VK_TRUE;
+      break;
+   default:
+      break;
+   }
+}
+
+/* Reads ahead what has to be known before the device and the layouts are. */
+static void
+read_ahead(struct run *run, struct wanted *wanted)
+{
+   const struct scenario *scenario = run->scenario;
+
+   for (unsigned i = 0; i < scenario->statement_count; i++) {
+      run->statement = &scenario->statements[i];
+      const char *word = run_word(run, 0);
+      if (strcmp(word, "feature") == 0) {
+         want_feature(run, wanted);
+      } else if (strcmp(word, "extension") == 0) {
+         want_extension(wanted, run_word(run, 1));
+      } else if (strcmp(word, "update") == 0) {
+         want_update(wanted, run_word(run, 2));
+      } else if (strcmp(word, "compute_queue") == 0) {
+         wanted->compute_queue = true;
+      } else if (strcmp(word, "conditional") == 0) {
+         want_extension(wanted, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+         want_struct(wanted, &wanted->conditional,
+                     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT);
+         wanted->conditional.conditionalRendering = VK_TRUE;
+      } else if (strcmp(word, "device_memory") == 0) {
+         wanted->device_memory = true;
+      } else if (strcmp(word, "unnamed") == 0) {
+         run->names = false;
+      } else if (strcmp(word, "push") == 0) {
+         run->push_size = MAX_PUSH;
+      } else if (strcmp(word, "resubmit") == 0) {
+         run->resubmits = true;
+      } else if (strcmp(word, "target") == 0) {
+         run->width = (unsigned)run_number(run, 1);
+         run->height = (unsigned)run_number(run, 2);
+      } else if (strcmp(word, "depth") == 0) {
+         run->has_depth = true;
+         run->clear_depth = strtof(run_word(run, 1), NULL);
+      }
+   }
+   for (unsigned i = 0; i < scenario->section_count; i++)
+      want_stage(wanted, &scenario->sections[i]);
+   run->statement = NULL;
+}
+
+/* May be called by a thread of the driver, hence one fprintf() a message. */
+static VkBool32 VKAPI_PTR
+on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+           VkDebugUtilsMessageTypeFlagsEXT message_types,
+           const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+   const struct run *run = user;
+   const char *id = data->pMessageIdName ? data->pMessageIdName : "";
+
+   if (strcmp(id, "gpuval-printf-message") == 0 &&
+       severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) {
+      scenario_printf_write_message(run->messages, data->pMessage);
+   } else if (strncmp(id, "gpuval-", 7) == 0) {
+      const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
+                         message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+      fprintf(run->messages, "%s%s %.*s\n", error ? "" : "not-an-error ", id,
+              (int)strcspn(data->pMessage, "\n"), data->pMessage);
+      fflush(run->messages);
+   } else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) {
+      /* Of validation layers */
+      fprintf(stderr, "%s: %s\n", id, data->pMessage);
+   }
+   return VK_FALSE;
+}
+
+FILE *
+run_open_result(const struct run *run, const char *name, const char *ending, const char *mode)
+{
+   char *path = scenario_format("%s/%s.%s", run->folder, name, ending);
+   FILE *file = fopen(path, mode);
+   if (!file)
+      vkh_die("cannot write %s", path);
+   free(path);
+   return file;
+}
+
+void
+run_create_device(struct run *run)
+{
+   struct wanted wanted = {0};
+   want_kind(&wanted, run->kind);
+   read_ahead(run, &wanted);
+
+   const struct vkh_options options = {
+      .application = run->scenario->path,
+      .extensions = wanted.extensions,
+      .extension_count = wanted.extension_count,
+      .features_next = wanted.chain,
+      .robust_buffer_access = wanted.robust_buffer_access,
+      .compute_queue = wanted.compute_queue,
+      .device_memory = wanted.device_memory,
+      .messenger = on_message,
+      .messenger_data = run,
+   };
+   run->ctx = vkh_context_create(&options);
+   if (run->compile_only)
+      return;
+   run->color = vkh_image_create(run->ctx, run->color_format, run->width, run->height,
+                                 run_debug_name(run, "color"));
+   if (run->has_depth)
+      run->depth = vkh_image_create(run->ctx, VK_FORMAT_D32_SFLOAT, run->width, run->height,
+                                    run_debug_name(run, "depth"));
+}

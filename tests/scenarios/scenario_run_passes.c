@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Render passes with subpasses, for what their dependencies say. Without one,
+ * draws are in dynamic rendering.
+ */
+
+#include "scenario_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPENDENCIES 8
+#define MAX_SUBPASSES    4
+
+struct pass {
+   const char *name;
+   VkRenderPass pass;
+   VkFramebuffer framebuffer;
+};
+
+struct run_passes {
+   struct pass *passes;
+   unsigned pass_count;
+};
+
+static struct run_passes *
+get_passes(struct run *run)
+{
+   if (!run->passes)
+      run->passes = vkh_calloc(1, sizeof(*run->passes));
+   return run->passes;
+}
+
+static uint32_t
+read_subpass(struct run *run, const char *text)
+{
+   if (strcmp(text, "external") == 0)
+      return VK_SUBPASS_EXTERNAL;
+   return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static VkFramebuffer
+create_framebuffer(struct run *run, VkRenderPass pass)
+{
+   VkFramebuffer framebuffer;
+   const VkFramebufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+      .renderPass = pass,
+      .attachmentCount = 1,
+      .pAttachments = &run->color.view,
+      .width = run->width,
+      .height = run->height,
+      .layers = 1,
+   };
+   VKH_CHECK(vkCreateFramebuffer(run->ctx->device, &info, NULL, &framebuffer));
+   return framebuffer;
+}
+
+/* `render_pass NAME SUBPASSES [FROM>TO SRC DST …]` on the color target */
+void
+run_create_pass(struct run *run)
+{
+   struct run_passes *p = get_passes(run);
+   const VkAttachmentDescription attachment = {
+      .format = run->color_format,
+      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+      .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+      .initialLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .finalLayout = VK_IMAGE_LAYOUT_GENERAL,
+   };
+   const VkAttachmentReference reference = {0, VK_IMAGE_LAYOUT_GENERAL};
+   VkSubpassDescription subpasses[MAX_SUBPASSES];
+   VkSubpassDependency dependencies[MAX_DEPENDENCIES];
+   uint32_t dependency_count = 0;
+   const uint64_t subpass_count = run_number(run, 2);
+
+   if (subpass_count > MAX_SUBPASSES)
+      RUN_ERROR(run, "at most %u subpasses", MAX_SUBPASSES);
+   for (unsigned i = 0; i < subpass_count; i++) {
+      subpasses[i] = (VkSubpassDescription){
+         .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+         .colorAttachmentCount = 1,
+         .pColorAttachments = &reference,
+      };
+   }
+   for (unsigned i = 3; run_has_word(run, i); i += 3) {
+      char *to = scenario_format("%s", run_word(run, i));
+      char *copy = to;
+      const char *from = strsep(&to, ">");
+      const struct run_scope src = run_read_scope(run, run_word(run, i + 1));
+      const struct run_scope dst = run_read_scope(run, run_word(run, i + 2));
+      if (!to || dependency_count == MAX_DEPENDENCIES)
+         RUN_ERROR(run, "a dependency is FROM>TO SRC DST, and there are at most %u",
+                   MAX_DEPENDENCIES);
+      dependencies[dependency_count++] = (VkSubpassDependency){
+         .srcSubpass = read_subpass(run, from),
+         .dstSubpass = read_subpass(run, to),
+         .srcStageMask = (VkPipelineStageFlags)src.stages,
+         .dstStageMask = (VkPipelineStageFlags)dst.stages,
+         .srcAccessMask = (VkAccessFlags)src.access,
+         .dstAccessMask = (VkAccessFlags)dst.access,
+      };
+      free(copy);
+   }
+
+   p->passes = scenario_grow(p->passes, &p->pass_count, sizeof(*p->passes));
+   struct pass *pass = &p->passes[p->pass_count - 1];
+   const VkRenderPassCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+      .attachmentCount = 1,
+      .pAttachments = &attachment,
+      .subpassCount = (uint32_t)subpass_count,
+      .pSubpasses = subpasses,
+      .dependencyCount = dependency_count,
+      .pDependencies = dependencies,
+   };
+   pass->name = run_word(run, 1);
+   VKH_CHECK(vkCreateRenderPass(run->ctx->device, &info, NULL, &pass->pass));
+   pass->framebuffer = create_framebuffer(run, pass->pass);
+}
+
+static struct pass *
+find_pass(struct run *run, const char *name)
+{
+   struct run_passes *p = get_passes(run);
+
+   for (unsigned i = 0; i < p->pass_count; i++) {
+      if (strcmp(p->passes[i].name, name) == 0)
+         return &p->passes[i];
+   }
+   RUN_ERROR(run, "there is no render pass %s", name);
+}
+
+VkRenderPass
+run_find_pass(struct run *run, const char *name, uint32_t *subpass)
+{
+   char *number = scenario_format("%s", name);
+   char *copy = number;
+   VkRenderPass pass = find_pass(run, strsep(&number, "/"))->pass;
+
+   *subpass = number ? (uint32_t)strtoul(number, NULL, 10) : 0;
+   free(copy);
+   return pass;
+}
+
+/* `begin_pass NAME` */
+void
+run_begin_pass(struct run *run)
+{
+   const struct pass *pass = find_pass(run, run_word(run, 1));
+   const VkClearValue clear = {0};
+   const VkRenderPassBeginInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+      .renderPass = pass->pass,
+      .framebuffer = pass->framebuffer,
+      .renderArea.extent = {run->width, run->height},
+      .clearValueCount = 1,
+      .pClearValues = &clear,
+   };
+
+   run_end_rendering(run);
+   VkCommandBuffer cmd = run_need_commands(run);
+   vkCmdBeginRenderPass(cmd, &info, VK_SUBPASS_CONTENTS_INLINE);
+   vkh_set_viewport(cmd, run->width, run->height);
+   run->in_pass = true;
+   run->cleared = true;
+}
+
+void
+run_next_subpass(struct run *run)
+{
+   vkCmdNextSubpass(run_need_commands(run), VK_SUBPASS_CONTENTS_INLINE);
+}
+
+void
+run_end_pass(struct run *run)
+{
+   vkCmdEndRenderPass(run_need_commands(run));
+   run->in_pass = false;
+}
+
+void
+run_destroy_passes(struct run *run)
+{
+   struct run_passes *p = run->passes;
+
+   if (!p)
+      return;
+   for (unsigned i = 0; i < p->pass_count; i++) {
+      vkDestroyFramebuffer(run->ctx->device, p->passes[i].framebuffer, NULL);
+      vkDestroyRenderPass(run->ctx->device, p->passes[i].pass, NULL);
+   }
+   free(p->passes);
+   free(p);
+}
