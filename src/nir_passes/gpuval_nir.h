@@ -32,6 +32,8 @@ enum gpuval_op {
    GPUVAL_OP_ATOMIC,
    GPUVAL_OP_FETCH,
    GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
+   GPUVAL_OP_SAMPLE,
+   GPUVAL_OP_QUERY, /* a size, a number of levels or samples, a level of detail */
 };
 
 /** One instrumented SPIR-V instruction. */
@@ -313,13 +315,79 @@ gpuval_nir_index_src(nir_intrinsic_instr *intrin)
 
 /* Between the files of the passes only. */
 
+/** What an access goes through. */
+enum gpuval_access_type {
+   GPUVAL_ACCESS_NONE,         /* an edge only */
+   GPUVAL_ACCESS_BUFFER,       /* uniform or storage buffer, or inline uniform block */
+   GPUVAL_ACCESS_TEXEL_BUFFER, /* as a texture or an image */
+   GPUVAL_ACCESS_IMAGE,        /* storage image */
+   GPUVAL_ACCESS_TEXTURE,      /* sampled image, input attachment */
+   GPUVAL_ACCESS_ADDRESS,
+   GPUVAL_ACCESS_SHARED,
+   GPUVAL_ACCESS_TASK_PAYLOAD,
+   GPUVAL_ACCESS_RAYS,    /* a trace, or something with a ray query */
+   GPUVAL_ACCESS_BARRIER, /* no access, but stands between some */
+};
+
+/** One thing that the application's shader does. */
+struct gpuval_access {
+   nir_instr *instr;
+   nir_block *block; /* before any check has added control flow */
+   enum gpuval_access_type type;
+   enum gpuval_op op;
+   uint32_t instance; /* of its SPIR-V instruction: gpuval_nir_spirv_offset() */
+
+   /* Reports of what stands before it must not wait for it. */
+   bool is_edge;
+   bool is_atomic;      /* also a load or store that is one in SPIR-V */
+   bool is_interlocked; /* between the ends of a fragment shader interlock */
+
+   /* Whatever has data: BUFFER, ADDRESS, SHARED, TASK_PAYLOAD */
+   uint8_t component_bytes;
+   uint16_t components; /* mask of those that are accessed */
+
+   /* BUFFER */
+   bool is_described; /* else it is not to be checked */
+   struct gpuval_nir_buffer buffer;
+
+   /* TEXEL_BUFFER, IMAGE, TEXTURE */
+   nir_deref_instr *resource;
+   nir_deref_instr *sampler; /* NULL: none */
+};
+
 struct gpuval_nir_state {
    nir_builder b;
    const struct gpuval_nir_options *options;
    struct gpuval_nir_table *table;
    nir_def *invocation;
    struct util_dynarray instances; /* uint32_t SPIR-V offsets, by nir_instr::index */
+   struct util_dynarray accesses;  /* struct gpuval_access, in the order of blocks */
+   struct hash_table *sites;       /* struct gpuval_site to index + 1 */
 };
+
+/** Fills state->accesses. */
+void gpuval_nir_find_accesses(struct gpuval_nir_state *state);
+
+#define gpuval_nir_foreach_access(state, access)                                                   \
+   util_dynarray_foreach (&(state)->accesses, struct gpuval_access, access)
+
+/** Bytes from the first that @access touches to behind the last. */
+static inline uint32_t
+gpuval_nir_access_bytes(const struct gpuval_access *access)
+{
+   return (util_last_bit(access->components) - (ffs(access->components) - 1)) *
+          access->component_bytes;
+}
+
+/** Bytes that a store leaves out first. */
+static inline uint32_t
+gpuval_nir_access_skipped(const struct gpuval_access *access)
+{
+   return (ffs(access->components) - 1) * access->component_bytes;
+}
+
+/** A field of struct gpuval_root. */
+nir_def *gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset);
 
 uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
 /** Sets that have buffers, which a variable pointer may lead to. */

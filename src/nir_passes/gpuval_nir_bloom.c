@@ -33,12 +33,6 @@ struct bucket {
    nir_def *lo, *hi; /* before our marks */
 };
 
-static nir_def *
-load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset)
-{
-   return nir_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
-}
-
 /* Seed 000, AddrHash() */
 static void
 build_hash(nir_builder *b, nir_def *x, nir_def *y, uint32_t prime, nir_def *hash[2])
@@ -320,8 +314,9 @@ static struct claim
 load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
            const struct gpuval_nir_access_params *params)
 {
-   nir_def *claims = load_root(b, root, 64, offsetof(struct gpuval_root, claims_address));
-   nir_def *mask = load_root(b, root, 32, offsetof(struct gpuval_root, claims_mask));
+   nir_def *claims =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, claims_address));
+   nir_def *mask = gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, claims_mask));
    nir_def *offset =
       nir_ishl_imm(b, nir_u2u64(b, nir_iand(b, index, mask)), GPUVAL_CLAIM_SIZE_LOG2);
 
@@ -537,8 +532,9 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
                         const struct gpuval_nir_access_params *params)
 {
    nir_def *root = driver->root_address(b);
-   nir_def *filter = load_root(b, root, 64, offsetof(struct gpuval_root, bloom_address));
-   nir_def *line_mask = load_root(b, root, 32, offsetof(struct gpuval_root, bloom_line_mask));
+   nir_def *filter = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, bloom_address));
+   nir_def *line_mask =
+      gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, bloom_line_mask));
    nir_def *epoch = driver->epoch(b);
    nir_def *type = params->type;
 

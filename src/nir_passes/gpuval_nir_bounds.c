@@ -21,6 +21,9 @@
 
 #include "gpuval_nir.h"
 
+#include "util/hash_table.h"
+#include "util/ralloc.h"
+
 #define MAX_TERMS 6
 
 /* coefficient * def[component], modulo 2^32 */
@@ -35,16 +38,20 @@ struct linear {
    uint32_t constant;
 };
 
-struct access {
+/* An access to a buffer, and which others share its comparison */
+struct member {
+   const struct gpuval_access *access;
    nir_intrinsic_instr *intrin;
-   struct gpuval_nir_buffer buffer;
    nir_binding binding;
    struct linear offset; /* constant: of the first byte that is accessed */
-   int32_t skipped;      /* bytes of components that a store leaves out first */
    uint32_t size;        /* bytes */
-   enum gpuval_op op;
-   uint32_t instance;
-   bool in_group;
+   struct member *next;  /* in the group, in the order of the shader */
+};
+
+/* Members that differ in their offsets' constants only */
+struct group {
+   struct member *first, *last;
+   unsigned count;
 };
 
 static void
@@ -128,7 +135,7 @@ linear_same_terms(const struct linear *a, const struct linear *b)
 }
 
 static bool
-same_descriptor(const struct access *a, const struct access *b)
+same_descriptor(const struct member *a, const struct member *b)
 {
    if (nir_srcs_equal(*gpuval_nir_index_src(a->intrin), *gpuval_nir_index_src(b->intrin)))
       return true;
@@ -146,107 +153,58 @@ same_descriptor(const struct access *a, const struct access *b)
    return true;
 }
 
-/* Every intrinsic that is checked, and its bytes: @first is where they begin
- * behind the offset.
- */
 static bool
-classify(nir_intrinsic_instr *intrin, struct access *access, unsigned *first)
+make_member(const struct gpuval_nir_options *options, const struct gpuval_access *access,
+            struct member *member)
 {
-   *first = 0;
-
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_load_ubo:
-   case nir_intrinsic_load_ssbo:
-      access->op = GPUVAL_OP_LOAD;
-      access->size = intrin->def.num_components * intrin->def.bit_size / 8;
-      break;
-   case nir_intrinsic_store_ssbo: {
-      unsigned bytes = nir_src_bit_size(intrin->src[0]) / 8;
-      unsigned write_mask = nir_intrinsic_write_mask(intrin);
-      if (!write_mask)
-         return false;
-      access->op = GPUVAL_OP_STORE;
-      *first = (ffs(write_mask) - 1) * bytes;
-      access->size = util_last_bit(write_mask) * bytes - *first;
-      break;
-   }
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-      access->op = GPUVAL_OP_ATOMIC;
-      access->size = intrin->def.bit_size / 8;
-      break;
-   default:
-      return false;
-   }
-
-   access->intrin = intrin;
-   return true;
-}
-
-/* An access of which nothing is known is an instance of its own. */
-static uint32_t
-get_instance(struct gpuval_nir_state *state, const nir_instr *instr)
-{
-   if (instr->index)
-      return instr->index;
-
-   util_dynarray_append(&state->instances, uint32_t, 0);
-   return util_dynarray_num_elements(&state->instances, uint32_t) - 1;
-}
-
-static bool
-describe(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, struct access *access)
-{
-   unsigned first;
-   memset(access, 0, sizeof(*access));
-   if (!classify(intrin, access, &first))
+   if (access->type != GPUVAL_ACCESS_BUFFER || !access->is_described)
       return false;
 
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    bool is_uniform = intrin->intrinsic == nir_intrinsic_load_ubo;
-   if (is_uniform ? state->options->robust_uniform : state->options->robust_storage)
+   if (is_uniform ? options->robust_uniform : options->robust_storage)
       return false;
 
-   if (!state->options->driver->describe(intrin, state->options->data, &access->buffer))
-      return false;
-
-   access->binding = nir_chase_binding(*gpuval_nir_index_src(intrin));
-   add_linear(&access->offset, nir_get_scalar(nir_get_io_offset_src(intrin)->ssa, 0), 1, 0);
-   access->offset.constant += first;
-   access->skipped = first;
-   access->instance = get_instance(state, &intrin->instr);
+   *member = (struct member){
+      .access = access,
+      .intrin = intrin,
+      .binding = nir_chase_binding(*gpuval_nir_index_src(intrin)),
+      .size = gpuval_nir_access_bytes(access),
+   };
+   add_linear(&member->offset, nir_get_scalar(nir_get_io_offset_src(intrin)->ssa, 0), 1, 0);
+   member->offset.constant += gpuval_nir_access_skipped(access);
    return true;
 }
 
 /* Is the access inside a block whose size the layout says? */
 static bool
-is_proven(const struct access *access)
+is_proven(const struct member *member)
 {
-   return access->buffer.size && !access->offset.num_terms &&
-          access->offset.constant <= access->buffer.size &&
-          access->size <= access->buffer.size - access->offset.constant;
+   uint32_t size = member->access->buffer.size;
+
+   return size && !member->offset.num_terms && member->offset.constant <= size &&
+          member->size <= size - member->offset.constant;
 }
 
 static nir_def *
 is_outside(nir_builder *b, nir_def *offset, nir_def *size, uint32_t span)
 {
-   /* usub_sat, as far as backends have it */
-   nir_def *starts = nir_bcsel(b, nir_ult_imm(b, size, span), nir_imm_int(b, 0),
-                               nir_iadd_imm(b, size, -(int64_t)(span - 1)));
+   /* A size of 0 is no descriptor: it fails for no offset but those just below 2^32,
+    * at which the report's function looks again.
+    */
+   nir_def *starts = span == 1
+                        ? nir_bcsel(b, nir_ieq_imm(b, size, 0), nir_imm_int(b, ~0), size)
+                        : nir_bcsel(b, nir_ult_imm(b, nir_iadd_imm(b, size, -1), span - 1),
+                                    nir_imm_int(b, 0), nir_iadd_imm(b, size, -(int64_t)(span - 1)));
 
    return nir_uge(b, offset, starts);
 }
 
 static uint32_t
-add_entries(struct gpuval_nir_state *state, struct access *first, struct access *end,
-            uint32_t lowest)
+add_entries(struct gpuval_nir_state *state, const struct group *group, uint32_t lowest)
 {
-   struct util_dynarray *entries = &state->table->entries;
-   uint32_t count = 0;
-
-   for (struct access *access = first; access < end; access++) {
-      if (!access->in_group)
-         continue;
-
+   for (const struct member *member = group->first; member; member = member->next) {
+      const struct gpuval_access *access = member->access;
       const struct gpuval_site site = {
          .kind = GPUVAL_KIND_BUFFER_OOB,
          .op = access->op,
@@ -255,29 +213,29 @@ add_entries(struct gpuval_nir_state *state, struct access *first, struct access 
          .binding = access->buffer.binding,
       };
       const struct gpuval_nir_entry entry = {
-         .offset = access->offset.constant - lowest,
-         .size = access->size,
+         .offset = member->offset.constant - lowest,
+         .size = member->size,
          .site = gpuval_nir_add_site(state, &site),
          .instance = access->instance,
       };
-      util_dynarray_append(entries, struct gpuval_nir_entry, entry);
-      count++;
+      util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
    }
 
-   return count;
+   return group->count;
 }
 
 /* Inline uniform blocks: an access outside gets an offset outside of
  * everything, for which the load gives 0.
  */
 static void
-make_safe(struct gpuval_nir_state *state, struct access *access)
+make_safe(struct gpuval_nir_state *state, const struct member *member)
 {
    nir_builder *b = &state->b;
-   nir_src *offset = nir_get_io_offset_src(access->intrin);
+   nir_src *offset = nir_get_io_offset_src(member->intrin);
+   nir_def *size = nir_imm_int(b, member->access->buffer.size);
 
-   b->cursor = nir_before_instr(&access->intrin->instr);
-   nir_def *outside = is_outside(b, offset->ssa, nir_imm_int(b, access->buffer.size), access->size);
+   b->cursor = nir_before_instr(&member->intrin->instr);
+   nir_def *outside = is_outside(b, offset->ssa, size, member->size);
    nir_src_rewrite(offset, nir_bcsel(b, outside, nir_imm_int(b, 0x7fffff00), offset->ssa));
 }
 
@@ -307,52 +265,48 @@ add_pending(struct gpuval_nir_state *state, struct pending *pending,
    pending->reports[pending->count++] = *report;
 }
 
-/* The accesses from @first to @end with in_group set share descriptor and
- * terms.
- */
 static void
-instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct access *first,
-                 struct access *end)
+instrument_group(struct gpuval_nir_state *state, struct pending *pending, const struct group *group)
 {
    nir_builder *b = &state->b;
+   const struct member *first = group->first;
+   const struct gpuval_nir_buffer *buffer = &first->access->buffer;
 
    /* Lowest and highest byte as distances from the first access: offsets wrap,
     * so there is no other order. */
    int32_t lowest = 0, highest = first->size;
-   for (struct access *access = first; access < end; access++) {
-      if (!access->in_group)
-         continue;
-      int32_t distance = access->offset.constant - first->offset.constant;
+   for (const struct member *member = first; member; member = member->next) {
+      int32_t distance = member->offset.constant - first->offset.constant;
       lowest = MIN2(lowest, distance);
-      highest = MAX2(highest, distance + (int32_t)access->size);
+      highest = MAX2(highest, distance + (int32_t)member->size);
    }
    uint32_t span = highest - lowest;
 
    struct gpuval_nir_report report = {
       .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
    };
-   report.num_entries = add_entries(state, first, end, first->offset.constant + lowest);
+   report.num_entries = add_entries(state, group, first->offset.constant + lowest);
 
    b->cursor = nir_before_instr(&first->intrin->instr);
-   report.offset =
-      nir_iadd_imm(b, nir_get_io_offset_src(first->intrin)->ssa, first->skipped + lowest);
+   int32_t skipped = gpuval_nir_access_skipped(first->access);
+   report.offset = nir_iadd_imm(b, nir_get_io_offset_src(first->intrin)->ssa, skipped + lowest);
 
    const struct gpuval_nir_driver *driver = state->options->driver;
-   if (first->buffer.size) {
-      report.slot = nir_imm_int(b, first->buffer.size);
+   if (buffer->size) {
+      report.slot = nir_imm_int(b, buffer->size);
       report.failed = is_outside(b, report.offset, report.slot, span);
       report.set = GPUVAL_REPORT_INLINE;
       add_pending(state, pending, &report);
    } else {
       /* A variable pointer may lead to any set that has buffers. */
-      uint32_t sets = first->buffer.set >= 0 ? BITFIELD_BIT(first->buffer.set)
-                                             : gpuval_nir_buffer_sets(b->shader);
+      uint32_t sets =
+         buffer->set >= 0 ? BITFIELD_BIT(buffer->set) : gpuval_nir_buffer_sets(b->shader);
       report.slot = driver->slot(b, first->intrin);
 
       u_foreach_bit (set, sets) {
          nir_def *size = driver->buffer_size(b, nir_imm_int(b, set), report.slot);
          report.failed = is_outside(b, report.offset, size, span);
-         if (first->buffer.set < 0)
+         if (buffer->set < 0)
             report.failed =
                nir_iand(b, report.failed, nir_ieq_imm(b, driver->set(b, first->intrin), set));
          report.set = set;
@@ -360,11 +314,9 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
       }
    }
 
-   if (first->buffer.size && state->options->safe) {
-      for (struct access *access = first; access < end; access++) {
-         if (access->in_group)
-            make_safe(state, access);
-      }
+   if (buffer->size && state->options->safe) {
+      for (const struct member *member = first; member; member = member->next)
+         make_safe(state, member);
    }
 }
 
@@ -373,76 +325,81 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, struct
 #define MAX_SPAN  (1 << 20)
 
 static bool
-belongs(const struct access *first, const struct access *access)
+belongs(const struct group *group, const struct member *member)
 {
-   int32_t distance = access->offset.constant - first->offset.constant;
+   int32_t distance = member->offset.constant - group->first->offset.constant;
 
-   return linear_same_terms(&first->offset, &access->offset) && distance > -MAX_SPAN &&
-          distance < MAX_SPAN && same_descriptor(first, access);
+   return group->count < MAX_GROUP && linear_same_terms(&group->first->offset, &member->offset) &&
+          distance > -MAX_SPAN && distance < MAX_SPAN && same_descriptor(group->first, member);
 }
 
-/* The accesses of a block up to what reports must not wait for, which is at
- * @until
- */
-static bool
-instrument_run(struct gpuval_nir_state *state, struct util_dynarray *accesses, nir_cursor until)
+/* Equal for members that may share a group */
+static uint32_t
+hash_member(const struct member *member)
 {
-   struct access *end = util_dynarray_end(accesses);
-   struct pending pending = {0};
-   bool progress = false;
+   uint32_t hash = member->binding.success
+                      ? _mesa_hash_uint(&member->binding.desc_set) * 31 + member->binding.binding
+                      : _mesa_hash_pointer(gpuval_nir_index_src(member->intrin)->ssa);
 
-   util_dynarray_foreach (accesses, struct access, first) {
-      if (!first->intrin || is_proven(first))
-         continue;
-
-      unsigned count = 0;
-      struct access *stop = first;
-      for (; stop < end && count < MAX_GROUP; stop++) {
-         stop->in_group = stop->intrin && !is_proven(stop) && belongs(first, stop);
-         count += stop->in_group;
-      }
-
-      instrument_group(state, &pending, first, stop);
-      progress = true;
-
-      for (struct access *access = first; access < stop; access++) {
-         if (access->in_group)
-            access->intrin = NULL;
-         access->in_group = false;
-      }
+   for (unsigned i = 0; i < member->offset.num_terms; i++) {
+      const struct term *term = &member->offset.terms[i];
+      hash = hash * 31 + _mesa_hash_pointer(term->scalar.def) + term->scalar.comp;
+      hash = hash * 31 + term->coefficient;
    }
+   return hash ? hash : 1; /* 0 is no key of a hash table */
+}
 
-   state->b.cursor = until;
-   flush(state, &pending);
-   util_dynarray_clear(accesses);
+/* The members of a block up to what reports must not wait for */
+struct run {
+   void *mem_ctx;
+   struct util_dynarray groups;   /* struct group *, in the order of their first members */
+   struct hash_table_u64 *latest; /* by hash_member() */
+};
+
+static void
+begin_run(struct run *run)
+{
+   run->mem_ctx = ralloc_context(NULL);
+   util_dynarray_init(&run->groups, run->mem_ctx);
+   run->latest = _mesa_hash_table_u64_create(run->mem_ctx);
+}
+
+static void
+add_member(struct run *run, const struct member *member)
+{
+   struct member *own = ralloc_memdup(run->mem_ctx, member, sizeof(*member));
+   uint32_t hash = hash_member(member);
+   struct group *group = _mesa_hash_table_u64_search(run->latest, hash);
+
+   if (group && belongs(group, member)) {
+      group->last->next = own;
+   } else {
+      group = rzalloc(run->mem_ctx, struct group);
+      group->first = own;
+      util_dynarray_append(&run->groups, struct group *, group);
+      _mesa_hash_table_u64_insert(run->latest, hash, group);
+   }
+   group->last = own;
+   group->count++;
+}
+
+/* Reports must not wait for what is at @until. */
+static bool
+end_run(struct gpuval_nir_state *state, struct run *run, nir_cursor until)
+{
+   bool progress = run->groups.size != 0;
+
+   if (progress) {
+      struct pending pending = {0};
+
+      util_dynarray_foreach (&run->groups, struct group *, group)
+         instrument_group(state, &pending, *group);
+      state->b.cursor = until;
+      flush(state, &pending);
+      ralloc_free(run->mem_ctx);
+      begin_run(run);
+   }
    return progress;
-}
-
-/* Must reports not wait for this? Whatever ends invocations, lets others run,
- * or is not known here; loads and writes to memory may be waited for.
- */
-static bool
-ends_run(const nir_intrinsic_instr *intrin)
-{
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_store_deref:
-   case nir_intrinsic_copy_deref:
-   case nir_intrinsic_deref_atomic:
-   case nir_intrinsic_deref_atomic_swap:
-   case nir_intrinsic_store_ssbo:
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-   case nir_intrinsic_store_global:
-   case nir_intrinsic_global_atomic:
-   case nir_intrinsic_global_atomic_swap:
-   case nir_intrinsic_image_deref_store:
-   case nir_intrinsic_image_deref_atomic:
-   case nir_intrinsic_image_deref_atomic_swap:
-   case nir_intrinsic_report_gpuval:
-      return false;
-   default:
-      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
-   }
 }
 
 bool
@@ -451,25 +408,27 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
    if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_BOUNDS)))
       return false;
 
-   struct util_dynarray accesses;
-   util_dynarray_init(&accesses, NULL);
+   struct run run;
+   const nir_block *block = NULL;
    bool progress = false;
 
-   nir_foreach_block (block, state->b.impl) {
-      nir_foreach_instr_safe (instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
+   begin_run(&run);
+   gpuval_nir_foreach_access(state, access)
+   {
+      struct member member;
 
-         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-         struct access access;
-         if (ends_run(intrin))
-            progress |= instrument_run(state, &accesses, nir_before_instr(instr));
-         else if (describe(state, intrin, &access))
-            util_dynarray_append(&accesses, struct access, access);
-      }
-      progress |= instrument_run(state, &accesses, nir_after_block_before_jump(block));
+      if (block && block != access->block)
+         progress |= end_run(state, &run, nir_after_block_before_jump((nir_block *)block));
+      block = access->block;
+
+      if (access->is_edge)
+         progress |= end_run(state, &run, nir_before_instr(access->instr));
+      if (make_member(state->options, access, &member) && !is_proven(&member))
+         add_member(&run, &member);
    }
+   if (block)
+      progress |= end_run(state, &run, nir_after_block_before_jump((nir_block *)block));
 
-   util_dynarray_fini(&accesses);
+   ralloc_free(run.mem_ctx);
    return progress;
 }

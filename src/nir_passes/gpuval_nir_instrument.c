@@ -12,6 +12,9 @@
 
 #include "gpuval_nir.h"
 
+#include "util/hash_table.h"
+#include "util/ralloc.h"
+
 /* Numbers the instances of SPIR-V instructions: inlining and unrolling make
  * several of one. An instruction's index, which is free for passes to use,
  * becomes that of the instance that it was made for; 0 is not known.
@@ -65,9 +68,18 @@ remove_debug_info(nir_builder *b, nir_instr *instr, void *data)
    return true;
 }
 
-static bool
-site_equals(const struct gpuval_site *a, const struct gpuval_site *b)
+static uint32_t
+hash_site(const void *key)
 {
+   const struct gpuval_site *site = key;
+   return _mesa_hash_data_with_seed(&site->spirv_offset, sizeof(site->spirv_offset),
+                                    site->kind * 31 + site->op);
+}
+
+static bool
+sites_equal(const void *key_a, const void *key_b)
+{
+   const struct gpuval_site *a = key_a, *b = key_b;
    return a->kind == b->kind && a->op == b->op && a->spirv_offset == b->spirv_offset &&
           a->set == b->set && a->binding == b->binding;
 }
@@ -76,19 +88,26 @@ uint32_t
 gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site)
 {
    struct util_dynarray *sites = &state->table->sites;
-   uint32_t index = 0;
-
-   if (site->spirv_offset) {
-      util_dynarray_foreach (sites, struct gpuval_site, other) {
-         if (site_equals(other, site))
-            return index;
-         index++;
-      }
-   }
+   struct hash_entry *known =
+      site->spirv_offset ? _mesa_hash_table_search(state->sites, site) : NULL;
+   if (known)
+      return (uintptr_t)known->data - 1;
 
    util_dynarray_append(sites, struct gpuval_site, *site);
-   return util_dynarray_num_elements(sites, struct gpuval_site) - 1;
+   uint32_t count = util_dynarray_num_elements(sites, struct gpuval_site);
+   if (site->spirv_offset)
+      _mesa_hash_table_insert(state->sites, ralloc_memdup(state->sites, site, sizeof(*site)),
+                              (void *)(uintptr_t)count);
+   return count - 1;
 }
+
+/* In this order. What a check emits is no access for those that follow. */
+static bool (*const passes[])(struct gpuval_nir_state *state) = {
+   gpuval_nir_instrument_assume,
+   gpuval_nir_instrument_bounds,
+   gpuval_nir_instrument_printf,
+   gpuval_nir_instrument_sync,
+};
 
 bool
 gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
@@ -104,11 +123,14 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    bool progress = false;
 
    util_dynarray_init(&state.instances, NULL);
+   util_dynarray_init(&state.accesses, NULL);
+   state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
    index_by_instance(&state);
-   progress |= gpuval_nir_instrument_assume(&state);
-   progress |= gpuval_nir_instrument_bounds(&state);
-   progress |= gpuval_nir_instrument_printf(&state);
-   progress |= gpuval_nir_instrument_sync(&state);
+   gpuval_nir_find_accesses(&state);
+   for (unsigned i = 0; i < ARRAY_SIZE(passes); i++)
+      progress |= passes[i](&state);
+   ralloc_free(state.sites);
+   util_dynarray_fini(&state.accesses);
    util_dynarray_fini(&state.instances);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 

@@ -261,10 +261,10 @@ gpuval_nir_instrument_printf(struct gpuval_nir_state *state)
    return progress;
 }
 
+/* Volatile: the host changes what it says. */
 static nir_def *
-load_root(nir_builder *b, nir_def *root, unsigned offset)
+load_current(nir_builder *b, nir_def *root, unsigned offset)
 {
-   /* Volatile: the host changes what it says. */
    return nir_build_load_global(b, 1, 64, nir_iadd_imm(b, root, offset), .align_mul = 8,
                                 .access = ACCESS_COHERENT | ACCESS_VOLATILE);
 }
@@ -291,8 +291,8 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_printf_params *params)
 {
    nir_def *root = driver->root_address(b);
-   nir_def *buffer = load_root(b, root, offsetof(struct gpuval_root, printf_address));
-   nir_def *bytes = load_root(b, root, offsetof(struct gpuval_root, printf_size));
+   nir_def *buffer = load_current(b, root, offsetof(struct gpuval_root, printf_address));
+   nir_def *bytes = load_current(b, root, offsetof(struct gpuval_root, printf_size));
    nir_def *capacity = nir_u2u32(b, nir_ushr_imm(b, bytes, 2));
    nir_def *size = nir_iand_imm(b, params->header[0], 0xffff);
 

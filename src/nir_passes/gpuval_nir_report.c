@@ -85,10 +85,10 @@ gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report
                      .desc_set = report->set);
 }
 
-static nir_def *
-load_root(nir_builder *b, nir_def *root, unsigned offset)
+nir_def *
+gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset)
 {
-   return nir_load_global(b, nir_iadd_imm(b, root, offset), 8, 1, 64);
+   return nir_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
 }
 
 static nir_def *
@@ -143,7 +143,8 @@ write_record(nir_builder *b, nir_def *record, const struct failure *f)
 static void
 report_failure(nir_builder *b, const struct failure *f)
 {
-   nir_def *counters = load_root(b, f->root, offsetof(struct gpuval_root, counters_address));
+   nir_def *counters =
+      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, counters_address));
    nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)),
                      nir_imm_int64(b, 1), .atomic_op = nir_atomic_op_iadd);
    nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
@@ -154,7 +155,8 @@ report_failure(nir_builder *b, const struct failure *f)
    hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
    nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
 
-   nir_def *control = load_root(b, f->root, offsetof(struct gpuval_root, control_address));
+   nir_def *control =
+      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, control_address));
    nir_def *word = element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
    nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
 
@@ -166,7 +168,8 @@ report_failure(nir_builder *b, const struct failure *f)
       nir_def *before = nir_global_atomic(b, 32, word, bit, .atomic_op = nir_atomic_op_ior);
       nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
       {
-         nir_def *records = load_root(b, f->root, offsetof(struct gpuval_root, records_address));
+         nir_def *records =
+            gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, records_address));
          write_record(b, element_address(b, records, slot, sizeof(struct gpuval_record)), f);
          nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                      .memory_modes = nir_var_mem_global);
@@ -195,7 +198,8 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_ior(b, is_plain, nir_ine_imm(b, bound, 0)));
    {
       nir_def *root = driver->root_address(b);
-      nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
+      nir_def *entries =
+         gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
       nir_def *address =
          nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0), driver->buffer_address(b, set, slot));
       nir_def *command_id = driver->command_id(b);
@@ -278,11 +282,11 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params, nir_def *root,
                         nir_def *claim, nir_def *known)
 {
-   nir_def *entries = load_root(b, root, offsetof(struct gpuval_root, entries_address));
+   nir_def *entries =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
    nir_def *claim_lo = nir_unpack_64_2x32_split_x(b, claim);
    /* Claims may have been overwritten, and this is read. */
-   nir_def *max_entry =
-      nir_load_global(b, nir_iadd_imm(b, root, offsetof(struct gpuval_root, max_entry)), 4, 1, 32);
+   nir_def *max_entry = gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, max_entry));
    nir_def *other_entry = nir_umin(b, nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1), max_entry);
    nir_def *other_site = nir_channel(
       b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),

@@ -11,90 +11,23 @@
  *
  * Workgroups may exchange data in buffers across a barrier whose semantics
  * cover buffer memory. A barrier() alone is no such thing, but together with
- * a memory barrier beside it that does it is. Each such pair begins a phase.
+ * a memory barrier beside it that does it is. Each such pair begins a phase. So
+ * do the barriers of a subgroup, for the subgroup.
  *
  * Inside a fragment shader interlock accesses are ordered among each other,
  * and so they count as atomics: conflicts with all others remain.
  */
 
 #include "gpuval/src/core/gpuval_bloom.h"
-#include "spirv/spirv.h"
 #include "gpuval_nir.h"
 
 struct pass {
    struct gpuval_nir_state *state;
-   bool interlocked;
    bool has_phases;
+   bool is_subgroup;    /* what exchanges data is a subgroup, not the workgroup */
    nir_variable *phase; /* NULL: there is but one */
    nir_def *context;    /* invocation id, token, for those without phases also 0 */
 };
-
-struct access {
-   nir_intrinsic_instr *intrin;
-   enum gpuval_op op;
-   enum gpuval_bloom_type type;
-   bool is_address; /* no descriptor */
-   unsigned bytes;  /* of a component */
-   unsigned components;
-   uint32_t mask; /* of components */
-};
-
-static bool
-classify(nir_intrinsic_instr *intrin, struct access *access)
-{
-   nir_def *data = &intrin->def;
-
-   *access = (struct access){.intrin = intrin};
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_load_global:
-   case nir_intrinsic_load_global_constant:
-      access->is_address = true;
-      FALLTHROUGH;
-   case nir_intrinsic_load_ubo:
-   case nir_intrinsic_load_ssbo:
-      access->op = GPUVAL_OP_LOAD;
-      access->type = GPUVAL_BLOOM_LOAD;
-      break;
-   case nir_intrinsic_store_global:
-      access->is_address = true;
-      FALLTHROUGH;
-   case nir_intrinsic_store_ssbo:
-      access->op = GPUVAL_OP_STORE;
-      access->type = GPUVAL_BLOOM_STORE;
-      data = intrin->src[0].ssa;
-      break;
-   case nir_intrinsic_global_atomic:
-   case nir_intrinsic_global_atomic_swap:
-      access->is_address = true;
-      FALLTHROUGH;
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-      access->op = GPUVAL_OP_ATOMIC;
-      access->type = GPUVAL_BLOOM_ATOMIC;
-      break;
-   default:
-      return false;
-   }
-
-   access->bytes = data->bit_size / 8;
-   access->components = data->num_components;
-   access->mask = access->op == GPUVAL_OP_STORE ? nir_intrinsic_write_mask(intrin)
-                                                : BITFIELD_MASK(data->num_components);
-   return access->mask;
-}
-
-/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. */
-static bool
-is_atomic(const struct gpuval_nir_state *state, const nir_instr *instr)
-{
-   const struct gpuval_nir_options *options = state->options;
-   size_t offset = gpuval_nir_spirv_offset(state, instr->index);
-   if (!options->spirv || !offset || offset + 4 > options->spirv_size)
-      return false;
-
-   uint16_t opcode = options->spirv[offset / 4] & SpvOpCodeMask;
-   return opcode == SpvOpAtomicLoad || opcode == SpvOpAtomicStore;
-}
 
 /* Ray-tracing stages of one invocation are shaders of their own: its id comes
  * from where it is in the launch.
@@ -112,17 +45,19 @@ build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
    return id;
 }
 
-/* Of the workgroup, or of the patch: different enough from others */
+/* Of the workgroup or subgroup, or of the patch: different enough from others */
 static nir_def *
-build_token(struct gpuval_nir_state *state, nir_builder *b)
+build_token(struct pass *pass, nir_builder *b)
 {
-   nir_def *token = nir_imul_imm(b, state->options->driver->command_id(b), 0x27d4eb2f);
+   nir_def *token = nir_imul_imm(b, pass->state->options->driver->command_id(b), 0x27d4eb2f);
    if (b->shader->info.stage == MESA_SHADER_TESS_CTRL)
       return nir_iadd(b, token, nir_imul_imm(b, nir_load_primitive_id(b), 0x9e3779b1));
 
    nir_def *group = nir_load_workgroup_id(b);
    for (unsigned i = 0; i < 3; i++)
       token = nir_imul_imm(b, nir_ixor(b, token, nir_channel(b, group, i)), 0x9e3779b1);
+   if (pass->is_subgroup)
+      token = nir_imul_imm(b, nir_ixor(b, token, nir_load_subgroup_id(b)), 0x9e3779b1);
    return token;
 }
 
@@ -137,8 +72,7 @@ get_context(struct pass *pass)
       if (!gl_shader_stage_is_rt(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
       nir_def *id = build_invocation_id(pass->state, &at_top);
-      nir_def *token =
-         pass->has_phases ? build_token(pass->state, &at_top) : nir_imm_int(&at_top, 0);
+      nir_def *token = pass->has_phases ? build_token(pass, &at_top) : nir_imm_int(&at_top, 0);
       pass->context = nir_vec2(&at_top, id, token);
    }
    return pass->context;
@@ -148,7 +82,7 @@ get_context(struct pass *pass)
  * variable pointer may lead to any set that has buffers.
  */
 static void
-build_range(struct gpuval_nir_state *state, const struct access *access, int set, nir_def *slot,
+build_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, int set, nir_def *slot,
             nir_def **address, nir_def **size)
 {
    nir_builder *b = &state->b;
@@ -162,7 +96,7 @@ build_range(struct gpuval_nir_state *state, const struct access *access, int set
 
    *address = nir_imm_int64(b, 0);
    *size = nir_imm_int(b, 0);
-   nir_def *actual = driver->set(b, access->intrin);
+   nir_def *actual = driver->set(b, intrin);
    u_foreach_bit (candidate, gpuval_nir_buffer_sets(b->shader)) {
       nir_def *is = nir_ieq_imm(b, actual, candidate);
       nir_def *number = nir_imm_int(b, candidate);
@@ -186,26 +120,25 @@ struct piece {
 };
 
 static void
-emit(struct pass *pass, nir_instr *instr, enum gpuval_op op, enum gpuval_bloom_type type,
-     const struct piece *piece)
+emit(struct pass *pass, const struct gpuval_access *access, const struct piece *piece)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
-
-   if (pass->interlocked || is_atomic(state, instr))
-      type = GPUVAL_BLOOM_ATOMIC;
+   enum gpuval_bloom_type type = access->is_interlocked || access->is_atomic ? GPUVAL_BLOOM_ATOMIC
+                                 : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
+                                                                             : GPUVAL_BLOOM_LOAD;
 
    const struct gpuval_site site = {
       .kind = kinds[type],
-      .op = op,
-      .spirv_offset = gpuval_nir_spirv_offset(state, instr->index),
+      .op = access->op,
+      .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = piece->set,
       .binding = piece->binding,
    };
    const struct gpuval_nir_entry entry = {
       .size = piece->const_size,
       .site = gpuval_nir_add_site(state, &site),
-      .instance = instr->index,
+      .instance = access->instance,
    };
    uint32_t base = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry);
    util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
@@ -221,75 +154,79 @@ emit(struct pass *pass, nir_instr *instr, enum gpuval_op op, enum gpuval_bloom_t
 
 /* @skip: bytes behind what the instruction says */
 static void
-emit_piece(struct pass *pass, const struct access *access, const struct gpuval_nir_buffer *buffer,
-           unsigned skip, unsigned size)
+emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip, unsigned size)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
-   nir_intrinsic_instr *intrin = access->intrin;
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    struct piece piece = {
       .set = -1,
       .binding = -1,
-      .is_address = access->is_address,
+      .is_address = access->type == GPUVAL_ACCESS_ADDRESS,
       .size = nir_imm_int(b, size),
       .const_size = size,
    };
 
-   if (access->is_address) {
+   if (piece.is_address) {
       piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
       piece.active = nir_imm_true(b);
       piece.offset = piece.slot = nir_imm_int(b, 0);
    } else {
       nir_def *range;
-      piece.set = buffer->set;
-      piece.binding = buffer->binding;
+      piece.set = access->buffer.set;
+      piece.binding = access->buffer.binding;
       piece.offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
       piece.slot = state->options->driver->slot(b, intrin);
-      build_range(state, access, buffer->set, piece.slot, &piece.address, &range);
+      build_range(state, intrin, piece.set, piece.slot, &piece.address, &range);
       piece.active = nir_iand(b, nir_uge_imm(b, range, size),
                               nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), piece.offset));
       piece.address = nir_iadd(b, piece.address, nir_u2u64(b, piece.offset));
    }
 
-   emit(pass, &intrin->instr, access->op, access->type, &piece);
+   emit(pass, access, &piece);
 }
 
 static bool
-instrument_access(struct pass *pass, const struct access *access)
+instrument_memory(struct pass *pass, const struct gpuval_access *access)
 {
-   struct gpuval_nir_state *state = pass->state;
-   struct gpuval_nir_buffer buffer = {0};
-
-   if (!access->is_address &&
-       (!state->options->driver->describe(access->intrin, state->options->data, &buffer) ||
-        buffer.size))
+   if (access->type == GPUVAL_ACCESS_BUFFER && (!access->is_described || access->buffer.size))
       return false;
 
-   u_foreach_bit (i, access->mask) {
+   u_foreach_bit (i, access->components) {
       /* A run of components, in pieces of 16 bytes */
-      if (i && access->mask & BITFIELD_BIT(i - 1))
+      if (i && access->components & BITFIELD_BIT(i - 1))
          continue;
-      unsigned count = ffs(~(access->mask >> i)) - 1;
-      for (unsigned done = 0; done < count * access->bytes; done += GPUVAL_BLOOM_GRANULE)
-         emit_piece(pass, access, &buffer, i * access->bytes + done,
-                    MIN2(count * access->bytes - done, GPUVAL_BLOOM_GRANULE));
+      unsigned bytes = (ffs(~(access->components >> i)) - 1) * access->component_bytes;
+      for (unsigned done = 0; done < bytes; done += GPUVAL_BLOOM_GRANULE)
+         emit_piece(pass, access, i * access->component_bytes + done,
+                    MIN2(bytes - done, GPUVAL_BLOOM_GRANULE));
    }
    return true;
 }
 
+static nir_def *
+texel_index(nir_builder *b, nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_intrinsic)
+      return nir_channel(b, nir_instr_as_intrinsic(instr)->src[1].ssa, 0);
+
+   nir_tex_instr *tex = nir_instr_as_tex(instr);
+   int coord = nir_tex_instr_src_index(tex, nir_tex_src_coord);
+   return nir_channel(b, tex->src[coord].src.ssa, 0);
+}
+
 static bool
-instrument_texel(struct pass *pass, nir_instr *instr, enum gpuval_op op,
-                 enum gpuval_bloom_type type, nir_deref_instr *deref, nir_def *coord)
+instrument_texel(struct pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
    struct gpuval_nir_texels texels;
 
-   if (!deref || !state->options->driver->texels ||
-       !state->options->driver->texels(b, deref, state->options->data, &texels))
+   if (access->op == GPUVAL_OP_QUERY || !state->options->driver->texels ||
+       !state->options->driver->texels(b, access->resource, state->options->data, &texels))
       return false;
 
-   nir_def *index = nir_channel(b, coord, 0);
+   nir_def *index = texel_index(b, access->instr);
    struct piece piece = {
       .set = texels.set,
       .binding = texels.binding,
@@ -299,76 +236,23 @@ instrument_texel(struct pass *pass, nir_instr *instr, enum gpuval_op op,
       .offset = nir_imul(b, index, texels.size),
    };
    piece.address = nir_iadd(b, texels.address, nir_u2u64(b, piece.offset));
-   emit(pass, instr, op, type, &piece);
+   emit(pass, access, &piece);
    return true;
 }
 
 static bool
-instrument_texture(struct pass *pass, nir_tex_instr *tex)
+instrument(struct pass *pass, const struct gpuval_access *access)
 {
-   int texture = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
-   int coord = nir_tex_instr_src_index(tex, nir_tex_src_coord);
+   pass->state->b.cursor = nir_before_instr(access->instr);
 
-   if (tex->op != nir_texop_txf || tex->sampler_dim != GLSL_SAMPLER_DIM_BUF || texture < 0)
-      return false;
-
-   return instrument_texel(pass, &tex->instr, GPUVAL_OP_FETCH, GPUVAL_BLOOM_LOAD,
-                           nir_src_as_deref(tex->src[texture].src), tex->src[coord].src.ssa);
-}
-
-static bool
-instrument_image(struct pass *pass, nir_intrinsic_instr *intrin)
-{
-   enum gpuval_op op;
-   enum gpuval_bloom_type type;
-
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_image_deref_load:
-   case nir_intrinsic_image_deref_sparse_load:
-      op = GPUVAL_OP_LOAD;
-      type = GPUVAL_BLOOM_LOAD;
-      break;
-   case nir_intrinsic_image_deref_store:
-      op = GPUVAL_OP_STORE;
-      type = GPUVAL_BLOOM_STORE;
-      break;
-   case nir_intrinsic_image_deref_atomic:
-   case nir_intrinsic_image_deref_atomic_swap:
-      op = GPUVAL_OP_ATOMIC;
-      type = GPUVAL_BLOOM_ATOMIC;
-      break;
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+   case GPUVAL_ACCESS_ADDRESS:
+      return instrument_memory(pass, access);
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+      return instrument_texel(pass, access);
    default:
       return false;
-   }
-   if (nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_BUF)
-      return false;
-
-   return instrument_texel(pass, &intrin->instr, op, type, nir_src_as_deref(intrin->src[0]),
-                           intrin->src[1].ssa);
-}
-
-static bool
-instrument(struct pass *pass, nir_instr *instr)
-{
-   pass->state->b.cursor = nir_before_instr(instr);
-
-   if (instr->type == nir_instr_type_tex)
-      return instrument_texture(pass, nir_instr_as_tex(instr));
-   if (instr->type != nir_instr_type_intrinsic)
-      return false;
-
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-   struct access access;
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_begin_invocation_interlock:
-      pass->interlocked = true;
-      return false;
-   case nir_intrinsic_end_invocation_interlock:
-      pass->interlocked = false;
-      return false;
-   default:
-      return classify(intrin, &access) ? instrument_access(pass, &access)
-                                       : instrument_image(pass, intrin);
    }
 }
 
@@ -379,50 +263,57 @@ covers_buffers(const nir_intrinsic_instr *barrier)
           nir_intrinsic_memory_semantics(barrier) & (NIR_MEMORY_ACQUIRE | NIR_MEMORY_RELEASE);
 }
 
-/* What of a pair of barriers stands since the last access to a buffer */
+/* What of a pair of barriers stands since the last access to a buffer: its scope, or
+ * SCOPE_NONE
+ */
 struct barriers {
-   bool execution, memory;
-   bool begun; /* the phase that they make */
+   mesa_scope execution, memory;
+   mesa_scope begun; /* the phase that they make */
 };
 
-static bool
-begins_phase(struct barriers *seen, const nir_intrinsic_instr *barrier)
+/* Which invocations do the barriers that stand together order? */
+static mesa_scope
+add_barrier(struct barriers *seen, const nir_intrinsic_instr *barrier)
 {
-   seen->execution |= nir_intrinsic_execution_scope(barrier) != SCOPE_NONE;
-   seen->memory |= covers_buffers(barrier);
-   if (!seen->execution || !seen->memory || seen->begun)
-      return false;
+   seen->execution = MAX2(seen->execution, nir_intrinsic_execution_scope(barrier));
+   if (covers_buffers(barrier))
+      seen->memory = MAX2(seen->memory, nir_intrinsic_memory_scope(barrier));
 
-   seen->begun = true;
-   return true;
+   mesa_scope scope = MIN2(seen->execution, seen->memory);
+   if (scope <= seen->begun)
+      return SCOPE_NONE;
+   seen->begun = scope;
+   return scope;
 }
 
-/* Calls @begin, if not NULL, behind whatever begins a phase. */
-static bool
+/* Calls @begin, if not NULL, behind whatever begins a phase. Returns the scopes of
+ * all of them.
+ */
+static uint32_t
 find_phases(struct pass *pass, void (*begin)(struct pass *pass, nir_instr *instr))
 {
-   bool found = false;
+   struct barriers seen = {0};
+   const nir_block *block = NULL;
+   uint32_t scopes = 0;
 
-   nir_foreach_block (block, pass->state->b.impl) {
-      struct barriers seen = {0};
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      if (access->block != block || access->type == GPUVAL_ACCESS_BUFFER ||
+          access->type == GPUVAL_ACCESS_ADDRESS)
+         seen = (struct barriers){0};
+      block = access->block;
+      if (access->type != GPUVAL_ACCESS_BARRIER)
+         continue;
 
-      nir_foreach_instr_safe (instr, block) {
-         struct access access;
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-
-         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-         if (classify(intrin, &access)) {
-            seen = (struct barriers){0};
-         } else if (intrin->intrinsic == nir_intrinsic_barrier && begins_phase(&seen, intrin)) {
-            found = true;
-            if (begin)
-               begin(pass, instr);
-         }
-      }
+      mesa_scope scope = add_barrier(&seen, nir_instr_as_intrinsic(access->instr));
+      if (scope < SCOPE_SUBGROUP)
+         continue;
+      scopes |= BITFIELD_BIT(scope);
+      if (begin)
+         begin(pass, access->instr);
    }
 
-   return found;
+   return scopes;
 }
 
 static void
@@ -458,7 +349,13 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    if (!is_wanted(state))
       return false;
 
-   pass.has_phases = stage_has_workgroups(state->b.shader->info.stage) && find_phases(&pass, NULL);
+   /* Barriers of both kinds in one shader count as the workgroup's: what a subgroup's
+    * leaves open between subgroups is missed then.
+    */
+   uint32_t scopes =
+      stage_has_workgroups(state->b.shader->info.stage) ? find_phases(&pass, NULL) : 0;
+   pass.has_phases = scopes != 0;
+   pass.is_subgroup = scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
    if (pass.has_phases) {
       pass.phase = nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval phase");
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
@@ -466,10 +363,7 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
       find_phases(&pass, begin_phase);
    }
 
-   nir_foreach_block (block, state->b.impl) {
-      nir_foreach_instr_safe (instr, block)
-         progress |= instrument(&pass, instr);
-   }
+   gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
 
    if (pass.has_phases)
       nir_lower_vars_to_ssa(state->b.shader);

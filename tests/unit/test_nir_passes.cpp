@@ -483,6 +483,49 @@ TEST_F(nir_passes_test, checks_that_are_off_leave_nothing)
 /* What a report does can be seen in the scenarios; here, that it is valid NIR
  * and that it counts before it claims, and claims before it publishes.
  */
+/* As lavapipe does: a size is a load, too */
+nir_def *
+loaded_size(nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return nir_load_ubo(b, 1, 32, set, slot, .align_mul = 4, .range = ~0u);
+}
+
+nir_def *
+zero(nir_builder *b)
+{
+   return nir_imm_int(b, 0);
+}
+
+TEST_F(nir_passes_test, what_a_check_emits_is_no_access_for_others)
+{
+   struct gpuval_nir_driver driver = test_driver;
+   driver.buffer_size = loaded_size;
+   driver.epoch = driver.sync_flags = driver.epoch_command = zero;
+   options.driver = &driver;
+   options.checks |= BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+
+   load(ssbo(), any_offset());
+   EXPECT_TRUE(run());
+   EXPECT_GT(find(nir_intrinsic_load_ubo).size(), 0u);
+   EXPECT_EQ(reports().size(), 1u);
+   EXPECT_EQ(find(nir_intrinsic_sync_gpuval).size(), 1u);
+}
+
+TEST_F(nir_passes_test, groups_of_many_accesses_are_found_without_comparing_all)
+{
+   std::vector<nir_def *> offsets;
+   for (unsigned i = 0; i < 100; i++)
+      offsets.push_back(nir_iadd_imm(b, nir_imul_imm(b, any_offset(), 4 + i), 4));
+   for (unsigned round = 0; round < 3; round++) {
+      for (nir_def *offset : offsets)
+         load(ssbo(), nir_iadd_imm(b, offset, round * 4));
+   }
+   EXPECT_TRUE(run());
+   EXPECT_EQ(reports().size(), 100u);
+   for (nir_intrinsic_instr *report : reports())
+      EXPECT_EQ(nir_intrinsic_range(report), 3u);
+}
+
 TEST_F(nir_passes_test, report)
 {
    nir_def *any = any_offset();

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the application's shader does, found before any check adds code.
+ *
+ * The one walk over a shader, and the one place that names every intrinsic
+ * which accesses something. Checks work on the list that it makes and never
+ * look at instructions themselves: so what one check emits (a descriptor's
+ * size is a load, too) is not the application's for the next one.
+ */
+
+#include "gpuval_nir.h"
+
+#include "spirv/spirv.h"
+
+/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. */
+static bool
+is_atomic_in_spirv(const struct gpuval_nir_state *state, uint32_t instance)
+{
+   const struct gpuval_nir_options *options = state->options;
+   size_t offset = gpuval_nir_spirv_offset(state, instance);
+   if (!options->spirv || !offset || offset + 4 > options->spirv_size)
+      return false;
+
+   uint16_t opcode = options->spirv[offset / 4] & SpvOpCodeMask;
+   return opcode == SpvOpAtomicLoad || opcode == SpvOpAtomicStore;
+}
+
+/* Buffers, addresses, memory of a workgroup: what has a data operand */
+static bool
+classify_memory(nir_intrinsic_instr *intrin, struct gpuval_access *access)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+      access->type = GPUVAL_ACCESS_BUFFER;
+      break;
+   case nir_intrinsic_load_global:
+   case nir_intrinsic_load_global_constant:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+      access->type = GPUVAL_ACCESS_ADDRESS;
+      break;
+   case nir_intrinsic_load_shared:
+   case nir_intrinsic_store_shared:
+   case nir_intrinsic_shared_atomic:
+   case nir_intrinsic_shared_atomic_swap:
+      access->type = GPUVAL_ACCESS_SHARED;
+      break;
+   case nir_intrinsic_load_task_payload:
+   case nir_intrinsic_store_task_payload:
+   case nir_intrinsic_task_payload_atomic:
+   case nir_intrinsic_task_payload_atomic_swap:
+      access->type = GPUVAL_ACCESS_TASK_PAYLOAD;
+      break;
+   default:
+      return false;
+   }
+
+   nir_def *data =
+      nir_intrinsic_infos[intrin->intrinsic].has_dest ? &intrin->def : intrin->src[0].ssa;
+   access->component_bytes = data->bit_size / 8;
+   access->components = BITFIELD_MASK(data->num_components);
+   if (nir_intrinsic_has_atomic_op(intrin)) {
+      access->op = GPUVAL_OP_ATOMIC;
+   } else if (nir_intrinsic_infos[intrin->intrinsic].has_dest) {
+      access->op = GPUVAL_OP_LOAD;
+   } else {
+      access->op = GPUVAL_OP_STORE;
+      access->components = nir_intrinsic_write_mask(intrin);
+   }
+   return access->components;
+}
+
+static bool
+classify_image(nir_intrinsic_instr *intrin, struct gpuval_access *access)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_image_deref_load:
+   case nir_intrinsic_image_deref_sparse_load:
+      access->op = GPUVAL_OP_LOAD;
+      break;
+   case nir_intrinsic_image_deref_store:
+      access->op = GPUVAL_OP_STORE;
+      break;
+   case nir_intrinsic_image_deref_atomic:
+   case nir_intrinsic_image_deref_atomic_swap:
+      access->op = GPUVAL_OP_ATOMIC;
+      break;
+   case nir_intrinsic_image_deref_size:
+   case nir_intrinsic_image_deref_levels:
+   case nir_intrinsic_image_deref_samples:
+      access->op = GPUVAL_OP_QUERY;
+      break;
+   default:
+      return false;
+   }
+
+   access->type = nir_intrinsic_image_dim(intrin) == GLSL_SAMPLER_DIM_BUF
+                     ? GPUVAL_ACCESS_TEXEL_BUFFER
+                     : GPUVAL_ACCESS_IMAGE;
+   access->resource = nir_src_as_deref(intrin->src[0]);
+   return access->resource != NULL;
+}
+
+static bool
+classify_rays(nir_intrinsic_instr *intrin, struct gpuval_access *access)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_trace_ray:
+   case nir_intrinsic_rq_initialize:
+   case nir_intrinsic_rq_terminate:
+   case nir_intrinsic_rq_proceed:
+   case nir_intrinsic_rq_generate_intersection:
+   case nir_intrinsic_rq_confirm_intersection:
+   case nir_intrinsic_rq_load:
+      access->type = GPUVAL_ACCESS_RAYS;
+      return true;
+   default:
+      return false;
+   }
+}
+
+static bool
+classify_texture(nir_tex_instr *tex, struct gpuval_access *access)
+{
+   int texture = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
+   int sampler = nir_tex_instr_src_index(tex, nir_tex_src_sampler_deref);
+   if (texture < 0)
+      return false;
+
+   switch (tex->op) {
+   case nir_texop_txf:
+   case nir_texop_txf_ms:
+   case nir_texop_txf_ms_fb:
+   case nir_texop_txf_ms_mcs_intel:
+      access->op = GPUVAL_OP_FETCH;
+      break;
+   case nir_texop_txs:
+   case nir_texop_query_levels:
+   case nir_texop_texture_samples:
+   case nir_texop_lod:
+      access->op = GPUVAL_OP_QUERY;
+      break;
+   default:
+      access->op = GPUVAL_OP_SAMPLE;
+      break;
+   }
+
+   access->type =
+      tex->sampler_dim == GLSL_SAMPLER_DIM_BUF ? GPUVAL_ACCESS_TEXEL_BUFFER : GPUVAL_ACCESS_TEXTURE;
+   access->resource = nir_src_as_deref(tex->src[texture].src);
+   access->sampler = sampler >= 0 ? nir_src_as_deref(tex->src[sampler].src) : NULL;
+   return access->resource != NULL;
+}
+
+/* Must reports of what stands before not wait for this? Whatever ends invocations,
+ * lets others run, or is not known here; loads and writes to memory may be waited
+ * for.
+ */
+static bool
+is_edge(const nir_intrinsic_instr *intrin)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_store_deref:
+   case nir_intrinsic_copy_deref:
+   case nir_intrinsic_deref_atomic:
+   case nir_intrinsic_deref_atomic_swap:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+   case nir_intrinsic_store_shared:
+   case nir_intrinsic_shared_atomic:
+   case nir_intrinsic_shared_atomic_swap:
+   case nir_intrinsic_image_deref_store:
+   case nir_intrinsic_image_deref_atomic:
+   case nir_intrinsic_image_deref_atomic_swap:
+   case nir_intrinsic_assume_gpuval:
+   case nir_intrinsic_printf_gpuval:
+      return false;
+   default:
+      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
+   }
+}
+
+/* An access of which nothing is known is an instance of its own. */
+static uint32_t
+get_instance(struct gpuval_nir_state *state, const nir_instr *instr)
+{
+   if (instr->index)
+      return instr->index;
+
+   util_dynarray_append(&state->instances, uint32_t, 0);
+   return util_dynarray_num_elements(&state->instances, uint32_t) - 1;
+}
+
+static bool
+classify(nir_instr *instr, struct gpuval_access *access)
+{
+   if (instr->type == nir_instr_type_tex)
+      return classify_texture(nir_instr_as_tex(instr), access);
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   if (intrin->intrinsic == nir_intrinsic_barrier) {
+      access->type = GPUVAL_ACCESS_BARRIER;
+      access->is_edge = true;
+      return true;
+   }
+
+   access->is_edge = is_edge(intrin);
+   return classify_memory(intrin, access) || classify_image(intrin, access) ||
+          classify_rays(intrin, access) || access->is_edge;
+}
+
+void
+gpuval_nir_find_accesses(struct gpuval_nir_state *state)
+{
+   bool interlocked = false;
+
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr (instr, block) {
+         struct gpuval_access access = {
+            .instr = instr,
+            .block = block,
+            .is_interlocked = interlocked,
+         };
+         if (instr->type == nir_instr_type_intrinsic) {
+            nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+            interlocked = (interlocked || op == nir_intrinsic_begin_invocation_interlock) &&
+                          op != nir_intrinsic_end_invocation_interlock;
+         }
+         if (!classify(instr, &access))
+            continue;
+
+         access.instance = get_instance(state, instr);
+         access.is_atomic =
+            access.op == GPUVAL_OP_ATOMIC || is_atomic_in_spirv(state, access.instance);
+         if (access.type == GPUVAL_ACCESS_BUFFER)
+            access.is_described = state->options->driver->describe(
+               nir_instr_as_intrinsic(instr), state->options->data, &access.buffer);
+         util_dynarray_append(&state->accesses, struct gpuval_access, access);
+      }
+   }
+}
