@@ -15,7 +15,8 @@ command=$checkout/gpuval
 prefix=$checkout/build/prefix
 icd=$prefix/share/vulkan/icd.d
 
-mkdir -p "$checkout/build/stamps" "$prefix/lib" "$icd" && cp "$2" "$command" || exit 99
+mkdir -p "$checkout/build/stamps" "$prefix/lib" "$icd" && cp "$2" "$command" &&
+   cp -R "$(dirname "$2")/command" "$checkout" || exit 99
 ln -s "$(absolute "$3")" "$prefix/lib/libvulkan_lvp.so"
 for name in lvp radeon; do
    printf '{"file_format_version": "1.0.1",

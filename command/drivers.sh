@@ -1,0 +1,97 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# The drivers that this checkout has built: where they are, whether they are up to
+# date, and what running programs on them has brought.
+
+# A version is supported when there is a patch series for it: mesa/25.0/series.
+series_versions()
+{
+   for file in "$root"/mesa/*/series; do
+      [ ! -f "$file" ] || basename "$(dirname "$file")"
+   done
+}
+
+supported_versions()
+{
+   series_versions | sed 's/$/.x/' | tr '\n' ' ' | sed 's/ $//'
+}
+
+# A Mesa tree that a developer works in has its own .git: hands off.
+is_developers_tree()
+{
+   [ -e "$mesa/.git" ]
+}
+
+icd_file() # DRIVER
+{
+   case $1 in
+   lavapipe) name=lvp ;;
+   radv) name=radeon ;;
+   esac
+   for file in "$prefix/share/vulkan/icd.d/${name}_icd."*.json; do
+      if [ -f "$file" ]; then
+         printf '%s\n' "$file"
+         return
+      fi
+   done
+   return 1
+}
+
+# Whether the ICD files are there and point into this checkout.
+has_drivers()
+{
+   for icd in "$(icd_file lavapipe)" "$(icd_file radv)"; do
+      grep -qsF "\"$prefix/" "$icd" || return 1
+   done
+}
+
+# Nothing that a build reads is newer than the last complete setup. Reads only,
+# so that whoever may read the checkout can run programs.
+is_ready()
+{
+   [ -f "$stamps/ready" ] && has_drivers || return 1
+   set --
+   for part in gpuval command meson.build src mesa demos bench tests; do
+      [ ! -e "$root/$part" ] || set -- "$@" "$root/$part"
+   done
+   if is_developers_tree; then
+      set -- "$@" "$mesa/src"
+   fi
+   [ -z "$(find "$@" -newer "$stamps/ready" | head -n 1)" ]
+}
+
+# The rooms of `gpuval setup`, which other commands enter only when they have to.
+enter_setup()
+{
+   . "$rooms/progress.sh"
+   . "$rooms/needs.sh"
+   . "$rooms/packages.sh"
+   . "$rooms/source.sh"
+   . "$rooms/build.sh"
+   . "$rooms/setup.sh"
+}
+
+ensure_setup()
+{
+   if ! is_ready; then
+      enter_setup
+      setup_all
+      unlock_build
+   fi
+}
+
+# What the caller's shell has set must not change what demos and tests see.
+clean_environment()
+{
+   unset GPUVAL GPUVAL_LOG GPUVAL_REPORT GPUVAL_SHADERS GPUVAL_BLOOM_SIZE_LOG2 \
+      GPUVAL_BLOOM_HASHES GPUVAL_PRINTF_SIZE GPUVAL_PRINTF_PREFIX GPUVAL_SAFE GPUVAL_DUMP GPUVAL_ROBUST GPUVAL_TEST_PLAIN_ICD_DIR \
+      RADV_DEBUG VK_DRIVER_FILES VK_ICD_FILENAMES
+}
+
+# Whether any process has reported an error, by its JSON Lines report; without
+# a summary (the process was killed) by the errors before it.
+has_errors() # FILE...
+{
+   grep -q -s -e '^{"summary": *{"errors": *[1-9]' -e '"severity": *"error"' "$@"
+}

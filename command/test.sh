@@ -1,0 +1,137 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# `gpuval test`: builds what tests compare with, runs them, and counts.
+
+passed=0
+failed=0
+skipped=0
+
+# "RESULT NAME" of each test in one of Meson's logs, an object a line.
+test_results() # JSON
+{
+   sed -n 's/^{"name": "\([^"]*\)".*"result": "\([A-Z]*\)".*/\2 \1/p' "$1"
+}
+
+# The last line that a test has printed: why it was skipped.
+last_words() # JSON NAME
+{
+   sed -n 's/^{"name": "\([^"]*\)", "stdout": "\(\([^"\\]\|\\.\)*\)".*/\1|\2/p' "$1" |
+      awk -v name="$2" 'index($0, name "|") == 1 {
+         text = substr($0, length(name) + 2)
+         gsub(/(\\n)+$/, "", text)
+         count = split(text, lines, /\\n/)
+         gsub(/\\"/, "\"", lines[count])
+         print lines[count]
+      }' | head -n 1
+}
+
+listed_tests() # OBJ SELECTION...
+{
+   folder=$1
+   shift
+   tool meson test -C "$folder" --no-rebuild --list "$@" 2>/dev/null |
+      grep -v -e '^ninja:' -e '^$' -e '^No suitable tests'
+}
+
+# Runs tests and adds up what became of them. A test that is listed but left
+# no result has failed.
+run_tests() # LABEL OBJ SELECTION...
+{
+   label=$1
+   folder=$2
+   shift 2
+   listed=$(listed_tests "$folder" "$@" | grep -c .)
+   results=$folder/meson-logs/gpuval.json
+   rm -f "$results"
+   say "$label: $listed tests"
+   tool meson test -C "$folder" --no-rebuild --print-errorlogs --logbase gpuval "$@" </dev/null
+   [ -f "$results" ] || : >"$results"
+   count=0
+   while read -r result name <&4; do
+      [ -n "$result" ] || continue # no results at all
+      count=$((count + 1))
+      case $result in
+      OK | EXPECTEDFAIL) passed=$((passed + 1)) ;;
+      SKIP | IGNORED)
+         skipped=$((skipped + 1))
+         say "skipped: $name: $(last_words "$results" "$name")"
+         ;;
+      *)
+         failed=$((failed + 1))
+         say "failed: $name ($label)"
+         ;;
+      esac
+   done 4<<EOF
+$(test_results "$results")
+EOF
+   if [ "$count" -lt "$listed" ]; then
+      say "failed: $((listed - count)) tests have no result ($label)"
+      failed=$((failed + listed - count))
+   fi
+}
+
+# Tells tests where unpatched drivers are, if they are.
+use_plain()
+{
+   if [ -d "$plain/icd.d" ]; then
+      GPUVAL_TEST_PLAIN_ICD_DIR=$plain/icd.d
+      export GPUVAL_TEST_PLAIN_ICD_DIR
+   fi
+}
+
+# A build that fails counts as one failed test, and the others go on.
+try_build() # FUNCTION
+{
+   ("$1") && return
+   failed=$((failed + 1))
+   return 1
+}
+
+command_test()
+{
+   all=no
+   if [ "${1:-}" = --all ]; then
+      all=yes
+      shift
+   fi
+   [ $# -gt 0 ] || all=yes
+   [ $# -gt 0 ] || set -- --suite gpuval --suite nir --suite spirv
+   clean_environment
+   enter_setup
+   setup_all
+   compile main "$obj" all meson-test-prereq
+   has_asan=no
+   if [ "$all" = no ]; then
+      use_plain # as it was left
+   else
+      check_space 1000000 "building for tests"
+      try_build build_plain && use_plain
+      try_build build_asan && has_asan=yes
+   fi
+   unlock_build # tests may call this command themselves
+   run_tests "tests" "$obj" "$@"
+   if [ "$has_asan" = yes ]; then
+      run_tests "tests under AddressSanitizer and UBSan" "$asan/obj" --suite gpuval-asan
+   fi
+   total="$passed passed, $failed failed"
+   [ "$skipped" -eq 0 ] || total="$total, $skipped skipped"
+   echo "$total"
+   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+help_test()
+{
+   cat <<EOF
+usage: ./gpuval test [--all] [ARGS]
+
+Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
+the tests of the suite gpuval-asan in a build with sanitizers. Mesa is also
+built unpatched, for tests that compare. The last line says how many passed
+and failed.
+
+   ARGS    handed to 'meson test' (names of tests, --suite NAME, ...): only
+           these tests run, and only in the main build
+   --all   with ARGS: the unpatched and the sanitizer build too
+EOF
+}
