@@ -3,6 +3,13 @@
 #
 # `gpuval demo`.
 
+# Whether a process has reported an error, by its JSON Lines report; without a
+# summary (the process was killed) by the errors before it.
+has_errors() # FILE...
+{
+   grep -q -s -e '^{"summary": *{"errors": *[1-9]' -e '"severity": *"error"' "$@"
+}
+
 run_demo() # NAME: 0 errors found, 1 none found, 2 it did not run
 {
    program=$obj/src/gpuval/demos/demo-$1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The drivers that this checkout has built: where they are, whether they are up to
-# date, and what running programs on them has brought.
+# date.
 
 # A version is supported when there is a patch series for it: mesa/25.0/series.
 series_versions()
@@ -84,14 +84,11 @@ ensure_setup()
 # What the caller's shell has set must not change what demos and tests see.
 clean_environment()
 {
-   unset GPUVAL GPUVAL_LOG GPUVAL_REPORT GPUVAL_SHADERS GPUVAL_BLOOM_SIZE_LOG2 \
-      GPUVAL_BLOOM_HASHES GPUVAL_PRINTF_SIZE GPUVAL_PRINTF_PREFIX GPUVAL_SAFE GPUVAL_DUMP GPUVAL_ROBUST GPUVAL_TEST_PLAIN_ICD_DIR \
-      RADV_DEBUG VK_DRIVER_FILES VK_ICD_FILENAMES
-}
-
-# Whether any process has reported an error, by its JSON Lines report; without
-# a summary (the process was killed) by the errors before it.
-has_errors() # FILE...
-{
-   grep -q -s -e '^{"summary": *{"errors": *[1-9]' -e '"severity": *"error"' "$@"
+   for name in $(env | sed -n 's/^\(GPUVAL[A-Z0-9_]*\)=.*/\1/p'); do
+      case $name in
+      GPUVAL_TEST_*) ;;
+      *) unset "$name" ;;
+      esac
+   done
+   unset GPUVAL_TEST_PLAIN_ICD_DIR RADV_DEBUG VK_DRIVER_FILES VK_ICD_FILENAMES
 }

@@ -112,38 +112,121 @@ print_variable() # NAME VALUE
    printf "export %s='%s'\n" "$1" "$(printf '%s\n' "$2" | sed "s/'/'\\\\''/g")"
 }
 
-# The program as a child, to look at its report afterwards. A shell starts
-# background commands with SIGINT ignored and no stdin: both are put back.
-run_as_child() # PROGRAM [ARGS]
+pass_on() # SIGNAL
 {
-   exec 3<&0
-   if env --default-signal=INT true 2>/dev/null; then
-      set -- env --default-signal=INT,QUIT -- "$@"
-   fi
-   "$@" <&3 3<&- &
-   child=$!
-   trap : INT QUIT # a terminal sends these to the program too
-   trap 'kill -TERM $child' TERM
-   trap 'kill -HUP $child' HUP
-   while :; do
-      wait "$child"
-      status=$?
-      kill -0 "$child" 2>/dev/null || break
-   done
-   trap - INT QUIT TERM HUP
+   passed_on=yes
+   kill -s "$1" "$child" 2>/dev/null
 }
 
-run_with_error_exitcode()
+# A terminal sends this to the program, too; `kill` and what ends jobs do not.
+# Fields of /proc/PID/stat: state ppid pgrp session tty_nr tpgid ...
+pass_on_interrupt() # SIGNAL
 {
-   private=$(mktemp -d /tmp/gpuval.XXXXXX) || exit 1
-   trap 'rm -rf "$private"' EXIT
-   run_reports=$run_reports${run_reports:+,}$private/%p.jsonl
-   for_each_variable export_variable
+   passed_on=yes
+   read -r stat </proc/$$/stat
+   # shellcheck disable=SC2086 # fields
+   set -- "$1" ${stat##*) }
+   [ "$4" = "$7" ] || pass_on "$1"
+}
+
+# Who starts us in the background of a shell wants SIGINT and SIGQUIT ignored. The
+# last digit of the mask has signals 1 to 4.
+ignores_interrupts()
+{
+   while read -r name value; do
+      case $name$value in
+      SigIgn:*[014589cd]) return 1 ;;
+      SigIgn:*) return 0 ;;
+      esac
+   done <"/proc/$$/status"
+}
+
+# Runs the program as a child, to look at its mark afterwards, but as if it were
+# in our place: with our stdin and our signals, which a shell keeps from what runs
+# in the background; what is sent to us goes to it, and it goes when we do.
+# Descriptor 9, since make and others hand down the first ones.
+run_as_child() # PROGRAM [ARGS]
+{
+   if ! ignores_interrupts && env --default-signal=INT true 2>/dev/null; then
+      set -- env --default-signal=INT,QUIT -- "$@"
+   fi
+   if setpriv --pdeathsig KILL true 2>/dev/null; then
+      set -- setpriv --pdeathsig KILL -- "$@"
+   fi
+   if { command exec 9<&0; } 2>/dev/null; then
+      "$@" <&9 9<&- &
+   else
+      "$@" <&- &
+   fi
+   child=$!
+   for signal in HUP TERM USR1 USR2; do
+      # shellcheck disable=SC2064 # this signal
+      trap "pass_on $signal" "$signal"
+   done
+   trap 'pass_on_interrupt INT' INT
+   trap 'pass_on_interrupt QUIT' QUIT
+
+   # Each signal ends a wait. Of a program that had just ended by itself the next
+   # one knows nothing (127).
+   status=
+   while :; do
+      passed_on=no
+      wait "$child"
+      now=$?
+      [ "$now" -eq 127 ] && [ -n "$status" ] || status=$now
+      [ "$passed_on" = yes ] || break
+   done
+   trap '' INT QUIT HUP TERM USR1 USR2 # what is left takes no time
+}
+
+# A driver that logs to a file writes it anew, and so does warn_unchecked().
+forget_last_log()
+{
+   case $run_log in
+   stderr | stdout) ;;
+   *) [ ! -f "$run_log" ] || { true >"$run_log"; } 2>/dev/null ;;
+   esac
+}
+
+# %p is the program's process, as if the driver had been in it.
+warn_unchecked()
+{
+   warning='gpuval: warning: no Vulkan device was created on this driver: nothing was checked'
+   case $run_log in
+   '' | stderr) ;;
+   stdout)
+      echo "$warning"
+      return
+      ;;
+   *)
+      log=$(printf '%s\n' "$run_log" | sed "s/%p/$child/g")
+      { echo "$warning" >>"$log"; } 2>/dev/null && return
+      ;;
+   esac
+   echo "$warning" >&2
+}
+
+# The mark has a line "device" for each device that is checked, and a line "error"
+# when a process has reported one.
+has_mark() # LINE
+{
+   grep -q -s -x "$1" "$private/mark"
+}
+
+# The program's status, unless --error-exitcode says otherwise. Where this is a part
+# of another `gpuval run`, that one wants to know, too.
+watch_program() # PROGRAM [ARGS]
+{
+   outer_mark=${GPUVAL_MARK-}
+   export GPUVAL_MARK="$private/mark"
+   forget_last_log
    run_as_child "$@"
-   if [ "$status" -eq 0 ] && has_errors "$private"/*.jsonl; then
+   [ -z "$outer_mark" ] || { cat "$private/mark" >>"$outer_mark"; } 2>/dev/null
+   has_mark device || warn_unchecked
+   if [ -n "$run_error_exitcode" ] && [ "$status" -eq 0 ] &&
+      { has_mark error || ! has_mark device; }; then
       status=$run_error_exitcode
    fi
-   exit "$status"
 }
 
 command_run()
@@ -152,10 +235,13 @@ command_run()
    shift "$consumed"
    [ $# -gt 0 ] || usage_error "no program given"
    ensure_setup
-   if [ -n "$run_error_exitcode" ]; then
-      run_with_error_exitcode "$@"
-   fi
    for_each_variable export_variable
+   if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX"); then
+      trap 'rm -rf "$private"' EXIT
+      watch_program "$@"
+      exit "$status"
+   fi
+   [ -z "$run_error_exitcode" ] || exit 1
    exec "$@"
 }
 
@@ -193,8 +279,8 @@ usage: ./gpuval run [options] [--] PROGRAM [ARGS]
 Runs a Vulkan program on the patched driver. The exit status is the program's.
 
 $(help_options)
-   --error-exitcode N   exit with N when errors were reported and the program
-                        itself exited with 0
+   --error-exitcode N   exit with N when errors were reported, or nothing was
+                        checked at all, and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_SHADERS and GPUVAL_PRINTF_PREFIX in the environment hold where no option

@@ -251,6 +251,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    list_addtail(&device->link, &live_devices);
    mtx_unlock(&live_devices_mutex);
 
+   gpuval_report_mark("device");
    return device;
 }
 

@@ -298,6 +298,8 @@ read_environment(void)
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
    options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
+   const char *mark = get_variable("GPUVAL_MARK");
+   options.mark = mark ? strdup(mark) : NULL;
    parse_reports();
    parse_rules();
 }

@@ -26,6 +26,7 @@ struct gpuval_options {
    const char *log; /* file, or NULL for a stream: */
    bool log_to_stdout;
    const char **reports; /* NULL-terminated */
+   const char *mark;     /* gpuval_report_mark() */
 
    bool has_rules;
    const struct gpuval_shader_rule *rules;

@@ -24,6 +24,7 @@ static uint64_t lost;
 static uint64_t messages, lost_messages;
 static unsigned num_message_events;
 static bool finished;
+static bool marked_error;
 static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
 
 const char *const gpuval_op_names[] = {
@@ -197,6 +198,16 @@ to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char
 }
 
 void
+gpuval_report_mark(const char *line)
+{
+   FILE *f = gpuval_options()->mark ? fopen(gpuval_options()->mark, "ae") : NULL;
+   if (f) {
+      fprintf(f, "%s\n", line);
+      fclose(f);
+   }
+}
+
+void
 gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
 {
    char *text = NULL;
@@ -208,6 +219,9 @@ gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
    }
 
    gpuval_report_lock();
+   if (!marked_error)
+      gpuval_report_mark("error");
+   marked_error = true;
    util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
       to_log(text);

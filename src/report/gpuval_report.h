@@ -166,6 +166,12 @@ void gpuval_report_unlock(void);
 /** Records that told nothing. */
 void gpuval_report_add_lost(uint64_t count);
 
+/**
+ * A line to the file that `gpuval run` looks at when the program has ended: of
+ * any of its processes, however they end.
+ */
+void gpuval_report_mark(const char *line);
+
 /** Say now, and not at exit, when the log or a report file cannot be written. */
 void gpuval_report_open_log(void);
 bool gpuval_report_try_file(const char *name);

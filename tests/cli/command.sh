@@ -1,42 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The command `./gpuval`: run, env, and what it says to wrong arguments. It runs
-# in a checkout of its own that is set up as far as it can see, with the drivers
-# of this build: nothing is installed, built or downloaded.
+# The command `./gpuval`: what it says to right and wrong arguments, and `env`.
 #
-#    command.sh RUNNER COMMAND LAVAPIPE
+#    command.sh RUNNER COMMAND NO_DEVICE LAVAPIPE [RADV SHIM]
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
-
-checkout=$private/checkout
-command=$checkout/gpuval
-prefix=$checkout/build/prefix
-icd=$prefix/share/vulkan/icd.d
-
-mkdir -p "$checkout/build/stamps" "$prefix/lib" "$icd" && cp "$2" "$command" &&
-   cp -R "$(dirname "$2")/command" "$checkout" || exit 99
-ln -s "$(absolute "$3")" "$prefix/lib/libvulkan_lvp.so"
-for name in lvp radeon; do
-   printf '{"file_format_version": "1.0.1",
- "ICD": {"api_version": "1.4.303", "library_path": "%s/lib/libvulkan_%s.so"}}\n' \
-      "$prefix" "$name" >"$icd/${name}_icd.test.json"
-done
-touch "$checkout/build/stamps/ready"
-unset VK_DRIVER_FILES VK_ICD_FILENAMES
-
-gpuval() # ARGUMENT...
-{
-   "$command" "$@" >out 2>err
-   status=$?
-}
-
-exits() # STATUS
-{
-   [ "$status" -eq "$1" ] || wrong "exited with $status instead of $1"
-   [ "$status" -eq "$1" ] || show err
-}
+# shellcheck source-path=SCRIPTDIR source=checkout.sh
+. "$(dirname "$0")/checkout.sh"
 
 # --- Arguments -------------------------------------------------------------
 
@@ -129,113 +101,17 @@ gpuval env --checks bounds --log log
 two_errors log
 empty program.out
 
-# --- run -------------------------------------------------------------------
+# --- Setting up ------------------------------------------------------------
 
-# What `gpuval OPTIONS -- PROGRAM` does with the program of a scenario.
-run_scenario() # SCENARIO OPTION...
-{
-   scenario=$tests/$1.scn
-   shift
-   gpuval run "$@" -- "$runner" --child-only "$scenario"
-}
-
-begin 'run'
-run_scenario two_errors
-exits 0
-empty out
-two_errors err
-
-begin 'run without an error'
-run_scenario no_errors --checks bounds
-exits 0
-empty out
-[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
-
-begin 'run without --'
-gpuval run --checks=bounds "$runner" --child-only "$tests/two_errors.scn"
-exits 0
-two_errors err
-
-begin 'run through a link, elsewhere'
-ln -s "$command" link
-./link run --checks bounds -- "$runner" --child-only "$tests/two_errors.scn" >out 2>err ||
-   wrong "exited with $?"
-two_errors err
-
-begin 'run with GPUVAL of the environment'
-GPUVAL=assume "$command" run -- "$runner" --child-only "$tests/two_errors.scn" 2>err
-last_line err 'gpuval: no errors'
-GPUVAL=assume "$command" run --checks bounds -- "$runner" --child-only "$tests/two_errors.scn" 2>err
-two_errors err
-
-begin 'run with relative names'
-mkdir elsewhere
-# shellcheck disable=SC2016 # for the inner shell
-gpuval run --checks bounds --log log --report a.jsonl --report=b.csv -- \
-   sh -c 'cd elsewhere && exec "$@"' sh "$runner" --child-only "$tests/two_errors.scn"
-exits 0
-empty err
-two_errors log
-lines a.jsonl '' 3
-lines b.csv '' 3
-[ -z "$(names elsewhere)" ] || wrong "elsewhere has: $(names elsewhere)"
-
-begin 'run with chosen shaders'
-printf '0000000000000000-0000000000000001 bounds\n' >rules
-run_scenario two_errors --checks bounds --shaders rules
-exits 0
-last_line err 'gpuval: no errors'
-
-begin 'arguments reach the program'
-gpuval run -- printf '<%s>' 'a b' "it's" '' --checks '*'
-exits 0
-[ "$(cat out)" = "<a b><it's><><--checks><*>" ] || wrong "they are $(cat out)"
-
-for options in '' '--error-exitcode 7'; do
-   begin "exit status $options"
+# What goes wrong first is far enough.
+begin 'a checkout that is not set up'
+rm "$checkout/build/stamps/ready" && : >"$checkout/build/log"
+for arguments in setup 'run true' env demo bench test; do
    # shellcheck disable=SC2086 # words
-   gpuval run $options -- sh -c 'exit 42'
-   exits 42
-   # shellcheck disable=SC2086,SC2016
-   gpuval run $options -- sh -c 'kill -TERM $$'
-   exits 143
-   # shellcheck disable=SC2086
-   gpuval run $options -- "$private/missing"
-   exits 127
-   # shellcheck disable=SC2086
-   echo input | "$command" run $options -- cat >out
-   [ "$(cat out)" = input ] || wrong 'the input has not reached the program'
+   gpuval $arguments
+   exits 1
+   empty out
+   lines err '^gpuval: .* cannot be written to' 1
 done
-
-begin 'error exit code'
-run_scenario two_errors --checks bounds --error-exitcode 7
-exits 7
-two_errors err
-run_scenario two_errors --checks bounds --error-exitcode=0
-exits 0
-run_scenario no_errors --checks bounds --error-exitcode 7
-exits 0
-last_line err 'gpuval: no errors'
-
-begin 'error exit code and a report'
-run_scenario two_errors --checks bounds --error-exitcode 7 --report a.jsonl --log log
-exits 7
-lines a.jsonl '' 3
-two_errors log
-[ "$(names .)" = 'a.jsonl err log out ' ] || wrong "the folder has: $(names .)"
-
-begin 'error exit code of a program that fails itself'
-# shellcheck disable=SC2016 # for the inner shell
-gpuval run --checks bounds --error-exitcode 7 -- sh -c '"$@"; exit 3' sh \
-   "$runner" --child-only "$tests/two_errors.scn"
-exits 3
-two_errors err
-
-begin 'error exit code of the second of two processes'
-# shellcheck disable=SC2016
-gpuval run --checks bounds --error-exitcode 7 -- \
-   sh -c '"$1" --child-only "$2" && "$1" --child-only "$3"' sh \
-   "$runner" "$tests/two_errors.scn" "$tests/no_errors.scn"
-exits 7
 
 finish

@@ -1,0 +1,38 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# What the tests of the command share: a checkout of its own that is set up as far
+# as it can see, with the drivers of this build. Nothing is installed, built or
+# downloaded. The arguments of a test:
+#
+#    RUNNER COMMAND NO_DEVICE LAVAPIPE [RADV SHIM]
+
+checkout=$private/checkout
+command=$checkout/gpuval
+prefix=$checkout/build/prefix
+icd=$prefix/share/vulkan/icd.d
+
+mkdir -p "$checkout/build/stamps" "$prefix/lib" "$icd" &&
+   cp "$2" "$command" &&
+   cp -R "$(dirname "$2")/command" "$checkout" || exit 99
+ln -s "$(absolute "$4")" "$prefix/lib/libvulkan_lvp.so"
+[ $# -lt 5 ] || ln -s "$(absolute "$5")" "$prefix/lib/libvulkan_radeon.so"
+for name in lvp radeon; do
+   printf '{"file_format_version": "1.0.1",
+ "ICD": {"api_version": "1.4.303", "library_path": "%s/lib/libvulkan_%s.so"}}\n' \
+      "$prefix" "$name" >"$icd/${name}_icd.test.json"
+done
+touch "$checkout/build/stamps/ready"
+unset VK_DRIVER_FILES VK_ICD_FILENAMES
+
+gpuval() # ARGUMENT...
+{
+   "$command" "$@" >out 2>err
+   status=$?
+}
+
+exits() # STATUS
+{
+   [ "$status" -eq "$1" ] || wrong "exited with $status instead of $1"
+   [ "$status" -eq "$1" ] || show err
+}
