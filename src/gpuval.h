@@ -19,9 +19,11 @@
 
 #include "vk_device.h"
 
+#include "base/gpuval_command.h"
+#include "base/gpuval_layout.h"
+#include "base/gpuval_log.h"
+#include "base/gpuval_options.h"
 #include "compiler/shader_enums.h"
-#include "core/gpuval_layout.h"
-#include "core/gpuval_options.h"
 #include "util/blob.h"
 
 #ifdef __cplusplus
@@ -45,24 +47,6 @@ struct gpuval_winsys {
 };
 
 extern const struct gpuval_winsys gpuval_winsys_host;
-
-#define GPUVAL_MAX_LABELS 16
-
-/** What is known of a command. Handles are 0 and strings NULL if they are not. */
-struct gpuval_command {
-   const char *op; /* the Vulkan command in snake case, without vkCmd */
-   int64_t index;  /* among the actions of its command buffer */
-   uint64_t command_buffer;
-   const char *command_buffer_name;
-   uint64_t primary; /* of a secondary command buffer */
-   const char *primary_name;
-   uint64_t pipeline;
-   const char *pipeline_name;
-   const char *labels[GPUVAL_MAX_LABELS]; /* outermost first */
-   unsigned num_labels;
-   int64_t submission;
-   const char *shader_name; /* of a shader object */
-};
 
 struct gpuval_device_info {
    struct vk_device *vk; /* whose messengers hear of failures; may be NULL */
@@ -88,6 +72,12 @@ struct gpuval_device_info {
    void (*wait_for_work)(void *data);
    void *data;
 };
+
+/**
+ * Reads the options from the environment, once a process: to be called when an
+ * instance is created. @by_driver: the driver's own flag asked for `basic`.
+ */
+void gpuval_init(bool by_driver);
 
 /**
  * NULL if nothing is to be checked, or, after a warning, if there is no memory
@@ -193,10 +183,6 @@ bool gpuval_device_find_shader(struct gpuval_device *device,
 void gpuval_device_write_shader(struct gpuval_device *device,
                                 const uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct blob *blob);
 bool gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob);
-
-/** One line of the log, after `gpuval: error: ` or `gpuval: warning: `. */
-void gpuval_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gpuval_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #ifdef __cplusplus
 }

@@ -212,6 +212,15 @@ keys_equal(const void *a, const void *b)
    return !memcmp(a, b, GPUVAL_SHADER_KEY_SIZE);
 }
 
+void
+gpuval_init(bool by_driver)
+{
+   static once_flag once = ONCE_FLAG_INIT;
+
+   gpuval_options_init(by_driver);
+   call_once(&once, gpuval_report_init);
+}
+
 struct gpuval_device *
 gpuval_device_create(const struct gpuval_device_info *info)
 {

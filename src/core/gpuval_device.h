@@ -5,10 +5,10 @@
 #ifndef GPUVAL_DEVICE_H
 #define GPUVAL_DEVICE_H
 
+#include "base/gpuval_bloom.h"
 #include "nir_passes/gpuval_nir.h"
 #include "report/gpuval_report.h"
 #include "gpuval.h"
-#include "gpuval_bloom.h"
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
 

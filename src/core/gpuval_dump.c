@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/gpuval_log.h"
+#include "base/gpuval_options.h"
 #include "report/gpuval_report.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
-#include "gpuval.h"
 #include "gpuval_printf.h"
 
 uint32_t

@@ -134,11 +134,11 @@ describe_memory(struct gpuval_device *device, struct gpuval_event *event,
    }
 
    if (!is_sync(event->kind)) {
-      event->access.address = address + record->offset;
+      event->place.access.address = address + record->offset;
       return;
    }
 
-   event->access.address = address;
+   event->place.access.address = address;
    if (buffer)
       event->resource.object_offset = offset;
    const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
@@ -188,70 +188,11 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
 
    if (record) {
       if (!is_address)
-         event->access.offset = record->offset;
+         event->place.access.offset = record->offset;
       if (!is_sync(event->kind))
          event->resource.size = record->bound;
       describe_memory(device, event, record);
    }
-}
-
-static void
-append_resource(const struct gpuval_event *event, char **message)
-{
-   if (event->resource.set >= 0)
-      ralloc_asprintf_append(message, " set %" PRId64, event->resource.set);
-   else
-      ralloc_strcat(message, " a buffer");
-   if (event->resource.binding >= 0)
-      ralloc_asprintf_append(message, ", binding %" PRId64, event->resource.binding);
-   if (event->resource.index > 0)
-      ralloc_asprintf_append(message, "[%" PRId64 "]", event->resource.index);
-   if (event->resource.name)
-      ralloc_asprintf_append(message, " \"%s\"", event->resource.name);
-   if (event->resource.size >= 0)
-      ralloc_asprintf_append(message, " (%" PRId64 " bytes)", event->resource.size);
-}
-
-static void
-describe_message(struct gpuval_event *event)
-{
-   static const char *const sync[GPUVAL_KIND_COUNT] = {
-      [GPUVAL_KIND_READ_AFTER_WRITE] = "another invocation has written there",
-      [GPUVAL_KIND_WRITE_AFTER_ACCESS] = "another invocation has read or written there",
-      [GPUVAL_KIND_ATOMIC_CONFLICT] =
-         "another invocation has read or written there without an atomic",
-      [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = "a shader has written there",
-   };
-
-   if (event->kind == GPUVAL_KIND_MESSAGE)
-      return; /* its text */
-   if (event->kind == GPUVAL_KIND_ASSUMPTION_FAILED) {
-      event->message = ralloc_strdup(event, "the assumption is false");
-      return;
-   }
-
-   bool is_indirect = event->place.op == GPUVAL_OP_INDIRECT;
-   char *message = ralloc_strdup(
-      event, is_indirect ? "read of the command's arguments," : gpuval_op_names[event->place.op]);
-   if (event->has_record)
-      ralloc_asprintf_append(&message, "%s %" PRIu32 " %s", is_indirect ? "" : " of",
-                             event->access.size, event->access.size == 1 ? "byte" : "bytes");
-   if (event->access.offset >= 0)
-      ralloc_asprintf_append(&message, " at offset %" PRId64, event->access.offset);
-
-   if (is_sync(event->kind)) {
-      if (event->resource.set < 0 && event->access.address) {
-         ralloc_asprintf_append(&message, " at address 0x%" PRIx64, event->access.address);
-      } else {
-         ralloc_strcat(&message, " of");
-         append_resource(event, &message);
-      }
-      ralloc_asprintf_append(&message, ": %s since the last barrier", sync[event->kind]);
-   } else {
-      ralloc_strcat(&message, " is outside");
-      append_resource(event, &message);
-   }
-   event->message = message;
 }
 
 static void
@@ -281,9 +222,8 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
    place->shader.stage = shader->stage;
    place->shader.entry = copy_string(event, shader->entry);
    place->shader.name = copy_string(event, shader->name);
-   place->op = site->op;
+   place->access.op = site->op;
    place->spirv.offset = site->spirv_offset;
-   place->spirv.instruction = -1;
 
    if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
       place->spirv.instruction = location->instruction;
@@ -343,7 +283,7 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
 
    event->has_other = true;
    if (is_indirect) {
-      event->other.op = GPUVAL_OP_INDIRECT;
+      event->other.access.op = GPUVAL_OP_INDIRECT;
    } else {
       struct gpuval_spirv_location location = {0};
       describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
@@ -358,23 +298,10 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
 }
 
 static struct gpuval_event *
-new_event(enum gpuval_kind kind)
-{
-   /* Events outlive devices. */
-   struct gpuval_event *event = rzalloc(NULL, struct gpuval_event);
-
-   event->kind = kind;
-   event->access.offset = -1;
-   event->resource.set = event->resource.binding = event->resource.index = -1;
-   event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
-   return event;
-}
-
-static struct gpuval_event *
 create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
              const struct gpuval_site *site, const struct gpuval_record *record)
 {
-   struct gpuval_event *event = new_event(site->kind);
+   struct gpuval_event *event = gpuval_event_create(site->kind);
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
    struct gpuval_spirv_location location = {0};
 
@@ -383,7 +310,8 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    if (record) {
       event->has_record = true;
       memcpy(event->invocation, record->invocation, sizeof(event->invocation));
-      event->access.size = record->access_size;
+      if (site->op)
+         event->place.access.size = record->access_size;
       describe_command(device, event, &event->place, record->command_id);
       if (is_sync(event->kind))
          describe_other(device, event, record);
@@ -391,7 +319,7 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
 
    if (site->op)
       describe_resource(device, event, shader, site, record, spirv, &location);
-   describe_message(event);
+   gpuval_event_describe(event);
 
    return event;
 }
@@ -462,15 +390,15 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
 static struct gpuval_event *
 create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
 {
-   struct gpuval_event *event = new_event(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
+   struct gpuval_event *event = gpuval_event_create(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
 
-   event->place.op = GPUVAL_OP_INDIRECT;
    event->has_record = true;
-   event->access.size = record->access_size;
+   event->place.access.op = GPUVAL_OP_INDIRECT;
+   event->place.access.size = record->access_size;
    describe_command(device, event, &event->place, record->command_id);
    describe_other(device, event, record);
    describe_memory(device, event, record);
-   describe_message(event);
+   gpuval_event_describe(event);
    return event;
 }
 

@@ -8,8 +8,8 @@
 #include <locale.h>
 #include <string.h>
 
+#include "base/gpuval_log.h"
 #include "util/ralloc.h"
-#include "gpuval.h"
 
 /* What the queue may hold: a host that cannot keep up is not to eat all memory. */
 #define MAX_QUEUE_WORDS (64u << 20)

@@ -380,7 +380,8 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       site.spirv_offset = blob_read_uint32(blob);
       site.set = blob_read_uint32(blob);
       site.binding = blob_read_uint32(blob);
-      if (site.kind >= GPUVAL_KIND_COUNT || site.op > GPUVAL_OP_FETCH)
+      if (site.kind >= GPUVAL_KIND_COUNT || site.op >= GPUVAL_OP_COUNT ||
+          !gpuval_op_infos[site.op].has_site)
          return false;
       util_dynarray_append(&table->sites, struct gpuval_site, site);
    }

@@ -19,7 +19,7 @@
 
 #include "compiler/shader_enums.h"
 
-#include "gpuval_layout.h"
+#include "base/gpuval_layout.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 
 #include "gpuval_lvp_nir.h"
 
-#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
 /* struct lp_descriptor: 256 bytes, a buffer begins with struct lp_jit_buffer.

@@ -7,7 +7,7 @@
 #ifndef GPUVAL_LVP_NIR_H
 #define GPUVAL_LVP_NIR_H
 
-#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_layout.h"
 #include "nir.h"
 
 /* Where struct gpuval_command_data lies in constant buffer 0: behind the 256

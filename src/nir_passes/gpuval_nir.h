@@ -15,8 +15,8 @@
 #ifndef GPUVAL_NIR_H
 #define GPUVAL_NIR_H
 
-#include "gpuval/src/core/gpuval_checks.h"
-#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_checks.h"
+#include "gpuval/src/base/gpuval_layout.h"
 #include "util/u_dynarray.h"
 #include "nir.h"
 #include "nir_builder.h"
@@ -24,17 +24,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum gpuval_op {
-   GPUVAL_OP_NONE,
-   GPUVAL_OP_LOAD,
-   GPUVAL_OP_STORE,
-   GPUVAL_OP_ATOMIC,
-   GPUVAL_OP_FETCH,
-   GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
-   GPUVAL_OP_SAMPLE,
-   GPUVAL_OP_QUERY, /* a size, a number of levels or samples, a level of detail */
-};
 
 /** One instrumented SPIR-V instruction. */
 struct gpuval_site {

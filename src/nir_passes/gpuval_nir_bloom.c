@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* What @sync_gpuval means: marks an access in the bloom filter and reports it
- * if it is a hazard. core/gpuval_bloom.h has the layout, core/gpuval_bloom.c
+ * if it is a hazard. base/gpuval_bloom.h has the layout, base/gpuval_bloom.c
  * the same for the host.
  *
  *    load all buckets
@@ -23,7 +23,7 @@
  * shaders they do, send one of them with the marks of all.
  */
 
-#include "gpuval/src/core/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval_nir.h"
 
 static const uint32_t primes[GPUVAL_BLOOM_MAX_HASHES] = GPUVAL_BLOOM_PRIMES;

@@ -18,8 +18,8 @@
  *       atomic_or(control[slot / 16], bit << 16)
  */
 
-#include "gpuval/src/core/gpuval_bloom.h"
-#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval_nir.h"
 
 uint32_t

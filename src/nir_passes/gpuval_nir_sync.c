@@ -18,7 +18,7 @@
  * and so they count as atomics: conflicts with all others remain.
  */
 
-#include "gpuval/src/core/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval_nir.h"
 
 struct pass {

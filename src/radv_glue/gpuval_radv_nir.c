@@ -13,7 +13,7 @@
 
 #include "gpuval_radv_nir.h"
 
-#include "gpuval/src/core/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
 #include "vulkan/vulkan_core.h"

@@ -117,16 +117,16 @@ write_event(FILE *f, const struct gpuval_event *event)
 {
    const struct gpuval_place *place = &event->place;
 
-   fprintf(f, "%s,%s,%" PRIu64, gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
+   fprintf(f, "%s,%s,%" PRIu64, gpuval_kind_check_name(event->kind),
            gpuval_kind_infos[event->kind].name, event->count);
    string(f, event->message);
    string(f, gpuval_event_severity(event));
    shader(f, place);
    invocation(f, event);
-   string(f, gpuval_op_names[place->op]);
-   number(f, event->has_record && place->op, event->access.size);
-   number(f, event->access.offset >= 0, event->access.offset);
-   handle(f, event->access.address);
+   string(f, gpuval_op_infos[place->access.op].name);
+   number(f, place->access.size >= 0, place->access.size);
+   number(f, place->access.offset >= 0, place->access.offset);
+   handle(f, place->access.address);
    number(f, event->resource.set >= 0, event->resource.set);
    number(f, event->resource.binding >= 0, event->resource.binding);
    number(f, event->resource.index >= 0, event->resource.index);
@@ -140,7 +140,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    string(f, event->resource.memory_name);
    number(f, event->resource.memory_offset >= 0, event->resource.memory_offset);
    shader(f, &event->other);
-   string(f, gpuval_op_names[event->other.op]);
+   string(f, gpuval_op_infos[event->other.access.op].name);
    command(f, &event->other);
    fputs("\r\n", f);
 }

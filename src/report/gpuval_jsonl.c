@@ -252,7 +252,7 @@ write_other(struct writer *w, const struct gpuval_place *other)
    struct writer sub = begin(w, "other"), access;
    write_shader(&sub, other);
    access = begin(&sub, "access");
-   string(&access, "op", gpuval_op_names[other->op]);
+   string(&access, "op", gpuval_op_infos[other->access.op].name);
    end(&access);
    if (other->has_command)
       write_command(&sub, &other->command);
@@ -266,7 +266,7 @@ write_event(FILE *f, const struct gpuval_event *event)
    struct writer w = {f, true}, sub;
 
    fputc('{', f);
-   string(&w, "check", gpuval_check_infos[gpuval_kind_infos[event->kind].check].name);
+   string(&w, "check", gpuval_kind_check_name(event->kind));
    string(&w, "kind", gpuval_kind_infos[event->kind].name);
    string(&w, "severity", gpuval_event_severity(event));
    string(&w, "message", event->message);
@@ -279,13 +279,12 @@ write_event(FILE *f, const struct gpuval_event *event)
       end(&sub);
    }
 
-   if (place->op) {
+   if (place->access.op) {
       sub = begin(&w, "access");
-      string(&sub, "op", gpuval_op_names[place->op]);
-      if (event->has_record)
-         number(&sub, "size", event->access.size);
-      number_if_known(&sub, "offset", event->access.offset);
-      handle(&sub, "address", event->access.address);
+      string(&sub, "op", gpuval_op_infos[place->access.op].name);
+      number_if_known(&sub, "size", place->access.size);
+      number_if_known(&sub, "offset", place->access.offset);
+      handle(&sub, "address", place->access.address);
       end(&sub);
    }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gpuval_log.h"
+#include "base/gpuval_options.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
@@ -25,29 +27,7 @@ static uint64_t messages, lost_messages;
 static unsigned num_message_events;
 static bool finished;
 static bool marked_error;
-static uint64_t failed_files; /* by index in gpuval_options::reports: said once */
-
-const char *const gpuval_op_names[] = {
-   [GPUVAL_OP_NONE] = NULL,       [GPUVAL_OP_LOAD] = "load",   [GPUVAL_OP_STORE] = "store",
-   [GPUVAL_OP_ATOMIC] = "atomic", [GPUVAL_OP_FETCH] = "fetch", [GPUVAL_OP_INDIRECT] = "indirect",
-};
-
-const char *
-gpuval_stage_name(gl_shader_stage stage)
-{
-   switch (stage) {
-   case MESA_SHADER_TESS_CTRL:
-      return "tess_ctrl";
-   case MESA_SHADER_TESS_EVAL:
-      return "tess_eval";
-   case MESA_SHADER_ANY_HIT:
-      return "any_hit";
-   case MESA_SHADER_CLOSEST_HIT:
-      return "closest_hit";
-   default:
-      return _mesa_shader_stage_to_string(stage);
-   }
-}
+static struct util_dynarray files; /* const char *: names */
 
 static const struct gpuval_report_format *const formats[] = {
    &gpuval_report_jsonl,
@@ -78,75 +58,11 @@ gpuval_report_unlock(void)
    simple_mtx_unlock(&mutex);
 }
 
-static FILE *
-open_log(void)
-{
-   static FILE *log;
-   const struct gpuval_options *options = gpuval_options();
-
-   if (log)
-      return log;
-   if (options->log_to_stdout)
-      return log = stdout;
-   if (!options->log)
-      return log = stderr;
-
-   log = fopen(options->log, "we");
-   if (!log) {
-      fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s: %s; stderr is used\n", options->log,
-              strerror(errno));
-      log = stderr;
-   }
-   return log;
-}
-
-static void
-log_line(const char *severity, const char *format, va_list args)
-{
-   char *text = ralloc_vasprintf(NULL, format, args);
-
-   /* The whole line at once: threads and processes share stderr. */
-   gpuval_report_lock();
-   FILE *log = open_log();
-   fprintf(log, "gpuval: %s: %s\n", severity, text);
-   fflush(log);
-   gpuval_report_unlock();
-
-   ralloc_free(text);
-}
-
-void
-gpuval_log_error(const char *format, ...)
-{
-   va_list args;
-   va_start(args, format);
-   log_line("error", format, args);
-   va_end(args);
-}
-
-void
-gpuval_log_warning(const char *format, ...)
-{
-   va_list args;
-   va_start(args, format);
-   log_line("warning", format, args);
-   va_end(args);
-}
-
-static void
-to_log(const char *text)
-{
-   FILE *log = open_log();
-   fputs(text, log);
-   fflush(log);
-}
-
 static void
 to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char *text)
 {
    char id[64];
-   snprintf(id, sizeof(id), "gpuval-%s-%s",
-            gpuval_check_infos[gpuval_kind_infos[event->kind].check].name,
+   snprintf(id, sizeof(id), "gpuval-%s-%s", gpuval_kind_check_name(event->kind),
             gpuval_kind_infos[event->kind].name);
 
    const struct gpuval_command *command = &event->place.command, *other = &event->other.command;
@@ -224,7 +140,7 @@ gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
    marked_error = true;
    util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
-      to_log(text);
+      gpuval_log_write(text, size);
    gpuval_report_unlock();
 
    /* Not with the lock: the callback is the application's. */
@@ -239,18 +155,6 @@ gpuval_report_add_lost(uint64_t count)
    gpuval_report_lock();
    lost += count;
    gpuval_report_unlock();
-}
-
-const char *
-gpuval_event_severity(const struct gpuval_event *event)
-{
-   return gpuval_event_is_message(event) ? "info" : "error";
-}
-
-bool
-gpuval_event_is_message(const struct gpuval_event *event)
-{
-   return event->kind == GPUVAL_KIND_MESSAGE;
 }
 
 static void
@@ -312,9 +216,7 @@ gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *list, 
       append_message(&chars, list[i].text);
 
    gpuval_report_lock();
-   FILE *log = open_log();
-   fwrite(util_dynarray_begin(&chars), 1, chars.size, log);
-   fflush(log);
+   gpuval_log_write(util_dynarray_begin(&chars), chars.size);
    for (unsigned i = 0; i < count; i++) {
       if (list[i].event)
          list[i].event->count++;
@@ -343,7 +245,7 @@ gpuval_report_add_message_event(struct gpuval_event *event)
 bool
 gpuval_report_wants_messages(void)
 {
-   return gpuval_options()->reports && gpuval_options()->reports[0];
+   return files.size > 0;
 }
 
 void
@@ -398,23 +300,15 @@ write_file(const char *name, const struct gpuval_summary *summary)
       written = written && !rename(beside, name);
    }
    if (!written) {
-      fprintf(open_log(), "gpuval: error: GPUVAL_REPORT: %s: %s\n", name, strerror(errno));
+      gpuval_log_error("GPUVAL_REPORT: %s: %s", name, strerror(errno));
       unlink(beside);
    }
    ralloc_free(beside);
    return written;
 }
 
-void
-gpuval_report_open_log(void)
-{
-   gpuval_report_lock();
-   open_log();
-   gpuval_report_unlock();
-}
-
-bool
-gpuval_report_try_file(const char *name)
+static bool
+try_file(const char *name)
 {
    char *beside = ralloc_asprintf(NULL, "%s.new", name);
    FILE *f = fopen(beside, "ae");
@@ -429,15 +323,30 @@ gpuval_report_try_file(const char *name)
    return f != NULL;
 }
 
+void
+gpuval_report_init(void)
+{
+   const char **names = gpuval_options()->reports;
+
+   for (unsigned i = 0; names && names[i]; i++) {
+      if (!gpuval_report_format(names[i]))
+         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in .jsonl or .csv, which are the "
+                          "formats of this version; it is not written",
+                          names[i]);
+      else if (try_file(names[i]))
+         util_dynarray_append(&files, const char *, names[i]);
+   }
+}
+
 static void
 write_files_locked(void)
 {
-   const struct gpuval_options *options = gpuval_options();
    struct gpuval_summary summary = summarize();
 
-   for (unsigned i = 0; options->reports && options->reports[i] && i < 64; i++) {
-      if (!(failed_files & BITFIELD64_BIT(i)) && !write_file(options->reports[i], &summary))
-         failed_files |= BITFIELD64_BIT(i);
+   /* One that cannot be written is not tried again: it is said once. */
+   util_dynarray_foreach (&files, const char *, name) {
+      if (*name && !write_file(*name, &summary))
+         *name = NULL;
    }
 }
 
@@ -459,10 +368,16 @@ gpuval_report_finish(void)
       unsigned num_events;
       struct gpuval_event *const *list = get_events(&num_events);
       struct gpuval_summary summary = summarize();
-      FILE *log = open_log();
-      gpuval_text_write_counts(log, list, num_events);
-      gpuval_text_write_summary(log, &summary);
-      fflush(log);
+      char *text = NULL;
+      size_t size;
+      FILE *f = open_memstream(&text, &size);
+      if (f) {
+         gpuval_text_write_counts(f, list, num_events);
+         gpuval_text_write_summary(f, &summary);
+         fclose(f);
+         gpuval_log_write(text, size);
+         free(text);
+      }
       write_files_locked();
    }
    gpuval_report_unlock();

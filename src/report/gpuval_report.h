@@ -11,82 +11,13 @@
 
 #include <stdio.h>
 
-#include "nir_passes/gpuval_nir.h"
-#include "gpuval.h"
+#include "gpuval_event.h"
+
+struct vk_device;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/**
- * Where in the program something happened: an instruction of a shader, run by a
- * command; or a command that reads its arguments.
- */
-struct gpuval_place {
-   bool has_shader;
-   struct {
-      uint64_t hash;
-      gl_shader_stage stage;
-      char *entry;
-      char *name;
-   } shader;
-
-   struct {
-      char *file;
-      uint32_t line;   /* 0: not known */
-      uint32_t column; /* 0: not known */
-      char *text;
-      char *function;
-   } source;
-
-   struct {
-      uint32_t offset; /* bytes, 0: not known */
-      int64_t instruction;
-   } spirv;
-
-   enum gpuval_op op;
-
-   bool has_command;
-   struct gpuval_command command;
-};
-
-/**
- * A distinct failure. Strings belong to the event (they are children of it in
- * ralloc's sense); NULL, -1 and the has_ flags say what is not known.
- */
-struct gpuval_event {
-   enum gpuval_kind kind;
-   char *message;
-   uint64_t count;
-
-   struct gpuval_place place;
-
-   bool has_record; /* invocation and access are known */
-   uint32_t invocation[3];
-
-   struct {
-      uint32_t size;
-      int64_t offset;
-      uint64_t address; /* 0: not known */
-   } access;
-
-   struct {
-      int64_t set, binding, index;
-      const char *type; /* static */
-      char *name;
-      uint64_t object; /* VkBuffer, 0: not known */
-      char *object_name;
-      int64_t object_offset;
-      uint64_t memory; /* VkDeviceMemory, 0: not known */
-      char *memory_name;
-      int64_t memory_offset;
-      int64_t size;
-   } resource;
-
-   /* sync: who is likely to have accessed the same memory before */
-   bool has_other;
-   struct gpuval_place other;
-};
 
 struct gpuval_summary {
    uint64_t errors;
@@ -96,15 +27,10 @@ struct gpuval_summary {
    uint64_t lost_messages;
 };
 
-/** For people; NULL of GPUVAL_OP_NONE. */
-extern const char *const gpuval_op_names[];
-
-/** "error", or "info" of a message that a shader has printed. */
-const char *gpuval_event_severity(const struct gpuval_event *event);
-bool gpuval_event_is_message(const struct gpuval_event *event);
-
-/** As reports name a stage: tess_ctrl, any_hit. */
-const char *gpuval_stage_name(gl_shader_stage stage);
+/** To be called once, when there are options: says now, and not at exit, which files
+ * of them cannot be written.
+ */
+void gpuval_report_init(void);
 
 /** Writes one file. Events in the order in which they were seen. */
 struct gpuval_report_format {
@@ -171,10 +97,6 @@ void gpuval_report_add_lost(uint64_t count);
  * any of its processes, however they end.
  */
 void gpuval_report_mark(const char *line);
-
-/** Say now, and not at exit, when the log or a report file cannot be written. */
-void gpuval_report_open_log(void);
-bool gpuval_report_try_file(const char *name);
 
 /** Writes the report files anew, with what is known by now. */
 void gpuval_report_write_files(void);

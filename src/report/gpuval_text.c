@@ -5,17 +5,12 @@
 #include "gpuval_report.h"
 
 #include <inttypes.h>
-
-static const char *
-check_name(const struct gpuval_event *event)
-{
-   return gpuval_check_infos[gpuval_kind_infos[event->kind].check].name;
-}
+#include <string.h>
 
 static void
 write_title(FILE *f, const struct gpuval_event *event)
 {
-   fprintf(f, "%s/%s", check_name(event), gpuval_kind_infos[event->kind].name);
+   fprintf(f, "%s/%s", gpuval_kind_check_name(event->kind), gpuval_kind_infos[event->kind].name);
 }
 
 static void
@@ -129,7 +124,7 @@ write_memory(FILE *f, const struct gpuval_event *event)
 
    if (!has_buffer && !event->resource.memory)
       return;
-   fprintf(f, "gpuval:    address 0x%" PRIx64 ":", event->access.address);
+   fprintf(f, "gpuval:    address 0x%" PRIx64 ":", event->place.access.address);
    if (has_buffer) {
       fprintf(f, " offset %" PRId64, event->resource.object_offset);
       write_object(f, " of buffer ", event->resource.object, event->resource.object_name);
@@ -155,7 +150,7 @@ write_other(FILE *f, const struct gpuval_event *event)
       return;
    }
 
-   fprintf(f, "gpuval:    likely after the %s ", gpuval_op_names[other->op]);
+   fprintf(f, "gpuval:    likely after the %s ", gpuval_op_infos[other->access.op].name);
    if (other->source.line) {
       write_source(f, other);
       fprintf(f, "gpuval:    likely in ");

@@ -6,7 +6,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-known='assume printf bounds descriptor address export sync sync-compute race init'
+known='assume printf bounds descriptor address indirect vertex ray export sync sync-compute shared
+   race init'
 
 begin 'off'
 run GPUVAL_LOG="$PWD/log" GPUVAL_REPORT="$PWD/report.jsonl" GPUVAL_DUMP="$PWD" GPUVAL_SAFE=7 \
@@ -60,7 +61,8 @@ lines err 'bounds/' 0
 
 begin 'an unknown check'
 run GPUVAL=bounds,nonsense two_errors
-one_complaint err GPUVAL nonsense bounds descriptor sync-compute all
+# shellcheck disable=SC2086 # several words
+one_complaint err GPUVAL nonsense $known basic concurrency residency all
 two_errors err
 
 begin 'only unknown checks'
@@ -107,6 +109,27 @@ for check in $known; do
    *) lines err "^gpuval: warning: .*[ ,]${check}[ ,]" 0 ;;
    esac
 done
+
+# What a set names that is not there is in its warning.
+set_has() # SET CHECK...
+{
+   begin "the set $1"
+   run GPUVAL="$1" two_errors
+   for check in $known; do
+      case " $unavailable " in
+      *" $check "*)
+         case " $* " in
+         *" $check "*) lines err "^gpuval: warning: .*[ ,]${check}[ ,]" 1 ;;
+         *) lines err "^gpuval: warning: .*[ ,]${check}[ ,]" 0 ;;
+         esac
+         ;;
+      esac
+   done
+}
+
+set_has basic assume printf bounds descriptor address export indirect vertex ray
+set_has concurrency race shared
+set_has residency init
 
 begin 'the basic checks'
 run GPUVAL=basic two_errors

@@ -51,6 +51,41 @@ accepted GPUVAL_PRINTF_SIZE 2147483648
 refused GPUVAL_PRINTF_PREFIX yes 0 1
 accepted GPUVAL_PRINTF_PREFIX 1
 
+# One of several words
+refused GPUVAL_SYNC nonsense shadow bloom
+accepted GPUVAL_SYNC bloom
+refused GPUVAL_ON_ERROR nonsense continue break abort device-lost
+accepted GPUVAL_ON_ERROR continue
+refused GPUVAL_RECORD nonsense auto manual
+accepted GPUVAL_RECORD auto
+refused GPUVAL_POISON 2 0 1
+accepted GPUVAL_POISON 0
+accepted GPUVAL_SUPPRESSIONS ''
+
+# What this version cannot do: one warning, and the program goes on without.
+not_yet() # NAME VALUE
+{
+   begin "$1=$2, not yet"
+   run GPUVAL=bounds,printf "$1=$2" two_errors
+   lines err "^gpuval: warning: $1[:=].*not in this version" 1
+   lines err '^gpuval: warning: ' 1
+   two_errors err
+}
+
+not_yet GPUVAL_SYNC shadow
+not_yet GPUVAL_ON_ERROR break
+not_yet GPUVAL_ON_ERROR abort
+not_yet GPUVAL_ON_ERROR device-lost
+not_yet GPUVAL_RECORD manual
+not_yet GPUVAL_POISON 1
+not_yet GPUVAL_SUPPRESSIONS some.file
+
+begin 'off: not even looked at'
+run GPUVAL_SYNC=nonsense GPUVAL_POISON=1 GPUVAL_SUPPRESSIONS=x GPUVAL_ON_ERROR=y GPUVAL_RECORD=z \
+   two_errors
+empty out
+empty err
+
 begin 'two at once'
 run GPUVAL=bounds GPUVAL_SAFE=7 GPUVAL_BLOOM_HASHES=99 two_errors
 lines err '^gpuval: error: GPUVAL_SAFE' 1

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpuval_log.h"
 #include "core/gpuval_printf.h"
 #include "util/ralloc.h"
-#include "gpuval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "core/gpuval_bloom.h"
+#include "base/gpuval_bloom.h"
 
 namespace {
 

@@ -62,7 +62,7 @@ class drain_test : public ::testing::Test {
    {
       setenv("GPUVAL", "bounds,assume,sync", 1);
       setenv("GPUVAL_LOG", "/dev/null", 1);
-      gpuval_options_init(false);
+      gpuval_init(false);
    }
 
    void SetUp() override
@@ -242,7 +242,7 @@ TEST_F(drain_test, record_and_count)
    ASSERT_NE(event(site), nullptr);
    EXPECT_EQ(event(site)->count, 5u);
    EXPECT_TRUE(event(site)->has_record);
-   EXPECT_EQ(event(site)->access.offset, site * 5);
+   EXPECT_EQ(event(site)->place.access.offset, site * 5);
    EXPECT_EQ(device->root->failed, 0u);
 
    /* Both bits were given back. */
@@ -314,7 +314,7 @@ TEST_F(drain_test, threads_and_poll_thread)
       ASSERT_TRUE(event(first + i)->has_record);
       /* No record was seen half-written or under another's site. */
       EXPECT_EQ(event(first + i)->invocation[0], (first + i) * 3);
-      EXPECT_EQ(event(first + i)->access.offset, (first + i) * 5);
+      EXPECT_EQ(event(first + i)->place.access.offset, (first + i) * 5);
    }
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++)
       EXPECT_EQ(shader.control()[word], 0u);
@@ -405,15 +405,15 @@ TEST_F(sync_test, both_parties)
    const struct gpuval_event *event = report(make_sync_record(load, store, 7, 3));
 
    EXPECT_EQ(event->kind, GPUVAL_KIND_READ_AFTER_WRITE);
-   EXPECT_EQ(event->place.op, GPUVAL_OP_LOAD);
+   EXPECT_EQ(event->place.access.op, GPUVAL_OP_LOAD);
    EXPECT_EQ(event->place.command.index, 7);
    ASSERT_TRUE(event->has_other);
-   EXPECT_EQ(event->other.op, GPUVAL_OP_STORE);
+   EXPECT_EQ(event->other.access.op, GPUVAL_OP_STORE);
    EXPECT_EQ(event->other.shader.hash, hash);
    EXPECT_EQ(event->other.spirv.offset, 24u);
    EXPECT_EQ(other_index(event), 3);
-   EXPECT_EQ(event->access.address, 0x700002040u);
-   EXPECT_EQ(event->access.offset, load * 5);
+   EXPECT_EQ(event->place.access.address, 0x700002040u);
+   EXPECT_EQ(event->place.access.offset, load * 5);
    /* The bound is something else here. */
    EXPECT_EQ(event->resource.size, -1);
    EXPECT_NE(text(event).find("likely after the store in compute shader"), std::string::npos);
@@ -489,7 +489,7 @@ TEST_F(sync_test, an_address_is_no_binding)
 
    EXPECT_STREQ(event->resource.type, "address");
    EXPECT_EQ(event->resource.set, -1);
-   EXPECT_EQ(event->access.offset, -1);
+   EXPECT_EQ(event->place.access.offset, -1);
    EXPECT_NE(text(event).find("load of 4 bytes at address 0x700002040: another invocation"),
              std::string::npos);
 }
@@ -524,7 +524,7 @@ TEST_F(sync_test, other_that_is_an_indirect_command)
    const struct gpuval_event *event = report(make_sync_record(store, GPUVAL_INDIRECT_SITE, 7, 3));
    ASSERT_TRUE(event->has_other);
    EXPECT_FALSE(event->other.has_shader);
-   EXPECT_EQ(event->other.op, GPUVAL_OP_INDIRECT);
+   EXPECT_EQ(event->other.access.op, GPUVAL_OP_INDIRECT);
    EXPECT_EQ(event->other.command.index, 3);
    EXPECT_NE(text(event).find("likely after the read of the arguments of dispatch 3"),
              std::string::npos);
@@ -597,12 +597,12 @@ TEST_F(indirect_test, after_a_write)
    EXPECT_EQ(event->count, 2u);
    EXPECT_FALSE(event->place.has_shader);
    EXPECT_EQ(event->place.command.index, 7);
-   EXPECT_EQ(event->access.address, ADDRESS);
-   EXPECT_EQ(event->access.size, 12u);
+   EXPECT_EQ(event->place.access.address, ADDRESS);
+   EXPECT_EQ(event->place.access.size, 12);
    EXPECT_STREQ(event->resource.object_name, "arguments");
    EXPECT_EQ(event->resource.object_offset, 0x40);
    ASSERT_TRUE(event->has_other);
-   EXPECT_EQ(event->other.op, GPUVAL_OP_STORE);
+   EXPECT_EQ(event->other.access.op, GPUVAL_OP_STORE);
    EXPECT_EQ(event->other.command.index, 3);
    EXPECT_NE(text(event).find("read of the command's arguments, 12 bytes"), std::string::npos);
 }

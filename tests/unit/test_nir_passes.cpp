@@ -10,7 +10,7 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include "core/gpuval_layout.h"
+#include "base/gpuval_layout.h"
 #include "nir_passes/gpuval_nir.h"
 #include "util/blob.h"
 #include "nir_serialize.h"

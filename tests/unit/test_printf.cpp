@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/gpuval_layout.h"
-#include "core/gpuval_options.h"
+#include "base/gpuval_layout.h"
+#include "base/gpuval_options.h"
 #include "core/gpuval_printf.h"
 #include "util/ralloc.h"
 

@@ -9,7 +9,7 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include "core/gpuval_layout.h"
+#include "base/gpuval_layout.h"
 #include "nir_passes/gpuval_nir.h"
 #include "radv_glue/gpuval_radv_nir.h"
 #include "ac_descriptors.h"

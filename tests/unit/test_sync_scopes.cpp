@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gpuval_layout.h"
+#include "base/gpuval_layout.h"
 #include "core/gpuval_submits.h"
 
 namespace {

@@ -19,14 +19,31 @@ struct gpuval_shader_rule {
    uint32_t checks;
 };
 
+enum gpuval_sync_engine {
+   GPUVAL_SYNC_ENGINE_DEFAULT, /* whatever fits */
+   GPUVAL_SYNC_ENGINE_SHADOW,
+   GPUVAL_SYNC_ENGINE_BLOOM,
+};
+
+enum gpuval_on_error {
+   GPUVAL_ON_ERROR_CONTINUE,
+   GPUVAL_ON_ERROR_BREAK,
+   GPUVAL_ON_ERROR_ABORT,
+   GPUVAL_ON_ERROR_DEVICE_LOST,
+};
+
+enum gpuval_record_mode {
+   GPUVAL_RECORD_AUTO,
+   GPUVAL_RECORD_MANUAL,
+};
+
 struct gpuval_options {
    uint32_t checks; /* BITFIELD_BIT(enum gpuval_check); 0: off */
    bool internal;   /* of shaders that the driver brings along, too */
 
-   const char *log; /* file, or NULL for a stream: */
-   bool log_to_stdout;
-   const char **reports; /* NULL-terminated */
-   const char *mark;     /* gpuval_report_mark() */
+   const char **reports;      /* files, NULL-terminated */
+   const char **suppressions; /* files, NULL-terminated */
+   const char *mark;          /* gpuval_report_mark() */
 
    bool has_rules;
    const struct gpuval_shader_rule *rules;
@@ -34,8 +51,12 @@ struct gpuval_options {
 
    bool safe;
    bool robust; /* report what robustness makes defined, too */
+   bool poison; /* memory is allocated filled */
+   enum gpuval_on_error on_error;
+   enum gpuval_record_mode record;
    const char *dump;
 
+   enum gpuval_sync_engine sync_engine;
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
    unsigned bloom_hashes;    /* 1 to 16 */
 
@@ -44,8 +65,8 @@ struct gpuval_options {
 };
 
 /**
- * Reads the environment, once a process: to be called when an instance is
- * created. @by_driver: the driver's own flag asked for `basic`.
+ * Reads the environment, once a process, and opens the log. @by_driver: the
+ * driver's own flag asked for `basic`. Drivers call gpuval_init().
  *
  * Errors go to the log, one line each.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "gpuval.h"
+#include "gpuval_options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 #include "c11/threads.h"
-#include "report/gpuval_report.h"
 #include "util/bitset.h"
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
 #include "util/os_time.h"
 #include "util/u_dynarray.h"
+#include "gpuval_log.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 3
+#define GPUVAL_CODE_VERSION 4
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -102,10 +102,9 @@ parse_checks(const char *list, const char *where, bool *internal)
          checks |= named;
 
       if (!named && name_length)
-         gpuval_log_error("%s: no check or set is called \"%.*s\" (there are assume, printf, "
-                          "bounds, descriptor, address, export, sync, sync-compute, race, init; "
-                          "basic, concurrency, residency, all%s)",
-                          where, (int)name_length, name, internal ? "; internal" : "");
+         gpuval_log_error("%s: no check or set is called \"%.*s\" (there are %s%s)", where,
+                          (int)name_length, name, gpuval_checks_names(),
+                          internal ? "; internal" : "");
    }
 
    return checks;
@@ -118,7 +117,7 @@ static uint32_t
 drop_unavailable(uint32_t checks)
 {
    uint32_t missing = checks & ~gpuval_checks_available();
-   char names[128] = "";
+   char names[256] = "";
 
    u_foreach_bit (i, missing) {
       if (*names)
@@ -166,42 +165,66 @@ get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
    return fallback;
 }
 
-static void
-parse_reports(void)
+/* One of @names; the first is the default. @yet: of these bits, those that this
+ * version has.
+ */
+static unsigned
+get_choice(const char *name, const char *const *names, unsigned num_names, uint32_t yet)
 {
-   const char *list = get_variable("GPUVAL_REPORT");
-   struct util_dynarray reports;
-   util_dynarray_init(&reports, NULL);
+   const char *value = get_variable(name);
+   char accepted[128] = "";
+
+   for (unsigned i = 0; value && i < num_names; i++) {
+      if (*names[i] && !strcmp(value, names[i])) {
+         if (yet & BITFIELD_BIT(i))
+            return i;
+         gpuval_log_warning("%s=%s: not in this version yet, the variable has no effect", name,
+                            value);
+         return 0;
+      }
+      if (*names[i]) {
+         strcat(accepted, *accepted ? ", " : "");
+         strcat(accepted, names[i]);
+      }
+   }
+
+   if (value)
+      gpuval_log_error("%s=\"%s\": one of %s is accepted, %s is used", name, value, accepted,
+                       *names[0] ? names[0] : "the default");
+   return 0;
+}
+
+/* Files, comma-separated; NULL behind the last */
+static const char **
+get_files(const char *name)
+{
+   const char *list = get_variable(name);
+   struct util_dynarray files;
+   util_dynarray_init(&files, NULL);
 
    while (list && *list) {
       size_t length = strcspn(list, ",");
-      char *name = length ? expand_file_name(list, length) : NULL;
-      if (name && gpuval_report_format(name)) {
-         if (gpuval_report_try_file(name))
-            util_dynarray_append(&reports, const char *, name);
-      } else if (name)
-         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in .jsonl or .csv, which are "
-                          "the formats of this version; it is not written",
-                          name);
+      char *file = length ? expand_file_name(list, length) : NULL;
+      if (file)
+         util_dynarray_append(&files, const char *, file);
       list += length + (list[length] == ',');
    }
 
-   util_dynarray_append(&reports, const char *, NULL);
-   options.reports = util_dynarray_begin(&reports);
+   util_dynarray_append(&files, const char *, NULL);
+   return util_dynarray_begin(&files);
 }
 
 static void
-parse_log(void)
+open_log(void)
 {
    const char *log = get_variable("GPUVAL_LOG");
    if (!log || !strcmp(log, "stderr"))
       return;
 
-   if (!strcmp(log, "stdout"))
-      options.log_to_stdout = true;
-   else
-      options.log = expand_file_name(log, strlen(log));
-   gpuval_report_open_log();
+   bool to_stdout = !strcmp(log, "stdout");
+   char *file = to_stdout ? NULL : expand_file_name(log, strlen(log));
+   gpuval_log_open(file, to_stdout);
+   free(file);
 }
 
 static bool
@@ -280,6 +303,29 @@ parse_rules(void)
    options.rules = util_dynarray_begin(&rules);
 }
 
+/* Parsed, and validated, so that a script which sets them is told the truth. */
+static void
+read_unimplemented(void)
+{
+   static const char *const engines[] = {"", "shadow", "bloom"};
+   static const char *const reactions[] = {"continue", "break", "abort", "device-lost"};
+   static const char *const modes[] = {"auto", "manual"};
+
+   options.sync_engine = get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines),
+                                    BITFIELD_BIT(GPUVAL_SYNC_ENGINE_BLOOM));
+   options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions),
+                                 BITFIELD_BIT(GPUVAL_ON_ERROR_CONTINUE));
+   options.record =
+      get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes), BITFIELD_BIT(GPUVAL_RECORD_AUTO));
+
+   options.poison = get_bool("GPUVAL_POISON", false);
+   if (options.poison)
+      gpuval_log_warning("GPUVAL_POISON=1: not in this version yet, the variable has no effect");
+   options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
+   if (*options.suppressions)
+      gpuval_log_warning("GPUVAL_SUPPRESSIONS: not in this version yet, everything is reported");
+}
+
 static void
 read_environment(void)
 {
@@ -287,7 +333,7 @@ read_environment(void)
    if (!checks && !driver_flag)
       return;
 
-   parse_log();
+   open_log();
    options.checks =
       drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
@@ -300,7 +346,8 @@ read_environment(void)
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
    const char *mark = get_variable("GPUVAL_MARK");
    options.mark = mark ? strdup(mark) : NULL;
-   parse_reports();
+   options.reports = get_files("GPUVAL_REPORT");
+   read_unimplemented();
    parse_rules();
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+
+#ifndef GPUVAL_COMMAND_H
+#define GPUVAL_COMMAND_H
+
+#include <stdint.h>
+
+#define GPUVAL_MAX_LABELS 16
+
+/** What is known of a command. Handles are 0 and strings NULL if they are not. */
+struct gpuval_command {
+   const char *op; /* the Vulkan command in snake case, without vkCmd */
+   int64_t index;  /* among the actions of its command buffer; -1: it is none */
+   uint64_t command_buffer;
+   const char *command_buffer_name;
+   uint64_t primary; /* of a secondary command buffer */
+   const char *primary_name;
+   uint64_t pipeline;
+   const char *pipeline_name;
+   const char *labels[GPUVAL_MAX_LABELS]; /* outermost first */
+   unsigned num_labels;
+   int64_t submission;
+   const char *shader_name; /* of a shader object */
+};
+
+#endif

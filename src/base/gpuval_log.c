@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/ralloc.h"
+#include "util/simple_mtx.h"
+
+static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
+static FILE *stream; /* NULL: stderr */
+
+void
+gpuval_log_open(const char *file, bool to_stdout)
+{
+   simple_mtx_lock(&mutex);
+   stream = to_stdout ? stdout : stderr;
+   if (file) {
+      FILE *f = fopen(file, "we");
+      if (f)
+         stream = f;
+      else
+         fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s: %s; stderr is used\n", file,
+                 strerror(errno));
+   }
+   simple_mtx_unlock(&mutex);
+}
+
+void
+gpuval_log_write(const char *text, size_t size)
+{
+   simple_mtx_lock(&mutex);
+   FILE *f = stream ? stream : stderr;
+   fwrite(text, 1, size, f);
+   fflush(f);
+   simple_mtx_unlock(&mutex);
+}
+
+static void
+write_line(const char *severity, const char *format, va_list args)
+{
+   char *text = ralloc_asprintf(NULL, "gpuval: %s: ", severity);
+   ralloc_vasprintf_append(&text, format, args);
+   ralloc_strcat(&text, "\n");
+
+   /* The whole line at once: threads and processes share stderr. */
+   gpuval_log_write(text, strlen(text));
+   ralloc_free(text);
+}
+
+void
+gpuval_log_error(const char *format, ...)
+{
+   va_list args;
+   va_start(args, format);
+   write_line("error", format, args);
+   va_end(args);
+}
+
+void
+gpuval_log_warning(const char *format, ...)
+{
+   va_list args;
+   va_start(args, format);
+   write_line("warning", format, args);
+   va_end(args);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The sentence that says what is wrong, by kind. */
+
+#include "gpuval_event.h"
+
+#include <inttypes.h>
+
+#include "util/ralloc.h"
+
+struct description {
+   /* Appends to @message. NULL: the text is all. */
+   void (*append)(const struct gpuval_event *event, const char *text, char **message);
+   const char *text;
+};
+
+static void
+append_numbers(char **message, const char *separator, const int64_t *numbers, unsigned count)
+{
+   for (unsigned i = 0; i < count; i++)
+      ralloc_asprintf_append(message, "%s%" PRId64, i ? separator : "", numbers[i]);
+}
+
+/* "store of 4 bytes at offset 16", "load at (3, 5), level 2" */
+static void
+append_access(const struct gpuval_event *event, char **message)
+{
+   const struct gpuval_event_access *access = &event->place.access;
+   bool is_indirect = access->op == GPUVAL_OP_INDIRECT;
+
+   ralloc_strcat(
+      message, is_indirect ? "read of the command's arguments," : gpuval_op_infos[access->op].name);
+   if (access->size >= 0)
+      ralloc_asprintf_append(message, "%s %" PRId64 " %s", is_indirect ? "" : " of", access->size,
+                             access->size == 1 ? "byte" : "bytes");
+   if (access->offset >= 0)
+      ralloc_asprintf_append(message, " at offset %" PRId64, access->offset);
+   if (access->num_coords) {
+      const int64_t coord[3] = {access->coord[0], access->coord[1], access->coord[2]};
+      ralloc_strcat(message, " at (");
+      append_numbers(message, ", ", coord, access->num_coords);
+      ralloc_strcat(message, ")");
+   }
+   if (access->has_level)
+      ralloc_asprintf_append(message, ", level %" PRId32, access->level);
+   if (access->has_sample)
+      ralloc_asprintf_append(message, ", sample %" PRId32, access->sample);
+}
+
+/* "set 0, binding 1[2] "name" (64 bytes)" */
+static void
+append_resource(const struct gpuval_event *event, char **message)
+{
+   if (event->resource.set >= 0)
+      ralloc_asprintf_append(message, "set %" PRId64, event->resource.set);
+   else
+      ralloc_strcat(message, "a buffer");
+   if (event->resource.binding >= 0)
+      ralloc_asprintf_append(message, ", binding %" PRId64, event->resource.binding);
+   if (event->resource.index > 0)
+      ralloc_asprintf_append(message, "[%" PRId64 "]", event->resource.index);
+   if (event->resource.name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.name);
+   if (event->resource.size >= 0)
+      ralloc_asprintf_append(message, " (%" PRId64 " bytes)", event->resource.size);
+   if (event->resource.num_extents) {
+      const int64_t extent[3] = {event->resource.extent[0], event->resource.extent[1],
+                                 event->resource.extent[2]};
+      ralloc_strcat(message, " (");
+      append_numbers(message, " x ", extent, event->resource.num_extents);
+      ralloc_strcat(message, ")");
+   }
+}
+
+/* "ACCESS is outside RESOURCE" */
+static void
+outside(const struct gpuval_event *event, const char *text, char **message)
+{
+   append_access(event, message);
+   ralloc_strcat(message, " is outside ");
+   append_resource(event, message);
+}
+
+/* "ACCESS of RESOURCE: TEXT", or at an address where there is no resource */
+static void
+access_of(const struct gpuval_event *event, const char *text, char **message)
+{
+   uint64_t address = event->place.access.address;
+
+   append_access(event, message);
+   if (event->resource.set < 0 && address) {
+      ralloc_asprintf_append(message, " at address 0x%" PRIx64, address);
+   } else {
+      ralloc_strcat(message, " of ");
+      append_resource(event, message);
+   }
+   ralloc_asprintf_append(message, ": %s", text);
+}
+
+#define READ_AFTER_WRITE   "another invocation has written there since the last barrier"
+#define WRITE_AFTER_ACCESS "another invocation has read or written there since the last barrier"
+#define ATOMIC_CONFLICT                                                                            \
+   "another invocation has read or written there without an atomic since the last barrier"
+
+static const struct description descriptions[GPUVAL_KIND_COUNT] = {
+   [GPUVAL_KIND_ASSUMPTION_FAILED] = {NULL, "the assumption is false"},
+   [GPUVAL_KIND_BUFFER_OOB] = {outside},
+   [GPUVAL_KIND_TEXEL_BUFFER_OOB] = {outside},
+   [GPUVAL_KIND_IMAGE_OOB] = {outside},
+   [GPUVAL_KIND_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
+   [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
+   [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
+   [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {access_of,
+                                         "a shader has written there since the last barrier"},
+   [GPUVAL_KIND_SHARED_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
+   [GPUVAL_KIND_SHARED_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
+   [GPUVAL_KIND_SHARED_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
+};
+
+void
+gpuval_event_describe(struct gpuval_event *event)
+{
+   const struct description *description = &descriptions[event->kind];
+
+   if (gpuval_event_is_message(event))
+      return;
+
+   event->message = ralloc_strdup(event, "");
+   if (description->append)
+      description->append(event, description->text, &event->message);
+   else if (description->text)
+      ralloc_strcat(&event->message, description->text);
+   else
+      access_of(event, gpuval_kind_infos[event->kind].name, &event->message);
+}

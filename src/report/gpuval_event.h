@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What there is to say of a failure: one struct, which all printers print. */
+
+#ifndef GPUVAL_EVENT_H
+#define GPUVAL_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/gpuval_checks.h"
+#include "base/gpuval_command.h"
+#include "compiler/shader_enums.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What was accessed, of what is known: a range of bytes, or texels of an image. */
+struct gpuval_event_access {
+   enum gpuval_op op;
+   int64_t size;     /* bytes; -1: not known */
+   int64_t offset;   /* bytes from the start of the bound range; -1: not known */
+   uint64_t address; /* 0: not known */
+
+   unsigned num_coords; /* 0 to 3 */
+   int32_t coord[3];
+   bool has_level, has_sample;
+   int32_t level, sample;
+};
+
+/**
+ * Where in the program something happened: an instruction of a shader, run by a
+ * command; or a command that reads its arguments.
+ */
+struct gpuval_place {
+   bool has_shader;
+   struct {
+      uint64_t hash;
+      gl_shader_stage stage;
+      char *entry;
+      char *name;
+   } shader;
+
+   struct {
+      char *file;
+      uint32_t line;   /* 0: not known */
+      uint32_t column; /* 0: not known */
+      char *text;
+      char *function;
+   } source;
+
+   struct {
+      uint32_t offset; /* bytes, 0: not known */
+      int64_t instruction;
+   } spirv;
+
+   struct gpuval_event_access access;
+
+   bool has_command;
+   struct gpuval_command command;
+};
+
+/**
+ * A distinct failure. Strings belong to the event (they are children of it in
+ * ralloc's sense); NULL, -1 and the has_ flags say what is not known.
+ */
+struct gpuval_event {
+   enum gpuval_kind kind;
+   char *message;
+   uint64_t count;
+   bool same_value; /* nothing but what was there, or what the other party wrote */
+
+   struct gpuval_place place;
+
+   bool has_record;        /* what is known of one invocation, and its command */
+   uint32_t invocation[3]; /* seed 002's table "Stage Specific Words" */
+
+   struct {
+      int64_t set, binding, index;
+      const char *type; /* static */
+      char *name;
+      uint64_t object; /* VkBuffer, 0: not known */
+      char *object_name;
+      int64_t object_offset;
+      uint64_t memory; /* VkDeviceMemory, 0: not known */
+      char *memory_name;
+      int64_t memory_offset;
+      int64_t size;         /* bytes of the range */
+      unsigned num_extents; /* of an image's view: texels, and layers last */
+      uint32_t extent[3];
+   } resource;
+
+   /* sync, race: who has used the same memory before */
+   bool has_other;
+   struct gpuval_place other;
+};
+
+/** One of which nothing is known yet, for ralloc_free(). */
+struct gpuval_event *gpuval_event_create(enum gpuval_kind kind);
+
+/** "error", or "info" of a message that a shader has printed. */
+const char *gpuval_event_severity(const struct gpuval_event *event);
+bool gpuval_event_is_message(const struct gpuval_event *event);
+
+/** As reports name a stage: tess_ctrl, any_hit. */
+const char *gpuval_stage_name(gl_shader_stage stage);
+
+/**
+ * Sets gpuval_event::message from what else is known, by kind; not that of a
+ * message, which is the text that was printed.
+ */
+void gpuval_event_describe(struct gpuval_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
