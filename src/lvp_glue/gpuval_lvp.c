@@ -15,6 +15,8 @@
 #include "spirv/nir_spirv.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
+#include "util/u_inlines.h"
+#include "util/u_memory.h"
 #include "nir_serialize.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
@@ -69,6 +71,8 @@ struct gpuval_lvp {
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    struct gpuval_lvp_command current;
+   struct pipe_resource *constants; /* constant buffer 0 of compute shaders, or NULL */
+   uint8_t *constants_map;
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
    struct gpuval_sync sync;
@@ -101,6 +105,35 @@ wait_for_work(void *data)
    } while (busy && os_time_get_nano() < end);
 }
 
+/* A buffer from llvmpipe for each dispatch would be memory that has to be cleared and
+ * is in no cache, which is most of what a small dispatch costs more. One does: a
+ * dispatch has run when the next one comes. NULL: do without it.
+ */
+static void
+create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
+{
+   const struct pipe_resource templ = {
+      .screen = screen,
+      .target = PIPE_BUFFER,
+      .format = PIPE_FORMAT_R8_UNORM,
+      .width0 = GPUVAL_LVP_CONSTANTS_SIZE,
+      .height0 = 1,
+      .depth0 = 1,
+      .array_size = 1,
+      .bind = PIPE_BIND_CONSTANT_BUFFER,
+      .flags = PIPE_RESOURCE_FLAG_DONT_OVER_ALLOCATE,
+   };
+   uint64_t size;
+
+   gpuval->constants_map = align_calloc(align(GPUVAL_LVP_CONSTANTS_SIZE, 64), 64);
+   if (gpuval->constants_map)
+      gpuval->constants = screen->resource_create_unbacked(screen, &templ, &size);
+   if (gpuval->constants) {
+      struct llvmpipe_memory_allocation memory = {.cpu_addr = gpuval->constants_map};
+      screen->resource_bind_backing(screen, gpuval->constants, (void *)&memory, 0, 0, 0);
+   }
+}
+
 struct gpuval_lvp *
 gpuval_lvp_create(struct lvp_device *device)
 {
@@ -122,6 +155,7 @@ gpuval_lvp_create(struct lvp_device *device)
    }
 
    gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
+   create_constants(gpuval, device->pscreen);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
 
@@ -137,6 +171,8 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
    gpuval_lvp_jit_destroy(gpuval->jit);
+   pipe_resource_reference(&gpuval->constants, NULL);
+   align_free(gpuval->constants_map);
    gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->submits)
       gpuval_submits_destroy(gpuval->submits);
@@ -406,20 +442,11 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    }
 }
 
-static bool
-is_action(enum vk_cmd_type type)
-{
-   const char *name = vk_cmd_queue_type_names[type];
-
-   return !strncmp(name, "VK_CMD_DRAW", 11) || !strncmp(name, "VK_CMD_DISPATCH", 15) ||
-          !strncmp(name, "VK_CMD_TRACE_RAYS", 17) || !strncmp(name, "VK_CMD_EXECUTE_GENERATED", 24);
-}
-
 /* With sync-compute alone only dispatches count. */
 static bool
-reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type)
+reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type, unsigned kind)
 {
-   if (!gpuval->submits || !strstr(vk_cmd_queue_type_names[type], "_INDIRECT"))
+   if (!gpuval->submits || !(kind & GPUVAL_LVP_INDIRECT))
       return false;
    return type == VK_CMD_DISPATCH_INDIRECT ||
           gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
@@ -491,11 +518,8 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       synchronize(gpuval, command);
 
    struct execution *execution = find_execution(gpuval, commands, command);
-   if (!execution) {
-      /* Generated commands change pipelines themselves. */
-      gpuval->current.pipeline = NULL;
+   if (!execution)
       return;
-   }
 
    switch ((unsigned)command->type) {
    case VK_CMD_EXECUTE_COMMANDS:
@@ -519,21 +543,21 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       return;
    }
 
-   if (!is_action(command->type))
+   unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
+   if (!(kind & GPUVAL_LVP_ACTION))
       return;
 
-   if (reads_arguments(gpuval, command->type))
+   if (reads_arguments(gpuval, command->type, kind))
       gpuval->arguments = command;
 
-   bool is_secondary = execution == &gpuval->secondary;
-   gpuval->current = (struct gpuval_lvp_command){
-      .type = command->type,
-      .index = execution->next_index++,
-      .cmd_buffer = execution->cmd_buffer,
-      .primary = gpuval->primary.cmd_buffer,
-      .labels = {gpuval->primary.labels, is_secondary ? execution->labels : NULL},
-      .submission = gpuval->submission,
-   };
+   struct gpuval_lvp_command *current = &gpuval->current;
+   current->type = command->type;
+   current->index = execution->next_index++;
+   current->cmd_buffer = execution->cmd_buffer;
+   current->primary = gpuval->primary.cmd_buffer;
+   current->labels[0] = gpuval->primary.labels;
+   current->labels[1] = execution == &gpuval->secondary ? execution->labels : NULL;
+   current->submission = gpuval->submission;
 }
 
 static uint32_t
@@ -597,12 +621,36 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
    }
 }
 
+/* The pipeline of the current command, or its shaders where there is none. Generated
+ * commands change pipelines themselves.
+ */
+static void
+note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders)
+{
+   struct gpuval_lvp_command *current = &gpuval->current;
+   bool is_generated = current->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT ||
+                       current->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV;
+   bool had_pipeline = current->pipeline != NULL;
+
+   current->pipeline = is_generated ? NULL : gpuval->pipelines[pipeline_type(stages)];
+   if (had_pipeline && current->pipeline)
+      return;
+
+   memset(current->shaders, 0, sizeof(current->shaders));
+   if (!current->pipeline) {
+      u_foreach_bit (stage, stages)
+         current->shaders[stage] = shaders[stage];
+   }
+}
+
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                 uint8_t *push_constants, bool *dirty)
 {
-   struct gpuval_command_data *data = (void *)(push_constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
-   struct gpuval_lvp_command command = gpuval->current;
+   bool is_compute =
+      stages & (BITFIELD_BIT(MESA_SHADER_COMPUTE) | BITFIELD_BIT(MESA_SHADER_RAYGEN));
+   uint8_t *constants = is_compute && gpuval->constants ? gpuval->constants_map : push_constants;
+   struct gpuval_command_data *data = (void *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    uint32_t instrumented = 0;
 
    u_foreach_bit (stage, stages) {
@@ -620,21 +668,31 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (!instrumented && !gpuval->arguments)
       return;
 
-   if (command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
-       command.type != VK_CMD_EXECUTE_GENERATED_COMMANDS_NV)
-      command.pipeline = gpuval->pipelines[pipeline_type(stages)];
-   if (!command.pipeline) {
-      u_foreach_bit (stage, stages)
-         command.shaders[stage] = shaders[stage];
-   }
+   note_pipeline(gpuval, stages, shaders);
 
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->report_function = gpuval->functions.report;
    data->sync_function = gpuval->functions.sync;
    data->printf_function = gpuval->functions.printf;
-   data->command_id = gpuval_lvp_commands_add(gpuval->commands, &command);
+   data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
    if (gpuval->submits && instrumented)
       emit_epoch(gpuval, instrumented, data);
+}
+
+bool
+gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context,
+                         gl_shader_stage stage, const uint8_t *push_constants, unsigned size)
+{
+   if (stage != MESA_SHADER_COMPUTE || !gpuval->constants)
+      return false;
+
+   const struct pipe_constant_buffer buffer = {
+      .buffer = gpuval->constants,
+      .buffer_size = GPUVAL_LVP_CONSTANTS_SIZE,
+   };
+   memcpy(gpuval->constants_map, push_constants, MIN2(size, GPUVAL_LVP_COMMAND_DATA_OFFSET));
+   context->set_constant_buffer(context, stage, 0, false, &buffer);
+   return true;
 }

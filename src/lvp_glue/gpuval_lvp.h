@@ -23,6 +23,7 @@ struct lvp_device_memory;
 struct lvp_event;
 struct lvp_pipeline_layout;
 struct lvp_shader;
+struct pipe_context;
 struct spirv_to_nir_options;
 struct vk_cmd_queue_entry;
 
@@ -76,6 +77,14 @@ void gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *
  */
 void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                      uint8_t *push_constants, bool *dirty);
+
+/**
+ * Constant buffer 0 of a compute shader, whose command data gpuval_lvp_emit() has put
+ * there: @size bytes of push constants, bound. False for other stages, which run late
+ * and need a copy of both.
+ */
+bool gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context,
+                              gl_shader_stage stage, const uint8_t *push_constants, unsigned size);
 
 #ifdef __cplusplus
 }

@@ -29,13 +29,23 @@ struct gpuval_lvp_command {
 struct gpuval_lvp_commands *gpuval_lvp_commands_create(void *mem_ctx);
 void gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands);
 
-/** Gives a command its id, from 0. What it points to must live until end_submit. */
+/** What kind of command is that? Bits, looked up by the queue's thread only. */
+enum {
+   GPUVAL_LVP_ACTION = 1 << 0,   /* draws, dispatches or traces */
+   GPUVAL_LVP_INDIRECT = 1 << 1, /* and reads its arguments from a buffer */
+};
+unsigned gpuval_lvp_command_kind(struct gpuval_lvp_commands *commands, enum vk_cmd_type type);
+
+/**
+ * Gives a command its id, from 0. What it points to must live until end_submit.
+ * Costs little for one that has all in common with the one before.
+ */
 uint32_t gpuval_lvp_commands_add(struct gpuval_lvp_commands *commands,
                                  const struct gpuval_lvp_command *command);
 void gpuval_lvp_commands_end_submit(struct gpuval_lvp_commands *commands);
 
 /**
- * As gpuval_device_info::describe_command; of the last 65,536 commands. The
+ * As gpuval_device_info::describe_command; of the last 65,536 commands, or more. The
  * strings live until the next call.
  */
 bool gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
