@@ -5,33 +5,25 @@
 /*
  * gpuval-bench: what checks cost, as ratios measured in one interleaved run.
  *
- * For each workload the program runs itself as two worker processes, one with
- * checks off and one with checks on, and lets them measure in turn, so that a
- * machine that gets slower or busier meets both alike:
+ * For each workload the program runs itself as several worker processes, one with
+ * checks off, others with checks on, and lets them measure in turn, so that a
+ * machine that gets slower or busier meets all of them alike:
  *
  *    round 0: off, on
  *    round 1: on, off
  *    round 2: off, on ...
  *
  * A worker sees the driver through the loader as any program does; all that
- * differs is its environment. Three files:
+ * differs is its environment. The parent's files are in bench_run.h; a worker's:
  *
- *    bench_main.c       options, worker processes, statistics, table
  *    bench_worker.c     the measurements of one process
+ *    bench_scene.c      buffers, pipelines and commands of a workload
  *    bench_workloads.c  the table of workloads
  *
  * Between parent and worker: the parent writes a byte to the worker's stdin
  * for each round it wants, end of file for an orderly end; the worker answers
- * with a line `NAME METRIC NANOSECONDS` for each metric, and begins with a
- * line `device NAME`.
- *
- * Metrics:
- *
- *    run         one submit of the workload and the wait for it, steady state
- *    creation    vkCreateShaderModule and vkCreate*Pipelines, all pipelines
- *    first use   the first submit and wait after creation, less `run`: drivers
- *                that compile at the first draw or dispatch do it here
- *    barrier     what a barrier adds to a dispatch
+ * with a line `NAME METRIC NUMBER` for each metric, and begins with a line
+ * `device NAME`. All times are wall-clock time.
  *
  * Workloads of the sync check are measured once more with a check that their
  * shader does by itself, against which the driver's has to hold its own.
@@ -59,20 +51,39 @@
 #define BENCH_WORD 4
 
 enum bench_metric {
-   BENCH_RUN,
-   BENCH_CREATION,
-   BENCH_FIRST_USE,
-   BENCH_BARRIER, /* where bench_workload::barriers is set */
+   BENCH_RUN,       /* one submit of the workload and the wait for it, steady state */
+   BENCH_CREATION,  /* vkCreateShaderModule and vkCreate*Pipelines, all pipelines */
+   BENCH_FIRST_USE, /* the first submit after creation, less `run`: drivers that
+                       compile at the first draw or dispatch do it here */
+   BENCH_FAULTS,    /* minor page faults of the process a submit, steady state */
+   BENCH_BARRIER,   /* what one adds to a dispatch; with bench_workload::barriers */
    BENCH_METRIC_COUNT,
 };
 
-/* As workers print them. */
-extern const char *const bench_metric_names[BENCH_METRIC_COUNT];
+/* Times are nanoseconds. */
+struct bench_metric_info {
+   const char *name; /* as workers print it */
+   const char *title;
+   double unit;
+   bool absolute; /* numbers of all sides, not ratios */
+};
+
+extern const struct bench_metric_info bench_metrics[BENCH_METRIC_COUNT];
+
+/* The checks that users ask for in general, and those that look at order: tables of
+ * their own. */
+enum bench_section {
+   BENCH_SECTION_CHECKS,
+   BENCH_SECTION_SYNC,
+   BENCH_SECTION_COUNT,
+};
 
 enum bench_fill {
    BENCH_ZERO,
    BENCH_FLOATS,  /* random, 0 to 1 */
    BENCH_NUMBERS, /* random words, below `limit` if that is not 0 */
+   BENCH_NODES,   /* of four words; the first two are the address of the next one,
+                     so that all together are a ring in no order */
 };
 
 /* `size`: words of a buffer, or the side of a square RGBA8 image. */
@@ -91,8 +102,9 @@ struct bench_shader {
 struct bench_workload {
    const char *name;
    const char *description;
+   enum bench_section section;
 
-   /* Measured for the sync check, and this is `compute` with shaders/by_hand.glsl */
+   /* `compute` with shaders/by_hand.glsl, or nothing */
    struct bench_shader by_hand;
 
    /* Either `compute`, or `vertex` and `fragment`. */
@@ -121,10 +133,9 @@ extern const unsigned bench_workload_count;
 
 /* What a worker process does, until stdin ends; results go to the file
  * descriptor. Exits with VKH_EXIT_SKIP or VKH_EXIT_ERROR where Vulkan does not
- * work. `by_hand`: with bench_workload::by_hand. `cpu_time`: measure the process's
- * CPU time, not the time of day. `time_limit`: seconds after which a round ends the
- * process; 0 for none. */
-void bench_worker_run(const struct bench_workload *workload, bool by_hand, bool cpu_time,
-                      unsigned time_limit, int output);
+ * work. `by_hand`: with bench_workload::by_hand. `time_limit`: seconds after which
+ * a round ends the process; 0 for none. */
+void bench_worker_run(const struct bench_workload *workload, bool by_hand, unsigned time_limit,
+                      int output);
 
 #endif /* GPUVAL_BENCH_H */

@@ -4,6 +4,7 @@
 
 #include "bench.h"
 
+#include "chase.comp.h"
 #include "fragment.frag.h"
 #include "fullscreen.vert.h"
 #include "gather.comp.h"
@@ -16,7 +17,8 @@
 #include "plain.frag.h"
 #include "storage.comp.h"
 #include "stream.comp.h"
-#include "stream_by_hand.comp.h"
+#include "stream4.comp.h"
+#include "stream4_by_hand.comp.h"
 #include "texture.frag.h"
 #include "tiny.comp.h"
 #include "tiny_by_hand.comp.h"
@@ -35,6 +37,8 @@
 #define UNIFORM(words) {BINDING(UNIFORM_BUFFER, words), .fill = BENCH_FLOATS}
 #define TEXTURE(side)  {BINDING(COMBINED_IMAGE_SAMPLER, side)}
 #define IMAGE(side)    {BINDING(STORAGE_IMAGE, side)}
+
+#define NODES(words)   {BINDING(STORAGE_BUFFER, words), .fill = BENCH_NODES}
 
 #define NUMBERS(words, below)                                                  \
    {BINDING(STORAGE_BUFFER, words), .fill = BENCH_NUMBERS, .limit = below}
@@ -67,6 +71,17 @@ const struct bench_workload bench_workloads[] = {
             ZEROS(1 << 19),
          },
       .groups = {8192, 1},
+   },
+   {
+      .name = "chase",
+      .description = "pointer chasing: 64 Ki invocations follow 16 device addresses each",
+      .compute = SHADER(chase_comp),
+      .bindings =
+         {
+            NODES(1 << 20),
+            ZEROS(1 << 16),
+         },
+      .groups = {1024, 1},
    },
    {
       .name = "uniform",
@@ -157,11 +172,12 @@ const struct bench_workload bench_workloads[] = {
    },
    {
       .name = "tiny",
-      .description = "many tiny dispatches: 2000 of one workgroup",
+      .description = "many tiny dispatches: 10,000 of one workgroup in a command buffer",
       .compute = SHADER(tiny_comp),
-      .bindings = {ZEROS(2000 * 64)},
-      .dispatches = 2000,
+      .bindings = {ZEROS(10000 * 64)},
+      .dispatches = 10000,
       .groups = {1, 1},
+      .barriers = true,
    },
    {
       .name = "storage-200",
@@ -200,24 +216,26 @@ const struct bench_workload bench_workloads[] = {
       .groups = {64, 1},
    },
 
-   /* For sync. A filter of 2^26 bytes gets 5 to 20 % full by them with 16 hashes,
-    * where false positives are out of the question. */
+   /* For checks of order. A filter of 2^26 bytes gets 5 to 20 % full by them with 16
+    * hashes, where false positives are out of the question. */
    {
       .name = "sync-stream",
-      .description = "sync: streaming over 128 Ki floats",
-      .compute = SHADER(stream_comp),
-      .by_hand = SHADER(stream_by_hand_comp),
+      .description = "sync: streaming over 64 Ki vec4",
+      .section = BENCH_SECTION_SYNC,
+      .compute = SHADER(stream4_comp),
+      .by_hand = SHADER(stream4_by_hand_comp),
       .bindings =
          {
-            FLOATS(1 << 17),
-            FLOATS(1 << 17),
-            FLOATS(1 << 17),
+            FLOATS(4 << 16),
+            FLOATS(4 << 16),
+            FLOATS(4 << 16),
          },
-      .groups = {2048, 1},
+      .groups = {1024, 1},
    },
    {
       .name = "sync-gather",
       .description = "sync: gathering 64 Ki times two floats",
+      .section = BENCH_SECTION_SYNC,
       .compute = SHADER(gather_comp),
       .by_hand = SHADER(gather_by_hand_comp),
       .bindings =
@@ -229,8 +247,21 @@ const struct bench_workload bench_workloads[] = {
       .groups = {1024, 1},
    },
    {
+      .name = "sync-chase",
+      .description = "sync: 16 Ki invocations follow 16 device addresses each",
+      .section = BENCH_SECTION_SYNC,
+      .compute = SHADER(chase_comp),
+      .bindings =
+         {
+            NODES(1 << 18),
+            ZEROS(1 << 14),
+         },
+      .groups = {256, 1},
+   },
+   {
       .name = "sync-histogram",
       .description = "sync: two atomics for each of 64 Ki words",
+      .section = BENCH_SECTION_SYNC,
       .compute = SHADER(histogram_comp),
       .by_hand = SHADER(histogram_by_hand_comp),
       .bindings =
@@ -241,14 +272,40 @@ const struct bench_workload bench_workloads[] = {
       .groups = {1024, 1},
    },
    {
+      .name = "sync-matmul",
+      .description = "sync: tiled product of two 256 * 256 matrices in shared memory",
+      .section = BENCH_SECTION_SYNC,
+      .compute = SHADER(matmul_comp),
+      .bindings =
+         {
+            FLOATS(256 * 256),
+            FLOATS(256 * 256),
+            ZEROS(256 * 256),
+         },
+      .groups = {16, 16},
+   },
+   {
       .name = "sync-tiny",
-      .description = "sync: 2000 dispatches of one workgroup, without and with barriers",
+      .description = "sync: 10,000 dispatches of one workgroup in a command buffer",
+      .section = BENCH_SECTION_SYNC,
       .compute = SHADER(tiny_comp),
       .by_hand = SHADER(tiny_by_hand_comp),
-      .bindings = {ZEROS(2000 * 64)},
-      .dispatches = 2000,
+      .bindings = {ZEROS(10000 * 64)},
+      .dispatches = 10000,
       .groups = {1, 1},
       .barriers = true,
+   },
+   {
+      .name = "sync-storage",
+      .description = "sync: a large shader, 200 storage accesses at computed indices",
+      .section = BENCH_SECTION_SYNC,
+      .compute = SHADER(storage_comp),
+      .bindings =
+         {
+            FLOATS(65536),
+            ZEROS(1024 * 20),
+         },
+      .groups = {16, 1},
    },
 };
 

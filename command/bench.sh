@@ -10,7 +10,10 @@ command_bench()
    GPUVAL_BENCH_ICD=$(icd_file lavapipe)
    export GPUVAL_BENCH_ICD
    case $*/$# in
-   radv/1 | radv\ */2) bench_radv "${2-navi31}" && exit ;;
+   radv/1 | radv\ */2)
+      bench_radv "${2-navi31}"
+      exit
+      ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)
       "$obj/src/gpuval/bench/gpuval-bench" || exit
@@ -38,9 +41,9 @@ help_bench()
 usage: ./gpuval bench [ARGS]
        ./gpuval bench radv [GPU]
 
-Measures run time, pipeline creation and first use with checks on over the same
-with checks off, on lavapipe, and sync beside the same scheme written by hand
-in GLSL; what RADV's compiler says of shaders with checks beside the same without;
+Measures run time, pipeline creation, first use, page faults and a barrier with
+checks on over the same with checks off, on lavapipe, on one thread and on all, and
+sync beside the same scheme written by hand in GLSL; what RADV's compiler says of shaders with checks beside the same without;
 then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'radv' asks RADV's compiler only, for GPU (navi31),
