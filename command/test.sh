@@ -34,6 +34,32 @@ listed_tests() # OBJ SELECTION...
       grep -v -e '^ninja:' -e '^$' -e '^No suitable tests'
 }
 
+fail_test() # TEXT
+{
+   failed=$((failed + 1))
+   say "failed: $1"
+}
+
+# A test that says nothing has not said why it was skipped.
+skip_test() # JSON NAME LABEL
+{
+   reason=$(last_words "$1" "$2")
+   if [ -z "$reason" ]; then
+      fail_test "$2: skipped without a reason ($3)"
+      return
+   fi
+   skipped=$((skipped + 1))
+   say "skipped: $2: $reason"
+}
+
+# Names of the first list that the second one lacks, each as often as it does.
+without() # LIST LIST
+{
+   { printf '%s\n' "$2" | sed 's/^/-/' && printf '%s\n' "$1" | sed 's/^/+/'; } |
+      awk '/^-/ { there[substr($0, 2)]++ }
+           /^[+]./ { if (there[substr($0, 2)]-- <= 0) print substr($0, 2) }'
+}
+
 # Runs tests and adds up what became of them. A test that is listed but left
 # no result has failed.
 run_tests() # LABEL OBJ SELECTION...
@@ -41,50 +67,52 @@ run_tests() # LABEL OBJ SELECTION...
    label=$1
    folder=$2
    shift 2
-   listed=$(listed_tests "$folder" "$@" | grep -c .)
-   results=$folder/meson-logs/gpuval.json
-   rm -f "$results"
-   say "$label: $listed tests"
+   listed=$(listed_tests "$folder" "$@")
+   log=$folder/meson-logs/gpuval.json
+   rm -f "$log"
+   say "$label: $(printf '%s\n' "$listed" | grep -c .) tests"
    tool meson test -C "$folder" --no-rebuild --print-errorlogs --logbase gpuval "$@" </dev/null
-   [ -f "$results" ] || : >"$results"
-   count=0
+   [ -f "$log" ] || : >"$log"
+   results=$(test_results "$log")
    while read -r result name <&4; do
-      [ -n "$result" ] || continue # no results at all
-      count=$((count + 1))
       case $result in
+      '') ;; # no results at all
       OK | EXPECTEDFAIL) passed=$((passed + 1)) ;;
-      SKIP | IGNORED)
-         skipped=$((skipped + 1))
-         say "skipped: $name: $(last_words "$results" "$name")"
-         ;;
-      *)
-         failed=$((failed + 1))
-         say "failed: $name ($label)"
-         ;;
+      SKIP | IGNORED) skip_test "$log" "$name" "$label" ;;
+      *) fail_test "$name ($label)" ;;
       esac
    done 4<<EOF
-$(test_results "$results")
+$results
 EOF
-   if [ "$count" -lt "$listed" ]; then
-      say "failed: $((listed - count)) tests have no result ($label)"
-      failed=$((failed + listed - count))
-   fi
+   missed=$(without "$listed" "$(printf '%s\n' "$results" | sed 's/^[A-Z]* //')") ||
+      fail "tests and results cannot be compared"
+   while read -r name <&4; do
+      [ -z "$name" ] || fail_test "$name: no result ($label)"
+   done 4<<EOF
+$missed
+EOF
 }
 
-# Tells tests where unpatched drivers are, if they are.
+# Tells tests where unpatched drivers are: comparing with none is a failure then.
 use_plain()
 {
-   if [ -d "$plain/icd.d" ]; then
-      GPUVAL_TEST_PLAIN_ICD_DIR=$plain/icd.d
-      export GPUVAL_TEST_PLAIN_ICD_DIR
-   fi
+   GPUVAL_TEST_PLAIN_ICD_DIR=$plain/icd.d
+   export GPUVAL_TEST_PLAIN_ICD_DIR
+}
+
+count_tests()
+{
+   total="$passed passed, $failed failed"
+   [ "$skipped" -eq 0 ] || total="$total, $skipped skipped"
+   echo "$total"
+   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
 # A build that fails counts as one failed test, and the others go on.
 try_build() # FUNCTION
 {
    ("$1") && return
-   failed=$((failed + 1))
+   fail_test "$1"
    return 1
 }
 
@@ -103,10 +131,11 @@ command_test()
    compile main "$obj" all meson-test-prereq
    has_asan=no
    if [ "$all" = no ]; then
-      use_plain # as it was left
+      [ ! -d "$plain/icd.d" ] || use_plain # as it was left
    else
       check_space 1000000 "building for tests"
-      try_build build_plain && use_plain
+      use_plain
+      try_build build_plain
       try_build build_asan && has_asan=yes
    fi
    unlock_build # tests may call this command themselves
@@ -114,10 +143,7 @@ command_test()
    if [ "$has_asan" = yes ]; then
       run_tests "tests under AddressSanitizer and UBSan" "$asan/obj" --suite gpuval-asan
    fi
-   total="$passed passed, $failed failed"
-   [ "$skipped" -eq 0 ] || total="$total, $skipped skipped"
-   echo "$total"
-   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+   count_tests
 }
 
 help_test()
