@@ -22,8 +22,8 @@
  * *span*: what a queue executes from one dependency, signal or event to the next.
  * Accesses of one serial are not ordered by anything that this header knows.
  *
- * This file is the layout that shaders read, and the model behind it: it knows
- * neither a driver nor an engine. docs/sync-scopes.rst is the manual of the rules.
+ * This file is the layout that shaders read; core/gpuval_order_model.h says what is in
+ * it. docs/sync-scopes.rst is the manual of the rules.
  */
 
 #ifndef GPUVAL_ORDER_H

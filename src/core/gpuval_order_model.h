@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is ordered before what: the model behind the tables of base/gpuval_order.h. It
+ * knows neither a driver nor an engine, and is fed with what queues execute, in the
+ * order in which they do (or would: in which they are submitted). Callers see to it
+ * that only one thread is in here at a time.
+ */
+
+#ifndef GPUVAL_ORDER_MODEL_H
+#define GPUVAL_ORDER_MODEL_H
+
+#include <vulkan/vulkan_core.h>
+
+#include "base/gpuval_order.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The stage of Vulkan's that a class runs in. */
+static inline VkPipelineStageFlags2
+gpuval_order_class_stage(enum gpuval_order_class class_)
+{
+   static const VkPipelineStageFlags2 stages[GPUVAL_ORDER_STAGE_CLASSES] = {
+      VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+      VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
+      VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+      VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+   };
+   return stages[class_];
+}
+
+struct gpuval_order;
+
+/** Queues are numbers from 0 on; 0 is the main queue. */
+struct gpuval_order *gpuval_order_create(unsigned num_queues);
+void gpuval_order_destroy(struct gpuval_order *order);
+
+/**
+ * Everything that came before is over, and whoever has remembered its serials has
+ * forgotten them: serials begin again at 1. Points and snapshots of before say
+ * nothing any more.
+ */
+void gpuval_order_restart(struct gpuval_order *order);
+
+/** One part of a dependency, with scopes as in VkMemoryBarrier2. */
+struct gpuval_order_barrier {
+   VkPipelineStageFlags2 src_stages, dst_stages;
+   VkAccessFlags2 src_access, dst_access;
+   uint64_t begin, end; /* addresses that the accesses are to; none: execution only */
+};
+#define GPUVAL_ORDER_ALL_MEMORY .begin = 0, .end = UINT64_MAX
+
+/** A pipeline barrier: its parts happen at once. */
+void gpuval_order_dependency(struct gpuval_order *order, unsigned queue, unsigned count,
+                             const struct gpuval_order_barrier *barriers);
+
+/** What an event knows that was set now. Freed by ralloc_free(). */
+struct gpuval_order_snapshot;
+struct gpuval_order_snapshot *gpuval_order_set_event(struct gpuval_order *order, unsigned queue,
+                                                     VkPipelineStageFlags2 stages);
+/** The same of one that the host sets, which has seen @host. */
+struct gpuval_order_point;
+struct gpuval_order_snapshot *gpuval_order_host_set_event(struct gpuval_order *order,
+                                                          const struct gpuval_order_point *host);
+/** A wait for an event: as a dependency, but what was set is the first scope. */
+void gpuval_order_wait_event(struct gpuval_order *order, unsigned queue,
+                             const struct gpuval_order_snapshot *snapshot, unsigned count,
+                             const struct gpuval_order_barrier *barriers);
+
+/** Something that all memory is ordered by: what a semaphore or fence signals, or what
+ * the host has seen. Freed by ralloc_free().
+ */
+struct gpuval_order_point *gpuval_order_point_create(struct gpuval_order *order);
+/** @point takes in what comes before a signal of @queue after @stages. */
+void gpuval_order_signal(struct gpuval_order *order, unsigned queue, VkPipelineStageFlags2 stages,
+                         struct gpuval_order_point *point);
+/** The same for all that has come so far, */
+void gpuval_order_everything(struct gpuval_order *order, struct gpuval_order_point *point);
+/** for what an event's first scope was, */
+void gpuval_order_event_signal(struct gpuval_order *order,
+                               const struct gpuval_order_snapshot *snapshot,
+                               struct gpuval_order_point *point);
+/** and for another point. */
+void gpuval_order_merge(struct gpuval_order *order, struct gpuval_order_point *point,
+                        const struct gpuval_order_point *other);
+/** What comes in @queue's @stages from now on comes after @point. */
+void gpuval_order_wait(struct gpuval_order *order, unsigned queue,
+                       const struct gpuval_order_point *point, VkPipelineStageFlags2 stages);
+
+/**
+ * Work comes now. Returns its serial, of a new span if anything has happened since the
+ * last one.
+ */
+uint32_t gpuval_order_work(struct gpuval_order *order, unsigned queue);
+
+/** Changes whenever a table of the queue would. */
+uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
+/** Fills in the rows of @classes (bits), and all that is not rows. */
+void gpuval_order_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
+                             struct gpuval_order_table *table);
+/** order_class of commands of @queue. */
+uint32_t gpuval_order_queue_class(unsigned queue);
+
+/* What tables are made of, without their limits. A source is a stage class of a
+ * queue.
+ */
+static inline unsigned
+gpuval_order_source(unsigned queue, enum gpuval_order_class class_)
+{
+   return queue * GPUVAL_ORDER_STAGE_CLASSES + class_;
+}
+unsigned gpuval_order_num_sources(const struct gpuval_order *order);
+
+/** Watermarks for an access of @class_ that would come now in @queue: execution, */
+uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
+                               enum gpuval_order_class class_, unsigned source);
+/** memory, at an address, */
+uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
+                                enum gpuval_order_class class_, enum gpuval_order_access access,
+                                uint64_t address, unsigned source);
+/** and the highest of the latter, for any access to any address. */
+uint32_t gpuval_order_any_available(const struct gpuval_order *order, unsigned queue,
+                                    enum gpuval_order_class class_, unsigned source);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

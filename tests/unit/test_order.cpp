@@ -1,0 +1,896 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is ordered before what: each rule beside its broken neighbour, and random
+ * programs compared with a graph (test_order_graph.h).
+ */
+
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "test_order_graph.h"
+
+#include "util/ralloc.h"
+
+namespace {
+
+constexpr VkPipelineStageFlags2 COMPUTE = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+constexpr VkPipelineStageFlags2 VERTEX = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT;
+constexpr VkPipelineStageFlags2 TASK = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT;
+constexpr VkPipelineStageFlags2 FRAGMENT = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+constexpr VkPipelineStageFlags2 INDIRECT = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
+constexpr VkPipelineStageFlags2 COPY = VK_PIPELINE_STAGE_2_COPY_BIT;
+constexpr VkPipelineStageFlags2 TRANSFER = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+constexpr VkPipelineStageFlags2 COLOR = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT;
+constexpr VkPipelineStageFlags2 HOST = VK_PIPELINE_STAGE_2_HOST_BIT;
+constexpr VkPipelineStageFlags2 TOP = VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT;
+constexpr VkPipelineStageFlags2 BOTTOM = VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
+constexpr VkPipelineStageFlags2 ALL = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+constexpr VkPipelineStageFlags2 GRAPHICS = VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT;
+
+constexpr VkAccessFlags2 READ = VK_ACCESS_2_SHADER_READ_BIT;
+constexpr VkAccessFlags2 WRITE = VK_ACCESS_2_SHADER_WRITE_BIT;
+constexpr VkAccessFlags2 UNIFORM_READ = VK_ACCESS_2_UNIFORM_READ_BIT;
+constexpr VkAccessFlags2 STORAGE_READ = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
+constexpr VkAccessFlags2 SAMPLED_READ = VK_ACCESS_2_SHADER_SAMPLED_READ_BIT;
+constexpr VkAccessFlags2 MEMORY_READ = VK_ACCESS_2_MEMORY_READ_BIT;
+constexpr VkAccessFlags2 MEMORY_WRITE = VK_ACCESS_2_MEMORY_WRITE_BIT;
+constexpr VkAccessFlags2 INDIRECT_READ = VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
+
+using barriers = std::vector<gpuval_order_barrier>;
+
+gpuval_order_barrier
+barrier(VkPipelineStageFlags2 src, VkAccessFlags2 src_access, VkPipelineStageFlags2 dst,
+        VkAccessFlags2 dst_access, uint64_t begin = 0, uint64_t end = UINT64_MAX)
+{
+   return {src, dst, src_access, dst_access, begin, end};
+}
+
+class order : public ::testing::Test {
+ protected:
+   struct run {
+      unsigned queue;
+      gpuval_order_class class_;
+      uint32_t serial;
+   };
+
+   void SetUp() override
+   {
+      model = gpuval_order_create(3);
+   }
+
+   void TearDown() override
+   {
+      gpuval_order_destroy(model);
+      for (void *object : objects)
+         ralloc_free(object);
+   }
+
+   void depend(const barriers &parts, unsigned queue = 0)
+   {
+      gpuval_order_dependency(model, queue, (unsigned)parts.size(), parts.data());
+   }
+
+   void depend(VkPipelineStageFlags2 src, VkAccessFlags2 src_access, VkPipelineStageFlags2 dst,
+               VkAccessFlags2 dst_access)
+   {
+      depend({barrier(src, src_access, dst, dst_access)});
+   }
+
+   run work(gpuval_order_class class_, unsigned queue = 0)
+   {
+      return {queue, class_, gpuval_order_work(model, queue)};
+   }
+
+   run dispatch(unsigned queue = 0)
+   {
+      return work(GPUVAL_ORDER_COMPUTE, queue);
+   }
+
+   /* Of @before, and what would come now in @queue */
+   bool executed(run before, gpuval_order_class class_ = GPUVAL_ORDER_COMPUTE, unsigned queue = 0)
+   {
+      return before.serial <=
+             gpuval_order_executed(model, queue, class_,
+                                   gpuval_order_source(before.queue, before.class_));
+   }
+
+   bool available(run before, gpuval_order_access access = GPUVAL_ORDER_STORAGE_READ,
+                  gpuval_order_class class_ = GPUVAL_ORDER_COMPUTE, uint64_t address = 0x1000,
+                  unsigned queue = 0)
+   {
+      return before.serial <=
+             gpuval_order_available(model, queue, class_, access, address,
+                                    gpuval_order_source(before.queue, before.class_));
+   }
+
+   gpuval_order_point *signal(unsigned queue, VkPipelineStageFlags2 stages = ALL)
+   {
+      gpuval_order_point *point = gpuval_order_point_create(model);
+      objects.push_back(point);
+      gpuval_order_signal(model, queue, stages, point);
+      return point;
+   }
+
+   gpuval_order_snapshot *set_event(VkPipelineStageFlags2 stages)
+   {
+      gpuval_order_snapshot *snapshot = gpuval_order_set_event(model, 0, stages);
+      objects.push_back(snapshot);
+      return snapshot;
+   }
+
+   void wait_event(gpuval_order_snapshot *event, const barriers &parts)
+   {
+      gpuval_order_wait_event(model, 0, event, (unsigned)parts.size(), parts.data());
+   }
+
+   gpuval_order *model;
+   std::vector<void *> objects;
+};
+
+TEST_F(order, nothing_orders_what_follows)
+{
+   run first = dispatch();
+   run second = dispatch();
+   EXPECT_EQ(first.serial, second.serial);
+   EXPECT_FALSE(executed(first));
+   EXPECT_FALSE(available(first));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_WRITE));
+}
+
+TEST_F(order, full_barrier)
+{
+   run first = dispatch();
+   depend(ALL, MEMORY_WRITE, ALL, MEMORY_READ | MEMORY_WRITE);
+   for (int i = 0; i < GPUVAL_ORDER_STAGE_CLASSES; i++) {
+      EXPECT_TRUE(executed(first, (gpuval_order_class)i));
+      EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, (gpuval_order_class)i));
+      EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE, (gpuval_order_class)i));
+   }
+   run second = dispatch();
+   EXPECT_GT(second.serial, first.serial);
+   EXPECT_FALSE(executed(second));
+}
+
+TEST_F(order, spans_end_where_something_happens)
+{
+   run first = dispatch();
+   depend(ALL, 0, ALL, 0);
+   depend(ALL, 0, ALL, 0);
+   run second = dispatch();
+   EXPECT_EQ(second.serial, first.serial + 1);
+   signal(0);
+   EXPECT_EQ(dispatch().serial, second.serial + 1);
+   set_event(ALL);
+   EXPECT_EQ(dispatch().serial, second.serial + 2);
+   EXPECT_EQ(dispatch().serial, second.serial + 2);
+}
+
+TEST_F(order, reads_need_execution_only)
+{
+   run first = dispatch();
+   depend(COMPUTE, 0, COMPUTE, 0);
+   EXPECT_TRUE(executed(first));
+   EXPECT_FALSE(available(first));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_WRITE));
+
+   run second = dispatch();
+   EXPECT_FALSE(executed(second)) << "a read after the barrier is not before it";
+}
+
+TEST_F(order, writes_need_availability_only)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, 0);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE));
+   EXPECT_FALSE(available(first));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_ATOMIC));
+   depend(COMPUTE, 0, COMPUTE, READ);
+   EXPECT_TRUE(available(first));
+}
+
+TEST_F(order, accesses_that_are_visible)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, UNIFORM_READ);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_UNIFORM_READ));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_SAMPLED_READ));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, READ);
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_UNIFORM_READ));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_SAMPLED_READ));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_ATOMIC));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, SAMPLED_READ);
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_SAMPLED_READ));
+
+   first = dispatch();
+   depend(COMPUTE, MEMORY_WRITE, COMPUTE, STORAGE_READ);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_SAMPLED_READ));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, WRITE);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_ATOMIC));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ));
+}
+
+TEST_F(order, stages_of_a_draw)
+{
+   run first = work(GPUVAL_ORDER_FRAGMENT);
+   depend(VERTEX, WRITE, VERTEX, READ);
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_FRAGMENT));
+
+   /* The vertex shader's writes only, but execution of what comes later, too */
+   first = work(GPUVAL_ORDER_VERTEX);
+   depend(VERTEX, WRITE, VERTEX, READ);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_VERTEX));
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_FRAGMENT));
+
+   first = work(GPUVAL_ORDER_VERTEX);
+   depend(FRAGMENT, WRITE, COMPUTE, READ);
+   EXPECT_TRUE(executed(first)) << "logically earlier";
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_WRITE)) << "but not by access";
+}
+
+TEST_F(order, primitives_and_meshes_are_two_pipelines)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, VERTEX, READ);
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_VERTEX));
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_GEOMETRY));
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_TASK));
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_MESH));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, TASK, READ);
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_VERTEX));
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_MESH));
+}
+
+TEST_F(order, several_kinds_of_work_between_two_dependencies)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, FRAGMENT, READ);
+   run second = dispatch();
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_FALSE(available(second, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_FALSE(available(first));
+}
+
+TEST_F(order, empty_scopes)
+{
+   run first = dispatch();
+   depend(TOP, 0, COMPUTE, READ);
+   depend(COMPUTE, WRITE, BOTTOM, 0);
+   depend(0, 0, 0, 0);
+   EXPECT_FALSE(executed(first));
+
+   depend(BOTTOM, 0, COMPUTE, READ);
+   EXPECT_TRUE(executed(first)) << "all stages, but no accesses";
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_WRITE));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, TOP, 0);
+   EXPECT_TRUE(executed(first));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE));
+   EXPECT_FALSE(available(first));
+}
+
+TEST_F(order, chains)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, TRANSFER, 0);
+   EXPECT_FALSE(executed(first));
+   depend(COPY, 0, COMPUTE, READ);
+   EXPECT_TRUE(available(first));
+
+   /* The links do not meet. */
+   first = dispatch();
+   depend(COMPUTE, WRITE, COPY, 0);
+   depend(VK_PIPELINE_STAGE_2_CLEAR_BIT, 0, COMPUTE, READ);
+   EXPECT_FALSE(executed(first));
+
+   /* In the wrong order */
+   first = dispatch();
+   depend(TRANSFER, 0, COMPUTE, READ);
+   depend(COMPUTE, WRITE, TRANSFER, 0);
+   EXPECT_FALSE(executed(first));
+
+   /* A chain of execution makes nothing available. */
+   first = dispatch();
+   depend(COMPUTE, 0, TRANSFER, 0);
+   depend(TRANSFER, MEMORY_WRITE, COMPUTE, READ);
+   EXPECT_TRUE(executed(first));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_WRITE));
+
+   /* What joins late */
+   first = dispatch();
+   depend(COMPUTE, WRITE, TRANSFER, 0);
+   run second = dispatch();
+   depend(TRANSFER, 0, COMPUTE, READ);
+   EXPECT_TRUE(available(first));
+   EXPECT_FALSE(executed(second));
+}
+
+TEST_F(order, parts_of_a_dependency_are_no_chain)
+{
+   run first = dispatch();
+   const barriers parts = {barrier(COMPUTE, WRITE, TRANSFER, 0),
+                           barrier(TRANSFER, 0, COMPUTE, READ)};
+   depend(parts);
+   EXPECT_FALSE(executed(first));
+   depend(parts);
+   EXPECT_TRUE(available(first)) << "but two of them are";
+}
+
+TEST_F(order, indirect)
+{
+   run first = dispatch();
+   depend(COMPUTE, WRITE, INDIRECT, INDIRECT_READ);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_INDIRECT));
+   EXPECT_TRUE(executed(first)) << "a shader comes after its command's arguments";
+   EXPECT_FALSE(available(first));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, INDIRECT, READ);
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_INDIRECT));
+
+   first = work(GPUVAL_ORDER_INDIRECT);
+   EXPECT_FALSE(executed(first));
+   depend(COMPUTE, 0, COMPUTE, 0);
+   EXPECT_TRUE(executed(first)) << "logically earlier";
+}
+
+TEST_F(order, ranges)
+{
+   run first = dispatch();
+   depend({barrier(COMPUTE, WRITE, COMPUTE, READ, 0x1000, 0x2000)});
+   auto at = [&](uint64_t address) {
+      return available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, address);
+   };
+   EXPECT_FALSE(at(0xfff));
+   EXPECT_TRUE(at(0x1000));
+   EXPECT_TRUE(at(0x1fff));
+   EXPECT_FALSE(at(0x2000));
+   EXPECT_TRUE(executed(first)) << "execution has no range";
+
+   depend({barrier(COMPUTE, WRITE, COMPUTE, READ, 0x800, 0x1800)});
+   EXPECT_TRUE(at(0x800));
+   EXPECT_TRUE(at(0x1fff));
+   EXPECT_FALSE(at(0x2000));
+
+   run second = dispatch();
+   EXPECT_TRUE(at(0x1fff)) << "of before, still";
+   first = second;
+   EXPECT_FALSE(at(0x1000));
+
+   /* Chains go through barriers of other ranges, ... */
+   first = dispatch();
+   depend({barrier(COMPUTE, WRITE, TRANSFER, 0, 0x1000, 0x2000)});
+   depend({barrier(TRANSFER, 0, COMPUTE, READ, 0x4000, 0x5000)});
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE));
+   EXPECT_FALSE(at(0x1000)) << "... but visible is what they are for";
+   depend(COMPUTE, 0, COMPUTE, READ);
+   EXPECT_TRUE(at(0x1000));
+   EXPECT_FALSE(at(0x4000)) << "was never made available";
+
+   depend(COMPUTE, WRITE, COMPUTE, READ);
+   EXPECT_TRUE(at(0x4000));
+}
+
+TEST_F(order, ranges_are_joined_again)
+{
+   gpuval_order_table table;
+   for (uint64_t i = 0; i < 1000; i++) {
+      dispatch();
+      depend({barrier(COMPUTE, WRITE, COMPUTE, READ, i * 0x1000, i * 0x1000 + 0x1000)});
+      gpuval_order_fill_table(model, 0, 1u << GPUVAL_ORDER_COMPUTE, &table);
+      EXPECT_EQ(table.num_ranges, 1u);
+      depend(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
+      gpuval_order_fill_table(model, 0, 1u << GPUVAL_ORDER_COMPUTE, &table);
+      EXPECT_EQ(table.num_ranges, 0u);
+   }
+}
+
+TEST_F(order, too_many_ranges_are_all_memory)
+{
+   run first = dispatch();
+   for (uint64_t i = 0; i < GPUVAL_ORDER_MAX_RANGES; i++) {
+      depend({barrier(COMPUTE, WRITE, COMPUTE, READ, i * 0x2000, i * 0x2000 + 0x1000)});
+      EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, ~0ull - 1));
+   }
+   depend({barrier(COMPUTE, WRITE, COMPUTE, READ, 0x800000, 0x900000)});
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, ~0ull - 1));
+   EXPECT_TRUE(available(first));
+}
+
+TEST_F(order, events)
+{
+   run first = dispatch();
+   gpuval_order_snapshot *event = set_event(COMPUTE);
+   run between = dispatch();
+   EXPECT_FALSE(executed(first));
+   wait_event(event, {barrier(COMPUTE, WRITE, COMPUTE, READ)});
+   EXPECT_TRUE(available(first));
+   EXPECT_FALSE(executed(between)) << "came after the event was set";
+
+   /* The wait's first scope is a part of the set's. */
+   first = dispatch();
+   event = set_event(VERTEX);
+   wait_event(event, {barrier(COMPUTE | VERTEX, WRITE, COMPUTE, READ)});
+   EXPECT_FALSE(executed(first));
+
+   /* What was made available meanwhile is no part of it. */
+   first = dispatch();
+   event = set_event(TRANSFER);
+   depend(COMPUTE, WRITE, TRANSFER, 0);
+   wait_event(event, {barrier(TRANSFER, 0, COMPUTE, READ)});
+   EXPECT_FALSE(executed(first));
+
+   first = dispatch();
+   depend(COMPUTE, WRITE, TRANSFER, 0);
+   event = set_event(TRANSFER);
+   wait_event(event, {barrier(TRANSFER, 0, COMPUTE, READ)});
+   EXPECT_TRUE(available(first));
+}
+
+TEST_F(order, events_with_ranges)
+{
+   run first = dispatch();
+   depend({barrier(COMPUTE, WRITE, COPY, 0, 0x1000, 0x2000)});
+   gpuval_order_snapshot *event = set_event(COPY);
+   depend(ALL, 0, ALL, 0);
+   wait_event(event, {barrier(COPY, 0, COMPUTE, READ)});
+   EXPECT_TRUE(available(first));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, 0x2000));
+}
+
+TEST_F(order, semaphores)
+{
+   run first = dispatch();
+   gpuval_order_point *point = signal(0);
+   run late = dispatch();
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_COMPUTE, 1));
+   gpuval_order_wait(model, 1, point, COMPUTE);
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_COMPUTE, 1));
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_UNIFORM_READ, GPUVAL_ORDER_COMPUTE, 0x1000, 1));
+   EXPECT_FALSE(executed(late, GPUVAL_ORDER_COMPUTE, 1));
+   EXPECT_FALSE(executed(first)) << "in the first queue nothing has been ordered";
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_VERTEX, 1));
+
+   /* Chains in the second queue */
+   depend({barrier(COMPUTE, 0, VERTEX, 0)}, 1);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_VERTEX, 0x1000, 1));
+
+   /* And to a third one */
+   gpuval_order_wait(model, 2, signal(1, VERTEX), ALL);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, 0x1000, 2));
+}
+
+TEST_F(order, semaphores_after_other_stages)
+{
+   run first = dispatch();
+   gpuval_order_wait(model, 1, signal(0, VERTEX), ALL);
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_COMPUTE, 1));
+   gpuval_order_wait(model, 1, signal(0, COMPUTE), COLOR);
+   EXPECT_FALSE(executed(first, GPUVAL_ORDER_COMPUTE, 1));
+   depend({barrier(COLOR, 0, COMPUTE, READ)}, 1);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, 0x1000, 1));
+}
+
+TEST_F(order, host)
+{
+   gpuval_order_point *host = gpuval_order_point_create(model);
+   objects.push_back(host);
+
+   run first = dispatch();
+   gpuval_order_merge(model, host, signal(0));
+   run second = dispatch();
+   gpuval_order_wait(model, 0, host, ALL);
+   EXPECT_TRUE(available(first));
+   EXPECT_FALSE(executed(second));
+
+   /* The host sets an event. */
+   run third = dispatch(1);
+   gpuval_order_merge(model, host, signal(1));
+   gpuval_order_snapshot *event = gpuval_order_host_set_event(model, host);
+   objects.push_back(event);
+   wait_event(event, {barrier(COMPUTE, WRITE, COMPUTE, READ)});
+   EXPECT_FALSE(executed(third));
+   wait_event(event, {barrier(HOST, 0, COMPUTE, READ)});
+   EXPECT_TRUE(available(third));
+
+   /* Or sees one */
+   run fourth = dispatch();
+   event = set_event(COMPUTE);
+   gpuval_order_event_signal(model, event, host);
+   gpuval_order_wait(model, 1, host, ALL);
+   EXPECT_TRUE(available(fourth, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_COMPUTE, 0x1000, 1));
+}
+
+TEST_F(order, everything)
+{
+   run first = dispatch(), second = dispatch(1);
+   gpuval_order_point *point = gpuval_order_point_create(model);
+   objects.push_back(point);
+   gpuval_order_everything(model, point);
+   run third = dispatch(1);
+   gpuval_order_wait(model, 2, point, ALL);
+   EXPECT_TRUE(executed(first, GPUVAL_ORDER_COMPUTE, 2));
+   EXPECT_TRUE(executed(second, GPUVAL_ORDER_COMPUTE, 2));
+   EXPECT_FALSE(executed(third, GPUVAL_ORDER_COMPUTE, 2));
+}
+
+TEST_F(order, restart)
+{
+   dispatch();
+   depend(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
+   dispatch();
+   gpuval_order_point *point = signal(0);
+   gpuval_order_snapshot *event = set_event(ALL);
+   gpuval_order_restart(model);
+
+   run first = dispatch();
+   EXPECT_EQ(first.serial, 1u);
+   EXPECT_FALSE(executed(first));
+   gpuval_order_wait(model, 0, point, ALL);
+   wait_event(event, {barrier(ALL, MEMORY_WRITE, ALL, MEMORY_READ)});
+   EXPECT_FALSE(executed(first)) << "what is from before says nothing";
+   gpuval_order_merge(model, point, signal(0));
+   gpuval_order_wait(model, 0, point, ALL);
+   EXPECT_TRUE(available(first));
+}
+
+TEST_F(order, table)
+{
+   static gpuval_order_table table;
+   const uint32_t compute = 1u << GPUVAL_ORDER_COMPUTE;
+
+   EXPECT_EQ(gpuval_order_queue_class(0), 0u);
+   EXPECT_EQ(gpuval_order_queue_class(1), (uint32_t)GPUVAL_ORDER_SECOND_QUEUE);
+   EXPECT_EQ(gpuval_order_queue_class(2), (uint32_t)GPUVAL_ORDER_OTHER_QUEUES);
+
+   run first = dispatch(), second = dispatch(1), third = dispatch(2);
+   depend({barrier(COMPUTE, WRITE, COMPUTE, READ, 0x1000, 0x2000)});
+   uint64_t version = gpuval_order_version(model, 0);
+   gpuval_order_fill_table(model, 0, compute, &table);
+   const gpuval_order_row *row = table.rows[GPUVAL_ORDER_COMPUTE];
+   ASSERT_EQ(table.num_ranges, 1u);
+   EXPECT_EQ(table.ranges[0].begin, 0x1000u);
+   EXPECT_EQ(table.ranges[0].end, 0x2000u);
+   EXPECT_EQ(row[0].execution_watermark[GPUVAL_ORDER_COMPUTE], first.serial);
+   EXPECT_EQ(row[0].memory_watermark[GPUVAL_ORDER_WRITE][GPUVAL_ORDER_COMPUTE], 0u);
+   EXPECT_EQ(row[1].execution_watermark[GPUVAL_ORDER_COMPUTE], first.serial);
+   EXPECT_EQ(row[1].memory_watermark[GPUVAL_ORDER_WRITE][GPUVAL_ORDER_COMPUTE], first.serial);
+   EXPECT_EQ(row[1].memory_watermark[GPUVAL_ORDER_UNIFORM_READ][GPUVAL_ORDER_COMPUTE], 0u);
+   EXPECT_EQ(row[1].execution_watermark[GPUVAL_ORDER_SECOND_QUEUE], 0u);
+
+   EXPECT_EQ(gpuval_order_version(model, 0), version);
+   gpuval_order_wait(model, 0, signal(1), ALL);
+   EXPECT_NE(gpuval_order_version(model, 0), version);
+   gpuval_order_wait(model, 0, signal(2), ALL);
+   gpuval_order_fill_table(model, 0, compute, &table);
+   EXPECT_EQ(row[0].execution_watermark[GPUVAL_ORDER_SECOND_QUEUE], second.serial);
+   EXPECT_EQ(row[0].memory_watermark[GPUVAL_ORDER_UNIFORM_READ][GPUVAL_ORDER_SECOND_QUEUE],
+             second.serial);
+   EXPECT_EQ(row[1].execution_watermark[GPUVAL_ORDER_OTHER_QUEUES], third.serial);
+}
+
+/* Random programs: the same calls for model and graph */
+class random_program {
+ public:
+   random_program(unsigned seed, unsigned num_queues, unsigned num_ranges)
+       : random(seed), num_queues(num_queues), num_ranges(num_ranges),
+         model(gpuval_order_create(num_queues)), host(gpuval_order_point_create(model))
+   {
+   }
+
+   ~random_program()
+   {
+      gpuval_order_destroy(model);
+      for (void *object : objects)
+         ralloc_free(object);
+      ralloc_free(host);
+   }
+
+   /* Returns how many relations it has compared. @exact: or else the model may order
+    * more than the graph does.
+    */
+   unsigned run(unsigned steps, bool exact)
+   {
+      unsigned count = 0;
+      for (unsigned i = 0; i < steps && !::testing::Test::HasFailure(); i++) {
+         step();
+         if (!works.empty() && works.back().is_new)
+            count += compare(exact);
+      }
+      return count;
+   }
+
+ private:
+   struct work {
+      unsigned queue;
+      uint32_t classes, serial;
+      int node;
+      bool is_new;
+   };
+
+   struct event {
+      gpuval_order_snapshot *snapshot;
+      unsigned queue;
+      int node, signal;
+   };
+
+   struct semaphore {
+      gpuval_order_point *point;
+      int node;
+   };
+
+   unsigned below(unsigned n)
+   {
+      return std::uniform_int_distribution<unsigned>(0, n - 1)(random);
+   }
+
+   VkPipelineStageFlags2 stages()
+   {
+      static const VkPipelineStageFlags2 choices[] = {
+         COMPUTE,
+         COMPUTE,
+         COMPUTE,
+         VERTEX,
+         FRAGMENT,
+         FRAGMENT,
+         TASK,
+         INDIRECT,
+         COPY,
+         TRANSFER,
+         COLOR,
+         HOST,
+         TOP,
+         BOTTOM,
+         ALL,
+         GRAPHICS,
+         VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+         VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+         VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+         VK_PIPELINE_STAGE_2_PRE_RASTERIZATION_SHADERS_BIT,
+         VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT,
+         VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT,
+         VK_PIPELINE_STAGE_2_CLEAR_BIT,
+         VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT,
+         0,
+      };
+      VkPipelineStageFlags2 mask = choices[below(sizeof(choices) / sizeof(choices[0]))];
+      return below(3) ? mask : mask | choices[below(sizeof(choices) / sizeof(choices[0]))];
+   }
+
+   VkAccessFlags2 accesses(bool writes)
+   {
+      static const VkAccessFlags2 reads[] = {
+         0,
+         READ,
+         READ,
+         UNIFORM_READ,
+         STORAGE_READ,
+         SAMPLED_READ,
+         MEMORY_READ,
+         INDIRECT_READ,
+         WRITE,
+         MEMORY_READ | MEMORY_WRITE,
+         VK_ACCESS_2_TRANSFER_READ_BIT,
+      };
+      static const VkAccessFlags2 writings[] = {
+         0,
+         WRITE,
+         WRITE,
+         MEMORY_WRITE,
+         READ,
+         VK_ACCESS_2_TRANSFER_WRITE_BIT,
+         VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+      };
+      return writes ? writings[below(sizeof(writings) / sizeof(writings[0]))]
+                    : reads[below(sizeof(reads) / sizeof(reads[0]))];
+   }
+
+   void parts(barriers *out, std::vector<graph_barrier> *same)
+   {
+      for (unsigned i = below(3) ? 1 : 1 + below(3); i; i--) {
+         gpuval_order_barrier b = barrier(stages(), accesses(true), stages(), accesses(false));
+         unsigned kind = below(4);
+         if (kind == 0) {
+            b.begin = b.end = 0;
+         } else if (kind == 1) {
+            b.begin = 0x1000 * below(num_ranges);
+            b.end = b.begin + 0x1000 * (1 + below(3));
+         }
+         out->push_back(b);
+         same->push_back({b.src_stages, b.dst_stages, b.src_access, b.dst_access, b.begin, b.end});
+      }
+   }
+
+   void step()
+   {
+      unsigned queue = below(num_queues);
+      barriers b;
+      std::vector<graph_barrier> same;
+
+      if (!works.empty())
+         works.back().is_new = false;
+      switch (below(16)) {
+      case 0 ... 4: {
+         static const uint32_t kinds[] = {
+            1u << GPUVAL_ORDER_COMPUTE,
+            1u << GPUVAL_ORDER_COMPUTE | 1u << GPUVAL_ORDER_INDIRECT,
+            1u << GPUVAL_ORDER_VERTEX | 1u << GPUVAL_ORDER_FRAGMENT,
+            1u << GPUVAL_ORDER_VERTEX | 1u << GPUVAL_ORDER_GEOMETRY | 1u << GPUVAL_ORDER_FRAGMENT,
+            1u << GPUVAL_ORDER_TASK | 1u << GPUVAL_ORDER_MESH | 1u << GPUVAL_ORDER_FRAGMENT,
+            1u << GPUVAL_ORDER_RAYS,
+         };
+         uint32_t classes = kinds[below(sizeof(kinds) / sizeof(kinds[0]))];
+         works.push_back({queue, classes, gpuval_order_work(model, queue),
+                          graph.work((int)queue, classes), true});
+         break;
+      }
+      case 5 ... 9:
+         parts(&b, &same);
+         gpuval_order_dependency(model, queue, (unsigned)b.size(), b.data());
+         graph.barrier((int)queue, same);
+         break;
+      case 10: {
+         VkPipelineStageFlags2 mask = stages();
+         event e = {gpuval_order_set_event(model, queue, mask), queue,
+                    graph.set_event((int)queue, mask), graph.signal((int)queue, mask)};
+         objects.push_back(e.snapshot);
+         events.push_back(e);
+         break;
+      }
+      case 11:
+         if (!below(3)) {
+            event e = {gpuval_order_host_set_event(model, host), queue, graph.set_event(-1, 0), -1};
+            objects.push_back(e.snapshot);
+            events.push_back(e);
+         }
+         if (!events.empty()) {
+            const event &e = events[below((unsigned)events.size())];
+            parts(&b, &same);
+            gpuval_order_wait_event(model, e.queue, e.snapshot, (unsigned)b.size(), b.data());
+            graph.wait_event((int)e.queue, e.node, same);
+         }
+         break;
+      case 12: {
+         VkPipelineStageFlags2 mask = stages();
+         semaphore s = {gpuval_order_point_create(model), graph.signal((int)queue, mask)};
+         gpuval_order_signal(model, queue, mask, s.point);
+         objects.push_back(s.point);
+         semaphores.push_back(s);
+         break;
+      }
+      case 13:
+         if (!semaphores.empty()) {
+            const semaphore &s = semaphores[below((unsigned)semaphores.size())];
+            VkPipelineStageFlags2 mask = stages();
+            gpuval_order_wait(model, queue, s.point, mask);
+            graph.wait((int)queue, s.node, mask);
+         }
+         break;
+      case 14:
+         if (!semaphores.empty() && below(2)) {
+            const semaphore &s = semaphores[below((unsigned)semaphores.size())];
+            gpuval_order_merge(model, host, s.point);
+            graph.host_saw(s.node);
+         } else if (!events.empty()) {
+            const event &e = events[below((unsigned)events.size())];
+            if (e.signal >= 0) {
+               gpuval_order_event_signal(model, e.snapshot, host);
+               graph.host_saw(e.signal);
+            }
+         }
+         break;
+      case 15:
+         if (below(2)) {
+            gpuval_order_wait(model, queue, host, ALL);
+            graph.submit((int)queue);
+         } else {
+            semaphore s = {gpuval_order_point_create(model), graph.host_signal()};
+            gpuval_order_merge(model, s.point, host);
+            objects.push_back(s.point);
+            semaphores.push_back(s);
+         }
+         break;
+      }
+   }
+
+   /* The last work with all that came before it */
+   unsigned compare(bool exact)
+   {
+      const work &now = works.back();
+      unsigned count = 0;
+
+      for (size_t i = 0; i + 1 < works.size(); i++) {
+         const work &was = works[i];
+         for (unsigned a = 0; a < GPUVAL_ORDER_STAGE_CLASSES; a++) {
+            for (unsigned b = 0; b < GPUVAL_ORDER_STAGE_CLASSES; b++) {
+               if (was.classes & 1u << a && now.classes & 1u << b)
+                  count +=
+                     compare_classes(was, (gpuval_order_class)a, now, (gpuval_order_class)b, exact);
+            }
+         }
+      }
+      return count;
+   }
+
+   unsigned compare_classes(const work &was, gpuval_order_class a, const work &now,
+                            gpuval_order_class b, bool exact)
+   {
+      unsigned source = gpuval_order_source(was.queue, a);
+      bool executed = was.serial <= gpuval_order_executed(model, now.queue, b, source);
+      bool expected = graph.executed(was.node, a, now.node, b);
+
+      EXPECT_TRUE(exact ? executed == expected : executed || !expected)
+         << "execution " << executed << ": " << was.serial << " " << a << ", " << now.serial << " "
+         << b;
+
+      for (uint64_t address = 0x800; address < 0x1000 * (num_ranges + 3); address += 0x1000) {
+         for (int access = 0; access < GPUVAL_ORDER_ACCESSES; access++) {
+            bool is =
+               was.serial <= gpuval_order_available(model, now.queue, b,
+                                                    (gpuval_order_access)access, address, source);
+            bool should =
+               graph.available(was.node, a, now.node, b, (gpuval_order_access)access, address);
+            EXPECT_TRUE(exact ? is == should : is || !should)
+               << "access " << access << " at " << address << " " << is << ": " << was.serial << " "
+               << a << ", " << now.serial << " " << b;
+         }
+      }
+      return 1 + GPUVAL_ORDER_ACCESSES * (num_ranges + 3);
+   }
+
+   std::mt19937 random;
+   unsigned num_queues, num_ranges;
+   gpuval_order *model;
+   gpuval_order_point *host;
+   order_graph graph;
+   std::vector<work> works;
+   std::vector<event> events;
+   std::vector<semaphore> semaphores;
+   std::vector<void *> objects;
+};
+
+unsigned
+random_programs(unsigned count, unsigned num_queues, unsigned num_ranges, bool exact)
+{
+   unsigned relations = 0;
+   for (unsigned seed = 0; seed < count && !::testing::Test::HasFailure(); seed++) {
+      SCOPED_TRACE(seed);
+      relations += random_program(seed, num_queues, num_ranges).run(40, exact);
+   }
+   return relations;
+}
+
+TEST(random_order, one_queue)
+{
+   EXPECT_GT(random_programs(1000, 1, 4, true), 300000u);
+}
+
+TEST(random_order, several_queues)
+{
+   EXPECT_GT(random_programs(1000, 3, 4, true), 300000u);
+}
+
+/* More ranges than there are places for: nothing is ordered less. */
+TEST(random_order, many_ranges)
+{
+   EXPECT_GT(random_programs(100, 2, 40, false), 300000u);
+}
+
+} /* namespace */
