@@ -216,6 +216,63 @@ gpuval_sync_dependency(struct gpuval_sync *sync, const VkDependencyInfo *info)
    return begin_epoch(sync, leave);
 }
 
+size_t
+gpuval_sync_scopes_size(uint32_t count, const VkDependencyInfo *infos)
+{
+   size_t barriers = 0;
+
+   for (uint32_t i = 0; i < count; i++)
+      barriers += (size_t)infos[i].memoryBarrierCount + infos[i].bufferMemoryBarrierCount +
+                  infos[i].imageMemoryBarrierCount;
+   return sizeof(struct gpuval_sync_scopes) + barriers * sizeof(VkMemoryBarrier2);
+}
+
+static void
+add_scopes(struct gpuval_sync_scopes *scopes, VkPipelineStageFlags2 src, VkAccessFlags2 src_access,
+           VkPipelineStageFlags2 dst, VkAccessFlags2 dst_access)
+{
+   scopes->barriers[scopes->count++] = (VkMemoryBarrier2){
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = src,
+      .srcAccessMask = src_access,
+      .dstStageMask = dst,
+      .dstAccessMask = dst_access,
+   };
+}
+
+void
+gpuval_sync_copy_scopes(struct gpuval_sync_scopes *scopes, uint32_t count,
+                        const VkDependencyInfo *infos)
+{
+   scopes->count = 0;
+   for (const VkDependencyInfo *info = infos; info < infos + count; info++) {
+      for (uint32_t i = 0; i < info->memoryBarrierCount; i++) {
+         const VkMemoryBarrier2 *barrier = &info->pMemoryBarriers[i];
+         add_scopes(scopes, barrier->srcStageMask, barrier->srcAccessMask, barrier->dstStageMask,
+                    barrier->dstAccessMask);
+      }
+      for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++) {
+         const VkBufferMemoryBarrier2 *barrier = &info->pBufferMemoryBarriers[i];
+         add_scopes(scopes, barrier->srcStageMask, barrier->srcAccessMask, barrier->dstStageMask,
+                    barrier->dstAccessMask);
+      }
+      /* As in gpuval_sync_dependency() */
+      for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++)
+         add_scopes(scopes, info->pImageMemoryBarriers[i].srcStageMask, 0,
+                    info->pImageMemoryBarriers[i].dstStageMask, 0);
+   }
+}
+
+bool
+gpuval_sync_recorded_dependency(struct gpuval_sync *sync, const struct gpuval_sync_scopes *scopes)
+{
+   return gpuval_sync_dependency(sync, &(VkDependencyInfo){
+                                          .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                          .memoryBarrierCount = scopes->count,
+                                          .pMemoryBarriers = scopes->barriers,
+                                       });
+}
+
 bool
 gpuval_sync_semaphore(struct gpuval_sync *sync, uint64_t covered, VkPipelineStageFlags2 src,
                       VkPipelineStageFlags2 dst)

@@ -54,10 +54,23 @@ struct gpuval_sync {
 
 void gpuval_sync_init(struct gpuval_sync *sync);
 
+/** What dependencies say, as one of memory barriers: for commands that are recorded. */
+struct gpuval_sync_scopes {
+   uint32_t count;
+   VkMemoryBarrier2 barriers[];
+};
+
+/** Bytes of the struct for all of @infos. */
+size_t gpuval_sync_scopes_size(uint32_t count, const VkDependencyInfo *infos);
+void gpuval_sync_copy_scopes(struct gpuval_sync_scopes *scopes, uint32_t count,
+                             const VkDependencyInfo *infos);
+
 /** The functions that follow return whether an epoch has begun. */
 
-/** A pipeline barrier, or an event that was waited for. */
+/** A pipeline barrier, or events that were waited for: all of it happens at once. */
 bool gpuval_sync_dependency(struct gpuval_sync *sync, const VkDependencyInfo *info);
+bool gpuval_sync_recorded_dependency(struct gpuval_sync *sync,
+                                     const struct gpuval_sync_scopes *scopes);
 
 /**
  * A submit waits in the stages @dst for a semaphore that was signalled after

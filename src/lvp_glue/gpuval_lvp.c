@@ -5,12 +5,11 @@
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
-#include "gpuval_lvp_submits.h"
 
 #include "lvp_private.h"
 
 #include "gpuval/src/core/gpuval_dump.h"
-#include "gpuval/src/core/gpuval_submits.h"
+#include "gpuval/src/core/gpuval_hooks.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "spirv/nir_spirv.h"
 #include "util/os_time.h"
@@ -58,7 +57,7 @@ struct gpuval_lvp {
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
    struct gpuval_lvp_functions functions;
-   struct gpuval_submits *submits; /* NULL: without the sync check */
+   struct gpuval_hooks hooks;
 
    simple_mtx_t mutex;        /* parsed */
    struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
@@ -160,7 +159,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
 
    if (gpuval_options_sync()) {
-      gpuval->submits = gpuval_submits_create();
+      gpuval_hooks_init(&gpuval->hooks, &device->vk, true);
       gpuval_sync_init(&gpuval->sync);
    }
    return gpuval;
@@ -174,16 +173,15 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    pipe_resource_reference(&gpuval->constants, NULL);
    align_free(gpuval->constants_map);
    gpuval_lvp_commands_destroy(gpuval->commands);
-   if (gpuval->submits)
-      gpuval_submits_destroy(gpuval->submits);
+   gpuval_hooks_finish(&gpuval->hooks);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
 }
 
-struct gpuval_submits *
-gpuval_lvp_submits(struct gpuval_lvp *gpuval)
+bool
+gpuval_lvp_has_order(const struct gpuval_lvp *gpuval)
 {
-   return gpuval->submits;
+   return gpuval->hooks.submits != NULL;
 }
 
 void
@@ -434,10 +432,10 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
 
    gpuval->arguments = NULL;
-   if (gpuval->submits) {
+   if (gpuval->hooks.submits) {
       bool began;
-      gpuval->submit = gpuval_submits_execute(gpuval->submits, lvp_cmd_buffer_to_handle(cmd_buffer),
-                                              &gpuval->sync, &began);
+      gpuval->submit = gpuval_submits_execute(
+         gpuval->hooks.submits, 0, lvp_cmd_buffer_to_handle(cmd_buffer), &gpuval->sync, &began);
       gpuval->began_epoch |= began;
    }
 }
@@ -446,7 +444,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
 static bool
 reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type, unsigned kind)
 {
-   if (!gpuval->submits || !(kind & GPUVAL_LVP_INDIRECT))
+   if (!gpuval->hooks.submits || !(kind & GPUVAL_LVP_INDIRECT))
       return false;
    return type == VK_CMD_DISPATCH_INDIRECT ||
           gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
@@ -487,20 +485,15 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
 static void
 synchronize(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
 {
-   const struct gpuval_lvp_wait *wait = command->driver_data;
-
    switch (command->type) {
    case VK_CMD_PIPELINE_BARRIER2:
       gpuval->began_epoch |=
          gpuval_sync_dependency(&gpuval->sync, command->u.pipeline_barrier2.dependency_info);
       return;
    case VK_CMD_WAIT_EVENTS2:
-      if (wait)
+      if (command->driver_data)
          gpuval->began_epoch |=
-            gpuval_sync_dependency(&gpuval->sync, &(VkDependencyInfo){
-                                                     .memoryBarrierCount = wait->count,
-                                                     .pMemoryBarriers = wait->barriers,
-                                                  });
+            gpuval_sync_recorded_dependency(&gpuval->sync, command->driver_data);
       return;
    default:
       if (gpuval->began_epoch)
@@ -514,7 +507,7 @@ void
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         const struct vk_cmd_queue_entry *command)
 {
-   if (gpuval->submits)
+   if (gpuval->hooks.submits)
       synchronize(gpuval, command);
 
    struct execution *execution = find_execution(gpuval, commands, command);
@@ -677,7 +670,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
-   if (gpuval->submits && instrumented)
+   if (gpuval->hooks.submits && instrumented)
       emit_epoch(gpuval, instrumented, data);
 }
 

@@ -15,12 +15,10 @@ extern "C" {
 #endif
 
 struct gpuval_lvp;
-struct gpuval_submits;
 struct lvp_buffer;
 struct lvp_cmd_buffer;
 struct lvp_device;
 struct lvp_device_memory;
-struct lvp_event;
 struct lvp_pipeline_layout;
 struct lvp_shader;
 struct pipe_context;
@@ -39,10 +37,8 @@ void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
 /** Memory right after it is allocated, and before it is freed. */
 void gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
 void gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
-/** What the application submits and waits for, or NULL when nobody asks. */
-struct gpuval_submits *gpuval_lvp_submits(struct gpuval_lvp *gpuval);
-/** The application has been told that @event is set. */
-void gpuval_lvp_host_saw_event(struct gpuval_lvp *gpuval, const struct lvp_event *event);
+/** Does anybody ask what is ordered? */
+bool gpuval_lvp_has_order(const struct gpuval_lvp *gpuval);
 
 /** A buffer that has memory now, and before it is destroyed. */
 void gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);

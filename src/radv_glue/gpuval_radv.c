@@ -65,8 +65,10 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_init_commands(gpuval);
    gpuval_radv_init_submits(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_hook_waits(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
+   gpuval->hooks.waited = gpuval_radv_look;
+   gpuval->hooks.data = gpuval;
+   gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_options_sync() != 0);
    return gpuval;
 }
 
@@ -76,6 +78,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_submits(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);
+   gpuval_hooks_finish(&gpuval->hooks);
    gpuval_radv_finish_commands(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);

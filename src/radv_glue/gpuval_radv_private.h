@@ -16,6 +16,7 @@
 #include "vk_queue.h"
 #include "vk_sync.h"
 
+#include "gpuval/src/core/gpuval_hooks.h"
 #include "winsys/gpuval_winsys_radv.h"
 
 struct gpuval_radv {
@@ -26,6 +27,7 @@ struct gpuval_radv {
    uint32_t warned_capture_replay;
 
    /* Entry points that are ours, and what lies below */
+   struct gpuval_hooks hooks;
    struct vk_device_dispatch_table next;
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
@@ -40,10 +42,12 @@ struct gpuval_radv {
    struct list_head in_flight;
    struct list_head unused;
 
-   struct gpuval_radv_queue *queues; /* where sync is on */
-   unsigned num_queues;
+   /* Where sync is on */
+   simple_mtx_t sync_mutex;   /* all that follows, and what commands are told */
+   struct gpuval_sync *syncs; /* one a queue, NULL: off */
    unsigned submits_without_idle;
-   uint64_t visit; /* number of the submit that is gone through */
+   unsigned submitting; /* submits that have been looked at, but may not be in flight yet */
+   uint64_t visit;      /* number of the submit that is gone through */
 };
 
 /* gpuval_radv_commands.c */
@@ -69,8 +73,8 @@ bool gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait);
 void gpuval_radv_init_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_wait_for_work(void *data);
-/** Entry points after which the application knows that work is done. */
-void gpuval_radv_hook_waits(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+/** Everything that has failed in work that is done gets into the log. */
+void gpuval_radv_look(void *data);
 
 /* gpuval_radv_sync.c */
 
@@ -80,11 +84,12 @@ void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *not
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                            struct gpuval_command_data *data, uint32_t command_id);
 void gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary);
-/** Tells the commands that are about to be submitted their epochs. */
+/**
+ * Tells the commands that are about to be submitted their epochs. When they are in
+ * flight, or when that has failed, gpuval_radv_end_epochs() has to be called.
+ */
 void gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *queue,
                               struct vk_command_buffer *const *buffers, uint32_t count);
-/** The host has seen that a fence or semaphore was signalled; NULL: all queues. */
-void gpuval_radv_host_saw(struct gpuval_radv *gpuval, uint64_t object, uint64_t value);
-void gpuval_radv_host_saw_all(struct gpuval_radv *gpuval, const struct vk_queue *queue);
+void gpuval_radv_end_epochs(struct gpuval_radv *gpuval);
 
 #endif

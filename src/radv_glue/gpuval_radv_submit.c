@@ -50,7 +50,6 @@ retire(struct gpuval_radv *gpuval, uint64_t timeout)
    return done;
 }
 
-/* Everything that has failed in work that is done gets into the log. */
 static void
 look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 {
@@ -63,10 +62,10 @@ look_for(struct gpuval_radv *gpuval, uint64_t timeout)
    gpuval_device_end_work(gpuval->device);
 }
 
-static void
-look(struct gpuval_radv *gpuval)
+void
+gpuval_radv_look(void *data)
 {
-   look_for(gpuval, 0);
+   look_for(data, 0);
 }
 
 static struct submit *
@@ -101,7 +100,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
 {
    struct gpuval_radv *gpuval = radv_queue_device((struct radv_queue *)queue)->gpuval;
 
-   look(gpuval);
+   gpuval_radv_look(gpuval);
    struct submit *submit = original->command_buffer_count ? take_submit(gpuval) : NULL;
    if (!submit)
       return gpuval->driver_submit(queue, original);
@@ -126,6 +125,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    simple_mtx_lock(&gpuval->submit_mutex);
    list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
    simple_mtx_unlock(&gpuval->submit_mutex);
+   gpuval_radv_end_epochs(gpuval);
    if (result != VK_SUCCESS)
       gpuval_device_end_work(gpuval->device);
    return result;
@@ -151,136 +151,6 @@ gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait)
    return idle;
 }
 
-/* Entry points */
-
-/* What the host has seen is known before it returns. What is less than exact
- * orders too much: reports are missed, and none is false.
- */
-static VkResult
-after_wait(struct gpuval_radv *gpuval, VkResult result)
-{
-   look(gpuval);
-   return result;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 wait_all,
-                   uint64_t timeout)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-   struct gpuval_radv *gpuval = device->gpuval;
-
-   VkResult result = gpuval->next.WaitForFences(handle, count, fences, wait_all, timeout);
-   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
-      if (wait_all || gpuval->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
-         gpuval_radv_host_saw(gpuval, (uint64_t)fences[i], 0);
-   }
-   return after_wait(gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetFenceStatus(VkDevice handle, VkFence fence)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   VkResult result = device->gpuval->next.GetFenceStatus(handle, fence);
-   if (result == VK_SUCCESS)
-      gpuval_radv_host_saw(device->gpuval, (uint64_t)fence, 0);
-   return after_wait(device->gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-   struct gpuval_radv *gpuval = device->gpuval;
-
-   VkResult result = gpuval->next.WaitSemaphores(handle, info, timeout);
-   for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
-      uint64_t value = info->pValues[i];
-
-      if (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT &&
-          (gpuval->next.GetSemaphoreCounterValue(handle, info->pSemaphores[i], &value) !=
-              VK_SUCCESS ||
-           value < info->pValues[i]))
-         continue;
-      if (value)
-         gpuval_radv_host_saw(gpuval, (uint64_t)info->pSemaphores[i], value);
-   }
-   return after_wait(gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *value)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   VkResult result = device->gpuval->next.GetSemaphoreCounterValue(handle, semaphore, value);
-   if (result == VK_SUCCESS && *value)
-      gpuval_radv_host_saw(device->gpuval, (uint64_t)semaphore, *value);
-   return after_wait(device->gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetQueryPoolResults(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
-                         size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   VkResult result = device->gpuval->next.GetQueryPoolResults(handle, pool, first, count, size,
-                                                              data, stride, flags);
-   if (result == VK_SUCCESS)
-      gpuval_radv_host_saw_all(device->gpuval, NULL);
-   return after_wait(device->gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetEventStatus(VkDevice handle, VkEvent event)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   VkResult result = device->gpuval->next.GetEventStatus(handle, event);
-   if (result == VK_EVENT_SET)
-      gpuval_radv_host_saw_all(device->gpuval, NULL);
-   return after_wait(device->gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_DeviceWaitIdle(VkDevice handle)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   VkResult result = device->gpuval->next.DeviceWaitIdle(handle);
-   if (result == VK_SUCCESS)
-      gpuval_radv_host_saw_all(device->gpuval, NULL);
-   return after_wait(device->gpuval, result);
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_QueueWaitIdle(VkQueue handle)
-{
-   VK_FROM_HANDLE(radv_queue, queue, handle);
-   struct gpuval_radv *gpuval = radv_queue_device(queue)->gpuval;
-
-   VkResult result = gpuval->next.QueueWaitIdle(handle);
-   if (result == VK_SUCCESS)
-      gpuval_radv_host_saw_all(gpuval, &queue->vk);
-   return after_wait(gpuval, result);
-}
-
-void
-gpuval_radv_hook_waits(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
-{
-   table->WaitForFences = hook_WaitForFences;
-   table->GetFenceStatus = hook_GetFenceStatus;
-   table->WaitSemaphores = hook_WaitSemaphores;
-   table->GetSemaphoreCounterValue = hook_GetSemaphoreCounterValue;
-   table->GetQueryPoolResults = hook_GetQueryPoolResults;
-   table->GetEventStatus = hook_GetEventStatus;
-   table->DeviceWaitIdle = hook_DeviceWaitIdle;
-   table->QueueWaitIdle = hook_QueueWaitIdle;
-}
-
 void
 gpuval_radv_init_submits(struct gpuval_radv *gpuval)
 {
@@ -299,7 +169,7 @@ gpuval_radv_init_submits(struct gpuval_radv *gpuval)
 void
 gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
 {
-   look(gpuval);
+   gpuval_radv_look(gpuval);
    list_splicetail(&gpuval->in_flight,
                    &gpuval->unused); /* the application has waited, or should have */
 

@@ -113,7 +113,7 @@ esac
 # is ever written or signalled. The file keeps its name, which is part of debug info.
 prepare_scenario() # SCENARIO
 {
-   sed '/^check/d; /^poll_/d' "$1" >"$private/scenario/${1##*/}"
+   sed '/^check/d; /^poll_/d; /^wait_query/d' "$1" >"$private/scenario/${1##*/}"
 }
 
 # Names in the cache hash the build, so their order says nothing.

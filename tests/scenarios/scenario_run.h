@@ -209,6 +209,7 @@ enum run_object_type {
    RUN_OBJECT_FENCE,
    RUN_OBJECT_BINARY, /* semaphores */
    RUN_OBJECT_TIMELINE,
+   RUN_OBJECT_QUERY,
 };
 
 struct run_object {
@@ -218,6 +219,7 @@ struct run_object {
       VkEvent event;
       VkFence fence;
       VkSemaphore semaphore;
+      VkQueryPool query;
    };
 };
 
@@ -232,6 +234,11 @@ void run_wait_fence(struct run *run);
 void run_poll_fence(struct run *run);
 void run_wait_semaphore(struct run *run);
 void run_poll_semaphore(struct run *run);
+void run_signal_semaphore(struct run *run);
+void run_reset_event(struct run *run);
+void run_reset_fence(struct run *run);
+void run_query(struct run *run);
+void run_wait_query(struct run *run);
 void run_wait_idle(struct run *run);
 void run_finish_submits(struct run *run);
 void run_destroy_submits(struct run *run);

@@ -53,6 +53,13 @@ run_get_object(struct run *run, const char *name, enum run_object_type type)
    } else if (type == RUN_OBJECT_FENCE) {
       const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
       VKH_CHECK(vkCreateFence(device, &info, NULL, &object->fence));
+   } else if (type == RUN_OBJECT_QUERY) {
+      const VkQueryPoolCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+         .queryType = VK_QUERY_TYPE_TIMESTAMP,
+         .queryCount = 1,
+      };
+      VKH_CHECK(vkCreateQueryPool(device, &info, NULL, &object->query));
    } else {
       const VkSemaphoreTypeCreateInfo type_info = {
          .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
@@ -260,6 +267,54 @@ run_poll_semaphore(struct run *run)
       VKH_CHECK(vkGetSemaphoreCounterValue(run->ctx->device, semaphore, &value));
 }
 
+/* `signal_semaphore NAME VALUE`: by the host */
+void
+run_signal_semaphore(struct run *run)
+{
+   const VkSemaphoreSignalInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
+      .semaphore = run_get_object(run, run_word(run, 1), RUN_OBJECT_TIMELINE)->semaphore,
+      .value = run_number(run, 2),
+   };
+   VKH_CHECK(vkSignalSemaphore(run->ctx->device, &info));
+}
+
+void
+run_reset_event(struct run *run)
+{
+   VkEvent event = run_get_object(run, run_word(run, 1), RUN_OBJECT_EVENT)->event;
+   VKH_CHECK(vkResetEvent(run->ctx->device, event));
+}
+
+void
+run_reset_fence(struct run *run)
+{
+   VkFence fence = run_get_object(run, run_word(run, 1), RUN_OBJECT_FENCE)->fence;
+   VKH_CHECK(vkResetFences(run->ctx->device, 1, &fence));
+}
+
+/* `query NAME`: a timestamp behind all commands before */
+void
+run_query(struct run *run)
+{
+   VkQueryPool pool = run_get_object(run, run_word(run, 1), RUN_OBJECT_QUERY)->query;
+
+   run_end_rendering(run);
+   VkCommandBuffer cmd = run_need_commands(run);
+   vkCmdResetQueryPool(cmd, pool, 0, 1);
+   vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, 0);
+}
+
+void
+run_wait_query(struct run *run)
+{
+   VkQueryPool pool = run_get_object(run, run_word(run, 1), RUN_OBJECT_QUERY)->query;
+   uint64_t result;
+   VKH_CHECK(vkGetQueryPoolResults(run->ctx->device, pool, 0, 1, sizeof(result), &result,
+                                   sizeof(result),
+                                   VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+}
+
 /* `wait_idle [device]` */
 void
 run_wait_idle(struct run *run)
@@ -291,6 +346,8 @@ run_destroy_submits(struct run *run)
          vkDestroyEvent(device, s->objects[i].event, NULL);
       else if (s->objects[i].type == RUN_OBJECT_FENCE)
          vkDestroyFence(device, s->objects[i].fence, NULL);
+      else if (s->objects[i].type == RUN_OBJECT_QUERY)
+         vkDestroyQueryPool(device, s->objects[i].query, NULL);
       else
          vkDestroySemaphore(device, s->objects[i].semaphore, NULL);
       free((char *)s->objects[i].name);

@@ -4,6 +4,8 @@
  * feed it.
  */
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/gpuval_layout.h"
@@ -472,7 +474,7 @@ class submits : public scopes {
    void SetUp() override
    {
       scopes::SetUp();
-      notes = gpuval_submits_create();
+      notes = gpuval_submits_create(2);
    }
 
    void TearDown() override
@@ -488,16 +490,16 @@ class submits : public scopes {
    /* With one command buffer, which gets the submit's number */
    void submit(uint64_t wait = 0, VkPipelineStageFlags2 stages = ALL, uint64_t value = 0)
    {
-      gpuval_submits_begin(notes);
+      gpuval_submits_begin(notes, 0);
       if (wait)
-         gpuval_submits_wait(notes, wait, value, stages);
-      gpuval_submits_commands(notes, buffer(++submitted));
+         gpuval_submits_wait(notes, 0, wait, value, stages);
+      gpuval_submits_commands(notes, 0, buffer(++submitted));
    }
 
    run execute()
    {
       bool began;
-      uint64_t number = gpuval_submits_execute(notes, buffer(++executed), &sync, &began);
+      uint64_t number = gpuval_submits_execute(notes, 0, buffer(++executed), &sync, &began);
       EXPECT_EQ(number, executed);
       return dispatch(number);
    }
@@ -517,7 +519,7 @@ TEST_F(submits, one_after_the_other)
 TEST_F(submits, fence)
 {
    submit();
-   gpuval_submits_signal(notes, 0xf1, 0, ALL);
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
    submit();
    gpuval_submits_host_saw(notes, 0xf1, 0);
    submit();
@@ -530,7 +532,7 @@ TEST_F(submits, fence)
 TEST_F(submits, fence_of_work_before_the_last_barrier)
 {
    submit();
-   gpuval_submits_signal(notes, 0xf1, 0, ALL);
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
    submit();
    gpuval_submits_host_saw(notes, 0xf1, 0);
    submit();
@@ -567,7 +569,7 @@ TEST_F(submits, what_the_host_sees_later_does_not_count)
 TEST_F(submits, binary_semaphore)
 {
    submit();
-   gpuval_submits_signal(notes, 0x5e, 0, ALL);
+   gpuval_submits_signal(notes, 0, 0x5e, 0, ALL);
    submit(0x5e, COMPUTE);
    run first = execute();
    EXPECT_EQ(between(first, execute()), ORDERED);
@@ -576,10 +578,10 @@ TEST_F(submits, binary_semaphore)
 TEST_F(submits, timeline_semaphore)
 {
    submit();
-   gpuval_submits_signal(notes, 0x71, 10, ALL);
+   gpuval_submits_signal(notes, 0, 0x71, 10, ALL);
    barrier(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
    submit();
-   gpuval_submits_signal(notes, 0x71, 20, ALL);
+   gpuval_submits_signal(notes, 0, 0x71, 20, ALL);
    submit(0x71, ALL, 5);
    submit(0x71, ALL, 20);
 
@@ -595,7 +597,7 @@ TEST_F(submits, timeline_semaphore_with_a_long_history)
 {
    for (unsigned i = 1; i <= 100; i++) {
       submit();
-      gpuval_submits_signal(notes, 0x71, i, ALL);
+      gpuval_submits_signal(notes, 0, 0x71, i, ALL);
    }
    submit(0x71, ALL, 100);
    for (unsigned i = 1; i < 100; i++)
@@ -607,14 +609,14 @@ TEST_F(submits, timeline_semaphore_with_a_long_history)
 TEST_F(submits, wait_without_commands)
 {
    submit();
-   gpuval_submits_signal(notes, 0x5e, 0, ALL);
-   gpuval_submits_begin(notes);
-   gpuval_submits_wait(notes, 0x5e, 0, ALL);
+   gpuval_submits_signal(notes, 0, 0x5e, 0, ALL);
+   gpuval_submits_begin(notes, 0);
+   gpuval_submits_wait(notes, 0, 0x5e, 0, ALL);
    submit();
 
    run first = execute();
    bool began;
-   EXPECT_EQ(gpuval_submits_execute(notes, buffer(++executed), &sync, &began), 3u);
+   EXPECT_EQ(gpuval_submits_execute(notes, 0, buffer(++executed), &sync, &began), 3u);
    EXPECT_TRUE(began);
    EXPECT_EQ(between(first, dispatch(3)), ORDERED);
 }
@@ -623,7 +625,7 @@ TEST_F(submits, forgotten_objects)
 {
    submit();
    submit();
-   gpuval_submits_signal(notes, 0xf1, 0, ALL);
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
    gpuval_submits_forget(notes, 0xf1);
    gpuval_submits_forget(notes, 0xf2);
    submit();
@@ -639,12 +641,149 @@ TEST_F(submits, failed_submit)
 {
    bool began;
    submit();
-   submitted++;
-   gpuval_submits_begin(notes);
-   gpuval_submits_commands(notes, buffer(submitted));
+   uint64_t last = gpuval_submits_last(notes, 0);
+   submit(); /* of buffer 2 */
+   submit(); /* of buffer 3 */
+   gpuval_submits_failed(notes, 0, last);
+   gpuval_submits_begin(notes, 0);
+   gpuval_submits_commands(notes, 0, buffer(2));
+   gpuval_submits_begin(notes, 0);
+   gpuval_submits_commands(notes, 0, buffer(2));
+
+   EXPECT_EQ(gpuval_submits_execute(notes, 0, buffer(1), &sync, &began), 1u);
+   EXPECT_EQ(gpuval_submits_execute(notes, 0, buffer(2), &sync, &began), 4u);
+   EXPECT_EQ(gpuval_submits_execute(notes, 0, buffer(2), &sync, &began), 5u);
+}
+
+/* Some submits of a call were accepted, and run. */
+TEST_F(submits, half_a_failed_submit)
+{
+   bool began;
    submit();
-   EXPECT_EQ(gpuval_submits_execute(notes, buffer(1), &sync, &began), 1u);
-   EXPECT_EQ(gpuval_submits_execute(notes, buffer(3), &sync, &began), 3u);
+   run first = execute();
+   uint64_t last = gpuval_submits_last(notes, 0);
+   submit();
+   gpuval_submits_failed(notes, 0, last);
+   gpuval_submits_execute(notes, 0, buffer(2), &sync, &began);
+   EXPECT_EQ(between(first, dispatch(2)), ORDERED) << "nothing is known of it";
+}
+
+TEST_F(submits, timeline_semaphore_that_the_host_signals)
+{
+   submit();
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
+   submit();
+   gpuval_submits_host_saw(notes, 0xf1, 0);
+   gpuval_submits_host_signal(notes, 0x71, 1);
+   submit(0x71, ALL, 1);
+
+   run first = execute();
+   EXPECT_EQ(between(first, execute()), HAZARD);
+   EXPECT_EQ(between(first, execute()), ORDERED);
+}
+
+TEST_F(submits, wait_for_what_the_host_signalled_before_it_knew)
+{
+   submit();
+   gpuval_submits_host_signal(notes, 0x71, 1); /* had seen nothing */
+   submit(0x71, ALL, 1);
+   run first = execute();
+   EXPECT_EQ(between(first, execute()), HAZARD);
+}
+
+TEST_F(submits, binary_semaphore_is_signalled_once)
+{
+   submit();
+   gpuval_submits_signal(notes, 0, 0x5e, 0, ALL);
+   submit(0x5e, COMPUTE);
+   submit();
+   submit(0x5e, COMPUTE); /* signalled by the window system this time */
+   execute();
+   execute();
+   run third = execute();
+   EXPECT_EQ(between(third, execute()), ORDERED);
+}
+
+/* What one queue signals, another one waits for. */
+TEST_F(submits, semaphore_of_another_queue)
+{
+   submit();
+   gpuval_submits_signal(notes, 0, 0x5e, 0, ALL);
+   submit();
+   /* The other queue's submit comes after the first one of this queue only. */
+   gpuval_submits_begin(notes, 1);
+   gpuval_submits_wait(notes, 1, 0x5e, 0, ALL);
+   gpuval_submits_signal(notes, 1, 0x5f, 0, ALL);
+   submit(0x5f, ALL);
+
+   execute();
+   barrier(ALL, MEMORY_WRITE, ALL, MEMORY_READ);
+   run second = execute();
+   EXPECT_EQ(between(second, execute()), HAZARD);
+}
+
+TEST_F(submits, semaphore_of_another_queue_orders)
+{
+   submit();
+   gpuval_submits_signal(notes, 0, 0x5e, 0, ALL);
+   gpuval_submits_begin(notes, 1);
+   gpuval_submits_wait(notes, 1, 0x5e, 0, ALL);
+   gpuval_submits_signal(notes, 1, 0x5f, 0, ALL);
+   submit(0x5f, ALL);
+   run first = execute();
+   EXPECT_EQ(between(first, execute()), ORDERED);
+}
+
+/* A fence of the other queue says nothing of this one. */
+TEST_F(submits, fence_of_another_queue)
+{
+   submit();
+   gpuval_submits_begin(notes, 1);
+   gpuval_submits_signal(notes, 1, 0xf1, 0, ALL);
+   gpuval_submits_host_saw(notes, 0xf1, 0);
+   gpuval_submits_host_saw_queue(notes, 1);
+   submit();
+   run first = execute();
+   EXPECT_EQ(between(first, execute()), HAZARD);
+}
+
+TEST_F(submits, fence_that_was_reset)
+{
+   submit();
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
+   submit();
+   gpuval_submits_forget(notes, 0xf1);
+   gpuval_submits_host_saw(notes, 0xf1, 0); /* signalled by the window system */
+   submit();
+   execute();
+   run second = execute();
+   EXPECT_EQ(between(second, execute()), ORDERED);
+}
+
+/* The parts of several infos happen at once as well (events). */
+TEST_F(scopes, recorded_dependencies)
+{
+   VkMemoryBarrier2 memory[2] = {};
+   memory[0].srcStageMask = COMPUTE;
+   memory[0].srcAccessMask = WRITE;
+   memory[0].dstStageMask = memory[1].srcStageMask = TRANSFER;
+   memory[1].dstStageMask = COMPUTE;
+   memory[1].dstAccessMask = READ;
+   VkDependencyInfo infos[2] = {};
+   infos[0].memoryBarrierCount = infos[1].memoryBarrierCount = 1;
+   infos[0].pMemoryBarriers = &memory[0];
+   infos[1].pMemoryBarriers = &memory[1];
+
+   std::vector<uint64_t> copy(gpuval_sync_scopes_size(2, infos) / 8 + 1);
+   struct gpuval_sync_scopes *recorded = (struct gpuval_sync_scopes *)copy.data();
+   gpuval_sync_copy_scopes(recorded, 2, infos);
+   EXPECT_EQ(recorded->count, 2u);
+
+   run first = dispatch();
+   EXPECT_FALSE(gpuval_sync_recorded_dependency(&sync, recorded));
+   EXPECT_EQ(between(first, dispatch()), HAZARD);
+   EXPECT_TRUE(gpuval_sync_recorded_dependency(&sync, recorded));
+   EXPECT_EQ(between(first, dispatch()), ORDERED) << "twice is a chain";
 }
 
 } /* namespace */

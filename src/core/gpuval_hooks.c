@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_hooks.h"
+
+#include "vk_util.h"
+
+static struct gpuval_hooks *
+get_hooks(VkDevice handle)
+{
+   VK_FROM_HANDLE(vk_device, device, handle);
+   return device->gpuval;
+}
+
+static VkResult
+waited(const struct gpuval_hooks *hooks, VkResult result)
+{
+   if (hooks->waited)
+      hooks->waited(hooks->data);
+   return result;
+}
+
+static void
+host_saw(const struct gpuval_hooks *hooks, uint64_t object, uint64_t value)
+{
+   if (hooks->submits)
+      gpuval_submits_host_saw(hooks->submits, object, value);
+}
+
+static void
+host_saw_all(const struct gpuval_hooks *hooks)
+{
+   if (hooks->submits)
+      gpuval_submits_host_saw_all(hooks->submits);
+}
+
+static void
+forget(const struct gpuval_hooks *hooks, uint64_t object)
+{
+   if (hooks->submits && object)
+      gpuval_submits_forget(hooks->submits, object);
+}
+
+unsigned
+gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queue)
+{
+   for (unsigned i = 0; i < hooks->num_queues; i++) {
+      if (hooks->queues[i] == queue)
+         return i;
+   }
+   unreachable("a queue of the device");
+}
+
+/* Submits. They are noted before, since the queue's thread may be quick, and taken
+ * back if nothing comes of them.
+ */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   struct gpuval_hooks *hooks = queue->base.device->gpuval;
+   unsigned index = gpuval_hooks_queue(hooks, queue);
+   uint64_t last = gpuval_submits_last(hooks->submits, index);
+
+   gpuval_submits_note(hooks->submits, index, count, infos, fence);
+   VkResult result = hooks->next.QueueSubmit2(handle, count, infos, fence);
+   if (result != VK_SUCCESS)
+      gpuval_submits_failed(hooks->submits, index, last);
+   return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   struct gpuval_hooks *hooks = queue->base.device->gpuval;
+   unsigned index = gpuval_hooks_queue(hooks, queue);
+   uint64_t last = gpuval_submits_last(hooks->submits, index);
+
+   gpuval_submits_note_sparse(hooks->submits, index, count, infos, fence);
+   VkResult result = hooks->next.QueueBindSparse(handle, count, infos, fence);
+   if (result != VK_SUCCESS)
+      gpuval_submits_failed(hooks->submits, index, last);
+   return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_SignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   gpuval_submits_host_signal(hooks->submits, (uint64_t)info->semaphore, info->value);
+   return hooks->next.SignalSemaphore(device, info);
+}
+
+/* Waits */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_QueueWaitIdle(VkQueue handle)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   const struct gpuval_hooks *hooks = queue->base.device->gpuval;
+
+   VkResult result = hooks->next.QueueWaitIdle(handle);
+   if (hooks->submits && result == VK_SUCCESS)
+      gpuval_submits_host_saw_queue(hooks->submits, gpuval_hooks_queue(hooks, queue));
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_DeviceWaitIdle(VkDevice device)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.DeviceWaitIdle(device);
+   if (result == VK_SUCCESS)
+      host_saw_all(hooks);
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 wait_all,
+                   uint64_t timeout)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.WaitForFences(device, count, fences, wait_all, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
+      if (wait_all || hooks->next.GetFenceStatus(device, fences[i]) == VK_SUCCESS)
+         host_saw(hooks, (uint64_t)fences[i], 0);
+   }
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetFenceStatus(VkDevice device, VkFence fence)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.GetFenceStatus(device, fence);
+   if (result == VK_SUCCESS)
+      host_saw(hooks, (uint64_t)fence, 0);
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.WaitSemaphores(device, info, timeout);
+   for (uint32_t i = 0; result == VK_SUCCESS && i < info->semaphoreCount; i++) {
+      uint64_t value = info->pValues[i];
+
+      if (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT &&
+          (hooks->next.GetSemaphoreCounterValue(device, info->pSemaphores[i], &value) !=
+              VK_SUCCESS ||
+           value < info->pValues[i]))
+         continue;
+      if (value)
+         host_saw(hooks, (uint64_t)info->pSemaphores[i], value);
+   }
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *value)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.GetSemaphoreCounterValue(device, semaphore, value);
+   if (result == VK_SUCCESS && *value)
+      host_saw(hooks, (uint64_t)semaphore, *value);
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetEventStatus(VkDevice device, VkEvent event)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.GetEventStatus(device, event);
+   if (result == VK_EVENT_SET)
+      host_saw(hooks, (uint64_t)event, 0);
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
+                         size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result =
+      hooks->next.GetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
+   if (result == VK_SUCCESS && count)
+      host_saw_all(hooks);
+   return waited(hooks, result);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_WaitForPresentKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t id, uint64_t timeout)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   VkResult result = hooks->next.WaitForPresentKHR(device, swapchain, id, timeout);
+   if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR)
+      host_saw_all(hooks);
+   return waited(hooks, result);
+}
+
+/* Objects that lose what they were signalled by, or that others will signal */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_ResetFences(VkDevice device, uint32_t count, const VkFence *fences)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   for (uint32_t i = 0; i < count; i++)
+      forget(hooks, (uint64_t)fences[i]);
+   return hooks->next.ResetFences(device, count, fences);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_DestroyFence(VkDevice device, VkFence fence, const VkAllocationCallbacks *allocator)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)fence);
+   hooks->next.DestroyFence(device, fence, allocator);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
+                      const VkAllocationCallbacks *allocator)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)semaphore);
+   hooks->next.DestroySemaphore(device, semaphore, allocator);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_DestroyEvent(VkDevice device, VkEvent event, const VkAllocationCallbacks *allocator)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)event);
+   hooks->next.DestroyEvent(device, event, allocator);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_ImportFenceFdKHR(VkDevice device, const VkImportFenceFdInfoKHR *info)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)info->fence);
+   return hooks->next.ImportFenceFdKHR(device, info);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_ImportSemaphoreFdKHR(VkDevice device, const VkImportSemaphoreFdInfoKHR *info)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)info->semaphore);
+   return hooks->next.ImportSemaphoreFdKHR(device, info);
+}
+
+/* Who has the payload can wait for it where we do not see it: already now, say. */
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetFenceFdKHR(VkDevice device, const VkFenceGetFdInfoKHR *info, int *fd)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   host_saw(hooks, (uint64_t)info->fence, 0);
+   return hooks->next.GetFenceFdKHR(device, info, fd);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_GetSemaphoreFdKHR(VkDevice device, const VkSemaphoreGetFdInfoKHR *info, int *fd)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   host_saw(hooks, (uint64_t)info->semaphore, UINT64_MAX);
+   return hooks->next.GetSemaphoreFdKHR(device, info, fd);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info, uint32_t *image)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   forget(hooks, (uint64_t)info->semaphore);
+   forget(hooks, (uint64_t)info->fence);
+   return hooks->next.AcquireNextImage2KHR(device, info, image);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   const struct gpuval_hooks *hooks = queue->base.device->gpuval;
+   const VkSwapchainPresentFenceInfoEXT *fences =
+      vk_find_struct_const(info->pNext, SWAPCHAIN_PRESENT_FENCE_INFO_EXT);
+
+   for (uint32_t i = 0; fences && i < fences->swapchainCount; i++)
+      forget(hooks, (uint64_t)fences->pFences[i]);
+   VkResult result = hooks->next.QueuePresentKHR(handle, info);
+   for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+      forget(hooks, (uint64_t)info->pWaitSemaphores[i]);
+   return result;
+}
+
+/* Which of them, depends on who asks. Mesa's runtime calls by the table, too: its
+ * DeviceWaitIdle() is one QueueWaitIdle() for each queue.
+ */
+#define WAITS(X)                                                                                   \
+   X(QueueWaitIdle)                                                                                \
+   X(DeviceWaitIdle)                                                                               \
+   X(WaitForFences)                                                                                \
+   X(GetFenceStatus)                                                                               \
+   X(WaitSemaphores)                                                                               \
+   X(GetSemaphoreCounterValue)                                                                     \
+   X(GetEventStatus)                                                                               \
+   X(GetQueryPoolResults)                                                                          \
+   X(WaitForPresentKHR)
+
+#define ORDER(X)                                                                                   \
+   X(QueueSubmit2)                                                                                 \
+   X(QueueBindSparse)                                                                              \
+   X(SignalSemaphore)                                                                              \
+   X(ResetFences)                                                                                  \
+   X(DestroyFence)                                                                                 \
+   X(DestroySemaphore)                                                                             \
+   X(DestroyEvent)                                                                                 \
+   X(ImportFenceFdKHR)                                                                             \
+   X(ImportSemaphoreFdKHR)                                                                         \
+   X(GetFenceFdKHR)                                                                                \
+   X(GetSemaphoreFdKHR)                                                                            \
+   X(AcquireNextImage2KHR)                                                                         \
+   X(QueuePresentKHR)
+
+void
+gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order)
+{
+   struct vk_device_dispatch_table *table = &device->dispatch_table;
+
+   hooks->next = *table;
+   vk_foreach_queue (queue, device) {
+      assert(hooks->num_queues < GPUVAL_MAX_QUEUES);
+      hooks->queues[hooks->num_queues++] = queue;
+   }
+   if (with_order)
+      hooks->submits = gpuval_submits_create(hooks->num_queues);
+
+#define HOOK(name)                                                                                 \
+   if (table->name)                                                                                \
+      table->name = hook_##name;
+   WAITS(HOOK)
+   if (with_order) {
+      ORDER(HOOK)
+   }
+   device->gpuval = hooks;
+}
+
+void
+gpuval_hooks_finish(struct gpuval_hooks *hooks)
+{
+   if (hooks->submits)
+      gpuval_submits_destroy(hooks->submits);
+}

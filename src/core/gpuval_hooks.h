@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Entry points of the device that are ours, for all drivers: calls that submit
+ * work, and calls after which the host knows that work has ended. They are put
+ * into the device's dispatch table when it is created, and pass on to what was
+ * there.
+ *
+ * What the host has seen is noted after the call below has returned and before the
+ * application learns of it. What is less than exact orders too much: hazards are
+ * missed, and none is false.
+ */
+
+#ifndef GPUVAL_HOOKS_H
+#define GPUVAL_HOOKS_H
+
+#include "gpuval_submits.h"
+
+#include "vk_device.h"
+#include "vk_queue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A driver's: lives as long as the device. Where vk_device::gpuval points. */
+struct gpuval_hooks {
+   struct vk_device_dispatch_table next; /* what lies below */
+   struct gpuval_submits *submits;       /* NULL: nobody asks for order */
+   struct vk_queue *queues[GPUVAL_MAX_QUEUES];
+   unsigned num_queues;
+
+   /* Whenever the host may have learned that work has ended; may be NULL */
+   void (*waited)(void *data);
+   void *data;
+};
+
+/**
+ * @device: complete, with its queues. @with_order: makes hooks->submits and fills
+ * it from now on.
+ */
+void gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order);
+void gpuval_hooks_finish(struct gpuval_hooks *hooks);
+
+/** Number of @queue in hooks->submits. */
+unsigned gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queue);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
