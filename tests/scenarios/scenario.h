@@ -40,9 +40,12 @@ struct scenario_pair {
 /* Of an EXPECT in [run]: what fails is a command, and no shader. */
 #define SCENARIO_NO_SECTION ~0u
 
-/* One EXPECT: a report that has to be there, once. */
+/* One EXPECT: a report that has to be there, once, where its check is on. */
 struct scenario_expect {
    char *check;        /* CHECK/KIND */
+   uint32_t checks;    /* any of these, BITFIELD_BIT(enum gpuval_check) */
+   uint32_t with;      /* and all of these have to be on */
+   uint32_t without;   /* and none of these */
    unsigned section;   /* index, or SCENARIO_NO_SECTION */
    unsigned line;      /* in the section's file */
    unsigned statement; /* line of the scenario file, for messages */
@@ -86,7 +89,9 @@ struct scenario {
    struct scenario_statement *statements;
    unsigned statement_count;
 
-   const char *checks;
+   const char *checks; /* GPUVAL */
+   uint32_t alone;     /* checks that it is not combined with */
+   uint32_t allowed;   /* checks that may report anything unless they are its own */
    const char *glslang_flags;
    struct scenario_pair *env;
    unsigned env_count;
@@ -106,6 +111,17 @@ struct scenario *scenario_read(const char *path);
 const struct scenario_section *scenario_find_section(const struct scenario *scenario,
                                                      const char *name);
 
+/* The scenario's own checks, as BITFIELD_BIT(enum gpuval_check), and the text that
+ * GPUVAL takes for such; that is the caller's to free. */
+uint32_t scenario_checks(const struct scenario *scenario);
+char *scenario_checks_text(uint32_t checks);
+
+/* Checks whose reports are not compared in a run with these checks. */
+uint32_t scenario_allowed(const struct scenario *scenario, uint32_t checks);
+
+/* Whether the report has to be there in a run with these checks. */
+bool scenario_expect_applies(const struct scenario_expect *expect, uint32_t checks);
+
 const char *scenario_kind_name(enum scenario_kind kind);
 /* Returns SCENARIO_KIND_COUNT for a name that is none. */
 enum scenario_kind scenario_find_kind(const char *name);
@@ -121,9 +137,10 @@ int scenario_run(const struct scenario *scenario, const char *folder, const char
                  enum scenario_kind kind, bool checks_on);
 
 /* Compares the report, the log and the messages of the run `name` with what is
- * expected and prints the differences; returns their number. */
+ * expected where these checks are on, and prints the differences; returns their
+ * number. */
 unsigned scenario_compare(struct scenario *scenario, const char *folder, const char *name,
-                          enum scenario_kind kind);
+                          enum scenario_kind kind, uint32_t checks);
 
 /* --- What shaders print: scenario_printf.c -------------------------------- */
 

@@ -19,6 +19,7 @@ struct report {
 
 struct compare {
    struct scenario *scenario;
+   uint32_t checks; /* of the run */
    const char *folder;
    enum scenario_kind kind;
    struct report *reports;
@@ -27,6 +28,8 @@ struct compare {
    unsigned differences;
 };
 
+/* Whether messages are printed in this run. */
+bool compare_has_printf(const struct compare *compare);
 /* Prints what differs, and counts it. `expect` may be NULL. */
 void compare_difference(struct compare *compare, const struct scenario_expect *expect,
                         const char *what);

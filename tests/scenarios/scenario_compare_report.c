@@ -210,7 +210,8 @@ read_report_line(struct compare *compare, char *line, unsigned number)
          compare_difference(compare, NULL, "a report has a field that is not as it should be");
          printf("   %s in %s\n", bad, line);
       }
-      if (compare->scenario->printf && strcmp(json_get_string(json, "check", ""), "printf") == 0) {
+      if (compare->scenario->printf && compare_has_printf(compare) &&
+          strcmp(json_get_string(json, "check", ""), "printf") == 0) {
          scenario_printf_add_report(compare->scenario, json);
          json_free(json);
          return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpuval_checks.h"
 #include "vk_headless.h"
 
 static const struct scenario_stage stages[] = {
@@ -208,6 +209,42 @@ find_stage(struct scenario *scenario, const char *name, unsigned line)
    scenario_error(scenario, line, "%s is no shader stage", name);
 }
 
+/* NAME,NAME…: checks, whether this version has them or not */
+static uint32_t
+read_check_names(struct scenario *scenario, const char *names, unsigned line)
+{
+   uint32_t checks = 0;
+
+   while (*names) {
+      const unsigned length = (unsigned)strcspn(names, ",");
+      const uint32_t bits = gpuval_checks_from_name(names, length);
+      if (!bits)
+         scenario_error(scenario, line, "there is no check %.*s", (int)length, names);
+      checks |= bits;
+      names += length + (names[length] == ',');
+   }
+   return checks;
+}
+
+/* The checks that make a report CHECK/KIND. A check that this version does not have
+ * may have no kinds yet.
+ */
+static uint32_t
+read_kind(struct scenario *scenario, const char *text, unsigned line)
+{
+   const char *kind = strchr(text, '/') + 1;
+   const unsigned length = (unsigned)(kind - 1 - text);
+   const uint32_t bit = gpuval_checks_from_name(text, length);
+
+   for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
+      if (strcmp(gpuval_kind_infos[i].name, kind) == 0 && bit == 1u << gpuval_kind_infos[i].check)
+         return bit == 1u << GPUVAL_CHECK_SYNC ? bit | 1u << GPUVAL_CHECK_SYNC_COMPUTE : bit;
+   }
+   if (!bit || (bit & gpuval_checks_available()))
+      scenario_error(scenario, line, "no check makes reports of %s", text);
+   return bit;
+}
+
 /* Reads the EXPECTs of a shader's line: `EXPECT CHECK/KIND key=value …`, any
  * number of them behind one comment mark.
  */
@@ -232,9 +269,14 @@ read_expects(struct scenario *scenario, unsigned section, const char *text, unsi
             scenario_grow(scenario->expects, &scenario->expect_count, sizeof(*scenario->expects));
          expect = &scenario->expects[scenario->expect_count - 1];
          expect->check = words[i];
+         expect->checks = read_kind(scenario, words[i], file_line);
          expect->section = section;
          expect->line = line;
          expect->statement = file_line;
+      } else if (equals && expect && strncmp(words[i], "with=", 5) == 0) {
+         expect->with |= read_check_names(scenario, equals + 1, file_line);
+      } else if (equals && expect && strncmp(words[i], "without=", 8) == 0) {
+         expect->without |= read_check_names(scenario, equals + 1, file_line);
       } else if (equals && expect) {
          *equals = 0;
          expect->pairs = scenario_grow(expect->pairs, &expect->pair_count, sizeof(*expect->pairs));
@@ -363,7 +405,14 @@ read_setting(struct scenario *scenario, const struct scenario_statement *stateme
       return true;
    }
 
-   if (strcmp(word, "kinds") == 0) {
+   if (strcmp(word, "alone") == 0) {
+      for (unsigned i = 1; i < statement->word_count; i++)
+         scenario->alone |= read_check_names(scenario, statement->words[i], statement->line);
+   } else if (strcmp(word, "allow") == 0) {
+      need_words(scenario, statement, 2);
+      for (unsigned i = 1; i < statement->word_count; i++)
+         scenario->allowed |= read_check_names(scenario, statement->words[i], statement->line);
+   } else if (strcmp(word, "kinds") == 0) {
       read_kinds(scenario, statement);
    } else if (strcmp(word, "glslang") == 0) {
       scenario->glslang_flags = join_words(statement);
@@ -372,7 +421,8 @@ read_setting(struct scenario *scenario, const struct scenario_statement *stateme
       scenario->checks = statement->words[1];
    } else if (strcmp(word, "lost") == 0) {
       need_words(scenario, statement, 2);
-      scenario->lost = strtoll(statement->words[1], NULL, 0);
+      scenario->lost =
+         strcmp(statement->words[1], "any") == 0 ? -1 : strtoll(statement->words[1], NULL, 0);
    } else if (strcmp(word, "devices") == 0) {
       need_words(scenario, statement, 2);
       scenario->devices = (unsigned)strtoul(statement->words[1], NULL, 0);
@@ -534,7 +584,6 @@ scenario_read(const char *path)
    scenario->path = path;
    scenario->checks = "bounds,assume";
    scenario->glslang_flags = "-g";
-   scenario->lost = -1;
    scenario->devices = 1;
 
    struct reader reader = {.scenario = scenario};
