@@ -156,6 +156,24 @@ pick_queue_family(VkPhysicalDevice physical_device, bool compute_queue)
    vkh_die("no queue with graphics and compute");
 }
 
+/* Another queue than the first one of family `first`: of a family that computes only,
+ * else of the same family. Returns its index in the family.
+ */
+static uint32_t
+pick_second_queue(const struct vkh_context *ctx, uint32_t first, uint32_t *family)
+{
+   VkQueueFamilyProperties families[16];
+   uint32_t count = VKH_COUNT(families);
+
+   *family = pick_queue_family(ctx->physical_device, true);
+   vkGetPhysicalDeviceQueueFamilyProperties(ctx->physical_device, &count, families);
+   if (*family != first)
+      return 0;
+   if (families[first].queueCount < 2)
+      vkh_skip("%s has one queue", ctx->properties.deviceName);
+   return 1;
+}
+
 static void
 query_features(struct vkh_context *ctx)
 {
@@ -208,12 +226,15 @@ vkh_instance_create(const struct vkh_options *options)
 static void
 create_pools(struct vkh_context *ctx)
 {
-   const VkCommandPoolCreateInfo command_pool = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-      .queueFamilyIndex = ctx->queue_family,
-   };
-   VKH_CHECK(vkCreateCommandPool(ctx->device, &command_pool, NULL, &ctx->command_pool));
+   for (uint32_t i = 0; i < ctx->queue_count; i++) {
+      const VkCommandPoolCreateInfo command_pool = {
+         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+         .queueFamilyIndex = ctx->queues[i].family,
+      };
+      VKH_CHECK(
+         vkCreateCommandPool(ctx->device, &command_pool, NULL, &ctx->queues[i].command_pool));
+   }
 
    /* Generous: what a type does not use costs nothing on the drivers we run. */
    static const VkDescriptorType types[] = {
@@ -280,30 +301,45 @@ vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options)
       options->tune_features(&ctx->features, options->tune_data);
    ctx->features.v13.pNext = (void *)options->features_next;
 
-   ctx->queue_family = pick_queue_family(ctx->physical_device, options->compute_queue);
+   uint32_t second = 0; /* index in its family */
+   ctx->queue_count = options->second_queue ? 2 : 1;
+   ctx->queues[0].family = pick_queue_family(ctx->physical_device, options->compute_queue);
+   if (options->second_queue)
+      second = pick_second_queue(ctx, ctx->queues[0].family, &ctx->queues[1].family);
+   ctx->exclusive_buffers = options->exclusive_buffers;
    ctx->buffer_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                         (options->device_memory ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : 0);
-   const float priority = 1.0f;
-   const VkDeviceQueueCreateInfo queue = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-      .queueFamilyIndex = ctx->queue_family,
-      .queueCount = 1,
-      .pQueuePriorities = &priority,
+   const float priorities[] = {1.0f, 1.0f};
+   const VkDeviceQueueCreateInfo queues[] = {
+      {
+         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+         .queueFamilyIndex = ctx->queues[0].family,
+         .queueCount = 1 + second,
+         .pQueuePriorities = priorities,
+      },
+      {
+         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+         .queueFamilyIndex = ctx->queues[1].family,
+         .queueCount = 1,
+         .pQueuePriorities = priorities,
+      },
    };
    const VkDeviceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
       .pNext = &ctx->features.core,
-      .queueCreateInfoCount = 1,
-      .pQueueCreateInfos = &queue,
+      .queueCreateInfoCount = ctx->queue_count - second,
+      .pQueueCreateInfos = queues,
       .enabledExtensionCount = options->extension_count,
       .ppEnabledExtensionNames = options->extensions,
    };
    VKH_CHECK(vkCreateDevice(ctx->physical_device, &info, NULL, &ctx->device));
-   vkGetDeviceQueue(ctx->device, ctx->queue_family, 0, &ctx->queue);
+   for (uint32_t i = 0; i < ctx->queue_count; i++)
+      vkGetDeviceQueue(ctx->device, ctx->queues[i].family, i ? second : 0, &ctx->queues[i].queue);
 
    /* The chain belongs to the caller and may be gone after this. */
    ctx->features.v13.pNext = NULL;
    create_pools(ctx);
+   vkh_select_queue(ctx, 0);
 }
 
 struct vkh_context *
@@ -320,7 +356,8 @@ vkh_context_destroy(struct vkh_context *ctx)
    if (ctx->device) {
       VKH_CHECK(vkDeviceWaitIdle(ctx->device));
       vkDestroyDescriptorPool(ctx->device, ctx->descriptor_pool, NULL);
-      vkDestroyCommandPool(ctx->device, ctx->command_pool, NULL);
+      for (uint32_t i = 0; i < ctx->queue_count; i++)
+         vkDestroyCommandPool(ctx->device, ctx->queues[i].command_pool, NULL);
       vkDestroyDevice(ctx->device, NULL);
    }
    if (ctx->messenger) {
@@ -332,6 +369,16 @@ vkh_context_destroy(struct vkh_context *ctx)
    vkDestroyInstance(ctx->instance, NULL);
    free(ctx->extensions);
    free(ctx);
+}
+
+void
+vkh_select_queue(struct vkh_context *ctx, uint32_t queue)
+{
+   if (queue >= ctx->queue_count)
+      vkh_die("there is no queue %u", queue);
+   ctx->queue_family = ctx->queues[queue].family;
+   ctx->queue = ctx->queues[queue].queue;
+   ctx->command_pool = ctx->queues[queue].command_pool;
 }
 
 bool

@@ -11,8 +11,8 @@
  * VKH_EXIT_ERROR; a device that lacks what the caller requires exits with
  * VKH_EXIT_SKIP. So no function returns an error code. All structs are open
  * to the caller, who may use raw Vulkan beside these helpers. Nothing here is
- * thread-safe unless the caller locks; `struct vkh_context` owns the queue,
- * one command pool and one descriptor pool.
+ * thread-safe unless the caller locks; `struct vkh_context` owns the queues with
+ * a command pool each, and one descriptor pool.
  */
 
 #ifndef VK_HEADLESS_H
@@ -83,6 +83,14 @@ struct vkh_options {
    /* A queue that does not draw, if there is one. */
    bool compute_queue;
 
+   /* One queue more, see vkh_select_queue(): of a family that does not draw if there
+    * is one. A device that has no two queues is skipped. */
+   bool second_queue;
+
+   /* With two queues, buffers that belong to one family at a time; else both may use
+    * them as they like. */
+   bool exclusive_buffers;
+
    /* Buffers in memory of the device, which the host can map all the same. */
    bool device_memory;
 
@@ -95,6 +103,12 @@ struct vkh_options {
    void *messenger_data;
 };
 
+struct vkh_queue {
+   uint32_t family;
+   VkQueue queue;
+   VkCommandPool command_pool;
+};
+
 struct vkh_context {
    VkInstance instance;
    VkPhysicalDevice physical_device;
@@ -102,6 +116,9 @@ struct vkh_context {
    uint32_t queue_family; /* graphics, compute and transfer, but see compute_queue */
    VkQueue queue;
    VkCommandPool command_pool;
+   struct vkh_queue queues[2]; /* the three above are of one of these */
+   uint32_t queue_count;
+   bool exclusive_buffers;
    VkDescriptorPool descriptor_pool;
 
    VkPhysicalDeviceProperties properties;
@@ -134,6 +151,10 @@ void vkh_device_create(struct vkh_context *ctx, const struct vkh_options *option
 /* Waits for the device and destroys all that the context owns. What the caller
  * made with the helpers below is the caller's to destroy. */
 void vkh_context_destroy(struct vkh_context *ctx);
+
+/* Which queue the context's `queue`, `queue_family` and `command_pool` are of from here
+ * on; 0 or 1. */
+void vkh_select_queue(struct vkh_context *ctx, uint32_t queue);
 
 bool vkh_has_extension(const struct vkh_context *ctx, const char *name);
 

@@ -46,6 +46,9 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
    struct vkh_buffer buffer = {.size = size};
    const bool address = ctx->features.v12.bufferDeviceAddress;
 
+   const uint32_t families[] = {ctx->queues[0].family, ctx->queues[1].family};
+   const bool shared =
+      ctx->queue_count > 1 && families[0] != families[1] && !ctx->exclusive_buffers;
    const VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = size,
@@ -55,7 +58,9 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
                VK_BUFFER_USAGE_INDEX_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
                VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
                (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0) | extra_usage,
-      .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
+      .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+      .queueFamilyIndexCount = shared ? VKH_COUNT(families) : 0,
+      .pQueueFamilyIndices = families,
    };
    VKH_CHECK(vkCreateBuffer(ctx->device, &info, NULL, &buffer.buffer));
    vkh_name(ctx, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer.buffer, name);

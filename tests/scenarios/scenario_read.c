@@ -451,6 +451,26 @@ add_statement(struct scenario *scenario, const char *text, unsigned line)
    scenario->statements[scenario->statement_count - 1] = statement;
 }
 
+/* In place of `@{+N}` stands the number plus N. */
+static char *
+replace_sums(const char *text, unsigned number)
+{
+   char *result = scenario_format("%s", text);
+   char *found;
+   unsigned summand;
+   int length = 0;
+
+   while ((found = strstr(result, "@{+")) && sscanf(found, "@{+%u}%n", &summand, &length) == 1 &&
+          length) {
+      char *longer = scenario_format("%.*s%u%s", (int)(found - result), result, number + summand,
+                                     found + length);
+      free(result);
+      result = longer;
+      length = 0;
+   }
+   return result;
+}
+
 /* `for N STATEMENT ; STATEMENT …`: N times, with the number in place of '@'. */
 static void
 read_run_line(struct scenario *scenario, const char *text, unsigned line)
@@ -466,7 +486,9 @@ read_run_line(struct scenario *scenario, const char *text, unsigned line)
    for (unsigned i = 0; i < count; i++) {
       char number[16];
       snprintf(number, sizeof(number), "%u", i);
-      char *statements = replace(at + length, "@", number);
+      char *sums = replace_sums(at + length, i);
+      char *statements = replace(sums, "@", number);
+      free(sums);
       char *rest = statements;
       char *statement;
       while ((statement = strsep(&rest, ";")))

@@ -202,6 +202,7 @@ void run_barrier(struct run *run);
 void run_set_event(struct run *run);
 void run_wait_event(struct run *run);
 void run_poll_event(struct run *run);
+void run_host_event(struct run *run);
 
 /* scenario_run_submits.c */
 enum run_object_type {
@@ -230,6 +231,7 @@ VkCommandBuffer run_begin_reusable(struct run *run);
 /* The words of the statement say how. */
 void run_submit(struct run *run, VkCommandBuffer cmd);
 void run_resubmit(struct run *run);
+void run_select_queue(struct run *run);
 void run_wait_fence(struct run *run);
 void run_poll_fence(struct run *run);
 void run_wait_semaphore(struct run *run);

@@ -118,6 +118,8 @@ add_barrier(struct run *run, struct dependency *d, const char *kind, struct run_
             struct run_scope dst)
 {
    const bool execution = strcmp(kind, "execution") == 0;
+   unsigned from, to;
+   int name = 0;
 
    if (strcmp(kind, "memory") == 0 || (execution && !d->sync1)) {
       d->memory[d->info.memoryBarrierCount++] = (VkMemoryBarrier2){
@@ -137,6 +139,20 @@ add_barrier(struct run *run, struct dependency *d, const char *kind, struct run_
          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
          .buffer = run_find_buffer(run, kind + 7)->vk.buffer,
+         .size = VK_WHOLE_SIZE,
+      };
+   } else if (sscanf(kind, "transfer=%u>%u:%n", &from, &to, &name) == 2 && name) {
+      if (from >= run->ctx->queue_count || to >= run->ctx->queue_count)
+         RUN_ERROR(run, "there is no such queue");
+      d->buffers[d->info.bufferMemoryBarrierCount++] = (VkBufferMemoryBarrier2){
+         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+         .srcStageMask = src.stages,
+         .srcAccessMask = src.access,
+         .dstStageMask = dst.stages,
+         .dstAccessMask = dst.access,
+         .srcQueueFamilyIndex = run->ctx->queues[from].family,
+         .dstQueueFamilyIndex = run->ctx->queues[to].family,
+         .buffer = run_find_buffer(run, kind + name)->vk.buffer,
          .size = VK_WHOLE_SIZE,
       };
    } else if (strcmp(kind, "image") == 0) {
@@ -202,8 +218,8 @@ fill_sync1(const struct dependency *d, struct dependency1 *out)
          .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
          .srcAccessMask = (VkAccessFlags)d->buffers[i].srcAccessMask,
          .dstAccessMask = (VkAccessFlags)d->buffers[i].dstAccessMask,
-         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+         .srcQueueFamilyIndex = d->buffers[i].srcQueueFamilyIndex,
+         .dstQueueFamilyIndex = d->buffers[i].dstQueueFamilyIndex,
          .buffer = d->buffers[i].buffer,
          .size = VK_WHOLE_SIZE,
       };
@@ -286,6 +302,14 @@ run_wait_event(struct run *run)
                    (VkPipelineStageFlags)d.dst.stages, d.info.memoryBarrierCount, d1.memory,
                    d.info.bufferMemoryBarrierCount, d1.buffers, d.info.imageMemoryBarrierCount,
                    d1.images);
+}
+
+/* `host_event NAME`: vkSetEvent() */
+void
+run_host_event(struct run *run)
+{
+   VKH_CHECK(
+      vkSetEvent(run->ctx->device, run_get_object(run, run_word(run, 1), RUN_OBJECT_EVENT)->event));
 }
 
 /* `poll_event NAME`: vkGetEventStatus() until it is set */

@@ -20,6 +20,8 @@ struct wanted {
    void *chain;
    bool robust_buffer_access;
    bool compute_queue;
+   bool second_queue;
+   bool exclusive_buffers;
    bool device_memory;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
@@ -181,6 +183,10 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_update(wanted, run_word(run, 2));
       } else if (strcmp(word, "compute_queue") == 0) {
          wanted->compute_queue = true;
+      } else if (strcmp(word, "queue") == 0) {
+         wanted->second_queue = true;
+      } else if (strcmp(word, "exclusive") == 0) {
+         wanted->exclusive_buffers = true;
       } else if (strcmp(word, "conditional") == 0) {
          want_extension(wanted, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
          want_struct(wanted, &wanted->conditional,
@@ -257,6 +263,8 @@ run_create_device(struct run *run)
       .features_next = wanted.chain,
       .robust_buffer_access = wanted.robust_buffer_access,
       .compute_queue = wanted.compute_queue,
+      .second_queue = wanted.second_queue,
+      .exclusive_buffers = wanted.exclusive_buffers,
       .device_memory = wanted.device_memory,
       .messenger = on_message,
       .messenger_data = run,

@@ -15,7 +15,8 @@
 struct run_submits {
    struct run_object *objects;
    unsigned object_count;
-   VkCommandBuffer last; /* submitted */
+   unsigned queue;
+   VkCommandBuffer last[2]; /* submitted, by queue */
    bool in_flight;
 };
 
@@ -104,14 +105,14 @@ struct submit {
    unsigned wait_count, signal_count;
 };
 
-/* NAME[@VALUE][:STAGES] */
+/* NAME[@VALUE][:STAGES], or NAME=VALUE, as `for` replaces '@' */
 static void
 read_semaphore(struct run *run, const char *text, VkSemaphoreSubmitInfo *infos, unsigned *count)
 {
    char *stages = scenario_format("%s", text);
    char *copy = stages;
    char *value = strsep(&stages, ":");
-   const char *name = strsep(&value, "@");
+   const char *name = strsep(&value, "@=");
 
    if (*count == MAX_WAITS)
       RUN_ERROR(run, "too many semaphores");
@@ -214,7 +215,7 @@ run_submit(struct run *run, VkCommandBuffer cmd)
       submit2(run, cmd, &submit);
    else
       submit1(run, cmd, &submit);
-   get_submits(run)->last = cmd;
+   get_submits(run)->last[get_submits(run)->queue] = cmd;
    get_submits(run)->in_flight = true;
 }
 
@@ -222,9 +223,21 @@ run_submit(struct run *run, VkCommandBuffer cmd)
 void
 run_resubmit(struct run *run)
 {
-   if (!get_submits(run)->last)
-      RUN_ERROR(run, "nothing has been submitted");
-   run_submit(run, get_submits(run)->last);
+   VkCommandBuffer last = get_submits(run)->last[get_submits(run)->queue];
+
+   if (!last)
+      RUN_ERROR(run, "nothing has been submitted to this queue");
+   run_submit(run, last);
+}
+
+/* `queue N`: for what is recorded and submitted from here on */
+void
+run_select_queue(struct run *run)
+{
+   if (run->cmd)
+      RUN_ERROR(run, "the commands so far have to be submitted first");
+   get_submits(run)->queue = (unsigned)run_number(run, 1);
+   vkh_select_queue(run->ctx, get_submits(run)->queue);
 }
 
 void
@@ -330,7 +343,8 @@ void
 run_finish_submits(struct run *run)
 {
    if (run->submits && run->submits->in_flight)
-      VKH_CHECK(vkQueueWaitIdle(run->ctx->queue));
+      VKH_CHECK(vkDeviceWaitIdle(run->ctx->device));
+   vkh_select_queue(run->ctx, 0);
 }
 
 void
