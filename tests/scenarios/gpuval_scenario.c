@@ -14,7 +14,8 @@
  * checks than the file says. --preload preloads a library
  * (LD_PRELOAD) for the program. --beside runs the program without checks on this
  * driver, and on the one of another ICD file without the library, and compares
- * the memory that both leave. --combinations runs it under several checks at once:
+ * the memory that both leave. --list-checks prints the checks that are combined,
+ * a line each. --combinations runs it under several checks at once:
  * the scenario's with N others, one at a time, and all; or each check, each pair of
  * checks, and all. Exits with 0, with 1 for differences, with VKH_EXIT_SKIP or with
  * VKH_EXIT_ERROR.
@@ -36,6 +37,7 @@ struct options {
    const char *file;
    bool child_only;
    bool keep;
+   bool list_checks;
    enum scenario_kind only_kind; /* SCENARIO_KIND_COUNT: all of the file's */
    const char *checks;           /* instead of the file's, or NULL */
    const char *preload;          /* or NULL */
@@ -191,8 +193,10 @@ run_parent(struct scenario *scenario, const struct options *options)
 static void
 usage(void)
 {
-   fprintf(stderr, "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] [--checks LIST] "
-                   "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn\n");
+   fprintf(
+      stderr,
+      "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] [--checks LIST] "
+      "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | --list-checks\n");
    exit(VKH_EXIT_ERROR);
 }
 
@@ -218,6 +222,8 @@ parse_options(int count, char **arguments)
          options.preload = arguments[++i];
       } else if (strcmp(argument, "--beside") == 0 && has_value) {
          options.beside = arguments[++i];
+      } else if (strcmp(argument, "--list-checks") == 0) {
+         options.list_checks = true;
       } else if (strcmp(argument, "--checks") == 0 && has_value) {
          options.checks = arguments[++i];
       } else if (strcmp(argument, "--combinations") == 0 && has_value) {
@@ -234,6 +240,8 @@ parse_options(int count, char **arguments)
          options.file = argument;
       }
    }
+   if (options.list_checks)
+      return options;
    if (!options.file || !options.child_folder != !options.child_name)
       usage();
    return options;
@@ -243,6 +251,13 @@ int
 main(int count, char **arguments)
 {
    const struct options options = parse_options(count, arguments);
+   if (options.list_checks) {
+      char *checks = scenario_checks_text(scenario_combined_checks());
+      for (char *comma = checks; (comma = strchr(comma, ','));)
+         *comma = '\n';
+      puts(checks);
+      return 0;
+   }
    struct scenario *scenario = scenario_read(options.file);
 
    if (options.checks)

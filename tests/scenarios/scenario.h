@@ -114,6 +114,8 @@ const struct scenario_section *scenario_find_section(const struct scenario *scen
 /* The scenario's own checks, as BITFIELD_BIT(enum gpuval_check), and the text that
  * GPUVAL takes for such; that is the caller's to free. */
 uint32_t scenario_checks(const struct scenario *scenario);
+/* What this version has, and what can be on at once. */
+uint32_t scenario_combined_checks(void);
 char *scenario_checks_text(uint32_t checks);
 
 /* Checks whose reports are not compared in a run with these checks. */

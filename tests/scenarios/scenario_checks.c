@@ -29,6 +29,13 @@ scenario_checks(const struct scenario *scenario)
    return checks & gpuval_checks_available();
 }
 
+/* `sync` is `sync-compute` and more. */
+uint32_t
+scenario_combined_checks(void)
+{
+   return gpuval_checks_available() & ~(1u << GPUVAL_CHECK_SYNC_COMPUTE);
+}
+
 char *
 scenario_checks_text(uint32_t checks)
 {

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/gpuval_checks.h"
 #include "vk_headless.h"
 
 struct combine {
@@ -121,9 +120,7 @@ scenario_combine(struct scenario *scenario, const char *folder, const struct sce
       .child = child,
       .skipped = skipped,
    };
-   /* `sync` is `sync-compute` and more. */
-   const uint32_t combined = gpuval_checks_available() & ~(1u << GPUVAL_CHECK_SYNC_COMPUTE);
-   const uint32_t all = combined & ~scenario->alone;
+   const uint32_t all = scenario_combined_checks() & ~scenario->alone;
    const uint32_t own = scenario_checks(scenario);
 
    struct scenario_child off = *child;
