@@ -112,9 +112,7 @@ static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes f
 #define GPUVAL_STAGE_COUNT 16 /* indexed by gl_shader_stage */
 struct gpuval_command_data {
    uint64_t root_address;
-   uint64_t report_function; /* where shaders call one that is not part of them */
-   uint64_t sync_function;
-   uint64_t printf_function;
+   uint64_t functions; /* addresses of those that are not part of shaders */
    uint32_t command_id;
    uint32_t epoch;         /* sync: what lies before the last full barrier is another */
    uint32_t sync_flags;    /* GPUVAL_SYNC_* */
@@ -124,7 +122,7 @@ struct gpuval_command_data {
    uint32_t serial;        /* sync: of the span that the command is in */
    uint32_t order_class;   /* sync: if not 0, instead of the class of a shader's stage */
 };
-static_assert(sizeof(struct gpuval_command_data) == 128, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");
 
 /* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.

@@ -56,7 +56,6 @@ struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
-   struct gpuval_lvp_functions functions;
    struct gpuval_hooks hooks;
 
    simple_mtx_t mutex;        /* parsed */
@@ -153,7 +152,9 @@ gpuval_lvp_create(struct lvp_device *device)
       return NULL;
    }
 
-   gpuval->jit = gpuval_lvp_jit_create(device, &gpuval->functions);
+   gpuval->jit = gpuval_lvp_jit_create(
+      gpuval_lvp_functions, device->pscreen->get_compiler_options(
+                               device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
    create_constants(gpuval, device->pscreen);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
@@ -664,9 +665,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    note_pipeline(gpuval, stages, shaders);
 
    data->root_address = gpuval_device_root_address(gpuval->device);
-   data->report_function = gpuval->functions.report;
-   data->sync_function = gpuval->functions.sync;
-   data->printf_function = gpuval->functions.printf;
+   data->functions = gpuval_lvp_jit_functions(gpuval->jit);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);

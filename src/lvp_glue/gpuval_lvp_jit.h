@@ -3,20 +3,27 @@
 #ifndef GPUVAL_LVP_JIT_H
 #define GPUVAL_LVP_JIT_H
 
-#include <stdint.h>
+#include "gpuval_lvp_functions.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct gpuval_lvp_jit;
-struct lvp_device;
 
-struct gpuval_lvp_functions {
-   uint64_t report; /* gpuval_command_data::report_function */
-   uint64_t sync;   /* gpuval_command_data::sync_function, 0 if the check is off */
-   uint64_t printf; /* gpuval_command_data::printf_function, the same */
-};
-
-/** Compiles the functions that shaders call. They live as long as what is returned. */
-struct gpuval_lvp_jit *gpuval_lvp_jit_create(struct lvp_device *device,
-                                             struct gpuval_lvp_functions *functions);
+/**
+ * Compiles those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call. They
+ * live as long as what is returned.
+ */
+struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_lvp_function *functions,
+                                             const nir_shader_compiler_options *compiler_options);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
+
+/** For struct gpuval_command_data::functions. */
+uint64_t gpuval_lvp_jit_functions(const struct gpuval_lvp_jit *jit);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

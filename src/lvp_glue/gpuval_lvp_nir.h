@@ -19,65 +19,25 @@
 extern "C" {
 #endif
 
-/* The report's function. It is compiled once for a device, and shaders find its
- * address in constant buffer 0: in each shader it would take longer to compile
- * than most shaders do. Its arguments, of one lane each but for the second:
- *
- *    mask of lanes that fail, pointer to struct lp_jit_resources,
- *    first entry, gpuval_lvp_report_word(), offset, slot, invocation[3]
+/* Where in it, in units of 8 bytes, shaders find the functions that are compiled once
+ * for a device (gpuval_lvp_gallivm.c has the calls, gpuval_lvp_functions.c what is called).
  */
-#define GPUVAL_LVP_REPORT_NUM_ARGS 9
-#define GPUVAL_LVP_REPORT_FUNCTION_INDEX                                                           \
-   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, report_function)) / 8)
+#define GPUVAL_LVP_FUNCTIONS_INDEX                                                                 \
+   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, functions)) / 8)
 
-/** Number of entries | set << 16 | stage << 24 */
+/* What calls say of an access that is in the table of entries:
+ *
+ *     0..15  RANGE of the intrinsic, or its FLAGS
+ *    16..23  DESC_SET
+ *    24..31  enum gl_shader_stage
+ */
 static inline uint32_t
-gpuval_lvp_report_word(const nir_intrinsic_instr *report, gl_shader_stage stage)
+gpuval_lvp_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)
 {
-   return nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16 |
-          (uint32_t)stage << 24;
+   uint32_t low =
+      nir_intrinsic_has_range(intrin) ? nir_intrinsic_range(intrin) : nir_intrinsic_flags(intrin);
+   return low | nir_intrinsic_desc_set(intrin) << 16 | (uint32_t)stage << 24;
 }
-
-/* The same for messages:
- *
- *    mask of lanes that print, pointer to struct lp_jit_resources, header of the
- *    entry[2], address of the payload (lo, hi)
- *
- * The payload is an array of vectors, one a dword.
- */
-#define GPUVAL_LVP_PRINTF_NUM_ARGS 6
-#define GPUVAL_LVP_PRINTF_FUNCTION_INDEX                                                           \
-   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, printf_function)) / 8)
-
-/** @num_lanes: of the vectors of the payload */
-nir_function *gpuval_lvp_nir_create_printf_function(const nir_shader_compiler_options *options,
-                                                    unsigned num_lanes);
-
-/** That function without the first two arguments, in a shader of its own. */
-nir_function *gpuval_lvp_nir_create_report_function(const nir_shader_compiler_options *options);
-
-/* The function of sync, in the same way. Its arguments:
- *
- *    mask of lanes that access, pointer to struct lp_jit_resources,
- *    entry, gpuval_lvp_sync_word(), address (lo, hi), offset, slot,
- *    context[3] of the intrinsic, invocation[3], the mask again
- */
-#define GPUVAL_LVP_SYNC_NUM_ARGS 15
-#define GPUVAL_LVP_SYNC_FUNCTION_INDEX                                                             \
-   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, sync_function)) / 8)
-#define GPUVAL_LVP_ROOT_INDEX                                                                      \
-   ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, root_address)) / 8)
-
-/** Bytes, which are or'ed in, | flags << 8 | set << 16 | stage << 24 */
-static inline uint32_t
-gpuval_lvp_sync_word(const nir_intrinsic_instr *sync, gl_shader_stage stage)
-{
-   return nir_intrinsic_flags(sync) << 8 | nir_intrinsic_desc_set(sync) << 16 |
-          (uint32_t)stage << 24;
-}
-
-nir_function *gpuval_lvp_nir_create_sync_function(const nir_shader_compiler_options *options,
-                                                  unsigned hashes);
 
 /* gpuval_nir_options::data: what only the frontend knows */
 struct gpuval_lvp_nir_layout {

@@ -292,6 +292,23 @@ enum {
    GPUVAL_SYNC_HAS_PHASES = 0x4,
 };
 
+/* Functions that checks leave calls of. A driver that can call compiles them once
+ * for a device, another makes code of the intrinsic in each shader.
+ *
+ * @call_gpuval calls one that has a result and no effect, from anywhere, helper
+ * invocations included: nir_call_gpuval(b, bit_size, condition, words, .base = number),
+ * with up to GPUVAL_FUNCTION_MAX_WORDS arguments of 32 bits. Where the condition is
+ * false, the result is 0.
+ */
+enum gpuval_function {
+   GPUVAL_FUNCTION_REPORT,     /* @report_gpuval */
+   GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
+   GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
+   GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
+   GPUVAL_FUNCTION_COUNT,
+};
+#define GPUVAL_FUNCTION_MAX_WORDS 16
+
 /* SPIR-V execution model, the way records name a stage. */
 uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);
 

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The functions that shaders call on llvmpipe. They are the same for all stages and
+ * use nothing of a shader but the pointer to its resources.
+ */
+
+#include "gpuval_lvp_functions.h"
+
+#include "gpuval_lvp_nir.h"
+
+#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_layout.h"
+
+static const struct gpuval_nir_driver *const driver = &gpuval_lvp_nir_driver;
+
+/* First two words of whatever has entries: see gpuval_lvp_word(). */
+enum {
+   ENTRY,
+   WORD,
+   NUM_ENTRY_WORDS,
+};
+
+static nir_def *
+get_entry(nir_builder *b, nir_def *const *words)
+{
+   return nir_iadd(b, words[ENTRY], driver->entry_base(b, nir_ushr_imm(b, words[WORD], 24)));
+}
+
+static nir_def *
+get_set(nir_builder *b, nir_def *const *words)
+{
+   return nir_iand_imm(b, nir_ushr_imm(b, words[WORD], 16), 0xff);
+}
+
+static nir_def *
+get_low(nir_builder *b, nir_def *const *words)
+{
+   return nir_iand_imm(b, words[WORD], 0xffff);
+}
+
+/* Sources of @report_gpuval */
+enum {
+   REPORT_OFFSET = NUM_ENTRY_WORDS,
+   REPORT_SLOT,
+   REPORT_INVOCATION,
+   REPORT_NUM_WORDS = REPORT_INVOCATION + 3,
+};
+
+static nir_def *
+build_report(nir_builder *b, const struct gpuval_lvp_function_options *options,
+             nir_def *const *words)
+{
+   nir_def *const *invocation = &words[REPORT_INVOCATION];
+
+   gpuval_nir_build_report(b, driver,
+                           &(struct gpuval_nir_report_params){
+                              .first_entry = get_entry(b, words),
+                              .num_entries = get_low(b, words),
+                              .set = get_set(b, words),
+                              .offset = words[REPORT_OFFSET],
+                              .slot = words[REPORT_SLOT],
+                              .invocation = {invocation[0], invocation[1], invocation[2]},
+                           });
+   return NULL;
+}
+
+/* Sources of @sync_gpuval */
+enum {
+   SYNC_ADDRESS = NUM_ENTRY_WORDS,
+   SYNC_SIZE = SYNC_ADDRESS + 2,
+   SYNC_OFFSET,
+   SYNC_SLOT,
+   SYNC_CONTEXT,
+   SYNC_INVOCATION = SYNC_CONTEXT + 3,
+   SYNC_NUM_WORDS = SYNC_INVOCATION + 3,
+};
+
+static nir_def *
+build_sync(nir_builder *b, const struct gpuval_lvp_function_options *options, nir_def *const *words)
+{
+   nir_def *const *invocation = &words[SYNC_INVOCATION];
+   nir_def *flags = get_low(b, words);
+   /* Those that do not call are no helpers, but gallivm has one mask only. */
+   nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
+
+   gpuval_nir_build_access(
+      b, driver, options->hashes,
+      &(struct gpuval_nir_access_params){
+         .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
+         .size = words[SYNC_SIZE],
+         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .entry = get_entry(b, words),
+         .invocation_id = words[SYNC_CONTEXT],
+         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+         .token = words[SYNC_CONTEXT + 1],
+         .phase = words[SYNC_CONTEXT + 2],
+         .set = get_set(b, words),
+         .offset = words[SYNC_OFFSET],
+         .slot = words[SYNC_SLOT],
+         .invocation = {invocation[0], invocation[1], invocation[2]},
+         .here = nir_ineg(b, nir_b2i32(b, is_here)),
+      });
+   return NULL;
+}
+
+/* A @printf_gpuval's header, then the address of its payload: an array of vectors, one a
+ * dword.
+ */
+enum {
+   PRINTF_HEADER,
+   PRINTF_ADDRESS = PRINTF_HEADER + 2,
+   PRINTF_NUM_WORDS = PRINTF_ADDRESS + 2,
+};
+
+/* The payload of all lanes */
+struct payload {
+   nir_def *address;
+   nir_def *num_words;
+   unsigned num_lanes;
+};
+
+static void
+store_payload(nir_builder *b, nir_def *address, const void *data)
+{
+   const struct payload *payload = data;
+   nir_def *lane = nir_u2u64(b, nir_load_subgroup_invocation(b));
+   nir_def *source = nir_iadd(b, payload->address, nir_imul_imm(b, lane, 4));
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge(b, i, payload->num_words));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+
+      nir_def *i_64 = nir_u2u64(b, i);
+      nir_def *word = nir_load_global(
+         b, nir_iadd(b, source, nir_imul_imm(b, i_64, payload->num_lanes * 4)), 4, 1, 32);
+      nir_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+static nir_def *
+build_printf(nir_builder *b, const struct gpuval_lvp_function_options *options,
+             nir_def *const *words)
+{
+   nir_def *size = nir_iand_imm(b, words[PRINTF_HEADER], 0xffff);
+   const struct payload payload = {
+      .address = nir_pack_64_2x32_split(b, words[PRINTF_ADDRESS], words[PRINTF_ADDRESS + 1]),
+      .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
+      .num_lanes = options->num_lanes,
+   };
+
+   gpuval_nir_build_printf(b, driver,
+                           &(struct gpuval_nir_printf_params){
+                              .header = {words[PRINTF_HEADER], words[PRINTF_HEADER + 1]},
+                              .store_payload = store_payload,
+                              .data = &payload,
+                           });
+   return NULL;
+}
+
+/* One atomic for all lanes */
+static nir_def *
+build_invocation(nir_builder *b, const struct gpuval_lvp_function_options *options,
+                 nir_def *const *words)
+{
+   nir_def *counter =
+      nir_iadd_imm(b, driver->root_address(b), offsetof(struct gpuval_root, invocations));
+   nir_def *step = nir_imm_int(b, GPUVAL_BLOOM_INVOCATION_STEP * options->num_lanes);
+   nir_def *zero = nir_imm_int(b, 0);
+
+   nir_push_if(b, nir_elect(b, 1));
+   nir_def *first = nir_global_atomic(b, 32, counter, step, .atomic_op = nir_atomic_op_iadd);
+   nir_pop_if(b, NULL);
+   first = nir_read_first_invocation(b, nir_if_phi(b, first, zero));
+
+   return nir_iadd(b, first,
+                   nir_imul_imm(b, nir_load_subgroup_invocation(b), GPUVAL_BLOOM_INVOCATION_STEP));
+}
+
+#define SYNC_CHECKS (BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE))
+
+const struct gpuval_lvp_function gpuval_lvp_functions[GPUVAL_FUNCTION_COUNT] = {
+   [GPUVAL_FUNCTION_REPORT] =
+      {
+         .name = "report",
+         .checks = ~0u,
+         .num_words = REPORT_NUM_WORDS,
+         .build = build_report,
+      },
+   [GPUVAL_FUNCTION_SYNC] =
+      {
+         .name = "sync",
+         .checks = SYNC_CHECKS,
+         .num_words = SYNC_NUM_WORDS,
+         .build = build_sync,
+      },
+   [GPUVAL_FUNCTION_PRINTF] =
+      {
+         .name = "printf",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_PRINTF),
+         .num_words = PRINTF_NUM_WORDS,
+         .build = build_printf,
+      },
+   [GPUVAL_FUNCTION_INVOCATION] =
+      {
+         .name = "invocation",
+         .checks = SYNC_CHECKS,
+         .num_results = 1,
+         .build = build_invocation,
+      },
+};
+
+nir_function *
+gpuval_lvp_function_create(const struct gpuval_lvp_function *function,
+                           const struct gpuval_lvp_function_options *options,
+                           const nir_shader_compiler_options *compiler_options)
+{
+   nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
+
+   /* The entrypoint cannot have parameters. It stays empty. */
+   nir_builder entrypoint = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, compiler_options,
+                                                           "gpuval %s", function->name);
+   nir_function *nir = nir_function_create(entrypoint.shader, function->name);
+   nir->num_params = function->num_words;
+   nir->params = rzalloc_array(nir->shader, nir_parameter, function->num_words);
+
+   nir_builder b = nir_builder_at(nir_before_impl(nir_function_impl_create(nir)));
+   for (unsigned i = 0; i < function->num_words; i++) {
+      nir->params[i].num_components = 1;
+      nir->params[i].bit_size = 32;
+      words[i] = nir_load_param(&b, i);
+   }
+
+   nir_def *result = function->build(&b, options, words);
+   for (unsigned i = 0; i < function->num_results; i++) {
+      nir_def *word = result->bit_size == 32 ? result
+                      : i                    ? nir_unpack_64_2x32_split_y(&b, result)
+                                             : nir_unpack_64_2x32_split_x(&b, result);
+      nir_variable *var =
+         nir_variable_create(nir->shader, nir_var_shader_out, glsl_uint_type(), "result");
+      var->data.driver_location = i;
+      nir_store_var(&b, var, word, 0x1);
+   }
+   return nir;
+}

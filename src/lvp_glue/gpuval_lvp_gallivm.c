@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Calls of functions that are compiled once for a device: in each shader they
+ * would take longer to compile than most shaders do. A shader finds them by
+ * their number in a table, and that in constant buffer 0, so nothing of a device
+ * is in its code.
+ *
+ *    if (any lane of condition & mask)
+ *       functions[number](condition & mask, resources, words…)
+ *
+ * What each intrinsic becomes is in the table calls[].
+ */
+
+#include "gpuval_lvp_gallivm.h"
+
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_ir_common.h"
+#include "gallivm/lp_bld_jit_types.h"
+#include "gallivm/lp_bld_nir.h"
+#include "gallivm/lp_bld_struct.h"
+#include "gallivm/lp_bld_swizzle.h"
+#include "gallivm/lp_bld_type.h"
+
+#include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+
+/* An intrinsic that becomes a call. Its arguments are the words of its sources
+ * in order, 64 bits being two words, the low one first.
+ */
+struct call {
+   nir_intrinsic_op op;
+   enum gpuval_function function; /* GPUVAL_FUNCTION_COUNT: BASE says which */
+   bool has_condition;            /* the first source, no argument; else every lane calls */
+   bool has_entry;                /* two words come first: BASE and gpuval_lvp_word() */
+   bool shares_branch;            /* hardly ever called */
+   bool has_payload;              /* @printf_gpuval: only the address of that is an argument */
+};
+
+static const struct call calls[] = {
+   {
+      .op = nir_intrinsic_report_gpuval,
+      .function = GPUVAL_FUNCTION_REPORT,
+      .has_condition = true,
+      .has_entry = true,
+      .shares_branch = true,
+   },
+   {
+      .op = nir_intrinsic_sync_gpuval,
+      .function = GPUVAL_FUNCTION_SYNC,
+      .has_condition = true,
+      .has_entry = true,
+   },
+   {
+      .op = nir_intrinsic_printf_gpuval,
+      .function = GPUVAL_FUNCTION_PRINTF,
+      .has_payload = true,
+   },
+   {
+      .op = nir_intrinsic_invocation_gpuval,
+      .function = GPUVAL_FUNCTION_INVOCATION,
+   },
+   {
+      .op = nir_intrinsic_call_gpuval,
+      .function = GPUVAL_FUNCTION_COUNT,
+      .has_condition = true,
+   },
+};
+
+static const struct call *
+find_call(const nir_intrinsic_instr *instr)
+{
+   for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
+      if (calls[i].op == instr->intrinsic)
+         return &calls[i];
+   }
+   return NULL;
+}
+
+static unsigned
+num_results(const nir_intrinsic_instr *instr)
+{
+   return nir_intrinsic_infos[instr->intrinsic].has_dest ? instr->def.bit_size / 32 : 0;
+}
+
+unsigned
+gpuval_lvp_num_lanes(void)
+{
+   return MIN2(lp_native_vector_width / 32, 16);
+}
+
+LLVMTypeRef
+gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type,
+                         unsigned num_words, unsigned num_results)
+{
+   LLVMTypeRef vec_type =
+      LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), gpuval_lvp_num_lanes());
+   LLVMTypeRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS] = {vec_type, resources_ptr_type};
+   LLVMTypeRef results[2] = {vec_type, vec_type};
+
+   assert(num_words <= GPUVAL_FUNCTION_MAX_WORDS && num_results <= ARRAY_SIZE(results));
+   for (unsigned i = 0; i < num_words; i++)
+      args[LP_RESV_FUNC_ARGS + i] = vec_type;
+   LLVMTypeRef result = num_results
+                           ? LLVMStructTypeInContext(gallivm->context, results, num_results, 0)
+                           : LLVMVoidTypeInContext(gallivm->context);
+   return LLVMFunctionType(result, args, LP_RESV_FUNC_ARGS + num_words, 0);
+}
+
+/* The lanes that run. Where a call has a result, those of helper invocations do, too:
+ * what they compute may have a derivative.
+ */
+static LLVMValueRef
+get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   LLVMValueRef exec_mask = bld->exec_mask.has_mask ? bld->exec_mask.exec_mask : NULL;
+   bool is_fragment = bld_base->shader->info.stage == MESA_SHADER_FRAGMENT;
+   LLVMValueRef mask =
+      bld->mask && !(is_fragment && with_helpers) ? lp_build_mask_value(bld->mask) : NULL;
+
+   if (mask && exec_mask)
+      return LLVMBuildAnd(bld_base->base.gallivm->builder, mask, exec_mask, "");
+   if (mask || exec_mask)
+      return mask ? mask : exec_mask;
+   return lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, -1);
+}
+
+static LLVMValueRef
+any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+
+   LLVMValueRef any = LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, uint_bld->zero, "");
+   any = LLVMBuildBitCast(gallivm->builder, any,
+                          LLVMIntTypeInContext(gallivm->context, uint_bld->type.length), "");
+   return LLVMBuildICmp(gallivm->builder, LLVMIntNE, any, LLVMConstNull(LLVMTypeOf(any)), "");
+}
+
+/* As many lanes as @length; those that there are not are zero, and with that inactive. */
+static LLVMValueRef
+resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, unsigned length)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMTypeRef type = LLVMTypeOf(value);
+   unsigned old_length = LLVMGetVectorSize(type);
+   LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH];
+
+   if (length == old_length)
+      return value;
+
+   for (unsigned i = 0; i < length; i++)
+      lanes[i] = lp_build_const_int32(gallivm, MIN2(i, old_length));
+   return LLVMBuildShuffleVector(gallivm->builder, value, LLVMConstNull(type),
+                                 LLVMConstVector(lanes, length), "");
+}
+
+static LLVMValueRef
+as_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word)
+{
+   word = LLVMBuildBitCast(bld_base->base.gallivm->builder, word, bld_base->uint_bld.vec_type, "");
+   return resize(bld_base, word, gpuval_lvp_num_lanes());
+}
+
+static LLVMValueRef
+constant_argument(struct lp_build_nir_context *bld_base, uint32_t word)
+{
+   return as_argument(
+      bld_base, lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, word));
+}
+
+/* Halves of a value of 64 bits; @shift is 32, of its type. */
+static void
+split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
+         LLVMTypeRef half_type, LLVMValueRef halves[2])
+{
+   halves[0] = LLVMBuildTrunc(gallivm->builder, value, half_type, "");
+   value = LLVMBuildLShr(gallivm->builder, value, shift, "");
+   halves[1] = LLVMBuildTrunc(gallivm->builder, value, half_type, "");
+}
+
+static LLVMValueRef
+get_component(struct lp_build_nir_context *bld_base, const nir_src *src, unsigned component)
+{
+   LLVMValueRef value = bld_base->ssa_defs[src->ssa->index];
+
+   if (nir_src_num_components(*src) == 1)
+      return value;
+   return LLVMBuildExtractValue(bld_base->base.gallivm->builder, value, component, "");
+}
+
+/* Of the first source: ~0 or 0 in each lane */
+static LLVMValueRef
+get_condition(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
+   return LLVMBuildBitCast(bld_base->base.gallivm->builder,
+                           get_component(bld_base, &instr->src[0], 0), bld_base->uint_bld.vec_type,
+                           "");
+}
+
+static unsigned
+add_source(struct lp_build_nir_context *bld_base, const nir_src *src, LLVMValueRef *args,
+           unsigned num_args)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+
+   for (unsigned i = 0; i < nir_src_num_components(*src); i++) {
+      LLVMValueRef value = get_component(bld_base, src, i);
+
+      if (nir_src_bit_size(*src) == 64) {
+         LLVMValueRef halves[2];
+         value = LLVMBuildBitCast(gallivm->builder, value, bld_base->uint64_bld.vec_type, "");
+         split_64(gallivm, value, lp_build_const_int_vec(gallivm, bld_base->uint64_bld.type, 32),
+                  bld_base->uint_bld.vec_type, halves);
+         args[num_args++] = as_argument(bld_base, halves[0]);
+         args[num_args++] = as_argument(bld_base, halves[1]);
+      } else {
+         args[num_args++] = as_argument(bld_base, value);
+      }
+   }
+   return num_args;
+}
+
+/* The payload goes through an array on the stack. */
+static unsigned
+add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *printf,
+            LLVMValueRef *args, unsigned num_args)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   LLVMValueRef *array = &bld_base->gpuval.printf_words;
+   LLVMTypeRef array_type = LLVMArrayType(
+      LLVMVectorType(uint_bld->elem_type, gpuval_lvp_num_lanes()), GPUVAL_PRINTF_MAX_WORDS);
+
+   if (!*array)
+      *array = lp_build_alloca_undef(gallivm, array_type, "");
+   for (unsigned i = 0; i < gpuval_nir_printf_num_words(printf); i++) {
+      unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
+      LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
+                                 lp_build_const_int32(gallivm, i)};
+      LLVMBuildStore(gallivm->builder,
+                     as_argument(bld_base, get_component(bld_base, &printf->src[src], channel)),
+                     LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
+   }
+
+   LLVMValueRef halves[2];
+   LLVMValueRef address =
+      LLVMBuildPtrToInt(gallivm->builder, *array, bld_base->uint64_bld.elem_type, "");
+   split_64(gallivm, address, lp_build_const_int64(gallivm, 32), uint_bld->elem_type, halves);
+   for (unsigned i = 0; i < 2; i++)
+      args[num_args++] = as_argument(bld_base, lp_build_broadcast_scalar(uint_bld, halves[i]));
+   return num_args;
+}
+
+/* All but the first two, which every call has */
+static unsigned
+get_words(struct lp_build_nir_context *bld_base, const struct call *call,
+          const nir_intrinsic_instr *instr, LLVMValueRef *words)
+{
+   unsigned num_srcs = nir_intrinsic_infos[instr->intrinsic].num_srcs;
+   unsigned count = 0;
+
+   if (call->has_entry) {
+      words[count++] = constant_argument(bld_base, nir_intrinsic_base(instr));
+      words[count++] =
+         constant_argument(bld_base, gpuval_lvp_word(instr, bld_base->shader->info.stage));
+   }
+   if (call->has_payload) {
+      count = add_source(bld_base, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
+      return add_payload(bld_base, instr, words, count);
+   }
+   for (unsigned i = call->has_condition; i < num_srcs; i++)
+      count = add_source(bld_base, &instr->src[i], words, count);
+   return count;
+}
+
+static LLVMValueRef
+load_pointer(struct gallivm_state *gallivm, LLVMValueRef array, unsigned index, LLVMTypeRef type)
+{
+   array = LLVMBuildBitCast(gallivm->builder, array, LLVMPointerType(type, 0), "");
+   return lp_build_pointer_get2(gallivm->builder, type, array,
+                                lp_build_const_int32(gallivm, index));
+}
+
+/* Function number @function of the table in constant buffer 0 */
+static LLVMValueRef
+load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMTypeRef type)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+
+   LLVMValueRef constants = lp_llvm_buffer_base(
+      gallivm, bld->consts_ptr, lp_build_const_int32(gallivm, 0), LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef functions = load_pointer(gallivm, constants, GPUVAL_LVP_FUNCTIONS_INDEX,
+                                         LLVMPointerType(pointer_type, 0));
+   return load_pointer(gallivm, functions, function, pointer_type);
+}
+
+/* For the lanes in @mask that meet its condition */
+static LLVMValueRef
+emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
+          const nir_intrinsic_instr *instr, LLVMValueRef mask)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
+   unsigned num_words = get_words(bld_base, call, instr, &args[LP_RESV_FUNC_ARGS]);
+
+   if (call->has_condition)
+      mask = LLVMBuildAnd(gallivm->builder, mask, get_condition(bld_base, instr), "");
+   args[0] = as_argument(bld_base, mask);
+   args[1] = bld->resources_ptr;
+
+   unsigned function =
+      call->function < GPUVAL_FUNCTION_COUNT ? call->function : nir_intrinsic_base(instr);
+   LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words,
+                                               num_results(instr));
+   return LLVMBuildCall2(gallivm->builder, type, load_function(bld_base, function, type), args,
+                         LP_RESV_FUNC_ARGS + num_words, "");
+}
+
+/* What the lanes that have not called get is 0. */
+static LLVMValueRef
+join_results(struct lp_build_nir_context *bld_base, const LLVMValueRef *pointers, unsigned count)
+{
+   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
+   LLVMValueRef lo = LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, pointers[0], "");
+   if (count == 1)
+      return lo;
+
+   LLVMValueRef hi = LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, pointers[1], "");
+   lo = LLVMBuildZExt(builder, lo, bld_base->uint64_bld.vec_type, "");
+   hi = LLVMBuildZExt(builder, hi, bld_base->uint64_bld.vec_type, "");
+   LLVMValueRef shift =
+      lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint64_bld.type, 32);
+   return LLVMBuildOr(builder, lo, LLVMBuildShl(builder, hi, shift, ""), "");
+}
+
+/* Calls of one kind, behind one branch; a single one may have a result. */
+static LLVMValueRef
+emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *instrs,
+           unsigned count)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   const struct call *call = find_call(instrs[0]);
+   unsigned results = num_results(instrs[0]);
+   LLVMValueRef pointers[2];
+
+   LLVMValueRef mask = get_mask(bld_base, results > 0);
+   LLVMValueRef calling = mask;
+   if (call->has_condition) {
+      calling = get_condition(bld_base, instrs[0]);
+      for (unsigned i = 1; i < count; i++)
+         calling = LLVMBuildOr(gallivm->builder, calling, get_condition(bld_base, instrs[i]), "");
+      calling = LLVMBuildAnd(gallivm->builder, calling, mask, "");
+   }
+   for (unsigned i = 0; i < results; i++)
+      pointers[i] = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
+
+   struct lp_build_if_state ifthen;
+   lp_build_if(&ifthen, gallivm, any_lane(bld_base, calling));
+   for (unsigned i = 0; i < count; i++) {
+      LLVMValueRef result = emit_call(bld_base, call, instrs[i], mask);
+      for (unsigned j = 0; j < results; j++) {
+         LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");
+         word = resize(bld_base, word, bld_base->uint_bld.type.length);
+         /* What the others get is anything. */
+         LLVMBuildStore(gallivm->builder, LLVMBuildAnd(gallivm->builder, word, calling, ""),
+                        pointers[j]);
+      }
+   }
+   lp_build_endif(&ifthen);
+
+   return results ? join_results(bld_base, pointers, results) : NULL;
+}
+
+/* Exchanges lanes that are so far apart. Only our functions have these left: those of
+ * shaders are lowered.
+ */
+static LLVMValueRef
+emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+               unsigned distance)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   unsigned length = bld_base->uint_bld.type.length;
+   LLVMValueRef value = get_component(bld_base, &instr->src[0], 0);
+   LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH];
+
+   for (unsigned i = 0; i < length; i++)
+      lanes[i] = lp_build_const_int32(gallivm, i ^ distance);
+   return LLVMBuildShuffleVector(gallivm->builder, value, value, LLVMConstVector(lanes, length),
+                                 "");
+}
+
+bool
+gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+                           LLVMValueRef *result)
+{
+   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+   const struct call *call = find_call(instr);
+
+   if (call && call->shares_branch)
+      state->pending[state->num_pending++] = instr;
+   else if (call)
+      result[0] = emit_calls(bld_base, &instr, 1);
+   else if (instr->intrinsic == nir_intrinsic_quad_swap_horizontal)
+      result[0] = emit_quad_swap(bld_base, instr, 1);
+   else if (instr->intrinsic == nir_intrinsic_quad_swap_vertical)
+      result[0] = emit_quad_swap(bld_base, instr, 2);
+   else
+      return false;
+
+   return true;
+}
+
+/* Constants do not keep calls apart. */
+static bool
+may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
+{
+   if (!instr)
+      return false;
+   if (instr->type == nir_instr_type_load_const)
+      return true;
+   return instr->type == nir_instr_type_intrinsic &&
+          nir_instr_as_intrinsic((nir_instr *)instr)->intrinsic == state->pending[0]->intrinsic &&
+          state->num_pending < ARRAY_SIZE(state->pending);
+}
+
+void
+gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next)
+{
+   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+
+   if (!state->num_pending || may_join(state, next))
+      return;
+
+   emit_calls(bld_base, state->pending, state->num_pending);
+   state->num_pending = 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Calls of functions that are compiled once for a device. gallivm makes them
+ * where a shader has one of our intrinsics.
+ */
+
+#ifndef GPUVAL_LVP_GALLIVM_H
+#define GPUVAL_LVP_GALLIVM_H
+
+#include <stdbool.h>
+
+#include "gallivm/lp_bld.h"
+
+#include "nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gallivm_state;
+struct lp_build_nir_context;
+
+/* A part of struct lp_build_nir_context, zero at first. */
+struct gpuval_lvp_calls {
+   /* Of one kind, which follow one another and will share a branch */
+   const nir_intrinsic_instr *pending[8];
+   unsigned num_pending;
+   LLVMValueRef printf_words; /* array for payloads, once there is one */
+};
+
+/**
+ * Emits what @instr stands for, or keeps it until gpuval_lvp_flush_calls().
+ * Returns false if it is none of ours.
+ */
+bool gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base,
+                                const nir_intrinsic_instr *instr, LLVMValueRef *result);
+
+/**
+ * Before each instruction, and with NULL at the end of each block: emits what
+ * has been kept, unless @next may join.
+ */
+void gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next);
+
+/**
+ * Lanes of the vectors that the functions take. No stage has longer ones;
+ * tessellation control and geometry shaders have shorter ones.
+ */
+unsigned gpuval_lvp_num_lanes(void);
+
+/**
+ * The functions: `result f(mask, resources, word, word, …)`.
+ *
+ *    mask       of the lanes that call
+ *    resources  pointer to struct lp_jit_resources
+ *    word       vector of @num_words arguments, one lane each
+ *    result     nothing, or a struct of @num_results such vectors
+ */
+LLVMTypeRef gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type,
+                                     unsigned num_words, unsigned num_results);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
