@@ -43,26 +43,31 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
 #define GPUVAL_INDIRECT_SITE  (GPUVAL_MAX_SITES - 1)
 #define GPUVAL_INDIRECT_ENTRY (GPUVAL_MAX_ENTRIES - 1)
 
-/* The one address that every shader gets. */
+/* The one address that every shader gets. What shaders write has a cache line of its
+ * own: the others are read at every access that sync looks at.
+ */
 struct gpuval_root {
    uint64_t control_address;  /* uint32_t[GPUVAL_CONTROL_WORDS] */
    uint64_t records_address;  /* struct gpuval_record[GPUVAL_SLOT_COUNT] */
    uint64_t counters_address; /* uint64_t[GPUVAL_MAX_SITES] */
    uint64_t entries_address;  /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
-   uint32_t failed;           /* not 0: some counter moved; what the host polls */
-   uint32_t invocations;      /* sync: seed 000's counter for invocation ids */
    uint64_t printf_address;   /* struct gpuval_printf_header, entries behind it; the
                                * host changes it while shaders run */
+   uint64_t printf_size;      /* bytes behind the header */
    uint64_t bloom_address;    /* sync: uint64_t[], see gpuval_bloom.h */
    uint64_t claims_address;   /* sync: uint64_t[], see gpuval_bloom.h */
    uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
-   uint64_t printf_size;      /* bytes behind the header */
-   uint64_t printf_lost;      /* messages for which there was no room */
    uint32_t max_entry;        /* sync: what a claim may name */
-   uint32_t reserved[9];
+   uint32_t reserved[13];
+
+   uint32_t failed;      /* not 0: some counter moved; what the host polls */
+   uint32_t invocations; /* sync: seed 000's counter for invocation ids */
+   uint64_t printf_lost; /* messages for which there was no room */
+   uint32_t written_reserved[12];
 };
-static_assert(sizeof(struct gpuval_root) == 128, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_root) == 192, "shaders know the offsets");
+static_assert(offsetof(struct gpuval_root, failed) == 128, "a cache line of its own");
 
 /* One access of a shader, as the failing path reads it. Entries of accesses
  * which share a descriptor and everything of the offset but a constant stand

@@ -19,6 +19,10 @@
 #define POLL_INTERVAL_NS   10000000
 #define PRINTF_INTERVAL_NS 1000000 /* while shaders print */
 #define MORE_INTERVAL_NS   10000   /* others may want the mutex */
+/* Without work, before the thread sleeps: waking it for each of many small submits costs
+ * more than they do.
+ */
+#define IDLE_INTERVALS 10
 
 static mtx_t live_devices_mutex;
 static struct list_head live_devices;
@@ -165,11 +169,15 @@ watch(void *data)
    u_thread_setname("gpuval");
 
    bool more = false;
+   unsigned idle = 0; /* intervals without work */
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
-      if (!device->work) {
+      idle = device->work ? 0 : idle + 1;
+      if (idle > IDLE_INTERVALS) {
+         device->is_asleep = true;
          cnd_wait(&device->work_begins, &device->mutex);
+         idle = 0;
          continue;
       }
 
@@ -312,8 +320,10 @@ void
 gpuval_device_begin_work(struct gpuval_device *device)
 {
    mtx_lock(&device->mutex);
-   if (!device->work++)
+   device->work++;
+   if (device->is_asleep)
       cnd_signal(&device->work_begins);
+   device->is_asleep = false;
    mtx_unlock(&device->mutex);
 }
 

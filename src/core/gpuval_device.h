@@ -70,7 +70,8 @@ struct gpuval_device {
    thrd_t thread;
    bool has_thread;
    bool stop;
-   unsigned work; /* nested */
+   bool is_asleep; /* the thread, until work begins */
+   unsigned work;  /* nested */
 
    struct hash_table *modules;   /* hash -> struct gpuval_module */
    struct hash_table *shaders;   /* key -> struct gpuval_shader */

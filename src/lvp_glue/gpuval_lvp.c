@@ -8,10 +8,8 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_dump.h"
 #include "gpuval/src/core/gpuval_hooks.h"
-#include "gpuval/src/nir_passes/gpuval_nir.h"
-#include "spirv/nir_spirv.h"
+#include "gpuval/src/core/gpuval_instrument.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
 #include "util/u_inlines.h"
@@ -153,7 +151,7 @@ gpuval_lvp_create(struct lvp_device *device)
    }
 
    gpuval->jit = gpuval_lvp_jit_create(
-      gpuval_lvp_functions, device->pscreen->get_compiler_options(
+      gpuval_nir_functions, device->pscreen->get_compiler_options(
                                device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
    create_constants(gpuval, device->pscreen);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
@@ -215,17 +213,7 @@ gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
 void
 gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options *options)
 {
-   options->debug_info = true;
-   options->emit_assume = gpuval_nir_emit_assume;
-   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
-      options->emit_debug_printf = gpuval_nir_emit_printf;
-}
-
-static bool
-is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior)
-{
-   return behavior != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT &&
-          !gpuval_options()->robust;
+   gpuval_spirv_options(options);
 }
 
 void
@@ -255,8 +243,8 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
       parsed->name = ralloc_strdup(parsed, module->base.object_name);
    parsed->hash = gpuval_shader_hash(spirv, spirv_size);
    parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
-   parsed->robust_uniform = is_robust(robustness.uniform_buffers);
-   parsed->robust_storage = is_robust(robustness.storage_buffers);
+   parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
+   parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);
 
    simple_mtx_lock(&gpuval->mutex);
    _mesa_hash_table_insert(gpuval->parsed, nir, parsed);
@@ -308,11 +296,11 @@ first_slot(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t bind
    return binding_layout->descriptor_index;
 }
 
-static struct gpuval_binding *
-describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsigned *count)
+static void
+describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *bindings)
 {
-   struct util_dynarray bindings;
-   util_dynarray_init(&bindings, mem_ctx);
+   const struct lvp_pipeline_layout *layout =
+      container_of(driver->data, const struct layout_data, base)->layout;
 
    for (unsigned set = 0; layout && set < layout->vk.set_count; set++) {
       if (!layout->vk.set_layouts[set])
@@ -333,12 +321,9 @@ describe_bindings(void *mem_ctx, const struct lvp_pipeline_layout *layout, unsig
             .stride = binding->stride,
             .inline_size = binding->uniform_block_size,
          };
-         util_dynarray_append(&bindings, struct gpuval_binding, described);
+         util_dynarray_append(bindings, struct gpuval_binding, described);
       }
    }
-
-   *count = util_dynarray_num_elements(&bindings, struct gpuval_binding);
-   return util_dynarray_begin(&bindings);
 }
 
 void
@@ -350,47 +335,28 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       parsed = rzalloc(NULL, struct parsed_shader);
 
    struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
-   const struct gpuval_nir_options options = {
-      .driver = &gpuval_lvp_nir_driver,
-      .data = &data.base,
-      .checks = parsed->checks,
-      .robust_uniform = parsed->robust_uniform,
-      .robust_storage = parsed->robust_storage,
-      .safe = gpuval_options()->safe,
+   struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
+   driver.data = &data.base;
+   const struct gpuval_instrument_info info = {
+      .driver = &driver,
+      .describe_bindings = describe_bindings,
       .spirv = parsed->spirv,
       .spirv_size = parsed->spirv_size,
       .shader_hash = parsed->hash,
-      .printf_invocation = gpuval_options()->printf_prefix,
+      .entry = parsed->entry,
+      .name = parsed->name,
+      .checks = parsed->checks,
+      .robust_uniform = parsed->robust_uniform,
+      .robust_storage = parsed->robust_storage,
    };
-   struct gpuval_nir_table table;
-   gpuval_nir_table_init(&table, parsed);
+   uint32_t entry_base;
 
-   uint32_t number = gpuval_dump_begin();
-   gpuval_dump_shader(nir, parsed->hash, number, "before");
-   gpuval_nir_instrument(nir, &options, &table);
-   gpuval_dump_shader(nir, parsed->hash, number, "after");
-   gpuval_dump_formats(nir, parsed->hash, number, &table);
-
-   if (table.sites.size) {
-      struct gpuval_shader_info info = {
-         .spirv = parsed->spirv,
-         .spirv_size = parsed->spirv_size,
-         .stage = nir->info.stage,
-         .entry = parsed->entry,
-         .name = parsed->name,
-      };
-      info.bindings = describe_bindings(parsed, layout, &info.num_bindings);
-
-      static_assert(sizeof(nir->info.source_blake3) == GPUVAL_SHADER_KEY_SIZE,
-                    "nothing but debugging uses it");
-      uint32_t entry_base = 0;
-      if (!gpuval_device_add_shader(gpuval->device, &info, &table, nir->info.source_blake3,
-                                    &entry_base))
-         gpuval_nir_remove(nir);
-      /* They will be in one shader with others. */
-      if (gl_shader_stage_is_rt(nir->info.stage))
-         gpuval_nir_rebase(nir, entry_base);
-   }
+   static_assert(sizeof(nir->info.source_blake3) == GPUVAL_SHADER_KEY_SIZE,
+                 "nothing but debugging uses it");
+   /* Stages of rays will be in one shader with others. */
+   if (gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &entry_base) &&
+       gl_shader_stage_is_rt(nir->info.stage))
+      gpuval_nir_rebase(nir, entry_base);
 
    ralloc_free(parsed);
 }

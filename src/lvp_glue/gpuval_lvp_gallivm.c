@@ -32,7 +32,7 @@ struct call {
    nir_intrinsic_op op;
    enum gpuval_function function; /* GPUVAL_FUNCTION_COUNT: BASE says which */
    bool has_condition;            /* the first source, no argument; else every lane calls */
-   bool has_entry;                /* two words come first: BASE and gpuval_lvp_word() */
+   bool has_entry;                /* two words come first: BASE and gpuval_nir_function_word() */
    bool shares_branch;            /* hardly ever called */
    bool has_payload;              /* @printf_gpuval: only the address of that is an argument */
 };
@@ -264,7 +264,7 @@ get_words(struct lp_build_nir_context *bld_base, const struct call *call,
    if (call->has_entry) {
       words[count++] = constant_argument(bld_base, nir_intrinsic_base(instr));
       words[count++] =
-         constant_argument(bld_base, gpuval_lvp_word(instr, bld_base->shader->info.stage));
+         constant_argument(bld_base, gpuval_nir_function_word(instr, bld_base->shader->info.stage));
    }
    if (call->has_payload) {
       count = add_source(bld_base, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);

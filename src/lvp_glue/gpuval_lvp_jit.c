@@ -4,8 +4,8 @@
 
 #include "gpuval_lvp_jit.h"
 
-#include "gpuval_lvp_functions.h"
 #include "gpuval_lvp_gallivm.h"
+#include "gpuval_lvp_nir.h"
 
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_jit_types.h"
@@ -20,6 +20,42 @@ struct gpuval_lvp_jit {
    struct gallivm_state *gallivm;
    func_pointer functions[GPUVAL_FUNCTION_COUNT]; /* NULL: no check that is on calls it */
 };
+
+/* The function in a shader of its own, whose output variables, one a word, are the
+ * result.
+ */
+static nir_function *
+create_function(const struct gpuval_nir_function *function, const struct gpuval_nir_driver *driver,
+                const nir_shader_compiler_options *options)
+{
+   nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
+
+   /* The entrypoint cannot have parameters. It stays empty. */
+   nir_builder entrypoint =
+      nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, options, "gpuval %s", function->name);
+   nir_function *nir = nir_function_create(entrypoint.shader, function->name);
+   nir->num_params = function->num_words;
+   nir->params = rzalloc_array(nir->shader, nir_parameter, function->num_words);
+
+   nir_builder b = nir_builder_at(nir_before_impl(nir_function_impl_create(nir)));
+   for (unsigned i = 0; i < function->num_words; i++) {
+      nir->params[i].num_components = 1;
+      nir->params[i].bit_size = 32;
+      words[i] = nir_load_param(&b, i);
+   }
+
+   nir_def *result = function->build(&b, driver, words);
+   for (unsigned i = 0; i < function->num_results; i++) {
+      nir_def *word = result->bit_size == 32 ? result
+                      : i                    ? nir_unpack_64_2x32_split_y(&b, result)
+                                             : nir_unpack_64_2x32_split_x(&b, result);
+      nir_variable *var =
+         nir_variable_create(nir->shader, nir_var_shader_out, glsl_uint_type(), "result");
+      var->data.driver_location = i;
+      nir_store_var(&b, var, word, 0x1);
+   }
+   return nir;
+}
 
 /* One vector a word */
 static void
@@ -78,7 +114,7 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, unsigned nu
 
 static LLVMValueRef
 add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-             const struct gpuval_lvp_function *function, nir_function *nir)
+             const struct gpuval_nir_function *function, nir_function *nir)
 {
    LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMPointerType(resources_type, 0),
                                                function->num_words, function->num_results);
@@ -91,7 +127,7 @@ add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
 }
 
 static bool
-is_called(const struct gpuval_lvp_function *function)
+is_called(const struct gpuval_nir_function *function)
 {
    u_foreach_bit (check, function->checks) {
       if (gpuval_options_may_check(check))
@@ -101,13 +137,12 @@ is_called(const struct gpuval_lvp_function *function)
 }
 
 struct gpuval_lvp_jit *
-gpuval_lvp_jit_create(const struct gpuval_lvp_function *functions,
-                      const nir_shader_compiler_options *compiler_options)
+gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
+                      const nir_shader_compiler_options *options)
 {
-   const struct gpuval_lvp_function_options options = {
-      .num_lanes = gpuval_lvp_num_lanes(),
-      .hashes = gpuval_options()->bloom_hashes,
-   };
+   struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
+   driver.num_lanes = gpuval_lvp_num_lanes();
+   driver.hashes = gpuval_options()->bloom_hashes;
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
 
    struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
@@ -118,7 +153,7 @@ gpuval_lvp_jit_create(const struct gpuval_lvp_function *functions,
    for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
       if (!is_called(&functions[i]))
          continue;
-      nir_function *nir = gpuval_lvp_function_create(&functions[i], &options, compiler_options);
+      nir_function *nir = create_function(&functions[i], &driver, options);
       llvm[i] = add_function(jit->gallivm, resources_type, &functions[i], nir);
       ralloc_free(nir->shader);
    }

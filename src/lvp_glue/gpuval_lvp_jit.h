@@ -3,7 +3,7 @@
 #ifndef GPUVAL_LVP_JIT_H
 #define GPUVAL_LVP_JIT_H
 
-#include "gpuval_lvp_functions.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,8 +15,8 @@ struct gpuval_lvp_jit;
  * Compiles those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call. They
  * live as long as what is returned.
  */
-struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_lvp_function *functions,
-                                             const nir_shader_compiler_options *compiler_options);
+struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
+                                             const nir_shader_compiler_options *options);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
 /** For struct gpuval_command_data::functions. */

@@ -21,13 +21,13 @@
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
-slot(nir_builder *b, nir_intrinsic_instr *intrin)
+slot(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr *intrin)
 {
    return nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 1);
 }
 
 static nir_def *
-set(nir_builder *b, nir_intrinsic_instr *intrin)
+set(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr *intrin)
 {
    return nir_iadd_imm(b, nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 0), -1);
 }
@@ -46,22 +46,23 @@ load_descriptor(nir_builder *b, unsigned bit_size, nir_def *set, nir_def *slot, 
 }
 
 static nir_def *
-buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
+buffer_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
    return load_descriptor(b, 32, set, slot, DESCRIPTOR_BUFFER_SIZE);
 }
 
 static nir_def *
-buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
+buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
    return load_descriptor(b, 64, set, slot, DESCRIPTOR_BUFFER_ADDRESS);
 }
 
 /* As lvp_lower_pipeline_layout has it. */
 static bool
-texels(nir_builder *b, nir_deref_instr *deref, void *data, struct gpuval_nir_texels *out)
+texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
+       struct gpuval_nir_texels *out)
 {
-   const struct gpuval_lvp_nir_layout *layout = data;
+   const struct gpuval_lvp_nir_layout *layout = driver->data;
    nir_def *index = nir_imm_int(b, 0);
 
    while (deref->deref_type == nir_deref_type_array) {
@@ -102,37 +103,37 @@ load_command_data(nir_builder *b, unsigned bit_size, unsigned offset)
 }
 
 static nir_def *
-root_address(nir_builder *b)
+root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 64, offsetof(struct gpuval_command_data, root_address));
 }
 
 static nir_def *
-command_id(nir_builder *b)
+command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 32, offsetof(struct gpuval_command_data, command_id));
 }
 
 static nir_def *
-epoch(nir_builder *b)
+epoch(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch));
 }
 
 static nir_def *
-sync_flags(nir_builder *b)
+sync_flags(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 32, offsetof(struct gpuval_command_data, sync_flags));
 }
 
 static nir_def *
-epoch_command(nir_builder *b)
+epoch_command(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 32, offsetof(struct gpuval_command_data, epoch_command));
 }
 
 static nir_def *
-entry_base(nir_builder *b, nir_def *stage)
+entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage)
 {
    return load_constants(b, 32, nir_imm_int(b, 0),
                          nir_iadd_imm(b, nir_imul_imm(b, stage, sizeof(uint32_t)),
@@ -164,7 +165,7 @@ frag_coord(nir_builder *b)
 }
 
 static nir_def *
-invocation(nir_builder *b)
+invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    nir_def *zero = nir_imm_int(b, 0);
 
@@ -194,11 +195,11 @@ invocation(nir_builder *b)
    }
 }
 
-bool
-gpuval_lvp_nir_describe(const nir_intrinsic_instr *intrin, void *data,
-                        struct gpuval_nir_buffer *buffer)
+static bool
+describe(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intrin,
+         struct gpuval_nir_buffer *buffer)
 {
-   const struct gpuval_lvp_nir_layout *layout = data;
+   const struct gpuval_lvp_nir_layout *layout = driver->data;
    nir_binding binding = nir_chase_binding(*gpuval_nir_index_src((nir_intrinsic_instr *)intrin));
 
    *buffer = (struct gpuval_nir_buffer){
@@ -212,7 +213,7 @@ gpuval_lvp_nir_describe(const nir_intrinsic_instr *intrin, void *data,
 }
 
 const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
-   .describe = gpuval_lvp_nir_describe,
+   .describe = describe,
    .slot = slot,
    .set = set,
    .buffer_size = buffer_size,

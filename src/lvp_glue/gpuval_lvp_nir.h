@@ -20,26 +20,13 @@ extern "C" {
 #endif
 
 /* Where in it, in units of 8 bytes, shaders find the functions that are compiled once
- * for a device (gpuval_lvp_gallivm.c has the calls, gpuval_lvp_functions.c what is called).
+ * for a device (gpuval_lvp_gallivm.c has the calls, nir_passes/gpuval_nir_functions.c what is
+ * called).
  */
 #define GPUVAL_LVP_FUNCTIONS_INDEX                                                                 \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, functions)) / 8)
 
-/* What calls say of an access that is in the table of entries:
- *
- *     0..15  RANGE of the intrinsic, or its FLAGS
- *    16..23  DESC_SET
- *    24..31  enum gl_shader_stage
- */
-static inline uint32_t
-gpuval_lvp_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)
-{
-   uint32_t low =
-      nir_intrinsic_has_range(intrin) ? nir_intrinsic_range(intrin) : nir_intrinsic_flags(intrin);
-   return low | nir_intrinsic_desc_set(intrin) << 16 | (uint32_t)stage << 24;
-}
-
-/* gpuval_nir_options::data: what only the frontend knows */
+/* gpuval_nir_driver::data: what only the frontend knows */
 struct gpuval_lvp_nir_layout {
    /* Bytes of an inline uniform block, 0 for any other binding */
    uint32_t (*inline_size)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
@@ -49,10 +36,7 @@ struct gpuval_lvp_nir_layout {
                           uint32_t binding, uint32_t *stride);
 };
 
-struct gpuval_nir_buffer;
-bool gpuval_lvp_nir_describe(const nir_intrinsic_instr *intrin, void *data,
-                             struct gpuval_nir_buffer *buffer);
-
+/** Without its data, as functions have it: then what asks for the layout is not there. */
 extern const struct gpuval_nir_driver gpuval_lvp_nir_driver;
 
 #ifdef __cplusplus

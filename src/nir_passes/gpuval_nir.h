@@ -55,41 +55,49 @@ struct gpuval_nir_texels {
 
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
 struct gpuval_nir_driver {
-   /* How does @intrin find its buffer? @data is gpuval_nir_options::data.
-    * Returns false for an access that is not to be checked.
+   const void *data;   /* the driver's own: each function gets its driver */
+   unsigned hashes;    /* GPUVAL_BLOOM_HASHES */
+   unsigned num_lanes; /* where gpuval_nir_functions[] are called: of the vectors that call */
+
+   /* How does @intrin find its buffer? Returns false for an access that is not to be
+    * checked.
     */
-   bool (*describe)(const nir_intrinsic_instr *intrin, void *data,
+   bool (*describe)(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intrin,
                     struct gpuval_nir_buffer *buffer);
 
    /* The descriptor that @intrin uses, and where gpuval_nir_buffer::set is -1
     * the number of its set; 32 bit.
     */
-   nir_def *(*slot)(nir_builder *b, nir_intrinsic_instr *intrin);
-   nir_def *(*set)(nir_builder *b, nir_intrinsic_instr *intrin);
+   nir_def *(*slot)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                    nir_intrinsic_instr *intrin);
+   nir_def *(*set)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                   nir_intrinsic_instr *intrin);
 
    /* Exact size in bytes of the range behind a descriptor, 32 bit. 0 for a
     * descriptor that is null or was never written.
     */
-   nir_def *(*buffer_size)(nir_builder *b, nir_def *set, nir_def *slot);
+   nir_def *(*buffer_size)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                           nir_def *slot);
    /* Where that range begins, 64 bit */
-   nir_def *(*buffer_address)(nir_builder *b, nir_def *set, nir_def *slot);
+   nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                              nir_def *slot);
 
    /* The texel buffer that a texture's or image's deref leads to. Returns false
     * where that is not known.
     */
-   bool (*texels)(nir_builder *b, nir_deref_instr *deref, void *data,
+   bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
                   struct gpuval_nir_texels *texels);
 
    /* Fields of struct gpuval_command_data */
-   nir_def *(*root_address)(nir_builder *b);
-   nir_def *(*command_id)(nir_builder *b);
-   nir_def *(*epoch)(nir_builder *b);
-   nir_def *(*sync_flags)(nir_builder *b);
-   nir_def *(*epoch_command)(nir_builder *b);
-   nir_def *(*entry_base)(nir_builder *b, nir_def *stage);
+   nir_def *(*root_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*command_id)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*epoch)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*sync_flags)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*epoch_command)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*entry_base)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage);
 
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
-   nir_def *(*invocation)(nir_builder *b);
+   nir_def *(*invocation)(const struct gpuval_nir_driver *driver, nir_builder *b);
 };
 
 /** Table of one shader, entries with shader-local site numbers. */
@@ -153,7 +161,6 @@ struct gpuval_nir_entry {
 
 struct gpuval_nir_options {
    const struct gpuval_nir_driver *driver;
-   void *data; /* for driver->describe */
 
    uint32_t checks;     /* BITFIELD_BIT(enum gpuval_check) */
    bool robust_uniform; /* accesses out of range are defined: do not check */
@@ -296,9 +303,8 @@ enum {
  * for a device, another makes code of the intrinsic in each shader.
  *
  * @call_gpuval calls one that has a result and no effect, from anywhere, helper
- * invocations included: nir_call_gpuval(b, bit_size, condition, words, .base = number),
- * with up to GPUVAL_FUNCTION_MAX_WORDS arguments of 32 bits. Where the condition is
- * false, the result is 0.
+ * invocations included: nir_call_gpuval(b, bit_size, condition, words, .base = number).
+ * Where the condition is false, the result is 0.
  */
 enum gpuval_function {
    GPUVAL_FUNCTION_REPORT,     /* @report_gpuval */
@@ -308,6 +314,37 @@ enum gpuval_function {
    GPUVAL_FUNCTION_COUNT,
 };
 #define GPUVAL_FUNCTION_MAX_WORDS 16
+
+struct gpuval_nir_function {
+   const char *name;
+   uint32_t checks;      /* that call it: BITFIELD_BIT(enum gpuval_check) */
+   unsigned num_words;   /* arguments, of 32 bits */
+   unsigned num_results; /* words: 0, 1, or 2 for 64 bits */
+
+   /* Emits it at b->cursor, for the invocations that call, and returns its result. */
+   nir_def *(*build)(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words);
+};
+
+extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT];
+
+/* The words of an intrinsic's function are its sources in order, but the condition, 64
+ * bits being two words, the low one first. Where entries tell what it is about, two
+ * words come first: BASE, and this one:
+ *
+ *     0..15  RANGE, or FLAGS
+ *    16..23  DESC_SET
+ *    24..31  enum gl_shader_stage
+ *
+ * Those of @printf_gpuval are the header of the entry and the address of the payload: an
+ * array of vectors of gpuval_nir_driver::num_lanes, one a dword.
+ */
+static inline uint32_t
+gpuval_nir_function_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)
+{
+   uint32_t low =
+      nir_intrinsic_has_range(intrin) ? nir_intrinsic_range(intrin) : nir_intrinsic_flags(intrin);
+   return low | nir_intrinsic_desc_set(intrin) << 16 | (uint32_t)stage << 24;
+}
 
 /* SPIR-V execution model, the way records name a stage. */
 uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);

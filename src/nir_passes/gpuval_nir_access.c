@@ -223,6 +223,7 @@ classify(nir_instr *instr, struct gpuval_access *access)
 void
 gpuval_nir_find_accesses(struct gpuval_nir_state *state)
 {
+   const struct gpuval_nir_driver *driver = state->options->driver;
    bool interlocked = false;
 
    nir_foreach_block (block, state->b.impl) {
@@ -244,8 +245,8 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
          access.is_atomic =
             access.op == GPUVAL_OP_ATOMIC || is_atomic_in_spirv(state, access.instance);
          if (access.type == GPUVAL_ACCESS_BUFFER)
-            access.is_described = state->options->driver->describe(
-               nir_instr_as_intrinsic(instr), state->options->data, &access.buffer);
+            access.is_described =
+               driver->describe(driver, nir_instr_as_intrinsic(instr), &access.buffer);
          util_dynarray_append(&state->accesses, struct gpuval_access, access);
       }
    }

@@ -421,7 +421,7 @@ is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct
    nir_def *theirs = gpuval_nir_claim_command(b, claim->who);
    nir_def *age =
       nir_iand_imm(b, nir_isub(b, command_id, theirs), BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
-   nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(b));
+   nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(driver, b));
 
    return nir_iand(b, nir_ine_imm(b, claim->who, 0), nir_uge(b, epoch_age, age));
 }
@@ -531,11 +531,11 @@ void
 gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned hashes,
                         const struct gpuval_nir_access_params *params)
 {
-   nir_def *root = driver->root_address(b);
+   nir_def *root = driver->root_address(driver, b);
    nir_def *filter = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, bloom_address));
    nir_def *line_mask =
       gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, bloom_line_mask));
-   nir_def *epoch = driver->epoch(b);
+   nir_def *epoch = driver->epoch(driver, b);
    nir_def *type = params->type;
 
    nir_def *address_lo = nir_unpack_64_2x32_split_x(b, params->address);
@@ -577,7 +577,7 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       nir_ixor(b, nir_iand_imm(b, address_lo, ~15u), nir_imul_imm(b, address_hi, 0x9e3779b1)),
       masks.word);
 
-   nir_def *flags = driver->sync_flags(b);
+   nir_def *flags = driver->sync_flags(driver, b);
    nir_def *acts =
       nir_ior(b, nir_ine_imm(b, missing, 0), is_hazard(b, &masks, all_lo, all_hi, type, flags));
    if (quad.here)
@@ -623,7 +623,7 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       /* Those that are in order come first, so that others which run in lockstep
        * with them can name them.
        */
-      nir_def *command_id = driver->command_id(b);
+      nir_def *command_id = driver->command_id(driver, b);
       nir_def *tag = nir_ushr_imm(b, first_hash[1], 8);
       struct claim claim = load_claim(b, root, first_index, tag, params);
       store_claim(b, &claim, &masks, &quad, nir_inot(b, maybe), nir_imm_false(b), params->entry,

@@ -301,14 +301,14 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
       /* A variable pointer may lead to any set that has buffers. */
       uint32_t sets =
          buffer->set >= 0 ? BITFIELD_BIT(buffer->set) : gpuval_nir_buffer_sets(b->shader);
-      report.slot = driver->slot(b, first->intrin);
+      report.slot = driver->slot(driver, b, first->intrin);
 
       u_foreach_bit (set, sets) {
-         nir_def *size = driver->buffer_size(b, nir_imm_int(b, set), report.slot);
+         nir_def *size = driver->buffer_size(driver, b, nir_imm_int(b, set), report.slot);
          report.failed = is_outside(b, report.offset, size, span);
          if (buffer->set < 0)
-            report.failed =
-               nir_iand(b, report.failed, nir_ieq_imm(b, driver->set(b, first->intrin), set));
+            report.failed = nir_iand(b, report.failed,
+                                     nir_ieq_imm(b, driver->set(driver, b, first->intrin), set));
          report.set = set;
          add_pending(state, pending, &report);
       }

@@ -290,7 +290,7 @@ void
 gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_printf_params *params)
 {
-   nir_def *root = driver->root_address(b);
+   nir_def *root = driver->root_address(driver, b);
    nir_def *buffer = load_current(b, root, offsetof(struct gpuval_root, printf_address));
    nir_def *bytes = load_current(b, root, offsetof(struct gpuval_root, printf_size));
    nir_def *capacity = nir_u2u32(b, nir_ushr_imm(b, bytes, 2));

@@ -67,8 +67,9 @@ nir_def *
 gpuval_nir_invocation(struct gpuval_nir_state *state)
 {
    if (!state->invocation) {
+      const struct gpuval_nir_driver *driver = state->options->driver;
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-      state->invocation = state->options->driver->invocation(&at_top);
+      state->invocation = driver->invocation(driver, &at_top);
    }
    return state->invocation;
 }
@@ -190,19 +191,20 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *no_descriptor = nir_ior(b, is_plain, is_inline);
    nir_def *set = nir_bcsel(b, no_descriptor, zero, params->set);
    nir_def *slot = nir_bcsel(b, no_descriptor, zero, params->slot);
-   nir_def *bound = nir_bcsel(b, is_inline, params->slot, driver->buffer_size(b, set, slot));
+   nir_def *bound =
+      nir_bcsel(b, is_inline, params->slot, driver->buffer_size(driver, b, set, slot));
 
    /* A range of 0 bytes: no descriptor there, which is not this check's
     * business.
     */
    nir_push_if(b, nir_ior(b, is_plain, nir_ine_imm(b, bound, 0)));
    {
-      nir_def *root = driver->root_address(b);
+      nir_def *root = driver->root_address(driver, b);
       nir_def *entries =
          gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-      nir_def *address =
-         nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0), driver->buffer_address(b, set, slot));
-      nir_def *command_id = driver->command_id(b);
+      nir_def *address = nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0),
+                                   driver->buffer_address(driver, b, set, slot));
+      nir_def *command_id = driver->command_id(driver, b);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_variable *instance_var =
@@ -304,7 +306,7 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                         .stage = nir_channel(b, words, 3),
                         .hash_lo = nir_channel(b, more_words, 0),
                         .hash_hi = nir_channel(b, more_words, 1),
-                        .command_id = driver->command_id(b),
+                        .command_id = driver->command_id(driver, b),
                         .offset = params->offset,
                         .access_size = params->size,
                         .bound = nir_bcsel(b, known, other_command, zero),

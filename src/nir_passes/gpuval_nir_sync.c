@@ -39,7 +39,8 @@ build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
       return nir_invocation_gpuval(b);
 
    nir_def *words = gpuval_nir_invocation(state);
-   nir_def *id = nir_imul_imm(b, state->options->driver->command_id(b), 0x27d4eb2f);
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_def *id = nir_imul_imm(b, driver->command_id(driver, b), 0x27d4eb2f);
    for (unsigned i = 0; i < 3; i++)
       id = nir_imul_imm(b, nir_ixor(b, id, nir_channel(b, words, i)), 0x9e3779b1);
    return id;
@@ -49,7 +50,8 @@ build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
 static nir_def *
 build_token(struct pass *pass, nir_builder *b)
 {
-   nir_def *token = nir_imul_imm(b, pass->state->options->driver->command_id(b), 0x27d4eb2f);
+   const struct gpuval_nir_driver *driver = pass->state->options->driver;
+   nir_def *token = nir_imul_imm(b, driver->command_id(driver, b), 0x27d4eb2f);
    if (b->shader->info.stage == MESA_SHADER_TESS_CTRL)
       return nir_iadd(b, token, nir_imul_imm(b, nir_load_primitive_id(b), 0x9e3779b1));
 
@@ -89,19 +91,19 @@ build_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, int set
    const struct gpuval_nir_driver *driver = state->options->driver;
 
    if (set >= 0) {
-      *address = driver->buffer_address(b, nir_imm_int(b, set), slot);
-      *size = driver->buffer_size(b, nir_imm_int(b, set), slot);
+      *address = driver->buffer_address(driver, b, nir_imm_int(b, set), slot);
+      *size = driver->buffer_size(driver, b, nir_imm_int(b, set), slot);
       return;
    }
 
    *address = nir_imm_int64(b, 0);
    *size = nir_imm_int(b, 0);
-   nir_def *actual = driver->set(b, intrin);
+   nir_def *actual = driver->set(driver, b, intrin);
    u_foreach_bit (candidate, gpuval_nir_buffer_sets(b->shader)) {
       nir_def *is = nir_ieq_imm(b, actual, candidate);
       nir_def *number = nir_imm_int(b, candidate);
-      *address = nir_bcsel(b, is, driver->buffer_address(b, number, slot), *address);
-      *size = nir_bcsel(b, is, driver->buffer_size(b, number, slot), *size);
+      *address = nir_bcsel(b, is, driver->buffer_address(driver, b, number, slot), *address);
+      *size = nir_bcsel(b, is, driver->buffer_size(driver, b, number, slot), *size);
    }
 }
 
@@ -157,6 +159,7 @@ static void
 emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip, unsigned size)
 {
    struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_nir_driver *driver = state->options->driver;
    nir_builder *b = &state->b;
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    struct piece piece = {
@@ -176,7 +179,7 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip,
       piece.set = access->buffer.set;
       piece.binding = access->buffer.binding;
       piece.offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      piece.slot = state->options->driver->slot(b, intrin);
+      piece.slot = driver->slot(driver, b, intrin);
       build_range(state, intrin, piece.set, piece.slot, &piece.address, &range);
       piece.active = nir_iand(b, nir_uge_imm(b, range, size),
                               nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), piece.offset));
@@ -220,10 +223,11 @@ instrument_texel(struct pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
+   const struct gpuval_nir_driver *driver = state->options->driver;
    struct gpuval_nir_texels texels;
 
-   if (access->op == GPUVAL_OP_QUERY || !state->options->driver->texels ||
-       !state->options->driver->texels(b, access->resource, state->options->data, &texels))
+   if (access->op == GPUVAL_OP_QUERY || !driver->texels ||
+       !driver->texels(driver, b, access->resource, &texels))
       return false;
 
    nir_def *index = texel_index(b, access->instr);

@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-struct gpuval_nir_buffer;
-
 #define GPUVAL_RADV_DYNAMIC 0x80000000u
 
 /* Word 3 of a buffer's descriptor, INDEX_STRIDE, at the same place on every
@@ -54,7 +52,7 @@ enum gpuval_radv_binding {
  */
 #define GPUVAL_RADV_SYNC_OFF 0x80000000u
 
-/* gpuval_nir_options::data: what only the frontend knows */
+/* gpuval_nir_driver::data: what only the frontend knows */
 struct gpuval_radv_nir_layout {
    /* *size: bytes of an inline uniform block */
    enum gpuval_radv_binding (*find)(const struct gpuval_radv_nir_layout *layout, uint32_t set,
@@ -62,8 +60,12 @@ struct gpuval_radv_nir_layout {
    bool texels_in_bytes; /* NUM_RECORDS of texel buffers is in bytes: GFX8 */
 };
 
-/** The driver at the time of gpuval_nir_instrument(). */
+/** The driver at the time of gpuval_nir_instrument(), without its data. */
 extern const struct gpuval_nir_driver gpuval_radv_nir_driver;
+
+/* Of a buffer's descriptor: bytes of the range, 32 bit, and where it begins, 64 bit */
+nir_def *gpuval_radv_nir_exact_size(struct nir_builder *b, nir_def *descriptor);
+nir_def *gpuval_radv_nir_base_address(struct nir_builder *b, nir_def *descriptor);
 
 /* Arguments of a shader, as nir_load_scalar_arg_amd numbers them */
 struct gpuval_radv_nir_args {

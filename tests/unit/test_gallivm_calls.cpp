@@ -14,7 +14,6 @@
 #include "gallivm/lp_bld_type.h"
 
 #include "base/gpuval_options.h"
-#include "lvp_glue/gpuval_lvp_functions.h"
 #include "lvp_glue/gpuval_lvp_gallivm.h"
 #include "lvp_glue/gpuval_lvp_jit.h"
 #include "lvp_glue/gpuval_lvp_nir.h"
@@ -67,8 +66,7 @@ const unsigned function_sum = GPUVAL_FUNCTION_SYNC;
 const unsigned function_pack = GPUVAL_FUNCTION_PRINTF;
 
 nir_def *
-build_report(nir_builder *b, const struct gpuval_lvp_function_options *options,
-             nir_def *const *words)
+build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
    for (unsigned i = 0; i < 7; i++)
@@ -80,20 +78,20 @@ build_report(nir_builder *b, const struct gpuval_lvp_function_options *options,
 }
 
 nir_def *
-build_sum(nir_builder *b, const struct gpuval_lvp_function_options *options, nir_def *const *words)
+build_sum(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    return nir_iadd(b, words[0],
                    nir_iadd(b, nir_imul_imm(b, words[1], 10), nir_imul_imm(b, words[2], 100)));
 }
 
 nir_def *
-build_pack(nir_builder *b, const struct gpuval_lvp_function_options *options, nir_def *const *words)
+build_pack(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    return nir_pack_64_2x32_split(b, words[0], words[1]);
 }
 
 struct functions {
-   struct gpuval_lvp_function rows[GPUVAL_FUNCTION_COUNT] = {};
+   struct gpuval_nir_function rows[GPUVAL_FUNCTION_COUNT] = {};
 
    functions()
    {
@@ -103,7 +101,7 @@ struct functions {
    }
 
    void add(unsigned number, const char *name, unsigned num_words, unsigned num_results,
-            decltype(gpuval_lvp_function::build) build)
+            decltype(gpuval_nir_function::build) build)
    {
       rows[number].name = name;
       rows[number].checks = BITFIELD_BIT(GPUVAL_CHECK_ASSUME);

@@ -22,7 +22,8 @@ const uint32_t inline_bytes = 64;
 
 /* Binding 9 is an inline uniform block. */
 bool
-describe(const nir_intrinsic_instr *intrin, void *data, struct gpuval_nir_buffer *buffer)
+describe(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intrin,
+         struct gpuval_nir_buffer *buffer)
 {
    nir_binding binding = nir_chase_binding(*gpuval_nir_index_src((nir_intrinsic_instr *)intrin));
 
@@ -35,49 +36,49 @@ describe(const nir_intrinsic_instr *intrin, void *data, struct gpuval_nir_buffer
 }
 
 nir_def *
-slot(nir_builder *b, nir_intrinsic_instr *intrin)
+slot(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr *intrin)
 {
    return nir_imm_int(b, 0);
 }
 
 nir_def *
-set(nir_builder *b, nir_intrinsic_instr *intrin)
+set(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr *intrin)
 {
    return nir_channel(b, gpuval_nir_index_src(intrin)->ssa, 0);
 }
 
 nir_def *
-buffer_size(nir_builder *b, nir_def *set, nir_def *slot)
+buffer_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
    return nir_imm_int(b, buffer_bytes);
 }
 
 nir_def *
-buffer_address(nir_builder *b, nir_def *set, nir_def *slot)
+buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
    return nir_imm_int64(b, 0x1000);
 }
 
 nir_def *
-root_address(nir_builder *b)
+root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return nir_imm_int64(b, 0x2000);
 }
 
 nir_def *
-command_id(nir_builder *b)
+command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return nir_imm_int(b, 7);
 }
 
 nir_def *
-entry_base(nir_builder *b, nir_def *stage)
+entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage)
 {
    return nir_imm_int(b, 100);
 }
 
 nir_def *
-invocation(nir_builder *b)
+invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return nir_imm_ivec3(b, 1, 2, 3);
 }
@@ -485,13 +486,13 @@ TEST_F(nir_passes_test, checks_that_are_off_leave_nothing)
  */
 /* As lavapipe does: a size is a load, too */
 nir_def *
-loaded_size(nir_builder *b, nir_def *set, nir_def *slot)
+loaded_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
    return nir_load_ubo(b, 1, 32, set, slot, .align_mul = 4, .range = ~0u);
 }
 
 nir_def *
-zero(nir_builder *b)
+zero(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return nir_imm_int(b, 0);
 }
@@ -593,8 +594,8 @@ TEST_F(nir_passes_test, claims_lead_to_entries_only)
       params.entry = nir_imm_int(b, 50);
       for (nir_def *&word : params.invocation)
          word = any;
-      gpuval_nir_build_hazard(b, &test_driver, &params, root_address(b), nir_imm_int64(b, claim),
-                              nir_imm_true(b));
+      gpuval_nir_build_hazard(b, &test_driver, &params, root_address(NULL, b),
+                              nir_imm_int64(b, claim), nir_imm_true(b));
    }
    nir_validate_shader(b->shader, "hazards");
    nir_opt_constant_folding(b->shader);

@@ -9,6 +9,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "base/gpuval_bloom.h"
 #include "base/gpuval_layout.h"
 #include "nir_passes/gpuval_nir.h"
 #include "radv_glue/gpuval_radv_nir.h"
@@ -147,9 +148,10 @@ class RadvNir : public ::testing::Test {
 
    void instrument(uint32_t check)
    {
+      struct gpuval_nir_driver driver = gpuval_radv_nir_driver;
+      driver.data = &layout;
       struct gpuval_nir_options options = {};
-      options.driver = &gpuval_radv_nir_driver;
-      options.data = &layout;
+      options.driver = &driver;
       options.checks = BITFIELD_BIT(check);
       gpuval_nir_instrument(builder.shader, &options, &table);
    }
@@ -422,6 +424,22 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
    foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
       branches += node->type == nir_cf_node_if;
    EXPECT_EQ(2u, branches);
+}
+
+/* Seed 000: they are far apart, and each invocation has one of its own. */
+TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
+{
+   nir_store_global(b, nir_imm_int64(b, 64), 4, nir_invocation_gpuval(b), 0x1);
+
+   struct gpuval_radv_nir_args args = {};
+   args.address32_hi = address32_hi;
+   EXPECT_TRUE(gpuval_radv_nir_lower_queries(builder.shader, &args));
+   EXPECT_EQ(0u, count(nir_intrinsic_invocation_gpuval));
+   nir_intrinsic_instr *atomic;
+   ASSERT_EQ(1u, count(nir_intrinsic_global_atomic, &atomic));
+   EXPECT_EQ(nir_atomic_op_iadd, nir_intrinsic_atomic_op(atomic));
+   ASSERT_TRUE(nir_src_is_const(atomic->src[1]));
+   EXPECT_EQ(GPUVAL_BLOOM_INVOCATION_STEP, nir_src_as_uint(atomic->src[1]));
 }
 
 } // namespace

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The functions that shaders call on llvmpipe. They are the same for all stages and
- * use nothing of a shader but the pointer to its resources.
+/* The functions that shaders call, for drivers that can. They are the same for all
+ * stages and use nothing of a shader but what gpuval_nir_driver finds.
  */
-
-#include "gpuval_lvp_functions.h"
-
-#include "gpuval_lvp_nir.h"
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval_nir.h"
 
-static const struct gpuval_nir_driver *const driver = &gpuval_lvp_nir_driver;
-
-/* First two words of whatever has entries: see gpuval_lvp_word(). */
+/* First two words of whatever has entries: see gpuval_nir_function_word(). */
 enum {
    ENTRY,
    WORD,
@@ -21,9 +16,10 @@ enum {
 };
 
 static nir_def *
-get_entry(nir_builder *b, nir_def *const *words)
+get_entry(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
-   return nir_iadd(b, words[ENTRY], driver->entry_base(b, nir_ushr_imm(b, words[WORD], 24)));
+   return nir_iadd(b, words[ENTRY],
+                   driver->entry_base(driver, b, nir_ushr_imm(b, words[WORD], 24)));
 }
 
 static nir_def *
@@ -47,14 +43,13 @@ enum {
 };
 
 static nir_def *
-build_report(nir_builder *b, const struct gpuval_lvp_function_options *options,
-             nir_def *const *words)
+build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *const *invocation = &words[REPORT_INVOCATION];
 
    gpuval_nir_build_report(b, driver,
                            &(struct gpuval_nir_report_params){
-                              .first_entry = get_entry(b, words),
+                              .first_entry = get_entry(b, driver, words),
                               .num_entries = get_low(b, words),
                               .set = get_set(b, words),
                               .offset = words[REPORT_OFFSET],
@@ -76,7 +71,7 @@ enum {
 };
 
 static nir_def *
-build_sync(nir_builder *b, const struct gpuval_lvp_function_options *options, nir_def *const *words)
+build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *const *invocation = &words[SYNC_INVOCATION];
    nir_def *flags = get_low(b, words);
@@ -84,12 +79,12 @@ build_sync(nir_builder *b, const struct gpuval_lvp_function_options *options, ni
    nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
 
    gpuval_nir_build_access(
-      b, driver, options->hashes,
+      b, driver, driver->hashes,
       &(struct gpuval_nir_access_params){
          .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
          .size = words[SYNC_SIZE],
          .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
-         .entry = get_entry(b, words),
+         .entry = get_entry(b, driver, words),
          .invocation_id = words[SYNC_CONTEXT],
          .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
          .token = words[SYNC_CONTEXT + 1],
@@ -103,9 +98,6 @@ build_sync(nir_builder *b, const struct gpuval_lvp_function_options *options, ni
    return NULL;
 }
 
-/* A @printf_gpuval's header, then the address of its payload: an array of vectors, one a
- * dword.
- */
 enum {
    PRINTF_HEADER,
    PRINTF_ADDRESS = PRINTF_HEADER + 2,
@@ -143,14 +135,13 @@ store_payload(nir_builder *b, nir_def *address, const void *data)
 }
 
 static nir_def *
-build_printf(nir_builder *b, const struct gpuval_lvp_function_options *options,
-             nir_def *const *words)
+build_printf(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *size = nir_iand_imm(b, words[PRINTF_HEADER], 0xffff);
    const struct payload payload = {
       .address = nir_pack_64_2x32_split(b, words[PRINTF_ADDRESS], words[PRINTF_ADDRESS + 1]),
       .num_words = nir_iadd_imm(b, size, -GPUVAL_PRINTF_ENTRY_WORDS),
-      .num_lanes = options->num_lanes,
+      .num_lanes = driver->num_lanes,
    };
 
    gpuval_nir_build_printf(b, driver,
@@ -164,12 +155,11 @@ build_printf(nir_builder *b, const struct gpuval_lvp_function_options *options,
 
 /* One atomic for all lanes */
 static nir_def *
-build_invocation(nir_builder *b, const struct gpuval_lvp_function_options *options,
-                 nir_def *const *words)
+build_invocation(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *counter =
-      nir_iadd_imm(b, driver->root_address(b), offsetof(struct gpuval_root, invocations));
-   nir_def *step = nir_imm_int(b, GPUVAL_BLOOM_INVOCATION_STEP * options->num_lanes);
+      nir_iadd_imm(b, driver->root_address(driver, b), offsetof(struct gpuval_root, invocations));
+   nir_def *step = nir_imm_int(b, GPUVAL_BLOOM_INVOCATION_STEP * driver->num_lanes);
    nir_def *zero = nir_imm_int(b, 0);
 
    nir_push_if(b, nir_elect(b, 1));
@@ -183,7 +173,7 @@ build_invocation(nir_builder *b, const struct gpuval_lvp_function_options *optio
 
 #define SYNC_CHECKS (BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE))
 
-const struct gpuval_lvp_function gpuval_lvp_functions[GPUVAL_FUNCTION_COUNT] = {
+const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
    [GPUVAL_FUNCTION_REPORT] =
       {
          .name = "report",
@@ -213,37 +203,3 @@ const struct gpuval_lvp_function gpuval_lvp_functions[GPUVAL_FUNCTION_COUNT] = {
          .build = build_invocation,
       },
 };
-
-nir_function *
-gpuval_lvp_function_create(const struct gpuval_lvp_function *function,
-                           const struct gpuval_lvp_function_options *options,
-                           const nir_shader_compiler_options *compiler_options)
-{
-   nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
-
-   /* The entrypoint cannot have parameters. It stays empty. */
-   nir_builder entrypoint = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, compiler_options,
-                                                           "gpuval %s", function->name);
-   nir_function *nir = nir_function_create(entrypoint.shader, function->name);
-   nir->num_params = function->num_words;
-   nir->params = rzalloc_array(nir->shader, nir_parameter, function->num_words);
-
-   nir_builder b = nir_builder_at(nir_before_impl(nir_function_impl_create(nir)));
-   for (unsigned i = 0; i < function->num_words; i++) {
-      nir->params[i].num_components = 1;
-      nir->params[i].bit_size = 32;
-      words[i] = nir_load_param(&b, i);
-   }
-
-   nir_def *result = function->build(&b, options, words);
-   for (unsigned i = 0; i < function->num_results; i++) {
-      nir_def *word = result->bit_size == 32 ? result
-                      : i                    ? nir_unpack_64_2x32_split_y(&b, result)
-                                             : nir_unpack_64_2x32_split_x(&b, result);
-      nir_variable *var =
-         nir_variable_create(nir->shader, nir_var_shader_out, glsl_uint_type(), "result");
-      var->data.driver_location = i;
-      nir_store_var(&b, var, word, 0x1);
-   }
-   return nir;
-}

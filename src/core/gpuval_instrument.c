@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_instrument.h"
+
+#include "spirv/nir_spirv.h"
+#include "util/ralloc.h"
+#include "gpuval_dump.h"
+
+void
+gpuval_spirv_options(struct spirv_to_nir_options *options)
+{
+   options->debug_info = true;
+   options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
+      options->emit_debug_printf = gpuval_nir_emit_printf;
+}
+
+bool
+gpuval_is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior)
+{
+   return behavior != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT &&
+          !gpuval_options()->robust;
+}
+
+static bool
+register_table(struct gpuval_device *device, const nir_shader *nir,
+               const struct gpuval_instrument_info *info, const struct gpuval_nir_table *table,
+               uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+{
+   struct util_dynarray bindings;
+   util_dynarray_init(&bindings, table->mem_ctx);
+   info->describe_bindings(info->driver, &bindings);
+
+   const struct gpuval_shader_info shader = {
+      .spirv = info->spirv,
+      .spirv_size = info->spirv_size,
+      .stage = nir->info.stage,
+      .entry = info->entry,
+      .name = info->name,
+      .bindings = util_dynarray_begin(&bindings),
+      .num_bindings = util_dynarray_num_elements(&bindings, struct gpuval_binding),
+   };
+   return gpuval_device_add_shader(device, &shader, table, key, entry_base);
+}
+
+bool
+gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
+                         const struct gpuval_instrument_info *info,
+                         uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+{
+   const struct gpuval_nir_options options = {
+      .driver = info->driver,
+      .checks = info->checks,
+      .robust_uniform = info->robust_uniform,
+      .robust_storage = info->robust_storage,
+      .safe = gpuval_options()->safe,
+      .spirv = info->spirv,
+      .spirv_size = info->spirv_size,
+      .shader_hash = info->shader_hash,
+      .printf_invocation = gpuval_options()->printf_prefix,
+   };
+   void *mem_ctx = ralloc_context(NULL);
+   struct gpuval_nir_table table;
+   gpuval_nir_table_init(&table, mem_ctx);
+
+   uint32_t number = gpuval_dump_begin();
+   gpuval_dump_shader(nir, info->shader_hash, number, "before");
+   gpuval_nir_instrument(nir, &options, &table);
+   gpuval_dump_shader(nir, info->shader_hash, number, "after");
+   gpuval_dump_formats(nir, info->shader_hash, number, &table);
+
+   bool has_sites = table.sites.size > 0;
+   *entry_base = 0;
+   if (has_sites && !register_table(device, nir, info, &table, key, entry_base))
+      gpuval_nir_remove(nir);
+
+   ralloc_free(mem_ctx);
+   return has_sites;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the passes leave in RADV's shaders becomes code when there are arguments.
+ *
+ * ACO inlines everything, so the failing path is kept small: the reports of a
+ * block that follow one another share a branch, and behind it a loop with one
+ * report in it.
+ */
+
+#include "gpuval_radv_nir.h"
+
+#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+
+/* Queries */
+
+static nir_def *
+add_64(nir_builder *b, nir_def *address, nir_def *offset)
+{
+   return nir_iadd(b, address, nir_u2u64(b, offset));
+}
+
+static nir_def *
+extend_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_def *pointer)
+{
+   return nir_pack_64_2x32_split(b, pointer, nir_imm_int(b, args->address32_hi));
+}
+
+static nir_def *
+load_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned arg)
+{
+   return extend_pointer(b, args, nir_load_scalar_arg_amd(b, 1, .base = arg));
+}
+
+/* As RADV loads it for the access itself, so that this is done once. An index
+ * that is not constant may differ between lanes.
+ */
+static nir_def *
+build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_def *index)
+{
+   nir_def *offset = nir_channel(b, index, 1);
+   nir_def *set = extend_pointer(b, args, nir_channel(b, index, 0));
+
+   if (nir_scalar_is_const(nir_scalar_resolved(offset, 0)))
+      return nir_load_smem_amd(b, 4, set, offset, .align_mul = 16);
+   return nir_build_load_global(b, 4, 32, add_64(b, set, offset),
+                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
+                                .align_mul = 16);
+}
+
+static nir_def *
+build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
+                   unsigned offset)
+{
+   return nir_load_smem_amd(b, components, load_pointer(b, args, args->sets),
+                            nir_imm_int(b, args->command_offset + offset), .align_mul = 4);
+}
+
+static nir_def *
+build_invocation_number(nir_builder *b, const struct gpuval_radv_nir_args *args)
+{
+   nir_def *root = nir_pack_64_2x32(
+      b, build_command_word(b, args, 2, offsetof(struct gpuval_command_data, root_address)));
+
+   return nir_global_atomic(b, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
+                            nir_imm_int(b, GPUVAL_BLOOM_INVOCATION_STEP),
+                            .atomic_op = nir_atomic_op_iadd);
+}
+
+/* The descriptor itself. A report that is not about a buffer reads one, too: where
+ * no set is bound, the table leads to itself.
+ */
+static nir_def *
+load_descriptor(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+   nir_def *table = load_pointer(b, args, args->sets);
+   nir_def *pointer = nir_build_load_global(
+      b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))), .align_mul = 4);
+   nir_def *address = extend_pointer(b, args, pointer);
+
+   if (args->push_constants >= 0) {
+      nir_def *is_dynamic = nir_ine_imm(b, nir_iand_imm(b, slot, GPUVAL_RADV_DYNAMIC), 0);
+      address = nir_bcsel(b, is_dynamic, load_pointer(b, args, args->push_constants), address);
+      slot = nir_iand_imm(b, slot, ~GPUVAL_RADV_DYNAMIC);
+   }
+
+   return nir_build_load_global(b, 4, 32, add_64(b, address, slot), .align_mul = 16);
+}
+
+static nir_def *
+buffer_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return gpuval_radv_nir_exact_size(b, load_descriptor(driver, b, set, slot));
+}
+
+static nir_def *
+buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return gpuval_radv_nir_base_address(b, load_descriptor(driver, b, set, slot));
+}
+
+static nir_def *
+root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return nir_pack_64_2x32(
+      b,
+      build_command_word(b, driver->data, 2, offsetof(struct gpuval_command_data, root_address)));
+}
+
+static nir_def *
+command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_command_word(b, driver->data, 1, offsetof(struct gpuval_command_data, command_id));
+}
+
+static nir_def *
+epoch(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_command_word(b, driver->data, 1, offsetof(struct gpuval_command_data, epoch));
+}
+
+static nir_def *
+sync_flags(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_command_word(b, driver->data, 1, offsetof(struct gpuval_command_data, sync_flags));
+}
+
+static nir_def *
+epoch_command(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_command_word(b, driver->data, 1,
+                             offsetof(struct gpuval_command_data, epoch_command));
+}
+
+/* Without its data, struct gpuval_radv_nir_args */
+static const struct gpuval_nir_driver late_driver = {
+   .buffer_size = buffer_size,
+   .buffer_address = buffer_address,
+   .root_address = root_address,
+   .command_id = command_id,
+   .epoch = epoch,
+   .sync_flags = sync_flags,
+   .epoch_command = epoch_command,
+};
+
+static struct gpuval_nir_driver
+get_driver(const struct gpuval_radv_nir_args *args)
+{
+   struct gpuval_nir_driver driver = late_driver;
+   driver.data = args;
+   driver.hashes = args->hashes;
+   return driver;
+}
+
+/* ACO would inline the function anyway. */
+static nir_def *
+build_call(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_intrinsic_instr *call)
+{
+   const struct gpuval_nir_function *function = &gpuval_nir_functions[nir_intrinsic_base(call)];
+   const struct gpuval_nir_driver driver = get_driver(args);
+   nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
+
+   for (unsigned i = 0; i < function->num_words; i++)
+      words[i] = nir_channel(b, call->src[1].ssa, i);
+
+   nir_def *zero = nir_imm_intN_t(b, 0, call->def.bit_size);
+   nir_push_if(b, call->src[0].ssa);
+   nir_def *result = function->build(b, &driver, words);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, result, zero);
+}
+
+static bool
+lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   const struct gpuval_radv_nir_args *args = data;
+   nir_def *result;
+
+   b->cursor = nir_before_instr(&intrin->instr);
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_descriptor_gpuval:
+      result = build_descriptor(b, args, intrin->src[0].ssa);
+      break;
+   case nir_intrinsic_load_command_gpuval:
+      result = build_command_word(b, args, 1, nir_intrinsic_base(intrin));
+      break;
+   case nir_intrinsic_invocation_gpuval:
+      result = build_invocation_number(b, args);
+      break;
+   case nir_intrinsic_call_gpuval:
+      result = build_call(b, args, intrin);
+      break;
+   default:
+      return false;
+   }
+
+   nir_def_replace(&intrin->def, result);
+   return true;
+}
+
+bool
+gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args)
+{
+   /* Which offsets are constant? */
+   nir_opt_constant_folding(nir);
+   bool progress = nir_shader_intrinsics_pass(nir, lower_query, nir_metadata_none, (void *)args);
+   /* Those of functions */
+   NIR_PASS(progress, nir, nir_lower_vars_to_ssa);
+   return progress;
+}
+
+/* Reports */
+
+struct late_state {
+   nir_builder b;
+   struct gpuval_nir_driver driver;
+};
+
+#define MAX_GROUP 32 /* bits of the mask below */
+
+/* Intrinsics of one block and of one kind with nothing between them that they
+ * must not wait for
+ */
+struct group {
+   nir_intrinsic_instr *intrins[MAX_GROUP];
+   unsigned count;
+};
+
+static nir_scalar
+get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
+{
+   return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
+}
+
+/* Of number @i, which is the same in all lanes or not */
+static nir_def *
+select_src(nir_builder *b, const struct group *group, nir_def *i, unsigned src, unsigned component)
+{
+   nir_scalar first = get_src(group, 0, src, component);
+   nir_def *result = nir_channel(b, first.def, first.comp);
+
+   for (unsigned j = 1; j < group->count; j++) {
+      nir_scalar other = get_src(group, j, src, component);
+      if (!nir_scalar_equal(other, first))
+         result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_channel(b, other.def, other.comp), result);
+   }
+   return result;
+}
+
+static nir_def *
+select_constant(nir_builder *b, const struct group *group, nir_def *i,
+                uint32_t (*get)(const nir_intrinsic_instr *intrin))
+{
+   nir_def *result = nir_imm_int(b, get(group->intrins[0]));
+
+   for (unsigned j = 1; j < group->count; j++)
+      result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_imm_int(b, get(group->intrins[j])), result);
+   return result;
+}
+
+static uint32_t
+get_base(const nir_intrinsic_instr *intrin)
+{
+   return nir_intrinsic_base(intrin);
+}
+
+/* num_entries | set << 16 */
+static uint32_t
+get_report_word(const nir_intrinsic_instr *report)
+{
+   return nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16;
+}
+
+static void
+build_report(struct late_state *state, const struct group *group, nir_def *i)
+{
+   nir_builder *b = &state->b;
+   nir_def *word = select_constant(b, group, i, get_report_word);
+
+   gpuval_nir_build_report(
+      b, &state->driver,
+      &(struct gpuval_nir_report_params){
+         .first_entry = select_constant(b, group, i, get_base),
+         .num_entries = nir_iand_imm(b, word, 0xffff),
+         .set = nir_ushr_imm(b, word, 16),
+         .offset = select_src(b, group, i, 1, 0),
+         .slot = select_src(b, group, i, 2, 0),
+         .invocation = {select_src(b, group, i, 3, 0), select_src(b, group, i, 3, 1),
+                        select_src(b, group, i, 3, 2)},
+      });
+}
+
+/* One branch for all, a loop for those that have failed */
+static void
+lower_reports(struct late_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   nir_def *failed = group->intrins[0]->src[0].ssa;
+   for (unsigned i = 1; i < group->count; i++)
+      failed = nir_ior(b, failed, group->intrins[i]->src[0].ssa);
+
+   nir_push_if(b, failed);
+   if (group->count == 1) {
+      build_report(state, group, NULL);
+   } else {
+      nir_variable *todo_var = nir_local_variable_create(b->impl, glsl_uint_type(), "todo");
+      nir_def *todo = nir_imm_int(b, 0);
+      for (unsigned i = 0; i < group->count; i++)
+         todo = nir_ior(b, todo,
+                        nir_bcsel(b, group->intrins[i]->src[0].ssa, nir_imm_int(b, 1u << i),
+                                  nir_imm_int(b, 0)));
+      nir_store_var(b, todo_var, todo, 0x1);
+
+      nir_loop *loop = nir_push_loop(b);
+      {
+         todo = nir_load_var(b, todo_var);
+         nir_break_if(b, nir_ieq_imm(b, todo, 0));
+         nir_store_var(b, todo_var, nir_iand(b, todo, nir_iadd_imm(b, todo, -1)), 0x1);
+         build_report(state, group, nir_find_lsb(b, todo));
+      }
+      nir_pop_loop(b, loop);
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* flags | set << 8 */
+static uint32_t
+get_access_word(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 8;
+}
+
+/* Sources of @sync_gpuval */
+enum {
+   ACCESS_ACTIVE,
+   ACCESS_ADDRESS,
+   ACCESS_SIZE,
+   ACCESS_OFFSET,
+   ACCESS_SLOT,
+   ACCESS_CONTEXT,
+   ACCESS_INVOCATION,
+};
+
+static void
+build_access(struct late_state *state, const struct group *group, nir_def *i)
+{
+   nir_builder *b = &state->b;
+   nir_def *flags = sync_flags(&state->driver, b);
+   nir_def *on = nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_RADV_SYNC_OFF), 0);
+
+   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, ACCESS_ACTIVE, 0)));
+   {
+      nir_def *word = select_constant(b, group, i, get_access_word);
+      flags = nir_iand_imm(b, word, 0xff);
+
+      gpuval_nir_build_access(
+         b, &state->driver, state->driver.hashes,
+         &(struct gpuval_nir_access_params){
+            .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
+            .size = select_src(b, group, i, ACCESS_SIZE, 0),
+            .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+            .entry = select_constant(b, group, i, get_base),
+            .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
+            .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+            .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
+            .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
+            .set = nir_ushr_imm(b, word, 8),
+            .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
+            .slot = select_src(b, group, i, ACCESS_SLOT, 0),
+            .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),
+                           select_src(b, group, i, ACCESS_INVOCATION, 1),
+                           select_src(b, group, i, ACCESS_INVOCATION, 2)},
+         });
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* A loop over all: the code for one of them is long. */
+static void
+lower_accesses(struct late_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+
+   if (group->count == 1) {
+      build_access(state, group, NULL);
+      return;
+   }
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge_imm(b, i, group->count));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+      build_access(state, group, i);
+   }
+   nir_pop_loop(b, loop);
+}
+
+/* At the last one, where all sources are known */
+static void
+lower_group(struct late_state *state, const struct group *group)
+{
+   nir_intrinsic_instr *last = group->intrins[group->count - 1];
+
+   state->b.cursor = nir_before_instr(&last->instr);
+   if (last->intrinsic == nir_intrinsic_report_gpuval)
+      lower_reports(state, group);
+   else
+      lower_accesses(state, group);
+
+   for (unsigned i = 0; i < group->count; i++)
+      nir_instr_remove(&group->intrins[i]->instr);
+}
+
+/* They may wait for loads and for writes to memory, but not for what ends
+ * invocations or lets others run.
+ */
+static bool
+ends_group(nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
+      return true;
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+   case nir_intrinsic_bindless_image_store:
+   case nir_intrinsic_bindless_image_atomic:
+   case nir_intrinsic_bindless_image_atomic_swap:
+   case nir_intrinsic_report_gpuval:
+   case nir_intrinsic_sync_gpuval:
+      return false;
+   default:
+      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
+   }
+}
+
+static void
+add_group(struct util_dynarray *groups, struct group *group)
+{
+   if (group->count)
+      util_dynarray_append(groups, struct group, *group);
+   group->count = 0;
+}
+
+static void
+collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarray *groups)
+{
+   nir_foreach_block (block, impl) {
+      struct group group = {.count = 0};
+
+      nir_foreach_instr (instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == op) {
+            if (group.count == MAX_GROUP)
+               add_group(groups, &group);
+            group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
+         } else if (ends_group(instr)) {
+            add_group(groups, &group);
+         }
+      }
+      add_group(groups, &group);
+   }
+}
+
+static bool
+lower_messages(struct late_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block_safe (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval) {
+            gpuval_nir_lower_message(&state->b, &state->driver, nir_instr_as_intrinsic(instr));
+            progress = true;
+         }
+      }
+   }
+   return progress;
+}
+
+bool
+gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args *args)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   struct late_state state = {.b = nir_builder_create(impl), .driver = get_driver(args)};
+   struct util_dynarray groups;
+
+   util_dynarray_init(&groups, NULL);
+   bool progress = lower_messages(&state);
+   collect_groups(impl, nir_intrinsic_report_gpuval, &groups);
+   collect_groups(impl, nir_intrinsic_sync_gpuval, &groups);
+   progress |= groups.size > 0;
+   util_dynarray_foreach (&groups, struct group, group)
+      lower_group(&state, group);
+   util_dynarray_fini(&groups);
+   if (!progress) {
+      nir_metadata_preserve(impl, nir_metadata_all);
+      return false;
+   }
+
+   nir_metadata_preserve(impl, nir_metadata_none);
+   nir_lower_vars_to_ssa(nir);
+   nir_remove_dead_variables(nir, nir_var_function_temp, NULL);
+   nir_validate_shader(nir, "after gpuval_radv_nir_lower_reports");
+   return true;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Shaders while RADV compiles them, and keys of its caches. */
+
+#include "gpuval_radv_private.h"
+
+#include "radv_descriptor_set.h"
+#include "radv_device.h"
+#include "radv_physical_device.h"
+#include "radv_shader.h"
+#include "radv_shader_args.h"
+
+#include "gpuval/src/core/gpuval_instrument.h"
+#include "util/u_atomic.h"
+#include "vk_pipeline.h"
+#include "vk_shader_module.h"
+
+void
+gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx)
+{
+   _mesa_sha1_update(ctx, &gpuval->nonce, sizeof(gpuval->nonce));
+}
+
+void
+gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
+                          const struct vk_pipeline_robustness_state *robustness,
+                          struct radv_shader_stage_key *key)
+{
+   struct vk_pipeline_robustness_state of_device;
+
+   if (!robustness) {
+      vk_pipeline_robustness_state_fill(&gpuval->radv->vk, &of_device, NULL, NULL);
+      robustness = &of_device;
+   }
+   key->gpuval_check_uniform = !gpuval_is_robust(robustness->uniform_buffers);
+   key->gpuval_check_storage = !gpuval_is_robust(robustness->storage_buffers);
+}
+
+void
+gpuval_radv_spirv_options(struct gpuval_radv *gpuval, bool is_internal,
+                          struct spirv_to_nir_options *options)
+{
+   if (is_internal && !gpuval_options()->internal)
+      return;
+
+   gpuval_spirv_options(options);
+}
+
+void
+gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval)
+{
+   if (!p_atomic_xchg(&gpuval->warned_capture_replay, 1))
+      gpuval_log_warning("ray-tracing pipelines are captured or replayed: captures fit only "
+                         "runs with the same checks, since these make other code");
+}
+
+struct layout_data {
+   struct gpuval_radv_nir_layout base;
+   const struct radv_shader_layout *layout;
+};
+
+static const struct radv_descriptor_set_binding_layout *
+get_binding_layout(const struct radv_shader_layout *layout, uint32_t set, uint32_t binding)
+{
+   if (set >= layout->num_sets || !layout->set[set].layout ||
+       binding >= layout->set[set].layout->binding_count)
+      return NULL;
+
+   return &layout->set[set].layout->binding[binding];
+}
+
+static enum gpuval_radv_binding
+find_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32_t binding,
+             uint32_t *size)
+{
+   const struct layout_data *data = container_of(base, const struct layout_data, base);
+   const struct radv_descriptor_set_binding_layout *found =
+      get_binding_layout(data->layout, set, binding);
+
+   *size = 0;
+   if (!found || !found->array_size)
+      return GPUVAL_RADV_BINDING_NONE;
+   if (found->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+      *size = found->size;
+      return GPUVAL_RADV_BINDING_INLINE;
+   }
+   return vk_descriptor_type_is_dynamic(found->type) ? GPUVAL_RADV_BINDING_DYNAMIC
+                                                     : GPUVAL_RADV_BINDING_SET;
+}
+
+static void
+describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *bindings)
+{
+   const struct radv_shader_layout *layout =
+      container_of(driver->data, const struct layout_data, base)->layout;
+
+   for (unsigned set = 0; set < layout->num_sets; set++) {
+      const struct radv_descriptor_set_layout *set_layout = layout->set[set].layout;
+
+      for (unsigned i = 0; set_layout && i < set_layout->binding_count; i++) {
+         const struct radv_descriptor_set_binding_layout *binding = &set_layout->binding[i];
+         if (!binding->array_size)
+            continue;
+
+         struct gpuval_binding described = {
+            .set = set,
+            .binding = i,
+            .type = binding->type,
+            .first_slot = binding->offset,
+            .array_size = binding->array_size,
+            .stride = binding->size,
+         };
+         if (vk_descriptor_type_is_dynamic(binding->type)) {
+            uint32_t number =
+               layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
+            described.first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
+            described.stride = 16;
+         } else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+            described.array_size = 1;
+         }
+         util_dynarray_append(bindings, struct gpuval_binding, described);
+      }
+   }
+}
+
+/* What the reports' words for the invocation need, lowered as RADV has lowered
+ * the shader's own.
+ */
+static void
+lower_invocation(nir_shader *nir, const nir_lower_compute_system_values_options *system_values)
+{
+   bool reads_pixel_coord = BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
+
+   NIR_PASS(_, nir, nir_lower_compute_system_values, system_values);
+   nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));
+   nir->info.gpuval_pixel_coord = !reads_pixel_coord;
+}
+
+void
+gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                       nir_shader *nir,
+                       const nir_lower_compute_system_values_options *system_values)
+{
+   if (nir->info.internal && !gpuval_options()->internal)
+      return;
+
+   const uint32_t *spirv = (const uint32_t *)stage->spirv.data;
+   uint64_t hash = gpuval_shader_hash(spirv, stage->spirv.size);
+
+   struct layout_data data = {
+      .base =
+         {
+            .find = find_binding,
+            .texels_in_bytes = radv_device_physical(gpuval->radv)->info.gfx_level == GFX8,
+         },
+      .layout = &stage->layout,
+   };
+   struct gpuval_nir_driver driver = gpuval_radv_nir_driver;
+   driver.data = &data.base;
+   struct gpuval_instrument_info info = {
+      .driver = &driver,
+      .describe_bindings = describe_bindings,
+      .spirv = spirv,
+      .spirv_size = stage->spirv.size,
+      .shader_hash = hash,
+      .entry = stage->entrypoint,
+      .name = stage->spirv.object ? stage->spirv.object->object_name : NULL,
+      .checks = gpuval_options_shader_checks(gpuval_options(), hash),
+      .robust_uniform = !stage->key.gpuval_check_uniform,
+      .robust_storage = !stage->key.gpuval_check_storage,
+   };
+   /* RADV does not record its own barriers as an application's. */
+   if (nir->info.internal)
+      info.checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+
+   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
+   uint32_t entry_base;
+   if (gpuval_device_instrument(gpuval->device, nir, &info, key, &entry_base)) {
+      gpuval_nir_rebase(nir, entry_base);
+      lower_invocation(nir, system_values);
+   }
+}
+
+static struct gpuval_radv_nir_args
+get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage)
+{
+   const struct ac_arg *push_constants = &stage->args.ac.push_constants;
+
+   assert(stage->args.descriptor_sets[0].used);
+   return (struct gpuval_radv_nir_args){
+      .sets = stage->args.descriptor_sets[0].arg_index,
+      .push_constants = push_constants->used ? push_constants->arg_index : -1,
+      .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
+      .command_offset = MAX_SETS * sizeof(uint32_t),
+      .hashes = gpuval_options()->bloom_hashes,
+   };
+}
+
+/* What RADV uses internally is compiled without us as a rule, and may have no table. */
+static bool
+has_intrinsic(const nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
+{
+   nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         for (unsigned i = 0; i < num_ops; i++) {
+            if (nir_instr_as_intrinsic(instr)->intrinsic == ops[i])
+               return true;
+         }
+      }
+   }
+   return false;
+}
+
+static const nir_intrinsic_op queries[] = {
+   nir_intrinsic_load_descriptor_gpuval,
+   nir_intrinsic_load_command_gpuval,
+   nir_intrinsic_invocation_gpuval,
+   nir_intrinsic_call_gpuval,
+};
+
+static const nir_intrinsic_op reports[] = {
+   nir_intrinsic_report_gpuval,
+   nir_intrinsic_sync_gpuval,
+   nir_intrinsic_printf_gpuval,
+};
+
+bool
+gpuval_radv_needs_table(const nir_shader *nir)
+{
+   if (!nir->info.internal)
+      return true;
+
+   return gpuval_options()->internal && (has_intrinsic(nir, queries, ARRAY_SIZE(queries)) ||
+                                         has_intrinsic(nir, reports, ARRAY_SIZE(reports)));
+}
+
+void
+gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
+{
+   if (!has_intrinsic(stage->nir, queries, ARRAY_SIZE(queries)))
+      return;
+
+   const struct gpuval_radv_nir_args args = get_args(gpuval, stage);
+   NIR_PASS(_, stage->nir, gpuval_radv_nir_lower_queries, &args);
+}
+
+void
+gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage)
+{
+   if (!has_intrinsic(stage->nir, reports, ARRAY_SIZE(reports)))
+      return;
+
+   const struct gpuval_radv_nir_args args = get_args(gpuval, stage);
+   NIR_PASS(_, stage->nir, gpuval_radv_nir_lower_reports, &args);
+}
