@@ -32,6 +32,7 @@ extern "C" {
 
 struct gpuval_device;
 struct gpuval_nir_table;
+struct gpuval_order_row;
 struct gpuval_shader;
 
 /** Memory for our buffers, by driver. See winsys/. */
@@ -55,6 +56,9 @@ struct gpuval_device_info {
    /* Where memory cannot be reserved without taking it. 0: GPUVAL_MAX_* */
    uint32_t max_sites;
    uint32_t max_entries;
+
+   /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
+   bool has_shadow;
 
    /* The host has no atomics on that memory: slots are given back only when no
     * work is in flight.
@@ -105,11 +109,26 @@ void gpuval_device_end_work(struct gpuval_device *device);
  */
 void gpuval_device_bloom_barrier(struct gpuval_device *device);
 
+struct gpuval_shadow;
+
+/** Shadow memory of sync, or NULL if its other engine is at work. */
+struct gpuval_shadow *gpuval_device_shadow(struct gpuval_device *device);
+
+/**
+ * A command that is about to run, whose id, entry bases and serial are in @data: fills
+ * in what else shadow memory needs. @ordered: the highest serial up to which everything
+ * is ordered before. Serials must not fall. @idle: nothing that runs may still leave
+ * marks, so that numbers may begin again. To be called by one thread at a time.
+ */
+void gpuval_device_shadow_command(struct gpuval_device *device, uint32_t ordered, bool idle,
+                                  struct gpuval_command_data *data);
+
 /** A command reads its arguments: one struct of them. */
 struct gpuval_indirect_read {
    uint64_t address;
    uint32_t size;
    struct gpuval_command_data command; /* as for a shader, but for its functions */
+   const struct gpuval_order_row *row; /* shadow memory: of GPUVAL_ORDER_INDIRECT, or NULL */
    /* Those of shaders, if they are others: what they write later has been read. */
    uint32_t other_epochs[4];
    unsigned num_other_epochs;

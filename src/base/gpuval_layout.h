@@ -59,7 +59,9 @@ struct gpuval_root {
    uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint32_t max_entry;        /* sync: what a claim may name */
-   uint32_t reserved[13];
+   uint32_t reserved0;
+   uint64_t shadow_address; /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
+   uint32_t reserved[10];
 
    uint32_t failed;      /* not 0: some counter moved; what the host polls */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
@@ -102,7 +104,9 @@ struct gpuval_record {
    uint32_t set;        /* or GPUVAL_REPORT_*; sync through an address: PLAIN */
    uint32_t other;      /* sync: bits 0 to 21 are the device-wide site that is
                          * likely the other party, bit 31 says that it is known;
-                         * bound has the low 18 bits of its command id then */
+                         * bound has the low 18 bits of its command id then; with
+                         * shadow memory bound and other are the two halves of a
+                         * party, see gpuval_shadow.h */
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
 
@@ -126,8 +130,15 @@ struct gpuval_command_data {
    uint64_t order_address; /* sync: struct gpuval_order_table, see gpuval_order.h; 0: none */
    uint32_t serial;        /* sync: of the span that the command is in */
    uint32_t order_class;   /* sync: if not 0, instead of the class of a shader's stage */
+
+   /* sync, shadow memory: see gpuval_shadow.h */
+   uint64_t shadow_window;  /* memory from here on has cells */
+   uint64_t shadow_words;   /* the cell of a word at A is at this plus A * 4, modulo 2^64 */
+   uint32_t shadow_command; /* as in the upper half of a party, without the rest; 0: the
+                             * command is not looked at */
+   uint32_t shadow_ordered; /* upper halves below this are of what is ordered before */
 };
-static_assert(sizeof(struct gpuval_command_data) == 112, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 136, "shaders know the offsets");
 
 /* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.

@@ -311,8 +311,9 @@ read_unimplemented(void)
    static const char *const reactions[] = {"continue", "break", "abort", "device-lost"};
    static const char *const modes[] = {"auto", "manual"};
 
-   options.sync_engine = get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines),
-                                    BITFIELD_BIT(GPUVAL_SYNC_ENGINE_BLOOM));
+   options.sync_engine =
+      get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines),
+                 BITFIELD_BIT(GPUVAL_SYNC_ENGINE_BLOOM) | BITFIELD_BIT(GPUVAL_SYNC_ENGINE_SHADOW));
    options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions),
                                  BITFIELD_BIT(GPUVAL_ON_ERROR_CONTINUE));
    options.record =

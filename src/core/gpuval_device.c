@@ -88,8 +88,8 @@ init_process(void)
    atexit(at_exit);
 }
 
-static bool
-alloc_buffer(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+bool
+gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
    buffer->map = device->info.winsys.alloc(device->info.winsys.data, size, &buffer->address);
    buffer->size = size;
@@ -111,8 +111,8 @@ alloc_bloom(struct gpuval_device *device)
    uint64_t buckets = size / sizeof(uint64_t);
    uint32_t claims = MIN2(buckets, GPUVAL_BLOOM_MAX_CLAIMS);
 
-   if (!alloc_buffer(device, &device->bloom_buffer, size) ||
-       !alloc_buffer(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
+   if (!gpuval_device_alloc(device, &device->bloom_buffer, size) ||
+       !gpuval_device_alloc(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
       return false;
 
    device->bloom = (struct gpuval_bloom){
@@ -125,21 +125,40 @@ alloc_bloom(struct gpuval_device *device)
    return true;
 }
 
+/* The engine that was asked for, or else the one that there is */
+static bool
+alloc_sync(struct gpuval_device *device)
+{
+   enum gpuval_sync_engine engine = gpuval_options()->sync_engine;
+
+   if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_shadow) {
+      if (gpuval_device_init_shadow(device))
+         return true;
+      gpuval_log_warning("sync: there is no address space for shadow memory, its bloom filter is "
+                         "used");
+   } else if (engine == GPUVAL_SYNC_ENGINE_SHADOW) {
+      gpuval_log_warning("GPUVAL_SYNC=shadow: this driver has no shadow memory yet, the bloom "
+                         "filter is used");
+   }
+   return alloc_bloom(device);
+}
+
 static bool
 alloc_buffers(struct gpuval_device *device)
 {
-   if (!alloc_buffer(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
-       !alloc_buffer(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
-       !alloc_buffer(device, &device->records, GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
-       !alloc_buffer(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
-       !alloc_buffer(device, &device->entries,
-                     device->info.max_entries * sizeof(struct gpuval_entry)))
+   if (!gpuval_device_alloc(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
+       !gpuval_device_alloc(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
+       !gpuval_device_alloc(device, &device->records,
+                            GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
+       !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
+       !gpuval_device_alloc(device, &device->entries,
+                            device->info.max_entries * sizeof(struct gpuval_entry)))
       return false;
 
-   if (gpuval_options_sync() && !alloc_bloom(device))
+   if (gpuval_options_sync() && !alloc_sync(device))
       return false;
    for (unsigned i = 0; gpuval_options_may_check(GPUVAL_CHECK_PRINTF) && i < 2; i++) {
-      if (!alloc_buffer(device, &device->printf_buffers[i], gpuval_options()->printf_size))
+      if (!gpuval_device_alloc(device, &device->printf_buffers[i], gpuval_options()->printf_size))
          return false;
    }
 
@@ -156,6 +175,7 @@ alloc_buffers(struct gpuval_device *device)
       .claims_address = device->claims.address,
       .bloom_line_mask = device->bloom.line_mask,
       .claims_mask = device->bloom.claims_mask,
+      .shadow_address = device->shadow.layout.address,
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
    };
    gpuval_device_init_printf(device);
@@ -305,6 +325,9 @@ gpuval_device_destroy(struct gpuval_device *device)
    free_buffer(device, &device->entries);
    free_buffer(device, &device->bloom_buffer);
    free_buffer(device, &device->claims);
+   gpuval_device_finish_shadow(device);
+   free_buffer(device, &device->shadow.layout);
+   free_buffer(device, &device->shadow.serials);
    free_buffer(device, &device->printf_buffers[0]);
    free_buffer(device, &device->printf_buffers[1]);
    ralloc_free(device);

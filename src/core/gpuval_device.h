@@ -6,6 +6,7 @@
 #define GPUVAL_DEVICE_H
 
 #include "base/gpuval_bloom.h"
+#include "base/gpuval_shadow.h"
 #include "nir_passes/gpuval_nir.h"
 #include "report/gpuval_report.h"
 #include "gpuval.h"
@@ -54,10 +55,21 @@ struct gpuval_buffer {
    uint64_t size;
 };
 
+/** The cells of sync, and which commands they name. */
+struct gpuval_shadow_device {
+   struct gpuval_shadow *memory; /* NULL: there is none */
+   struct gpuval_buffer layout;  /* struct gpuval_shadow_layout */
+   struct gpuval_buffer serials; /* uint32_t, by number of a command */
+   struct gpuval_shadow_command *commands;
+   uint32_t next; /* number */
+   bool warned;
+};
+
 struct gpuval_device {
    struct gpuval_device_info info;
    struct list_head link; /* in the list of live devices */
 
+   struct gpuval_shadow_device shadow; /* where sync is on, instead */
    struct gpuval_buffer root_buffer, control, records, counters, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
    struct gpuval_root *root;
@@ -104,6 +116,8 @@ struct gpuval_range {
 
 /** The shader of a device-wide site, or NULL. device->mutex is held. */
 struct gpuval_shader *gpuval_device_site_shader(struct gpuval_device *device, uint32_t site);
+/** Whose table @entry is in, or NULL. */
+struct gpuval_shader *gpuval_device_entry_shader(struct gpuval_device *device, uint32_t entry);
 
 /** Index of the module, made at first use; NULL if it cannot be read. */
 struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
@@ -133,5 +147,33 @@ bool gpuval_device_drain_printf(struct gpuval_device *device, bool idle);
  * the counters. device->mutex is held.
  */
 void gpuval_device_drain(struct gpuval_device *device, bool idle);
+
+/** Memory for shaders and host; false: there is none. */
+bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);
+
+bool gpuval_device_init_shadow(struct gpuval_device *device);
+void gpuval_device_finish_shadow(struct gpuval_device *device);
+
+/** Whom a half of a cell names. */
+struct gpuval_shadow_party {
+   uint32_t command_id;
+   uint32_t class_; /* enum gpuval_order_class */
+   bool is_indirect;
+   gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
+   uint32_t entry_base;   /* of its shader */
+   uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
+};
+struct gpuval_order_row;
+
+/**
+ * A command reads arguments: marks them read, and returns the half of a cell that names
+ * whoever has written them without being ordered before, or 0. @row may be NULL.
+ */
+uint64_t gpuval_device_shadow_read(struct gpuval_device *device, uint64_t address, uint32_t size,
+                                   const struct gpuval_command_data *data,
+                                   const struct gpuval_order_row *row);
+
+bool gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
+                                struct gpuval_shadow_party *party);
 
 #endif

@@ -14,6 +14,14 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
    uint64_t claim = 0, ignored;
    bool bad = false;
 
+   if (device->shadow.memory) {
+      claim =
+         gpuval_device_shadow_read(device, read->address, read->size, &read->command, read->row);
+      if (claim)
+         gpuval_device_report_indirect(device, read, claim);
+      return;
+   }
+
    struct gpuval_bloom_access access = {
       .type = GPUVAL_BLOOM_INDIRECT,
       .entry = GPUVAL_INDIRECT_ENTRY,

@@ -268,8 +268,49 @@ can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
    }
 }
 
+/* The access that a cell of shadow memory names: the k-th of sync's in its shader */
+static const struct gpuval_site *
+find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *party,
+                const struct gpuval_shader **shader)
+{
+   if (party->stage == MESA_SHADER_NONE || party->number >= GPUVAL_SHADOW_SITE_UNKNOWN)
+      return NULL;
+
+   *shader = gpuval_device_entry_shader(device, party->entry_base);
+   unsigned left = party->number;
+   for (unsigned i = 0; *shader && i < (*shader)->num_entries; i++) {
+      const struct gpuval_site *site = &(*shader)->sites[(*shader)->entries[i].site];
+      if (is_sync(site->kind) && !left--)
+         return site;
+   }
+   return NULL;
+}
+
+/* What it says is certain, as far as it goes. */
 static void
-describe_other(struct gpuval_device *device, struct gpuval_event *event,
+describe_party(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   struct gpuval_shadow_party party;
+   const struct gpuval_shader *shader;
+   if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
+      return;
+
+   event->has_other = event->other_is_certain = true;
+   const struct gpuval_site *site = find_party_site(device, &party, &shader);
+   if (party.is_indirect) {
+      event->other.access.op = GPUVAL_OP_INDIRECT;
+   } else if (site) {
+      struct gpuval_spirv_location location = {0};
+      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
+                     &location);
+   }
+   describe_command(device, event, &event->other, party.command_id);
+}
+
+/* What a claim of the filter says: likely */
+static void
+describe_claim(struct gpuval_device *device, struct gpuval_event *event,
                const struct gpuval_record *record)
 {
    uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
@@ -295,6 +336,16 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
    uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
    describe_command(device, event, &event->other,
                     record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
+}
+
+static void
+describe_other(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   if (device->shadow.memory)
+      describe_party(device, event, record);
+   else
+      describe_claim(device, event, record);
 }
 
 static struct gpuval_event *
@@ -412,7 +463,10 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       .access_size = read->size,
       .address = {read->address, read->address >> 32},
    };
-   if (claim) {
+   if (device->shadow.memory) {
+      record.bound = claim;
+      record.other = claim >> 32;
+   } else if (claim) {
       const struct gpuval_entry *entries = device->entries.map;
       record.other = entries[claim & (GPUVAL_MAX_ENTRIES - 1)].site | GPUVAL_OTHER_KNOWN;
       record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);

@@ -27,6 +27,15 @@ gpuval_device_site_shader(struct gpuval_device *device, uint32_t site)
    return *util_dynarray_element(&device->by_site, struct gpuval_shader *, site);
 }
 
+struct gpuval_shader *
+gpuval_device_entry_shader(struct gpuval_device *device, uint32_t entry)
+{
+   const struct gpuval_entry *entries = device->entries.map;
+
+   return entry < device->num_entries ? gpuval_device_site_shader(device, entries[entry].site)
+                                      : NULL;
+}
+
 struct gpuval_spirv *
 gpuval_module_spirv(struct gpuval_module *module)
 {

@@ -6,8 +6,10 @@
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
 
+#include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/core/gpuval_hooks.h"
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "util/os_time.h"
@@ -55,6 +57,8 @@ struct gpuval_lvp {
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
    struct gpuval_hooks hooks;
+   struct gpuval_shadow *shadow; /* NULL: without, or with its bloom filter */
+   bool warned_memory;
 
    simple_mtx_t mutex;        /* parsed */
    struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
@@ -74,6 +78,7 @@ struct gpuval_lvp {
    struct gpuval_sync sync;
    uint64_t submit; /* as gpuval_submits numbers them */
    bool began_epoch;
+   bool draws_run; /* fragments may be on their way */
 };
 
 static bool
@@ -140,6 +145,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
+      .has_shadow = true,
       .describe_command = describe_command,
       .wait_for_work = wait_for_work,
       .data = gpuval,
@@ -150,9 +156,11 @@ gpuval_lvp_create(struct lvp_device *device)
       return NULL;
    }
 
-   gpuval->jit = gpuval_lvp_jit_create(
-      gpuval_nir_functions, device->pscreen->get_compiler_options(
-                               device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE));
+   gpuval->shadow = gpuval_device_shadow(gpuval->device);
+   gpuval->jit = gpuval_lvp_jit_create(gpuval_nir_functions,
+                                       device->pscreen->get_compiler_options(
+                                          device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
+                                       gpuval->shadow != NULL);
    create_constants(gpuval, device->pscreen);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
@@ -183,9 +191,33 @@ gpuval_lvp_has_order(const struct gpuval_lvp *gpuval)
    return gpuval->hooks.submits != NULL;
 }
 
+/* Memory of the driver's own goes into the window of shadow memory before anybody
+ * knows its address; what others have brought along gets its cells there.
+ */
+static void
+place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
+{
+   if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT) {
+      struct llvmpipe_memory_allocation *allocation = (void *)memory->pmem;
+      void *place = gpuval_shadow_place(gpuval->shadow, allocation->cpu_addr, allocation->size);
+      if (place) {
+         memory->map = allocation->cpu_addr = place;
+         return;
+      }
+   }
+   if (!gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map, memory->size) &&
+       !gpuval->warned_memory) {
+      gpuval->warned_memory = true;
+      gpuval_log_warning("sync: no room for shadow memory of all imported memory: it is not "
+                         "looked at");
+   }
+}
+
 void
 gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
+   if (gpuval->shadow)
+      place_memory(gpuval, memory);
    gpuval_device_add_memory(gpuval->device, &memory->base, (uintptr_t)memory->map, memory->size);
 }
 
@@ -193,6 +225,16 @@ void
 gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
    gpuval_device_remove_memory(gpuval->device, &memory->base);
+   if (!gpuval->shadow)
+      return;
+
+   gpuval_shadow_remove_range(gpuval->shadow, (uintptr_t)memory->map);
+   if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT) {
+      struct llvmpipe_memory_allocation *allocation = (void *)memory->pmem;
+      void *map = gpuval_shadow_take(gpuval->shadow, allocation->cpu_addr, allocation->size);
+      if (map)
+         allocation->cpu_addr = map;
+   }
 }
 
 void
@@ -399,6 +441,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
 
    gpuval->arguments = NULL;
+   gpuval->draws_run = false;
    if (gpuval->hooks.submits) {
       bool began;
       gpuval->submit = gpuval_submits_execute(
@@ -454,6 +497,7 @@ synchronize(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
 {
    switch (command->type) {
    case VK_CMD_PIPELINE_BARRIER2:
+      gpuval->draws_run = false;
       gpuval->began_epoch |=
          gpuval_sync_dependency(&gpuval->sync, command->u.pipeline_barrier2.dependency_info);
       return;
@@ -543,6 +587,14 @@ pipeline_type(uint32_t stages)
                                                       : LVP_PIPELINE_GRAPHICS;
 }
 
+static void
+number_command(struct gpuval_lvp *gpuval, struct gpuval_command_data *data)
+{
+   data->serial = data->command_id + 1;
+   gpuval_device_shadow_command(gpuval->device, MIN2(data->epoch_command, data->command_id),
+                                !gpuval->draws_run, data);
+}
+
 /* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
 static void
 emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
@@ -555,6 +607,10 @@ emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_dat
    u_foreach_bit (stage, stages)
       worked |= gpuval_sync_stage(stage);
    gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
+   if (gpuval->shadow) {
+      gpuval->draws_run |= work == GPUVAL_SYNC_GRAPHICS;
+      number_command(gpuval, data);
+   }
 }
 
 static void
@@ -570,6 +626,8 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 
    gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
                     gpuval->submit, &read.command);
+   if (gpuval->shadow)
+      number_command(gpuval, &read.command);
    read.num_other_epochs =
       gpuval_sync_shader_epochs(&gpuval->sync, read.command.epoch, read.other_epochs);
    for (unsigned i = 0; i < count; i++) {

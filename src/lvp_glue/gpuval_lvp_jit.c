@@ -138,11 +138,11 @@ is_called(const struct gpuval_nir_function *function)
 
 struct gpuval_lvp_jit *
 gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
-                      const nir_shader_compiler_options *options)
+                      const nir_shader_compiler_options *options, bool shadow)
 {
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.num_lanes = gpuval_lvp_num_lanes();
-   driver.hashes = gpuval_options()->bloom_hashes;
+   driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
 
    struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));

@@ -13,10 +13,11 @@ struct gpuval_lvp_jit;
 
 /**
  * Compiles those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call. They
- * live as long as what is returned.
+ * live as long as what is returned. @shadow: sync has shadow memory, else a bloom filter.
  */
 struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
-                                             const nir_shader_compiler_options *options);
+                                             const nir_shader_compiler_options *options,
+                                             bool shadow);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
 /** For struct gpuval_command_data::functions. */

@@ -103,6 +103,13 @@ load_command_data(nir_builder *b, unsigned bit_size, unsigned offset)
 }
 
 static nir_def *
+command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bit_size,
+             unsigned offset)
+{
+   return load_command_data(b, bit_size, offset);
+}
+
+static nir_def *
 root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 64, offsetof(struct gpuval_command_data, root_address));
@@ -224,6 +231,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .epoch = epoch,
    .sync_flags = sync_flags,
    .epoch_command = epoch_command,
+   .command_data = command_data,
    .entry_base = entry_base,
    .invocation = invocation,
 };

@@ -94,6 +94,8 @@ struct gpuval_nir_driver {
    nir_def *(*epoch)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*sync_flags)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*epoch_command)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   nir_def *(*command_data)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                            unsigned bit_size, unsigned offset);
    nir_def *(*entry_base)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage);
 
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
@@ -165,7 +167,8 @@ struct gpuval_nir_options {
    uint32_t checks;     /* BITFIELD_BIT(enum gpuval_check) */
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
-   bool safe; /* GPUVAL_SAFE */
+   bool safe;   /* GPUVAL_SAFE */
+   bool shadow; /* sync: shadow memory, else the bloom filter */
 
    uint64_t shader_hash;   /* part of the ids of formats */
    bool printf_invocation; /* messages carry gpuval_nir_driver::invocation */
@@ -273,11 +276,13 @@ struct gpuval_nir_access_params {
    nir_def *address;       /* 64 bit */
    nir_def *size;          /* bytes, 1 to 16 */
    nir_def *type;          /* enum gpuval_bloom_type: load, store or atomic */
+   nir_def *access;        /* shadow: enum gpuval_order_access */
+   nir_def *orders;        /* 1 bit, shadow: no access, but GPUVAL_SYNC_RELEASE and so on */
    nir_def *entry;         /* absolute: with gpuval_nir_driver::entry_base */
    nir_def *invocation_id; /* @invocation_gpuval, or what does for it */
    nir_def *has_phases;    /* 1 bit: the workgroup exchanges data, see below */
-   nir_def *token;         /* of the workgroup */
-   nir_def *phase;         /* barriers before */
+   nir_def *token;         /* of the workgroup; shadow: GPUVAL_SHADOW_CONTEXT */
+   nir_def *phase;         /* barriers before; shadow: and << 16 the subgroup's since then */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
@@ -293,10 +298,27 @@ struct gpuval_nir_access_params {
 void gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
                              unsigned hashes, const struct gpuval_nir_access_params *params);
 
+/* In the place of @sync_gpuval's size where its flags have GPUVAL_SYNC_ORDERS: what an
+ * atomic, or a memory barrier, does to the order inside a command.
+ */
+enum {
+   GPUVAL_SYNC_NOTHING,
+   GPUVAL_SYNC_RELEASE, /* before an atomic that writes, behind a barrier */
+   GPUVAL_SYNC_FIND,    /* after an atomic that reads */
+   GPUVAL_SYNC_ACQUIRE, /* at a barrier */
+};
+
+/** The same with cells of shadow memory. */
+void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params);
+
 /** Flags of @sync_gpuval */
 enum {
-   GPUVAL_SYNC_TYPE_MASK = 0x3, /* enum gpuval_bloom_type */
+   GPUVAL_SYNC_TYPE_MASK = 0x3,   /* enum gpuval_bloom_type, or: */
+   GPUVAL_SYNC_ATOMIC_LOAD = 0x3, /* shadow memory only */
    GPUVAL_SYNC_HAS_PHASES = 0x4,
+   GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
+   GPUVAL_SYNC_ORDERS = 0x40,
 };
 
 /* Functions that checks leave calls of. A driver that can call compiles them once
@@ -455,6 +477,11 @@ nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
 void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params, nir_def *root,
                              nir_def *claim, nir_def *known);
+
+/** The same where a half of a cell of shadow memory names it. */
+void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                    const struct gpuval_nir_access_params *params, nir_def *root,
+                                    nir_def *other_lo, nir_def *other_hi);
 
 /** Words that identify the invocation, taken first thing. */
 nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);

@@ -78,23 +78,27 @@ build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    /* Those that do not call are no helpers, but gallivm has one mask only. */
    nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
 
-   gpuval_nir_build_access(
-      b, driver, driver->hashes,
-      &(struct gpuval_nir_access_params){
-         .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
-         .size = words[SYNC_SIZE],
-         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
-         .entry = get_entry(b, driver, words),
-         .invocation_id = words[SYNC_CONTEXT],
-         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-         .token = words[SYNC_CONTEXT + 1],
-         .phase = words[SYNC_CONTEXT + 2],
-         .set = get_set(b, words),
-         .offset = words[SYNC_OFFSET],
-         .slot = words[SYNC_SLOT],
-         .invocation = {invocation[0], invocation[1], invocation[2]},
-         .here = nir_ineg(b, nir_b2i32(b, is_here)),
-      });
+   const struct gpuval_nir_access_params access = {
+      .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
+      .size = words[SYNC_SIZE],
+      .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+      .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
+      .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
+      .entry = get_entry(b, driver, words),
+      .invocation_id = words[SYNC_CONTEXT],
+      .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+      .token = words[SYNC_CONTEXT + 1],
+      .phase = words[SYNC_CONTEXT + 2],
+      .set = get_set(b, words),
+      .offset = words[SYNC_OFFSET],
+      .slot = words[SYNC_SLOT],
+      .invocation = {invocation[0], invocation[1], invocation[2]},
+      .here = nir_ineg(b, nir_b2i32(b, is_here)),
+   };
+   if (driver->hashes)
+      gpuval_nir_build_access(b, driver, driver->hashes, &access);
+   else
+      gpuval_nir_build_shadow(b, driver, &access);
    return NULL;
 }
 

@@ -278,6 +278,36 @@ gpuval_nir_claim_command(nir_builder *b, nir_def *claim)
                        BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
 }
 
+/* @bound and @other: see struct gpuval_record. */
+static void
+report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+              const struct gpuval_nir_access_params *params, nir_def *root, nir_def *bound,
+              nir_def *other)
+{
+   nir_def *entries =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
+   nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));
+   nir_def *words = load_entry(b, entry, 0, 4);
+   nir_def *more_words = load_entry(b, entry, 16, 2);
+
+   report_failure(b, &(struct failure){
+                        .invocation = params->invocation,
+                        .root = root,
+                        .site = nir_channel(b, words, 2),
+                        .stage = nir_channel(b, words, 3),
+                        .hash_lo = nir_channel(b, more_words, 0),
+                        .hash_hi = nir_channel(b, more_words, 1),
+                        .command_id = driver->command_id(driver, b),
+                        .offset = params->offset,
+                        .access_size = params->size,
+                        .bound = bound,
+                        .slot = params->slot,
+                        .set = params->set,
+                        .address = params->address,
+                        .other = other,
+                     });
+}
+
 /* The record of a hazard; the claim of the granule names the other party. */
 void
 gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
@@ -296,25 +326,17 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *other_command = gpuval_nir_claim_command(b, claim);
    nir_def *zero = nir_imm_int(b, 0);
 
-   nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));
-   nir_def *words = load_entry(b, entry, 0, 4);
-   nir_def *more_words = load_entry(b, entry, 16, 2);
-   report_failure(b, &(struct failure){
-                        .invocation = params->invocation,
-                        .root = root,
-                        .site = nir_channel(b, words, 2),
-                        .stage = nir_channel(b, words, 3),
-                        .hash_lo = nir_channel(b, more_words, 0),
-                        .hash_hi = nir_channel(b, more_words, 1),
-                        .command_id = driver->command_id(driver, b),
-                        .offset = params->offset,
-                        .access_size = params->size,
-                        .bound = nir_bcsel(b, known, other_command, zero),
-                        .slot = params->slot,
-                        .set = params->set,
-                        .address = params->address,
-                        .other = nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero),
-                     });
+   report_hazard(b, driver, params, root, nir_bcsel(b, known, other_command, zero),
+                 nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero));
+}
+
+/* The same; a half of the cell names the other party. */
+void
+gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               const struct gpuval_nir_access_params *params, nir_def *root,
+                               nir_def *other_lo, nir_def *other_hi)
+{
+   report_hazard(b, driver, params, root, other_lo, other_hi);
 }
 
 static bool

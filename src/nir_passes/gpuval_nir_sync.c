@@ -19,15 +19,24 @@
  */
 
 #include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_order.h"
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir.h"
 
 struct pass {
    struct gpuval_nir_state *state;
    bool has_phases;
-   bool is_subgroup;    /* what exchanges data is a subgroup, not the workgroup */
+   bool has_subgroups;  /* some of the phases are a subgroup's */
+   bool is_subgroup;    /* all of them */
    nir_variable *phase; /* NULL: there is but one */
    nir_def *context;    /* invocation id, token, for those without phases also 0 */
+   uint32_t shifts;     /* of GPUVAL_SHADOW_CONTEXT */
+   unsigned num_sites;
+   bool has_order; /* atomics and barriers order accesses */
 };
+
+/* Most invocations of a subgroup, log2 */
+#define SUBGROUP_BITS 7
 
 /* Ray-tracing stages of one invocation are shaders of their own: its id comes
  * from where it is in the launch.
@@ -63,6 +72,52 @@ build_token(struct pass *pass, nir_builder *b)
    return token;
 }
 
+/* What shadow memory calls an invocation: a number in its command, of which the upper
+ * bits are its workgroup's and those in the middle its subgroup's. *shifts says where.
+ * Stages without workgroups have numbers that no other invocation has.
+ */
+static nir_def *
+build_number(struct pass *pass, nir_builder *b)
+{
+   const shader_info *info = &b->shader->info;
+   unsigned bits;
+   nir_def *local, *group;
+
+   if (info->stage == MESA_SHADER_TESS_CTRL) {
+      local = nir_load_invocation_id(b);
+      group = nir_load_primitive_id(b);
+      bits = 5;
+   } else if (gl_shader_stage_uses_workgroup(info->stage)) {
+      unsigned size =
+         info->workgroup_size_variable
+            ? 1024
+            : info->workgroup_size[0] * info->workgroup_size[1] * info->workgroup_size[2];
+      bits = util_logbase2_ceil(MAX2(size, 1));
+      local = nir_load_local_invocation_index(b);
+      if (pass->has_subgroups) {
+         /* Where subgroups are is the driver's business. */
+         bits += SUBGROUP_BITS;
+         pass->shifts |= SUBGROUP_BITS << 8;
+         local = nir_ior(b, nir_ishl_imm(b, nir_load_subgroup_id(b), SUBGROUP_BITS),
+                         nir_load_subgroup_invocation(b));
+      }
+      nir_def *id = nir_load_workgroup_id(b), *count = nir_load_num_workgroups(b);
+      group = nir_iadd(b, nir_channel(b, id, 1),
+                       nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
+      group = nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, group, nir_channel(b, count, 0)));
+   } else if (gl_shader_stage_is_rt(info->stage)) {
+      nir_def *id = gpuval_nir_invocation(pass->state), *size = nir_load_ray_launch_size(b);
+      nir_def *row = nir_iadd(b, nir_channel(b, id, 1),
+                              nir_imul(b, nir_channel(b, id, 2), nir_channel(b, size, 1)));
+      return nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, row, nir_channel(b, size, 0)));
+   } else {
+      return nir_invocation_gpuval(b);
+   }
+
+   pass->shifts |= bits;
+   return nir_ior(b, nir_ishl_imm(b, group, bits), local);
+}
+
 static nir_def *
 get_context(struct pass *pass)
 {
@@ -73,8 +128,11 @@ get_context(struct pass *pass)
          nir_builder_at(nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
       if (!gl_shader_stage_is_rt(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
-      nir_def *id = build_invocation_id(pass->state, &at_top);
-      nir_def *token = pass->has_phases ? build_token(pass, &at_top) : nir_imm_int(&at_top, 0);
+      bool shadow = pass->state->options->shadow;
+      nir_def *id =
+         shadow ? build_number(pass, &at_top) : build_invocation_id(pass->state, &at_top);
+      nir_def *token =
+         pass->has_phases && !shadow ? build_token(pass, &at_top) : nir_imm_int(&at_top, 0);
       pass->context = nir_vec2(&at_top, id, token);
    }
    return pass->context;
@@ -121,11 +179,24 @@ struct piece {
    uint32_t const_size;
 };
 
+static enum gpuval_order_access
+order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
+{
+   if (type != GPUVAL_BLOOM_LOAD)
+      return type == GPUVAL_BLOOM_STORE ? GPUVAL_ORDER_WRITE : GPUVAL_ORDER_ATOMIC;
+   if (access->instr->type == nir_instr_type_tex)
+      return GPUVAL_ORDER_SAMPLED_READ;
+   return nir_instr_as_intrinsic(access->instr)->intrinsic == nir_intrinsic_load_ubo
+             ? GPUVAL_ORDER_UNIFORM_READ
+             : GPUVAL_ORDER_STORAGE_READ;
+}
+
 static void
 emit(struct pass *pass, const struct gpuval_access *access, const struct piece *piece)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
+   bool is_load = access->op == GPUVAL_OP_LOAD || access->op == GPUVAL_OP_FETCH;
    enum gpuval_bloom_type type = access->is_interlocked || access->is_atomic ? GPUVAL_BLOOM_ATOMIC
                                  : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
                                                                              : GPUVAL_BLOOM_LOAD;
@@ -147,11 +218,23 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
 
    nir_def *context = get_context(pass);
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phase) : nir_imm_int(b, 0);
+   nir_def *token = nir_channel(b, context, 1);
+   unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0);
+   if (state->options->shadow) {
+      if (type == GPUVAL_BLOOM_ATOMIC && is_load)
+         flags |= GPUVAL_SYNC_ATOMIC_LOAD;
+      flags |= order_access(access, type) << GPUVAL_SYNC_ACCESS_SHIFT;
+      uint32_t number = MIN2(pass->num_sites, GPUVAL_SHADOW_SITE_UNKNOWN);
+      pass->num_sites++;
+      token = nir_imm_int(
+         b, pass->shifts | GPUVAL_SHADOW_CONTEXT(
+                              0, 0, gpuval_order_stage_class(b->shader->info.stage), number));
+   }
    nir_sync_gpuval(b, piece->active, piece->address, piece->size, piece->offset, piece->slot,
-                   nir_vec3(b, nir_channel(b, context, 0), nir_channel(b, context, 1), phase),
+                   nir_vec3(b, nir_channel(b, context, 0), token, phase),
                    gpuval_nir_invocation(state), .base = base,
                    .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
-                   .flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0));
+                   .flags = flags);
 }
 
 /* @skip: bytes behind what the instruction says */
@@ -192,6 +275,8 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip,
 static bool
 instrument_memory(struct pass *pass, const struct gpuval_access *access)
 {
+   const struct gpuval_nir_state *state = pass->state;
+
    if (access->type == GPUVAL_ACCESS_BUFFER && (!access->is_described || access->buffer.size))
       return false;
 
@@ -200,9 +285,9 @@ instrument_memory(struct pass *pass, const struct gpuval_access *access)
       if (i && access->components & BITFIELD_BIT(i - 1))
          continue;
       unsigned bytes = (ffs(~(access->components >> i)) - 1) * access->component_bytes;
-      for (unsigned done = 0; done < bytes; done += GPUVAL_BLOOM_GRANULE)
-         emit_piece(pass, access, i * access->component_bytes + done,
-                    MIN2(bytes - done, GPUVAL_BLOOM_GRANULE));
+      unsigned piece = state->options->shadow ? bytes : GPUVAL_BLOOM_GRANULE;
+      for (unsigned done = 0; done < bytes; done += piece)
+         emit_piece(pass, access, i * access->component_bytes + done, MIN2(bytes - done, piece));
    }
    return true;
 }
@@ -294,7 +379,7 @@ add_barrier(struct barriers *seen, const nir_intrinsic_instr *barrier)
  * all of them.
  */
 static uint32_t
-find_phases(struct pass *pass, void (*begin)(struct pass *pass, nir_instr *instr))
+find_phases(struct pass *pass, void (*begin)(struct pass *pass, nir_instr *instr, mesa_scope scope))
 {
    struct barriers seen = {0};
    const nir_block *block = NULL;
@@ -314,18 +399,127 @@ find_phases(struct pass *pass, void (*begin)(struct pass *pass, nir_instr *instr
          continue;
       scopes |= BITFIELD_BIT(scope);
       if (begin)
-         begin(pass, access->instr);
+         begin(pass, access->instr, scope);
    }
 
    return scopes;
 }
 
 static void
-begin_phase(struct pass *pass, nir_instr *instr)
+begin_phase(struct pass *pass, nir_instr *instr, mesa_scope scope)
 {
    nir_builder *b = &pass->state->b;
    b->cursor = nir_after_instr(instr);
-   nir_store_var(b, pass->phase, nir_iadd_imm(b, nir_load_var(b, pass->phase), 1), 0x1);
+   nir_def *phase = nir_load_var(b, pass->phase);
+   nir_def *next;
+
+   if (!pass->state->options->shadow) {
+      next = nir_iadd_imm(b, phase, 1);
+   } else if (scope == SCOPE_SUBGROUP) {
+      nir_def *is_last = nir_uge_imm(b, phase, 0xffff0000);
+      next = nir_bcsel(b, is_last, phase, nir_iadd_imm(b, phase, 0x10000));
+   } else {
+      next = nir_iadd_imm(b, nir_iand_imm(b, phase, 0xffff), 1);
+      next = nir_umin(b, next, nir_imm_int(b, 0xffff));
+   }
+   nir_store_var(b, pass->phase, next, 0x1);
+}
+
+/* What atomics and memory barriers do to the order inside a command: shadow memory only.
+ * A barrier of device scope, or of the queue family's, counts; one of a workgroup's for
+ * its own invocations, which share a clock.
+ */
+static bool
+orders_buffers(const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER)
+      return false;
+
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   return covers_buffers(barrier) && nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY;
+}
+
+static void
+emit_order(struct pass *pass, nir_def *op, nir_def *address)
+{
+   nir_builder *b = &pass->state->b;
+   nir_def *zero = nir_imm_int(b, 0);
+   uint32_t token = pass->shifts |
+                    GPUVAL_SHADOW_CONTEXT(0, 0, gpuval_order_stage_class(b->shader->info.stage), 0);
+
+   nir_sync_gpuval(b, nir_ine_imm(b, op, GPUVAL_SYNC_NOTHING), address, op, zero, zero,
+                   nir_vec3(b, nir_channel(b, get_context(pass), 0), nir_imm_int(b, token), zero),
+                   gpuval_nir_invocation(pass->state), .desc_set = GPUVAL_REPORT_PLAIN,
+                   .flags = GPUVAL_SYNC_ORDERS);
+}
+
+static nir_def *
+atomic_address(struct pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
+
+   if (access->type == GPUVAL_ACCESS_ADDRESS)
+      return offset;
+   build_range(state, intrin, access->buffer.set,
+               state->options->driver->slot(state->options->driver, b, intrin), &address, &size);
+   return nir_iadd(b, address, nir_u2u64(b, offset));
+}
+
+/* @released: is there a barrier before? A variable, for it may be anywhere. */
+static void
+order_atomic(struct pass *pass, const struct gpuval_access *access, nir_variable *released)
+{
+   nir_builder *b = &pass->state->b;
+
+   if (access->op != GPUVAL_OP_LOAD) {
+      b->cursor = nir_before_instr(access->instr);
+      nir_def *op = nir_bcsel(b, nir_load_var(b, released), nir_imm_int(b, GPUVAL_SYNC_RELEASE),
+                              nir_imm_int(b, GPUVAL_SYNC_NOTHING));
+      emit_order(pass, op, atomic_address(pass, access));
+   }
+   if (access->op != GPUVAL_OP_STORE) {
+      b->cursor = nir_after_instr(access->instr);
+      emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), atomic_address(pass, access));
+   }
+}
+
+static void
+instrument_order(struct pass *pass)
+{
+   struct gpuval_nir_state *state = pass->state;
+   bool has_barriers = false, has_atomics = false;
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      has_barriers |= orders_buffers(access);
+      has_atomics |= access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
+                                           access->type == GPUVAL_ACCESS_BUFFER);
+   }
+   if (!has_barriers || !has_atomics)
+      return;
+
+   get_context(pass);
+   nir_variable *released =
+      nir_local_variable_create(state->b.impl, glsl_bool_type(), "gpuval released");
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+   nir_store_var(&at_top, released, nir_imm_false(&at_top), 0x1);
+   gpuval_nir_foreach_access(state, access)
+   {
+      nir_builder *b = &state->b;
+      if (orders_buffers(access)) {
+         b->cursor = nir_after_instr(access->instr);
+         nir_store_var(b, released, nir_imm_true(b), 0x1);
+         emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_ACQUIRE), nir_imm_int64(b, 0));
+      } else if (access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
+                                       (access->type == GPUVAL_ACCESS_BUFFER &&
+                                        access->is_described && !access->buffer.size))) {
+         order_atomic(pass, access, released);
+      }
+   }
+   pass->has_order = true;
 }
 
 static bool
@@ -353,12 +547,13 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    if (!is_wanted(state))
       return false;
 
-   /* Barriers of both kinds in one shader count as the workgroup's: what a subgroup's
-    * leaves open between subgroups is missed then.
+   /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
+    * subgroup's leaves open between subgroups is missed then.
     */
    uint32_t scopes =
       stage_has_workgroups(state->b.shader->info.stage) ? find_phases(&pass, NULL) : 0;
    pass.has_phases = scopes != 0;
+   pass.has_subgroups = scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
    pass.is_subgroup = scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
    if (pass.has_phases) {
       pass.phase = nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval phase");
@@ -367,9 +562,14 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
       find_phases(&pass, begin_phase);
    }
 
-   gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
+   gpuval_nir_foreach_access(state, access)
+   {
+      progress |= instrument(&pass, access);
+   }
 
-   if (pass.has_phases)
+   if (state->options->shadow)
+      instrument_order(&pass);
+   if (pass.has_phases || pass.has_order)
       nir_lower_vars_to_ssa(state->b.shader);
    return progress;
 }

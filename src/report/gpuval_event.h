@@ -94,6 +94,7 @@ struct gpuval_event {
 
    /* sync, race: who has used the same memory before */
    bool has_other;
+   bool other_is_certain;
    struct gpuval_place other;
 };
 

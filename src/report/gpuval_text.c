@@ -142,25 +142,29 @@ write_other(FILE *f, const struct gpuval_event *event)
 {
    const struct gpuval_place *other = &event->other;
 
+   const char *likely = event->other_is_certain ? "" : "likely ";
+
    if (!other->has_shader) {
-      fprintf(f, "gpuval:    likely after the read of the arguments");
+      bool is_indirect = other->access.op == GPUVAL_OP_INDIRECT;
+      fprintf(f, "gpuval:    %safter %s", likely,
+              is_indirect ? "the read of the arguments" : "another access");
       fputs(other->has_command ? " of " : "\n", f);
       if (other->has_command)
          write_command(f, &other->command);
       return;
    }
 
-   fprintf(f, "gpuval:    likely after the %s ", gpuval_op_infos[other->access.op].name);
+   fprintf(f, "gpuval:    %safter the %s ", likely, gpuval_op_infos[other->access.op].name);
    if (other->source.line) {
       write_source(f, other);
-      fprintf(f, "gpuval:    likely in ");
+      fprintf(f, "gpuval:    %sin ", likely);
    } else {
       fprintf(f, "in ");
    }
    write_shader(f, other);
    fputc('\n', f);
    if (other->has_command) {
-      fprintf(f, "gpuval:    likely in ");
+      fprintf(f, "gpuval:    %sin ", likely);
       write_command(f, &other->command);
    }
 }

@@ -129,7 +129,7 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    gallivm_calls()
    {
       lanes = GetParam().is_short ? 4 : gpuval_lvp_num_lanes();
-      jit = gpuval_lvp_jit_create(table.rows, &compiler_options);
+      jit = gpuval_lvp_jit_create(table.rows, &compiler_options, false);
       bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
       b = &bld;
 

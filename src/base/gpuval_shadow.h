@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Shadow memory: the exact engine of the sync check.
+ *
+ * Each word of 4 bytes of the device's memory has a cell of 16 bytes at an address
+ * that arithmetic gives. It says who wrote the word last and who has read it
+ * since:
+ *
+ *    first 64 bits    the writer, or those that have accessed it by atomics
+ *    second 64 bits   the readers
+ *
+ * each of them, 0 being nobody:
+ *
+ *    first 32 bits    0..7   which access of the shader; 255: one beyond the 254th
+ *                     8..29  invocation in its command, modulo 2^22
+ *                    30..31  enum gpuval_shadow_share
+ *    second 32 bits   0..2   barriers of the subgroup in this phase; 7: not known
+ *                     3..10  phase of the workgroup; 255: not known
+ *                    11      by an atomic (readers: all of them)
+ *                    12..15  enum gpuval_order_class
+ *                    16..31  command, a number that grows from 1
+ *
+ * This is what FastTrack keeps of a variable, with one difference: of readers (or
+ * atomics) that nothing has ordered, it does not keep all but says how far apart
+ * they are (enum gpuval_shadow_share), which decides everything that can come
+ * later. What is forgotten can only be missed:
+ *
+ * - readers of one class when another class, or a later command that is not ordered
+ *   after them by a watermark of that class, reads the same word;
+ * - atomic readers when there are others that are not;
+ * - an invocation that is 2^22 times N away counts as the same one.
+ *
+ * An access to a part of a word turns the cell over to the bytes: the writer becomes
+ * GPUVAL_SHADOW_BYTES, and each byte has a cell of its own in another window. A
+ * store of the whole word that is ordered after all of them turns it back.
+ *
+ * Commands have 16 bits. When these are used up, the windows' pages are thrown
+ * away: what came before is forgotten.
+ */
+
+#ifndef GPUVAL_SHADOW_H
+#define GPUVAL_SHADOW_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUVAL_SHADOW_WORD        4
+#define GPUVAL_SHADOW_CELL_SIZE   16
+#define GPUVAL_SHADOW_WORDS_SCALE (GPUVAL_SHADOW_CELL_SIZE / GPUVAL_SHADOW_WORD)
+#define GPUVAL_SHADOW_BYTES_SCALE GPUVAL_SHADOW_CELL_SIZE
+#define GPUVAL_SHADOW_READERS     8 /* where they begin in a cell */
+
+#define GPUVAL_SHADOW_SITE_UNKNOWN     255u
+#define GPUVAL_SHADOW_INVOCATION_SHIFT 8
+#define GPUVAL_SHADOW_INVOCATION_BITS  22
+#define GPUVAL_SHADOW_INVOCATION_MASK  ((1u << GPUVAL_SHADOW_INVOCATION_BITS) - 1)
+#define GPUVAL_SHADOW_SHARE_SHIFT      30
+
+#define GPUVAL_SHADOW_SUB_UNKNOWN   7u
+#define GPUVAL_SHADOW_PHASE_SHIFT   3
+#define GPUVAL_SHADOW_PHASE_UNKNOWN 255u
+#define GPUVAL_SHADOW_ATOMIC        (1u << 11)
+#define GPUVAL_SHADOW_CLASS_SHIFT   12
+#define GPUVAL_SHADOW_COMMAND_SHIFT 16
+#define GPUVAL_SHADOW_MAX_COMMAND   0xfffeu
+
+/* In the place of the writer's upper half: see the cells of the bytes. */
+#define GPUVAL_SHADOW_BYTES 0xffffffffu
+
+/** How far apart are those that a half of a cell stands for? */
+enum gpuval_shadow_share {
+   GPUVAL_SHADOW_ONE,        /* one invocation */
+   GPUVAL_SHADOW_SUBGROUP,   /* several, since its last barrier of a subgroup */
+   GPUVAL_SHADOW_WORKGROUP,  /* several, in this phase */
+   GPUVAL_SHADOW_WORKGROUPS, /* of several workgroups, or without any */
+};
+
+/* What a shader says with each access, gpuval_nir_access_params::token: shifts that make
+ * numbers of workgroups and subgroups out of those of invocations, the class, and which
+ * access it is.
+ */
+#define GPUVAL_SHADOW_CONTEXT(workgroup_shift, subgroup_shift, class, site)                        \
+   ((workgroup_shift) | (subgroup_shift) << 8 | (class) << 16 | (uint32_t)(site) << 24)
+
+/** Memory outside the window that has its cells inside it nevertheless. */
+struct gpuval_shadow_range {
+   uint64_t begin, size;
+   uint64_t alias; /* an address in the window */
+};
+#define GPUVAL_SHADOW_MAX_RANGES 64
+
+/* The window is aligned to its size, 256 GiB: whether an address is in it is one
+ * comparison.
+ */
+#define GPUVAL_SHADOW_WINDOW_LOG2 38
+
+/* Order by atomics: an invocation that has written, then passed a memory barrier and
+ * accessed a word by an atomic, *releases* there; one that finds what was released by an
+ * atomic, then passes a memory barrier, *acquires* it. Releases have a time, a number
+ * that grows. Each word has the time of its last release, each workgroup that of its
+ * first release and of the latest one that it has acquired.
+ *
+ * That is not all there is to know: it does not tell what of a workgroup's accesses came
+ * before its releases, or which of them is meant. So what came first may be ordered
+ * before if its workgroup has released anything by the time that was acquired, and is not
+ * reported then. It is reported if there was no release, or nothing that was acquired,
+ * or that was too early: where a barrier is missing, or is of too small a scope, or
+ * nobody looks at the flag.
+ */
+
+/** Of a word, at times + (A - window) * 2; tags are commands and classes as in a party. */
+struct gpuval_shadow_time {
+   uint32_t time, tag;
+};
+
+/** Of a workgroup, by its number, modulo their count. */
+struct gpuval_shadow_clock {
+   struct gpuval_shadow_time first_release;
+   struct gpuval_shadow_time found; /* by an atomic, and not acquired before a barrier comes */
+   struct gpuval_shadow_time acquired;
+   uint32_t reserved[2];
+};
+#define GPUVAL_SHADOW_CLOCKS      (1u << 20)
+#define GPUVAL_SHADOW_TIMES_SCALE 2
+
+/** What shaders know of it beside struct gpuval_command_data, at
+ * gpuval_root::shadow_address.
+ */
+struct gpuval_shadow_layout {
+   uint64_t bytes;   /* cells of the bytes: of address A at bytes + A * 16, modulo 2^64 */
+   uint64_t serials; /* uint32_t[]: of the span of each command, gpuval_order.h */
+   uint64_t times;   /* struct gpuval_shadow_time of the word at A: at times + A * 2 */
+   uint64_t clocks;  /* struct gpuval_shadow_clock[GPUVAL_SHADOW_CLOCKS] */
+   uint32_t now;     /* time of the last release; 0: there was none */
+   uint32_t num_ranges;
+   struct gpuval_shadow_range ranges[GPUVAL_SHADOW_MAX_RANGES];
+};
+static_assert(offsetof(struct gpuval_shadow_layout, ranges) == 40, "shaders know the offsets");
+
+struct gpuval_shadow;
+
+/**
+ * Reserves address space for the memory of a device and for its cells; pages cost only
+ * when they are touched. @layout is in memory that shaders read, and zero. NULL if there
+ * is no such address space.
+ */
+struct gpuval_shadow *gpuval_shadow_create(struct gpuval_shadow_layout *layout);
+void gpuval_shadow_destroy(struct gpuval_shadow *shadow);
+
+/** For struct gpuval_command_data. */
+uint64_t gpuval_shadow_window(const struct gpuval_shadow *shadow);
+uint64_t gpuval_shadow_words(const struct gpuval_shadow *shadow);
+
+/**
+ * Moves the mapping at @map of @size bytes, both multiples of a page, into the window.
+ * Returns where it is now, or NULL, and then it has not moved.
+ */
+void *gpuval_shadow_place(struct gpuval_shadow *shadow, void *map, uint64_t size);
+/** Moves it out again, and its cells are nobody's. NULL: it could not be. */
+void *gpuval_shadow_take(struct gpuval_shadow *shadow, void *map, uint64_t size);
+
+/** Gives memory that cannot be moved cells in the window. False: there is no more room. */
+bool gpuval_shadow_add_range(struct gpuval_shadow *shadow, uint64_t address, uint64_t size);
+void gpuval_shadow_remove_range(struct gpuval_shadow *shadow, uint64_t address);
+
+/** The address in the window that @address has its cells by, or 0. */
+uint64_t gpuval_shadow_translate(struct gpuval_shadow *shadow, uint64_t address);
+
+/** Nobody has touched anything. No work may be in flight. */
+void gpuval_shadow_forget(struct gpuval_shadow *shadow);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

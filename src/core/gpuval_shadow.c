@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A device's shadow memory: which commands its cells name. */
+
+#include "base/gpuval_shadow.h"
+
+#include <stdlib.h>
+
+#include "base/gpuval_order.h"
+#include "gpuval_device.h"
+
+#include "util/macros.h"
+
+#define NUM_COMMANDS (GPUVAL_SHADOW_MAX_COMMAND + 1)
+
+/* What is behind a number */
+struct gpuval_shadow_command {
+   uint32_t command_id;
+   uint32_t entry_base[GPUVAL_STAGE_COUNT];
+};
+
+bool
+gpuval_device_init_shadow(struct gpuval_device *device)
+{
+   struct gpuval_shadow_device *shadow = &device->shadow;
+
+   if (!gpuval_device_alloc(device, &shadow->layout, sizeof(struct gpuval_shadow_layout)) ||
+       !gpuval_device_alloc(device, &shadow->serials, NUM_COMMANDS * sizeof(uint32_t)))
+      return false;
+
+   struct gpuval_shadow_layout *layout = shadow->layout.map;
+   shadow->commands = calloc(NUM_COMMANDS, sizeof(*shadow->commands));
+   shadow->memory = shadow->commands ? gpuval_shadow_create(layout) : NULL;
+   if (!shadow->memory)
+      return false;
+
+   layout->serials = shadow->serials.address;
+   shadow->next = 1;
+   return true;
+}
+
+void
+gpuval_device_finish_shadow(struct gpuval_device *device)
+{
+   struct gpuval_shadow_device *shadow = &device->shadow;
+
+   if (shadow->memory)
+      gpuval_shadow_destroy(shadow->memory);
+   free(shadow->commands);
+}
+
+struct gpuval_shadow *
+gpuval_device_shadow(struct gpuval_device *device)
+{
+   return device->shadow.memory;
+}
+
+/* The first number above all whose serial is at most @serial. Serials ascend. */
+static uint32_t
+number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
+{
+   const uint32_t *serials = shadow->serials.map;
+   uint32_t low = 1, high = shadow->next;
+
+   /* Mostly it is the last one that counts. */
+   if (high > 1 && serials[high - 1] <= serial)
+      return high;
+   while (low < high) {
+      uint32_t middle = low + (high - low) / 2;
+      if (serials[middle] <= serial)
+         low = middle + 1;
+      else
+         high = middle;
+   }
+   return low;
+}
+
+void
+gpuval_device_shadow_command(struct gpuval_device *device, uint32_t ordered, bool idle,
+                             struct gpuval_command_data *data)
+{
+   struct gpuval_shadow_device *shadow = &device->shadow;
+
+   if (shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2 && idle) {
+      /* Records name commands by these numbers. */
+      mtx_lock(&device->mutex);
+      gpuval_device_drain(device, true);
+      mtx_unlock(&device->mutex);
+      gpuval_shadow_forget(shadow->memory);
+      shadow->next = 1;
+   }
+
+   data->shadow_window = gpuval_shadow_window(shadow->memory);
+   data->shadow_words = gpuval_shadow_words(shadow->memory);
+   data->shadow_command = 0;
+   if (shadow->next > GPUVAL_SHADOW_MAX_COMMAND) {
+      if (!shadow->warned)
+         gpuval_log_warning("sync: %u commands in flight at once, those that follow are not "
+                            "looked at until all have ended",
+                            GPUVAL_SHADOW_MAX_COMMAND);
+      shadow->warned = true;
+      return;
+   }
+
+   uint32_t behind = number_behind(shadow, ordered), number = shadow->next++;
+   ((uint32_t *)shadow->serials.map)[number] = data->serial;
+   shadow->commands[number].command_id = data->command_id;
+   memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
+   data->shadow_command = number << GPUVAL_SHADOW_COMMAND_SHIFT;
+   data->shadow_ordered = behind << GPUVAL_SHADOW_COMMAND_SHIFT;
+}
+
+bool
+gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
+                           struct gpuval_shadow_party *party)
+{
+   const struct gpuval_shadow_device *shadow = &device->shadow;
+   uint32_t number = hi >> GPUVAL_SHADOW_COMMAND_SHIFT;
+   uint32_t class_ = hi >> GPUVAL_SHADOW_CLASS_SHIFT & 0xf;
+   if (!shadow->memory || !number || number >= shadow->next)
+      return false;
+
+   const struct gpuval_shadow_command *command = &shadow->commands[number];
+   *party = (struct gpuval_shadow_party){
+      .command_id = command->command_id,
+      .class_ = class_,
+      .is_indirect = class_ == GPUVAL_ORDER_INDIRECT,
+      .stage = MESA_SHADER_NONE,
+   };
+   /* The stages of a trace share a class. */
+   for (unsigned stage = 0; stage < MESA_SHADER_RAYGEN; stage++) {
+      if (class_ != GPUVAL_ORDER_INDIRECT && class_ != GPUVAL_ORDER_RAYS &&
+          gpuval_order_stage_class(stage) == class_) {
+         party->stage = stage;
+         party->entry_base = command->entry_base[stage];
+      }
+   }
+   party->number = lo & GPUVAL_SHADOW_SITE_UNKNOWN;
+   return true;
+}
+
+/* The host's own access, to one half of a word's cell or a byte's. Orders by threshold
+ * and table, as shaders do.
+ */
+static bool
+is_before(const struct gpuval_shadow_device *shadow, const struct gpuval_command_data *data,
+          const struct gpuval_order_row *row, uint64_t party)
+{
+   uint32_t hi = party >> 32;
+   uint32_t number = hi >> GPUVAL_SHADOW_COMMAND_SHIFT;
+   uint32_t class_ = hi >> GPUVAL_SHADOW_CLASS_SHIFT & 0xf;
+
+   if (!hi || hi < data->shadow_ordered)
+      return true;
+   return row && class_ < GPUVAL_ORDER_CLASSES && number < shadow->next &&
+          ((const uint32_t *)shadow->serials.map)[number] <=
+             row->memory_watermark[GPUVAL_ORDER_STORAGE_READ][class_];
+}
+
+static uint64_t
+read_cell(const struct gpuval_shadow_device *shadow, const struct gpuval_command_data *data,
+          const struct gpuval_order_row *row, uint64_t *cell, uint64_t mark)
+{
+   uint64_t writer = __atomic_load_n(&cell[0], __ATOMIC_RELAXED);
+   __atomic_store_n(&cell[1], mark, __ATOMIC_RELAXED);
+   return is_before(shadow, data, row, writer) ? 0 : writer;
+}
+
+uint64_t
+gpuval_device_shadow_read(struct gpuval_device *device, uint64_t address, uint32_t size,
+                          const struct gpuval_command_data *data,
+                          const struct gpuval_order_row *row)
+{
+   const struct gpuval_shadow_device *shadow = &device->shadow;
+   uint64_t in_window = gpuval_shadow_translate(shadow->memory, address);
+   uint64_t mark =
+      (uint64_t)(data->shadow_command | GPUVAL_ORDER_INDIRECT << GPUVAL_SHADOW_CLASS_SHIFT) << 32;
+   uint64_t other = 0;
+   if (!in_window || !data->shadow_command)
+      return 0;
+
+   for (uint64_t word = in_window & ~3ull; word < in_window + size; word += GPUVAL_SHADOW_WORD) {
+      uint64_t *cell = (void *)(uintptr_t)(data->shadow_words + word * GPUVAL_SHADOW_WORDS_SCALE);
+      bool has_bytes = cell[0] >> 32 == GPUVAL_SHADOW_BYTES;
+
+      for (unsigned i = 0; i < (has_bytes ? GPUVAL_SHADOW_WORD : 1); i++) {
+         const struct gpuval_shadow_layout *layout = shadow->layout.map;
+         uint64_t *bytes =
+            (void *)(uintptr_t)(layout->bytes + (word + i) * GPUVAL_SHADOW_BYTES_SCALE);
+         uint64_t found = read_cell(shadow, data, row, has_bytes ? bytes : cell, mark);
+         other = other ? other : found;
+      }
+   }
+   return other;
+}
