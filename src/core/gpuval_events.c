@@ -296,6 +296,10 @@ describe_party(struct gpuval_device *device, struct gpuval_event *event,
    if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
       return;
 
+   /* A command that stands for readers of an earlier one does not know them. */
+   if (party.command_id == record->command_id && party.number == GPUVAL_SHADOW_SITE_UNKNOWN)
+      return;
+
    event->has_other = event->other_is_certain = true;
    const struct gpuval_site *site = find_party_site(device, &party, &shader);
    if (party.is_indirect) {

@@ -308,6 +308,18 @@ meet(nir_builder *b, const struct self *self, struct party *writer, struct party
    nir_def *alike = nir_ieq(b, self->is_atomic, has_atomic(b, *readers));
    struct party read =
       select_party(b, nir_iand(b, joins, alike), join(b, self, *readers), self->mark);
+   /* Those of an earlier command that are not ordered before: from now on this command
+    * stands for them, too, and whoever writes in it meets them.
+    */
+   struct party several = {
+      nir_ior_imm(b, self->mark.lo,
+                  GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
+                                                  << GPUVAL_SHADOW_SHARE_SHIFT),
+      self->mark.hi,
+   };
+   nir_def *is_older =
+      nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
+   read = select_party(b, is_older, several, read);
    read = select_party(b, stays, *readers, read);
    struct party kept = select_party(b, nir_ior(b, after_readers, readers_hazard), nobody, *readers);
 
@@ -327,6 +339,30 @@ meet(nir_builder *b, const struct self *self, struct party *writer, struct party
    *writer = select_party(b, is_write, written, *writer);
    *readers = select_party(b, is_write, kept, read);
    return nir_ior(b, writer_hazard, readers_hazard);
+}
+
+/* Those of the same instruction that run in lockstep and have left their marks at the same
+ * moment: whose mark is not there any more meets whoever has taken it away.
+ */
+static nir_def *
+meet_again(nir_builder *b, const struct self *self, nir_def *address, struct party writer,
+           struct party readers, struct party *other)
+{
+   struct party now_writer = load_party(b, address, 0);
+   struct party now_readers = load_party(b, address, GPUVAL_SHADOW_READERS);
+   struct party left = select_party(b, self->is_read, readers, writer);
+   struct party now = select_party(b, self->is_read, now_readers, now_writer);
+   nir_def *gone = nir_ior(b, nir_ine(b, left.lo, now.lo), nir_ine(b, left.hi, now.hi));
+
+   struct party again;
+   nir_def *hazard = meet(b, self, &now_writer, &now_readers, &again);
+   nir_push_if(b, gone);
+   store_party(b, address, 0, now_writer);
+   store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
+   nir_pop_if(b, NULL);
+   hazard = nir_iand(b, hazard, gone);
+   *other = select_party(b, hazard, again, *other);
+   return hazard;
 }
 
 struct found {
@@ -396,6 +432,7 @@ look_closely(nir_builder *b, const struct self *self, const struct found *found,
 
          store_party(b, address, 0, now_writer);
          store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
+         hazard = nir_ior(b, hazard, meet_again(b, self, address, now_writer, now_readers, &other));
          remember(b, found, hazard, other);
          nir_store_var(b, clean_var, nir_iand(b, nir_load_var(b, clean_var), nir_inot(b, hazard)),
                        0x1);
@@ -431,11 +468,7 @@ look(nir_builder *b, const struct self *self, nir_def *cell, nir_def *is_whole)
    nir_def *covered =
       nir_ior(b, is_self(b, self, mine),
               nir_iand(b, nir_ior(b, self->is_read, self->is_atomic), is_everybody(b, self, mine)));
-   /* Readers of other commands give way, whether ordered or not. */
-   nir_def *other_command =
-      nir_uge_imm(b, nir_ixor(b, readers.hi, self->mark.hi), 1u << GPUVAL_SHADOW_COMMAND_SHIFT);
-   nir_def *fresh =
-      nir_bcsel(b, self->is_read, other_command, nir_ult(b, writer.hi, self->ordered));
+   nir_def *fresh = nir_ult(b, mine.hi, self->ordered);
 
    nir_def *writer_past = nir_ior(b, is_write, nir_ult(b, writer.hi, self->ordered));
    nir_def *readers_past = nir_ior(b, self->is_read, nir_ult(b, readers.hi, self->ordered));

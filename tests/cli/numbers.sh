@@ -72,7 +72,7 @@ not_yet() # NAME VALUE
    two_errors err
 }
 
-not_yet GPUVAL_SYNC shadow
+accepted GPUVAL_SYNC shadow
 not_yet GPUVAL_ON_ERROR break
 not_yet GPUVAL_ON_ERROR abort
 not_yet GPUVAL_ON_ERROR device-lost
