@@ -43,7 +43,7 @@ struct gpuval_spirv_location {
    /**
     * No debug line is in scope at the instruction itself, and file, line and
     * text are those where the block that leads to its block ends (see "Lines
-    * across blocks" in gpuval_spirv.c).
+    * across blocks" in gpuval_spirv_index.c).
     */
    bool line_inherited;
 

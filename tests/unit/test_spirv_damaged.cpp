@@ -6,6 +6,7 @@
 
 #include "test_spirv.h"
 
+#include <chrono>
 #include <random>
 
 namespace {
@@ -39,6 +40,92 @@ const char *const all_modules[] = {
    "structured.g.spv", "scopes.spv",     "continued.spv",    "nameless_text.spv",
    "debug_info.spv",   "aliases.spv",    "directives.spv",   "heads.spv",
 };
+
+/* A text of many `#line` directives, with a function and an OpLine for each of
+ * @lines; the words of the stores behind these are in @stores.
+ */
+std::vector<uint32_t>
+directives(const std::string &text, const std::vector<uint32_t> &lines,
+           std::vector<uint32_t> &stores)
+{
+   std::vector<uint32_t> words = assemble(16, {{SpvOpString, 1, 'f'}});
+   const size_t piece_size = 4 * 60000;
+
+   for (size_t at = 0; at < text.size(); at += piece_size) {
+      std::string piece = text.substr(at, piece_size);
+      piece.resize((piece.size() / 4 + 1) * 4);
+      std::vector<uint32_t> source = {SpvOpSource, SpvSourceLanguageGLSL, 460, 1};
+      if (at)
+         source = {SpvOpSourceContinued};
+      const size_t head = source.size();
+      source.resize(head + piece.size() / 4);
+      memcpy(&source[head], piece.data(), piece.size());
+      append(words, source);
+   }
+   append(words, {SpvOpName, 4, 'm'});
+   append(words, {SpvOpLine, 1, 1, 0});
+   append(words, {SpvOpFunction, 2, 4, 0, 2});
+   append(words, {SpvOpLabel, 5});
+   for (uint32_t line : lines) {
+      append(words, {SpvOpLine, 1, line, 0});
+      stores.push_back(words.size());
+      append(words, {SpvOpStore, 3, 3});
+   }
+   append(words, {SpvOpReturn});
+   append(words, {SpvOpFunctionEnd});
+   return words;
+}
+
+/* All lines have number 1, and any may be the head of the function. */
+TEST(SpirvSource, ManyLineDirectivesOfOneNumber)
+{
+   std::string text;
+   for (unsigned i = 0; i < 50000; i++)
+      text += "#line 1\nm\n";
+   std::vector<uint32_t> stores;
+   const std::vector<uint32_t> words = directives(text, std::vector<uint32_t>(1000, 1), stores);
+
+   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
+   ASSERT_TRUE(spirv);
+   const auto begin = std::chrono::steady_clock::now();
+   for (uint32_t store : stores) {
+      struct gpuval_spirv_location location;
+      ASSERT_TRUE(gpuval_spirv_lookup(spirv, store * 4, &location));
+      ASSERT_EQ(location.line, 1u);
+      ASSERT_EQ(or_dash(location.text), "m");
+   }
+   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+   ralloc_free(spirv);
+}
+
+TEST(SpirvSource, ManyLineDirectives)
+{
+   const uint32_t count = 50000;
+   std::string text;
+   std::vector<uint32_t> lines;
+   for (unsigned i = 0; i < count; i++) {
+      /* Some overlap those before, and some are of another file. */
+      text += "#line " + std::to_string(10 * i + 1) + (i % 7 ? "" : " \"f\"") + "\nx" +
+              std::to_string(i) + "\ny\nz\n";
+      text += "#line " + std::to_string(10 * i + 1) + " \"g\"\nw\n#line 1 \"f\"\n";
+      lines.push_back(10 * i + 1);
+   }
+   text += "#line 1000000000"; /* what is behind the last newline is a line, too */
+   std::vector<uint32_t> stores;
+   const std::vector<uint32_t> words = directives(text, lines, stores);
+
+   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
+   ASSERT_TRUE(spirv);
+   const auto begin = std::chrono::steady_clock::now();
+   for (unsigned i = 0; i < count; i++) {
+      struct gpuval_spirv_location location;
+      ASSERT_TRUE(gpuval_spirv_lookup(spirv, stores[i] * 4, &location));
+      ASSERT_EQ(location.line, 10 * i + 1);
+      ASSERT_EQ(or_dash(location.text), "x" + std::to_string(i));
+   }
+   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+   ralloc_free(spirv);
+}
 
 } /* namespace */
 
