@@ -23,6 +23,7 @@
 #include "base/gpuval_layout.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
+#include "base/gpuval_order.h"
 #include "compiler/shader_enums.h"
 #include "util/blob.h"
 
@@ -116,19 +117,23 @@ struct gpuval_shadow *gpuval_device_shadow(struct gpuval_device *device);
 
 /**
  * A command that is about to run, whose id, entry bases and serial are in @data: fills
- * in what else shadow memory needs. @ordered: the highest serial up to which everything
- * is ordered before. Serials must not fall. @idle: nothing that runs may still leave
+ * in what else shadow memory needs. @threshold: the serials up to which everything is
+ * ordered before. Serials must not fall. @idle: nothing that runs may still leave
  * marks, so that numbers may begin again. To be called by one thread at a time.
  */
-void gpuval_device_shadow_command(struct gpuval_device *device, uint32_t ordered, bool idle,
+void gpuval_device_shadow_command(struct gpuval_device *device,
+                                  struct gpuval_order_threshold threshold, bool idle,
                                   struct gpuval_command_data *data);
+
+/** Serials begin again; no work may be in flight. */
+void gpuval_device_shadow_restart(struct gpuval_device *device);
 
 /** A command reads its arguments: one struct of them. */
 struct gpuval_indirect_read {
    uint64_t address;
    uint32_t size;
    struct gpuval_command_data command; /* as for a shader, but for its functions */
-   const struct gpuval_order_row *row; /* shadow memory: of GPUVAL_ORDER_INDIRECT, or NULL */
+   const struct gpuval_order_row *row; /* shadow memory: of GPUVAL_ORDER_INDIRECT there */
    /* Those of shaders, if they are others: what they write later has been read. */
    uint32_t other_epochs[4];
    unsigned num_other_epochs;

@@ -103,6 +103,8 @@ is_hazard(const struct gpuval_bloom_access *access, const struct masks *masks, u
    case GPUVAL_BLOOM_LOAD:
       return bad_load;
    case GPUVAL_BLOOM_STORE:
+      if (access->flags & GPUVAL_SYNC_WRITE_AFTER_WRITE_OK)
+         return false;
       return after_load_ok ? bad_store & bad_load : bad_store;
    case GPUVAL_BLOOM_ATOMIC:
       return bad_atomic && (!after_load_ok || bad_load);

@@ -137,8 +137,10 @@ struct gpuval_command_data {
    uint32_t shadow_command; /* as in the upper half of a party, without the rest; 0: the
                              * command is not looked at */
    uint32_t shadow_ordered; /* upper halves below this are of what is ordered before */
+   uint32_t shadow_others;  /* the same for uniform and sampled reads */
+   uint32_t reserved;
 };
-static_assert(sizeof(struct gpuval_command_data) == 136, "shaders know the offsets");
+static_assert(sizeof(struct gpuval_command_data) == 144, "shaders know the offsets");
 
 /* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.
@@ -164,5 +166,10 @@ static_assert(sizeof(struct gpuval_printf_header) == 16, "seed 001: 16 bytes");
  * after writes are not.
  */
 #define GPUVAL_SYNC_WRITE_AFTER_READ_OK 1u
+
+/* The same, and what has been written is available to later writes, but not visible to
+ * reads.
+ */
+#define GPUVAL_SYNC_WRITE_AFTER_WRITE_OK 2u
 
 #endif

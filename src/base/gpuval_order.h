@@ -117,6 +117,26 @@ struct gpuval_order_table {
 static_assert(offsetof(struct gpuval_order_table, ranges) == 16, "shaders know the offsets");
 static_assert(offsetof(struct gpuval_order_table, rows) == 256, "shaders know the offsets");
 
+/** The quick way: everything up to these serials is ordered before a command, whatever
+ * its class and wherever in memory, as far as accesses of the command go that are
+ * uniform or sampled reads, or that are not. UINT32_MAX: everything there is.
+ */
+struct gpuval_order_threshold {
+   uint32_t storage, others;
+};
+
+/** The row of a table for an access of @class_ to @address. */
+static inline const struct gpuval_order_row *
+gpuval_order_find_row(const struct gpuval_order_table *table, enum gpuval_order_class class_,
+                      uint64_t address)
+{
+   for (unsigned i = 0; i < table->num_ranges; i++) {
+      if (address >= table->ranges[i].begin && address < table->ranges[i].end)
+         return &table->rows[class_][i + 1];
+   }
+   return &table->rows[class_][0];
+}
+
 /** Class of a shader stage. */
 static inline enum gpuval_order_class
 gpuval_order_stage_class(gl_shader_stage stage)

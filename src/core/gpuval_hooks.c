@@ -93,6 +93,15 @@ hook_SignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
    return hooks->next.SignalSemaphore(device, info);
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_SetEvent(VkDevice device, VkEvent event)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   gpuval_submits_host_set_event(hooks->submits, event);
+   return hooks->next.SetEvent(device, event);
+}
+
 /* Waits */
 
 static VKAPI_ATTR VkResult VKAPI_CALL
@@ -180,8 +189,8 @@ hook_GetEventStatus(VkDevice device, VkEvent event)
    const struct gpuval_hooks *hooks = get_hooks(device);
 
    VkResult result = hooks->next.GetEventStatus(device, event);
-   if (result == VK_EVENT_SET)
-      host_saw(hooks, (uint64_t)event, 0);
+   if (hooks->submits && result == VK_EVENT_SET)
+      gpuval_submits_host_saw_event(hooks->submits, event);
    return waited(hooks, result);
 }
 
@@ -219,6 +228,15 @@ hook_ResetFences(VkDevice device, uint32_t count, const VkFence *fences)
    for (uint32_t i = 0; i < count; i++)
       forget(hooks, (uint64_t)fences[i]);
    return hooks->next.ResetFences(device, count, fences);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_ResetEvent(VkDevice device, VkEvent event)
+{
+   const struct gpuval_hooks *hooks = get_hooks(device);
+
+   gpuval_submits_reset_event(hooks->submits, event);
+   return hooks->next.ResetEvent(device, event);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -330,6 +348,8 @@ hook_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
    X(QueueSubmit2)                                                                                 \
    X(QueueBindSparse)                                                                              \
    X(SignalSemaphore)                                                                              \
+   X(SetEvent)                                                                                     \
+   X(ResetEvent)                                                                                   \
    X(ResetFences)                                                                                  \
    X(DestroyFence)                                                                                 \
    X(DestroySemaphore)                                                                             \

@@ -95,16 +95,19 @@ void gpuval_order_wait(struct gpuval_order *order, unsigned queue,
                        const struct gpuval_order_point *point, VkPipelineStageFlags2 stages);
 
 /**
- * Work comes now. Returns its serial, of a new span if anything has happened since the
- * last one.
+ * Work comes now, in the stages of @classes (bits). Returns its serial, of a new span if
+ * anything has happened since the last one.
  */
-uint32_t gpuval_order_work(struct gpuval_order *order, unsigned queue);
+uint32_t gpuval_order_work(struct gpuval_order *order, unsigned queue, uint32_t classes);
 
 /** Changes whenever a table of the queue would. */
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
 /** Fills in the rows of @classes (bits), and all that is not rows. */
 void gpuval_order_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
                              struct gpuval_order_table *table);
+/** See struct gpuval_order_threshold: for what would come now in the stages of @classes. */
+struct gpuval_order_threshold gpuval_order_get_threshold(const struct gpuval_order *order,
+                                                         unsigned queue, uint32_t classes);
 /** order_class of commands of @queue. */
 uint32_t gpuval_order_queue_class(unsigned queue);
 
@@ -125,9 +128,11 @@ uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,
                                 uint64_t address, unsigned source);
-/** and the highest of the latter, for any access to any address. */
+/** and the highest of the latter at any address: for writes, and for any read. */
 uint32_t gpuval_order_any_available(const struct gpuval_order *order, unsigned queue,
                                     enum gpuval_order_class class_, unsigned source);
+uint32_t gpuval_order_any_visible(const struct gpuval_order *order, unsigned queue,
+                                  enum gpuval_order_class class_, unsigned source);
 
 #ifdef __cplusplus
 }

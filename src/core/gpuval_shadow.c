@@ -76,19 +76,28 @@ number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
 }
 
 void
-gpuval_device_shadow_command(struct gpuval_device *device, uint32_t ordered, bool idle,
-                             struct gpuval_command_data *data)
+gpuval_device_shadow_restart(struct gpuval_device *device)
+{
+   struct gpuval_shadow_device *shadow = &device->shadow;
+   if (!shadow->memory)
+      return;
+
+   /* Records name commands by these numbers. */
+   mtx_lock(&device->mutex);
+   gpuval_device_drain(device, true);
+   mtx_unlock(&device->mutex);
+   gpuval_shadow_forget(shadow->memory);
+   shadow->next = 1;
+}
+
+void
+gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_threshold threshold,
+                             bool idle, struct gpuval_command_data *data)
 {
    struct gpuval_shadow_device *shadow = &device->shadow;
 
-   if (shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2 && idle) {
-      /* Records name commands by these numbers. */
-      mtx_lock(&device->mutex);
-      gpuval_device_drain(device, true);
-      mtx_unlock(&device->mutex);
-      gpuval_shadow_forget(shadow->memory);
-      shadow->next = 1;
-   }
+   if (shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2 && idle)
+      gpuval_device_shadow_restart(device);
 
    data->shadow_window = gpuval_shadow_window(shadow->memory);
    data->shadow_words = gpuval_shadow_words(shadow->memory);
@@ -102,12 +111,15 @@ gpuval_device_shadow_command(struct gpuval_device *device, uint32_t ordered, boo
       return;
    }
 
-   uint32_t behind = number_behind(shadow, ordered), number = shadow->next++;
+   uint32_t behind = number_behind(shadow, threshold.storage);
+   uint32_t behind_others = number_behind(shadow, threshold.others);
+   uint32_t number = shadow->next++;
    ((uint32_t *)shadow->serials.map)[number] = data->serial;
    shadow->commands[number].command_id = data->command_id;
    memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
    data->shadow_command = number << GPUVAL_SHADOW_COMMAND_SHIFT;
    data->shadow_ordered = behind << GPUVAL_SHADOW_COMMAND_SHIFT;
+   data->shadow_others = behind_others << GPUVAL_SHADOW_COMMAND_SHIFT;
 }
 
 bool

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#include "vk_semaphore.h"
-#include "vk_util.h"
-
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
@@ -17,21 +14,20 @@
  */
 #define MAX_SIGNALS 32
 
-/* The end of which submits, by queue: of all up to these numbers */
-struct clock {
-   uint64_t submits[GPUVAL_MAX_QUEUES];
-};
-
+/* What a semaphore or fence is signalled by. Noted by the call that asks for it, and
+ * known when the queue has come to it.
+ */
 struct signal {
+   unsigned users;
+   unsigned queue;
    uint64_t value;
-   int queue; /* -1: the host */
-   VkPipelineStageFlags2 stages;
-   struct clock clock;
+   struct gpuval_order_point *point; /* NULL: not yet */
 };
 
 struct object {
    unsigned num_signals;
-   struct signal signals[MAX_SIGNALS]; /* by value */
+   struct signal *signals[MAX_SIGNALS]; /* by value */
+   struct gpuval_order_snapshot *event; /* NULL: not set */
 };
 
 enum note_type {
@@ -39,28 +35,36 @@ enum note_type {
    NOTE_HOST,     /* what the host had seen */
    NOTE_WAIT,     /* for a semaphore */
    NOTE_COMMANDS, /* a command buffer */
+   NOTE_SIGNAL,
 };
 
 struct note {
    enum note_type type;
    uint64_t submit;
-   uint64_t covered;
-   VkPipelineStageFlags2 src, dst;
-   VkCommandBuffer cmd;
+   VkPipelineStageFlags2 stages;
+   union {
+      struct gpuval_order_point *host;
+      VkCommandBuffer cmd;
+      struct signal *signal; /* WAIT: NULL for a timeline, which is looked up later */
+   };
+   uint64_t timeline, value;
 };
 
 struct queue {
    struct u_vector notes;
    uint64_t last; /* number of the last submit; they begin at 1 */
    uint64_t executing;
-   uint64_t noted_host_saw;
-   struct clock clock; /* what has ended before the next command, in some stages */
+   uint64_t host_version; /* that was noted */
 };
 
 struct gpuval_submits {
    simple_mtx_t mutex;
+   struct gpuval_order *order;
+   struct gpuval_sync *sync;
    struct hash_table_u64 *objects;
-   struct clock host; /* what the host has seen */
+   struct gpuval_order_point *host; /* what the host has seen */
+   uint64_t host_version;
+   struct gpuval_order_point *everything; /* for a moment */
    struct queue queues[GPUVAL_MAX_QUEUES];
    unsigned num_queues;
 };
@@ -72,6 +76,10 @@ gpuval_submits_create(unsigned num_queues)
 
    assert(num_queues <= GPUVAL_MAX_QUEUES);
    submits->num_queues = num_queues;
+   submits->order = gpuval_order_create(num_queues);
+   submits->sync = gpuval_sync_create(submits->order);
+   submits->host = gpuval_order_point_create(submits->order);
+   submits->everything = gpuval_order_point_create(submits->order);
    submits->objects = _mesa_hash_table_u64_create(submits);
    for (unsigned i = 0; i < num_queues; i++)
       u_vector_init(&submits->queues[i].notes, 64, sizeof(struct note));
@@ -79,60 +87,35 @@ gpuval_submits_create(unsigned num_queues)
    return submits;
 }
 
-void
-gpuval_submits_destroy(struct gpuval_submits *submits)
+/* Objects */
+
+static void
+release(struct signal *signal)
 {
-   simple_mtx_destroy(&submits->mutex);
-   for (unsigned i = 0; i < submits->num_queues; i++)
-      u_vector_finish(&submits->queues[i].notes);
-   ralloc_free(submits);
+   if (signal && !--signal->users) {
+      ralloc_free(signal->point);
+      free(signal);
+   }
+}
+
+static struct object *
+get_object(struct gpuval_submits *submits, uint64_t handle)
+{
+   struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
+   if (!object) {
+      object = calloc(1, sizeof(*object));
+      _mesa_hash_table_u64_insert(submits->objects, handle, object);
+   }
+   return object;
 }
 
 static void
-merge(struct clock *clock, const struct clock *other)
+free_object(struct object *object)
 {
-   for (unsigned i = 0; i < GPUVAL_MAX_QUEUES; i++)
-      clock->submits[i] = MAX2(clock->submits[i], other->submits[i]);
-}
-
-static struct clock
-everything(const struct gpuval_submits *submits)
-{
-   struct clock clock = {0};
-
-   for (unsigned i = 0; i < submits->num_queues; i++)
-      clock.submits[i] = submits->queues[i].last;
-   return clock;
-}
-
-static void
-add_note(struct queue *queue, const struct note *note)
-{
-   struct note *added = u_vector_add(&queue->notes);
-   if (added)
-      *added = *note;
-}
-
-/* What has ended when @object is signalled, or has reached @value? One that is not
- * known may be signalled from anywhere (the window system, another process), and be
- * ordered after all that has been submitted.
- */
-static struct signal
-find_signal(const struct gpuval_submits *submits, uint64_t handle, uint64_t value)
-{
-   const struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
-   if (!object)
-      return (struct signal){
-         .queue = -1,
-         .stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-         .clock = everything(submits),
-      };
-
-   /* The first that reaches the value; or else somebody does, after the last. */
-   unsigned i = 0;
-   while (i < object->num_signals - 1 && object->signals[i].value < value)
-      i++;
-   return object->signals[i];
+   for (unsigned i = 0; i < object->num_signals; i++)
+      release(object->signals[i]);
+   ralloc_free(object->event);
+   free(object);
 }
 
 static void
@@ -141,28 +124,167 @@ remove_object(struct gpuval_submits *submits, uint64_t handle)
    struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
    if (object) {
       _mesa_hash_table_u64_remove(submits->objects, handle);
-      ralloc_free(object);
+      free_object(object);
    }
 }
 
 static void
-add_signal(struct gpuval_submits *submits, uint64_t handle, const struct signal *signal)
+remove_signal(struct object *object, unsigned index)
 {
-   struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
-   if (!object) {
-      object = rzalloc(submits, struct object);
-      _mesa_hash_table_u64_insert(submits->objects, handle, object);
-   }
+   release(object->signals[index]);
+   object->num_signals--;
+   memmove(&object->signals[index], &object->signals[index + 1],
+           (object->num_signals - index) * sizeof(object->signals[0]));
+}
 
-   /* Only timelines go up. */
-   if (object->num_signals && object->signals[object->num_signals - 1].value >= signal->value)
-      object->num_signals = 0;
-   if (object->num_signals == MAX_SIGNALS) {
-      memmove(&object->signals[0], &object->signals[1],
-              (MAX_SIGNALS - 1) * sizeof(object->signals[0]));
-      object->num_signals--;
+/* Submits of several queues may be noted in another order than that of values. */
+static struct signal *
+add_signal(struct gpuval_submits *submits, unsigned queue, uint64_t handle, uint64_t value)
+{
+   struct object *object = get_object(submits, handle);
+   struct signal *signal = calloc(1, sizeof(*signal));
+
+   *signal = (struct signal){.users = 1, .queue = queue, .value = value};
+   while (!value && object->num_signals)
+      remove_signal(object, 0);
+   if (object->num_signals == MAX_SIGNALS)
+      remove_signal(object, 0);
+
+   unsigned i = object->num_signals;
+   while (i && object->signals[i - 1]->value > value)
+      i--;
+   memmove(&object->signals[i + 1], &object->signals[i],
+           (object->num_signals - i) * sizeof(object->signals[0]));
+   object->signals[i] = signal;
+   object->num_signals++;
+   return signal;
+}
+
+static const struct gpuval_order_point *
+get_everything(struct gpuval_submits *submits)
+{
+   gpuval_order_everything(submits->order, submits->everything);
+   return submits->everything;
+}
+
+/* Notes */
+
+static void
+add_note(struct gpuval_submits *submits, unsigned queue, struct note note)
+{
+   struct note *added = u_vector_add(&submits->queues[queue].notes);
+
+   note.submit = submits->queues[queue].last;
+   if (added)
+      *added = note;
+}
+
+static void
+free_note(struct note *note)
+{
+   if (note->type == NOTE_HOST)
+      ralloc_free(note->host);
+   else if (note->type == NOTE_WAIT || note->type == NOTE_SIGNAL)
+      release(note->signal);
+   note->type = NOTE_NONE;
+}
+
+static const struct gpuval_order_point *wait_for(struct gpuval_submits *submits,
+                                                 struct signal *signal);
+static const struct gpuval_order_point *find_point(struct gpuval_submits *submits, uint64_t handle,
+                                                   uint64_t value);
+
+static void
+process(struct gpuval_submits *submits, unsigned queue, const struct note *note)
+{
+   switch (note->type) {
+   case NOTE_NONE:
+      break;
+   case NOTE_HOST:
+      gpuval_order_wait(submits->order, queue, note->host, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+      break;
+   case NOTE_WAIT:
+      gpuval_order_wait(submits->order, queue,
+                        note->timeline ? find_point(submits, note->timeline, note->value)
+                                       : wait_for(submits, note->signal),
+                        note->stages);
+      break;
+   case NOTE_COMMANDS:
+      submits->queues[queue].executing = note->submit;
+      break;
+   case NOTE_SIGNAL:
+      note->signal->point = gpuval_order_point_create(submits->order);
+      gpuval_order_signal(submits->order, queue, note->stages, note->signal->point);
+      break;
    }
-   object->signals[object->num_signals++] = *signal;
+}
+
+/* The next note, out of the list */
+static bool
+take_note(struct gpuval_submits *submits, unsigned queue, struct note *note)
+{
+   struct u_vector *notes = &submits->queues[queue].notes;
+
+   if (!u_vector_length(notes))
+      return false;
+   *note = *(struct note *)u_vector_remove(notes);
+   return true;
+}
+
+/* Signals of what has been executed; with @until also those of submits that have no
+ * commands, up to that one.
+ */
+static void
+catch_up(struct gpuval_submits *submits, unsigned queue, const struct signal *until)
+{
+   struct u_vector *notes = &submits->queues[queue].notes;
+
+   while (u_vector_length(notes) && !(until && until->point)) {
+      const struct note *next = u_vector_tail(notes);
+      struct note note;
+
+      if (next->type == NOTE_COMMANDS ||
+          (!until && next->type != NOTE_SIGNAL && next->type != NOTE_NONE))
+         return;
+      take_note(submits, queue, &note);
+      process(submits, queue, &note);
+      free_note(&note);
+   }
+}
+
+/* Whoever waits for a signal comes after it: at that time it is known, if we know it
+ * at all. One of the window system or of another process is taken to be signalled
+ * after all there has been.
+ */
+static const struct gpuval_order_point *
+wait_for(struct gpuval_submits *submits, struct signal *signal)
+{
+   if (!signal)
+      return get_everything(submits);
+   if (!signal->point) {
+      signal->users++; /* the note of it goes */
+      catch_up(submits, signal->queue, signal);
+      release(signal);
+   }
+   return signal->point ? signal->point : get_everything(submits);
+}
+
+/* The first one that reaches the value */
+static const struct gpuval_order_point *
+find_point(struct gpuval_submits *submits, uint64_t handle, uint64_t value)
+{
+   const struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
+
+   for (unsigned i = 0; object && i < object->num_signals; i++) {
+      struct signal *signal = object->signals[i];
+      if (signal->value < value)
+         continue;
+      if (!signal->point)
+         catch_up(submits, signal->queue, signal);
+      if (signal->point)
+         return signal->point;
+   }
+   return get_everything(submits);
 }
 
 /* Submits */
@@ -174,140 +296,58 @@ gpuval_submits_begin(struct gpuval_submits *submits, unsigned index)
 
    simple_mtx_lock(&submits->mutex);
    queue->last++;
-   merge(&queue->clock, &submits->host);
-   if (queue->noted_host_saw != submits->host.submits[index]) {
-      queue->noted_host_saw = submits->host.submits[index];
-      add_note(queue, &(struct note){
-                         .type = NOTE_HOST,
-                         .submit = queue->last,
-                         .covered = queue->noted_host_saw,
-                      });
+   if (queue->host_version != submits->host_version) {
+      struct gpuval_order_point *host = gpuval_order_point_create(submits->order);
+
+      gpuval_order_merge(submits->order, host, submits->host);
+      add_note(submits, index, (struct note){.type = NOTE_HOST, .host = host});
+      queue->host_version = submits->host_version;
    }
    simple_mtx_unlock(&submits->mutex);
 }
 
+/* A binary semaphore is the one that was signalled last, and is not signalled then any
+ * more. Of a timeline the value says which one it is, and that may come later.
+ */
 void
-gpuval_submits_wait(struct gpuval_submits *submits, unsigned index, uint64_t object, uint64_t value,
+gpuval_submits_wait(struct gpuval_submits *submits, unsigned queue, uint64_t handle, uint64_t value,
                     VkPipelineStageFlags2 stages)
 {
-   struct queue *queue = &submits->queues[index];
+   struct note note = {.type = NOTE_WAIT, .stages = stages};
 
    simple_mtx_lock(&submits->mutex);
-   const struct signal signal = find_signal(submits, object, value);
-   merge(&queue->clock, &signal.clock);
-   add_note(queue, &(struct note){
-                      .type = NOTE_WAIT,
-                      .submit = queue->last,
-                      .covered = signal.clock.submits[index],
-                      .src = signal.queue == (int)index ? signal.stages
-                                                        : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                      .dst = stages,
-                   });
-   if (!value)
-      remove_object(submits, object); /* a binary semaphore is not signalled any more */
+   if (value) {
+      note.timeline = handle;
+      note.value = value;
+   } else {
+      const struct object *object = _mesa_hash_table_u64_search(submits->objects, handle);
+      if (object && object->num_signals) {
+         note.signal = object->signals[object->num_signals - 1];
+         note.signal->users++;
+      }
+      remove_object(submits, handle);
+   }
+   add_note(submits, queue, note);
    simple_mtx_unlock(&submits->mutex);
 }
 
 void
-gpuval_submits_commands(struct gpuval_submits *submits, unsigned index, VkCommandBuffer cmd)
+gpuval_submits_commands(struct gpuval_submits *submits, unsigned queue, VkCommandBuffer cmd)
 {
-   struct queue *queue = &submits->queues[index];
-
    simple_mtx_lock(&submits->mutex);
-   add_note(queue, &(struct note){.type = NOTE_COMMANDS, .submit = queue->last, .cmd = cmd});
+   add_note(submits, queue, (struct note){.type = NOTE_COMMANDS, .cmd = cmd});
    simple_mtx_unlock(&submits->mutex);
 }
 
 void
-gpuval_submits_signal(struct gpuval_submits *submits, unsigned index, uint64_t handle,
+gpuval_submits_signal(struct gpuval_submits *submits, unsigned queue, uint64_t handle,
                       uint64_t value, VkPipelineStageFlags2 stages)
 {
-   struct queue *queue = &submits->queues[index];
-
    simple_mtx_lock(&submits->mutex);
-   struct signal signal = {
-      .value = value,
-      .queue = (int)index,
-      .stages = stages,
-      .clock = queue->clock,
-   };
-   signal.clock.submits[index] = queue->last;
-   add_signal(submits, handle, &signal);
+   struct signal *signal = add_signal(submits, queue, handle, value);
+   signal->users++;
+   add_note(submits, queue, (struct note){.type = NOTE_SIGNAL, .signal = signal, .stages = stages});
    simple_mtx_unlock(&submits->mutex);
-}
-
-static bool
-is_timeline(VkSemaphore semaphore)
-{
-   return vk_semaphore_from_handle(semaphore)->type == VK_SEMAPHORE_TYPE_TIMELINE;
-}
-
-static void
-wait_for(struct gpuval_submits *submits, unsigned queue, VkSemaphore semaphore, uint64_t value,
-         VkPipelineStageFlags2 stages)
-{
-   bool timeline = is_timeline(semaphore);
-
-   /* A timeline has reached 0 from the beginning. */
-   if (!timeline || value)
-      gpuval_submits_wait(submits, queue, (uint64_t)semaphore, timeline ? value : 0, stages);
-}
-
-static void
-signal_fence(struct gpuval_submits *submits, unsigned queue, VkFence fence)
-{
-   if (fence)
-      gpuval_submits_signal(submits, queue, (uint64_t)fence, 0,
-                            VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-}
-
-void
-gpuval_submits_note(struct gpuval_submits *submits, unsigned queue, uint32_t count,
-                    const VkSubmitInfo2 *infos, VkFence fence)
-{
-   for (const VkSubmitInfo2 *info = infos; info < infos + count; info++) {
-      gpuval_submits_begin(submits, queue);
-      for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
-         wait_for(submits, queue, info->pWaitSemaphoreInfos[i].semaphore,
-                  info->pWaitSemaphoreInfos[i].value, info->pWaitSemaphoreInfos[i].stageMask);
-      for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-         gpuval_submits_commands(submits, queue, info->pCommandBufferInfos[i].commandBuffer);
-      for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
-         const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
-
-         gpuval_submits_signal(submits, queue, (uint64_t)signal->semaphore,
-                               is_timeline(signal->semaphore) ? signal->value : 0,
-                               signal->stageMask);
-      }
-   }
-   signal_fence(submits, queue, fence);
-}
-
-void
-gpuval_submits_note_sparse(struct gpuval_submits *submits, unsigned queue, uint32_t count,
-                           const VkBindSparseInfo *infos, VkFence fence)
-{
-   for (const VkBindSparseInfo *info = infos; info < infos + count; info++) {
-      const VkTimelineSemaphoreSubmitInfo *values =
-         vk_find_struct_const(info->pNext, TIMELINE_SEMAPHORE_SUBMIT_INFO);
-      uint32_t num_waits = values ? values->waitSemaphoreValueCount : 0;
-      uint32_t num_signals = values ? values->signalSemaphoreValueCount : 0;
-
-      gpuval_submits_begin(submits, queue);
-      for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
-         wait_for(submits, queue, info->pWaitSemaphores[i],
-                  i < num_waits ? values->pWaitSemaphoreValues[i] : 0,
-                  VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-      for (uint32_t i = 0; i < info->signalSemaphoreCount; i++) {
-         VkSemaphore semaphore = info->pSignalSemaphores[i];
-         bool has_value = i < num_signals && is_timeline(semaphore);
-
-         gpuval_submits_signal(submits, queue, (uint64_t)semaphore,
-                               has_value ? values->pSignalSemaphoreValues[i] : 0,
-                               VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-      }
-   }
-   signal_fence(submits, queue, fence);
 }
 
 uint64_t
@@ -327,43 +367,80 @@ gpuval_submits_failed(struct gpuval_submits *submits, unsigned queue, uint64_t l
    simple_mtx_lock(&submits->mutex);
    u_vector_foreach(note, &submits->queues[queue].notes)
    {
-      if (note->submit > last)
-         note->type = NOTE_NONE;
+      if (note->submit <= last)
+         continue;
+      /* Nobody should wait for that. */
+      if (note->type == NOTE_SIGNAL) {
+         note->signal->point = gpuval_order_point_create(submits->order);
+         gpuval_order_everything(submits->order, note->signal->point);
+      }
+      free_note(note);
    }
+   /* What the host had seen was noted with these. */
+   submits->queues[queue].host_version = UINT64_MAX;
    simple_mtx_unlock(&submits->mutex);
 }
 
 /* The host */
 
+static void
+host_saw(struct gpuval_submits *submits, const struct gpuval_order_point *point)
+{
+   gpuval_order_merge(submits->order, submits->host, point);
+   submits->host_version++;
+}
+
 void
-gpuval_submits_host_signal(struct gpuval_submits *submits, uint64_t object, uint64_t value)
+gpuval_submits_host_signal(struct gpuval_submits *submits, uint64_t handle, uint64_t value)
 {
    simple_mtx_lock(&submits->mutex);
-   const struct signal signal = {
-      .value = value,
-      .queue = -1,
-      .stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-      .clock = submits->host,
-   };
-   add_signal(submits, object, &signal);
+   struct signal *signal = add_signal(submits, 0, handle, value);
+   signal->point = gpuval_order_point_create(submits->order);
+   gpuval_order_merge(submits->order, signal->point, submits->host);
    simple_mtx_unlock(&submits->mutex);
 }
 
 void
-gpuval_submits_host_saw(struct gpuval_submits *submits, uint64_t object, uint64_t value)
+gpuval_submits_host_set_event(struct gpuval_submits *submits, VkEvent event)
 {
    simple_mtx_lock(&submits->mutex);
-   const struct signal signal = find_signal(submits, object, value);
-   merge(&submits->host, &signal.clock);
+   struct object *object = get_object(submits, (uint64_t)event);
+   ralloc_free(object->event);
+   object->event = gpuval_order_host_set_event(submits->order, submits->host);
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_host_saw(struct gpuval_submits *submits, uint64_t handle, uint64_t value)
+{
+   simple_mtx_lock(&submits->mutex);
+   host_saw(submits, find_point(submits, handle, value));
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_host_saw_event(struct gpuval_submits *submits, VkEvent event)
+{
+   simple_mtx_lock(&submits->mutex);
+   const struct object *object = _mesa_hash_table_u64_search(submits->objects, (uint64_t)event);
+   if (object && object->event) {
+      gpuval_order_event_signal(submits->order, object->event, submits->host);
+      submits->host_version++;
+   } else {
+      host_saw(submits, get_everything(submits));
+   }
    simple_mtx_unlock(&submits->mutex);
 }
 
 void
 gpuval_submits_host_saw_queue(struct gpuval_submits *submits, unsigned queue)
 {
+   const struct signal end = {0};
+
    simple_mtx_lock(&submits->mutex);
-   merge(&submits->host, &submits->queues[queue].clock);
-   submits->host.submits[queue] = submits->queues[queue].last;
+   catch_up(submits, queue, &end);
+   gpuval_order_signal(submits->order, queue, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, submits->host);
+   submits->host_version++;
    simple_mtx_unlock(&submits->mutex);
 }
 
@@ -371,7 +448,7 @@ void
 gpuval_submits_host_saw_all(struct gpuval_submits *submits)
 {
    simple_mtx_lock(&submits->mutex);
-   submits->host = everything(submits);
+   host_saw(submits, get_everything(submits));
    simple_mtx_unlock(&submits->mutex);
 }
 
@@ -399,38 +476,154 @@ has_commands(struct queue *queue, VkCommandBuffer cmd)
 }
 
 uint64_t
-gpuval_submits_execute(struct gpuval_submits *submits, unsigned index, VkCommandBuffer cmd,
-                       struct gpuval_sync *sync, bool *new_epoch)
+gpuval_submits_execute(struct gpuval_submits *submits, unsigned index, VkCommandBuffer cmd)
 {
    struct queue *queue = &submits->queues[index];
-   bool found = false;
+   struct note note = {0};
 
-   *new_epoch = false;
    simple_mtx_lock(&submits->mutex);
-   if (!has_commands(queue, cmd)) {
-      /* Of a call that failed, but not before it had submitted something */
-      *new_epoch = gpuval_sync_host(sync, GPUVAL_SYNC_ALL_SUBMITS);
-      found = true;
-   }
-   while (!found) {
-      const struct note note = *(struct note *)u_vector_remove(&queue->notes);
-
-      switch (note.type) {
-      case NOTE_NONE:
-         break;
-      case NOTE_HOST:
-         *new_epoch |= gpuval_sync_host(sync, note.covered);
-         break;
-      case NOTE_WAIT:
-         *new_epoch |= gpuval_sync_semaphore(sync, note.covered, note.src, note.dst);
-         break;
-      case NOTE_COMMANDS:
-         queue->executing = note.submit;
-         found = note.cmd == cmd;
-         break;
+   if (has_commands(queue, cmd)) {
+      while ((note.type != NOTE_COMMANDS || note.cmd != cmd) && take_note(submits, index, &note)) {
+         process(submits, index, &note);
+         if (note.type != NOTE_COMMANDS)
+            free_note(&note);
       }
+   } else {
+      /* Of a call that failed, but not before it had submitted something */
+      gpuval_order_wait(submits->order, index, get_everything(submits),
+                        VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
    }
    uint64_t submit = queue->executing;
    simple_mtx_unlock(&submits->mutex);
    return submit;
+}
+
+void
+gpuval_submits_end(struct gpuval_submits *submits, unsigned queue)
+{
+   simple_mtx_lock(&submits->mutex);
+   catch_up(submits, queue, NULL);
+   simple_mtx_unlock(&submits->mutex);
+}
+
+/* An event that the host sets when the queue waits already, or that is not known, may
+ * stand for all there has been.
+ */
+static void
+wait_event(struct gpuval_submits *submits, unsigned queue,
+           const struct gpuval_dependency_part *part)
+{
+   const struct object *object =
+      _mesa_hash_table_u64_search(submits->objects, (uint64_t)part->event);
+
+   if (object && object->event) {
+      gpuval_order_wait_event(submits->order, queue, object->event, part->num_barriers,
+                              part->barriers);
+      return;
+   }
+   for (uint32_t i = 0; i < part->num_barriers; i++)
+      gpuval_order_wait(submits->order, queue, get_everything(submits),
+                        part->barriers[i].dst_stages);
+}
+
+void
+gpuval_submits_dependency(struct gpuval_submits *submits, unsigned queue,
+                          const struct gpuval_dependency *dependency)
+{
+   simple_mtx_lock(&submits->mutex);
+   for (uint32_t i = 0; i < dependency->num_parts; i++) {
+      const struct gpuval_dependency_part *part = &dependency->parts[i];
+
+      if (part->event)
+         wait_event(submits, queue, part);
+      else
+         gpuval_order_dependency(submits->order, queue, part->num_barriers, part->barriers);
+   }
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_set_event(struct gpuval_submits *submits, unsigned queue, VkEvent event,
+                         VkPipelineStageFlags2 stages)
+{
+   simple_mtx_lock(&submits->mutex);
+   struct object *object = get_object(submits, (uint64_t)event);
+   ralloc_free(object->event);
+   object->event = gpuval_order_set_event(submits->order, queue, stages);
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_reset_event(struct gpuval_submits *submits, VkEvent event)
+{
+   gpuval_submits_forget(submits, (uint64_t)event);
+}
+
+static void
+fill_table(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
+           struct gpuval_submits_table *table)
+{
+   uint64_t version = gpuval_order_version(submits->order, queue) + 1; /* 0: never */
+
+   if (table->version != version) {
+      table->version = version;
+      table->classes = 0;
+   }
+   if (classes & ~table->classes)
+      gpuval_order_fill_table(submits->order, queue, classes & ~table->classes, table->table);
+   table->classes |= classes;
+   table->threshold = gpuval_order_get_threshold(submits->order, queue, classes);
+}
+
+bool
+gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
+                    struct gpuval_submits_table *table, struct gpuval_command_data *data)
+{
+   simple_mtx_lock(&submits->mutex);
+   data->order_class = gpuval_order_queue_class(queue);
+   data->order_address = table ? table->address : 0;
+   if (table)
+      fill_table(submits, queue, classes, table);
+   data->serial = gpuval_order_work(submits->order, queue, classes);
+   bool began = gpuval_sync_work(submits->sync, queue, classes, data);
+   simple_mtx_unlock(&submits->mutex);
+   return began;
+}
+
+unsigned
+gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
+                            uint32_t out[GPUVAL_SYNC_EPOCHS])
+{
+   simple_mtx_lock(&submits->mutex);
+   unsigned count = gpuval_sync_other_epochs(submits->sync, epoch, out);
+   simple_mtx_unlock(&submits->mutex);
+   return count;
+}
+
+void
+gpuval_submits_restart(struct gpuval_submits *submits)
+{
+   simple_mtx_lock(&submits->mutex);
+   gpuval_order_restart(submits->order);
+   gpuval_sync_restart(submits->sync);
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_destroy(struct gpuval_submits *submits)
+{
+   simple_mtx_destroy(&submits->mutex);
+   for (unsigned i = 0; i < submits->num_queues; i++) {
+      struct note note;
+      while (take_note(submits, i, &note))
+         free_note(&note);
+      u_vector_finish(&submits->queues[i].notes);
+   }
+   hash_table_u64_foreach (submits->objects, entry)
+      free_object(entry.data);
+   ralloc_free(submits->everything);
+   ralloc_free(submits->host);
+   gpuval_sync_destroy(submits->sync);
+   gpuval_order_destroy(submits->order);
+   ralloc_free(submits);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What the application knew and asked for when it submitted work.
+/* What queues execute, and what the application knew and asked for when it submitted
+ * that: everything that order comes from, for the model (gpuval_order_model.h).
  *
  * Whether a submit is ordered after an earlier one depends on what the host had
  * waited for at the time of the call and on the semaphores that the submit waits
  * for. A queue executes later, on its own thread, and perhaps several submits at
  * once: so the calls are noted here, numbered, and read command buffer by command
- * buffer when the queue executes them.
+ * buffer when the queue executes them. "Executes" may mean "is handed to the GPU": then
+ * what command buffers contain is gone through at that time.
  *
- * One for a device: fences and semaphores are known to all of its queues. Any
+ * One for a device: fences, semaphores and events are known to all of its queues. Any
  * thread may call any of these functions; the caller sees to it that the submits
  * of a queue are noted in the order in which they are made.
  */
@@ -16,6 +18,7 @@
 #ifndef GPUVAL_SUBMITS_H
 #define GPUVAL_SUBMITS_H
 
+#include "gpuval_dependency.h"
 #include "gpuval_sync.h"
 
 #ifdef __cplusplus
@@ -29,6 +32,8 @@ struct gpuval_submits;
 /** Queues are numbers from 0 on. */
 struct gpuval_submits *gpuval_submits_create(unsigned num_queues);
 void gpuval_submits_destroy(struct gpuval_submits *submits);
+
+/* Calls of the application */
 
 /* A submit (one VkSubmitInfo2), in this order, before the runtime gets it.
  * @object is the handle of a semaphore or fence, @value that of a timeline
@@ -51,10 +56,14 @@ void gpuval_submits_note_sparse(struct gpuval_submits *submits, unsigned queue, 
 uint64_t gpuval_submits_last(struct gpuval_submits *submits, unsigned queue);
 void gpuval_submits_failed(struct gpuval_submits *submits, unsigned queue, uint64_t last);
 
-/** The host signals a timeline semaphore: for it all that the host has seen. */
+/** The host signals a timeline semaphore, or sets an event: it stands for all that the
+ * host has seen.
+ */
 void gpuval_submits_host_signal(struct gpuval_submits *submits, uint64_t object, uint64_t value);
+void gpuval_submits_host_set_event(struct gpuval_submits *submits, VkEvent event);
 /** The host has seen that @object was signalled, or has reached @value. */
 void gpuval_submits_host_saw(struct gpuval_submits *submits, uint64_t object, uint64_t value);
+void gpuval_submits_host_saw_event(struct gpuval_submits *submits, VkEvent event);
 /** The host has seen the end of everything it had submitted, to a queue or to all. */
 void gpuval_submits_host_saw_queue(struct gpuval_submits *submits, unsigned queue);
 void gpuval_submits_host_saw_all(struct gpuval_submits *submits);
@@ -66,12 +75,48 @@ void gpuval_submits_host_saw_all(struct gpuval_submits *submits);
  */
 void gpuval_submits_forget(struct gpuval_submits *submits, uint64_t object);
 
-/**
- * The queue is about to execute @cmd: what has been noted up to there goes into
- * @sync. Returns the number of the submit; *new_epoch says whether one began.
+/* Execution */
+
+/** The queue is about to execute @cmd. Returns the number of the submit. */
+uint64_t gpuval_submits_execute(struct gpuval_submits *submits, unsigned queue,
+                                VkCommandBuffer cmd);
+/** It has executed the last command buffer for now. */
+void gpuval_submits_end(struct gpuval_submits *submits, unsigned queue);
+
+/** A barrier, or a wait for events. */
+void gpuval_submits_dependency(struct gpuval_submits *submits, unsigned queue,
+                               const struct gpuval_dependency *dependency);
+void gpuval_submits_set_event(struct gpuval_submits *submits, unsigned queue, VkEvent event,
+                              VkPipelineStageFlags2 stages);
+void gpuval_submits_reset_event(struct gpuval_submits *submits, VkEvent event);
+
+/** What order_address is about: rewritten when the queue's order has changed, that is,
+ * when what was executed before a dependency must not read it any more.
  */
-uint64_t gpuval_submits_execute(struct gpuval_submits *submits, unsigned queue, VkCommandBuffer cmd,
-                                struct gpuval_sync *sync, bool *new_epoch);
+struct gpuval_submits_table {
+   struct gpuval_order_table *table;
+   uint64_t address;
+   uint64_t version; /* which of it is up to date; begin with 0 */
+   uint32_t classes;
+   struct gpuval_order_threshold threshold; /* of the last command */
+};
+
+/**
+ * The command of @data->command_id is about to run in the stages of @classes (bits).
+ * Fills in what is sync's in @data, and @table, which may be NULL; returns whether an
+ * epoch begins. Reads of indirect arguments come alone.
+ */
+bool gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
+                         struct gpuval_submits_table *table, struct gpuval_command_data *data);
+/** Epochs that what such a read has read may be written in. */
+unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
+                                     uint32_t out[GPUVAL_SYNC_EPOCHS]);
+
+/** See gpuval_order_restart(): to be called when serials have come to here, as soon as
+ * nothing is executed.
+ */
+#define GPUVAL_SUBMITS_RESTART (1u << 31)
+void gpuval_submits_restart(struct gpuval_submits *submits);
 
 #ifdef __cplusplus
 }

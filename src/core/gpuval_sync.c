@@ -2,364 +2,262 @@
 
 #include "gpuval_sync.h"
 
+#include <string.h>
+
 #include "util/bitscan.h"
 #include "util/macros.h"
-#include "vk_synchronization.h"
+#include "util/ralloc.h"
 
-#define GRAPHICS_SHADERS                                                                           \
-   (VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |  \
-    VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |                                       \
-    VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT | VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT |            \
-    VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT)
+#define INDIRECT (1u << GPUVAL_ORDER_INDIRECT)
 
-#define SHADERS                                                                                    \
-   (GRAPHICS_SHADERS | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT |                                    \
-    VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR)
-
-#define SHADER_WRITES                                                                              \
-   (VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |                          \
-    VK_ACCESS_2_MEMORY_WRITE_BIT)
-
-#define SHADER_READS                                                                               \
-   (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_READ_BIT |                            \
-    VK_ACCESS_2_SHADER_SAMPLED_READ_BIT | VK_ACCESS_2_UNIFORM_READ_BIT |                           \
-    VK_ACCESS_2_MEMORY_READ_BIT)
-
-static const VkPipelineStageFlags2 work_stages[GPUVAL_SYNC_WORK_COUNT] = {
-   [GPUVAL_SYNC_GRAPHICS] = GRAPHICS_SHADERS,
-   [GPUVAL_SYNC_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-   [GPUVAL_SYNC_RAYS] = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
-   [GPUVAL_SYNC_INDIRECT] = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+struct epoch {
+   uint32_t number; /* 0: none */
+   uint32_t first_command;
+   bool has_shaders;
+   uint32_t *first; /* serial of the first work, by source; 0: none */
 };
 
-/* Vulkan's "logical order" of the stages of draws, those of primitives and those
- * of meshes in one. A dispatch and a trace have DRAW_INDIRECT and their shader.
- */
-static const VkPipelineStageFlags2 graphics_order[] = {
-   VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-   VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT,
-   VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
-   VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-   VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
-   VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
-   VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
-   VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
-   VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
-   VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
-   VK_PIPELINE_STAGE_2_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR,
-   VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT,
-   VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-   VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
-   VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+/* What the last work of a queue got: the same for what follows, as a rule */
+struct last {
+   uint64_t version;
+   uint32_t classes;
+   uint32_t epoch;
+   uint32_t flags;
 };
 
-/* What a dependency says, of whatever kind it is */
-struct order {
-   VkPipelineStageFlags2 src; /* with the stages that come earlier logically */
-   VkPipelineStageFlags2 dst; /* with those that come later */
-
-   VkPipelineStageFlags2 src_writes;   /* whose shaders' writes become available */
-   VkPipelineStageFlags2 dst_accesses; /* to which accesses they become visible */
-
-   uint64_t covered; /* last submit that src is about */
+struct gpuval_sync {
+   const struct gpuval_order *order;
+   uint32_t newest;                         /* number */
+   struct epoch epochs[GPUVAL_SYNC_EPOCHS]; /* by number, modulo their count */
+   struct epoch next;                       /* the one to come: indirect reads so far, */
+   uint32_t *last_read;                     /* and the serials of the last of these */
+   struct last *last;
 };
 
-enum effect {
-   NOTHING,
-   EXECUTION, /* some work of the epoch has ended */
-   MEMORY,    /* and what it wrote is available */
-};
-
-static VkPipelineStageFlags2
-add_earlier(VkPipelineStageFlags2 stages)
+struct gpuval_sync *
+gpuval_sync_create(const struct gpuval_order *order)
 {
-   VkPipelineStageFlags2 earlier = 0, all = stages;
+   struct gpuval_sync *sync = rzalloc(NULL, struct gpuval_sync);
+   unsigned num_sources = gpuval_order_num_sources(order);
 
-   for (unsigned i = 0; i < ARRAY_SIZE(graphics_order); i++) {
-      if (stages & graphics_order[i])
-         all |= earlier;
-      earlier |= graphics_order[i];
-   }
-   if (stages & SHADERS)
-      all |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
-   return all;
+   sync->order = order;
+   for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS; i++)
+      sync->epochs[i].first = rzalloc_array(sync, uint32_t, num_sources);
+   sync->next.first = rzalloc_array(sync, uint32_t, num_sources);
+   sync->last_read = rzalloc_array(sync, uint32_t, num_sources);
+   sync->last = rzalloc_array(sync, struct last, num_sources / GPUVAL_ORDER_STAGE_CLASSES);
+   return sync;
 }
 
-static VkPipelineStageFlags2
-add_later(VkPipelineStageFlags2 stages)
+void
+gpuval_sync_destroy(struct gpuval_sync *sync)
 {
-   bool reached = false;
-   VkPipelineStageFlags2 all = stages;
-
-   for (unsigned i = 0; i < ARRAY_SIZE(graphics_order); i++) {
-      if (reached)
-         all |= graphics_order[i];
-      reached |= (stages & graphics_order[i]) != 0;
-   }
-   if (stages & VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT)
-      all |= SHADERS;
-   return all;
+   ralloc_free(sync);
 }
 
-static struct order
-barrier_order(VkPipelineStageFlags2 src, VkAccessFlags2 src_access, VkPipelineStageFlags2 dst,
-              VkAccessFlags2 dst_access)
+void
+gpuval_sync_restart(struct gpuval_sync *sync)
 {
-   /* TOP_OF_PIPE as destination and BOTTOM_OF_PIPE as source are all stages,
-    * but no accesses: before the group bits are expanded.
-    */
-   struct order order = {
-      .src = add_earlier(vk_expand_src_stage_flags2(src)),
-      .dst = add_later(vk_expand_dst_stage_flags2(dst)),
-      .covered = GPUVAL_SYNC_ALL_SUBMITS,
-   };
+   unsigned num_sources = gpuval_order_num_sources(sync->order);
 
-   src = vk_expand_pipeline_stage_flags2(src);
-   dst = vk_expand_pipeline_stage_flags2(dst);
-   if (src_access & SHADER_WRITES)
-      order.src_writes = src & SHADERS;
-   if (dst_access & (SHADER_READS | SHADER_WRITES))
-      order.dst_accesses |= dst & SHADERS;
-   if (dst_access & (VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT))
-      order.dst_accesses |= dst & VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
-   return order;
+   for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS; i++)
+      sync->epochs[i].number = 0;
+   memset(sync->next.first, 0, num_sources * sizeof(uint32_t));
+   memset(sync->last, 0, num_sources / GPUVAL_ORDER_STAGE_CLASSES * sizeof(struct last));
 }
 
-/* @before: the epoch before the whole dependency, whose parts happen at once */
-static enum effect
-order_epoch(struct gpuval_sync_epoch *epoch, const struct gpuval_sync_epoch *before,
-            const struct order *order)
+static struct epoch *
+get_epoch(struct gpuval_sync *sync, uint32_t number)
 {
-   if (before->first_submit > order->covered || !(order->src & (before->worked | before->reached)))
-      return NOTHING;
-
-   bool available = (order->src_writes & before->worked) || (order->src & before->available);
-
-   epoch->reached |= order->dst;
-   if (available)
-      epoch->available |= order->dst;
-   for (unsigned work = 0; work < GPUVAL_SYNC_WORK_COUNT; work++) {
-      if (order->dst & work_stages[work])
-         epoch->flags[work] |= GPUVAL_SYNC_WRITE_AFTER_READ_OK;
-   }
-   return available ? MEMORY : EXECUTION;
-}
-
-/* Returns the kinds of work that need a new epoch. @before as above */
-static uint32_t
-apply(struct gpuval_sync *sync, const struct gpuval_sync *before, const struct order *order)
-{
-   enum effect effects[ARRAY_SIZE(sync->epochs)];
-   uint32_t leave = 0;
-
-   for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++)
-      effects[i] = order_epoch(&sync->epochs[i], &before->epochs[i], order);
-
-   /* Work may go on in its own epoch or in the newest. */
-   for (unsigned work = 0; work < GPUVAL_SYNC_WORK_COUNT; work++) {
-      if (MAX2(effects[work], effects[GPUVAL_SYNC_WORK_COUNT]) == MEMORY &&
-          order->dst_accesses & work_stages[work])
-         leave |= BITFIELD_BIT(work);
-   }
-   return leave;
+   struct epoch *epoch = &sync->epochs[number % GPUVAL_SYNC_EPOCHS];
+   return number && epoch->number == number ? epoch : NULL;
 }
 
 static bool
-begin_epoch(struct gpuval_sync *sync, uint32_t leave)
+is_shader(unsigned source)
 {
-   struct gpuval_sync_epoch *newest = &sync->epochs[GPUVAL_SYNC_WORK_COUNT];
+   return source % GPUVAL_ORDER_STAGE_CLASSES != GPUVAL_ORDER_INDIRECT;
+}
 
-   if (!leave)
-      return false;
+/* Nothing that shaders have written in it is ordered before the work. */
+static bool
+may_join(const struct gpuval_sync *sync, const struct epoch *epoch, unsigned queue,
+         uint32_t classes)
+{
+   unsigned num_sources = gpuval_order_num_sources(sync->order);
 
-   *newest = (struct gpuval_sync_epoch){
-      .number = newest->number + 1,
-      .first_submit = UINT64_MAX,
-   };
-   u_foreach_bit (work, leave)
-      sync->epochs[work] = *newest;
+   for (unsigned source = 0; source < num_sources; source++) {
+      if (!epoch->first[source] || !is_shader(source))
+         continue;
+      u_foreach_bit (class_, classes) {
+         if (epoch->first[source] <= gpuval_order_any_visible(sync->order, queue, class_, source))
+            return false;
+      }
+   }
    return true;
 }
 
-void
-gpuval_sync_init(struct gpuval_sync *sync)
+/* Writes may be in order where reads are not: of what has been read if execution is,
+ * of what has been written if that is available.
+ */
+static uint32_t
+get_flags(const struct gpuval_sync *sync, const struct epoch *epoch, unsigned queue,
+          uint32_t classes)
 {
-   *sync = (struct gpuval_sync){0};
-   begin_epoch(sync, BITFIELD_MASK(GPUVAL_SYNC_WORK_COUNT));
+   unsigned num_sources = gpuval_order_num_sources(sync->order);
+   uint32_t flags = 0;
+
+   for (unsigned source = 0; source < num_sources; source++) {
+      if (!epoch->first[source])
+         continue;
+      u_foreach_bit (class_, classes) {
+         if (epoch->first[source] <= gpuval_order_executed(sync->order, queue, class_, source))
+            flags |= GPUVAL_SYNC_WRITE_AFTER_READ_OK;
+         if (epoch->first[source] <= gpuval_order_any_available(sync->order, queue, class_, source))
+            flags |= GPUVAL_SYNC_WRITE_AFTER_WRITE_OK;
+      }
+   }
+   return flags;
 }
 
-bool
-gpuval_sync_dependency(struct gpuval_sync *sync, const VkDependencyInfo *info)
+/* The newest one with shaders: work conflicts with them, and with what has run before
+ * those that a dependency has ordered. Or else any.
+ */
+static struct epoch *
+find_epoch(struct gpuval_sync *sync, unsigned queue, uint32_t classes)
 {
-   const struct gpuval_sync before = *sync;
-   uint32_t leave = 0;
+   struct epoch *found = NULL;
 
-   for (uint32_t i = 0; i < info->memoryBarrierCount; i++) {
-      const VkMemoryBarrier2 *barrier = &info->pMemoryBarriers[i];
-      const struct order order = barrier_order(barrier->srcStageMask, barrier->srcAccessMask,
-                                               barrier->dstStageMask, barrier->dstAccessMask);
-      leave |= apply(sync, &before, &order);
+   for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS && i < sync->newest; i++) {
+      struct epoch *epoch = get_epoch(sync, sync->newest - i);
+      if (!epoch || (found && !epoch->has_shaders) || !may_join(sync, epoch, queue, classes))
+         continue;
+      if (epoch->has_shaders)
+         return epoch;
+      found = epoch;
    }
-   for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++) {
-      const VkBufferMemoryBarrier2 *barrier = &info->pBufferMemoryBarriers[i];
-      const struct order order = barrier_order(barrier->srcStageMask, barrier->srcAccessMask,
-                                               barrier->dstStageMask, barrier->dstAccessMask);
-      leave |= apply(sync, &before, &order);
-   }
-   /* The accesses of an image's barrier are accesses to the image. */
-   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-      const struct order order = barrier_order(barrier->srcStageMask, 0, barrier->dstStageMask, 0);
-      leave |= apply(sync, &before, &order);
-   }
-
-   return begin_epoch(sync, leave);
+   return found;
 }
 
-size_t
-gpuval_sync_scopes_size(uint32_t count, const VkDependencyInfo *infos)
+/* 0 is none, also when they wrap. */
+static uint32_t
+next_number(const struct gpuval_sync *sync)
 {
-   size_t barriers = 0;
+   return sync->newest == UINT32_MAX ? 1 : sync->newest + 1;
+}
 
-   for (uint32_t i = 0; i < count; i++)
-      barriers += (size_t)infos[i].memoryBarrierCount + infos[i].bufferMemoryBarrierCount +
-                  infos[i].imageMemoryBarrierCount;
-   return sizeof(struct gpuval_sync_scopes) + barriers * sizeof(VkMemoryBarrier2);
+/* Does whatever comes now, in any queue, come after all indirect reads? */
+static bool
+are_reads_over(const struct gpuval_sync *sync)
+{
+   unsigned num_sources = gpuval_order_num_sources(sync->order);
+
+   for (unsigned i = GPUVAL_ORDER_INDIRECT; i < num_sources; i += GPUVAL_ORDER_STAGE_CLASSES) {
+      for (unsigned j = 0; sync->next.first[i] && j < num_sources; j++) {
+         if (gpuval_order_executed(sync->order, j / GPUVAL_ORDER_STAGE_CLASSES,
+                                   j % GPUVAL_ORDER_STAGE_CLASSES, i) < sync->last_read[i])
+            return false;
+      }
+   }
+   return true;
+}
+
+static struct epoch *
+begin_epoch(struct gpuval_sync *sync, uint32_t command)
+{
+   unsigned num_sources = gpuval_order_num_sources(sync->order);
+
+   /* Indirect reads have left marks in the next one. */
+   sync->newest = next_number(sync);
+   if (sync->next.number && are_reads_over(sync)) {
+      sync->newest = next_number(sync);
+      sync->next.number = 0;
+      memset(sync->next.first, 0, num_sources * sizeof(sync->next.first[0]));
+   }
+
+   struct epoch *epoch = &sync->epochs[sync->newest % GPUVAL_SYNC_EPOCHS];
+   epoch->number = sync->newest;
+   epoch->first_command = sync->next.number ? sync->next.first_command : command;
+   epoch->has_shaders = false;
+   memcpy(epoch->first, sync->next.first, num_sources * sizeof(epoch->first[0]));
+
+   sync->next.number = 0;
+   memset(sync->next.first, 0, num_sources * sizeof(epoch->first[0]));
+   return epoch;
 }
 
 static void
-add_scopes(struct gpuval_sync_scopes *scopes, VkPipelineStageFlags2 src, VkAccessFlags2 src_access,
-           VkPipelineStageFlags2 dst, VkAccessFlags2 dst_access)
+join(struct epoch *epoch, unsigned queue, uint32_t classes, uint32_t serial)
 {
-   scopes->barriers[scopes->count++] = (VkMemoryBarrier2){
-      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-      .srcStageMask = src,
-      .srcAccessMask = src_access,
-      .dstStageMask = dst,
-      .dstAccessMask = dst_access,
-   };
-}
-
-void
-gpuval_sync_copy_scopes(struct gpuval_sync_scopes *scopes, uint32_t count,
-                        const VkDependencyInfo *infos)
-{
-   scopes->count = 0;
-   for (const VkDependencyInfo *info = infos; info < infos + count; info++) {
-      for (uint32_t i = 0; i < info->memoryBarrierCount; i++) {
-         const VkMemoryBarrier2 *barrier = &info->pMemoryBarriers[i];
-         add_scopes(scopes, barrier->srcStageMask, barrier->srcAccessMask, barrier->dstStageMask,
-                    barrier->dstAccessMask);
-      }
-      for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++) {
-         const VkBufferMemoryBarrier2 *barrier = &info->pBufferMemoryBarriers[i];
-         add_scopes(scopes, barrier->srcStageMask, barrier->srcAccessMask, barrier->dstStageMask,
-                    barrier->dstAccessMask);
-      }
-      /* As in gpuval_sync_dependency() */
-      for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++)
-         add_scopes(scopes, info->pImageMemoryBarriers[i].srcStageMask, 0,
-                    info->pImageMemoryBarriers[i].dstStageMask, 0);
+   u_foreach_bit (class_, classes) {
+      uint32_t *first = &epoch->first[gpuval_order_source(queue, class_)];
+      if (!*first)
+         *first = serial;
    }
+   epoch->has_shaders |= (classes & ~INDIRECT) != 0;
+}
+
+/* What an indirect read has read may be written in any epoch. */
+static void
+join_all(struct gpuval_sync *sync, unsigned queue, const struct gpuval_command_data *data)
+{
+   for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS; i++) {
+      if (sync->epochs[i].number)
+         join(&sync->epochs[i], queue, INDIRECT, data->serial);
+   }
+   if (!sync->next.number) {
+      sync->next.number = next_number(sync);
+      sync->next.first_command = data->command_id;
+   }
+   join(&sync->next, queue, INDIRECT, data->serial);
+   sync->last_read[gpuval_order_source(queue, GPUVAL_ORDER_INDIRECT)] = data->serial;
 }
 
 bool
-gpuval_sync_recorded_dependency(struct gpuval_sync *sync, const struct gpuval_sync_scopes *scopes)
+gpuval_sync_work(struct gpuval_sync *sync, unsigned queue, uint32_t classes,
+                 struct gpuval_command_data *data)
 {
-   return gpuval_sync_dependency(sync, &(VkDependencyInfo){
-                                          .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                          .memoryBarrierCount = scopes->count,
-                                          .pMemoryBarriers = scopes->barriers,
-                                       });
-}
+   struct last *last = &sync->last[queue];
+   uint64_t version = gpuval_order_version(sync->order, queue) + 1; /* 0: never */
+   bool began = false;
 
-bool
-gpuval_sync_semaphore(struct gpuval_sync *sync, uint64_t covered, VkPipelineStageFlags2 src,
-                      VkPipelineStageFlags2 dst)
-{
-   const struct gpuval_sync before = *sync;
-
-   /* Semaphores are about all accesses of the device. */
-   struct order order = {
-      .src = add_earlier(vk_expand_src_stage_flags2(src)),
-      .dst = add_later(vk_expand_dst_stage_flags2(dst)),
-      .covered = covered,
-   };
-   order.src_writes = order.src & SHADERS;
-   order.dst_accesses = order.dst;
-   return begin_epoch(sync, apply(sync, &before, &order));
-}
-
-bool
-gpuval_sync_host(struct gpuval_sync *sync, uint64_t covered)
-{
-   return gpuval_sync_semaphore(sync, covered, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-}
-
-VkPipelineStageFlags2
-gpuval_sync_stage(gl_shader_stage stage)
-{
-   static const VkPipelineStageFlags2 flags[] = {
-      [MESA_SHADER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-      [MESA_SHADER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
-      [MESA_SHADER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
-      [MESA_SHADER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
-      [MESA_SHADER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-      [MESA_SHADER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-      [MESA_SHADER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
-      [MESA_SHADER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
-   };
-
-   return stage < ARRAY_SIZE(flags) && flags[stage]
-             ? flags[stage]
-             : VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR;
-}
-
-void
-gpuval_sync_work(struct gpuval_sync *sync, enum gpuval_sync_work work, VkPipelineStageFlags2 stages,
-                 uint64_t submit, struct gpuval_command_data *data)
-{
-   const struct gpuval_sync_epoch *newest = &sync->epochs[GPUVAL_SYNC_WORK_COUNT];
-   struct gpuval_sync_epoch *epoch = &sync->epochs[work];
-
-   /* The last barrier was not for this kind of work. It conflicts with what came
-    * before that, but also with what has run since: with the latter if there is
-    * any.
-    */
-   if (!(epoch->worked & SHADERS) || newest->worked & SHADERS)
-      *epoch = *newest;
-
-   /* What an indirect read has read may be written in any epoch. */
-   uint32_t number = epoch->number;
-   for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++) {
-      if (sync->epochs[i].number != number && work != GPUVAL_SYNC_INDIRECT)
-         continue;
-      if (!sync->epochs[i].worked)
-         sync->epochs[i].first_command = data->command_id;
-      sync->epochs[i].worked |= stages;
-      sync->epochs[i].first_submit = MIN2(sync->epochs[i].first_submit, submit);
+   /* What has come to an epoch since is newer than any watermark of then. */
+   if (last->version != version || last->classes != classes || last->epoch != sync->newest) {
+      struct epoch *epoch = find_epoch(sync, queue, classes);
+      if (!epoch) {
+         epoch = begin_epoch(sync, data->command_id);
+         began = true;
+      }
+      *last = (struct last){
+         .version = version,
+         .classes = classes,
+         .epoch = epoch->number,
+         .flags = get_flags(sync, epoch, queue, classes),
+      };
    }
 
-   data->epoch = number;
-   data->sync_flags = epoch->flags[work];
+   struct epoch *epoch = get_epoch(sync, last->epoch);
+   join(epoch, queue, classes, data->serial);
+   if (classes == INDIRECT)
+      join_all(sync, queue, data);
+
+   data->epoch = epoch->number;
+   data->sync_flags = last->flags;
    data->epoch_command = epoch->first_command;
+   return began;
 }
 
 unsigned
-gpuval_sync_shader_epochs(const struct gpuval_sync *sync, uint32_t epoch,
-                          uint32_t out[GPUVAL_SYNC_WORK_COUNT])
+gpuval_sync_other_epochs(const struct gpuval_sync *sync, uint32_t epoch,
+                         uint32_t out[GPUVAL_SYNC_EPOCHS])
 {
    unsigned count = 0;
 
-   for (unsigned i = 0; i < ARRAY_SIZE(sync->epochs); i++) {
+   for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS; i++) {
       uint32_t number = sync->epochs[i].number;
-      bool known = i == GPUVAL_SYNC_INDIRECT || number == epoch;
-
-      for (unsigned j = 0; j < count; j++)
-         known |= out[j] == number;
-      if (!known)
+      if (number && number != epoch)
          out[count++] = number;
    }
+   out[count++] = next_number(sync);
    return count;
 }

@@ -5,12 +5,12 @@
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
+#include "gpuval_lvp_order.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval/src/core/gpuval_hooks.h"
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
@@ -56,8 +56,8 @@ struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
-   struct gpuval_hooks hooks;
-   struct gpuval_shadow *shadow; /* NULL: without, or with its bloom filter */
+   struct gpuval_lvp_order *order; /* NULL: nobody asks for it */
+   struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
    bool warned_memory;
 
    simple_mtx_t mutex;        /* parsed */
@@ -75,10 +75,6 @@ struct gpuval_lvp {
    uint8_t *constants_map;
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
-   struct gpuval_sync sync;
-   uint64_t submit; /* as gpuval_submits numbers them */
-   bool began_epoch;
-   bool draws_run; /* fragments may be on their way */
 };
 
 static bool
@@ -166,8 +162,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
 
    if (gpuval_options_sync()) {
-      gpuval_hooks_init(&gpuval->hooks, &device->vk, true);
-      gpuval_sync_init(&gpuval->sync);
+      gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
+      gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
    }
    return gpuval;
 }
@@ -180,15 +176,10 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    pipe_resource_reference(&gpuval->constants, NULL);
    align_free(gpuval->constants_map);
    gpuval_lvp_commands_destroy(gpuval->commands);
-   gpuval_hooks_finish(&gpuval->hooks);
+   if (gpuval->order)
+      gpuval_lvp_order_finish(gpuval->order);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
-}
-
-bool
-gpuval_lvp_has_order(const struct gpuval_lvp *gpuval)
-{
-   return gpuval->hooks.submits != NULL;
 }
 
 /* Memory of the driver's own goes into the window of shadow memory before anybody
@@ -427,6 +418,8 @@ void
 gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
    gpuval_device_end_work(gpuval->device);
+   if (gpuval->order)
+      gpuval_lvp_order_end(gpuval->order);
 
    gpuval_lvp_commands_end_submit(gpuval->commands);
    gpuval->submission++;
@@ -441,20 +434,15 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
 
    gpuval->arguments = NULL;
-   gpuval->draws_run = false;
-   if (gpuval->hooks.submits) {
-      bool began;
-      gpuval->submit = gpuval_submits_execute(
-         gpuval->hooks.submits, 0, lvp_cmd_buffer_to_handle(cmd_buffer), &gpuval->sync, &began);
-      gpuval->began_epoch |= began;
-   }
+   if (gpuval->order)
+      gpuval_lvp_order_begin(gpuval->order, cmd_buffer);
 }
 
 /* With sync-compute alone only dispatches count. */
 static bool
 reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type, unsigned kind)
 {
-   if (!gpuval->hooks.submits || !(kind & GPUVAL_LVP_INDIRECT))
+   if (!gpuval->order || !(kind & GPUVAL_LVP_INDIRECT))
       return false;
    return type == VK_CMD_DISPATCH_INDIRECT ||
           gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
@@ -489,37 +477,12 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
    return NULL;
 }
 
-/* lavapipe waits for all that runs at a barrier and at the end of a command
- * buffer: nothing does when the command after that is about to begin.
- */
-static void
-synchronize(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
-{
-   switch (command->type) {
-   case VK_CMD_PIPELINE_BARRIER2:
-      gpuval->draws_run = false;
-      gpuval->began_epoch |=
-         gpuval_sync_dependency(&gpuval->sync, command->u.pipeline_barrier2.dependency_info);
-      return;
-   case VK_CMD_WAIT_EVENTS2:
-      if (command->driver_data)
-         gpuval->began_epoch |=
-            gpuval_sync_recorded_dependency(&gpuval->sync, command->driver_data);
-      return;
-   default:
-      if (gpuval->began_epoch)
-         gpuval_device_bloom_barrier(gpuval->device);
-      gpuval->began_epoch = false;
-      return;
-   }
-}
-
 void
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         const struct vk_cmd_queue_entry *command)
 {
-   if (gpuval->hooks.submits)
-      synchronize(gpuval, command);
+   if (gpuval->order)
+      gpuval_lvp_order_command(gpuval->order, command);
 
    struct execution *execution = find_execution(gpuval, commands, command);
    if (!execution)
@@ -588,32 +551,6 @@ pipeline_type(uint32_t stages)
 }
 
 static void
-number_command(struct gpuval_lvp *gpuval, struct gpuval_command_data *data)
-{
-   data->serial = data->command_id + 1;
-   gpuval_device_shadow_command(gpuval->device, MIN2(data->epoch_command, data->command_id),
-                                !gpuval->draws_run, data);
-}
-
-/* Epoch and flags of a draw, dispatch or trace; its first stage tells which. */
-static void
-emit_epoch(struct gpuval_lvp *gpuval, uint32_t stages, struct gpuval_command_data *data)
-{
-   enum gpuval_sync_work work = stages & BITFIELD_BIT(MESA_SHADER_COMPUTE)  ? GPUVAL_SYNC_COMPUTE
-                                : stages & BITFIELD_BIT(MESA_SHADER_RAYGEN) ? GPUVAL_SYNC_RAYS
-                                                                            : GPUVAL_SYNC_GRAPHICS;
-   VkPipelineStageFlags2 worked = 0;
-
-   u_foreach_bit (stage, stages)
-      worked |= gpuval_sync_stage(stage);
-   gpuval_sync_work(&gpuval->sync, work, worked, gpuval->submit, data);
-   if (gpuval->shadow) {
-      gpuval->draws_run |= work == GPUVAL_SYNC_GRAPHICS;
-      number_command(gpuval, data);
-   }
-}
-
-static void
 read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
    struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
@@ -624,16 +561,15 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
    if (!count)
       return;
 
-   gpuval_sync_work(&gpuval->sync, GPUVAL_SYNC_INDIRECT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                    gpuval->submit, &read.command);
-   if (gpuval->shadow)
-      number_command(gpuval, &read.command);
-   read.num_other_epochs =
-      gpuval_sync_shader_epochs(&gpuval->sync, read.command.epoch, read.other_epochs);
+   gpuval_lvp_order_work(gpuval->order, 0, &read.command);
+   read.num_other_epochs = gpuval_submits_other_epochs(gpuval->order->hooks.submits,
+                                                       read.command.epoch, read.other_epochs);
    for (unsigned i = 0; i < count; i++) {
       read.size = arguments[i].size;
       for (uint32_t j = 0; j < arguments[i].count; j++) {
          read.address = arguments[i].address + (uint64_t)arguments[i].stride * j;
+         read.row =
+            gpuval_order_find_row(gpuval->order->table.table, GPUVAL_ORDER_INDIRECT, read.address);
          gpuval_device_indirect_read(gpuval->device, &read);
       }
    }
@@ -693,8 +629,8 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
-   if (gpuval->hooks.submits && instrumented)
-      emit_epoch(gpuval, instrumented, data);
+   if (gpuval->order && instrumented)
+      gpuval_lvp_order_work(gpuval->order, instrumented, data);
 }
 
 bool

@@ -37,8 +37,6 @@ void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
 /** Memory right after it is allocated, and before it is freed. */
 void gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
 void gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory);
-/** Does anybody ask what is ordered? */
-bool gpuval_lvp_has_order(const struct gpuval_lvp *gpuval);
 
 /** A buffer that has memory now, and before it is destroyed. */
 void gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);

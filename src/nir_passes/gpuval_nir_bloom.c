@@ -174,6 +174,8 @@ is_hazard(nir_builder *b, const struct masks *masks, nir_def *lo, nir_def *hi, n
    nir_def *all = nir_imm_int(b, ~0);
    nir_def *zero = nir_imm_int(b, 0);
    bad_store = nir_iand(b, bad_store, nir_bcsel(b, nir_ine_imm(b, keep, 0), bad_load, all));
+   nir_def *any = nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_WRITE_OK);
+   bad_store = nir_bcsel(b, nir_ine_imm(b, any, 0), zero, bad_store);
    bad_atomic = nir_bcsel(b, nir_iand(b, nir_ine_imm(b, keep, 0), nir_ieq_imm(b, bad_load, 0)),
                           zero, bad_atomic);
 

@@ -27,10 +27,9 @@
 
 struct self {
    struct party mark;
-   nir_def *is_read;           /* 1 bit: a load, also an atomic one */
-   nir_def *is_atomic;         /* 1 bit */
-   nir_def *ordered;           /* upper halves below this are of what is ordered before */
-   nir_def *after_all_readers; /* 1 bit: of other commands, execution is ordered */
+   nir_def *is_read;   /* 1 bit: a load, also an atomic one */
+   nir_def *is_atomic; /* 1 bit */
+   nir_def *ordered;   /* upper halves below this are of what is ordered before */
    nir_def *phase, *sub;
    nir_def *workgroup_shift, *subgroup_shift;
    nir_def *order;                    /* address of struct gpuval_order_table, or 0 */
@@ -199,8 +198,6 @@ is_before(nir_builder *b, const struct self *self, struct party party, bool is_r
    nir_variable *var = nir_local_variable_create(b->impl, glsl_bool_type(), "before");
    nir_def *same = is_of_command(b, self, party);
    nir_def *past = nir_ult(b, party.hi, self->ordered);
-   if (is_reader)
-      past = nir_ior(b, past, self->after_all_readers);
 
    nir_store_var(b, var, nir_bcsel(b, same, is_before_in_command(b, self, party), past), 0x1);
    nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, nir_ior(b, same, past))));
@@ -544,15 +541,15 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *command =
       command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command));
    nir_def *ordered =
-      command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_ordered));
+      nir_bcsel(b, nir_uge_imm(b, params->access, GPUVAL_ORDER_UNIFORM_READ),
+                command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_others)),
+                command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_ordered)));
    nir_def *type = params->type;
    struct self self = {
       .is_read = nir_ior(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD),
                          nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
       .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
       .ordered = ordered,
-      .after_all_readers = nir_ine_imm(
-         b, nir_iand_imm(b, driver->sync_flags(driver, b), GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0),
       .order = command_word(b, driver, 64, offsetof(struct gpuval_command_data, order_address)),
       .access = params->access,
       .phase = nir_umin(b, nir_iand_imm(b, params->phase, 0xffff),

@@ -71,6 +71,7 @@ struct gpuval_radv_commands {
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
    uint64_t visit;
+   bool is_quiet;
 };
 
 void
@@ -158,6 +159,12 @@ uint64_t *
 gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->visit;
+}
+
+bool *
+gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->is_quiet;
 }
 
 void
@@ -280,7 +287,7 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
       .command_id = chunk->first_id + chunk->count,
    };
    memcpy(data, &command_data, sizeof(command_data));
-   if (gpuval->syncs)
+   if (gpuval->hooks.submits)
       gpuval_radv_note_work(gpuval, &commands->notes, cmd_buffer,
                             descriptors - cmd_buffer->descriptors, data, command_data.command_id);
    p_atomic_set(&chunk->count, chunk->count + 1);
@@ -424,7 +431,7 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
       util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *,
                            secondary);
       simple_mtx_unlock(&gpuval->mutex);
-      if (gpuval->syncs)
+      if (gpuval->hooks.submits)
          gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);
    }
    gpuval->next.CmdExecuteCommands(handle, count, secondaries);

@@ -43,11 +43,11 @@ struct gpuval_radv {
    struct list_head unused;
 
    /* Where sync is on */
-   simple_mtx_t sync_mutex;   /* all that follows, and what commands are told */
-   struct gpuval_sync *syncs; /* one a queue, NULL: off */
+   simple_mtx_t sync_mutex; /* all that follows, and what commands are told */
    unsigned submits_without_idle;
    unsigned submitting; /* submits that have been looked at, but may not be in flight yet */
    uint64_t visit;      /* number of the submit that is gone through */
+   uint32_t serial;     /* of the last command */
 };
 
 /* gpuval_radv_commands.c */
@@ -64,6 +64,8 @@ void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_disp
 /** What sync needs to know of a command buffer. */
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
 uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
+/** Mesa calls hooks for something that has been noted. */
+bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_submit.c */
 

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Epochs, for the sync check. RADV records a command buffer once, and it may be
+/* Order, for the sync check. RADV records a command buffer once, and it may be
  * submitted many times, each time in another epoch. So its barriers and what it
  * does are noted when it is recorded; when it is submitted, the notes are gone
  * through in the order in which the queue will execute, by the rules that all
- * drivers share (core/gpuval_sync.h), and each command is told its epoch in the
+ * drivers share (core/gpuval_submits.h), and each command is told its epoch in the
  * memory that its shaders read it from. A command buffer must not be pending when
  * it is submitted, unless it says so: then there is a wait.
  *
- * Each queue counts for itself: what two queues do to one another is not seen.
+ * Mesa's runtime hands a submit to its queue only when those that it waits for have
+ * been handed to theirs, so queues are gone through in an order that fits.
  */
 
 #include "gpuval_radv_private.h"
 
+#include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_queue.h"
 
 #include "util/ralloc.h"
+#include "vk_command_pool.h"
 
 /* The filter can be cleared only when nothing runs: after so many submits that
  * is waited for, if it has to be.
@@ -27,16 +30,19 @@
 enum note_type {
    NOTE_WORK,
    NOTE_DEPENDENCY,
+   NOTE_SET_EVENT,
+   NOTE_RESET_EVENT,
    NOTE_EXECUTE,
 };
 
 struct note {
    enum note_type type;
-   enum gpuval_sync_work work;
-   VkPipelineStageFlags2 stages;
+   uint32_t classes;                 /* WORK: bits of enum gpuval_order_class */
    struct gpuval_command_data *data; /* where the GPU reads it */
    uint32_t command_id;
-   struct gpuval_sync_scopes *scopes;
+   struct gpuval_dependency *dependency;
+   VkEvent event;
+   VkPipelineStageFlags2 stages; /* of the event */
    struct radv_cmd_buffer *secondary;
 };
 
@@ -57,17 +63,14 @@ gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
 
    switch (bind_point) {
    case 0:
-      note.work = GPUVAL_SYNC_GRAPHICS;
       for (unsigned i = 0; i <= MESA_SHADER_MESH; i++)
-         note.stages |= cmd_buffer->state.shaders[i] ? gpuval_sync_stage(i) : 0;
+         note.classes |= cmd_buffer->state.shaders[i] ? 1u << gpuval_order_stage_class(i) : 0;
       break;
    case 1:
-      note.work = GPUVAL_SYNC_COMPUTE;
-      note.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+      note.classes = 1u << GPUVAL_ORDER_COMPUTE;
       break;
    default:
-      note.work = GPUVAL_SYNC_RAYS;
-      note.stages = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR;
+      note.classes = 1u << GPUVAL_ORDER_RAYS;
       break;
    }
    util_dynarray_append(notes, struct note, note);
@@ -80,15 +83,26 @@ gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *se
    util_dynarray_append(notes, struct note, note);
 }
 
+static void
+get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
+{
+   VK_FROM_HANDLE(radv_buffer, buffer, handle);
+
+   *address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+   *size = buffer->vk.size;
+}
+
 /* What a call says happens at once: one note. */
 static void
-note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkDependencyInfo *infos)
+note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEvent *events,
+                const VkDependencyInfo *infos)
 {
    struct util_dynarray *notes = gpuval_radv_notes(cmd_buffer);
    struct note note = {.type = NOTE_DEPENDENCY};
 
-   note.scopes = ralloc_size(notes->mem_ctx, gpuval_sync_scopes_size(count, infos));
-   gpuval_sync_copy_scopes(note.scopes, count, infos);
+   note.dependency = ralloc_size(notes->mem_ctx, gpuval_dependency_size(count, infos));
+   gpuval_dependency_init(note.dependency, count, events, infos,
+                          cmd_buffer->vk.pool->queue_family_index, get_buffer);
    util_dynarray_append(notes, struct note, note);
 }
 
@@ -97,8 +111,33 @@ hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   note_dependency(cmd_buffer, 1, info);
+   if (!*gpuval_radv_quiet(cmd_buffer))
+      note_dependency(cmd_buffer, 1, NULL, info);
    get_gpuval(cmd_buffer)->next.CmdPipelineBarrier2(handle, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependencyInfo *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   const struct note note = {
+      .type = NOTE_SET_EVENT,
+      .event = event,
+      .stages = gpuval_event_stages(info),
+   };
+
+   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
+   get_gpuval(cmd_buffer)->next.CmdSetEvent2(handle, event, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdResetEvent2(VkCommandBuffer handle, VkEvent event, VkPipelineStageFlags2 stages)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   const struct note note = {.type = NOTE_RESET_EVENT, .event = event};
+
+   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
+   get_gpuval(cmd_buffer)->next.CmdResetEvent2(handle, event, stages);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -107,8 +146,32 @@ hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *event
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   note_dependency(cmd_buffer, count, infos);
+   if (!*gpuval_radv_quiet(cmd_buffer))
+      note_dependency(cmd_buffer, count, events, infos);
    get_gpuval(cmd_buffer)->next.CmdWaitEvents2(handle, count, events, infos);
+}
+
+/* The runtime makes a wait without barriers and a barrier of it, which orders what
+ * came after the event as well.
+ */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *events,
+                   VkPipelineStageFlags src, VkPipelineStageFlags dst, uint32_t memory_count,
+                   const VkMemoryBarrier *memory, uint32_t buffer_count,
+                   const VkBufferMemoryBarrier *buffers, uint32_t image_count,
+                   const VkImageMemoryBarrier *images)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   VkDependencyInfo *infos = gpuval_upgrade_wait_events(event_count, src, dst, memory_count, memory,
+                                                        buffer_count, buffers, image_count, images);
+
+   note_dependency(cmd_buffer, event_count, events, infos);
+   ralloc_free(infos);
+   *gpuval_radv_quiet(cmd_buffer) = true;
+   get_gpuval(cmd_buffer)
+      ->next.CmdWaitEvents(handle, event_count, events, src, dst, memory_count, memory,
+                           buffer_count, buffers, image_count, images);
+   *gpuval_radv_quiet(cmd_buffer) = false;
 }
 
 /* Submitting */
@@ -128,29 +191,44 @@ is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 }
 
 static void
-execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_buffer,
-        uint64_t submit)
+tell_command(struct gpuval_radv *gpuval, unsigned queue, const struct note *note, bool again)
 {
+   struct gpuval_command_data data = {.command_id = note->command_id};
+
+   gpuval_submits_work(gpuval->hooks.submits, queue, note->classes, NULL, &data);
+   note->data->epoch = data.epoch;
+   note->data->sync_flags = data.sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
+   /* Ids do not grow with time here: any may be of this epoch. */
+   note->data->epoch_command = note->command_id + 1;
+   note->data->serial = data.serial;
+   note->data->order_class = data.order_class;
+   gpuval->serial = data.serial;
+}
+
+static void
+execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_buffer)
+{
+   struct gpuval_submits *submits = gpuval->hooks.submits;
    if (!cmd_buffer->gpuval)
       return;
 
    bool again = is_second_visit(gpuval, cmd_buffer);
    util_dynarray_foreach (gpuval_radv_notes(cmd_buffer), struct note, note) {
       switch (note->type) {
-      case NOTE_WORK: {
-         struct gpuval_command_data data = {.command_id = note->command_id};
-         gpuval_sync_work(&gpuval->syncs[queue], note->work, note->stages, submit, &data);
-         note->data->epoch = data.epoch * gpuval->hooks.num_queues + queue;
-         note->data->sync_flags = data.sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
-         /* Ids do not grow with time here: any may be of this epoch. */
-         note->data->epoch_command = note->command_id + 1;
+      case NOTE_WORK:
+         tell_command(gpuval, queue, note, again);
          break;
-      }
       case NOTE_DEPENDENCY:
-         gpuval_sync_recorded_dependency(&gpuval->syncs[queue], note->scopes);
+         gpuval_submits_dependency(submits, queue, note->dependency);
+         break;
+      case NOTE_SET_EVENT:
+         gpuval_submits_set_event(submits, queue, note->event, note->stages);
+         break;
+      case NOTE_RESET_EVENT:
+         gpuval_submits_reset_event(submits, note->event);
          break;
       case NOTE_EXECUTE:
-         execute(gpuval, queue, note->secondary, submit);
+         execute(gpuval, queue, note->secondary);
          break;
       }
    }
@@ -160,7 +238,7 @@ void
 gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
                          struct vk_command_buffer *const *buffers, uint32_t count)
 {
-   if (!gpuval->syncs)
+   if (!gpuval->hooks.submits)
       return;
 
    unsigned queue = gpuval_hooks_queue(&gpuval->hooks, vk_queue);
@@ -176,25 +254,25 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
    if (gpuval_radv_is_idle(gpuval, wait) && !gpuval->submitting) {
       gpuval->submits_without_idle = 0;
       gpuval_device_bloom_barrier(gpuval->device);
+      if (gpuval->serial >= GPUVAL_SUBMITS_RESTART)
+         gpuval_submits_restart(gpuval->hooks.submits);
    }
    gpuval->submitting++;
 
    gpuval->visit++;
    for (uint32_t i = 0; i < count; i++) {
       struct radv_cmd_buffer *cmd_buffer = container_of(buffers[i], struct radv_cmd_buffer, vk);
-      bool began;
-      uint64_t submit =
-         gpuval_submits_execute(gpuval->hooks.submits, queue, radv_cmd_buffer_to_handle(cmd_buffer),
-                                &gpuval->syncs[queue], &began);
-      execute(gpuval, queue, cmd_buffer, submit);
+      gpuval_submits_execute(gpuval->hooks.submits, queue, radv_cmd_buffer_to_handle(cmd_buffer));
+      execute(gpuval, queue, cmd_buffer);
    }
+   gpuval_submits_end(gpuval->hooks.submits, queue);
    simple_mtx_unlock(&gpuval->sync_mutex);
 }
 
 void
 gpuval_radv_end_epochs(struct gpuval_radv *gpuval)
 {
-   if (!gpuval->syncs)
+   if (!gpuval->hooks.submits)
       return;
 
    simple_mtx_lock(&gpuval->sync_mutex);
@@ -209,10 +287,10 @@ gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_tabl
    if (!gpuval_options_sync())
       return;
 
-   gpuval->syncs = rzalloc_array(gpuval, struct gpuval_sync, GPUVAL_MAX_QUEUES);
-   for (unsigned i = 0; i < GPUVAL_MAX_QUEUES; i++)
-      gpuval_sync_init(&gpuval->syncs[i]);
    table->CmdPipelineBarrier2 = hook_CmdPipelineBarrier2;
+   table->CmdSetEvent2 = hook_CmdSetEvent2;
+   table->CmdResetEvent2 = hook_CmdResetEvent2;
+   table->CmdWaitEvents = hook_CmdWaitEvents;
    table->CmdWaitEvents2 = hook_CmdWaitEvents2;
 }
 

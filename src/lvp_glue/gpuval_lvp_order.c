@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+
+/* lavapipe executes command buffers on its queue's thread, command by command: the
+ * model of order is fed there. Dispatches end before it goes on. For draws it waits at a
+ * barrier, at a wait for an event, and at the end of a command buffer, after our hook but
+ * before the command that follows.
+ */
+
+#include "gpuval_lvp_order.h"
+
+#include "lvp_private.h"
+
+#include "util/u_math.h"
+#include "vk_cmd_queue.h"
+
+/* lavapipe has one. */
+#define QUEUE        0
+#define QUEUE_FAMILY 0
+
+static void
+get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
+{
+   LVP_FROM_HANDLE(lvp_buffer, buffer, handle);
+
+   *address = (uintptr_t)buffer->map;
+   *size = buffer->vk.size;
+}
+
+/* Recording: waits for events, whose barriers the runtime's queue of commands does not
+ * copy, as lavapipe has no use for them.
+ */
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
+                    const VkDependencyInfo *infos)
+{
+   VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, handle);
+   const struct gpuval_hooks *hooks = cmd_buffer->device->vk.gpuval;
+   struct vk_cmd_queue *queue = &cmd_buffer->vk.cmd_queue;
+   const struct list_head *last = queue->cmds.prev;
+
+   hooks->next.CmdWaitEvents2(handle, count, events, infos);
+   if (queue->cmds.prev == last)
+      return;
+
+   struct gpuval_dependency *dependency = vk_alloc(
+      queue->alloc, gpuval_dependency_size(count, infos), 8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   if (dependency)
+      gpuval_dependency_init(dependency, count, events, infos, QUEUE_FAMILY, get_buffer);
+   else
+      vk_command_buffer_set_error(&cmd_buffer->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
+   list_entry(queue->cmds.prev, struct vk_cmd_queue_entry, cmd_link)->driver_data = dependency;
+}
+
+/* The runtime would make a wait without barriers and a barrier of it, which orders what
+ * came after the event as well.
+ */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *events,
+                   VkPipelineStageFlags src, VkPipelineStageFlags dst, uint32_t memory_count,
+                   const VkMemoryBarrier *memory, uint32_t buffer_count,
+                   const VkBufferMemoryBarrier *buffers, uint32_t image_count,
+                   const VkImageMemoryBarrier *images)
+{
+   VkDependencyInfo *infos = gpuval_upgrade_wait_events(event_count, src, dst, memory_count, memory,
+                                                        buffer_count, buffers, image_count, images);
+
+   hook_CmdWaitEvents2(handle, event_count, events, infos);
+   ralloc_free(infos);
+}
+
+void
+gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
+                      struct gpuval_device *gpuval)
+{
+   struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
+
+   gpuval_hooks_init(&order->hooks, &device->vk, true);
+   table->CmdWaitEvents = hook_CmdWaitEvents;
+   table->CmdWaitEvents2 = hook_CmdWaitEvents2;
+
+   order->device = gpuval;
+   order->table.table = calloc(1, sizeof(*order->table.table));
+   order->table.address = (uintptr_t)order->table.table;
+}
+
+void
+gpuval_lvp_order_finish(struct gpuval_lvp_order *order)
+{
+   gpuval_hooks_finish(&order->hooks);
+   free(order->table.table);
+}
+
+/* Execution */
+
+void
+gpuval_lvp_order_begin(struct gpuval_lvp_order *order, struct lvp_cmd_buffer *cmd_buffer)
+{
+   gpuval_submits_execute(order->hooks.submits, QUEUE, lvp_cmd_buffer_to_handle(cmd_buffer));
+   order->draws_run = false;
+}
+
+void
+gpuval_lvp_order_end(struct gpuval_lvp_order *order)
+{
+   gpuval_submits_end(order->hooks.submits, QUEUE);
+}
+
+static void
+execute_barrier(struct gpuval_lvp_order *order, const VkDependencyInfo *info)
+{
+   uint64_t on_stack[64];
+   size_t size = gpuval_dependency_size(1, info);
+   struct gpuval_dependency *dependency =
+      size <= sizeof(on_stack) ? (struct gpuval_dependency *)on_stack : malloc(size);
+
+   gpuval_dependency_init(dependency, 1, NULL, info, QUEUE_FAMILY, get_buffer);
+   gpuval_submits_dependency(order->hooks.submits, QUEUE, dependency);
+   if (size > sizeof(on_stack))
+      free(dependency);
+}
+
+void
+gpuval_lvp_order_command(struct gpuval_lvp_order *order, const struct vk_cmd_queue_entry *command)
+{
+   struct gpuval_submits *submits = order->hooks.submits;
+
+   switch (command->type) {
+   case VK_CMD_PIPELINE_BARRIER2:
+      execute_barrier(order, command->u.pipeline_barrier2.dependency_info);
+      order->draws_run = false;
+      return;
+   case VK_CMD_WAIT_EVENTS2:
+      if (command->driver_data)
+         gpuval_submits_dependency(submits, QUEUE, command->driver_data);
+      order->draws_run = false;
+      return;
+   case VK_CMD_SET_EVENT2:
+      gpuval_submits_set_event(submits, QUEUE, command->u.set_event2.event,
+                               gpuval_event_stages(command->u.set_event2.dependency_info));
+      return;
+   case VK_CMD_RESET_EVENT2:
+      gpuval_submits_reset_event(submits, command->u.reset_event2.event);
+      return;
+   default:
+      return;
+   }
+}
+
+void
+gpuval_lvp_order_work(struct gpuval_lvp_order *order, uint32_t stages,
+                      struct gpuval_command_data *data)
+{
+   struct gpuval_submits *submits = order->hooks.submits;
+   uint32_t classes = stages ? 0 : 1u << GPUVAL_ORDER_INDIRECT;
+   bool is_idle = !order->draws_run;
+
+   u_foreach_bit (stage, stages)
+      classes |= 1u << gpuval_order_stage_class(stage);
+   if (is_idle && order->serial >= GPUVAL_SUBMITS_RESTART) {
+      gpuval_submits_restart(submits);
+      gpuval_device_shadow_restart(order->device);
+   }
+
+   bool began = gpuval_submits_work(submits, QUEUE, classes, &order->table, data);
+   order->serial = data->serial;
+   if (gpuval_device_shadow(order->device))
+      gpuval_device_shadow_command(order->device, order->table.threshold, is_idle, data);
+   else if (began && is_idle)
+      gpuval_device_bloom_barrier(order->device);
+
+   if (stages & LVP_STAGE_MASK_GFX)
+      order->draws_run = true;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What order comes from, on lavapipe: where the sync check is on. */
+
+#ifndef GPUVAL_LVP_ORDER_H
+#define GPUVAL_LVP_ORDER_H
+
+#include "gpuval/src/core/gpuval_hooks.h"
+
+struct gpuval_device;
+struct lvp_cmd_buffer;
+struct lvp_device;
+struct vk_cmd_queue_entry;
+
+struct gpuval_lvp_order {
+   struct gpuval_hooks hooks;
+   struct gpuval_submits_table table;
+   struct gpuval_device *device;
+   uint32_t serial; /* of the last command */
+   bool draws_run;  /* fragments may be on their way */
+};
+
+void gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
+                           struct gpuval_device *gpuval);
+void gpuval_lvp_order_finish(struct gpuval_lvp_order *order);
+
+/* On the queue's thread */
+
+void gpuval_lvp_order_begin(struct gpuval_lvp_order *order, struct lvp_cmd_buffer *cmd_buffer);
+void gpuval_lvp_order_end(struct gpuval_lvp_order *order);
+/** Before each command. */
+void gpuval_lvp_order_command(struct gpuval_lvp_order *order,
+                              const struct vk_cmd_queue_entry *command);
+/**
+ * Work, before it runs. @stages: bits of gl_shader_stage; 0: arguments are read. Id and
+ * entry bases are in @data.
+ */
+void gpuval_lvp_order_work(struct gpuval_lvp_order *order, uint32_t stages,
+                           struct gpuval_command_data *data);
+
+#endif
