@@ -151,6 +151,8 @@ uint64_t run_number_or(struct run *run, unsigned i, uint64_t fallback);
 size_t run_values(struct run *run, const char *type, unsigned first, void *out, size_t capacity);
 
 struct run_buffer *run_find_buffer(struct run *run, const char *name);
+/* NAME[+OFFSET][:RANGE] */
+struct run_item run_parse_item(struct run *run, const char *word);
 const char *run_debug_name(const struct run *run, const char *name);
 
 /* scenario_run_device.c */

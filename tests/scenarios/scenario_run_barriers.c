@@ -130,6 +130,7 @@ add_barrier(struct run *run, struct dependency *d, const char *kind, struct run_
          .dstAccessMask = execution ? 0 : dst.access,
       };
    } else if (strncmp(kind, "buffer=", 7) == 0) {
+      const struct run_item item = run_parse_item(run, kind + 7);
       d->buffers[d->info.bufferMemoryBarrierCount++] = (VkBufferMemoryBarrier2){
          .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
          .srcStageMask = src.stages,
@@ -138,8 +139,9 @@ add_barrier(struct run *run, struct dependency *d, const char *kind, struct run_
          .dstAccessMask = dst.access,
          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-         .buffer = run_find_buffer(run, kind + 7)->vk.buffer,
-         .size = VK_WHOLE_SIZE,
+         .buffer = item.buffer.buffer,
+         .offset = item.buffer.offset,
+         .size = item.buffer.range,
       };
    } else if (sscanf(kind, "transfer=%u>%u:%n", &from, &to, &name) == 2 && name) {
       if (from >= run->ctx->queue_count || to >= run->ctx->queue_count)
@@ -221,7 +223,8 @@ fill_sync1(const struct dependency *d, struct dependency1 *out)
          .srcQueueFamilyIndex = d->buffers[i].srcQueueFamilyIndex,
          .dstQueueFamilyIndex = d->buffers[i].dstQueueFamilyIndex,
          .buffer = d->buffers[i].buffer,
-         .size = VK_WHOLE_SIZE,
+         .offset = d->buffers[i].offset,
+         .size = d->buffers[i].size,
       };
    }
    for (unsigned i = 0; i < d->info.imageMemoryBarrierCount; i++) {

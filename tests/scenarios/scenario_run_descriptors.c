@@ -225,9 +225,8 @@ run_prepare_sets(struct run *run)
 
 /* --- Binding -------------------------------------------------------------- */
 
-/* NAME[+OFFSET][:RANGE] */
-static struct run_item
-parse_item(struct run *run, const char *word)
+struct run_item
+run_parse_item(struct run *run, const char *word)
 {
    char name[64];
    struct run_item item = {.written = true, .buffer.range = VK_WHOLE_SIZE};
@@ -300,7 +299,7 @@ run_bind(struct run *run)
    for (; run_has_word(run, word); word++, element++) {
       if (strcmp(run_word(run, word), "-") == 0)
          continue;
-      binding->items[element] = parse_item(run, run_word(run, word));
+      binding->items[element] = run_parse_item(run, run_word(run, word));
       if (is_texel(binding->type) && binding->items[element].buffer.buffer)
          binding->items[element].view = create_view(run, &binding->items[element].buffer);
    }
