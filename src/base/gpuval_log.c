@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
+#include "gpuval_text.h"
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static FILE *stream; /* NULL: stderr */
@@ -42,13 +44,24 @@ gpuval_log_write(const char *text, size_t size)
 static void
 write_line(const char *severity, const char *format, va_list args)
 {
-   char *text = ralloc_asprintf(NULL, "gpuval: %s: ", severity);
-   ralloc_vasprintf_append(&text, format, args);
-   ralloc_strcat(&text, "\n");
+   char *text = NULL;
+   size_t size;
+   FILE *f = open_memstream(&text, &size);
+   if (!f)
+      return;
+
+   locale_t locale = gpuval_begin_c_locale();
+   char *message = ralloc_vasprintf(NULL, format, args);
+   fprintf(f, "gpuval: %s: ", severity);
+   gpuval_write_escaped(f, message);
+   fputc('\n', f);
+   fclose(f);
+   gpuval_end_c_locale(locale);
 
    /* The whole line at once: threads and processes share stderr. */
-   gpuval_log_write(text, strlen(text));
-   ralloc_free(text);
+   gpuval_log_write(text, size);
+   ralloc_free(message);
+   free(text);
 }
 
 void

@@ -2,7 +2,6 @@
 
 #include "gpuval_options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -67,6 +66,19 @@ expand_file_name(const char *name, size_t length)
    return expanded;
 }
 
+/* isspace() and tolower() mind the locale. */
+static bool
+is_space(char c)
+{
+   return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool
+is_digit(char c)
+{
+   return c >= '0' && c <= '9';
+}
+
 /* Comma-separated names, `-name` takes one away. Says what is not known.
  * @internal: NULL where the token of this name makes no sense.
  */
@@ -79,9 +91,9 @@ parse_checks(const char *list, const char *where, bool *internal)
       size_t length = strcspn(list, ",");
       const char *name = list;
       size_t name_length = length;
-      while (name_length && isspace((unsigned char)*name))
+      while (name_length && is_space(*name))
          name++, name_length--;
-      while (name_length && isspace((unsigned char)name[name_length - 1]))
+      while (name_length && is_space(name[name_length - 1]))
          name_length--;
 
       bool minus = name_length && *name == '-';
@@ -156,7 +168,7 @@ get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
    char *end;
    errno = 0;
    unsigned long long number = strtoull(value, &end, 10);
-   if (!errno && !*end && isdigit((unsigned char)*value) && number >= min && number <= max)
+   if (!errno && !*end && is_digit(*value) && number >= min && number <= max)
       return number;
 
    gpuval_log_error("%s=\"%s\": a number from %" PRIu64 " to %" PRIu64 " is accepted, %" PRIu64
@@ -232,10 +244,10 @@ parse_hash(const char **p, uint64_t *hash)
 {
    *hash = 0;
    for (unsigned i = 0; i < 16; i++) {
-      int c = tolower((unsigned char)(*p)[i]);
-      if (!isxdigit(c))
+      char c = (*p)[i], letter = c | 0x20;
+      if (!is_digit(c) && (letter < 'a' || letter > 'f'))
          return false;
-      *hash = *hash << 4 | (c >= 'a' ? c - 'a' + 10 : c - '0');
+      *hash = *hash << 4 | (is_digit(c) ? c - '0' : letter - 'a' + 10);
    }
    *p += 16;
    return true;

@@ -8,8 +8,7 @@
 
 #include "gpuval_lvp_commands.h"
 
-#include <ctype.h>
-
+#include "gpuval/src/base/gpuval_names.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 
@@ -291,7 +290,7 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    snprintf(commands->op, sizeof(commands->op), "%s",
             vk_cmd_queue_type_names[run.type] + strlen("VK_CMD_"));
    for (char *c = commands->op; *c; c++)
-      *c = tolower((unsigned char)*c);
+      *c += *c >= 'A' && *c <= 'Z' ? 'a' - 'A' : 0; /* tolower() minds the locale */
 
    *out = run.note->facts;
    out->op = commands->op;

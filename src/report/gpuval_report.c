@@ -3,13 +3,15 @@
 #include "gpuval_report.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
+#include "base/gpuval_text.h"
+#include "util/os_time.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
@@ -130,8 +132,10 @@ gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
    size_t size;
    FILE *f = open_memstream(&text, &size);
    if (f) {
+      locale_t locale = gpuval_begin_c_locale();
       gpuval_text_write_event(f, event);
       fclose(f);
+      gpuval_end_c_locale(locale);
    }
 
    gpuval_report_lock();
@@ -281,6 +285,30 @@ summarize(void)
    return summary;
 }
 
+/* A file beside @name, of this process alone: others may write the same report, and
+ * in containers even have the same id. *beside is the caller's. NULL: see errno.
+ */
+static FILE *
+open_beside(const char *name, char **beside)
+{
+   int fd = -1;
+
+   *beside = NULL;
+   for (unsigned i = 0; i < 100 && fd < 0; i++) {
+      ralloc_free(*beside);
+      *beside =
+         ralloc_asprintf(NULL, "%s.%d-%08x.new", name, (int)getpid(), (uint32_t)os_time_get_nano());
+      fd = open(*beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd < 0 && errno != EEXIST)
+         break;
+   }
+
+   FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+   if (fd >= 0 && !f)
+      close(fd);
+   return f;
+}
+
 /* To a file beside, which then takes the name: who reads it meanwhile sees
  * the old one whole.
  */
@@ -289,12 +317,14 @@ write_file(const char *name, const struct gpuval_summary *summary)
 {
    unsigned num_events;
    struct gpuval_event *const *list = get_events(&num_events);
-   char *beside = ralloc_asprintf(NULL, "%s.new", name);
+   char *beside;
 
-   FILE *f = fopen(beside, "we");
+   FILE *f = open_beside(name, &beside);
    bool written = f != NULL;
    if (f) {
+      locale_t locale = gpuval_begin_c_locale();
       gpuval_report_format(name)->write(f, list, num_events, summary);
+      gpuval_end_c_locale(locale);
       written = !ferror(f);
       written &= fclose(f) == 0;
       written = written && !rename(beside, name);
@@ -310,8 +340,8 @@ write_file(const char *name, const struct gpuval_summary *summary)
 static bool
 try_file(const char *name)
 {
-   char *beside = ralloc_asprintf(NULL, "%s.new", name);
-   FILE *f = fopen(beside, "ae");
+   char *beside;
+   FILE *f = open_beside(name, &beside);
 
    if (f) {
       fclose(f);
@@ -372,9 +402,11 @@ gpuval_report_finish(void)
       size_t size;
       FILE *f = open_memstream(&text, &size);
       if (f) {
+         locale_t locale = gpuval_begin_c_locale();
          gpuval_text_write_counts(f, list, num_events);
          gpuval_text_write_summary(f, &summary);
          fclose(f);
+         gpuval_end_c_locale(locale);
          gpuval_log_write(text, size);
          free(text);
       }

@@ -7,6 +7,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/gpuval_text.h"
+
+/* Everything that comes from the application is escaped: it would end a line, forge
+ * others, or do something to the terminal.
+ */
+static void
+write_quoted(FILE *f, const char *before, const char *text)
+{
+   fprintf(f, "%s\"", before);
+   gpuval_write_escaped(f, text);
+   fputc('"', f);
+}
+
 static void
 write_title(FILE *f, const struct gpuval_event *event)
 {
@@ -16,7 +29,8 @@ write_title(FILE *f, const struct gpuval_event *event)
 static void
 write_position(FILE *f, const struct gpuval_place *place)
 {
-   fprintf(f, "%s:%" PRIu32, place->source.file ? place->source.file : "?", place->source.line);
+   gpuval_write_escaped(f, place->source.file ? place->source.file : "?");
+   fprintf(f, ":%" PRIu32, place->source.line);
    if (place->source.column)
       fprintf(f, ":%" PRIu32, place->source.column);
 }
@@ -26,10 +40,15 @@ write_source(FILE *f, const struct gpuval_place *place)
 {
    fprintf(f, "at ");
    write_position(f, place);
-   if (place->source.function)
-      fprintf(f, " in %s()", place->source.function);
-   if (place->source.text)
-      fprintf(f, ": %s", place->source.text);
+   if (place->source.function) {
+      fputs(" in ", f);
+      gpuval_write_escaped(f, place->source.function);
+      fputs("()", f);
+   }
+   if (place->source.text) {
+      fputs(": ", f);
+      gpuval_write_escaped(f, place->source.text);
+   }
    fputc('\n', f);
 }
 
@@ -76,7 +95,7 @@ write_shader(FILE *f, const struct gpuval_place *place)
    fprintf(f, "%s shader %016" PRIx64, _mesa_shader_stage_to_string(place->shader.stage),
            place->shader.hash);
    if (place->shader.name)
-      fprintf(f, " \"%s\"", place->shader.name);
+      write_quoted(f, " ", place->shader.name);
    if (place->spirv.instruction >= 0)
       fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
    if (place->spirv.offset && !place->source.line)
@@ -96,7 +115,7 @@ write_object(FILE *f, const char *what, uint64_t handle, const char *name)
 {
    fprintf(f, "%s0x%" PRIx64, what, handle);
    if (name)
-      fprintf(f, " \"%s\"", name);
+      write_quoted(f, " ", name);
 }
 
 static void
@@ -112,7 +131,7 @@ write_command(FILE *f, const struct gpuval_command *command)
    if (command->pipeline)
       write_object(f, ", pipeline ", command->pipeline, command->pipeline_name);
    for (unsigned i = 0; i < command->num_labels; i++)
-      fprintf(f, "%s\"%s\"", i ? " > " : ", labels ", command->labels[i]);
+      write_quoted(f, i ? " > " : ", labels ", command->labels[i]);
    fputc('\n', f);
 }
 
@@ -176,7 +195,9 @@ gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
 
    fprintf(f, "gpuval: error: ");
    write_title(f, event);
-   fprintf(f, ": %s\n", event->message);
+   fputs(": ", f);
+   gpuval_write_escaped(f, event->message);
+   fputc('\n', f);
    if (place->source.line) {
       fprintf(f, "gpuval:    ");
       write_source(f, place);

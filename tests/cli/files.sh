@@ -103,6 +103,21 @@ begin 'nothing is left beside a report'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" two_errors
 [ "$(names .)" = 'a.jsonl err out ' ] || wrong "the folder has: $(names .)"
 
+begin 'two processes, one report'
+mkdir a.jsonl.new # what is another process's
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" two_errors
+no_complaint err
+last_line a.jsonl "$summary"
+
+# A decimal comma, and an I whose small letter is another
+begin 'locale of the program'
+if localedef -i tr_TR -f ISO-8859-9 "$PWD/tr_TR" >/dev/null 2>&1; then
+   run LOCPATH="$PWD" LC_ALL=tr_TR GPUVAL_TEST_LOCALE=1 GPUVAL=bounds \
+      GPUVAL_REPORT="$PWD/a.jsonl" ../scenarios/command_indirect_dispatch
+   lines err ' dispatch_indirect 0 of command buffer ' 1
+   lines a.jsonl '"op":"dispatch_indirect"' 1
+fi
+
 # --- NIR -------------------------------------------------------------------
 
 begin 'dump'

@@ -25,6 +25,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,9 @@ main(int count, char **arguments)
    }
    struct scenario *scenario = scenario_read(options.file);
 
+   /* As many applications do, but scenarios have numbers with a point. */
+   if (getenv("GPUVAL_TEST_LOCALE"))
+      setlocale(LC_ALL, "");
    if (options.checks)
       scenario->checks = options.checks;
    if (options.child_folder)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What every text that leaves us has to mind: names, labels and source lines come
+ * from the application, and so does the locale.
+ */
+
+#ifndef GPUVAL_TEXT_H
+#define GPUVAL_TEXT_H
+
+#include <locale.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Length of the UTF-8 sequence that @text, which is not empty, begins with; 0: none. */
+unsigned gpuval_utf8_length(const char *text);
+
+/**
+ * Writes @text so that it stays on its line, and does nothing to a terminal: control
+ * characters but tabs become \n and \x1b, those of Unicode and what changes the
+ * direction of writing \u202e, and bytes that are no UTF-8 \xff.
+ */
+void gpuval_write_escaped(FILE *f, const char *text);
+
+/**
+ * Between these, printf() and its kin write numbers as the C locale does, in this
+ * thread only. Not for what calls the application.
+ */
+locale_t gpuval_begin_c_locale(void);
+void gpuval_end_c_locale(locale_t before);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What log, files and messengers get of an event: numbers whatever the locale, names
+ * whatever is in them, every fact.
+ */
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "base/gpuval_log.h"
+#include "base/gpuval_options.h"
+#include "report/gpuval_report.h"
+#include "util/ralloc.h"
+#include "gpuval.h"
+
+namespace {
+
+std::string folder;
+
+std::string
+read(const std::string &name)
+{
+   std::ifstream file(folder + "/" + name);
+   std::stringstream text;
+   text << file.rdbuf();
+   return text.str();
+}
+
+class output_test : public ::testing::Test {
+ public:
+   static void SetUpTestSuite()
+   {
+      char name[] = "/tmp/gpuval-output.XXXXXX";
+      ASSERT_NE(mkdtemp(name), nullptr);
+      folder = name;
+      /* What another process may have there */
+      ASSERT_EQ(mkdir((folder + "/report.jsonl.new").c_str(), 0700), 0);
+
+      setenv("GPUVAL", "bounds,sync", 1);
+      setenv("GPUVAL_LOG", (folder + "/log").c_str(), 1);
+      setenv("GPUVAL_REPORT", (folder + "/report.jsonl," + folder + "/report.csv").c_str(), 1);
+      gpuval_init(false);
+   }
+
+   static void TearDownTestSuite()
+   {
+      EXPECT_EQ(system(("rm -r " + folder).c_str()), 0);
+   }
+
+   void SetUp() override
+   {
+      event = gpuval_event_create(GPUVAL_KIND_BUFFER_OOB);
+      event->count = 3;
+      event->place.has_shader = true;
+      event->place.shader.hash = 0x123456789abcdef;
+      event->place.shader.stage = MESA_SHADER_FRAGMENT;
+      event->place.access.op = GPUVAL_OP_STORE;
+      event->has_record = true;
+      event->invocation[0] = 0x3fc00000; /* 1.5 */
+      event->invocation[1] = 0x40200000; /* 2.5 */
+      event->resource.set = 0;
+      log_before = read("log").size();
+   }
+
+   char *string(const char *text)
+   {
+      return ralloc_strdup(event, text);
+   }
+
+   void report()
+   {
+      gpuval_event_describe(event);
+      gpuval_report_event(NULL, event);
+      gpuval_report_write_files();
+   }
+
+   std::string log()
+   {
+      return read("log").substr(log_before);
+   }
+
+   /* The line of the event that came last */
+   std::string last_event(const std::string &file, unsigned behind)
+   {
+      std::vector<std::string> lines;
+      std::istringstream text(read(file));
+      for (std::string line; std::getline(text, line);)
+         lines.push_back(line);
+      return lines.size() > behind ? lines[lines.size() - 1 - behind] : "";
+   }
+
+   std::string json()
+   {
+      return last_event("report.jsonl", 1);
+   }
+
+   std::string csv()
+   {
+      return last_event("report.csv", 0);
+   }
+
+   struct gpuval_event *event;
+   size_t log_before;
+};
+
+unsigned
+count(const std::string &text, const std::string &part)
+{
+   unsigned count = 0;
+   for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+      count++;
+   return count;
+}
+
+bool
+has(const std::string &text, const std::string &part)
+{
+   return text.find(part) != std::string::npos;
+}
+
+/* A decimal comma, and an I whose small letter is another */
+TEST_F(output_test, locale)
+{
+   if (system(("localedef -i tr_TR -f ISO-8859-9 " + folder + "/gpuval >/dev/null 2>&1").c_str()))
+      GTEST_SKIP() << "localedef has no sources (Debian: locales)";
+   setenv("LOCPATH", folder.c_str(), 1);
+   ASSERT_NE(setlocale(LC_ALL, "gpuval"), nullptr);
+   ASSERT_STREQ(localeconv()->decimal_point, ",");
+   ASSERT_NE(tolower('I'), 'i');
+
+   report();
+   gpuval_log_warning("%.1f", 0.5);
+   setlocale(LC_ALL, "C");
+
+   EXPECT_TRUE(has(json(), "\"frag_coord\":[1.5,2.5]")) << json();
+   EXPECT_TRUE(has(csv(), ",1.5,2.5,,\"store\",")) << csv();
+   EXPECT_TRUE(has(log(), "fragment (1.5, 2.5)")) << log();
+   EXPECT_TRUE(has(log(), "warning: 0.5\n")) << log();
+}
+
+TEST_F(output_test, hostile_names)
+{
+   const char *hostile =
+      "a\ngpuval: error: forged\x1b[31m\r\x7f\xff \xc2\x9b \xe2\x80\xae \xc3\xa4\t\"";
+   event->place.shader.name = string(hostile);
+   event->place.source.file = string(hostile);
+   event->place.source.line = 7;
+   event->place.source.text = string(hostile);
+   event->place.source.function = string(hostile);
+   event->resource.name = string(hostile);
+   event->place.has_command = true;
+   event->place.command.op = string("dispatch");
+   event->place.command.command_buffer = 1;
+   event->place.command.command_buffer_name = string(hostile);
+   event->place.command.num_labels = 1;
+   event->place.command.labels[0] = string(hostile);
+   report();
+
+   const std::string text = log();
+   EXPECT_EQ(count(text, "\n"), 4u) << text;
+   EXPECT_EQ(
+      count(text, "a\\ngpuval: error: forged\\x1b[31m\\x0d\\x7f\\xff \\u009b \\u202e \xc3\xa4\t\""),
+      7u)
+      << text;
+
+   const std::string expected = "a\\ngpuval: error: forged\\u001b[31m\\u000d\\u007f\\ufffd "
+                                "\xc2\x9b \xe2\x80\xae \xc3\xa4\\u0009\\\"";
+   std::string newline = expected;
+   newline.replace(1, 2, "\\u000a");
+   EXPECT_EQ(count(json(), newline), 8u) << json();
+}
+
+TEST_F(output_test, hostile_log_lines)
+{
+   gpuval_log_error("%s", "file\nname\x1b");
+   EXPECT_EQ(log(), "gpuval: error: file\\nname\\x1b\n");
+}
+
+TEST_F(output_test, buffer)
+{
+   event->place.shader.entry = string("main");
+   event->place.spirv.offset = 420;
+   event->place.spirv.instruction = 57;
+   event->place.access.size = 4;
+   event->place.access.offset = 4096;
+   event->place.access.address = 0x7f0012345000;
+   event->resource.binding = 1;
+   event->resource.index = 0;
+   event->resource.type = "storage_buffer";
+   event->resource.size = 4096;
+   report();
+
+   EXPECT_EQ(
+      json(),
+      "{\"check\":\"bounds\",\"kind\":\"buffer-oob\",\"severity\":\"error\","
+      "\"message\":\"store of 4 bytes at offset 4096 is outside set 0, binding 1 (4096 "
+      "bytes)\",\"count\":3,\"shader\":{\"hash\":\"0123456789abcdef\",\"stage\":\"fragment\","
+      "\"entry\":\"main\"},\"spirv\":{\"offset\":420,\"instruction\":57},"
+      "\"invocation\":{\"frag_coord\":[1.5,2.5]},\"access\":{\"op\":\"store\",\"size\":4,"
+      "\"offset\":4096,\"address\":\"0x7f0012345000\"},\"resource\":{\"set\":0,"
+      "\"binding\":1,\"index\":0,\"type\":\"storage_buffer\",\"size\":4096}}");
+}
+
+} /* namespace */
