@@ -90,6 +90,13 @@ void gpuval_init(bool by_driver);
  */
 struct gpuval_device *gpuval_device_create(const struct gpuval_device_info *info);
 
+/**
+ * exit(), which may be called meanwhile, does not look at the device any more, and no
+ * one calls gpuval_device_info::wait_for_work: to be called before the driver takes
+ * apart what that looks at.
+ */
+void gpuval_device_retire(struct gpuval_device *device);
+
 /** Drains and reports. No work may be in flight. */
 void gpuval_device_destroy(struct gpuval_device *device);
 

@@ -6,10 +6,7 @@
 
 #include "gpuval_device.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "util/macros.h"
 #include "util/os_time.h"
@@ -24,69 +21,8 @@
  */
 #define IDLE_INTERVALS 10
 
-static mtx_t live_devices_mutex;
-static struct list_head live_devices;
-
-static pid_t process;
-
-/* exit() may have been called by the application's messenger, which runs with
- * the mutex of a device held.
- */
-static bool
-lock_at_exit(struct gpuval_device *device)
-{
-   for (unsigned i = 0; i < 100; i++) {
-      if (mtx_trylock(&device->mutex) == thrd_success)
-         return true;
-      os_time_sleep(1000);
-   }
-   return false;
-}
-
-/* What has failed and is not yet said; then the last words. Devices that live on
- * may still be at work. A child that was forked has nothing to say: it is not
- * there that the work was done.
- */
-static void
-at_exit(void)
-{
-   if (getpid() != process)
-      return;
-
-   mtx_lock(&live_devices_mutex);
-   list_for_each_entry (struct gpuval_device, device, &live_devices, link) {
-      if (device->info.wait_for_work)
-         device->info.wait_for_work(device->info.data);
-      if (lock_at_exit(device)) {
-         gpuval_device_drain(device, true);
-         gpuval_device_drain_printf(device, true);
-         mtx_unlock(&device->mutex);
-      }
-   }
-   mtx_unlock(&live_devices_mutex);
-   gpuval_report_finish();
-}
-
-/* The loader unloads drivers with the last instance; reports are the
- * process's and must outlive that.
- */
-static void
-stay_loaded(void)
-{
-   Dl_info info;
-   if (dladdr((void *)(uintptr_t)at_exit, &info) && info.dli_fname)
-      dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-static void
-init_process(void)
-{
-   mtx_init(&live_devices_mutex, mtx_plain);
-   list_inithead(&live_devices);
-   process = getpid();
-   stay_loaded();
-   atexit(at_exit);
-}
+/* At exit and where a device goes, shaders may still print, on and on. */
+#define LAST_MESSAGES_NS 2000000000
 
 bool
 gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
@@ -213,6 +149,8 @@ watch(void *data)
       cnd_timedwait(&device->work_begins, &device->mutex, &until);
       gpuval_device_drain(device, false);
       more = gpuval_device_drain_printf(device, false);
+      gpuval_device_unlock(device);
+      mtx_lock(&device->mutex);
    }
    mtx_unlock(&device->mutex);
 
@@ -255,9 +193,6 @@ gpuval_device_create(const struct gpuval_device_info *info)
    if (!gpuval_options()->checks)
       return NULL;
 
-   static once_flag once = ONCE_FLAG_INIT;
-   call_once(&once, init_process);
-
    struct gpuval_device *device = rzalloc(NULL, struct gpuval_device);
    if (!device)
       return NULL;
@@ -273,6 +208,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
       return NULL;
    }
 
+   device->notices.vk = info->vk;
    mtx_init(&device->mutex, mtx_plain);
    cnd_init(&device->work_begins);
    device->modules = _mesa_hash_table_create(device, hash_of_hash, hashes_equal);
@@ -284,9 +220,8 @@ gpuval_device_create(const struct gpuval_device_info *info)
    util_dynarray_init(&device->site_counts, device);
    device->has_thread = thrd_create(&device->thread, watch, device) == thrd_success;
 
-   mtx_lock(&live_devices_mutex);
-   list_addtail(&device->link, &live_devices);
-   mtx_unlock(&live_devices_mutex);
+   device->is_complete = true;
+   gpuval_live_add(device);
 
    gpuval_report_mark("device");
    return device;
@@ -295,11 +230,8 @@ gpuval_device_create(const struct gpuval_device_info *info)
 void
 gpuval_device_destroy(struct gpuval_device *device)
 {
-   if (device->link.next) {
-      mtx_lock(&live_devices_mutex);
-      list_del(&device->link);
-      mtx_unlock(&live_devices_mutex);
-
+   gpuval_device_retire(device);
+   if (device->is_complete) {
       mtx_lock(&device->mutex);
       device->stop = true;
       cnd_signal(&device->work_begins);
@@ -309,8 +241,8 @@ gpuval_device_destroy(struct gpuval_device *device)
 
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
-      gpuval_device_drain_printf(device, true);
-      mtx_unlock(&device->mutex);
+      gpuval_device_drain_all_messages(device);
+      gpuval_device_unlock(device);
       gpuval_report_write_files();
 
       cnd_destroy(&device->work_begins);
@@ -357,9 +289,37 @@ gpuval_device_end_work(struct gpuval_device *device)
    device->work--;
    gpuval_device_drain(device, !device->work);
    /* What this work has printed, though other work may print on and on. */
-   for (unsigned i = 0; i < 64 && gpuval_device_drain_printf(device, !device->work); i++)
-      ;
+   for (unsigned i = 0;
+        gpuval_device_drain_printf(device, !device->work) && (i < 64 || !device->work); i++) {
+      gpuval_device_unlock(device);
+      mtx_lock(&device->mutex);
+   }
+   gpuval_device_unlock(device);
+   /* The application learns of the end, and may ask what its messenger has heard, from
+    * whatever thread.
+    */
+   gpuval_notices_wait(device->info.vk);
+}
+
+void
+gpuval_device_drain_all_messages(struct gpuval_device *device)
+{
+   int64_t end = os_time_get_nano() + LAST_MESSAGES_NS;
+
+   while (gpuval_device_drain_printf(device, true) && os_time_get_nano() < end) {
+      gpuval_device_unlock(device);
+      mtx_lock(&device->mutex);
+   }
+}
+
+void
+gpuval_device_unlock(struct gpuval_device *device)
+{
+   struct gpuval_notices notices;
+
+   gpuval_notices_take(&notices, &device->notices);
    mtx_unlock(&device->mutex);
+   gpuval_notices_deliver(&notices);
 }
 
 /* The filter may be this full when an epoch begins. Marks of former epochs make

@@ -67,7 +67,9 @@ struct gpuval_shadow_device {
 
 struct gpuval_device {
    struct gpuval_device_info info;
-   struct list_head link; /* in the list of live devices */
+   struct list_head link; /* in the list of live devices, until it is retired */
+   bool exited;           /* it has been looked at by exit() */
+   bool is_complete;      /* it was created, and has all that follows */
 
    struct gpuval_shadow_device shadow; /* where sync is on, instead */
    struct gpuval_buffer root_buffer, control, records, counters, entries;
@@ -108,6 +110,8 @@ struct gpuval_device {
    struct util_dynarray messages; /* struct gpuval_message: to be reported */
    uint64_t printf_lost;          /* of both counters, what has been said */
    bool printed;                  /* at the last look */
+
+   struct gpuval_notices notices; /* for gpuval_device_unlock() */
 };
 
 struct gpuval_range {
@@ -141,6 +145,14 @@ void gpuval_device_init_printf(struct gpuval_device *device);
 void gpuval_device_finish_printf(struct gpuval_device *device);
 /** Returns whether there is more. device->mutex is held. */
 bool gpuval_device_drain_printf(struct gpuval_device *device, bool idle);
+/** All that there is, at the end. device->mutex is held, but for moments. */
+void gpuval_device_drain_all_messages(struct gpuval_device *device);
+
+/** Unlocks device->mutex, and tells messengers what has been reported meanwhile. */
+void gpuval_device_unlock(struct gpuval_device *device);
+
+/** exit() will look at the device, until gpuval_device_retire(). */
+void gpuval_live_add(struct gpuval_device *device);
 
 /**
  * Reads and clears published records, and when no work is in flight (@idle)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/gpuval_names.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
 
@@ -130,7 +131,7 @@ describe_memory(struct gpuval_device *device, struct gpuval_event *event,
    const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
    if (buffer) {
       event->resource.object = (uintptr_t)buffer;
-      event->resource.object_name = copy_string(event, buffer->object_name);
+      event->resource.object_name = gpuval_object_name(event, buffer);
    }
 
    if (!is_sync(event->kind)) {
@@ -144,7 +145,7 @@ describe_memory(struct gpuval_device *device, struct gpuval_event *event,
    const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
    if (memory) {
       event->resource.memory = (uintptr_t)memory;
-      event->resource.memory_name = copy_string(event, memory->object_name);
+      event->resource.memory_name = gpuval_object_name(event, memory);
       event->resource.memory_offset = offset;
    }
 }
@@ -409,7 +410,7 @@ add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
    if (!device->failures)
       device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
    _mesa_hash_table_insert(device->failures, ralloc_memdup(device, key, sizeof(*key)), event);
-   gpuval_report_event(device->info.vk, event);
+   gpuval_report_event(event, &device->notices);
 }
 
 struct gpuval_event *
@@ -495,5 +496,5 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
    gpuval_report_lock();
    event->count++;
    gpuval_report_unlock();
-   mtx_unlock(&device->mutex);
+   gpuval_device_unlock(device);
 }

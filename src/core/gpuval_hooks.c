@@ -2,6 +2,7 @@
 
 #include "gpuval_hooks.h"
 
+#include "base/gpuval_names.h"
 #include "vk_util.h"
 
 static struct gpuval_hooks *
@@ -330,6 +331,17 @@ hook_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
    return result;
 }
 
+/* Names, which threads of ours copy */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
+{
+   gpuval_names_lock();
+   VkResult result = get_hooks(device)->next.SetDebugUtilsObjectNameEXT(device, info);
+   gpuval_names_unlock();
+   return result;
+}
+
 /* Which of them, depends on who asks. Mesa's runtime calls by the table, too: its
  * DeviceWaitIdle() is one QueueWaitIdle() for each queue.
  */
@@ -378,6 +390,7 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
    if (table->name)                                                                                \
       table->name = hook_##name;
    WAITS(HOOK)
+   HOOK(SetDebugUtilsObjectNameEXT)
    if (with_order) {
       ORDER(HOOK)
    }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Entry points of the device that are ours, for all drivers: calls that submit
- * work, and calls after which the host knows that work has ended. They are put
- * into the device's dispatch table when it is created, and pass on to what was
- * there.
+ * work, calls after which the host knows that work has ended, and the one that names
+ * objects. They are put into the device's dispatch table when it is created, and pass
+ * on to what was there.
  *
  * What the host has seen is noted after the call below has returned and before the
  * application learns of it. What is less than exact orders too much: hazards are

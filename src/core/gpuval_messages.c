@@ -83,7 +83,7 @@ flush_messages(struct gpuval_device *device)
    if (!count)
       return;
 
-   gpuval_report_messages(device->info.vk, util_dynarray_begin(&device->messages), count);
+   gpuval_report_messages(util_dynarray_begin(&device->messages), count, &device->notices);
    util_dynarray_foreach (&device->messages, struct gpuval_message, message)
       free((char *)message->text);
    util_dynarray_clear(&device->messages);

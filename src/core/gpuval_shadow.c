@@ -85,7 +85,7 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
    /* Records name commands by these numbers. */
    mtx_lock(&device->mutex);
    gpuval_device_drain(device, true);
-   mtx_unlock(&device->mutex);
+   gpuval_device_unlock(device);
    gpuval_shadow_forget(shadow->memory);
    shadow->next = 1;
 }

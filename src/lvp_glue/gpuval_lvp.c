@@ -10,6 +10,7 @@
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
+#include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "util/os_time.h"
@@ -57,6 +58,7 @@ struct gpuval_lvp {
    struct lvp_device *lvp;
    struct gpuval_lvp_jit *jit;
    struct gpuval_lvp_order *order; /* NULL: nobody asks for it */
+   struct gpuval_hooks hooks;      /* where order has none */
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
    bool warned_memory;
 
@@ -164,8 +166,16 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_sync()) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
+   } else {
+      gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
    }
    return gpuval;
+}
+
+void
+gpuval_lvp_retire(struct gpuval_lvp *gpuval)
+{
+   gpuval_device_retire(gpuval->device);
 }
 
 void
@@ -272,8 +282,8 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->spirv = ralloc_memdup(parsed, spirv, spirv_size);
    parsed->spirv_size = spirv_size;
    parsed->entry = ralloc_strdup(parsed, info->pName);
-   if (module && module->base.object_name)
-      parsed->name = ralloc_strdup(parsed, module->base.object_name);
+   if (module)
+      parsed->name = gpuval_object_name(parsed, &module->base);
    parsed->hash = gpuval_shader_hash(spirv, spirv_size);
    parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
    parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);

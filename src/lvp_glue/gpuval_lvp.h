@@ -31,6 +31,8 @@ struct vk_cmd_queue_entry;
 
 /** NULL: nothing is checked. */
 struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
+/** Before the queue goes. */
+void gpuval_lvp_retire(struct gpuval_lvp *gpuval);
 /** After the queue is gone, before the device is. */
 void gpuval_lvp_destroy(struct gpuval_lvp *gpuval);
 

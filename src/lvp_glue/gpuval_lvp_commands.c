@@ -121,7 +121,7 @@ release(struct note *note)
 static char *
 copy_name(struct note *note, const struct vk_object_base *object)
 {
-   return object->object_name ? ralloc_strdup(note, object->object_name) : NULL;
+   return gpuval_object_name(note, object);
 }
 
 static void

@@ -67,6 +67,7 @@ gpuval_radv_create(struct radv_device *device)
 void
 gpuval_radv_destroy(struct gpuval_radv *gpuval)
 {
+   gpuval_device_retire(gpuval->device);
    gpuval_radv_finish_submits(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);

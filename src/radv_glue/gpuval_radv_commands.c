@@ -18,6 +18,7 @@
 #include "radv_pipeline_rt.h"
 #include "radv_shader_object.h"
 
+#include "gpuval/src/base/gpuval_names.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 
@@ -229,18 +230,20 @@ note_pipeline(struct gpuval_radv_commands *commands, struct command *command,
       for (unsigned i = 0; i < ARRAY_SIZE(command->shader_names); i++) {
          const struct radv_shader_object *shader = cmd_buffer->state.shader_objs[i];
          if (shader)
-            command->shader_names[i] = copy_name(commands, shader->base.object_name);
+            command->shader_names[i] = gpuval_object_name(commands, &shader->base);
       }
       return;
    }
 
-   const char *name = pipeline->base.object_name;
    uint64_t handle = (uintptr_t)radv_pipeline_to_handle(pipeline);
+   gpuval_names_lock();
+   const char *name = pipeline->base.object_name;
    if (handle != commands->pipeline || !commands->pipeline_name != !name ||
        (name && strcmp(name, commands->pipeline_name))) {
       commands->pipeline = handle;
       commands->pipeline_name = copy_name(commands, name);
    }
+   gpuval_names_unlock();
    command->pipeline = commands->pipeline;
    command->pipeline_name = commands->pipeline_name;
 }

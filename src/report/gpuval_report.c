@@ -15,9 +15,6 @@
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
-#include "vk_debug_utils.h"
-#include "vk_instance.h"
-#include "vk_physical_device.h"
 
 /* Distinct texts in the report files: docs/printf.rst */
 #define MAX_MESSAGE_EVENTS 10000
@@ -60,61 +57,6 @@ gpuval_report_unlock(void)
    simple_mtx_unlock(&mutex);
 }
 
-static void
-to_messengers(struct vk_device *vk, const struct gpuval_event *event, const char *text)
-{
-   char id[64];
-   snprintf(id, sizeof(id), "gpuval-%s-%s", gpuval_kind_check_name(event->kind),
-            gpuval_kind_infos[event->kind].name);
-
-   const struct gpuval_command *command = &event->place.command, *other = &event->other.command;
-   const struct {
-      VkObjectType type;
-      uint64_t handle;
-      const char *name;
-   } known[] = {
-      {VK_OBJECT_TYPE_COMMAND_BUFFER, command->command_buffer, command->command_buffer_name},
-      {VK_OBJECT_TYPE_PIPELINE, command->pipeline, command->pipeline_name},
-      {VK_OBJECT_TYPE_BUFFER, event->resource.object, event->resource.object_name},
-      {VK_OBJECT_TYPE_DEVICE_MEMORY, event->resource.memory, event->resource.memory_name},
-      {VK_OBJECT_TYPE_COMMAND_BUFFER, other->command_buffer, other->command_buffer_name},
-      {VK_OBJECT_TYPE_PIPELINE, other->pipeline, other->pipeline_name},
-   };
-   VkDebugUtilsObjectNameInfoEXT objects[ARRAY_SIZE(known) + 1];
-   unsigned num_objects = 0;
-
-   for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
-      bool named = !known[i].handle;
-      for (unsigned j = 0; j < num_objects; j++)
-         named |=
-            objects[j].objectType == known[i].type && objects[j].objectHandle == known[i].handle;
-      if (named)
-         continue;
-      objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){
-         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-         .objectType = known[i].type,
-         .objectHandle = known[i].handle,
-         .pObjectName = known[i].name,
-      };
-   }
-   objects[num_objects++] = (VkDebugUtilsObjectNameInfoEXT){
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-      .objectType = VK_OBJECT_TYPE_DEVICE,
-      .objectHandle = (uintptr_t)vk,
-      .pObjectName = vk->base.object_name,
-   };
-
-   const VkDebugUtilsMessengerCallbackDataEXT data = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-      .pMessageIdName = id,
-      .pMessage = text,
-      .objectCount = num_objects,
-      .pObjects = objects,
-   };
-   vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
-}
-
 void
 gpuval_report_mark(const char *line)
 {
@@ -126,7 +68,7 @@ gpuval_report_mark(const char *line)
 }
 
 void
-gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
+gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
 {
    char *text = NULL;
    size_t size;
@@ -147,9 +89,8 @@ gpuval_report_event(struct vk_device *vk, struct gpuval_event *event)
       gpuval_log_write(text, size);
    gpuval_report_unlock();
 
-   /* Not with the lock: the callback is the application's. */
-   if (text && vk)
-      to_messengers(vk, event, text);
+   if (text)
+      gpuval_notices_add(notices, event, text);
    free(text);
 }
 
@@ -161,76 +102,35 @@ gpuval_report_add_lost(uint64_t count)
    gpuval_report_unlock();
 }
 
-static void
-append(struct util_dynarray *chars, const char *string, size_t count)
-{
-   if (count)
-      memcpy(util_dynarray_grow_bytes(chars, count, 1), string, count);
-}
-
-/* One line: what would end it, or do something to a terminal, is escaped. */
-static void
-append_message(struct util_dynarray *chars, const char *text)
-{
-   static const char controls[] = "\x01\x02\x03\x04\x05\x06\x07\x08\n\x0b\x0c\r\x0e\x0f\x10\x11"
-                                  "\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f";
-
-   append(chars, "printf: ", strlen("printf: "));
-   while (*text) {
-      size_t plain = strcspn(text, controls);
-      append(chars, text, plain);
-      text += plain;
-      if (*text) {
-         char escape[8];
-         int length = *text == '\n' ? sprintf(escape, "\\n") : sprintf(escape, "\\x%02x", *text);
-         append(chars, escape, length);
-         text++;
-      }
-   }
-   append(chars, "\n", 1);
-}
-
-static void
-message_to_messengers(struct vk_device *vk, const char *text)
-{
-   const VkDebugUtilsObjectNameInfoEXT object = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-      .objectType = VK_OBJECT_TYPE_DEVICE,
-      .objectHandle = (uintptr_t)vk,
-      .pObjectName = vk->base.object_name,
-   };
-   const VkDebugUtilsMessengerCallbackDataEXT data = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-      .pMessageIdName = "gpuval-printf-message",
-      .pMessage = text,
-      .objectCount = 1,
-      .pObjects = &object,
-   };
-   vk_debug_message(vk->physical->instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
-                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
-}
-
 void
-gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *list, unsigned count)
+gpuval_report_messages(const struct gpuval_message *list, unsigned count,
+                       struct gpuval_notices *notices)
 {
    /* All at once: the log may be a stream without a buffer. */
-   struct util_dynarray chars;
-   util_dynarray_init(&chars, NULL);
-   for (unsigned i = 0; i < count; i++)
-      append_message(&chars, list[i].text);
+   char *text = NULL;
+   size_t size;
+   FILE *f = open_memstream(&text, &size);
+   for (unsigned i = 0; f && i < count; i++) {
+      fputs("printf: ", f);
+      gpuval_write_escaped(f, list[i].text);
+      fputc('\n', f);
+   }
+   if (f)
+      fclose(f);
 
    gpuval_report_lock();
-   gpuval_log_write(util_dynarray_begin(&chars), chars.size);
+   if (text)
+      gpuval_log_write(text, size);
    for (unsigned i = 0; i < count; i++) {
       if (list[i].event)
          list[i].event->count++;
    }
    messages += count;
    gpuval_report_unlock();
-   util_dynarray_fini(&chars);
+   free(text);
 
-   for (unsigned i = 0; vk && i < count; i++)
-      message_to_messengers(vk, list[i].text);
+   for (unsigned i = 0; i < count; i++)
+      gpuval_notices_add(notices, NULL, list[i].text);
 }
 
 bool

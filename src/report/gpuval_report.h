@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#include "util/list.h"
+#include "util/u_dynarray.h"
 #include "gpuval_event.h"
 
 struct vk_device;
@@ -56,11 +58,36 @@ void gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsig
 void gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary);
 
 /**
- * The first sight of a failure: to the log and to the messengers of @vk's
- * instance. The event is taken over; its count may be changed until
- * gpuval_report_finish() by whoever holds gpuval_report_lock().
+ * What the messengers of a device's instance are to be told. They are the
+ * application's and may call Vulkan, so they are called when no lock of ours is held.
  */
-void gpuval_report_event(struct vk_device *vk, struct gpuval_event *event);
+struct gpuval_notices {
+   struct vk_device *vk;      /* NULL: nobody is told */
+   struct util_dynarray list; /* all zero: empty */
+   struct list_head link;     /* while they are delivered */
+};
+
+/** Appends what is to be said; @event is NULL for a message of a shader. */
+void gpuval_notices_add(struct gpuval_notices *notices, const struct gpuval_event *event,
+                        const char *text);
+
+/**
+ * Takes over what is in @from, which is empty then. Whoever waits for notices from now
+ * on, waits for these. Still with the lock that @from is under.
+ */
+void gpuval_notices_take(struct gpuval_notices *notices, struct gpuval_notices *from);
+
+/** Calls the messengers with what was taken, and leaves nothing. */
+void gpuval_notices_deliver(struct gpuval_notices *notices);
+
+/** Waits for other threads that call messengers for @vk. */
+void gpuval_notices_wait(const struct vk_device *vk);
+
+/**
+ * The first sight of a failure: to the log, and to @notices. The event is taken over; its count may
+ * be changed until gpuval_report_finish() by whoever holds gpuval_report_lock().
+ */
+void gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices);
 
 /** Something that a shader has printed. */
 struct gpuval_message {
@@ -69,11 +96,10 @@ struct gpuval_message {
 };
 
 /**
- * To the log, and to the messengers of @vk's instance. Counts them, each one's
- * event too.
+ * To the log, and to @notices. Counts them, each one's event too.
  */
-void gpuval_report_messages(struct vk_device *vk, const struct gpuval_message *messages,
-                            unsigned count);
+void gpuval_report_messages(const struct gpuval_message *messages, unsigned count,
+                            struct gpuval_notices *notices);
 
 /**
  * Takes over the event of a message that was not seen before, for the report

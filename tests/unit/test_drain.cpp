@@ -2,173 +2,15 @@
 
 /* The host's side of the buffers, with threads in the place of shaders. */
 
-#include <gtest/gtest.h>
+#include "drain_test.h"
 
-#include <atomic>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "core/gpuval_device.h"
+#include "core/gpuval_hooks.h"
 
 namespace {
-
-/* Seed 000's AssumeTrue, with records of 64 bytes: what the shaders do. */
-class shader_side {
- public:
-   shader_side(struct gpuval_device *device): root(device->root)
-   {
-   }
-
-   void count(uint32_t site)
-   {
-      counters()[site].fetch_add(1);
-      __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
-   }
-
-   /* Returns whether the slot was free. */
-   bool record(const struct gpuval_record &record)
-   {
-      uint32_t slot = (record.site * 97u) ^ record.shader_hash[0] ^ record.shader_hash[1] ^
-                      (record.command_id * 51329u);
-      slot &= GPUVAL_SLOT_COUNT - 1;
-      uint32_t bit = 1u << (slot & 15);
-
-      if (control()[slot >> 4].fetch_or(bit) & bit)
-         return false;
-      memcpy((struct gpuval_record *)root->records_address + slot, &record, sizeof(record));
-      control()[slot >> 4].fetch_or(bit << 16);
-      return true;
-   }
-
-   std::atomic<uint32_t> *control()
-   {
-      return (std::atomic<uint32_t> *)root->control_address;
-   }
-
-   std::atomic<uint64_t> *counters()
-   {
-      return (std::atomic<uint64_t> *)root->counters_address;
-   }
-
-   struct gpuval_root *root;
-};
-
-class drain_test : public ::testing::Test {
- protected:
-   static void SetUpTestSuite()
-   {
-      setenv("GPUVAL", "bounds,assume,sync", 1);
-      setenv("GPUVAL_LOG", "/dev/null", 1);
-      gpuval_init(false);
-   }
-
-   void SetUp() override
-   {
-      struct gpuval_device_info info = {};
-      info.winsys = gpuval_winsys_host;
-      info.describe_command = describe_command;
-      info.data = this;
-      device = gpuval_device_create(&info);
-      ASSERT_NE(device, nullptr);
-   }
-
-   void TearDown() override
-   {
-      gpuval_device_destroy(device);
-   }
-
-   static bool describe_command(void *data, uint32_t id, gl_shader_stage stage,
-                                struct gpuval_command *command)
-   {
-      drain_test *test = (drain_test *)data;
-      if (!test->commands.count(id))
-         return false;
-      command->op = "dispatch";
-      command->index = id;
-      return true;
-   }
-
-   static struct gpuval_site make_site(enum gpuval_kind kind, enum gpuval_op op, unsigned number)
-   {
-      struct gpuval_site site = {};
-      site.kind = kind;
-      site.op = op;
-      site.spirv_offset = 20 + 4 * number;
-      site.set = 0;
-      site.binding = 1;
-      return site;
-   }
-
-   /* A shader with @count sites, each of another SPIR-V offset. @salt makes
-    * another module.
-    */
-   uint32_t add_shader(unsigned count, uint32_t salt)
-   {
-      std::vector<struct gpuval_site> sites;
-      for (unsigned i = 0; i < count; i++)
-         sites.push_back(make_site(GPUVAL_KIND_BUFFER_OOB, GPUVAL_OP_LOAD, i));
-      return add_shader(sites, salt);
-   }
-
-   uint32_t add_shader(const std::vector<struct gpuval_site> &sites, uint32_t salt)
-   {
-      const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
-      struct gpuval_nir_table table;
-      void *mem_ctx = ralloc_context(NULL);
-      gpuval_nir_table_init(&table, mem_ctx);
-      for (unsigned i = 0; i < sites.size(); i++) {
-         util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
-         struct gpuval_nir_entry entry = {4 * i, 4, i, i};
-         util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
-      }
-
-      static const struct gpuval_nir_argument argument = {GPUVAL_ARGUMENT_INT, 16, 3};
-      struct gpuval_nir_format format = {0x123456789abc, "format %v3d", 1, &argument, 0, false};
-      util_dynarray_append(&table.formats, struct gpuval_nir_format, format);
-
-      struct gpuval_shader_info info = {};
-      info.spirv = spirv;
-      info.spirv_size = sizeof(spirv);
-      info.stage = MESA_SHADER_COMPUTE;
-      info.entry = "main";
-      EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
-      hash = gpuval_shader_hash(spirv, sizeof(spirv));
-      ralloc_free(mem_ctx);
-
-      const struct gpuval_entry *entries =
-         (const struct gpuval_entry *)device->root->entries_address;
-      return entries[base].site;
-   }
-
-   struct gpuval_record make_record(uint32_t site, uint32_t command_id)
-   {
-      struct gpuval_record record = {};
-      record.shader_hash[0] = (uint32_t)hash;
-      record.shader_hash[1] = (uint32_t)(hash >> 32);
-      record.site = site;
-      record.command_id = command_id;
-      record.stage = gpuval_stage_to_spirv(MESA_SHADER_COMPUTE);
-      record.invocation[0] = site * 3;
-      record.offset = site * 5;
-      record.access_size = 4;
-      record.bound = 16;
-      return record;
-   }
-
-   struct gpuval_event *event(uint32_t site)
-   {
-      return *util_dynarray_element(&device->site_events, struct gpuval_event *, site);
-   }
-
-   struct gpuval_device *device = NULL;
-   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
-   uint32_t base = 0;
-   uint64_t hash = 0;
-   std::set<uint32_t> commands; /* that are known */
-};
 
 /* A shader with a load, a store, an atomic, and a site that has nothing
  * to do with sync.
@@ -318,6 +160,53 @@ TEST_F(drain_test, threads_and_poll_thread)
    }
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++)
       EXPECT_EQ(shader.control()[word], 0u);
+}
+
+/* As Mesa's runtime does it */
+static VkResult
+set_name(VkDevice, const VkDebugUtilsObjectNameInfoEXT *info)
+{
+   struct vk_object_base *object = (struct vk_object_base *)info->objectHandle;
+   free(object->object_name);
+   object->object_name = strdup(info->pObjectName);
+   return VK_SUCCESS;
+}
+
+TEST_F(sync_test, names_change_while_they_are_copied)
+{
+   struct vk_device vk = {};
+   struct gpuval_hooks hooks = {};
+   vk.base.type = VK_OBJECT_TYPE_DEVICE;
+   list_inithead(&vk.queues);
+   vk.dispatch_table.SetDebugUtilsObjectNameEXT = set_name;
+   gpuval_hooks_init(&hooks, &vk, false);
+
+   struct vk_object_base buffer = {};
+   const std::string names[2] = {std::string(3000, 'a'), std::string(3000, 'b')};
+   buffer.object_name = strdup(names[0].c_str());
+   gpuval_device_add_buffer(device, &buffer, 0x700002000, 0x100);
+
+   std::atomic<bool> stop{false};
+   std::thread application([&]() {
+      for (unsigned i = 0; !stop; i++) {
+         VkDebugUtilsObjectNameInfoEXT info = {};
+         info.objectHandle = (uintptr_t)&buffer;
+         info.pObjectName = names[i & 1].c_str();
+         vk.dispatch_table.SetDebugUtilsObjectNameEXT(vk_device_to_handle(&vk), &info);
+      }
+   });
+   for (unsigned i = 0; i < 3000; i++) {
+      *util_dynarray_element(&device->site_events, struct gpuval_event *, load) = NULL;
+      if (device->failures)
+         _mesa_hash_table_clear(device->failures, NULL);
+      const std::string name = report(make_sync_record(load, store, i, 3))->resource.object_name;
+      ASSERT_TRUE(name == names[0] || name == names[1]);
+   }
+   stop = true;
+   application.join();
+   gpuval_device_remove_buffer(device, &buffer);
+   free(buffer.object_name);
+   gpuval_hooks_finish(&hooks);
 }
 
 TEST_F(drain_test, same_shader_twice_is_one_registration)

@@ -17,10 +17,14 @@
 #include <sys/stat.h>
 
 #include "base/gpuval_log.h"
+#include "base/gpuval_names.h"
 #include "base/gpuval_options.h"
 #include "report/gpuval_report.h"
 #include "util/ralloc.h"
 #include "gpuval.h"
+#include "vk_debug_utils.h"
+#include "vk_instance.h"
+#include "vk_physical_device.h"
 
 namespace {
 
@@ -76,10 +80,11 @@ class output_test : public ::testing::Test {
       return ralloc_strdup(event, text);
    }
 
-   void report()
+   void report(struct gpuval_notices *notices = NULL)
    {
+      struct gpuval_notices nobody = {};
       gpuval_event_describe(event);
-      gpuval_report_event(NULL, event);
+      gpuval_report_event(event, notices ? notices : &nobody);
       gpuval_report_write_files();
    }
 
@@ -185,6 +190,14 @@ TEST_F(output_test, hostile_log_lines)
    EXPECT_EQ(log(), "gpuval: error: file\\nname\\x1b\n");
 }
 
+TEST_F(output_test, hostile_messages)
+{
+   const struct gpuval_message message = {NULL, "a\nb\x1b \xff \xe2\x80\xae \xc3\xa4\t"};
+   struct gpuval_notices nobody = {};
+   gpuval_report_messages(&message, 1, &nobody);
+   EXPECT_EQ(log(), "printf: a\\nb\\x1b \\xff \\u202e \xc3\xa4\t\n");
+}
+
 TEST_F(output_test, buffer)
 {
    event->place.shader.entry = string("main");
@@ -208,6 +221,82 @@ TEST_F(output_test, buffer)
       "\"invocation\":{\"frag_coord\":[1.5,2.5]},\"access\":{\"op\":\"store\",\"size\":4,"
       "\"offset\":4096,\"address\":\"0x7f0012345000\"},\"resource\":{\"set\":0,"
       "\"binding\":1,\"index\":0,\"type\":\"storage_buffer\",\"size\":4096}}");
+}
+
+/* The part of an instance that messengers are in */
+class messenger_test : public output_test {
+ public:
+   void SetUp() override
+   {
+      output_test::SetUp();
+      mtx_init(&instance.debug_utils.callbacks_mutex, mtx_plain);
+      list_inithead(&instance.debug_utils.callbacks);
+      messenger.severity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+      messenger.type = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+      messenger.callback = callback;
+      messenger.data = this;
+      list_addtail(&messenger.link, &instance.debug_utils.callbacks);
+      physical.instance = &instance;
+      vk.physical = &physical;
+   }
+
+   static VkBool32 callback(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                            VkDebugUtilsMessageTypeFlagsEXT types,
+                            const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+   {
+      messenger_test *test = (messenger_test *)user;
+      test->calls++;
+      test->id = data->pMessageIdName;
+      if (test->act)
+         test->act(test);
+      return VK_FALSE;
+   }
+
+   struct vk_instance instance = {};
+   struct vk_physical_device physical = {};
+   struct vk_device vk = {};
+   struct vk_debug_utils_messenger messenger = {};
+   static void deliver(struct gpuval_notices *notices)
+   {
+      struct gpuval_notices taken;
+      gpuval_notices_take(&taken, notices);
+      EXPECT_EQ(notices->list.size, 0u);
+      gpuval_notices_deliver(&taken);
+   }
+
+   unsigned calls = 0;
+   std::string id;
+   void (*act)(messenger_test *test) = NULL;
+};
+
+TEST_F(messenger_test, hears_when_it_is_delivered)
+{
+   struct gpuval_notices notices = {&vk};
+   report(&notices);
+   EXPECT_EQ(calls, 0u);
+   deliver(&notices);
+   EXPECT_EQ(calls, 1u);
+   EXPECT_EQ(id, "gpuval-bounds-buffer-oob");
+   deliver(&notices);
+   EXPECT_EQ(calls, 1u);
+}
+
+/* What it causes itself comes when it has returned: the runtime's lock is held. */
+TEST_F(messenger_test, causes_a_report)
+{
+   act = [](messenger_test *test) {
+      if (test->calls == 3)
+         return;
+      struct gpuval_notices notices = {&test->vk};
+      test->output_test::SetUp();
+      test->report(&notices);
+      deliver(&notices);
+   };
+
+   struct gpuval_notices notices = {&vk};
+   report(&notices);
+   deliver(&notices);
+   EXPECT_EQ(calls, 3u);
 }
 
 } /* namespace */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The devices that there are, and the end of the process: what has failed by then and
+ * is not yet said, and the last words.
+ */
+
+#include "gpuval_device.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "util/os_time.h"
+
+static mtx_t mutex; /* all that follows; held for moments only */
+static struct list_head devices;
+static struct gpuval_device *exiting; /* the one that exit() is looking at, */
+static thrd_t exiting_thread;         /* who does, */
+static cnd_t looked;                  /* and has done so */
+
+static pid_t process;
+
+/* exit() may be called from anywhere, even where a device's mutex is held (a signal's
+ * handler).
+ */
+static bool
+lock_at_exit(struct gpuval_device *device)
+{
+   for (unsigned i = 0; i < 100; i++) {
+      if (mtx_trylock(&device->mutex) == thrd_success)
+         return true;
+      os_time_sleep(1000);
+   }
+   return false;
+}
+
+static struct gpuval_device *
+next_to_look_at(void)
+{
+   exiting = NULL;
+   exiting_thread = thrd_current();
+   list_for_each_entry (struct gpuval_device, device, &devices, link) {
+      if (!device->exited)
+         exiting = device;
+   }
+   if (exiting)
+      exiting->exited = true;
+   return exiting;
+}
+
+/* Devices that live on may still be at work. A child that was forked has nothing to
+ * say: it is not there that the work was done.
+ */
+static void
+at_exit(void)
+{
+   struct gpuval_device *device;
+
+   if (getpid() != process)
+      return;
+
+   mtx_lock(&mutex);
+   while ((device = next_to_look_at())) {
+      mtx_unlock(&mutex);
+      if (device->info.wait_for_work)
+         device->info.wait_for_work(device->info.data);
+      if (lock_at_exit(device)) {
+         gpuval_device_drain(device, true);
+         gpuval_device_drain_all_messages(device);
+         gpuval_device_unlock(device);
+      }
+      mtx_lock(&mutex);
+      cnd_broadcast(&looked);
+   }
+   mtx_unlock(&mutex);
+   gpuval_report_finish();
+}
+
+/* The loader unloads drivers with the last instance; reports are the
+ * process's and must outlive that.
+ */
+static void
+stay_loaded(void)
+{
+   Dl_info info;
+   if (dladdr((void *)(uintptr_t)at_exit, &info) && info.dli_fname)
+      dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void
+init_process(void)
+{
+   mtx_init(&mutex, mtx_plain);
+   cnd_init(&looked);
+   list_inithead(&devices);
+   process = getpid();
+   stay_loaded();
+   atexit(at_exit);
+}
+
+void
+gpuval_live_add(struct gpuval_device *device)
+{
+   static once_flag once = ONCE_FLAG_INIT;
+   call_once(&once, init_process);
+
+   mtx_lock(&mutex);
+   list_addtail(&device->link, &devices);
+   mtx_unlock(&mutex);
+}
+
+void
+gpuval_device_retire(struct gpuval_device *device)
+{
+   if (!device->link.next)
+      return;
+
+   mtx_lock(&mutex);
+   /* A messenger that is called at exit may destroy its device. */
+   while (exiting == device && !thrd_equal(exiting_thread, thrd_current()))
+      cnd_wait(&looked, &mutex);
+   list_del(&device->link);
+   device->link.next = NULL;
+   mtx_unlock(&mutex);
+}

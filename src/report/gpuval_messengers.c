@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is told to the application's VK_EXT_debug_utils messengers. */
+
+#include "gpuval_report.h"
+
+#include <string.h>
+
+#include "base/gpuval_names.h"
+#include "util/macros.h"
+#include "util/ralloc.h"
+#include "vk_debug_utils.h"
+#include "vk_device.h"
+#include "vk_instance.h"
+#include "vk_physical_device.h"
+
+/* A failure or, without an event, a message of a shader. It may outlive the device: a
+ * messenger may destroy that, too.
+ */
+struct notice {
+   struct vk_instance *instance;
+   uint64_t device;
+   char *device_name;
+   const struct gpuval_event *event;
+   char text[];
+};
+
+void
+gpuval_notices_add(struct gpuval_notices *notices, const struct gpuval_event *event,
+                   const char *text)
+{
+   struct vk_device *vk = notices->vk;
+   size_t size = strlen(text) + 1;
+
+   /* A look without the lock: there mostly is none. */
+   if (!vk || list_is_empty(&vk->physical->instance->debug_utils.callbacks))
+      return;
+
+   struct notice *notice = rzalloc_size(NULL, sizeof(*notice) + size);
+   if (!notice)
+      return;
+   notice->instance = vk->physical->instance;
+   notice->device = (uintptr_t)vk;
+   notice->device_name = gpuval_object_name(notice, &vk->base);
+   notice->event = event;
+   memcpy(notice->text, text, size);
+   util_dynarray_append(&notices->list, struct notice *, notice);
+}
+
+static void
+add_object(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count, VkObjectType type,
+           uint64_t handle, const char *name)
+{
+   if (!handle)
+      return;
+   for (unsigned i = 0; i < *count; i++) {
+      if (objects[i].objectType == type && objects[i].objectHandle == handle)
+         return;
+   }
+   objects[(*count)++] = (VkDebugUtilsObjectNameInfoEXT){
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+      .objectType = type,
+      .objectHandle = handle,
+      .pObjectName = name,
+   };
+}
+
+static void
+add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
+            const struct gpuval_event *event)
+{
+   const struct gpuval_command *command = &event->place.command, *other = &event->other.command;
+
+   add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, command->command_buffer,
+              command->command_buffer_name);
+   add_object(objects, count, VK_OBJECT_TYPE_PIPELINE, command->pipeline, command->pipeline_name);
+   add_object(objects, count, VK_OBJECT_TYPE_BUFFER, event->resource.object,
+              event->resource.object_name);
+   add_object(objects, count, VK_OBJECT_TYPE_DEVICE_MEMORY, event->resource.memory,
+              event->resource.memory_name);
+   add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, other->command_buffer,
+              other->command_buffer_name);
+   add_object(objects, count, VK_OBJECT_TYPE_PIPELINE, other->pipeline, other->pipeline_name);
+}
+
+static void
+deliver(const struct notice *notice)
+{
+   enum gpuval_kind kind = notice->event ? notice->event->kind : GPUVAL_KIND_MESSAGE;
+   VkDebugUtilsObjectNameInfoEXT objects[7];
+   unsigned num_objects = 0;
+   char id[64];
+
+   snprintf(id, sizeof(id), "gpuval-%s-%s", gpuval_kind_check_name(kind),
+            gpuval_kind_infos[kind].name);
+   if (notice->event)
+      add_objects(objects, &num_objects, notice->event);
+   add_object(objects, &num_objects, VK_OBJECT_TYPE_DEVICE, notice->device, notice->device_name);
+   assert(num_objects <= ARRAY_SIZE(objects));
+
+   const VkDebugUtilsMessengerCallbackDataEXT data = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
+      .pMessageIdName = id,
+      .pMessage = notice->text,
+      .objectCount = num_objects,
+      .pObjects = objects,
+   };
+   vk_debug_message(notice->instance,
+                    notice->event ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
+                                  : VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+                    VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
+}
+
+/* The runtime holds a lock while it calls messengers. What one of them causes in this
+ * thread, when it calls Vulkan, waits until it has returned.
+ */
+static _Thread_local struct util_dynarray *delivering;
+
+static once_flag once = ONCE_FLAG_INIT;
+static mtx_t mutex; /* all that follows */
+static struct list_head taken;
+static cnd_t delivered;
+
+static void
+init(void)
+{
+   mtx_init(&mutex, mtx_plain);
+   list_inithead(&taken);
+   cnd_init(&delivered);
+}
+
+void
+gpuval_notices_take(struct gpuval_notices *notices, struct gpuval_notices *from)
+{
+   *notices = (struct gpuval_notices){.vk = from->vk, .list = from->list};
+   util_dynarray_init(&from->list, NULL);
+   if (!notices->list.size)
+      return;
+
+   call_once(&once, init);
+   mtx_lock(&mutex);
+   list_addtail(&notices->link, &taken);
+   mtx_unlock(&mutex);
+}
+
+void
+gpuval_notices_deliver(struct gpuval_notices *notices)
+{
+   struct util_dynarray *list = &notices->list;
+
+   if (!list->size)
+      return;
+
+   if (delivering) {
+      util_dynarray_append_dynarray(delivering, list);
+   } else {
+      delivering = list;
+      for (unsigned i = 0; i < util_dynarray_num_elements(list, struct notice *); i++) {
+         struct notice *notice = *util_dynarray_element(list, struct notice *, i);
+         deliver(notice);
+         ralloc_free(notice);
+      }
+      delivering = NULL;
+   }
+   util_dynarray_fini(list);
+
+   mtx_lock(&mutex);
+   list_del(&notices->link);
+   cnd_broadcast(&delivered);
+   mtx_unlock(&mutex);
+}
+
+static bool
+is_told(const struct vk_device *vk)
+{
+   list_for_each_entry (struct gpuval_notices, notices, &taken, link) {
+      if (notices->vk == vk)
+         return true;
+   }
+   return false;
+}
+
+void
+gpuval_notices_wait(const struct vk_device *vk)
+{
+   if (!vk || delivering)
+      return;
+
+   call_once(&once, init);
+   mtx_lock(&mutex);
+   while (is_told(vk))
+      cnd_wait(&delivered, &mutex);
+   mtx_unlock(&mutex);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A device without a driver, and threads in the place of shaders. */
+
+#ifndef DRAIN_TEST_H
+#define DRAIN_TEST_H
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <vector>
+
+#include "core/gpuval_device.h"
+
+/* Seed 000's AssumeTrue, with records of 64 bytes: what the shaders do. */
+class shader_side {
+ public:
+   shader_side(struct gpuval_device *device): root(device->root)
+   {
+   }
+
+   void count(uint32_t site)
+   {
+      counters()[site].fetch_add(1);
+      __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
+   }
+
+   /* Returns whether the slot was free. */
+   bool record(const struct gpuval_record &record)
+   {
+      uint32_t slot = (record.site * 97u) ^ record.shader_hash[0] ^ record.shader_hash[1] ^
+                      (record.command_id * 51329u);
+      slot &= GPUVAL_SLOT_COUNT - 1;
+      uint32_t bit = 1u << (slot & 15);
+
+      if (control()[slot >> 4].fetch_or(bit) & bit)
+         return false;
+      memcpy((struct gpuval_record *)root->records_address + slot, &record, sizeof(record));
+      control()[slot >> 4].fetch_or(bit << 16);
+      return true;
+   }
+
+   std::atomic<uint32_t> *control()
+   {
+      return (std::atomic<uint32_t> *)root->control_address;
+   }
+
+   std::atomic<uint64_t> *counters()
+   {
+      return (std::atomic<uint64_t> *)root->counters_address;
+   }
+
+   struct gpuval_root *root;
+};
+
+class drain_test : public ::testing::Test {
+ protected:
+   static void SetUpTestSuite()
+   {
+      setenv("GPUVAL", "bounds,assume,sync", 1);
+      setenv("GPUVAL_LOG", "/dev/null", 1);
+      gpuval_init(false);
+   }
+
+   void SetUp() override
+   {
+      struct gpuval_device_info info = {};
+      info.winsys = gpuval_winsys_host;
+      info.describe_command = describe_command;
+      info.data = this;
+      device = gpuval_device_create(&info);
+      ASSERT_NE(device, nullptr);
+   }
+
+   void TearDown() override
+   {
+      gpuval_device_destroy(device);
+   }
+
+   static bool describe_command(void *data, uint32_t id, gl_shader_stage stage,
+                                struct gpuval_command *command)
+   {
+      drain_test *test = (drain_test *)data;
+      if (!test->commands.count(id))
+         return false;
+      command->op = "dispatch";
+      command->index = id;
+      return true;
+   }
+
+   static struct gpuval_site make_site(enum gpuval_kind kind, enum gpuval_op op, unsigned number)
+   {
+      struct gpuval_site site = {};
+      site.kind = kind;
+      site.op = op;
+      site.spirv_offset = 20 + 4 * number;
+      site.set = 0;
+      site.binding = 1;
+      return site;
+   }
+
+   /* A shader with @count sites, each of another SPIR-V offset. @salt makes
+    * another module.
+    */
+   uint32_t add_shader(unsigned count, uint32_t salt)
+   {
+      std::vector<struct gpuval_site> sites;
+      for (unsigned i = 0; i < count; i++)
+         sites.push_back(make_site(GPUVAL_KIND_BUFFER_OOB, GPUVAL_OP_LOAD, i));
+      return add_shader(sites, salt);
+   }
+
+   uint32_t add_shader(const std::vector<struct gpuval_site> &sites, uint32_t salt)
+   {
+      const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
+      struct gpuval_nir_table table;
+      void *mem_ctx = ralloc_context(NULL);
+      gpuval_nir_table_init(&table, mem_ctx);
+      for (unsigned i = 0; i < sites.size(); i++) {
+         util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
+         struct gpuval_nir_entry entry = {4 * i, 4, i, i};
+         util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
+      }
+
+      static const struct gpuval_nir_argument argument = {GPUVAL_ARGUMENT_INT, 16, 3};
+      struct gpuval_nir_format format = {0x123456789abc, "format %v3d", 1, &argument, 0, false};
+      util_dynarray_append(&table.formats, struct gpuval_nir_format, format);
+
+      struct gpuval_shader_info info = {};
+      info.spirv = spirv;
+      info.spirv_size = sizeof(spirv);
+      info.stage = MESA_SHADER_COMPUTE;
+      info.entry = "main";
+      EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
+      hash = gpuval_shader_hash(spirv, sizeof(spirv));
+      ralloc_free(mem_ctx);
+
+      const struct gpuval_entry *entries =
+         (const struct gpuval_entry *)device->root->entries_address;
+      return entries[base].site;
+   }
+
+   struct gpuval_record make_record(uint32_t site, uint32_t command_id)
+   {
+      struct gpuval_record record = {};
+      record.shader_hash[0] = (uint32_t)hash;
+      record.shader_hash[1] = (uint32_t)(hash >> 32);
+      record.site = site;
+      record.command_id = command_id;
+      record.stage = gpuval_stage_to_spirv(MESA_SHADER_COMPUTE);
+      record.invocation[0] = site * 3;
+      record.offset = site * 5;
+      record.access_size = 4;
+      record.bound = 16;
+      return record;
+   }
+
+   struct gpuval_event *event(uint32_t site)
+   {
+      return *util_dynarray_element(&device->site_events, struct gpuval_event *, site);
+   }
+
+   struct gpuval_device *device = NULL;
+   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
+   uint32_t base = 0;
+   uint64_t hash = 0;
+   std::set<uint32_t> commands; /* that are known */
+};
+
+#endif
