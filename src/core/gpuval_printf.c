@@ -197,11 +197,11 @@ get_signed(const struct gpuval_nir_argument *argument, uint64_t bits)
    }
 }
 
+/* The bits of its own width, as with GPU-AV: 0x85 of an int8_t that is -123 */
 static uint64_t
 get_unsigned(const struct gpuval_nir_argument *argument, uint64_t bits)
 {
-   uint64_t value = get_signed(argument, bits);
-   return argument->bit_size == 64 ? value : (uint32_t)value;
+   return bits & BITFIELD64_MASK(argument->bit_size);
 }
 
 /* A character by its code point; what is none becomes U+FFFD. */
@@ -257,7 +257,7 @@ append_scalar(struct text *text, const struct specifier *specifier,
    int length;
 
    if (conversion == 'c') {
-      length = encode_character(buffer, get_unsigned(argument, bits));
+      length = encode_character(buffer, get_signed(argument, bits));
       append_padded(text, specifier, buffer, length, 1);
       return;
    }
@@ -318,10 +318,12 @@ append_argument(struct text *text, struct specifier specifier, unsigned index,
       set_problem(text, &specifier, "does not match argument %u, which has %u component%s",
                   index + 1, argument->components, argument->components == 1 ? "" : "s");
 
+   /* What a vector lacks is 0, as with GPU-AV. */
    unsigned stride = argument->bit_size == 64 ? 2 : 1;
-   for (unsigned i = 0; i < argument->components; i++) {
-      uint64_t bits = payload[i * stride];
-      if (stride == 2)
+   unsigned components = MAX2(argument->components, specifier.vector);
+   for (unsigned i = 0; i < components; i++) {
+      uint64_t bits = i < argument->components ? payload[i * stride] : 0;
+      if (stride == 2 && i < argument->components)
          bits |= (uint64_t)payload[i * stride + 1] << 32;
       if (i)
          append(text, ", ", 2);

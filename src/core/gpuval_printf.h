@@ -55,7 +55,7 @@ struct gpuval_printf {
    struct gpuval_printf_buffer buffers[2];
    uint64_t addresses[2];
    unsigned active;
-   unsigned waits; /* in a row, for an entry that is not whole */
+   int64_t waits_until; /* for an entry that is not whole; 0: there is none */
    uint64_t *root_address;
 
    struct util_dynarray queue; /* uint32_t: entries, in order */
@@ -85,8 +85,8 @@ void gpuval_printf_add_format(struct gpuval_printf *printf, const struct gpuval_
 
 /**
  * Hands new messages to gpuval_printf::message. @idle: no shader runs, so all that
- * is there is read, whole or not. Else it stops after a while, and returns true if
- * there is more.
+ * is there is read, whole or not. Stops after a while, and returns true if there may
+ * be more.
  */
 bool gpuval_printf_drain(struct gpuval_printf *printf, bool idle);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/gpuval_log.h"
+#include "util/os_time.h"
 #include "util/ralloc.h"
 
 /* What the queue may hold: a host that cannot keep up is not to eat all memory. */
@@ -18,11 +19,11 @@
 #define MESSAGES_A_LOOK  64
 #define MESSAGES_A_DRAIN 8192
 
-/* Rounds in which one entry may stay unwritten. A thread that runs shaders may
- * have to wait for a processor for that long; an invocation that was killed
- * between the claim and the last store never writes it.
+/* One entry may stay unwritten for so long. A thread that runs shaders may have to
+ * wait for a processor; an invocation that was killed between the claim and the last
+ * store never writes it.
  */
-#define MAX_WAITS 200
+#define MAX_WAIT_NS 200000000
 
 void
 gpuval_printf_init(struct gpuval_printf *printf, void *mem_ctx, void *const maps[2],
@@ -85,15 +86,22 @@ claimed(const struct gpuval_printf_buffer *buffer)
    return __atomic_load_n(&buffer->header->offset, __ATOMIC_ACQUIRE);
 }
 
+/* @head is the entry's first dword as it was when its size was looked at: whoever has
+ * the buffer's address may write there again and again.
+ */
 static void
-queue_entry(struct gpuval_printf *printf, const uint32_t *words, uint32_t size)
+queue_entry(struct gpuval_printf *printf, const uint32_t *words, uint32_t head)
 {
    size_t queued = util_dynarray_num_elements(&printf->queue, uint32_t) - printf->queue_read;
+   uint32_t size = head & 0xffff;
 
-   if (queued + size > MAX_QUEUE_WORDS)
+   if (queued + size > MAX_QUEUE_WORDS) {
       printf->lost++;
-   else
-      memcpy(util_dynarray_grow(&printf->queue, uint32_t, size), words, size * sizeof(*words));
+      return;
+   }
+   uint32_t *entry = util_dynarray_grow(&printf->queue, uint32_t, size);
+   entry[0] = head;
+   memcpy(entry + 1, words + 1, (size - 1) * sizeof(*words));
 }
 
 /* Copies entries that begin before @limit to the queue, and leaves zeros. False:
@@ -112,7 +120,8 @@ collect(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer, uint6
          break;
       }
 
-      uint32_t size = __atomic_load_n(&words[0], __ATOMIC_ACQUIRE) & 0xffff;
+      uint32_t head = __atomic_load_n(&words[0], __ATOMIC_ACQUIRE);
+      uint32_t size = head & 0xffff;
       if (!size)
          return false;
 
@@ -128,7 +137,7 @@ collect(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer, uint6
          printf->lost++;
          size = end - buffer->read;
       } else {
-         queue_entry(printf, words, size);
+         queue_entry(printf, words, head);
       }
       memset(words, 0, size * sizeof(*words));
       buffer->read += size;
@@ -173,9 +182,8 @@ discard(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer)
    take_back(buffer);
 }
 
-/* @first: of the drain, which counts as one round however often it looks. */
 static void
-look(struct gpuval_printf *printf, bool idle, bool first)
+look(struct gpuval_printf *printf, bool idle)
 {
    struct gpuval_printf_buffer *active = &printf->buffers[printf->active];
    struct gpuval_printf_buffer *other = &printf->buffers[!printf->active];
@@ -189,10 +197,10 @@ look(struct gpuval_printf *printf, bool idle, bool first)
    if (idle && !whole)
       discard(printf, other);
    if (whole)
-      printf->waits = 0;
-   else if (first)
-      printf->waits++;
-   if (!whole && !idle && printf->waits < MAX_WAITS)
+      printf->waits_until = 0;
+   else if (!printf->waits_until)
+      printf->waits_until = os_time_get_nano() + MAX_WAIT_NS;
+   if (!whole && !idle && os_time_get_nano() < printf->waits_until)
       return;
 
    if (!collect(printf, active, limit) && idle)
@@ -288,10 +296,10 @@ gpuval_printf_drain(struct gpuval_printf *printf, bool idle)
    util_dynarray_init(&text, NULL);
    unsigned count = 0, printed;
    do {
-      look(printf, idle, !count);
+      look(printf, idle);
       printed = print(printf, MESSAGES_A_LOOK, &text);
       count += printed;
-   } while (printed && (idle || count < MESSAGES_A_DRAIN));
+   } while (printed && count < MESSAGES_A_DRAIN);
    util_dynarray_fini(&text);
 
    uselocale(locale);

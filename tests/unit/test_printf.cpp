@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <functional>
@@ -181,11 +182,25 @@ TEST(printf_text, short_integers_become_int_first)
    EXPECT_TEXT("-128", print("%i", int8(0x80)));
    EXPECT_TEXT("255", print("%d", uint8(0xff)));
    EXPECT_TEXT("ff", print("%x", uint8(0xff)));
-   EXPECT_TEXT("ffffffff", print("%x", int8(0xff)));
    EXPECT_TEXT("-300", print("%d", int16((uint16_t)-300)));
    EXPECT_TEXT("65535", print("%d", uint16(0xffff)));
    /* What is above them in the dword was written by somebody else. */
    EXPECT_TEXT("1", print("%u", arguments().add(GPUVAL_ARGUMENT_UINT, 8, {0xffffff01})));
+}
+
+/* As GPU-AV prints them */
+TEST(printf_text, bits_of_short_integers)
+{
+   auto int8 = [](uint8_t bits) { return arguments().add(GPUVAL_ARGUMENT_INT, 8, {bits}); };
+   auto int16 = [](uint16_t bits) { return arguments().add(GPUVAL_ARGUMENT_INT, 16, {bits}); };
+
+   EXPECT_TEXT("0x85 0X85 0205 133",
+               print("%#x %#X %#o %u", int8(0x85)
+                                          .add(GPUVAL_ARGUMENT_INT, 8, {0x85})
+                                          .add(GPUVAL_ARGUMENT_INT, 8, {0x85})
+                                          .add(GPUVAL_ARGUMENT_INT, 8, {0x85})));
+   EXPECT_TEXT("0xff85", print("0x%x", int16(0xff85)));
+   EXPECT_TEXT("ffffff85", print("%x", arguments().i(-123)));
 }
 
 TEST(printf_text, other_sizes_than_the_specifier_says)
@@ -214,8 +229,13 @@ TEST(printf_text, vectors)
                   print("%v2d", vector));
    EXPECT_PROBLEM("1, -2, 3", "\"%d\" does not match argument 1, which has 3 components",
                   print("%d", vector));
-   EXPECT_PROBLEM("5", "\"%v2d\" does not match argument 1, which has 1 component",
+   EXPECT_PROBLEM("5, 0", "\"%v2d\" does not match argument 1, which has 1 component",
                   print("%v2d", arguments().i(5)));
+   EXPECT_PROBLEM(
+      "1.50, 2.50, 0.00, 0.00", "\"%v4.2f\" does not match argument 1, which has 2 components",
+      print("%v4.2f", arguments().add(GPUVAL_ARGUMENT_FLOAT, 32, {0x3fc00000, 0x40200000})));
+   EXPECT_PROBLEM("1, 2, 0 7", "\"%v3lu\" does not match argument 1, which has 2 components",
+                  print("%v3lu %u", arguments().add(GPUVAL_ARGUMENT_UINT, 64, {1, 2}).u(7)));
    EXPECT_PROBLEM("%v5d", "\"%v\" is not a format specifier", print("%v5d"));
 }
 
@@ -467,8 +487,10 @@ TEST_F(printf_buffers, entry_that_is_not_whole_yet)
 TEST_F(printf_buffers, invocation_that_never_writes_its_entry)
 {
    claim({1});
-   for (unsigned i = 0; i < 300; i++)
-      drain();
+   drain();
+   drain();
+   std::this_thread::sleep_for(std::chrono::milliseconds(300));
+   drain();
    /* What is printed afterwards is not held up for good. */
    print(2);
    EXPECT_EQ(drain(), strings({"2"}));
@@ -643,8 +665,11 @@ TEST_F(printf_buffers, threads)
    }
    for (std::thread &thread : threads)
       thread.join();
-   strings some = drain(true);
-   all.insert(all.end(), some.begin(), some.end());
+   strings some;
+   do {
+      some = drain(true); /* not more than so many at once */
+      all.insert(all.end(), some.begin(), some.end());
+   } while (!some.empty());
 
    EXPECT_EQ(all.size() + root.printf_lost, (uint64_t)num_threads * count);
    EXPECT_EQ(printf.lost, 0u);
@@ -656,6 +681,37 @@ TEST_F(printf_buffers, threads)
       ASSERT_TRUE(!last.count(thread) || last[thread] < j);
       last[thread] = j;
    }
+}
+
+/* The host looks at a size, and who has the buffer's address changes it right then. */
+TEST_F(printf_buffers, sizes_that_change)
+{
+   gpuval_printf_finish(&printf);
+   init(1024);
+   /* Whole entries everywhere */
+   std::atomic<bool> stop{false};
+   std::thread hostile([&]() {
+      const uint32_t sizes[] = {4, 600, 2, 0xffff, 3, 100};
+      for (unsigned i = 0; !stop; i++) {
+         for (unsigned word = 4; word < 4 + 1024; word++)
+            __atomic_store_n(&memory[i & 1][word],
+                             sizes[(i + word) % 6] | (uint32_t)(pair_id << 16), __ATOMIC_RELAXED);
+      }
+   });
+
+   /* On a busy machine they take turns, and this takes its time. */
+   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+   unsigned read = 0;
+   for (unsigned i = 0; read < 20000 && std::chrono::steady_clock::now() < end; i++) {
+      *(uint64_t *)memory[i & 1].data() = 1024;
+      read += drain(true).size();
+      if (printf.queue.size || printf.queue_read)
+         break;
+   }
+   stop = true;
+   hostile.join();
+   EXPECT_EQ(printf.queue.size, 0u);
+   EXPECT_EQ(printf.queue_read, 0u);
 }
 
 } // namespace
