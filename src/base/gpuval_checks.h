@@ -101,6 +101,15 @@ enum gpuval_op {
    GPUVAL_OP_COUNT,
 };
 
+/** What a record has beside invocation and command: see struct gpuval_record. */
+enum gpuval_words {
+   GPUVAL_WORDS_NONE,
+   GPUVAL_WORDS_RANGE,  /* an access of bytes in the range of a descriptor */
+   GPUVAL_WORDS_HAZARD, /* the same, by its address, and the other party */
+   GPUVAL_WORDS_IMAGE,  /* an access of texels: struct gpuval_record_image */
+   GPUVAL_WORDS_COUNT,
+};
+
 struct gpuval_check_info {
    const char *name;
    bool available; /* in this version */
@@ -109,6 +118,7 @@ struct gpuval_check_info {
 struct gpuval_kind_info {
    enum gpuval_check check;
    const char *name; /* unique within the check */
+   enum gpuval_words words;
 };
 
 struct gpuval_op_info {

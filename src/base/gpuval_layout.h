@@ -110,6 +110,29 @@ struct gpuval_record {
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
 
+/* The same from gpuval_record::offset on, of an access to an image. */
+struct gpuval_record_image {
+   int32_t coord[3]; /* as the view has them: x, y, z or layer */
+   uint32_t slot;
+   uint16_t extent[3]; /* of the view, at that level; of arrays the layers last */
+   uint16_t flags;     /* GPUVAL_IMAGE_* */
+   uint32_t set;       /* bits 0 to 7 as there; 8 to 31 the sample */
+   int32_t level;
+};
+#define GPUVAL_IMAGE_COORDS_MASK  0x3u /* how many coordinates there are, and extents */
+#define GPUVAL_IMAGE_HAS_LEVEL    0x4u
+#define GPUVAL_IMAGE_HAS_SAMPLE   0x8u
+#define GPUVAL_IMAGE_SAMPLE_SHIFT 8
+static_assert(sizeof(struct gpuval_record_image) + offsetof(struct gpuval_record, offset) ==
+                 sizeof(struct gpuval_record),
+              "in the place of the words for buffers");
+static_assert(offsetof(struct gpuval_record_image, slot) + offsetof(struct gpuval_record, offset) ==
+                 offsetof(struct gpuval_record, slot),
+              "the same for all");
+static_assert(offsetof(struct gpuval_record_image, set) + offsetof(struct gpuval_record, offset) ==
+                 offsetof(struct gpuval_record, set),
+              "the same for all");
+
 #define GPUVAL_OTHER_KNOWN        (1u << 31)
 #define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)
 #define GPUVAL_OTHER_COMMAND_BITS 18

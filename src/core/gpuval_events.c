@@ -82,7 +82,7 @@ find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
       if (site->binding >= 0) {
          if (binding->set == (uint32_t)site->set && binding->binding == (uint32_t)site->binding)
             return binding;
-      } else if (record && binding->set == record->set && binding->stride &&
+      } else if (record && binding->set == (record->set & 0xff) && binding->stride &&
                  record->slot >= binding->first_slot &&
                  (record->slot - binding->first_slot) / binding->stride < binding->array_size) {
          return binding;
@@ -116,45 +116,11 @@ is_sync(enum gpuval_kind kind)
    return gpuval_kind_infos[kind].check == GPUVAL_CHECK_SYNC;
 }
 
-/* The memory at the record's address: where the range begins, or with sync the
- * access itself.
- */
+/* The descriptor, from what the site knows of it and where its slot is in the record */
 static void
-describe_memory(struct gpuval_device *device, struct gpuval_event *event,
-                const struct gpuval_record *record)
-{
-   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
-   if (!address)
-      return;
-
-   int64_t offset = -1;
-   const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
-   if (buffer) {
-      event->resource.object = (uintptr_t)buffer;
-      event->resource.object_name = gpuval_object_name(event, buffer);
-   }
-
-   if (!is_sync(event->kind)) {
-      event->place.access.address = address + record->offset;
-      return;
-   }
-
-   event->place.access.address = address;
-   if (buffer)
-      event->resource.object_offset = offset;
-   const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
-   if (memory) {
-      event->resource.memory = (uintptr_t)memory;
-      event->resource.memory_name = gpuval_object_name(event, memory);
-      event->resource.memory_offset = offset;
-   }
-}
-
-static void
-describe_resource(struct gpuval_device *device, struct gpuval_event *event,
-                  const struct gpuval_shader *shader, const struct gpuval_site *site,
-                  const struct gpuval_record *record, struct gpuval_spirv *spirv,
-                  const struct gpuval_spirv_location *location)
+describe_resource(struct gpuval_event *event, const struct gpuval_shader *shader,
+                  const struct gpuval_site *site, const struct gpuval_record *record,
+                  struct gpuval_spirv *spirv, const struct gpuval_spirv_location *location)
 {
    bool is_address = site->set < 0 && record && record->set == GPUVAL_REPORT_PLAIN;
 
@@ -163,7 +129,7 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
    if (is_address)
       event->resource.type = "address";
    else if (site->set < 0 && record)
-      event->resource.set = record->set;
+      event->resource.set = record->set & 0xff;
 
    const struct gpuval_binding *binding = find_binding(shader, site, record);
    if (binding) {
@@ -185,14 +151,6 @@ describe_resource(struct gpuval_device *device, struct gpuval_event *event,
       else if (spirv)
          name = gpuval_spirv_binding_name(spirv, binding->set, binding->binding, is_storage);
       event->resource.name = copy_string(event, name);
-   }
-
-   if (record) {
-      if (!is_address)
-         event->place.access.offset = record->offset;
-      if (!is_sync(event->kind))
-         event->resource.size = record->bound;
-      describe_memory(device, event, record);
    }
 }
 
@@ -353,6 +311,103 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
       describe_claim(device, event, record);
 }
 
+/* The rest of a record, by gpuval_kind_info::words */
+
+static void
+describe_buffer(struct gpuval_device *device, struct gpuval_event *event, uint64_t address,
+                bool with_offset)
+{
+   int64_t offset;
+   const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
+
+   if (!buffer)
+      return;
+   event->resource.object = (uintptr_t)buffer;
+   event->resource.object_name = gpuval_object_name(event, buffer);
+   if (with_offset)
+      event->resource.object_offset = offset;
+}
+
+static void
+read_range(struct gpuval_device *device, struct gpuval_event *event,
+           const struct gpuval_record *record)
+{
+   uint64_t begin = record->address[0] | (uint64_t)record->address[1] << 32;
+
+   event->place.access.size = record->access_size;
+   event->place.access.offset = record->offset;
+   event->resource.size = record->bound;
+   if (begin) {
+      event->place.access.address = begin + record->offset;
+      describe_buffer(device, event, begin, false);
+   }
+}
+
+static void
+read_hazard(struct gpuval_device *device, struct gpuval_event *event,
+            const struct gpuval_record *record)
+{
+   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
+
+   event->place.access.size = record->access_size;
+   if (event->resource.set >= 0) /* not through an address */
+      event->place.access.offset = record->offset;
+   describe_other(device, event, record);
+   if (!address)
+      return;
+
+   event->place.access.address = address;
+   describe_buffer(device, event, address, true);
+
+   int64_t offset;
+   const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
+   if (memory) {
+      event->resource.memory = (uintptr_t)memory;
+      event->resource.memory_name = gpuval_object_name(event, memory);
+      event->resource.memory_offset = offset;
+   }
+}
+
+static void
+read_image(struct gpuval_device *device, struct gpuval_event *event,
+           const struct gpuval_record *record)
+{
+   struct gpuval_event_access *access = &event->place.access;
+   struct gpuval_record_image image;
+   memcpy(&image, &record->offset, sizeof(image));
+
+   access->num_coords = event->resource.num_extents = image.flags & GPUVAL_IMAGE_COORDS_MASK;
+   for (unsigned i = 0; i < access->num_coords; i++) {
+      access->coord[i] = image.coord[i];
+      event->resource.extent[i] = image.extent[i];
+   }
+   access->has_level = image.flags & GPUVAL_IMAGE_HAS_LEVEL;
+   access->level = image.level;
+   access->has_sample = image.flags & GPUVAL_IMAGE_HAS_SAMPLE;
+   access->sample = image.set >> GPUVAL_IMAGE_SAMPLE_SHIFT;
+}
+
+static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device,
+                                                    struct gpuval_event *event,
+                                                    const struct gpuval_record *record) = {
+   [GPUVAL_WORDS_RANGE] = read_range,
+   [GPUVAL_WORDS_HAZARD] = read_hazard,
+   [GPUVAL_WORDS_IMAGE] = read_image,
+};
+
+static void
+read_record(struct gpuval_device *device, struct gpuval_event *event,
+            const struct gpuval_record *record)
+{
+   enum gpuval_words words = gpuval_kind_infos[event->kind].words;
+
+   event->has_record = true;
+   memcpy(event->invocation, record->invocation, sizeof(event->invocation));
+   describe_command(device, event, &event->place, record->command_id);
+   if (read_words[words])
+      read_words[words](device, event, record);
+}
+
 static struct gpuval_event *
 create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
              const struct gpuval_site *site, const struct gpuval_record *record)
@@ -363,18 +418,10 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
 
    describe_place(event, &event->place, shader, site, spirv, &location);
 
-   if (record) {
-      event->has_record = true;
-      memcpy(event->invocation, record->invocation, sizeof(event->invocation));
-      if (site->op)
-         event->place.access.size = record->access_size;
-      describe_command(device, event, &event->place, record->command_id);
-      if (is_sync(event->kind))
-         describe_other(device, event, record);
-   }
-
    if (site->op)
-      describe_resource(device, event, shader, site, record, spirv, &location);
+      describe_resource(event, shader, site, record, spirv, &location);
+   if (record)
+      read_record(device, event, record);
    gpuval_event_describe(event);
 
    return event;
@@ -448,12 +495,8 @@ create_indirect_event(struct gpuval_device *device, const struct gpuval_record *
 {
    struct gpuval_event *event = gpuval_event_create(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
 
-   event->has_record = true;
    event->place.access.op = GPUVAL_OP_INDIRECT;
-   event->place.access.size = record->access_size;
-   describe_command(device, event, &event->place, record->command_id);
-   describe_other(device, event, record);
-   describe_memory(device, event, record);
+   read_record(device, event, record);
    gpuval_event_describe(event);
    return event;
 }

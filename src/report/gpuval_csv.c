@@ -6,142 +6,101 @@
 
 #include <inttypes.h>
 
-#include "util/ralloc.h"
-#include "util/u_math.h"
+#include "base/gpuval_text.h"
+#include "gpuval_fields.h"
 
 static void
-string(FILE *f, const char *value)
+write_chars(FILE *f, const char *string)
 {
-   fputc(',', f);
-   if (!value)
-      return;
-
-   fputc('"', f);
-   for (; *value; value++) {
-      if (*value == '"')
+   for (; *string; string++) {
+      unsigned length = gpuval_utf8_length(string);
+      if (*string == '"')
          fputc('"', f);
-      fputc(*value, f);
-   }
-   fputc('"', f);
-}
-
-static void
-number(FILE *f, bool known, uint64_t value)
-{
-   fputc(',', f);
-   if (known)
-      fprintf(f, "%" PRIu64, value);
-}
-
-static void
-handle(FILE *f, uint64_t value)
-{
-   fputc(',', f);
-   if (value)
-      fprintf(f, "0x%" PRIx64, value);
-}
-
-static void
-real(FILE *f, bool known, uint32_t bits)
-{
-   fputc(',', f);
-   if (known)
-      fprintf(f, "%.9g", uif(bits));
-}
-
-/* Three columns, by stage as in docs/reports.rst */
-static void
-invocation(FILE *f, const struct gpuval_event *event)
-{
-   bool known = event->has_record && event->place.has_shader;
-   bool is_fragment = event->place.shader.stage == MESA_SHADER_FRAGMENT;
-   bool is_tess_eval = event->place.shader.stage == MESA_SHADER_TESS_EVAL;
-
-   for (unsigned i = 0; i < 3; i++) {
-      if ((is_fragment && i < 2) || (is_tess_eval && i > 0))
-         real(f, known, event->invocation[i]);
+      if (length)
+         fwrite(string, 1, length, f);
       else
-         number(f, known && !is_fragment, event->invocation[i]);
+         fputs("\xef\xbf\xbd", f); /* U+FFFD, as in JSON */
+      string += length ? length - 1 : 0;
    }
 }
 
 static void
-labels(FILE *f, const struct gpuval_command *command)
+write_value(FILE *f, const struct gpuval_value *value)
 {
-   char *joined = ralloc_strdup(NULL, "");
-   for (unsigned i = 0; i < command->num_labels; i++)
-      ralloc_asprintf_append(&joined, "%s%s", i ? " > " : "", command->labels[i]);
-   string(f, *joined ? joined : NULL);
-   ralloc_free(joined);
+   switch (value->type) {
+   case GPUVAL_VALUE_WORD:
+      fputs(value->string, f);
+      break;
+   case GPUVAL_VALUE_STRING:
+      fputc('"', f);
+      write_chars(f, value->string);
+      fputc('"', f);
+      break;
+   case GPUVAL_VALUE_NUMBER:
+      fprintf(f, "%" PRId64, value->number);
+      break;
+   case GPUVAL_VALUE_FLOAT:
+      fprintf(f, "%.9g", value->real);
+      break;
+   case GPUVAL_VALUE_HANDLE:
+      fprintf(f, "0x%" PRIx64, value->bits);
+      break;
+   case GPUVAL_VALUE_HASH:
+      fprintf(f, "%016" PRIx64, value->bits);
+      break;
+   case GPUVAL_VALUE_TRUE:
+      fputs("true", f);
+      break;
+   case GPUVAL_VALUE_STRINGS:
+      fputc('"', f);
+      for (unsigned i = 0; i < value->count; i++) {
+         fputs(i ? " > " : "", f);
+         write_chars(f, value->strings[i]);
+      }
+      fputc('"', f);
+      break;
+   case GPUVAL_VALUE_NUMBERS:
+      for (unsigned i = 0; i < value->count; i++)
+         fprintf(f, "%s%" PRId64, i ? " " : "", value->numbers[i]);
+      break;
+   case GPUVAL_VALUE_UNKNOWN:
+      break;
+   }
 }
 
 static void
-shader(FILE *f, const struct gpuval_place *place)
+write_name(FILE *f, const struct gpuval_field *field, bool other)
 {
-   bool known = place->has_shader;
-
-   fputc(',', f);
-   if (known)
-      fprintf(f, "%016" PRIx64, place->shader.hash);
-   string(f, known ? gpuval_stage_name(place->shader.stage) : NULL);
-   string(f, place->shader.entry);
-   string(f, place->shader.name);
-   string(f, place->source.file);
-   number(f, place->source.line, place->source.line);
-   number(f, place->source.column, place->source.column);
-   string(f, place->source.text);
-   string(f, place->source.function);
-   number(f, place->spirv.offset, place->spirv.offset);
-   number(f, known && place->spirv.instruction >= 0, place->spirv.instruction);
+   fputs(other ? "other_" : "", f);
+   if (field->column)
+      fputs(field->column, f);
+   else
+      fprintf(f, "%s%s%s", field->object, *field->object ? "_" : "", field->key);
 }
 
+/* One line; of the columns' names if there is no event. */
 static void
-command(FILE *f, const struct gpuval_place *place)
+write_line(FILE *f, const struct gpuval_event *event)
 {
-   const struct gpuval_command *command = &place->command;
+   const char *separator = "";
 
-   string(f, command->op);
-   number(f, place->has_command && command->index >= 0, command->index);
-   handle(f, command->command_buffer);
-   string(f, command->command_buffer_name);
-   handle(f, command->primary);
-   string(f, command->primary_name);
-   handle(f, command->pipeline);
-   string(f, command->pipeline_name);
-   labels(f, command);
-   number(f, place->has_command && command->submission >= 0, command->submission);
-}
-
-static void
-write_event(FILE *f, const struct gpuval_event *event)
-{
-   const struct gpuval_place *place = &event->place;
-
-   fprintf(f, "%s,%s,%" PRIu64, gpuval_kind_check_name(event->kind),
-           gpuval_kind_infos[event->kind].name, event->count);
-   string(f, event->message);
-   string(f, gpuval_event_severity(event));
-   shader(f, place);
-   invocation(f, event);
-   string(f, gpuval_op_infos[place->access.op].name);
-   number(f, place->access.size >= 0, place->access.size);
-   number(f, place->access.offset >= 0, place->access.offset);
-   handle(f, place->access.address);
-   number(f, event->resource.set >= 0, event->resource.set);
-   number(f, event->resource.binding >= 0, event->resource.binding);
-   number(f, event->resource.index >= 0, event->resource.index);
-   string(f, event->resource.type);
-   string(f, event->resource.name);
-   string(f, event->resource.object_name);
-   number(f, event->resource.size >= 0, event->resource.size);
-   command(f, place);
-   number(f, event->resource.object_offset >= 0, event->resource.object_offset);
-   handle(f, event->resource.memory);
-   string(f, event->resource.memory_name);
-   number(f, event->resource.memory_offset >= 0, event->resource.memory_offset);
-   shader(f, &event->other);
-   string(f, gpuval_op_infos[event->other.access.op].name);
-   command(f, &event->other);
+   for (unsigned columns = GPUVAL_COLUMNS_HEAD; columns < GPUVAL_COLUMNS_END; columns++) {
+      for (unsigned other = 0; other < 2; other++) {
+         for (unsigned i = 0; i < gpuval_num_fields; i++) {
+            const struct gpuval_field *field = &gpuval_fields[i];
+            if (gpuval_field_columns(field, other) != columns)
+               continue;
+            fputs(separator, f);
+            separator = ",";
+            if (event) {
+               struct gpuval_value value = gpuval_field_value(field, event, other);
+               write_value(f, &value);
+            } else {
+               write_name(f, field, other);
+            }
+         }
+      }
+   }
    fputs("\r\n", f);
 }
 
@@ -149,23 +108,9 @@ static void
 write_csv(FILE *f, struct gpuval_event *const *events, unsigned num_events,
           const struct gpuval_summary *summary)
 {
-   fputs("check,kind,count,message,severity,shader_hash,shader_stage,shader_entry,shader_name,"
-         "source_file,source_line,source_column,source_text,source_function,spirv_offset,"
-         "spirv_instruction,invocation_0,invocation_1,invocation_2,access_op,access_size,"
-         "access_offset,access_address,resource_set,resource_binding,resource_index,"
-         "resource_type,resource_name,resource_object_name,resource_size,command_op,"
-         "command_index,command_buffer,command_buffer_name,primary,primary_name,pipeline,"
-         "pipeline_name,labels,submission,resource_object_offset,resource_memory,"
-         "resource_memory_name,resource_memory_offset,other_shader_hash,other_shader_stage,"
-         "other_shader_entry,other_shader_name,other_source_file,other_source_line,"
-         "other_source_column,other_source_text,other_source_function,other_spirv_offset,"
-         "other_spirv_instruction,other_access_op,other_command_op,other_command_index,"
-         "other_command_buffer,other_command_buffer_name,other_primary,other_primary_name,"
-         "other_pipeline,other_pipeline_name,other_labels,other_submission\r\n",
-         f);
-
+   write_line(f, NULL);
    for (unsigned i = 0; i < num_events; i++)
-      write_event(f, events[i]);
+      write_line(f, events[i]);
 }
 
 const struct gpuval_report_format gpuval_report_csv = {

@@ -5,9 +5,10 @@
 #include "gpuval_report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/gpuval_text.h"
+#include "util/u_math.h"
+#include "gpuval_fields.h"
 
 /* Everything that comes from the application is escaped: it would end a line, forge
  * others, or do something to the terminal.
@@ -52,40 +53,21 @@ write_source(FILE *f, const struct gpuval_place *place)
    fputc('\n', f);
 }
 
-static float
-as_float(uint32_t bits)
-{
-   float value;
-   memcpy(&value, &bits, sizeof(value));
-   return value;
-}
-
 static void
 write_invocation(FILE *f, const struct gpuval_event *event)
 {
-   const uint32_t *words = event->invocation;
+   const struct gpuval_invocation_fact *fact = gpuval_invocation_facts(event->place.shader.stage);
 
-   switch (event->place.shader.stage) {
-   case MESA_SHADER_VERTEX:
-      fprintf(f, ", vertex %" PRIu32 ", instance %" PRIu32, words[0], words[1]);
-      break;
-   case MESA_SHADER_TESS_CTRL:
-      fprintf(f, ", primitive %" PRIu32 ", invocation %" PRIu32, words[1], words[0]);
-      break;
-   case MESA_SHADER_TESS_EVAL:
-      fprintf(f, ", primitive %" PRIu32 ", coordinate (%g, %g)", words[0], as_float(words[1]),
-              as_float(words[2]));
-      break;
-   case MESA_SHADER_GEOMETRY:
-      fprintf(f, ", primitive %" PRIu32 ", invocation %" PRIu32, words[0], words[1]);
-      break;
-   case MESA_SHADER_FRAGMENT:
-      fprintf(f, ", fragment (%g, %g)", as_float(words[0]), as_float(words[1]));
-      break;
-   default:
-      fprintf(f, ", invocation (%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", words[0], words[1],
-              words[2]);
-      break;
+   for (; fact->key; fact++) {
+      fprintf(f, ", %s %s", fact->text, fact->count > 1 ? "(" : "");
+      for (unsigned i = 0; i < fact->count; i++) {
+         uint32_t word = event->invocation[fact->word + i];
+         if (fact->is_float)
+            fprintf(f, "%s%g", i ? ", " : "", uif(word));
+         else
+            fprintf(f, "%s%" PRIu32, i ? ", " : "", word);
+      }
+      fputs(fact->count > 1 ? ")" : "", f);
    }
 }
 
@@ -238,6 +220,8 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
          if (place->spirv.instruction >= 0)
             fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
       }
+      if (events[i]->same_value)
+         fputs(", never changing a value", f);
       fputc('\n', f);
    }
 }

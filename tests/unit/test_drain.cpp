@@ -91,6 +91,44 @@ TEST_F(drain_test, record_and_count)
    EXPECT_TRUE(shader.record(make_record(site, 3)));
 }
 
+TEST_F(drain_test, words_of_an_image)
+{
+   struct gpuval_site image = make_site(GPUVAL_KIND_IMAGE_OOB, GPUVAL_OP_FETCH, 0);
+   uint32_t site = add_shader({image}, 10);
+   shader_side shader(device);
+
+   struct gpuval_record record = make_record(site, 3);
+   struct gpuval_record_image words = {};
+   words.coord[0] = -1;
+   words.coord[1] = 64;
+   words.extent[0] = 64;
+   words.extent[1] = 32;
+   words.slot = 0;
+   words.flags = 2 | GPUVAL_IMAGE_HAS_LEVEL | GPUVAL_IMAGE_HAS_SAMPLE;
+   words.level = -2;
+   words.set = 0 | 5 << GPUVAL_IMAGE_SAMPLE_SHIFT;
+   memcpy(&record.offset, &words, sizeof(words));
+
+   gpuval_device_begin_work(device);
+   shader.count(site);
+   EXPECT_TRUE(shader.record(record));
+   gpuval_device_end_work(device);
+
+   ASSERT_NE(event(site), nullptr);
+   const struct gpuval_event_access *access = &event(site)->place.access;
+   EXPECT_EQ(access->num_coords, 2u);
+   EXPECT_EQ(access->coord[0], -1);
+   EXPECT_EQ(access->coord[1], 64);
+   EXPECT_TRUE(access->has_level && access->has_sample);
+   EXPECT_EQ(access->level, -2);
+   EXPECT_EQ(access->sample, 5);
+   EXPECT_EQ(access->size, -1);
+   EXPECT_EQ(access->offset, -1);
+   EXPECT_EQ(event(site)->resource.extent[0], 64u);
+   EXPECT_EQ(event(site)->resource.set, 0);
+   EXPECT_EQ(event(site)->resource.size, -1);
+}
+
 TEST_F(drain_test, claimed_but_unpublished_is_left_alone)
 {
    uint32_t site = add_shader(1, 2);

@@ -182,6 +182,8 @@ TEST_F(output_test, hostile_names)
    std::string newline = expected;
    newline.replace(1, 2, "\\u000a");
    EXPECT_EQ(count(json(), newline), 8u) << json();
+   EXPECT_FALSE(has(read("report.csv"), "\xff"));
+   EXPECT_TRUE(has(read("report.csv"), "\x7f\xef\xbf\xbd \xc2\x9b"));
 }
 
 TEST_F(output_test, hostile_log_lines)
@@ -196,6 +198,30 @@ TEST_F(output_test, hostile_messages)
    struct gpuval_notices nobody = {};
    gpuval_report_messages(&message, 1, &nobody);
    EXPECT_EQ(log(), "printf: a\\nb\\x1b \\xff \\u202e \xc3\xa4\t\n");
+}
+
+/* Columns never move. */
+TEST_F(output_test, columns)
+{
+   report();
+   const std::string text = read("report.csv");
+   const std::string first =
+      "check,kind,count,message,severity,shader_hash,shader_stage,shader_entry,shader_name,"
+      "source_file,source_line,source_column,source_text,source_function,spirv_offset,"
+      "spirv_instruction,invocation_0,invocation_1,invocation_2,access_op,access_size,"
+      "access_offset,access_address,resource_set,resource_binding,resource_index,"
+      "resource_type,resource_name,resource_object_name,resource_size,command_op,"
+      "command_index,command_buffer,command_buffer_name,primary,primary_name,pipeline,"
+      "pipeline_name,labels,submission,resource_object_offset,resource_memory,"
+      "resource_memory_name,resource_memory_offset,other_shader_hash,other_shader_stage,"
+      "other_shader_entry,other_shader_name,other_source_file,other_source_line,"
+      "other_source_column,other_source_text,other_source_function,other_spirv_offset,"
+      "other_spirv_instruction,other_access_op,other_command_op,other_command_index,"
+      "other_command_buffer,other_command_buffer_name,other_primary,other_primary_name,"
+      "other_pipeline,other_pipeline_name,other_labels,other_submission,";
+   EXPECT_EQ(text.substr(0, first.size()), first);
+   EXPECT_EQ(csv().substr(0, 42), "bounds,buffer-oob,3,\"store is outside set ");
+   EXPECT_EQ(count(csv(), ","), count(text.substr(0, text.find("\r\n")), ","));
 }
 
 TEST_F(output_test, buffer)
@@ -221,6 +247,68 @@ TEST_F(output_test, buffer)
       "\"invocation\":{\"frag_coord\":[1.5,2.5]},\"access\":{\"op\":\"store\",\"size\":4,"
       "\"offset\":4096,\"address\":\"0x7f0012345000\"},\"resource\":{\"set\":0,"
       "\"binding\":1,\"index\":0,\"type\":\"storage_buffer\",\"size\":4096}}");
+}
+
+TEST_F(output_test, image)
+{
+   event->kind = GPUVAL_KIND_IMAGE_OOB;
+   event->place.access.op = GPUVAL_OP_SAMPLE;
+   event->place.access.num_coords = 3;
+   event->place.access.coord[0] = -1;
+   event->place.access.coord[2] = 5;
+   event->place.access.has_level = event->place.access.has_sample = true;
+   event->place.access.level = -2;
+   event->place.access.sample = 0;
+   event->resource.num_extents = 2;
+   event->resource.extent[0] = 64;
+   event->resource.extent[1] = 32;
+   report();
+
+   EXPECT_TRUE(has(json(), "\"access\":{\"op\":\"sample\",\"coord\":[-1,0,5],\"level\":-2,"
+                           "\"sample\":0},\"resource\":{\"set\":0,\"extent\":[64,32]}}"))
+      << json();
+   EXPECT_TRUE(has(csv(), ",-1 0 5,-2,0,64 32,")) << csv();
+   EXPECT_TRUE(has(log(), "sample at (-1, 0, 5), level -2, sample 0 is outside set 0 (64 x 32)"))
+      << log();
+}
+
+TEST_F(output_test, other_party)
+{
+   event->kind = GPUVAL_KIND_WRITE_AFTER_ACCESS;
+   event->same_value = true;
+   event->has_other = true;
+   event->other.has_shader = true;
+   event->other.shader.stage = MESA_SHADER_COMPUTE;
+   event->other.access.op = GPUVAL_OP_LOAD;
+   event->other.access.size = 16;
+   event->other.access.address = 0x100;
+   event->other.has_command = true;
+   event->other.command.op = string("dispatch");
+   event->other.command.index = 4;
+   report();
+   EXPECT_FALSE(has(json(), "certain")) << json();
+
+   event->other_is_certain = true;
+   gpuval_report_write_files();
+   EXPECT_TRUE(has(json(), "\"same_value\":true")) << json();
+   EXPECT_TRUE(
+      has(json(), "\"other\":{\"certain\":true,\"shader\":{\"hash\":\"0000000000000000\",\"stage\":"
+                  "\"compute\"},\"access\":{\"op\":\"load\",\"size\":16,\"address\":"
+                  "\"0x100\"},\"command\":{\"op\":\"dispatch\",\"index\":4}}}"))
+      << json();
+   EXPECT_TRUE(has(csv(), ",0000000000000000,\"compute\",")) << csv();
+   EXPECT_TRUE(has(csv(), ",true,")) << csv();
+   EXPECT_TRUE(has(csv(), ",16,,0x100,")) << csv();
+
+   /* Known at the end only */
+   EXPECT_FALSE(has(log(), "value")) << log();
+   char *text = NULL;
+   size_t size;
+   FILE *f = open_memstream(&text, &size);
+   gpuval_text_write_counts(f, &event, 1);
+   fclose(f);
+   EXPECT_TRUE(has(text, ", never changing a value\n")) << text;
+   free(text);
 }
 
 /* The part of an instance that messengers are in */
