@@ -2,6 +2,7 @@
 
 #include "gpuval_instrument.h"
 
+#include "report/gpuval_report.h"
 #include "spirv/nir_spirv.h"
 #include "util/ralloc.h"
 #include "gpuval_dump.h"
@@ -74,6 +75,8 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    *entry_base = 0;
    if (has_sites && !register_table(device, nir, info, &table, key, entry_base))
       gpuval_nir_remove(nir);
+   else if (info->checks)
+      gpuval_report_add_shader(info->shader_hash, nir->info.stage);
 
    ralloc_free(mem_ctx);
    return has_sites;

@@ -172,11 +172,9 @@ write_jsonl(FILE *f, struct gpuval_event *const *events, unsigned num_events,
 
    fprintf(f,
            "{\"summary\":{\"errors\":%" PRIu64 ",\"occurrences\":%" PRIu64 ",\"lost\":%" PRIu64
-           ",\"messages\":%" PRIu64,
-           summary->errors, summary->occurrences, summary->lost, summary->messages);
-   if (summary->lost_messages)
-      fprintf(f, ",\"lost_messages\":%" PRIu64, summary->lost_messages);
-   fputs("}}\n", f);
+           ",\"messages\":%" PRIu64 ",\"lost_messages\":%" PRIu64 ",\"shaders\":%" PRIu64 "}}\n",
+           summary->errors, summary->occurrences, summary->lost, summary->messages,
+           summary->lost_messages, summary->shaders);
 }
 
 const struct gpuval_report_format gpuval_report_jsonl = {

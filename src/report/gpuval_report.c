@@ -8,11 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gpuval_layout.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
 #include "base/gpuval_text.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
+#include "util/set.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
 
@@ -26,6 +28,7 @@ static uint64_t messages, lost_messages;
 static unsigned num_message_events;
 static bool finished;
 static bool marked_error;
+static struct set *shaders;        /* see gpuval_report_add_shader() */
 static struct util_dynarray files; /* const char *: names */
 
 static const struct gpuval_report_format *const formats[] = {
@@ -92,6 +95,18 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
    if (text)
       gpuval_notices_add(notices, event, text);
    free(text);
+}
+
+void
+gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage)
+{
+   gpuval_report_lock();
+   if (!shaders)
+      shaders = _mesa_pointer_set_create(NULL);
+   /* The hash is one of BLAKE3, of which fewer bits do; NULL is no key. */
+   uintptr_t key = hash * GPUVAL_STAGE_COUNT + stage;
+   _mesa_set_add(shaders, (void *)MAX2(key, 1));
+   gpuval_report_unlock();
 }
 
 void
@@ -174,6 +189,7 @@ summarize(void)
       .lost = lost,
       .messages = messages,
       .lost_messages = lost_messages,
+      .shaders = shaders ? shaders->entries : 0,
    };
 
    util_dynarray_foreach (&events, struct gpuval_event *, event) {

@@ -21,12 +21,14 @@ struct vk_device;
 extern "C" {
 #endif
 
+/** `lost` and `lost_messages` are both 0 in a report that is complete. */
 struct gpuval_summary {
-   uint64_t errors;
-   uint64_t occurrences;
-   uint64_t lost;
-   uint64_t messages;
-   uint64_t lost_messages;
+   uint64_t errors;        /* distinct failures */
+   uint64_t occurrences;   /* their counts */
+   uint64_t lost;          /* records without room, or with content that cannot be right */
+   uint64_t messages;      /* that shaders have printed */
+   uint64_t lost_messages; /* printed messages without room */
+   uint64_t shaders;       /* that were checked */
 };
 
 /** To be called once, when there are options: says now, and not at exit, which files
@@ -114,6 +116,9 @@ void gpuval_report_add_lost_messages(uint64_t count);
 
 void gpuval_report_lock(void);
 void gpuval_report_unlock(void);
+
+/** A shader that is checked; counts once, however many pipelines and devices it is in. */
+void gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage);
 
 /** Records that told nothing. */
 void gpuval_report_add_lost(uint64_t count);

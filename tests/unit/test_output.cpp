@@ -311,6 +311,13 @@ TEST_F(output_test, other_party)
    free(text);
 }
 
+TEST_F(output_test, summary)
+{
+   report();
+   EXPECT_TRUE(has(last_event("report.jsonl", 0), ",\"lost\":0,\"messages\":")) << json();
+   EXPECT_TRUE(has(last_event("report.jsonl", 0), ",\"lost_messages\":0")) << json();
+}
+
 /* The part of an instance that messengers are in */
 class messenger_test : public output_test {
  public:
