@@ -139,7 +139,7 @@ void gpuval_device_report_indirect(struct gpuval_device *device,
 
 /** An event of a message: what is known of the site. */
 struct gpuval_event *gpuval_device_create_message(struct gpuval_device *device, uint32_t site,
-                                                  const uint32_t *invocation);
+                                                  const char *text, const uint32_t *invocation);
 
 void gpuval_device_init_printf(struct gpuval_device *device);
 void gpuval_device_finish_printf(struct gpuval_device *device);

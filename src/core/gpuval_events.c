@@ -179,6 +179,7 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
    place->has_shader = true;
    place->shader.hash = shader->module->hash;
    place->shader.stage = shader->stage;
+   place->shader.code_hash = spirv ? gpuval_spirv_code_hash(spirv) : 0;
    place->shader.entry = copy_string(event, shader->entry);
    place->shader.name = copy_string(event, shader->name);
    place->access.op = site->op;
@@ -186,6 +187,7 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
 
    if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
       place->spirv.instruction = location->instruction;
+      place->spirv.code_instruction = location->code_instruction;
       place->source.file = copy_string(event, location->file);
       place->source.line = location->line;
       place->source.column = location->column;
@@ -408,6 +410,23 @@ read_record(struct gpuval_device *device, struct gpuval_event *event,
       read_words[words](device, event, record);
 }
 
+/* Where no instruction is known, a site is the n-th of its kind, whatever other checks
+ * are on.
+ */
+static void
+set_fingerprint(struct gpuval_event *event, const struct gpuval_shader *shader,
+                const struct gpuval_site *site)
+{
+   uint32_t number = 0;
+
+   if (event->place.spirv.code_instruction < 0) {
+      number = 1;
+      for (const struct gpuval_site *other = shader->sites; other < site; other++)
+         number += other->kind == site->kind;
+   }
+   gpuval_event_set_fingerprint(event, site->set, site->binding, number);
+}
+
 static struct gpuval_event *
 create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
              const struct gpuval_site *site, const struct gpuval_record *record)
@@ -423,18 +442,21 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    if (record)
       read_record(device, event, record);
    gpuval_event_describe(event);
+   set_fingerprint(event, shader, site);
 
    return event;
 }
 
 struct gpuval_event *
-gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index,
+gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index, const char *text,
                              const uint32_t *invocation)
 {
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-   struct gpuval_event *event =
-      create_event(device, shader, &shader->sites[site_index - shader->first_site], NULL);
+   const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
+   struct gpuval_event *event = create_event(device, shader, site, NULL);
 
+   event->message = ralloc_strdup(event, text);
+   set_fingerprint(event, shader, site);
    if (invocation) {
       event->has_record = true;
       memcpy(event->invocation, invocation, sizeof(event->invocation));
@@ -498,6 +520,7 @@ create_indirect_event(struct gpuval_device *device, const struct gpuval_record *
    event->place.access.op = GPUVAL_OP_INDIRECT;
    read_record(device, event, record);
    gpuval_event_describe(event);
+   gpuval_event_set_fingerprint(event, -1, -1, 0);
    return event;
 }
 

@@ -39,8 +39,8 @@ get_event(struct gpuval_device *device, const struct gpuval_printf_message *mess
    if (device->messages_full)
       return NULL;
 
-   struct gpuval_event *event = gpuval_device_create_message(device, key.site, message->invocation);
-   event->message = ralloc_strdup(event, message->text);
+   struct gpuval_event *event =
+      gpuval_device_create_message(device, key.site, message->text, message->invocation);
    if (!gpuval_report_add_message_event(event)) {
       device->messages_full = true;
       ralloc_free(event);

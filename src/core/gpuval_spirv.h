@@ -52,6 +52,8 @@ struct gpuval_spirv_location {
 
    /** From 0, each instruction of the module counting, debug lines as well. */
    uint32_t instruction;
+   /** The same without debug instructions: see gpuval_spirv_code_hash(). */
+   uint32_t code_instruction;
    /** An SpvOp. */
    uint16_t opcode;
 
@@ -80,6 +82,13 @@ struct gpuval_spirv_location {
  * no memory.
  */
 struct gpuval_spirv *gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count);
+
+/**
+ * Hash of the module without its header and its debug instructions (names, strings,
+ * lines, source texts): the same wherever it was compiled, however its files were
+ * called there, and by whatever version of a compiler that makes the same code.
+ */
+uint64_t gpuval_spirv_code_hash(struct gpuval_spirv *spirv);
 
 /**
  * Describes in @out the instruction which the byte at @byte_offset, counted

@@ -294,6 +294,26 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
       info->definition = word;
 }
 
+/* SPIR-V spec 3.32.2, "Debug Instructions", and lines */
+static bool
+is_debug(SpvOp opcode)
+{
+   switch (opcode) {
+   case SpvOpSourceContinued:
+   case SpvOpSource:
+   case SpvOpSourceExtension:
+   case SpvOpName:
+   case SpvOpMemberName:
+   case SpvOpString:
+   case SpvOpLine:
+   case SpvOpNoLine:
+   case SpvOpModuleProcessed:
+      return true;
+   default:
+      return false;
+   }
+}
+
 static void
 index_instruction(struct gpuval_spirv *spirv, uint32_t word)
 {
@@ -451,6 +471,7 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
    spirv->bound = MIN2(spirv->words[HEADER_BOUND], MAX_BOUND);
 
    util_dynarray_init(&spirv->instructions, spirv);
+   util_dynarray_init(&spirv->debug, spirv);
    util_dynarray_init(&spirv->ids, spirv);
    util_dynarray_init(&spirv->states, spirv);
    util_dynarray_init(&spirv->functions, spirv);
@@ -466,6 +487,9 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
       if (count == 0 || count > word_count - word)
          break;
 
+      if (is_debug(opcode_at(spirv, word)))
+         util_dynarray_append(&spirv->debug, uint32_t,
+                              util_dynarray_num_elements(&spirv->instructions, uint32_t));
       util_dynarray_append(&spirv->instructions, uint32_t, word);
       index_instruction(spirv, word);
       word += count;

@@ -4,6 +4,7 @@
 
 #include "gpuval_spirv_private.h"
 
+#include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 
 /* Debug lines */
@@ -453,6 +454,48 @@ find_instruction(const struct gpuval_spirv *spirv, uint32_t word)
    return low;
 }
 
+/* Of the instructions before number @index, those that are not debug instructions. */
+static uint32_t
+count_code(const struct gpuval_spirv *spirv, uint32_t index)
+{
+   uint32_t low = 0;
+   uint32_t high = util_dynarray_num_elements(&spirv->debug, uint32_t);
+
+   while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (*util_dynarray_element(&spirv->debug, uint32_t, middle) < index)
+         low = middle + 1;
+      else
+         high = middle;
+   }
+   return index - low;
+}
+
+uint64_t
+gpuval_spirv_code_hash(struct gpuval_spirv *spirv)
+{
+   if (spirv->has_code_hash)
+      return spirv->code_hash;
+
+   const uint32_t *debug = util_dynarray_begin(&spirv->debug);
+   uint32_t num_debug = util_dynarray_num_elements(&spirv->debug, uint32_t), next = 0, index = 0;
+   struct mesa_blake3 ctx;
+   blake3_hash hash;
+
+   _mesa_blake3_init(&ctx);
+   util_dynarray_foreach (&spirv->instructions, uint32_t, word) {
+      if (next < num_debug && debug[next] == index)
+         next++;
+      else
+         _mesa_blake3_update(&ctx, &spirv->words[*word], count_at(spirv, *word) * 4);
+      index++;
+   }
+   _mesa_blake3_final(&ctx, hash);
+   memcpy(&spirv->code_hash, hash, sizeof(spirv->code_hash));
+   spirv->has_code_hash = true;
+   return spirv->code_hash;
+}
+
 static const struct state *
 find_state(const struct gpuval_spirv *spirv, uint32_t word)
 {
@@ -485,6 +528,7 @@ gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
       return false;
 
    out->instruction = index;
+   out->code_instruction = count_code(spirv, index);
    out->opcode = opcode_at(spirv, word);
    describe_variable(spirv, word, out);
 

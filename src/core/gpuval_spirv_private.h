@@ -94,8 +94,11 @@ struct gpuval_spirv {
    uint32_t bound;
    uint32_t debug_info_set; /* id */
    bool has_debug_lines;
+   bool has_code_hash;
+   uint64_t code_hash;
 
    struct util_dynarray instructions; /* uint32_t: word */
+   struct util_dynarray debug;        /* uint32_t: indices of debug instructions, ascending */
    struct util_dynarray ids;          /* struct id_info */
    struct util_dynarray states;       /* struct state, ascending */
    struct util_dynarray functions;    /* struct function */

@@ -3,13 +3,15 @@
 #include "gpuval_event.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 
 static void
 init_place(struct gpuval_place *place)
 {
-   place->spirv.instruction = -1;
+   place->spirv.instruction = place->spirv.code_instruction = -1;
    place->access.size = place->access.offset = -1;
    place->command.index = place->command.submission = -1;
 }
@@ -55,4 +57,63 @@ gpuval_stage_name(gl_shader_stage stage)
    default:
       return _mesa_shader_stage_to_string(stage);
    }
+}
+
+static void
+mix_string(struct mesa_blake3 *ctx, const char *string)
+{
+   if (string)
+      _mesa_blake3_update(ctx, string, strlen(string));
+   _mesa_blake3_update(ctx, "", 1); /* the NUL: where it ends */
+}
+
+static void
+mix_number(struct mesa_blake3 *ctx, int64_t number)
+{
+   char text[32];
+   snprintf(text, sizeof(text), "%" PRId64, number);
+   mix_string(ctx, text);
+}
+
+/* A command has no code, but names that the program gives. */
+static void
+mix_command(struct mesa_blake3 *ctx, const struct gpuval_event *event)
+{
+   const struct gpuval_command *command = &event->place.command;
+
+   mix_string(ctx, command->op);
+   mix_string(ctx, command->command_buffer_name);
+   mix_string(ctx, command->pipeline_name);
+   for (unsigned i = 0; i < command->num_labels; i++)
+      mix_string(ctx, command->labels[i]);
+   mix_string(ctx, event->resource.object_name);
+}
+
+void
+gpuval_event_set_fingerprint(struct gpuval_event *event, int32_t set, int32_t binding,
+                             uint32_t site)
+{
+   const struct gpuval_place *place = &event->place;
+   struct mesa_blake3 ctx;
+   blake3_hash hash;
+
+   _mesa_blake3_init(&ctx);
+   mix_string(&ctx, gpuval_kind_check_name(event->kind));
+   mix_string(&ctx, gpuval_kind_infos[event->kind].name);
+   mix_string(&ctx, gpuval_op_infos[place->access.op].name);
+   mix_number(&ctx, set);
+   mix_number(&ctx, binding);
+   if (place->has_shader) {
+      mix_number(&ctx, place->shader.code_hash ? place->shader.code_hash : place->shader.hash);
+      mix_string(&ctx, gpuval_stage_name(place->shader.stage));
+      mix_number(&ctx, place->spirv.code_instruction);
+      mix_number(&ctx, site);
+   } else {
+      mix_command(&ctx, event);
+   }
+   if (gpuval_event_is_message(event))
+      mix_string(&ctx, event->message);
+   _mesa_blake3_final(&ctx, hash);
+   for (unsigned i = 0; i < 8; i++)
+      sprintf(event->fingerprint + 2 * i, "%02x", hash[i]);
 }

@@ -38,6 +38,7 @@ struct gpuval_place {
    bool has_shader;
    struct {
       uint64_t hash;
+      uint64_t code_hash; /* without what only debugging needs; 0: not known */
       gl_shader_stage stage;
       char *entry;
       char *name;
@@ -54,6 +55,7 @@ struct gpuval_place {
    struct {
       uint32_t offset; /* bytes, 0: not known */
       int64_t instruction;
+      int64_t code_instruction; /* the same as shader.code_hash counts */
    } spirv;
 
    struct gpuval_event_access access;
@@ -70,7 +72,8 @@ struct gpuval_event {
    enum gpuval_kind kind;
    char *message;
    uint64_t count;
-   bool same_value; /* nothing but what was there, or what the other party wrote */
+   char fingerprint[17]; /* 16 hexadecimal digits, see gpuval_event_set_fingerprint() */
+   bool same_value;      /* nothing but what was there, or what the other party wrote */
 
    struct gpuval_place place;
 
@@ -113,6 +116,17 @@ const char *gpuval_stage_name(gl_shader_stage stage);
  * message, which is the text that was printed.
  */
 void gpuval_event_describe(struct gpuval_event *event);
+
+/**
+ * Sets gpuval_event::fingerprint: what the failure is, the same in each run of the
+ * program and on other machines. So there is no address, handle, count or path in it,
+ * nor what may be another one the next time (the other party, the invocation).
+ *
+ * @set and @binding: of the site (-1: not known). @site: its number in the shader, if
+ * nothing else tells where it is; else 0.
+ */
+void gpuval_event_set_fingerprint(struct gpuval_event *event, int32_t set, int32_t binding,
+                                  uint32_t site);
 
 #ifdef __cplusplus
 }

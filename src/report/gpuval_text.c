@@ -222,6 +222,8 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
       }
       if (events[i]->same_value)
          fputs(", never changing a value", f);
+      if (*events[i]->fingerprint)
+         fprintf(f, ", fingerprint %s", events[i]->fingerprint);
       fputc('\n', f);
    }
 }

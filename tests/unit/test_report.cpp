@@ -131,4 +131,98 @@ TEST_F(describe_test, multisampled_image)
    EXPECT_EQ(message(), "fetch at (0, 0, 0), sample 4 is outside set 0, binding 1");
 }
 
+class fingerprint_test : public describe_test {
+ protected:
+   void SetUp() override
+   {
+      describe_test::SetUp();
+      event->place.has_shader = true;
+      event->place.shader.hash = 1;
+      event->place.shader.code_hash = 2;
+      event->place.shader.stage = MESA_SHADER_COMPUTE;
+      event->place.spirv.code_instruction = 7;
+   }
+
+   std::string fingerprint(int set = 0, int binding = 1, unsigned site = 0)
+   {
+      gpuval_event_set_fingerprint(event, set, binding, site);
+      return event->fingerprint;
+   }
+};
+
+TEST_F(fingerprint_test, is_that_of_the_failure)
+{
+   std::set<std::string> all;
+   auto is_new = [&](const std::string &one) { return all.insert(one).second; };
+
+   EXPECT_TRUE(is_new(fingerprint()));
+   EXPECT_EQ(fingerprint().size(), 16u);
+   EXPECT_TRUE(is_new(fingerprint(1)));
+   EXPECT_TRUE(is_new(fingerprint(0, 2)));
+   EXPECT_TRUE(is_new(fingerprint(-1, 1)));
+   EXPECT_TRUE(is_new(fingerprint(0, 1, 1)));
+   event->kind = GPUVAL_KIND_BUFFER_OOB;
+   EXPECT_TRUE(is_new(fingerprint()));
+   event->place.access.op = GPUVAL_OP_LOAD;
+   EXPECT_TRUE(is_new(fingerprint()));
+   event->place.shader.stage = MESA_SHADER_FRAGMENT;
+   EXPECT_TRUE(is_new(fingerprint()));
+   event->place.spirv.code_instruction = 8;
+   EXPECT_TRUE(is_new(fingerprint()));
+   event->place.shader.code_hash = 3;
+   EXPECT_TRUE(is_new(fingerprint()));
+
+   /* Kinds of one name */
+   event->kind = GPUVAL_KIND_READ_AFTER_WRITE;
+   EXPECT_TRUE(is_new(fingerprint()));
+   event->kind = GPUVAL_KIND_SHARED_READ_AFTER_WRITE;
+   EXPECT_TRUE(is_new(fingerprint()));
+}
+
+/* Suppressions and merged reports rest on this: it may not change. */
+TEST_F(fingerprint_test, is_the_same_tomorrow)
+{
+   EXPECT_EQ(fingerprint(), "85a77c9629e00df9");
+}
+
+TEST_F(fingerprint_test, leaves_out_what_another_run_may_have)
+{
+   const std::string before = fingerprint();
+   event->count = 5;
+   event->has_record = true;
+   event->invocation[0] = 3;
+   event->place.shader.hash = 9; /* paths are in the debug information */
+   event->place.source.file = (char *)"/home/me/a.comp";
+   event->place.source.line = 3;
+   event->place.spirv.offset = 400;
+   event->place.spirv.instruction = 100;
+   event->place.access.address = 0x1000;
+   event->place.access.offset = 16;
+   event->place.has_command = true;
+   event->place.command.op = "dispatch";
+   event->place.command.index = 5;
+   event->place.command.command_buffer = 0x2000;
+   event->resource.object = 0x3000;
+   event->resource.size = 64;
+   event->has_other = true;
+   event->other.has_shader = true;
+   EXPECT_EQ(fingerprint(), before);
+}
+
+/* Where there is no code: by what the program calls things. */
+TEST_F(fingerprint_test, commands)
+{
+   event->kind = GPUVAL_KIND_INDIRECT_AFTER_WRITE;
+   event->place.has_shader = false;
+   event->place.has_command = true;
+   event->place.command.op = "draw_indirect";
+   event->place.command.command_buffer = 0x2000;
+   const std::string before = fingerprint();
+   event->place.command.command_buffer = 0x3000;
+   event->place.command.index = 4;
+   EXPECT_EQ(fingerprint(), before);
+   event->place.command.pipeline_name = "particles";
+   EXPECT_NE(fingerprint(), before);
+}
+
 } /* namespace */

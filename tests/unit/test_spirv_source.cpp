@@ -229,6 +229,44 @@ check_assembled(const std::string &name)
    EXPECT_GT(count, 0u);
 }
 
+/* What only debugging needs may differ, and more of it may be there. */
+TEST(SpirvSource, CodeHash)
+{
+   const Instructions bare = {
+      {SpvOpVariable, 1, 2, SpvStorageClassPrivate},
+      {SpvOpFunction, 2, 3, 0, 2},
+      {SpvOpLabel, 4},
+      {SpvOpStore, 2, 2},
+      {SpvOpReturn},
+   };
+   const Instructions described = {
+      {SpvOpString, 9, 'f'},
+      {SpvOpSource, SpvSourceLanguageGLSL, 460, 9, 'x'},
+      {SpvOpSourceContinued, 'y'},
+      {SpvOpSourceExtension, 'z'},
+      {SpvOpName, 2, 'v'},
+      {SpvOpMemberName, 2, 0, 'm'},
+      {SpvOpModuleProcessed, 'p'},
+      {SpvOpVariable, 1, 2, SpvStorageClassPrivate},
+      {SpvOpFunction, 2, 3, 0, 2},
+      {SpvOpLabel, 4},
+      {SpvOpLine, 9, 1, 0},
+      {SpvOpStore, 2, 2},
+      {SpvOpNoLine},
+      {SpvOpReturn},
+   };
+   Instructions other = bare;
+   other[3][2] = 3;
+
+   Module first(assemble(16, bare)), second(assemble(17, described)), third(assemble(16, other));
+   EXPECT_EQ(gpuval_spirv_code_hash(first.spirv), gpuval_spirv_code_hash(second.spirv));
+   EXPECT_NE(gpuval_spirv_code_hash(first.spirv), gpuval_spirv_code_hash(third.spirv));
+   EXPECT_EQ(first.locations[3].opcode, SpvOpStore);
+   EXPECT_EQ(first.locations[3].code_instruction, 3u);
+   EXPECT_EQ(second.locations[11].opcode, SpvOpStore);
+   EXPECT_EQ(second.locations[11].code_instruction, 3u);
+}
+
 } /* namespace */
 
 TEST(SpirvSource, LinesOfEveryAccess)
