@@ -424,8 +424,12 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
    _mesa_blake3_init(&ctx);
    _mesa_blake3_update(&ctx, uuid, 16);
    _mesa_blake3_update(&ctx, words, sizeof(words));
-   if (options.num_rules)
-      _mesa_blake3_update(&ctx, options.rules, options.num_rules * sizeof(*options.rules));
+   for (unsigned i = 0; i < options.num_rules; i++) {
+      /* By value: a struct has gaps. */
+      const uint64_t rule[] = {options.rules[i].first, options.rules[i].last,
+                               options.rules[i].checks};
+      _mesa_blake3_update(&ctx, rule, sizeof(rule));
+   }
    _mesa_blake3_final(&ctx, hash);
    memcpy(uuid, hash, 16);
 }

@@ -350,8 +350,8 @@ gpuval_device_bloom_barrier(struct gpuval_device *device)
    if (fill > 0.5 && !device->warned_bloom) {
       device->warned_bloom = true;
       gpuval_log_warning(
-         "sync: the bloom filter got %.0f %% full between two barriers: reports may "
-         "be false, a larger GPUVAL_BLOOM_SIZE_LOG2 (it is %u) makes them true",
+         "sync: the bloom filter got %.0f %% full between two barriers: hazards may be missed; a "
+         "larger GPUVAL_BLOOM_SIZE_LOG2 (it is %u) finds more",
          fill * 100, gpuval_options()->bloom_size_log2);
    }
    device->info.winsys.clear(device->info.winsys.data, device->bloom_buffer.map,
