@@ -137,11 +137,12 @@ shader_stage(const struct gpuval_place *place, struct gpuval_value *value)
 
 PLACE(shader_entry, set_string(value, place->shader.entry))
 PLACE(shader_name, set_string(value, place->shader.name))
-PLACE(source_file, set_string(value, place->source.file))
+/* Without a line, there is none of it. */
+PLACE(source_file, set_string(value, place->source.line ? place->source.file : NULL))
 PLACE(source_line, set_number(value, place->source.line, place->source.line))
 PLACE(source_column, set_number(value, place->source.column, place->source.column))
-PLACE(source_text, set_string(value, place->source.text))
-PLACE(source_function, set_string(value, place->source.function))
+PLACE(source_text, set_string(value, place->source.line ? place->source.text : NULL))
+PLACE(source_function, set_string(value, place->source.line ? place->source.function : NULL))
 PLACE(spirv_offset, set_number(value, place->spirv.offset, place->spirv.offset))
 PLACE(spirv_instruction, set_number(value, place->spirv.instruction >= 0, place->spirv.instruction))
 

@@ -249,6 +249,14 @@ TEST_F(output_test, buffer)
       "\"binding\":1,\"index\":0,\"type\":\"storage_buffer\",\"size\":4096}}");
 }
 
+TEST_F(output_test, function_without_a_line)
+{
+   event->place.source.function = string("main");
+   report();
+   EXPECT_FALSE(has(json(), "\"source\"")) << json();
+   EXPECT_FALSE(has(csv(), "main")) << csv();
+}
+
 TEST_F(output_test, image)
 {
    event->kind = GPUVAL_KIND_IMAGE_OOB;
