@@ -118,6 +118,12 @@ if localedef -i tr_TR -f ISO-8859-9 "$PWD/tr_TR" >/dev/null 2>&1; then
    lines a.jsonl '"op":"dispatch_indirect"' 1
 fi
 
+begin 'a label with a newline and an escape'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl" hostile
+lines err '^gpuval:forged' 0
+lines err 'labels "frame\\ngpuval:forged\\x1b\[31m"$' 1
+lines a.jsonl '"labels":\["frame\\u000agpuval:forged\\u001b\[31m"\]' 1
+
 # --- NIR -------------------------------------------------------------------
 
 begin 'dump'

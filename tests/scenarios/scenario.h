@@ -103,6 +103,10 @@ struct scenario {
    int64_t lost;     /* records lost, as the summary has to say; -1: any */
 
    struct scenario_printf *printf; /* NULL: no shader prints */
+
+   /* Of all runs: a failure's is always the same. */
+   struct scenario_fingerprint *fingerprints;
+   unsigned fingerprint_count;
 };
 
 /* Exits with VKH_EXIT_ERROR and the place of an error in the file. */

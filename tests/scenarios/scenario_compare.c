@@ -425,6 +425,7 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *name
             match(&compare, &scenario->expects[i]);
       }
       compare_summary(&compare);
+      compare_fingerprints(&compare);
       compare_log(&compare, log);
       compare_messages(&compare, messages);
       if (scenario->printf && compare_has_printf(&compare))

@@ -27,6 +27,7 @@ static const struct {
    {"severity", JSON_STRING, REQUIRED},
    {"message", JSON_STRING, REQUIRED},
    {"count", JSON_NUMBER, REQUIRED},
+   {"fingerprint", JSON_STRING, REQUIRED},
    {"shader", JSON_OBJECT, OF_SHADERS},
    {"shader.hash", JSON_STRING, OF_SHADERS},
    {"shader.stage", JSON_STRING, OF_SHADERS},
@@ -90,6 +91,13 @@ static const struct {
    {"other.command.submission", JSON_NUMBER, OPTIONAL},
 };
 
+static bool
+is_hash(const struct json *json, const char *path)
+{
+   const char *hash = json_get_string(json, path, "");
+   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16;
+}
+
 static const char *
 schema_error(const struct json *json)
 {
@@ -107,10 +115,79 @@ schema_error(const struct json *json)
    }
    if (json_get_integer(json, "count", 0) < 1)
       return "count";
+   if (!is_hash(json, "fingerprint"))
+      return "fingerprint";
    if (is_command)
       return json_get(json, "shader") || json_get(json, "invocation") ? "shader" : NULL;
-   const char *hash = json_get_string(json, "shader.hash", "");
-   return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16 ? NULL : "shader.hash";
+   return is_hash(json, "shader.hash") ? NULL : "shader.hash";
+}
+
+struct scenario_fingerprint {
+   char *failure;
+   char *fingerprint;
+};
+
+/* What a failure is: the same in each run, whatever pipelines and checks there are. */
+static char *
+describe_failure(const struct json *json)
+{
+   const char *check = json_get_string(json, "check", "");
+   const char *kind = json_get_string(json, "kind", "");
+
+   if (!json_get(json, "shader"))
+      return scenario_format("%s/%s, %s of %s, command buffer %s, pipeline %s", check, kind,
+                             json_get_string(json, "command.op", ""),
+                             json_get_string(json, "resource.object_name", ""),
+                             json_get_string(json, "command.command_buffer_name", ""),
+                             json_get_string(json, "command.pipeline_name", ""));
+   return scenario_format(
+      "%s/%s, shader %s %s, offset %lld, %s, set %lld, binding %lld", check, kind,
+      json_get_string(json, "shader.hash", ""), json_get_string(json, "shader.stage", ""),
+      (long long)json_get_integer(json, "spirv.offset", -1), json_get_string(json, "access.op", ""),
+      (long long)json_get_integer(json, "resource.set", -1),
+      (long long)json_get_integer(json, "resource.binding", -1));
+}
+
+static void
+compare_fingerprint(struct compare *compare, const struct report *report)
+{
+   struct scenario *scenario = compare->scenario;
+   const char *fingerprint = json_get_string(report->json, "fingerprint", "");
+   char *failure = describe_failure(report->json);
+
+   for (unsigned i = 0; i < compare->report_count; i++) {
+      const struct report *other = &compare->reports[i];
+      char *another = describe_failure(other->json); /* the same one in another device? */
+      if (strcmp(failure, another) != 0 &&
+          strcmp(json_get_string(other->json, "fingerprint", ""), fingerprint) == 0) {
+         compare_difference(compare, NULL, "two failures have one fingerprint");
+         printf("   got: %s\n   and: %s\n", report->text, other->text);
+      }
+      free(another);
+   }
+   for (unsigned i = 0; i < scenario->fingerprint_count; i++) {
+      if (strcmp(scenario->fingerprints[i].failure, failure) != 0)
+         continue;
+      if (strcmp(scenario->fingerprints[i].fingerprint, fingerprint) != 0) {
+         compare_difference(compare, NULL, "a failure had another fingerprint before");
+         printf("   got: %s\n   before: %s\n", report->text, scenario->fingerprints[i].fingerprint);
+      }
+      free(failure);
+      return;
+   }
+   scenario->fingerprints = scenario_grow(scenario->fingerprints, &scenario->fingerprint_count,
+                                          sizeof(*scenario->fingerprints));
+   scenario->fingerprints[scenario->fingerprint_count - 1] = (struct scenario_fingerprint){
+      .failure = failure,
+      .fingerprint = scenario_format("%s", fingerprint),
+   };
+}
+
+void
+compare_fingerprints(struct compare *compare)
+{
+   for (unsigned i = 0; i < compare->report_count; i++)
+      compare_fingerprint(compare, &compare->reports[i]);
 }
 
 /* Which of our modules a report is about, if its source says so. */

@@ -237,7 +237,17 @@ void
 run_label(struct run *run)
 {
    run_end_rendering(run);
-   vkh_label_begin(run->ctx, run_need_commands(run), run_word(run, 1));
+   /* What would not fit into a line of a scenario */
+   char *label = scenario_format("%s", run_word(run, 1));
+   for (char *c = label; (c = strchr(c, '\\')); c++) {
+      const char *escape = c[1] ? strchr("n\ne\x1b", c[1]) : NULL;
+      if (!escape)
+         continue;
+      *c = escape[1];
+      memmove(c + 1, c + 2, strlen(c + 2) + 1);
+   }
+   vkh_label_begin(run->ctx, run_need_commands(run), label);
+   free(label);
 }
 
 void
