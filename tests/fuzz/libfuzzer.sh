@@ -36,7 +36,8 @@ if ! ${CLANG:-clang} -g -O1 -std=gnu11 -w $sanitizers -fno-sanitize-recover=unde
    "$gpuval/tests/fuzz/fuzz_printf.c" "$gpuval/src/core/gpuval_printf.c" \
    "$gpuval/src/core/gpuval_printf_drain.c" \
    "$mesa/src/util/hash_table.c" "$mesa/src/util/ralloc.c" "$mesa/src/util/u_dynarray.c" \
-   "$mesa/src/util/u_printf.c" "$mesa/src/util/blob.c" "$mesa/src/util/os_time.c" "$mesa/src/util/simple_mtx.c" "$mesa/src/util/futex.c" \
+   "$mesa/src/util/u_printf.c" "$mesa/src/util/blob.c" "$mesa/src/util/os_time.c" \
+   "$mesa/src/util/simple_mtx.c" "$mesa/src/util/futex.c" "$mesa/src/c11/impl/time.c" \
    -lm -lpthread -o "$folder/fuzz" >"$folder/log" 2>&1; then
    cut -c 1-300 "$folder/log" | head -n 40
    exit 1
