@@ -27,12 +27,19 @@ with_rules() # NAME
 {
    begin "$1"
    cat >rules
-   run GPUVAL=bounds,assume GPUVAL_SHADERS="$PWD/rules" two_errors
+   run GPUVAL=bounds,assume GPUVAL_SHADERS="$PWD/rules" GPUVAL_REPORT="$PWD/report.jsonl" \
+      two_errors
+}
+
+checked() # NUMBER
+{
+   lines report.jsonl "\"summary\":.*,\"shaders\":$1[}][}]$" 1
 }
 
 only_first()
 {
    no_complaint err
+   checked 1
    lines err '^gpuval: error: .* store of 4 bytes' 1
    last_line err 'gpuval: 1 error (2 occurrences), 0 records lost'
 }
