@@ -60,8 +60,9 @@ struct gpuval_root {
    uint32_t claims_mask;      /* sync: number of claims, minus 1 */
    uint32_t max_entry;        /* sync: what a claim may name */
    uint32_t reserved0;
-   uint64_t shadow_address; /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
-   uint32_t reserved[10];
+   uint64_t shadow_address;    /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
+   uint64_t addresses_address; /* struct gpuval_address_table, see gpuval_address_table.h */
+   uint32_t reserved[8];
 
    uint32_t failed;      /* not 0: some counter moved; what the host polls */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
@@ -70,6 +71,12 @@ struct gpuval_root {
 };
 static_assert(sizeof(struct gpuval_root) == 192, "shaders know the offsets");
 static_assert(offsetof(struct gpuval_root, failed) == 128, "a cache line of its own");
+
+/* Behind it: what accesses go to that are not performed, bytes from the root's start */
+#define GPUVAL_ROOT_ZEROS         256 /* nobody writes there */
+#define GPUVAL_ROOT_SCRATCH       512
+#define GPUVAL_ROOT_ALL_ADDRESSES 768 /* a table that has them all */
+#define GPUVAL_ROOT_SIZE          1024
 
 /* One access of a shader, as the failing path reads it. Entries of accesses
  * which share a descriptor and everything of the offset but a constant stand

@@ -12,6 +12,7 @@
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "util/u_thread.h"
+#include "vk_buffer.h"
 
 #define POLL_INTERVAL_NS   10000000
 #define PRINTF_INTERVAL_NS 1000000 /* while shaders print */
@@ -32,11 +33,12 @@ gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, 
    return buffer->map != NULL;
 }
 
-static void
-free_buffer(struct gpuval_device *device, struct gpuval_buffer *buffer)
+void
+gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
 {
    if (buffer->map)
       device->info.winsys.free(device->info.winsys.data, buffer->map, buffer->size);
+   *buffer = (struct gpuval_buffer){0};
 }
 
 /* Sizes: gpuval_bloom.h */
@@ -82,7 +84,7 @@ alloc_sync(struct gpuval_device *device)
 static bool
 alloc_buffers(struct gpuval_device *device)
 {
-   if (!gpuval_device_alloc(device, &device->root_buffer, sizeof(struct gpuval_root)) ||
+   if (!gpuval_device_alloc(device, &device->root_buffer, GPUVAL_ROOT_SIZE) ||
        !gpuval_device_alloc(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->records,
                             GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
@@ -114,6 +116,10 @@ alloc_buffers(struct gpuval_device *device)
       .shadow_address = device->shadow.layout.address,
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
    };
+   struct gpuval_address_table *all =
+      (void *)((char *)device->root_buffer.map + GPUVAL_ROOT_ALL_ADDRESSES);
+   all->count = 1;
+   all->ranges[0] = (struct gpuval_address_range){.size = UINT64_MAX};
    gpuval_device_init_printf(device);
    return true;
 }
@@ -215,6 +221,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->shaders = _mesa_hash_table_create(device, hash_of_hash, keys_equal);
    device->buffers = _mesa_pointer_hash_table_create(device);
    device->allocations = _mesa_pointer_hash_table_create(device);
+   gpuval_addresses_init(&device->addresses, device);
    util_dynarray_init(&device->by_site, device);
    util_dynarray_init(&device->site_events, device);
    util_dynarray_init(&device->site_counts, device);
@@ -250,18 +257,19 @@ gpuval_device_destroy(struct gpuval_device *device)
    }
 
    gpuval_device_finish_printf(device);
-   free_buffer(device, &device->root_buffer);
-   free_buffer(device, &device->control);
-   free_buffer(device, &device->records);
-   free_buffer(device, &device->counters);
-   free_buffer(device, &device->entries);
-   free_buffer(device, &device->bloom_buffer);
-   free_buffer(device, &device->claims);
+   gpuval_addresses_finish(device);
+   gpuval_device_free(device, &device->root_buffer);
+   gpuval_device_free(device, &device->control);
+   gpuval_device_free(device, &device->records);
+   gpuval_device_free(device, &device->counters);
+   gpuval_device_free(device, &device->entries);
+   gpuval_device_free(device, &device->bloom_buffer);
+   gpuval_device_free(device, &device->claims);
    gpuval_device_finish_shadow(device);
-   free_buffer(device, &device->shadow.layout);
-   free_buffer(device, &device->shadow.serials);
-   free_buffer(device, &device->printf_buffers[0]);
-   free_buffer(device, &device->printf_buffers[1]);
+   gpuval_device_free(device, &device->shadow.layout);
+   gpuval_device_free(device, &device->shadow.serials);
+   gpuval_device_free(device, &device->printf_buffers[0]);
+   gpuval_device_free(device, &device->printf_buffers[1]);
    ralloc_free(device);
 }
 
@@ -275,6 +283,8 @@ void
 gpuval_device_begin_work(struct gpuval_device *device)
 {
    mtx_lock(&device->mutex);
+   if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS))
+      gpuval_addresses_publish(device, !device->work);
    device->work++;
    if (device->is_asleep)
       cnd_signal(&device->work_begins);
@@ -358,15 +368,43 @@ gpuval_device_bloom_barrier(struct gpuval_device *device)
                              device->bloom_buffer.size);
 }
 
+static bool
+has_address(const struct vk_object_base *object)
+{
+   return object->type == VK_OBJECT_TYPE_BUFFER &&
+          container_of(object, struct vk_buffer, base)->usage &
+             VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
+}
+
+/* device->mutex is held. */
+static void
+drop_range(struct gpuval_device *device, struct hash_table *ranges,
+           const struct vk_object_base *object)
+{
+   struct hash_entry *entry = _mesa_hash_table_search(ranges, object);
+   if (!entry)
+      return;
+
+   struct gpuval_range *range = entry->data;
+   if (ranges == device->allocations)
+      gpuval_addresses_remove_memory(&device->addresses, range->address, range->size);
+   gpuval_addresses_remove(&device->addresses, range);
+   ralloc_free(range);
+   _mesa_hash_table_remove(ranges, entry);
+}
+
 static void
 add_range(struct gpuval_device *device, struct hash_table *ranges,
           const struct vk_object_base *object, uint64_t address, uint64_t size)
 {
    mtx_lock(&device->mutex);
+   drop_range(device, ranges, object);
    struct gpuval_range *range = ralloc(device, struct gpuval_range);
    if (range) {
-      *range = (struct gpuval_range){address, size};
+      *range = (struct gpuval_range){.object = object, .address = address, .size = size};
       _mesa_hash_table_insert(ranges, object, range);
+      if (ranges == device->buffers && has_address(object))
+         gpuval_addresses_add(&device->addresses, range);
    }
    mtx_unlock(&device->mutex);
 }
@@ -376,11 +414,7 @@ remove_range(struct gpuval_device *device, struct hash_table *ranges,
              const struct vk_object_base *object)
 {
    mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(ranges, object);
-   if (entry) {
-      ralloc_free(entry->data);
-      _mesa_hash_table_remove(ranges, entry);
-   }
+   drop_range(device, ranges, object);
    mtx_unlock(&device->mutex);
 }
 

@@ -10,6 +10,7 @@
 #include "nir_passes/gpuval_nir.h"
 #include "report/gpuval_report.h"
 #include "gpuval.h"
+#include "gpuval_addresses.h"
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
 
@@ -47,12 +48,6 @@ struct gpuval_shader {
 
    struct gpuval_nir_format *formats;
    unsigned num_formats;
-};
-
-struct gpuval_buffer {
-   void *map;
-   uint64_t address;
-   uint64_t size;
 };
 
 /** The cells of sync, and which commands they name. */
@@ -95,6 +90,7 @@ struct gpuval_device {
 
    /* struct vk_object_base * -> struct gpuval_range */
    struct hash_table *buffers, *allocations;
+   struct gpuval_addresses addresses; /* of buffers */
 
    uint16_t seen[GPUVAL_CONTROL_WORDS]; /* slots read but not given back yet */
 
@@ -114,8 +110,12 @@ struct gpuval_device {
    struct gpuval_notices notices; /* for gpuval_device_unlock() */
 };
 
+/** A buffer, or memory */
 struct gpuval_range {
+   const struct vk_object_base *object;
    uint64_t address, size;
+   struct rb_node node; /* in gpuval_addresses::tree, if */
+   bool is_addressed;
 };
 
 /** The shader of a device-wide site, or NULL. device->mutex is held. */
@@ -141,6 +141,12 @@ void gpuval_device_report_indirect(struct gpuval_device *device,
 struct gpuval_event *gpuval_device_create_message(struct gpuval_device *device, uint32_t site,
                                                   const char *text, const uint32_t *invocation);
 
+/* Of records, by gpuval_kind_info::words */
+void gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *event,
+                                const struct gpuval_record *record);
+void gpuval_device_read_export(struct gpuval_device *device, struct gpuval_event *event,
+                               const struct gpuval_record *record);
+
 void gpuval_device_init_printf(struct gpuval_device *device);
 void gpuval_device_finish_printf(struct gpuval_device *device);
 /** Returns whether there is more. device->mutex is held. */
@@ -162,6 +168,7 @@ void gpuval_device_drain(struct gpuval_device *device, bool idle);
 
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);
+void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);
 
 bool gpuval_device_init_shadow(struct gpuval_device *device);
 void gpuval_device_finish_shadow(struct gpuval_device *device);

@@ -395,6 +395,8 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_RANGE] = read_range,
    [GPUVAL_WORDS_HAZARD] = read_hazard,
    [GPUVAL_WORDS_IMAGE] = read_image,
+   [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
+   [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
 };
 
 static void
@@ -435,7 +437,11 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
    struct gpuval_spirv_location location = {0};
 
-   describe_place(event, &event->place, shader, site, spirv, &location);
+   /* One output that is assigned in several places: the record knows in which it was. */
+   struct gpuval_site assignment = *site;
+   if (record && !site->spirv_offset && gpuval_kind_infos[site->kind].words == GPUVAL_WORDS_EXPORT)
+      assignment.spirv_offset = record->slot;
+   describe_place(event, &event->place, shader, &assignment, spirv, &location);
 
    if (site->op)
       describe_resource(event, shader, site, record, spirv, &location);

@@ -203,6 +203,21 @@ void gpuval_nir_rebase(nir_shader *nir, uint32_t base);
 /** Takes out what gpuval_nir_instrument() has left: there is no room for its sites. */
 void gpuval_nir_remove(nir_shader *nir);
 
+/* gpuval_site::binding of the check export: the location of a colour, + SECOND_SOURCE for
+ * dual-source blending; or
+ */
+enum {
+   GPUVAL_OUTPUT_SECOND_SOURCE = 32,
+   GPUVAL_OUTPUT_DEPTH = 64,
+   GPUVAL_OUTPUT_POSITION,
+};
+
+/* ... gpuval_record::offset: bits of components that are NaN, and from here on infinite;
+ * slot is the SPIR-V offset of the assignment.
+ */
+#define GPUVAL_EXPORT_INF_SHIFT    8
+#define GPUVAL_EXPORT_OUTPUT_SHIFT 16
+
 /* In the place of a descriptor set */
 enum {
    GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */
@@ -333,6 +348,7 @@ enum gpuval_function {
    GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
+   GPUVAL_FUNCTION_ADDRESS,
    GPUVAL_FUNCTION_COUNT,
 };
 #define GPUVAL_FUNCTION_MAX_WORDS 16
@@ -390,6 +406,7 @@ enum gpuval_access_type {
    GPUVAL_ACCESS_ADDRESS,
    GPUVAL_ACCESS_SHARED,
    GPUVAL_ACCESS_TASK_PAYLOAD,
+   GPUVAL_ACCESS_OUTPUT,  /* a store to one, but not of tessellation control */
    GPUVAL_ACCESS_RAYS,    /* a trace, or something with a ray query */
    GPUVAL_ACCESS_BARRIER, /* no access, but stands between some */
 };
@@ -411,13 +428,19 @@ struct gpuval_access {
    uint8_t component_bytes;
    uint16_t components; /* mask of those that are accessed */
 
+   /* 1 bit: not to be performed, says a check before; NULL: never */
+   nir_def *bad;
+
    /* BUFFER */
    bool is_described; /* else it is not to be checked */
    struct gpuval_nir_buffer buffer;
 
-   /* TEXEL_BUFFER, IMAGE, TEXTURE */
+   /* TEXEL_BUFFER, IMAGE, TEXTURE, OUTPUT */
    nir_deref_instr *resource;
    nir_deref_instr *sampler; /* NULL: none */
+
+   /* OUTPUT: SPIR-V offset of the assignment, 32 bit; NULL: not known */
+   nir_def *assigned;
 };
 
 struct gpuval_nir_state {
@@ -483,11 +506,20 @@ void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driv
                                     const struct gpuval_nir_access_params *params, nir_def *root,
                                     nir_def *other_lo, nir_def *other_hi);
 
+/** export: to be called before any check, while temporaries are variables. */
+void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
+
 /** Words that identify the invocation, taken first thing. */
 nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);
 
+/* GPUVAL_FUNCTION_ADDRESS */
+nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                  nir_def *const *words);
+
+bool gpuval_nir_instrument_address(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 

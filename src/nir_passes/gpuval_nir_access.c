@@ -107,6 +107,21 @@ classify_image(nir_intrinsic_instr *intrin, struct gpuval_access *access)
 }
 
 static bool
+classify_output(const nir_shader *nir, nir_intrinsic_instr *intrin, struct gpuval_access *access)
+{
+   if (intrin->intrinsic != nir_intrinsic_store_deref || nir->info.stage == MESA_SHADER_TESS_CTRL)
+      return false;
+
+   access->resource = nir_src_as_deref(intrin->src[0]);
+   if (!nir_deref_mode_is(access->resource, nir_var_shader_out))
+      return false;
+
+   access->type = GPUVAL_ACCESS_OUTPUT;
+   access->op = GPUVAL_OP_STORE;
+   return true;
+}
+
+static bool
 classify_rays(nir_intrinsic_instr *intrin, struct gpuval_access *access)
 {
    switch (intrin->intrinsic) {
@@ -201,7 +216,7 @@ get_instance(struct gpuval_nir_state *state, const nir_instr *instr)
 }
 
 static bool
-classify(nir_instr *instr, struct gpuval_access *access)
+classify(const nir_shader *nir, nir_instr *instr, struct gpuval_access *access)
 {
    if (instr->type == nir_instr_type_tex)
       return classify_texture(nir_instr_as_tex(instr), access);
@@ -217,7 +232,7 @@ classify(nir_instr *instr, struct gpuval_access *access)
 
    access->is_edge = is_edge(intrin);
    return classify_memory(intrin, access) || classify_image(intrin, access) ||
-          classify_rays(intrin, access) || access->is_edge;
+          classify_output(nir, intrin, access) || classify_rays(intrin, access) || access->is_edge;
 }
 
 void
@@ -238,7 +253,7 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
             interlocked = (interlocked || op == nir_intrinsic_begin_invocation_interlock) &&
                           op != nir_intrinsic_end_invocation_interlock;
          }
-         if (!classify(instr, &access))
+         if (!classify(state->b.shader, instr, &access))
             continue;
 
          access.instance = get_instance(state, instr);

@@ -206,4 +206,12 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_results = 1,
          .build = build_invocation,
       },
+   [GPUVAL_FUNCTION_ADDRESS] =
+      {
+         .name = "address",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_ADDRESS),
+         .num_words = 4,
+         .num_results = 2,
+         .build = gpuval_nir_build_address,
+      },
 };

@@ -103,10 +103,8 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
 
 /* In this order. What a check emits is no access for those that follow. */
 static bool (*const passes[])(struct gpuval_nir_state *state) = {
-   gpuval_nir_instrument_assume,
-   gpuval_nir_instrument_bounds,
-   gpuval_nir_instrument_printf,
-   gpuval_nir_instrument_sync,
+   gpuval_nir_instrument_assume, gpuval_nir_instrument_address, gpuval_nir_instrument_bounds,
+   gpuval_nir_instrument_export, gpuval_nir_instrument_printf,  gpuval_nir_instrument_sync,
 };
 
 bool
@@ -125,8 +123,11 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    util_dynarray_init(&state.instances, NULL);
    util_dynarray_init(&state.accesses, NULL);
    state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
+   if (options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT))
+      NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
    index_by_instance(&state);
    gpuval_nir_find_accesses(&state);
+   gpuval_nir_prepare_export(&state);
    for (unsigned i = 0; i < ARRAY_SIZE(passes); i++)
       progress |= passes[i](&state);
    ralloc_free(state.sites);

@@ -191,6 +191,8 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *no_descriptor = nir_ior(b, is_plain, is_inline);
    nir_def *set = nir_bcsel(b, no_descriptor, zero, params->set);
    nir_def *slot = nir_bcsel(b, no_descriptor, zero, params->slot);
+   /* What is not about a buffer may have a second word of its own. */
+   nir_def *slot_or_word = nir_bcsel(b, is_plain, params->slot, slot);
    nir_def *bound =
       nir_bcsel(b, is_inline, params->slot, driver->buffer_size(driver, b, set, slot));
 
@@ -253,7 +255,7 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                                  .offset = offset,
                                  .access_size = size,
                                  .bound = bound,
-                                 .slot = slot,
+                                 .slot = slot_or_word,
                                  .set = params->set,
                                  .address = address,
                                  .other = zero,

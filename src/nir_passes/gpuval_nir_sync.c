@@ -255,7 +255,7 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip,
 
    if (piece.is_address) {
       piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      piece.active = nir_imm_true(b);
+      piece.active = access->bad ? nir_inot(b, access->bad) : nir_imm_true(b);
       piece.offset = piece.slot = nir_imm_int(b, 0);
    } else {
       nir_def *range;

@@ -178,6 +178,15 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
 }
 
 static nir_def *
+root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   const unsigned base = offsetof(struct gpuval_command_data, root_address);
+
+   return nir_pack_64_2x32_split(b, nir_load_command_gpuval(b, .base = base),
+                                 nir_load_command_gpuval(b, .base = base + 4));
+}
+
+static nir_def *
 command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return nir_load_command_gpuval(b, .base = offsetof(struct gpuval_command_data, command_id));
@@ -222,6 +231,7 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
    .texels = texels,
+   .root_address = root_address,
    .command_id = command_id,
    .invocation = invocation,
 };

@@ -97,6 +97,25 @@ access_of(const struct gpuval_event *event, const char *text, char **message)
    ralloc_asprintf_append(message, ": %s", text);
 }
 
+/* "DETAIL", or "TEXT" where it is not known */
+static void
+detail_or(const struct gpuval_event *event, const char *text, char **message)
+{
+   ralloc_strcat(message, event->detail ? event->detail : text);
+}
+
+/* "ACCESS at address 0x10 TEXT: DETAIL" */
+static void
+bad_address(const struct gpuval_event *event, const char *text, char **message)
+{
+   append_access(event, message);
+   if (event->place.access.address)
+      ralloc_asprintf_append(message, " at address 0x%" PRIx64, event->place.access.address);
+   ralloc_asprintf_append(message, " %s", text);
+   if (event->detail)
+      ralloc_asprintf_append(message, ": %s", event->detail);
+}
+
 #define READ_AFTER_WRITE   "another invocation has written there since the last barrier"
 #define WRITE_AFTER_ACCESS "another invocation has read or written there since the last barrier"
 #define ATOMIC_CONFLICT                                                                            \
@@ -107,6 +126,11 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_BUFFER_OOB] = {outside},
    [GPUVAL_KIND_TEXEL_BUFFER_OOB] = {outside},
    [GPUVAL_KIND_IMAGE_OOB] = {outside},
+   [GPUVAL_KIND_INVALID_ADDRESS] = {bad_address, "is in no live buffer"},
+   [GPUVAL_KIND_MISALIGNED] = {bad_address, "is not aligned as the pointer says"},
+   [GPUVAL_KIND_EXPORT_NAN] = {detail_or, "an output is NaN"},
+   [GPUVAL_KIND_EXPORT_INF] = {detail_or, "an output is infinite"},
+   [GPUVAL_KIND_EXPORT_NAN_INF] = {detail_or, "an output is NaN and infinite"},
    [GPUVAL_KIND_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
    [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},

@@ -76,6 +76,7 @@ struct gpuval_event {
    bool same_value;      /* nothing but what was there, or what the other party wrote */
 
    struct gpuval_place place;
+   char *detail; /* what is wrong, by kind */
 
    bool has_record;        /* what is known of one invocation, and its command */
    uint32_t invocation[3]; /* seed 002's table "Stage Specific Words" */

@@ -125,6 +125,27 @@ do_data(struct run *run)
    run_values(run, run_word(run, 3), 4, (char *)buffer->vk.map + offset, buffer->vk.size - offset);
 }
 
+/* `destroy buffer|buffer_memory NAME…` */
+static void
+run_destroy(struct run *run)
+{
+   const char *kind = run_word(run, 1);
+
+   for (unsigned i = 2; run_has_word(run, i); i++) {
+      struct run_buffer *buffer = run_find_buffer(run, run_word(run, i));
+      if (strcmp(kind, "buffer") == 0) {
+         vkDestroyBuffer(run->ctx->device, buffer->vk.buffer, NULL);
+         buffer->vk.buffer = VK_NULL_HANDLE;
+      } else if (strcmp(kind, "buffer_memory") == 0) {
+         vkFreeMemory(run->ctx->device, buffer->vk.memory, NULL);
+         buffer->vk.memory = VK_NULL_HANDLE;
+         buffer->vk.map = NULL;
+      } else {
+         RUN_ERROR(run, "%s is nothing that can be destroyed", kind);
+      }
+   }
+}
+
 /* `fill NAME TYPE VALUE` */
 static void
 do_fill(struct run *run)
@@ -227,6 +248,7 @@ static const struct {
    {"data", do_data},
    {"depth", do_nothing},
    {"device_memory", do_nothing},
+   {"destroy", run_destroy},
    {"dispatch", run_dispatch},
    {"dispatch_base", run_dispatch_base},
    {"dispatch_indirect", run_dispatch_indirect},
@@ -319,8 +341,11 @@ static void
 dump_results(struct run *run, const char *name)
 {
    FILE *file = run_open_result(run, name, "dump", "wb");
-   for (unsigned i = 0; i < run->buffer_count; i++)
-      dump_memory(file, run->buffers[i].name, run->buffers[i].vk.map, run->buffers[i].vk.size);
+   for (unsigned i = 0; i < run->buffer_count; i++) {
+      const struct run_buffer *buffer = &run->buffers[i];
+      if (buffer->vk.map)
+         dump_memory(file, buffer->name, buffer->vk.map, buffer->vk.size);
+   }
    if (run->cleared)
       dump_image(run, file, "color", &run->color);
    if (run->cleared && run->has_depth)

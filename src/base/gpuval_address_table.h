@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The table of live buffers that have device addresses: written by core/, read by
+ * shaders.
+ */
+
+#ifndef GPUVAL_ADDRESS_TABLE_H
+#define GPUVAL_ADDRESS_TABLE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpuval_address_range {
+   uint64_t begin;
+   uint64_t size; /* bytes */
+};
+
+/** Of gpuval_root::addresses_address */
+struct gpuval_address_table {
+   uint32_t count;
+   uint32_t reserved;
+   uint64_t no_size;                     /* 0: as a range that ends before all others */
+   struct gpuval_address_range ranges[]; /* disjoint, ascending */
+};
+static_assert(offsetof(struct gpuval_address_table, ranges) == sizeof(struct gpuval_address_range),
+              "the range before the first one");
+static_assert(offsetof(struct gpuval_address_table, no_size) ==
+                 offsetof(struct gpuval_address_range, size),
+              "is empty");
+
+/** What the function returns of a buffer. */
+enum {
+   GPUVAL_ADDRESS_BEGIN,
+   GPUVAL_ADDRESS_SIZE,
+};
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_addresses.h"
+
+#include "base/gpuval_names.h"
+#include "gpuval_device.h"
+
+#include "util/ralloc.h"
+
+static struct gpuval_range *
+to_range(const struct rb_node *node)
+{
+   return node ? rb_node_data(struct gpuval_range, (struct rb_node *)node, node) : NULL;
+}
+
+static int
+compare_ranges(const struct rb_node *a, const struct rb_node *b)
+{
+   uint64_t address_a = to_range(a)->address, address_b = to_range(b)->address;
+
+   /* Positive where @b comes behind @a, says rb_tree.h. */
+   return address_a < address_b ? 1 : -(address_a > address_b);
+}
+
+void
+gpuval_addresses_init(struct gpuval_addresses *addresses, void *mem_ctx)
+{
+   rb_tree_init(&addresses->tree);
+   util_dynarray_init(&addresses->retired, mem_ctx);
+   addresses->has_changed = true;
+}
+
+static void
+free_retired(struct gpuval_device *device)
+{
+   util_dynarray_foreach (&device->addresses.retired, struct gpuval_buffer, table)
+      gpuval_device_free(device, table);
+   util_dynarray_clear(&device->addresses.retired);
+}
+
+void
+gpuval_addresses_finish(struct gpuval_device *device)
+{
+   free_retired(device);
+   gpuval_device_free(device, &device->addresses.table);
+   for (unsigned i = 0; i < GPUVAL_GONE_BUFFERS; i++)
+      ralloc_free(device->addresses.gone[i].name);
+}
+
+void
+gpuval_addresses_add(struct gpuval_addresses *addresses, struct gpuval_range *range)
+{
+   rb_tree_insert(&addresses->tree, &range->node, compare_ranges);
+   range->is_addressed = true;
+   addresses->count++;
+   addresses->has_changed = true;
+}
+
+void
+gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range *range)
+{
+   if (!range->is_addressed)
+      return;
+
+   rb_tree_remove(&addresses->tree, &range->node);
+   range->is_addressed = false;
+   addresses->count--;
+   addresses->has_changed = true;
+
+   struct gpuval_gone_buffer *gone = &addresses->gone[addresses->num_gone++ % GPUVAL_GONE_BUFFERS];
+   ralloc_free(gone->name);
+   *gone = (struct gpuval_gone_buffer){
+      .begin = range->address,
+      .size = range->size,
+      .name = gpuval_object_name(NULL, range->object),
+   };
+}
+
+/* The last one that begins at @address or before, or NULL */
+static struct gpuval_range *
+find_before(const struct gpuval_addresses *addresses, uint64_t address)
+{
+   struct rb_node *node = addresses->tree.root;
+   struct gpuval_range *found = NULL;
+
+   while (node) {
+      struct gpuval_range *range = to_range(node);
+      if (range->address <= address) {
+         found = range;
+         node = node->right;
+      } else {
+         node = node->left;
+      }
+   }
+   return found;
+}
+
+void
+gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t address, uint64_t size)
+{
+   for (;;) {
+      struct gpuval_range *range = size ? find_before(addresses, address + size - 1) : NULL;
+      if (!range || range->address < address)
+         return;
+      gpuval_addresses_remove(addresses, range);
+   }
+}
+
+/* Those that overlap (aliased memory) are one. */
+static uint32_t
+fill_table(struct gpuval_addresses *addresses, struct gpuval_address_table *table)
+{
+   struct gpuval_address_range *ranges = table->ranges;
+   uint32_t count = 0;
+
+   rb_tree_foreach (struct gpuval_range, range, &addresses->tree, node) {
+      struct gpuval_address_range *last = count ? &ranges[count - 1] : NULL;
+
+      if (last && range->address - last->begin < last->size)
+         last->size = MAX2(last->size, range->address - last->begin + range->size);
+      else
+         ranges[count++] = (struct gpuval_address_range){range->address, range->size};
+   }
+   return count;
+}
+
+static bool
+make_room(struct gpuval_device *device, bool is_idle)
+{
+   struct gpuval_addresses *addresses = &device->addresses;
+   uint64_t size = sizeof(struct gpuval_address_table) +
+                   (uint64_t)MAX2(addresses->count, 1) * sizeof(struct gpuval_address_range);
+
+   if (is_idle) {
+      free_retired(device);
+      if (addresses->table.size >= size)
+         return true;
+   }
+
+   if (addresses->table.map)
+      util_dynarray_append(&addresses->retired, struct gpuval_buffer, addresses->table);
+   addresses->table = (struct gpuval_buffer){0};
+   return gpuval_device_alloc(device, &addresses->table, MAX2(size * 2, 4096));
+}
+
+void
+gpuval_addresses_publish(struct gpuval_device *device, bool is_idle)
+{
+   struct gpuval_addresses *addresses = &device->addresses;
+   if (!addresses->has_changed)
+      return;
+
+   if (!make_room(device, is_idle)) {
+      if (!addresses->warned)
+         gpuval_log_warning("address: no memory for a table of %u buffers: addresses are not "
+                            "checked",
+                            addresses->count);
+      addresses->warned = true;
+      device->root->addresses_address = device->root_buffer.address + GPUVAL_ROOT_ALL_ADDRESSES;
+      return;
+   }
+
+   struct gpuval_address_table *table = addresses->table.map;
+   table->count = fill_table(addresses, table);
+   device->root->addresses_address = addresses->table.address;
+   addresses->has_changed = false;
+}
+
+/* The one that went last, for another may have been there before */
+static const struct gpuval_gone_buffer *
+find_gone(const struct gpuval_addresses *addresses, uint64_t address)
+{
+   uint32_t count = MIN2(addresses->num_gone, GPUVAL_GONE_BUFFERS);
+
+   for (uint32_t i = 1; i <= count; i++) {
+      const struct gpuval_gone_buffer *gone =
+         &addresses->gone[(addresses->num_gone - i) % GPUVAL_GONE_BUFFERS];
+      if (address - gone->begin < gone->size)
+         return gone;
+   }
+   return NULL;
+}
+
+struct gpuval_nearest
+gpuval_addresses_nearest(const struct gpuval_addresses *addresses, uint64_t address)
+{
+   const struct gpuval_range *before = find_before(addresses, address);
+   const struct gpuval_range *after =
+      to_range(before ? rb_node_next((struct rb_node *)&before->node)
+                      : rb_tree_first((struct rb_tree *)&addresses->tree));
+   struct gpuval_nearest nearest = {.range = before};
+
+   /* An access may begin inside and end outside. */
+   if (before && address - before->address < before->size)
+      return nearest;
+   nearest.gone = find_gone(addresses, address);
+   if (nearest.gone)
+      return nearest;
+
+   nearest.distance = before ? address - before->address - before->size : UINT64_MAX;
+   if (after && after->address - address < nearest.distance)
+      nearest = (struct gpuval_nearest){after, NULL, after->address - address, true};
+   return nearest;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Live buffers that have device addresses, for the check address: a tree on the host, and
+ * tables of it for shaders. Work that begins gets a table of what is alive by then; the
+ * tables of work that still runs stay as they are.
+ *
+ * gpuval_device::mutex is held by whoever calls any of these functions.
+ */
+
+#ifndef GPUVAL_ADDRESSES_H
+#define GPUVAL_ADDRESSES_H
+
+#include "base/gpuval_address_table.h"
+#include "gpuval.h"
+
+#include "util/rb_tree.h"
+#include "util/u_dynarray.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_buffer {
+   void *map;
+   uint64_t address;
+   uint64_t size;
+};
+
+/* Buffers that are gone are known for a while. */
+#define GPUVAL_GONE_BUFFERS 1024
+
+struct gpuval_gone_buffer {
+   uint64_t begin, size;
+   char *name; /* debug_utils, or NULL */
+};
+
+struct gpuval_addresses {
+   struct rb_tree tree; /* struct gpuval_range, by address */
+   uint32_t count;
+   bool has_changed; /* since the table was made */
+   bool warned;
+   struct gpuval_buffer table;
+   struct util_dynarray retired; /* struct gpuval_buffer: tables that work may still read */
+
+   struct gpuval_gone_buffer gone[GPUVAL_GONE_BUFFERS]; /* a ring */
+   uint32_t num_gone;
+};
+
+struct gpuval_range;
+
+/** @mem_ctx outlives them. */
+void gpuval_addresses_init(struct gpuval_addresses *addresses, void *mem_ctx);
+void gpuval_addresses_finish(struct gpuval_device *device);
+
+void gpuval_addresses_add(struct gpuval_addresses *addresses, struct gpuval_range *range);
+void gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range *range);
+/** Memory is freed: the buffers there are not to be used any more. */
+void gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t address,
+                                    uint64_t size);
+
+/** Work begins: its shaders find the table of what is alive now. */
+void gpuval_addresses_publish(struct gpuval_device *device, bool is_idle);
+
+/** Where an address lies, that no live buffer has. */
+struct gpuval_nearest {
+   const struct gpuval_range *range;      /* live; NULL: there is none, or */
+   const struct gpuval_gone_buffer *gone; /* it is inside this one */
+   uint64_t distance;                     /* bytes from its end, or up to its begin */
+   bool is_before;
+};
+struct gpuval_nearest gpuval_addresses_nearest(const struct gpuval_addresses *addresses,
+                                               uint64_t address);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the words of a record say, for the checks address and export. */
+
+#include "base/gpuval_names.h"
+#include "gpuval_device.h"
+
+#include <inttypes.h>
+
+#include "util/bitscan.h"
+#include "util/ralloc.h"
+#include "vk_object.h"
+
+/* "output 0 (color): x, y NaN, w infinite" */
+void
+gpuval_device_read_export(struct gpuval_device *device, struct gpuval_event *event,
+                          const struct gpuval_record *record)
+{
+   unsigned output = record->offset >> GPUVAL_EXPORT_OUTPUT_SHIFT;
+   uint32_t mask = record->offset;
+   static const char *const names[] = {"NaN", "infinite"};
+   char *detail =
+      output == GPUVAL_OUTPUT_POSITION ? ralloc_strdup(event, "the position's")
+      : output == GPUVAL_OUTPUT_DEPTH  ? ralloc_strdup(event, "the depth")
+      : output >= GPUVAL_OUTPUT_SECOND_SOURCE
+         ? ralloc_asprintf(event, "output %u, index 1:", output - GPUVAL_OUTPUT_SECOND_SOURCE)
+         : ralloc_asprintf(event, "output %u:", output);
+
+   for (unsigned i = 0, count = 0; i < ARRAY_SIZE(names); i++) {
+      uint32_t components = mask >> (i * GPUVAL_EXPORT_INF_SHIFT) & 0xf;
+      unsigned listed = 0;
+      if (!components)
+         continue;
+      ralloc_strcat(&detail, count++ ? ", " : " ");
+      u_foreach_bit (j, output == GPUVAL_OUTPUT_DEPTH ? 0 : components)
+         ralloc_asprintf_append(&detail, "%s%c", listed++ ? " and " : "", "xyzw"[j]);
+      ralloc_asprintf_append(&detail, "%s %s", listed > 1 ? " are" : " is", names[i]);
+   }
+   event->detail = detail;
+}
+
+/* "16 bytes behind the end of "nodes" (256 bytes)" */
+void
+gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *event,
+                           const struct gpuval_record *record)
+{
+   uint64_t address = record->offset | (uint64_t)record->slot << 32;
+   struct gpuval_nearest nearest = gpuval_addresses_nearest(&device->addresses, address);
+
+   event->place.access.address = address;
+   event->place.access.size = record->access_size;
+   event->resource.type = "address";
+   if (event->kind == GPUVAL_KIND_INVALID_ADDRESS && !address) {
+      event->detail = ralloc_strdup(event, "the address is null");
+      return;
+   }
+
+   char *name = NULL;
+   if (nearest.gone) {
+      name = nearest.gone->name ? ralloc_strdup(event, nearest.gone->name) : NULL;
+      event->resource.size = nearest.gone->size;
+      event->resource.object_offset = address - nearest.gone->begin;
+   } else if (nearest.range) {
+      name = gpuval_object_name(event, nearest.range->object);
+      event->resource.object = (uintptr_t)nearest.range->object;
+      event->resource.size = nearest.range->size;
+      event->resource.object_offset = address - nearest.range->address;
+   } else {
+      event->detail = ralloc_strdup(event, "no buffer has an address");
+      return;
+   }
+   event->resource.object_name = name;
+
+   bool is_inside = !nearest.gone && event->resource.object_offset >= 0 &&
+                    event->resource.object_offset < event->resource.size;
+   char *buffer = ralloc_asprintf(event, "the buffer%s%s%s (%" PRId64 " bytes)", name ? " \"" : "",
+                                  name ? name : "", name ? "\"" : "", event->resource.size);
+   if (nearest.gone)
+      event->detail = ralloc_asprintf(event, "%s there has been destroyed", buffer);
+   else if (is_inside)
+      event->detail = ralloc_asprintf(event, "that is offset %" PRId64 " of %s",
+                                      event->resource.object_offset, buffer);
+   else
+      event->detail = ralloc_asprintf(event, "%" PRIu64 " bytes %s %s", nearest.distance,
+                                      nearest.is_before ? "before" : "behind", buffer);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+
+/* address: is what is accessed through an address inside a live buffer, and is the address
+ * as aligned as the pointer says?
+ *
+ * Each invocation remembers the buffer that its last access went to, in two variables:
+ * while the next ones go there, too, a subtraction and two comparisons are all. Otherwise
+ * a function looks for the buffer in the host's table (gpuval_address_table.h), which is
+ * sorted. That has a result and no effect, so there is no control flow here.
+ *
+ * What a SPIR-V instruction accesses in pieces (a struct) is one access. Those that are
+ * none are found by their addresses being a constant distance apart.
+ *
+ * With GPUVAL_SAFE a bad address is replaced by that of memory of ours: loads see zeros,
+ * and what stores and atomics write nobody reads.
+ */
+
+#include "gpuval/src/base/gpuval_address_table.h"
+#include "gpuval_nir.h"
+
+/* Accesses [first, end) of the list */
+struct group {
+   struct gpuval_access *first, *end;
+   nir_intrinsic_instr *intrin; /* the one with the strictest alignment */
+   nir_def *base;
+   int64_t lowest, highest; /* bytes behind @base */
+};
+
+struct pass {
+   struct gpuval_nir_state *state;
+   nir_variable *begin, *size; /* of the buffer that was met last, 64 bit */
+};
+
+static nir_intrinsic_instr *
+get_intrin(const struct gpuval_access *access)
+{
+   return nir_instr_as_intrinsic(access->instr);
+}
+
+static nir_def *
+get_address(const struct gpuval_access *access)
+{
+   return nir_get_io_offset_src(get_intrin(access))->ssa;
+}
+
+/* @address is @base + @offset. */
+static nir_def *
+split_address(nir_def *address, int64_t *offset)
+{
+   nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(address, 0));
+
+   *offset = 0;
+   while (nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_iadd) {
+      nir_scalar a = nir_scalar_chase_alu_src(scalar, 0);
+      nir_scalar b = nir_scalar_chase_alu_src(scalar, 1);
+
+      if (nir_scalar_is_const(b)) {
+         *offset += nir_scalar_as_int(b);
+         scalar = nir_scalar_chase_movs(a);
+      } else if (nir_scalar_is_const(a)) {
+         *offset += nir_scalar_as_int(a);
+         scalar = nir_scalar_chase_movs(b);
+      } else {
+         break;
+      }
+   }
+   return scalar.comp == 0 ? scalar.def : address;
+}
+
+static bool
+belongs(const struct group *group, const struct gpuval_access *access, const nir_def *base)
+{
+   return access->type == GPUVAL_ACCESS_ADDRESS && access->instance == group->first->instance &&
+          access->op == group->first->op && access->block == group->first->block &&
+          base == group->base;
+}
+
+static unsigned
+get_alignment(const nir_intrinsic_instr *intrin)
+{
+   return nir_intrinsic_has_align_mul(intrin) ? nir_intrinsic_align_mul(intrin)
+                                              : intrin->def.bit_size / 8;
+}
+
+static void
+collect(struct group *group, struct gpuval_access *first, struct gpuval_access *end)
+{
+   int64_t offset;
+
+   *group = (struct group){
+      .first = first,
+      .end = first,
+      .base = split_address(get_address(first), &offset),
+      .lowest = INT64_MAX,
+      .highest = INT64_MIN,
+   };
+   for (; group->end < end; group->end++) {
+      nir_def *base = group->end->type == GPUVAL_ACCESS_ADDRESS
+                         ? split_address(get_address(group->end), &offset)
+                         : NULL;
+      if (!belongs(group, group->end, base))
+         break;
+
+      offset += gpuval_nir_access_skipped(group->end);
+      group->lowest = MIN2(group->lowest, offset);
+      group->highest = MAX2(group->highest, offset + gpuval_nir_access_bytes(group->end));
+      nir_intrinsic_instr *intrin = get_intrin(group->end);
+      if (!group->intrin || get_alignment(intrin) > get_alignment(group->intrin))
+         group->intrin = intrin;
+   }
+}
+
+static nir_def *
+call(nir_builder *b, nir_def *condition, nir_def *address, uint32_t span, unsigned what)
+{
+   nir_def *words =
+      nir_vec4(b, nir_unpack_64_2x32_split_x(b, address), nir_unpack_64_2x32_split_y(b, address),
+               nir_imm_int(b, span), nir_imm_int(b, what));
+   return nir_call_gpuval(b, 64, condition, words, .base = GPUVAL_FUNCTION_ADDRESS);
+}
+
+/* 1 bit: no live buffer has all of it. */
+static nir_def *
+is_outside(struct pass *pass, nir_def *address, uint32_t span)
+{
+   nir_builder *b = &pass->state->b;
+   nir_def *begin = nir_load_var(b, pass->begin);
+   nir_def *size = nir_load_var(b, pass->size);
+
+   nir_def *distance = nir_isub(b, address, begin);
+   nir_def *hit =
+      nir_iand(b, nir_ult(b, distance, size), nir_uge(b, size, nir_iadd_imm(b, distance, span)));
+   nir_def *missed = nir_inot(b, hit);
+   nir_def *found_begin = call(b, missed, address, span, GPUVAL_ADDRESS_BEGIN);
+   nir_def *found_size = call(b, missed, address, span, GPUVAL_ADDRESS_SIZE);
+
+   nir_store_var(b, pass->begin, nir_bcsel(b, missed, found_begin, begin), 0x1);
+   nir_store_var(b, pass->size, nir_bcsel(b, missed, found_size, size), 0x1);
+   return nir_iand(b, missed, nir_ieq_imm(b, found_size, 0));
+}
+
+/* 1 bit, or NULL: the pointer promises nothing. */
+static nir_def *
+is_misaligned(nir_builder *b, const nir_intrinsic_instr *intrin)
+{
+   unsigned alignment = get_alignment(intrin);
+   unsigned offset =
+      nir_intrinsic_has_align_offset(intrin) ? nir_intrinsic_align_offset(intrin) : 0;
+   if (alignment < 2)
+      return NULL;
+
+   nir_def *address = nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa;
+   nir_def *low = nir_unpack_64_2x32_split_x(b, address);
+   return nir_ine_imm(b, nir_iand_imm(b, low, alignment - 1), offset);
+}
+
+static void
+report(struct pass *pass, const struct group *group, enum gpuval_kind kind, nir_def *failed,
+       nir_def *address)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   const struct gpuval_site site = {
+      .kind = kind,
+      .op = group->first->op,
+      .spirv_offset = gpuval_nir_spirv_offset(state, group->first->instance),
+      .set = -1,
+      .binding = -1,
+   };
+   const struct gpuval_nir_entry entry = {
+      .size = group->highest - group->lowest,
+      .site = gpuval_nir_add_site(state, &site),
+      .instance = group->first->instance,
+   };
+
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = failed,
+                               .offset = nir_unpack_64_2x32_split_x(b, address),
+                               .slot = nir_unpack_64_2x32_split_y(b, address),
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = util_dynarray_num_elements(&state->table->entries,
+                                                                         struct gpuval_nir_entry),
+                               .num_entries = 1,
+                            });
+   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+}
+
+/* Zeros for loads, and what others may write to */
+static void
+make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
+{
+   struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *intrin = get_intrin(access);
+   nir_src *address = nir_get_io_offset_src(intrin);
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   nir_def *root = driver->root_address(driver, &at_top);
+   nir_def *safe = nir_iadd_imm(
+      &at_top, root, access->op == GPUVAL_OP_LOAD ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
+   nir_src_rewrite(address, nir_bcsel(b, bad, safe, address->ssa));
+
+   if (access->op == GPUVAL_OP_ATOMIC) {
+      b->cursor = nir_after_instr(access->instr);
+      nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
+      nir_def *result = nir_bcsel(b, bad, zero, &intrin->def);
+      nir_def_rewrite_uses_after(&intrin->def, result, result->parent_instr);
+   }
+}
+
+static void
+instrument(struct pass *pass, const struct group *group)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   int64_t first_offset;
+
+   b->cursor = nir_before_instr(group->first->instr);
+   split_address(get_address(group->first), &first_offset);
+   nir_def *address = nir_iadd_imm(b, get_address(group->first), group->lowest - first_offset);
+
+   nir_def *bad = is_outside(pass, address, group->highest - group->lowest);
+   report(pass, group, GPUVAL_KIND_INVALID_ADDRESS, bad, address);
+
+   nir_def *misaligned = is_misaligned(b, group->intrin);
+   if (misaligned) {
+      misaligned = nir_iand(b, misaligned, nir_inot(b, bad));
+      report(pass, group, GPUVAL_KIND_MISALIGNED, misaligned, address);
+      bad = nir_ior(b, bad, misaligned);
+   }
+
+   for (struct gpuval_access *access = group->first; access < group->end; access++) {
+      access->bad = bad;
+      if (state->options->safe) {
+         b->cursor = nir_before_instr(access->instr);
+         make_safe(pass, access, bad);
+      }
+   }
+}
+
+static nir_variable *
+add_variable(struct gpuval_nir_state *state, const char *name, uint64_t value)
+{
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+   nir_variable *var = nir_local_variable_create(state->b.impl, glsl_uint64_t_type(), name);
+
+   nir_store_var(&at_top, var, nir_imm_int64(&at_top, value), 0x1);
+   return var;
+}
+
+bool
+gpuval_nir_instrument_address(struct gpuval_nir_state *state)
+{
+   struct pass pass = {.state = state};
+
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_ADDRESS)))
+      return false;
+
+   struct gpuval_access *access = util_dynarray_begin(&state->accesses);
+   struct gpuval_access *end = util_dynarray_end(&state->accesses);
+   while (access < end) {
+      struct group group;
+
+      if (access->type != GPUVAL_ACCESS_ADDRESS) {
+         access++;
+         continue;
+      }
+      if (!pass.begin) {
+         pass.begin = add_variable(state, "met_begin", 0);
+         pass.size = add_variable(state, "met_size", 0);
+      }
+      collect(&group, access, end);
+      instrument(&pass, &group);
+      access = group.end;
+   }
+   return pass.begin != NULL;
+}
+
+/* The function. @words: low and high word of the address, bytes from there on, and what to
+ * return of the live buffer that has all of them: 64 bit, 0 if there is none.
+ */
+nir_def *
+gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
+                         nir_def *const *words)
+{
+   nir_def *address = nir_pack_64_2x32_split(b, words[0], words[1]);
+   nir_def *root = driver->root_address(driver, b);
+   nir_def *table =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, addresses_address));
+   nir_def *ranges = nir_iadd_imm(b, table, offsetof(struct gpuval_address_table, ranges));
+   const unsigned stride = sizeof(struct gpuval_address_range);
+
+   /* low: as many begin at or before the address; high: those from there on do not. */
+   nir_variable *low_var = nir_local_variable_create(b->impl, glsl_uint_type(), "low");
+   nir_variable *high_var = nir_local_variable_create(b->impl, glsl_uint_type(), "high");
+   nir_store_var(b, low_var, nir_imm_int(b, 0), 0x1);
+   nir_store_var(
+      b, high_var,
+      nir_load_global(b, nir_iadd_imm(b, table, offsetof(struct gpuval_address_table, count)), 4, 1,
+                      32),
+      0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *low = nir_load_var(b, low_var), *high = nir_load_var(b, high_var);
+      nir_break_if(b, nir_uge(b, low, high));
+
+      nir_def *middle = nir_ushr_imm(b, nir_iadd(b, low, high), 1);
+      nir_def *begin = nir_load_global(
+         b, nir_iadd(b, ranges, nir_imul_imm(b, nir_u2u64(b, middle), stride)), 8, 1, 64);
+      nir_def *is_before = nir_uge(b, address, begin);
+      nir_store_var(b, low_var, nir_bcsel(b, is_before, nir_iadd_imm(b, middle, 1), low), 0x1);
+      nir_store_var(b, high_var, nir_bcsel(b, is_before, high, middle), 0x1);
+   }
+   nir_pop_loop(b, loop);
+
+   /* Before the first range there is an empty one. */
+   nir_def *count = nir_load_var(b, low_var);
+   nir_def *range = nir_iadd(b, table, nir_imul_imm(b, nir_u2u64(b, count), stride));
+   nir_def *begin = nir_load_global(b, range, 8, 1, 64);
+   nir_def *size = nir_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
+   nir_def *distance = nir_isub(b, address, begin);
+   nir_def *fits = nir_iand(b, nir_ult(b, distance, size),
+                            nir_uge(b, nir_isub(b, size, distance), nir_u2u64(b, words[2])));
+   nir_def *result = nir_bcsel(b, nir_ieq_imm(b, words[3], GPUVAL_ADDRESS_BEGIN), begin, size);
+   return nir_bcsel(b, fits, result, nir_imm_int64(b, 0));
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+
+/* export: NaN and infinity in what leaves a shader: colours and depth of fragments, and
+ * positions.
+ *
+ * Both drivers have run nir_lower_io_to_temporaries: whatever the shader assigns in
+ * between, one store at its end (before each EmitVertex(), in geometry shaders) is what
+ * leaves. A fragment that was discarded before does not get there. Only mesh shaders
+ * store each time they assign.
+ *
+ * That store stands for no instruction of the application. So before the temporaries
+ * become SSA values, each assignment notes in a variable which instruction it is, and the
+ * report says which was the last one: a phi at most, and nothing where there is but one.
+ *
+ * What was never assigned is not looked at, component by component: undefined values are
+ * what a backend likes them to be.
+ */
+
+#include "gpuval_nir.h"
+
+#include "util/hash_table.h"
+#include "util/ralloc.h"
+
+/* Where the output is, as sites have it; -1: not checked */
+static int
+get_output(const nir_shader *nir, const nir_variable *var, const nir_deref_instr *deref)
+{
+   unsigned location = var->data.location;
+
+   if (nir->info.stage != MESA_SHADER_FRAGMENT)
+      return location == VARYING_SLOT_POS ? GPUVAL_OUTPUT_POSITION : -1;
+   if (location == FRAG_RESULT_DEPTH)
+      return GPUVAL_OUTPUT_DEPTH;
+
+   unsigned element = 0;
+   if (deref->deref_type == nir_deref_type_array && nir_src_is_const(deref->arr.index))
+      element = nir_src_as_uint(deref->arr.index);
+   if (location == FRAG_RESULT_COLOR)
+      return element;
+   if (location < FRAG_RESULT_DATA0)
+      return -1;
+   return location - FRAG_RESULT_DATA0 + element + var->data.index * GPUVAL_OUTPUT_SECOND_SOURCE;
+}
+
+static bool
+is_checked(const struct gpuval_nir_state *state, const struct gpuval_access *access)
+{
+   const nir_variable *var =
+      access->type == GPUVAL_ACCESS_OUTPUT ? nir_deref_instr_get_variable(access->resource) : NULL;
+
+   return var && glsl_type_is_float_16_32_64(glsl_without_array(access->resource->type)) &&
+          get_output(state->b.shader, var, access->resource) >= 0;
+}
+
+static nir_intrinsic_instr *
+get_store(const struct gpuval_access *access)
+{
+   return nir_instr_as_intrinsic(access->instr);
+}
+
+/* The temporary that an output is copied from; NULL: none */
+static nir_variable *
+get_temporary(const struct gpuval_access *access)
+{
+   nir_instr *value = get_store(access)->src[1].ssa->parent_instr;
+
+   if (value->type != nir_instr_type_intrinsic ||
+       nir_instr_as_intrinsic(value)->intrinsic != nir_intrinsic_load_deref)
+      return NULL;
+
+   nir_variable *var = nir_intrinsic_get_var(nir_instr_as_intrinsic(value), 0);
+   return var && var->data.mode == nir_var_function_temp ? var : NULL;
+}
+
+/* Which instruction has assigned last: SPIR-V offset, 32 bit. By output's temporary */
+struct assignments {
+   uint32_t only;     /* offset of the only one, 0: there are others */
+   unsigned count;    /* of different ones */
+   nir_variable *var; /* NULL: @only is all */
+};
+
+static void
+count_assignment(const struct gpuval_nir_state *state, const nir_instr *instr,
+                 struct assignments *assignments)
+{
+   uint32_t offset = gpuval_nir_spirv_offset(state, instr->index);
+
+   if (assignments->count && assignments->only == offset)
+      return;
+   assignments->only = assignments->count ? 0 : offset;
+   assignments->count++;
+}
+
+static struct assignments *
+find_assignments(struct hash_table *table, nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return NULL;
+
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   if (intrin->intrinsic != nir_intrinsic_store_deref &&
+       intrin->intrinsic != nir_intrinsic_copy_deref)
+      return NULL;
+
+   nir_variable *var = nir_intrinsic_get_var(intrin, 0);
+   struct hash_entry *entry = var ? _mesa_hash_table_search(table, var) : NULL;
+   return entry ? entry->data : NULL;
+}
+
+static void
+note_assignments(struct gpuval_nir_state *state, struct hash_table *table)
+{
+   nir_builder *b = &state->b;
+
+   nir_foreach_block (block, b->impl) {
+      nir_foreach_instr (instr, block) {
+         struct assignments *assignments = find_assignments(table, instr);
+         if (assignments)
+            count_assignment(state, instr, assignments);
+      }
+   }
+   hash_table_foreach (table, entry) {
+      struct assignments *assignments = entry->data;
+      if (assignments->count > 1) {
+         assignments->var = nir_local_variable_create(b->impl, glsl_uint_type(), "assigned");
+         b->cursor = nir_before_impl(b->impl);
+         nir_store_var(b, assignments->var, nir_imm_int(b, 0), 0x1);
+      }
+   }
+   nir_foreach_block (block, b->impl) {
+      nir_foreach_instr_safe (instr, block) {
+         struct assignments *assignments = find_assignments(table, instr);
+         if (assignments && assignments->var) {
+            b->cursor = nir_after_instr(instr);
+            nir_store_var(b, assignments->var,
+                          nir_imm_int(b, gpuval_nir_spirv_offset(state, instr->index)), 0x1);
+         }
+      }
+   }
+}
+
+void
+gpuval_nir_prepare_export(struct gpuval_nir_state *state)
+{
+   nir_builder *b = &state->b;
+
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+      return;
+
+   struct hash_table *table = _mesa_pointer_hash_table_create(NULL);
+   gpuval_nir_foreach_access(state, access)
+   {
+      nir_variable *var = is_checked(state, access) ? get_temporary(access) : NULL;
+      if (var && !_mesa_hash_table_search(table, var))
+         _mesa_hash_table_insert(table, var, rzalloc(table, struct assignments));
+   }
+   if (table->entries)
+      note_assignments(state, table);
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      nir_variable *var = is_checked(state, access) ? get_temporary(access) : NULL;
+      if (!var)
+         continue;
+
+      const struct assignments *assignments = _mesa_hash_table_search(table, var)->data;
+      b->cursor = nir_before_instr(access->instr);
+      /* The load itself will be gone. */
+      access->assigned = assignments->var ? nir_mov(b, nir_load_var(b, assignments->var))
+                                          : nir_imm_int(b, assignments->only);
+   }
+   ralloc_free(table);
+
+   NIR_PASS(_, b->shader, nir_lower_vars_to_ssa);
+}
+
+/* The words of one component, found by bits: no optimization of floats has a say in it. */
+struct component {
+   nir_def *is_nan, *is_inf; /* 1 bit each */
+};
+
+static bool
+is_undefined(nir_scalar scalar)
+{
+   return scalar.def->parent_instr->type == nir_instr_type_undef;
+}
+
+static struct component
+check_component(nir_builder *b, nir_scalar scalar)
+{
+   unsigned bits = scalar.def->bit_size;
+   uint64_t infinity = bits == 16 ? 0x7c00 : bits == 32 ? 0x7f800000 : 0x7ff0000000000000;
+   nir_def *value = nir_channel(b, scalar.def, scalar.comp);
+   nir_def *magnitude = nir_iand_imm(b, value, BITFIELD64_MASK(bits - 1));
+   nir_def *infinity_def = nir_imm_intN_t(b, infinity, bits);
+
+   return (struct component){
+      .is_nan = nir_ult(b, infinity_def, magnitude),
+      .is_inf = nir_ieq(b, magnitude, infinity_def),
+   };
+}
+
+/* What an output has of one of them */
+struct finding {
+   nir_def *any;  /* 1 bit */
+   nir_def *mask; /* of components, 32 bit */
+};
+
+static void
+add_component(nir_builder *b, struct finding *finding, nir_def *found, unsigned bit)
+{
+   nir_def *mask = nir_bcsel(b, found, nir_imm_int(b, 1u << bit), nir_imm_int(b, 0));
+
+   finding->any = finding->any ? nir_ior(b, finding->any, found) : found;
+   finding->mask = finding->mask ? nir_ior(b, finding->mask, mask) : mask;
+}
+
+/* 0: not known, or not always the same */
+static uint32_t
+get_only_assignment(const struct gpuval_nir_state *state, const struct gpuval_access *access)
+{
+   if (state->b.shader->info.stage == MESA_SHADER_MESH)
+      return gpuval_nir_spirv_offset(state, access->instance);
+   if (!access->assigned)
+      return 0;
+
+   nir_scalar scalar = nir_get_scalar(access->assigned, 0);
+   return nir_scalar_is_const(scalar) ? nir_scalar_as_uint(scalar) : 0;
+}
+
+static void
+report(struct gpuval_nir_state *state, const struct gpuval_access *access, enum gpuval_kind kind,
+       int output, nir_def *failed, nir_def *mask)
+{
+   const struct gpuval_site site = {
+      .kind = kind,
+      .spirv_offset = get_only_assignment(state, access),
+      .set = -1,
+      .binding = output,
+   };
+   const struct gpuval_nir_entry entry = {
+      .site = gpuval_nir_add_site(state, &site),
+   };
+
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = failed,
+                               .offset = mask,
+                               .slot = access->assigned,
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = util_dynarray_num_elements(&state->table->entries,
+                                                                         struct gpuval_nir_entry),
+                               .num_entries = 1,
+                            });
+   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+}
+
+static bool
+instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
+{
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *store = get_store(access);
+   nir_variable *var = nir_deref_instr_get_variable(access->resource);
+   int output = get_output(b->shader, var, access->resource);
+   struct finding nan = {0}, inf = {0};
+
+   b->cursor = nir_before_instr(access->instr);
+   u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
+      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
+      if (is_undefined(scalar))
+         continue;
+
+      struct component component = check_component(b, scalar);
+      unsigned bit = var->data.location_frac + i;
+      add_component(b, &nan, component.is_nan, bit);
+      add_component(b, &inf, component.is_inf, bit + GPUVAL_EXPORT_INF_SHIFT);
+   }
+   if (!nan.any)
+      return false;
+
+   nir_def *mask =
+      nir_ior_imm(b, nir_ior(b, nan.mask, inf.mask), output << GPUVAL_EXPORT_OUTPUT_SHIFT);
+   report(state, access, GPUVAL_KIND_EXPORT_NAN, output, nir_iand(b, nan.any, nir_inot(b, inf.any)),
+          mask);
+   report(state, access, GPUVAL_KIND_EXPORT_INF, output, nir_iand(b, inf.any, nir_inot(b, nan.any)),
+          mask);
+   report(state, access, GPUVAL_KIND_EXPORT_NAN_INF, output, nir_iand(b, nan.any, inf.any), mask);
+   return true;
+}
+
+bool
+gpuval_nir_instrument_export(struct gpuval_nir_state *state)
+{
+   bool progress = false;
+
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+      return false;
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (is_checked(state, access))
+         progress |= instrument(state, access);
+   }
+   return progress;
+}
