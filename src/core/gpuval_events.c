@@ -412,8 +412,8 @@ read_record(struct gpuval_device *device, struct gpuval_event *event,
       read_words[words](device, event, record);
 }
 
-/* Where no instruction is known, a site is the n-th of its kind, whatever other checks
- * are on.
+/* Where the site has no instruction, or none that is known, it is the n-th of its kind,
+ * whatever other checks are on.
  */
 static void
 set_fingerprint(struct gpuval_event *event, const struct gpuval_shader *shader,
@@ -421,7 +421,7 @@ set_fingerprint(struct gpuval_event *event, const struct gpuval_shader *shader,
 {
    uint32_t number = 0;
 
-   if (event->place.spirv.code_instruction < 0) {
+   if (!site->spirv_offset || event->place.spirv.code_instruction < 0) {
       number = 1;
       for (const struct gpuval_site *other = shader->sites; other < site; other++)
          number += other->kind == site->kind;

@@ -106,7 +106,7 @@ gpuval_event_set_fingerprint(struct gpuval_event *event, int32_t set, int32_t bi
    if (place->has_shader) {
       mix_number(&ctx, place->shader.code_hash ? place->shader.code_hash : place->shader.hash);
       mix_string(&ctx, gpuval_stage_name(place->shader.stage));
-      mix_number(&ctx, place->spirv.code_instruction);
+      mix_number(&ctx, site ? -1 : place->spirv.code_instruction);
       mix_number(&ctx, site);
    } else {
       mix_command(&ctx, event);

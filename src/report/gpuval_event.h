@@ -123,8 +123,8 @@ void gpuval_event_describe(struct gpuval_event *event);
  * program and on other machines. So there is no address, handle, count or path in it,
  * nor what may be another one the next time (the other party, the invocation).
  *
- * @set and @binding: of the site (-1: not known). @site: its number in the shader, if
- * nothing else tells where it is; else 0.
+ * @set and @binding: of the site (-1: not known). @site: its number in the shader, where
+ * that says what it is and not gpuval_place::spirv; else 0.
  */
 void gpuval_event_set_fingerprint(struct gpuval_event *event, int32_t set, int32_t binding,
                                   uint32_t site);

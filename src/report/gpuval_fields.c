@@ -105,6 +105,7 @@ EVENT(kind, set_word(value, gpuval_kind_infos[event->kind].name))
 EVENT(severity, set_string(value, gpuval_event_severity(event)))
 EVENT(count, set_number(value, true, event->count))
 EVENT(message, set_string(value, event->message))
+EVENT(detail, set_string(value, event->detail))
 EVENT(fingerprint, set_string(value, *event->fingerprint ? event->fingerprint : NULL))
 
 static void
@@ -247,6 +248,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"", "count", NULL, HEAD, OF_EVENT count},
    {"", "fingerprint", NULL, THIRD, OF_EVENT fingerprint},
    {"", "same_value", NULL, THIRD, OF_EVENT same_value},
+   {"", "detail", NULL, THIRD, OF_EVENT detail},
    {"", "certain", NULL, 0, OF_EVENT certain, .other_columns = THIRD},
    {"shader", "hash", NULL, FIRST, OF_PLACE shader_hash},
    {"shader", "stage", NULL, FIRST, OF_PLACE shader_stage},

@@ -179,6 +179,15 @@ TEST_F(fingerprint_test, is_that_of_the_failure)
    EXPECT_TRUE(is_new(fingerprint()));
 }
 
+/* A site that has several instructions: the next time it may be another one of them. */
+TEST_F(fingerprint_test, leaves_out_the_instruction_of_a_numbered_site)
+{
+   const std::string before = fingerprint(-1, -1, 1);
+   event->place.spirv.code_instruction = 8;
+   EXPECT_EQ(fingerprint(-1, -1, 1), before);
+   EXPECT_NE(fingerprint(-1, -1, 2), before);
+}
+
 /* Suppressions and merged reports rest on this: it may not change. */
 TEST_F(fingerprint_test, is_the_same_tomorrow)
 {
