@@ -29,10 +29,8 @@ static_assert(offsetof(struct gpuval_address_table, no_size) ==
                  offsetof(struct gpuval_address_range, size),
               "is empty");
 
-/** What the function returns of a buffer. */
-enum {
-   GPUVAL_ADDRESS_BEGIN,
-   GPUVAL_ADDRESS_SIZE,
-};
+/** See is_outside() in gpuval_nir_address.c. */
+#define GPUVAL_ADDRESS_ROOM  16
+#define GPUVAL_ADDRESS_FOUND (1u << 31)
 
 #endif

@@ -4,7 +4,7 @@
  * as aligned as the pointer says?
  *
  * Each invocation remembers the buffer that its last access went to, in two variables:
- * while the next ones go there, too, a subtraction and two comparisons are all. Otherwise
+ * while the next ones go there, too, a subtraction and a comparison are all. Otherwise
  * a function looks for the buffer in the host's table (gpuval_address_table.h), which is
  * sorted. That has a result and no effect, so there is no control flow here.
  *
@@ -28,7 +28,10 @@ struct group {
 
 struct pass {
    struct gpuval_nir_state *state;
-   nir_variable *begin, *size; /* of the buffer that was met last, 64 bit */
+   /* Of the buffer that was met last: where it begins, 64 bit (or, of a large one, an
+    * address in it); and how far from there is certain, 32 bit.
+    */
+   nir_variable *begin, *limit;
 };
 
 static nir_intrinsic_instr *
@@ -110,33 +113,36 @@ collect(struct group *group, struct gpuval_access *first, struct gpuval_access *
    }
 }
 
-static nir_def *
-call(nir_builder *b, nir_def *condition, nir_def *address, uint32_t span, unsigned what)
-{
-   nir_def *words =
-      nir_vec4(b, nir_unpack_64_2x32_split_x(b, address), nir_unpack_64_2x32_split_y(b, address),
-               nir_imm_int(b, span), nir_imm_int(b, what));
-   return nir_call_gpuval(b, 64, condition, words, .base = GPUVAL_FUNCTION_ADDRESS);
-}
-
-/* 1 bit: no live buffer has all of it. */
+/* 1 bit: no live buffer has all of it. A distance from where the buffer begins that is below
+ * the limit leaves room for GPUVAL_ADDRESS_ROOM bytes; only what is larger, or near the
+ * buffer's end, has to be looked at closer.
+ */
 static nir_def *
 is_outside(struct pass *pass, nir_def *address, uint32_t span)
 {
    nir_builder *b = &pass->state->b;
    nir_def *begin = nir_load_var(b, pass->begin);
-   nir_def *size = nir_load_var(b, pass->size);
+   nir_def *limit = nir_load_var(b, pass->limit);
 
    nir_def *distance = nir_isub(b, address, begin);
-   nir_def *hit =
-      nir_iand(b, nir_ult(b, distance, size), nir_uge(b, size, nir_iadd_imm(b, distance, span)));
-   nir_def *missed = nir_inot(b, hit);
-   nir_def *found_begin = call(b, missed, address, span, GPUVAL_ADDRESS_BEGIN);
-   nir_def *found_size = call(b, missed, address, span, GPUVAL_ADDRESS_SIZE);
+   nir_def *hit = nir_ult(b, distance, nir_u2u64(b, limit));
+   if (span > GPUVAL_ADDRESS_ROOM) {
+      nir_def *last = nir_iadd_imm(b, distance, span - GPUVAL_ADDRESS_ROOM);
+      hit = nir_iand(b, hit, nir_ult(b, last, nir_u2u64(b, limit)));
+   }
 
+   nir_def *missed = nir_inot(b, hit);
+   nir_def *words = nir_vec3(b, nir_unpack_64_2x32_split_x(b, address),
+                             nir_unpack_64_2x32_split_y(b, address), nir_imm_int(b, span));
+   nir_def *found = nir_call_gpuval(b, 64, missed, words, .base = GPUVAL_FUNCTION_ADDRESS);
+   nir_def *before = nir_unpack_64_2x32_split_x(b, found);
+   nir_def *word = nir_unpack_64_2x32_split_y(b, found);
+
+   nir_def *found_begin = nir_isub(b, address, nir_u2u64(b, before));
+   nir_def *found_limit = nir_iand_imm(b, word, GPUVAL_ADDRESS_FOUND - 1);
    nir_store_var(b, pass->begin, nir_bcsel(b, missed, found_begin, begin), 0x1);
-   nir_store_var(b, pass->size, nir_bcsel(b, missed, found_size, size), 0x1);
-   return nir_iand(b, missed, nir_ieq_imm(b, found_size, 0));
+   nir_store_var(b, pass->limit, nir_bcsel(b, missed, found_limit, limit), 0x1);
+   return nir_iand(b, missed, nir_ige_imm(b, word, 0));
 }
 
 /* 1 bit, or NULL: the pointer promises nothing. */
@@ -239,13 +245,14 @@ instrument(struct pass *pass, const struct group *group)
    }
 }
 
+/* 0 at first */
 static nir_variable *
-add_variable(struct gpuval_nir_state *state, const char *name, uint64_t value)
+add_variable(struct gpuval_nir_state *state, const struct glsl_type *type, const char *name)
 {
    nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-   nir_variable *var = nir_local_variable_create(state->b.impl, glsl_uint64_t_type(), name);
+   nir_variable *var = nir_local_variable_create(state->b.impl, type, name);
 
-   nir_store_var(&at_top, var, nir_imm_int64(&at_top, value), 0x1);
+   nir_store_var(&at_top, var, nir_imm_zero(&at_top, 1, glsl_get_bit_size(type)), 0x1);
    return var;
 }
 
@@ -267,8 +274,8 @@ gpuval_nir_instrument_address(struct gpuval_nir_state *state)
          continue;
       }
       if (!pass.begin) {
-         pass.begin = add_variable(state, "met_begin", 0);
-         pass.size = add_variable(state, "met_size", 0);
+         pass.begin = add_variable(state, glsl_uint64_t_type(), "met_begin");
+         pass.limit = add_variable(state, glsl_uint_type(), "met_limit");
       }
       collect(&group, access, end);
       instrument(&pass, &group);
@@ -277,8 +284,10 @@ gpuval_nir_instrument_address(struct gpuval_nir_state *state)
    return pass.begin != NULL;
 }
 
-/* The function. @words: low and high word of the address, bytes from there on, and what to
- * return of the live buffer that has all of them: 64 bit, 0 if there is none.
+/* The function. @words: low and high word of the address, and bytes from there on. Returns of
+ * the live buffer that has all of them, in the low word: bytes before the address; in the high
+ * one: GPUVAL_ADDRESS_FOUND, and the limit that is meant in is_outside(). Both are cut off for
+ * buffers that are larger. 0: there is none.
  */
 nir_def *
 gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
@@ -322,6 +331,15 @@ gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *distance = nir_isub(b, address, begin);
    nir_def *fits = nir_iand(b, nir_ult(b, distance, size),
                             nir_uge(b, nir_isub(b, size, distance), nir_u2u64(b, words[2])));
-   nir_def *result = nir_bcsel(b, nir_ieq_imm(b, words[3], GPUVAL_ADDRESS_BEGIN), begin, size);
+
+   /* From a place that is at most MAX before the address */
+   const uint64_t max = GPUVAL_ADDRESS_FOUND / 2;
+   nir_def *before = nir_umin(b, distance, nir_imm_int64(b, max));
+   nir_def *rest = nir_iadd(b, nir_isub(b, size, distance), before);
+   nir_def *limit =
+      nir_iadd_imm(b, nir_umin(b, rest, nir_imm_int64(b, 2 * max - 1)), 1 - GPUVAL_ADDRESS_ROOM);
+   limit = nir_bcsel(b, nir_ult_imm(b, rest, GPUVAL_ADDRESS_ROOM), nir_imm_int64(b, 0), limit);
+   nir_def *result = nir_pack_64_2x32_split(
+      b, nir_u2u32(b, before), nir_ior_imm(b, nir_u2u32(b, limit), GPUVAL_ADDRESS_FOUND));
    return nir_bcsel(b, fits, result, nir_imm_int64(b, 0));
 }

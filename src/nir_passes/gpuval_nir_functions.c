@@ -210,7 +210,7 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
       {
          .name = "address",
          .checks = BITFIELD_BIT(GPUVAL_CHECK_ADDRESS),
-         .num_words = 4,
+         .num_words = 3,
          .num_results = 2,
          .build = gpuval_nir_build_address,
       },
