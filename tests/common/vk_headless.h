@@ -274,6 +274,10 @@ struct vkh_graphics_desc {
    uint32_t patch_control_points;
    bool rasterizer_discard;
    const VkPipelineVertexInputStateCreateInfo *vertex_input;
+   bool primitive_restart;
+   bool dynamic_vertex_input;
+   bool dynamic_strides;
+   bool dynamic_restart;
    const VkPipelineColorBlendAttachmentState *blend;
    VkPipelineCache cache;
    VkPipelineCreateFlags flags;

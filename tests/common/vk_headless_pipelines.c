@@ -90,6 +90,7 @@ struct graphics_state {
    VkPipelineDepthStencilStateCreateInfo depth_stencil;
    VkPipelineColorBlendAttachmentState blend;
    VkPipelineColorBlendStateCreateInfo color_blend;
+   VkDynamicState dynamic_states[5];
    VkPipelineDynamicStateCreateInfo dynamic;
    VkPipelineRenderingCreateInfo rendering;
    VkFormat color_format;
@@ -124,6 +125,7 @@ fill_fixed_function(struct graphics_state *state, const struct vkh_graphics_desc
       .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
       .topology = desc->topology_set || desc->topology ? desc->topology
                                                        : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST,
+      .primitiveRestartEnable = desc->primitive_restart,
    };
    state->tessellation = (VkPipelineTessellationStateCreateInfo){
       .sType = VK_STRUCTURE_TYPE_PIPELINE_TESSELLATION_STATE_CREATE_INFO,
@@ -143,13 +145,28 @@ fill_fixed_function(struct graphics_state *state, const struct vkh_graphics_desc
 }
 
 static void
+fill_dynamic(struct graphics_state *state, const struct vkh_graphics_desc *desc)
+{
+   uint32_t count = 0;
+
+   state->dynamic_states[count++] = VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT;
+   state->dynamic_states[count++] = VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT;
+   if (desc->dynamic_vertex_input)
+      state->dynamic_states[count++] = VK_DYNAMIC_STATE_VERTEX_INPUT_EXT;
+   if (desc->dynamic_strides)
+      state->dynamic_states[count++] = VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE;
+   if (desc->dynamic_restart)
+      state->dynamic_states[count++] = VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE;
+   state->dynamic = (VkPipelineDynamicStateCreateInfo){
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+      .dynamicStateCount = count,
+      .pDynamicStates = state->dynamic_states,
+   };
+}
+
+static void
 fill_output(struct graphics_state *state, const struct vkh_graphics_desc *desc)
 {
-   static const VkDynamicState dynamic_states[] = {
-      VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT,
-      VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT,
-   };
-
    state->multisample = (VkPipelineMultisampleStateCreateInfo){
       .sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
       .rasterizationSamples = VK_SAMPLE_COUNT_1_BIT,
@@ -172,11 +189,6 @@ fill_output(struct graphics_state *state, const struct vkh_graphics_desc *desc)
       .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
       .attachmentCount = color_count,
       .pAttachments = &state->blend,
-   };
-   state->dynamic = (VkPipelineDynamicStateCreateInfo){
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
-      .dynamicStateCount = VKH_COUNT(dynamic_states),
-      .pDynamicStates = dynamic_states,
    };
    state->color_format = desc->color_format;
    state->rendering = (VkPipelineRenderingCreateInfo){
@@ -205,6 +217,7 @@ fill_graphics(struct graphics_state *state, const struct vkh_graphics_desc *desc
    fill_stages(state, desc);
    fill_fixed_function(state, desc);
    fill_output(state, desc);
+   fill_dynamic(state, desc);
 
    const bool mesh = has_stage(desc, VK_SHADER_STAGE_MESH_BIT_EXT);
    const bool tessellated = has_stage(desc, VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT);
@@ -277,7 +290,7 @@ create_library_part(struct vkh_context *ctx, const VkGraphicsPipelineCreateInfo 
                 VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
    part.stageCount = stage_count;
    part.pStages = stages;
-   if (!geometry)
+   if (!geometry && which != VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT)
       part.pDynamicState = NULL;
    return create_graphics(ctx, &part, desc->cache, NULL);
 }

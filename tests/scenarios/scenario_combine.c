@@ -123,6 +123,7 @@ scenario_combine(struct scenario *scenario, const char *folder, const struct sce
    const uint32_t all = scenario_combined_checks() & ~scenario->alone;
    const uint32_t own = scenario_checks(scenario);
 
+   /* What only runs with its checks on may crash without. */
    struct scenario_child off = *child;
    off.name = "off";
    if (!scenario->once && !run_one(&combine, &off))

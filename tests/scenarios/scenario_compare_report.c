@@ -101,7 +101,8 @@ is_hash(const struct json *json, const char *path)
 static const char *
 schema_error(const struct json *json)
 {
-   const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0;
+   const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0 ||
+                           strcmp(json_get_string(json, "check", ""), "vertex") == 0;
 
    for (unsigned i = 0; i < VKH_COUNT(schema); i++) {
       const struct json *value = json_get(json, schema[i].path);
@@ -129,17 +130,25 @@ struct scenario_fingerprint {
 
 /* What a failure is: the same in each run, whatever pipelines and checks there are. */
 static char *
-describe_failure(const struct json *json)
+describe_failure(const struct report *report)
 {
+   const struct json *json = report->json;
    const char *check = json_get_string(json, "check", "");
    const char *kind = json_get_string(json, "kind", "");
 
-   if (!json_get(json, "shader"))
-      return scenario_format("%s/%s, %s of %s, command buffer %s, pipeline %s", check, kind,
-                             json_get_string(json, "command.op", ""),
-                             json_get_string(json, "resource.object_name", ""),
-                             json_get_string(json, "command.command_buffer_name", ""),
-                             json_get_string(json, "command.pipeline_name", ""));
+   if (!json_get(json, "shader")) {
+      const char *labels = strstr(report->text, "\"labels\":[");
+      unsigned attribute = 0;
+      sscanf(json_get_string(json, "message", ""), "attribute %u", &attribute);
+      return scenario_format(
+         "%s/%s, %s of %s, binding %lld, attribute %u, command buffer %s, pipeline %s, labels %.*s",
+         check, kind, json_get_string(json, "command.op", ""),
+         json_get_string(json, "resource.object_name", ""),
+         (long long)json_get_integer(json, "resource.binding", -1), attribute,
+         json_get_string(json, "command.command_buffer_name", ""),
+         json_get_string(json, "command.pipeline_name", ""), labels ? (int)strcspn(labels, "]") : 0,
+         labels ? labels : "");
+   }
    return scenario_format(
       "%s/%s, shader %s %s, offset %lld, %s, set %lld, binding %lld", check, kind,
       json_get_string(json, "shader.hash", ""), json_get_string(json, "shader.stage", ""),
@@ -153,11 +162,11 @@ compare_fingerprint(struct compare *compare, const struct report *report)
 {
    struct scenario *scenario = compare->scenario;
    const char *fingerprint = json_get_string(report->json, "fingerprint", "");
-   char *failure = describe_failure(report->json);
+   char *failure = describe_failure(report);
 
    for (unsigned i = 0; i < compare->report_count; i++) {
       const struct report *other = &compare->reports[i];
-      char *another = describe_failure(other->json); /* the same one in another device? */
+      char *another = describe_failure(other); /* the same one in another device? */
       if (strcmp(failure, another) != 0 &&
           strcmp(json_get_string(other->json, "fingerprint", ""), fingerprint) == 0) {
          compare_difference(compare, NULL, "two failures have one fingerprint");

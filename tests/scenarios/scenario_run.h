@@ -36,6 +36,7 @@ struct run_item {
    VkDescriptorBufferInfo buffer;
    VkDeviceAddress address; /* of `buffer`; 0: a null descriptor */
    VkBufferView view;       /* of texel buffers */
+   VkAccelerationStructureKHR structure;
 };
 
 struct run_binding {
@@ -60,6 +61,16 @@ struct run_set {
    struct vkh_buffer descriptor_buffer;
 };
 
+#define MAX_VERTEX_BINDINGS   8
+#define MAX_VERTEX_ATTRIBUTES 8
+
+struct run_vertex_input {
+   VkVertexInputBindingDescription2EXT bindings[MAX_VERTEX_BINDINGS];
+   unsigned binding_count;
+   VkVertexInputAttributeDescription2EXT attributes[MAX_VERTEX_ATTRIBUTES];
+   unsigned attribute_count;
+};
+
 struct run_pipeline {
    const char *name;
    VkPipelineBindPoint bind_point;
@@ -70,6 +81,7 @@ struct run_pipeline {
    VkShaderStageFlagBits shader_stages[VKH_MAX_STAGES];
    unsigned shader_count;
    struct vkh_graphics_desc desc;              /* state that shader objects set dynamically */
+   struct run_vertex_input vertex_input;       /* the same */
    VkStridedDeviceAddressRegionKHR regions[4]; /* raygen, miss, hit, callable */
    struct vkh_buffer shader_table;
 };
@@ -133,6 +145,8 @@ struct run {
 
    struct vkh_buffer scene_buffers[8];
    VkAccelerationStructureKHR blas, tlas;
+   struct run_structure *structures; /* scenario_run_structures.c */
+   unsigned structure_count;
 };
 
 /* Stops with the place of the statement that is executed. */
@@ -258,11 +272,52 @@ void run_destroy_passes(struct run *run);
 
 /* scenario_run_indirect.c */
 void run_dispatch_indirect(struct run *run);
+/* Binds 32-bit indices; `bound`: what is bound stays. */
+void run_bind_indices(struct run *run, const char *name);
 void run_draw_indirect(struct run *run);
 void run_draw_indexed_indirect(struct run *run);
 void run_draw_indirect_count(struct run *run);
+void run_draw_indexed_indirect_count(struct run *run);
 void run_draw_mesh_indirect(struct run *run);
+void run_draw_mesh_indirect_count(struct run *run);
 void run_trace_indirect(struct run *run);
+void run_trace_indirect2(struct run *run);
+
+/* scenario_run_generated.c */
+void run_generated(struct run *run);
+
+/* scenario_run_structures.c */
+/* By its name, or `null`; else that of the scene */
+VkAccelerationStructureKHR run_find_structure(struct run *run, const char *name);
+void run_structure(struct run *run);
+void run_instance(struct run *run);
+void run_build(struct run *run);
+void run_copy_structure(struct run *run);
+void run_destroy_structure(struct run *run);
+void run_destroy_structures(struct run *run);
+
+/* scenario_run_vertex.c */
+/* What a VkPipelineVertexInputStateCreateInfo points to */
+struct run_static_vertex_input {
+   VkVertexInputBindingDescription bindings[MAX_VERTEX_BINDINGS];
+   VkVertexInputAttributeDescription attributes[MAX_VERTEX_ATTRIBUTES];
+   VkVertexInputBindingDivisorDescriptionEXT divisors[MAX_VERTEX_BINDINGS];
+   VkPipelineVertexInputDivisorStateCreateInfoEXT divisor;
+   VkPipelineVertexInputStateCreateInfo info;
+};
+
+/* One option of a pipeline; false: it is another one, or wrong. */
+bool run_read_vertex_input(struct run_vertex_input *input, const char *key, const char *value);
+void run_fill_vertex_input(const struct run_vertex_input *input,
+                           struct run_static_vertex_input *out);
+void run_set_vertex_input(struct run *run, const struct run_vertex_input *input);
+void run_vertex_buffer(struct run *run);
+void run_index_buffer(struct run *run);
+void run_vertex_input(struct run *run);
+void run_primitive_restart(struct run *run);
+void run_draw_multi(struct run *run);
+void run_draw_multi_indexed(struct run *run);
+void run_draw_byte_count(struct run *run);
 
 /* scenario_run_descriptors.c */
 void run_prepare_sets(struct run *run);

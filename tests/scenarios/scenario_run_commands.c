@@ -152,15 +152,17 @@ run_draw(struct run *run)
              (uint32_t)run_number_or(run, 3, 0), (uint32_t)run_number_or(run, 4, 0));
 }
 
-/* `draw_indexed INDEX_BUFFER INDICES [INSTANCES]`, 32-bit indices */
+/* `draw_indexed INDEX_BUFFER INDICES [INSTANCES [FIRST [VERTEX_OFFSET [FIRST_INSTANCE]]]]`,
+ * 32-bit indices, or `bound` in the place of the buffer
+ */
 void
 run_draw_indexed(struct run *run)
 {
    run_prepare_command(run);
-   vkCmdBindIndexBuffer(run->cmd, run_find_buffer(run, run_word(run, 1))->vk.buffer, 0,
-                        VK_INDEX_TYPE_UINT32);
-   vkCmdDrawIndexed(run->cmd, (uint32_t)run_number(run, 2), (uint32_t)run_number_or(run, 3, 1), 0,
-                    0, 0);
+   run_bind_indices(run, run_word(run, 1));
+   vkCmdDrawIndexed(run->cmd, (uint32_t)run_number(run, 2), (uint32_t)run_number_or(run, 3, 1),
+                    (uint32_t)run_number_or(run, 4, 0), (int32_t)run_number_or(run, 5, 0),
+                    (uint32_t)run_number_or(run, 6, 0));
 }
 
 void

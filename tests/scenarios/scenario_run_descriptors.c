@@ -292,6 +292,7 @@ run_bind(struct run *run)
    }
    if (binding->type == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR) {
       binding->items[0].written = true;
+      binding->items[0].structure = run_find_structure(run, run_word(run, 4));
       return;
    }
    if (run_has_word(run, 4) && sscanf(run_word(run, 4), "at=%u", &element) == 1)
@@ -369,7 +370,7 @@ add_binding_writes(struct run *run, struct writes *writes, const struct run_bind
       *accel = (VkWriteDescriptorSetAccelerationStructureKHR){
          .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR,
          .accelerationStructureCount = 1,
-         .pAccelerationStructures = &run->tlas,
+         .pAccelerationStructures = &binding->items[i].structure,
       };
       write->pNext = accel;
    }

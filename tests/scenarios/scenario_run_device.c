@@ -23,10 +23,12 @@ struct wanted {
    bool second_queue;
    bool exclusive_buffers;
    bool device_memory;
+   bool no_first_instance;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
    VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
    VkPhysicalDeviceRayTracingPipelineFeaturesKHR rays;
+   VkPhysicalDeviceRayQueryFeaturesKHR query;
    VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT library;
    VkPhysicalDeviceShaderObjectFeaturesEXT shader_object;
    VkPhysicalDeviceDescriptorBufferFeaturesEXT descriptor_buffer;
@@ -34,6 +36,15 @@ struct wanted {
    VkPhysicalDevicePipelineRobustnessFeaturesEXT pipeline_robustness;
    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
+   VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated;
+   VkPhysicalDeviceMultiDrawFeaturesEXT multi_draw;
+   VkPhysicalDeviceIndexTypeUint8FeaturesEXT index_uint8;
+   VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT dynamic_input;
+   VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
+   VkPhysicalDeviceMaintenance5FeaturesKHR maintenance5;
+   VkPhysicalDeviceMaintenance6FeaturesKHR maintenance6;
+   VkPhysicalDeviceTransformFeedbackFeaturesEXT transform_feedback;
+   VkPhysicalDeviceRayTracingMaintenance1FeaturesKHR rays_maintenance;
    VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
 };
 
@@ -114,6 +125,16 @@ want_update(struct wanted *wanted, const char *update)
 }
 
 static void
+want_structures(struct wanted *wanted)
+{
+   want_extension(wanted, VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME);
+   want_extension(wanted, VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME);
+   want_struct(wanted, &wanted->accel,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR);
+   wanted->accel.accelerationStructure = VK_TRUE;
+}
+
+static void
 want_stage(struct wanted *wanted, const struct scenario_section *section)
 {
    if (section->stage->bit == VK_SHADER_STAGE_MESH_BIT_EXT) {
@@ -123,16 +144,18 @@ want_stage(struct wanted *wanted, const struct scenario_section *section)
       wanted->mesh.meshShader = VK_TRUE;
       wanted->mesh.taskShader = VK_TRUE;
    } else if (section->stage->bit == VK_SHADER_STAGE_RAYGEN_BIT_KHR) {
-      want_extension(wanted, VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME);
-      want_extension(wanted, VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME);
+      want_structures(wanted);
       want_extension(wanted, VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME);
-      want_struct(wanted, &wanted->accel,
-                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR);
       want_struct(wanted, &wanted->rays,
                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR);
-      wanted->accel.accelerationStructure = VK_TRUE;
       wanted->rays.rayTracingPipeline = VK_TRUE;
       wanted->rays.rayTracingPipelineTraceRaysIndirect = VK_TRUE;
+   }
+   if (strstr(section->text, "GL_EXT_ray_query")) {
+      want_structures(wanted);
+      want_extension(wanted, VK_KHR_RAY_QUERY_EXTENSION_NAME);
+      want_struct(wanted, &wanted->query, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_QUERY_FEATURES_KHR);
+      wanted->query.rayQuery = VK_TRUE;
    }
    if (strstr(section->text, "SPV_KHR_expect_assume")) {
       want_extension(wanted, VK_KHR_SHADER_EXPECT_ASSUME_EXTENSION_NAME);
@@ -166,6 +189,101 @@ want_kind(struct wanted *wanted, enum scenario_kind kind)
    }
 }
 
+/* What draws read before a shader runs */
+static void
+want_inputs(struct run *run, struct wanted *wanted)
+{
+   const char *word = run_word(run, 0);
+
+   if (strncmp(word, "draw_multi", 10) == 0) {
+      want_extension(wanted, VK_EXT_MULTI_DRAW_EXTENSION_NAME);
+      want_struct(wanted, &wanted->multi_draw,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTI_DRAW_FEATURES_EXT);
+      wanted->multi_draw.multiDraw = VK_TRUE;
+   } else if (strcmp(word, "generated") == 0) {
+      want_extension(wanted, VK_KHR_MAINTENANCE_5_EXTENSION_NAME);
+      want_extension(wanted, VK_EXT_DEVICE_GENERATED_COMMANDS_EXTENSION_NAME);
+      want_struct(wanted, &wanted->generated,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT);
+      wanted->generated.deviceGeneratedCommands = VK_TRUE;
+   } else if (strcmp(word, "draw_byte_count") == 0) {
+      want_extension(wanted, VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
+      want_struct(wanted, &wanted->transform_feedback,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
+      wanted->transform_feedback.transformFeedback = VK_TRUE;
+   } else if (strcmp(word, "vertex_input") == 0) {
+      want_extension(wanted, VK_EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME);
+      want_struct(wanted, &wanted->dynamic_input,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_INPUT_DYNAMIC_STATE_FEATURES_EXT);
+      wanted->dynamic_input.vertexInputDynamicState = VK_TRUE;
+   } else if (strcmp(word, "trace_indirect2") == 0) {
+      want_extension(wanted, VK_KHR_RAY_TRACING_MAINTENANCE_1_EXTENSION_NAME);
+      want_struct(wanted, &wanted->rays_maintenance,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_MAINTENANCE_1_FEATURES_KHR);
+      wanted->rays_maintenance.rayTracingMaintenance1 = VK_TRUE;
+      wanted->rays_maintenance.rayTracingPipelineTraceRaysIndirect2 = VK_TRUE;
+   }
+}
+
+/* `index_buffer ITEM TYPE` */
+static void
+want_indices(struct run *run, struct wanted *wanted)
+{
+   const bool null = strcmp(run_word(run, 1), "null") == 0;
+
+   if (strcmp(run_word(run, 2), "u8") == 0) {
+      want_extension(wanted, VK_EXT_INDEX_TYPE_UINT8_EXTENSION_NAME);
+      want_struct(wanted, &wanted->index_uint8,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_INDEX_TYPE_UINT8_FEATURES_EXT);
+      wanted->index_uint8.indexTypeUint8 = VK_TRUE;
+   }
+   if (null || strchr(run_word(run, 1), ':')) {
+      want_extension(wanted, VK_KHR_MAINTENANCE_5_EXTENSION_NAME);
+      want_struct(wanted, &wanted->maintenance5,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR);
+      wanted->maintenance5.maintenance5 = VK_TRUE;
+   }
+   if (null) {
+      want_extension(wanted, VK_KHR_MAINTENANCE_6_EXTENSION_NAME);
+      want_struct(wanted, &wanted->maintenance6,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_6_FEATURES_KHR);
+      wanted->maintenance6.maintenance6 = VK_TRUE;
+   }
+}
+
+/* A binding by instances may have any divisor. */
+static void
+want_divisors(struct run *run, struct wanted *wanted)
+{
+   for (unsigned i = 1; run_has_word(run, i); i++) {
+      if (strncmp(run_word(run, i), "binding=", 8) != 0 || !strstr(run_word(run, i), ":instance:"))
+         continue;
+      want_extension(wanted, VK_EXT_VERTEX_ATTRIBUTE_DIVISOR_EXTENSION_NAME);
+      want_struct(wanted, &wanted->divisor,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT);
+      wanted->divisor.vertexAttributeInstanceRateDivisor = VK_TRUE;
+      wanted->divisor.vertexAttributeInstanceRateZeroDivisor = VK_TRUE;
+   }
+}
+
+/* `without drawIndirectFirstInstance` */
+static void
+want_without(struct run *run, struct wanted *wanted)
+{
+   if (strcmp(run_word(run, 1), "drawIndirectFirstInstance") != 0)
+      RUN_ERROR(run, "%s cannot be switched off here", run_word(run, 1));
+   wanted->no_first_instance = true;
+}
+
+static void
+tune_features(struct vkh_features *features, void *data)
+{
+   const struct wanted *wanted = data;
+
+   if (wanted->no_first_instance)
+      features->core.features.drawIndirectFirstInstance = VK_FALSE;
+}
+
 /* Reads ahead what has to be known before the device and the layouts are. */
 static void
 read_ahead(struct run *run, struct wanted *wanted)
@@ -194,6 +312,12 @@ read_ahead(struct run *run, struct wanted *wanted)
          wanted->conditional.conditionalRendering = VK_TRUE;
       } else if (strcmp(word, "device_memory") == 0) {
          wanted->device_memory = true;
+      } else if (strcmp(word, "without") == 0) {
+         want_without(run, wanted);
+      } else if (strcmp(word, "index_buffer") == 0) {
+         want_indices(run, wanted);
+      } else if (strcmp(word, "pipeline") == 0) {
+         want_divisors(run, wanted);
       } else if (strcmp(word, "unnamed") == 0) {
          run->names = false;
       } else if (strcmp(word, "push") == 0) {
@@ -206,6 +330,8 @@ read_ahead(struct run *run, struct wanted *wanted)
       } else if (strcmp(word, "depth") == 0) {
          run->has_depth = true;
          run->clear_depth = strtof(run_word(run, 1), NULL);
+      } else {
+         want_inputs(run, wanted);
       }
    }
    for (unsigned i = 0; i < scenario->section_count; i++)
@@ -266,6 +392,8 @@ run_create_device(struct run *run)
       .second_queue = wanted.second_queue,
       .exclusive_buffers = wanted.exclusive_buffers,
       .device_memory = wanted.device_memory,
+      .tune_features = tune_features,
+      .tune_data = &wanted,
       .messenger = on_message,
       .messenger_data = run,
    };

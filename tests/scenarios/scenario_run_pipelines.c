@@ -20,6 +20,8 @@ struct request {
    bool robust, stage_robust;
    VkPipelineRobustnessCreateInfoEXT robustness;
    struct vkh_graphics_desc desc;
+   struct run_vertex_input vertex_input;
+   struct run_static_vertex_input static_vertex_input;
 };
 
 /* --- Reading the statement ------------------------------------------------ */
@@ -123,10 +125,25 @@ read_topology(struct run *run, struct request *request, const char *name)
       request->desc.topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST;
    else if (strcmp(name, "triangles") == 0)
       request->desc.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
+   else if (strcmp(name, "strip") == 0)
+      request->desc.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP;
    else if (sscanf(name, "patches%u", &request->desc.patch_control_points) == 1)
       request->desc.topology = VK_PRIMITIVE_TOPOLOGY_PATCH_LIST;
    else
       RUN_ERROR(run, "%s is no topology", name);
+}
+
+static void
+read_dynamic(struct run *run, struct request *request, const char *name)
+{
+   if (strcmp(name, "vertex_input") == 0)
+      request->desc.dynamic_vertex_input = true;
+   else if (strcmp(name, "strides") == 0)
+      request->desc.dynamic_strides = true;
+   else if (strcmp(name, "restart") == 0)
+      request->desc.dynamic_restart = true;
+   else
+      RUN_ERROR(run, "%s is no dynamic state here", name);
 }
 
 static void
@@ -143,6 +160,8 @@ read_option(struct run *run, struct request *request, const char *word)
       request->dispatch_base = true;
    else if (strcmp(key, "rasterizer_discard") == 0)
       request->desc.rasterizer_discard = true;
+   else if (strcmp(key, "restart") == 0)
+      request->desc.primitive_restart = true;
    else if (!value)
       RUN_ERROR(run, "%s is neither a shader section nor an option", word);
    else if (strcmp(key, "spec") == 0)
@@ -153,6 +172,10 @@ read_option(struct run *run, struct request *request, const char *word)
       read_topology(run, request, value);
    else if (strcmp(key, "pass") == 0)
       request->desc.render_pass = run_find_pass(run, value, &request->desc.subpass);
+   else if (strcmp(key, "dynamic") == 0)
+      read_dynamic(run, request, value);
+   else if (run_read_vertex_input(&request->vertex_input, key, value))
+      (void)0;
    else if (strcmp(key, "entry") == 0)
       request->entry = scenario_format("%s", value);
    else if (strcmp(key, "robust") == 0 || strcmp(key, "stage_robust") == 0) {
@@ -360,6 +383,8 @@ fill_graphics(struct run *run, struct request *request, VkPipelineCache cache, c
          .next = request->stage_robust ? &request->robustness : NULL,
       };
    }
+   run_fill_vertex_input(&request->vertex_input, &request->static_vertex_input);
+   desc->vertex_input = &request->static_vertex_input.info;
    desc->stage_count = request->section_count;
    desc->layout = run->layout;
    desc->color_format = run->color_format;
@@ -472,6 +497,7 @@ run_create_pipeline(struct run *run)
    const bool rays = pipeline->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
    const bool objects =
       run->kind == SCENARIO_SHADER_OBJECT || run->kind == SCENARIO_SHADER_OBJECT_BINARY;
+   pipeline->vertex_input = request.vertex_input;
    if (objects && !rays) {
       create_shader_objects(run, pipeline, &request);
       pipeline->desc = request.desc;
@@ -486,8 +512,9 @@ run_create_pipeline(struct run *run)
 /* --- Binding -------------------------------------------------------------- */
 
 static void
-set_dynamic_state(struct run *run, const struct vkh_graphics_desc *desc)
+set_dynamic_state(struct run *run, const struct run_pipeline *pipeline)
 {
+   const struct vkh_graphics_desc *desc = &pipeline->desc;
    const VkSampleMask mask = ~0u;
    const VkBool32 blend = VK_FALSE;
    const VkColorComponentFlags components = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
@@ -498,7 +525,8 @@ set_dynamic_state(struct run *run, const struct vkh_graphics_desc *desc)
    vkCmdSetRasterizerDiscardEnable(cmd, desc->rasterizer_discard);
    vkCmdSetPrimitiveTopology(
       cmd, desc->topology_set ? desc->topology : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST);
-   vkCmdSetPrimitiveRestartEnable(cmd, VK_FALSE);
+   if (!desc->dynamic_restart)
+      vkCmdSetPrimitiveRestartEnable(cmd, desc->primitive_restart);
    vkCmdSetCullMode(cmd, VK_CULL_MODE_NONE);
    vkCmdSetFrontFace(cmd, VK_FRONT_FACE_COUNTER_CLOCKWISE);
    vkCmdSetDepthTestEnable(cmd, desc->depth_test);
@@ -507,7 +535,8 @@ set_dynamic_state(struct run *run, const struct vkh_graphics_desc *desc)
    vkCmdSetDepthBoundsTestEnable(cmd, VK_FALSE);
    vkCmdSetDepthBiasEnable(cmd, VK_FALSE);
    vkCmdSetStencilTestEnable(cmd, VK_FALSE);
-   VKH_PROC(ctx, vkCmdSetVertexInputEXT)(cmd, 0, NULL, 0, NULL);
+   if (!desc->dynamic_vertex_input)
+      run_set_vertex_input(run, &pipeline->vertex_input);
    VKH_PROC(ctx, vkCmdSetPatchControlPointsEXT)
    (cmd, desc->patch_control_points ? desc->patch_control_points : 1);
    VKH_PROC(ctx, vkCmdSetPolygonModeEXT)(cmd, VK_POLYGON_MODE_FILL);
@@ -552,7 +581,7 @@ bind_shader_objects(struct run *run, const struct run_pipeline *pipeline)
       }
       bind(run->cmd, 1, &graphics[i], &shader);
    }
-   set_dynamic_state(run, &pipeline->desc);
+   set_dynamic_state(run, pipeline);
 }
 
 void
