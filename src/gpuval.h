@@ -20,6 +20,7 @@
 #include "vk_device.h"
 
 #include "base/gpuval_command.h"
+#include "base/gpuval_failure.h"
 #include "base/gpuval_layout.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
@@ -154,6 +155,15 @@ void gpuval_device_indirect_read(struct gpuval_device *device,
                                  const struct gpuval_indirect_read *read);
 
 /**
+ * Something is wrong with a command, which has that id. This is how all failures are
+ * reported that the host finds. The same kind of failure of the same type of command is one
+ * event, whose counts add up, where labels, names and @bound are the same: that stands for
+ * the pipeline, or what is in its place.
+ */
+void gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
+                                  const struct gpuval_command_failure *failure);
+
+/**
  * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
  * must be removed before it dies.
  */
@@ -163,6 +173,14 @@ void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_o
 void gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object);
+
+/**
+ * A buffer that has all @size bytes at @address, or else one that has the first of them.
+ * Sets object, address and size of @range, those of the whole buffer, and what belongs to
+ * that. Returns false, and leaves @range alone, if there is none.
+ */
+bool gpuval_device_find_buffer(struct gpuval_device *device, uint64_t address, uint64_t size,
+                               struct gpuval_command_range *range);
 
 /** A binding of the layout that a shader was compiled with. */
 struct gpuval_binding {
@@ -188,7 +206,8 @@ struct gpuval_shader_info {
 /** First 64 bits of the BLAKE3 hash of a SPIR-V module: shader.hash. */
 uint64_t gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size);
 
-#define GPUVAL_SHADER_KEY_SIZE 32
+/** Less than shader_info::source_blake3 holds: drivers keep a word of their own behind it. */
+#define GPUVAL_SHADER_KEY_SIZE 28
 
 /**
  * Registers an instrumented shader. The same shader is registered once only;

@@ -443,3 +443,28 @@ gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object
 {
    remove_range(device, device->allocations, object);
 }
+
+bool
+gpuval_device_find_buffer(struct gpuval_device *device, uint64_t address, uint64_t size,
+                          struct gpuval_command_range *range)
+{
+   bool found = false;
+
+   mtx_lock(&device->mutex);
+   hash_table_foreach (device->buffers, entry) {
+      const struct gpuval_range *buffer = entry->data;
+
+      if (address < buffer->address || address - buffer->address >= buffer->size)
+         continue;
+      range->object = entry->key;
+      range->object_offset = 0;
+      range->address = buffer->address;
+      range->size = buffer->size;
+      found = true;
+      if (size <= buffer->size - (address - buffer->address))
+         break;
+   }
+   mtx_unlock(&device->mutex);
+
+   return found;
+}

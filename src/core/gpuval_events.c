@@ -397,6 +397,8 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_IMAGE] = read_image,
    [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
    [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
+   
+   
 };
 
 static void
@@ -567,6 +569,83 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
    }
    gpuval_report_lock();
    event->count++;
+   gpuval_report_unlock();
+   gpuval_device_unlock(device);
+}
+
+/* The same of a failure that no shader is in. Handles of what a frame makes anew would
+ * make a new event of it each frame, so names stand for objects.
+ */
+static struct gpuval_failure_key
+get_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
+                const struct gpuval_event *event)
+{
+   const struct gpuval_command *command = &event->place.command;
+   struct gpuval_failure_key key = {
+      .shader_hash = bound,
+      .stage = event->place.has_command ? _mesa_hash_string(command->op) : 0,
+      .kind = failure->kind,
+      .op = failure->op,
+      .spirv_offset =
+         event->resource.object_name ? _mesa_hash_string(event->resource.object_name) : 0,
+      .set = -1,
+      .binding = failure->range.binding,
+      .site = failure->part,
+   };
+
+   for (unsigned i = 0; event->place.has_command && i < command->num_labels; i++)
+      key.padding = key.padding * 31 + _mesa_hash_string(command->labels[i]);
+   return key;
+}
+
+static struct gpuval_event *
+create_command_event(struct gpuval_device *device, uint32_t command_id,
+                     const struct gpuval_command_failure *failure)
+{
+   const struct gpuval_command_range *range = &failure->range;
+   struct gpuval_event *event = gpuval_event_create(failure->kind);
+
+   event->has_record = true;
+   event->detail = failure->detail[0] ? ralloc_strdup(event, failure->detail) : NULL;
+   describe_command(device, event, &event->place, command_id);
+
+   event->place.access.op = failure->op;
+   if (failure->size)
+      event->place.access.size = failure->size;
+   event->place.access.offset = failure->offset;
+   event->place.access.address = range->address ? range->address + failure->offset : 0;
+
+   event->resource.type = range->type;
+   event->resource.binding = range->binding;
+   event->resource.size = range->size;
+   if (range->object) {
+      event->resource.object = (uintptr_t)range->object;
+      event->resource.object_type = range->object->type;
+      event->resource.object_name = gpuval_object_name(event, range->object);
+      event->resource.object_offset = range->object_offset + failure->offset;
+   }
+   gpuval_event_describe(event);
+   gpuval_event_set_fingerprint(event, failure->part, range->binding, 0);
+   return event;
+}
+
+void
+gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
+                             const struct gpuval_command_failure *failure)
+{
+   mtx_lock(&device->mutex);
+   struct gpuval_event *event = create_command_event(device, command_id, failure);
+   const struct gpuval_failure_key key = get_command_key(failure, bound, event);
+   struct gpuval_event *known = find_event(device, &key);
+
+   if (known) {
+      ralloc_free(event);
+      event = known;
+   } else {
+      add_event(device, &key, event);
+   }
+   gpuval_report_lock();
+   event->count += failure->count;
    gpuval_report_unlock();
    gpuval_device_unlock(device);
 }

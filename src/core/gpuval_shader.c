@@ -214,8 +214,10 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
 static void
 compute_key(const struct blob *blob, uint8_t key[GPUVAL_SHADER_KEY_SIZE])
 {
-   static_assert(sizeof(blake3_hash) == GPUVAL_SHADER_KEY_SIZE, "keys are BLAKE3 hashes");
-   _mesa_blake3_compute(blob->data, blob->size, key);
+   blake3_hash hash;
+   static_assert(sizeof(hash) >= GPUVAL_SHADER_KEY_SIZE, "keys are BLAKE3 hashes");
+   _mesa_blake3_compute(blob->data, blob->size, hash);
+   memcpy(key, hash, GPUVAL_SHADER_KEY_SIZE);
 }
 
 static struct gpuval_shader *

@@ -3,9 +3,11 @@
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_indirect.h"
+#include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_order.h"
+#include "gpuval_lvp_private.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
@@ -44,6 +46,7 @@ struct parsed_shader {
    uint32_t checks;
    bool robust_uniform;
    bool robust_storage;
+   bool robust_vertex;
 };
 
 /* One command buffer that is being executed */
@@ -75,6 +78,10 @@ struct gpuval_lvp {
    struct gpuval_lvp_command current;
    struct pipe_resource *constants; /* constant buffer 0 of compute shaders, or NULL */
    uint8_t *constants_map;
+   VkShaderEXT shaders[LVP_SHADER_STAGES]; /* where there are no pipelines */
+   uint32_t failed_id; /* of the current command, where the host has found something wrong */
+   bool has_failed_id;
+   struct gpuval_lvp_inputs *inputs; /* NULL: nobody looks at what commands read */
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
@@ -169,6 +176,9 @@ gpuval_lvp_create(struct lvp_device *device)
    } else {
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
    }
+   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
+       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
    return gpuval;
 }
 
@@ -188,8 +198,16 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->order)
       gpuval_lvp_order_finish(gpuval->order);
+   if (gpuval->inputs)
+      gpuval_lvp_inputs_destroy(gpuval->inputs);
    simple_mtx_destroy(&gpuval->mutex);
    ralloc_free(gpuval);
+}
+
+struct gpuval_device *
+gpuval_lvp_device(struct gpuval_lvp *gpuval)
+{
+   return gpuval->device;
 }
 
 /* Memory of the driver's own goes into the window of shadow memory before anybody
@@ -288,6 +306,7 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
    parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
    parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);
+   parsed->robust_vertex = gpuval_is_robust(robustness.vertex_inputs);
 
    simple_mtx_lock(&gpuval->mutex);
    _mesa_hash_table_insert(gpuval->parsed, nir, parsed);
@@ -369,6 +388,30 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
    }
 }
 
+/* What was to be checked of a shader, for what is not looked at in it but when it is
+ * executed: behind the key, where it survives cloning and serialization as that does.
+ */
+static_assert(sizeof(((struct shader_info *)0)->source_blake3) ==
+                 GPUVAL_SHADER_KEY_SIZE + sizeof(struct gpuval_lvp_selection),
+              "nothing but debugging uses it");
+
+static void
+set_selection(nir_shader *nir, const struct gpuval_lvp_selection *selection)
+{
+   memcpy(nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE, selection, sizeof(*selection));
+}
+
+struct gpuval_lvp_selection
+gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir)
+{
+   struct gpuval_lvp_selection selection = {0};
+
+   if (pipeline_nir)
+      memcpy(&selection, pipeline_nir->nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE,
+             sizeof(selection));
+   return selection;
+}
+
 void
 gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                       const struct lvp_pipeline_layout *layout)
@@ -394,13 +437,15 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    };
    uint32_t entry_base;
 
-   static_assert(sizeof(nir->info.source_blake3) == GPUVAL_SHADER_KEY_SIZE,
-                 "nothing but debugging uses it");
    /* Stages of rays will be in one shader with others. */
    if (gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &entry_base) &&
        gl_shader_stage_is_rt(nir->info.stage))
       gpuval_nir_rebase(nir, entry_base);
 
+   set_selection(nir, &(struct gpuval_lvp_selection){
+                         .checks = parsed->checks,
+                         .robust_vertex = parsed->robust_vertex,
+                      });
    ralloc_free(parsed);
 }
 
@@ -442,10 +487,13 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->secondary = (struct execution){0};
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
+   memset(gpuval->shaders, 0, sizeof(gpuval->shaders));
 
    gpuval->arguments = NULL;
    if (gpuval->order)
       gpuval_lvp_order_begin(gpuval->order, cmd_buffer);
+   if (gpuval->inputs)
+      gpuval_lvp_inputs_begin(gpuval->inputs);
 }
 
 /* With sync-compute alone only dispatches count. */
@@ -487,54 +535,103 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
    return NULL;
 }
 
-void
-gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
-                        const struct vk_cmd_queue_entry *command)
+/* Returns whether it has been recorded, and not generated. */
+static bool
+note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
+             const struct vk_cmd_queue_entry *command)
 {
-   if (gpuval->order)
-      gpuval_lvp_order_command(gpuval->order, command);
-
    struct execution *execution = find_execution(gpuval, commands, command);
    if (!execution)
-      return;
+      return false;
 
    switch ((unsigned)command->type) {
    case VK_CMD_EXECUTE_COMMANDS:
       gpuval->execute_commands = command;
-      return;
+      return true;
    case VK_CMD_BIND_PIPELINE: {
       LVP_FROM_HANDLE(lvp_pipeline, pipeline, command->u.bind_pipeline.pipeline);
       gpuval->pipelines[lvp_pipeline_type_from_bind_point(
          command->u.bind_pipeline.pipeline_bind_point)] = pipeline;
-      return;
+      return true;
    }
    case VK_CMD_BIND_SHADERS_EXT:
       for (uint32_t i = 0; i < command->u.bind_shaders_ext.stage_count; i++) {
          bool is_compute = command->u.bind_shaders_ext.stages[i] == VK_SHADER_STAGE_COMPUTE_BIT;
          gpuval->pipelines[is_compute ? LVP_PIPELINE_COMPUTE : LVP_PIPELINE_GRAPHICS] = NULL;
+         gpuval->shaders[vk_to_mesa_shader_stage(command->u.bind_shaders_ext.stages[i])] =
+            command->u.bind_shaders_ext.shaders ? command->u.bind_shaders_ext.shaders[i]
+                                                : VK_NULL_HANDLE;
       }
-      return;
+      return true;
    case VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE_KHR:
       if (command->driver_data)
          execution->labels = command->driver_data;
-      return;
+      return true;
    }
 
    unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
-   if (!(kind & GPUVAL_LVP_ACTION))
-      return;
+   if (!kind)
+      return true;
 
-   if (reads_arguments(gpuval, command->type, kind))
-      gpuval->arguments = command;
+   gpuval->arguments = reads_arguments(gpuval, command->type, kind) ? command : NULL;
+   gpuval->has_failed_id = false;
 
    struct gpuval_lvp_command *current = &gpuval->current;
    current->type = command->type;
-   current->index = execution->next_index++;
+   current->index = kind & GPUVAL_LVP_ACTION ? execution->next_index++ : -1;
    current->cmd_buffer = execution->cmd_buffer;
    current->primary = gpuval->primary.cmd_buffer;
    current->labels[0] = gpuval->primary.labels;
    current->labels[1] = execution == &gpuval->secondary ? execution->labels : NULL;
    current->submission = gpuval->submission;
+   return true;
+}
+
+struct vk_cmd_queue_entry *
+gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
+                        struct vk_cmd_queue_entry *command)
+{
+   if (gpuval->order)
+      gpuval_lvp_order_command(gpuval->order, command);
+   bool is_recorded = note_command(gpuval, commands, command);
+   if (gpuval->inputs)
+      command = gpuval_lvp_inputs_check(gpuval->inputs, command, !is_recorded);
+   return command;
+}
+
+/* Their commands bind what they need themselves. */
+static bool
+is_generated(enum vk_cmd_type type)
+{
+   return type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT ||
+          type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV;
+}
+
+static enum lvp_pipeline_type
+command_pipeline_type(enum vk_cmd_type type)
+{
+   const char *name = vk_cmd_queue_type_names[type];
+
+   return !strncmp(name, "VK_CMD_DISPATCH", 15)     ? LVP_PIPELINE_COMPUTE
+          : !strncmp(name, "VK_CMD_TRACE_RAYS", 17) ? LVP_PIPELINE_RAY_TRACING
+                                                    : LVP_PIPELINE_GRAPHICS;
+}
+
+void
+gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure)
+{
+   struct gpuval_lvp_command command = gpuval->current;
+   bool uses_pipeline = command.index >= 0 && !is_generated(command.type);
+
+   command.pipeline = uses_pipeline ? gpuval->pipelines[command_pipeline_type(command.type)] : NULL;
+   memset(command.shaders, 0, sizeof(command.shaders));
+   if (!gpuval->has_failed_id)
+      gpuval->failed_id = gpuval_lvp_commands_add(gpuval->commands, &command);
+   gpuval->has_failed_id = true;
+
+   uint64_t bound = uses_pipeline ? _mesa_hash_data(gpuval->shaders, sizeof(gpuval->shaders)) : 0;
+   gpuval_device_report_command(gpuval->device, gpuval->failed_id,
+                                command.pipeline ? (uintptr_t)command.pipeline : bound, failure);
 }
 
 static uint32_t
@@ -561,28 +658,38 @@ pipeline_type(uint32_t stages)
 }
 
 static void
+read_structs(struct gpuval_lvp *gpuval, struct gpuval_indirect_read *read, uint64_t address,
+             uint32_t size, uint64_t stride, uint32_t count)
+{
+   read->size = size;
+   for (uint32_t i = 0; i < count; i++) {
+      read->address = address + stride * i;
+      read->row =
+         gpuval_order_find_row(gpuval->order->table.table, GPUVAL_ORDER_INDIRECT, read->address);
+      gpuval_device_indirect_read(gpuval->device, read);
+   }
+}
+
+static void
 read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
-   struct gpuval_lvp_arguments arguments[GPUVAL_LVP_MAX_ARGUMENTS];
-   unsigned count = gpuval_lvp_get_arguments(gpuval->lvp, gpuval->arguments, arguments);
    struct gpuval_indirect_read read = {.command.command_id = command_id};
+   struct gpuval_lvp_indirect indirect;
+   bool reads = gpuval_lvp_get_indirect(gpuval->lvp, gpuval->device, gpuval->arguments, &indirect);
 
    gpuval->arguments = NULL;
-   if (!count)
+   if (!reads)
       return;
 
    gpuval_lvp_order_work(gpuval->order, 0, &read.command);
    read.num_other_epochs = gpuval_submits_other_epochs(gpuval->order->hooks.submits,
                                                        read.command.epoch, read.other_epochs);
-   for (unsigned i = 0; i < count; i++) {
-      read.size = arguments[i].size;
-      for (uint32_t j = 0; j < arguments[i].count; j++) {
-         read.address = arguments[i].address + (uint64_t)arguments[i].stride * j;
-         read.row =
-            gpuval_order_find_row(gpuval->order->table.table, GPUVAL_ORDER_INDIRECT, read.address);
-         gpuval_device_indirect_read(gpuval->device, &read);
-      }
-   }
+   if (indirect.count)
+      read_structs(gpuval, &read, (uintptr_t)indirect.count, sizeof(*indirect.count), 0, 1);
+   if (indirect.arguments.data)
+      read_structs(gpuval, &read, (uintptr_t)indirect.arguments.data + indirect.arguments.offset,
+                   gpuval_arguments_size(indirect.arguments.type), indirect.arguments.stride,
+                   gpuval_arguments_inside(&indirect.arguments));
 }
 
 /* The pipeline of the current command, or its shaders where there is none. Generated
@@ -592,11 +699,10 @@ static void
 note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders)
 {
    struct gpuval_lvp_command *current = &gpuval->current;
-   bool is_generated = current->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT ||
-                       current->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV;
    bool had_pipeline = current->pipeline != NULL;
 
-   current->pipeline = is_generated ? NULL : gpuval->pipelines[pipeline_type(stages)];
+   current->pipeline =
+      is_generated(current->type) ? NULL : gpuval->pipelines[pipeline_type(stages)];
    if (had_pipeline && current->pipeline)
       return;
 

@@ -62,9 +62,13 @@ bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob)
 void gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval);
 void gpuval_lvp_end_submit(struct gpuval_lvp *gpuval);
 void gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer *cmd_buffer);
-/** Before each command of the list @commands. */
-void gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
-                             const struct vk_cmd_queue_entry *command);
+/**
+ * Before each command of the list @commands. Returns the one to be executed: another one
+ * where that is unsafe, which stands at the same place of the list.
+ */
+struct vk_cmd_queue_entry *gpuval_lvp_next_command(struct gpuval_lvp *gpuval,
+                                                   const struct list_head *commands,
+                                                   struct vk_cmd_queue_entry *command);
 /**
  * Before the state of a draw, dispatch or trace is emitted: gives it an id.
  * @stages: bits of gl_shader_stage whose @shaders are to run. Fills in the

@@ -33,6 +33,7 @@ void gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands);
 enum {
    GPUVAL_LVP_ACTION = 1 << 0,   /* draws, dispatches or traces */
    GPUVAL_LVP_INDIRECT = 1 << 1, /* and reads its arguments from a buffer */
+   GPUVAL_LVP_OTHER = 1 << 2,    /* no action, but something may be wrong with it */
 };
 unsigned gpuval_lvp_command_kind(struct gpuval_lvp_commands *commands, enum vk_cmd_type type);
 

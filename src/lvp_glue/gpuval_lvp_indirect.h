@@ -3,27 +3,35 @@
 #ifndef GPUVAL_LVP_INDIRECT_H
 #define GPUVAL_LVP_INDIRECT_H
 
-#include <stdint.h>
+#include <vulkan/vulkan_core.h>
 
+#include "gpuval/src/core/gpuval_arguments.h"
+
+struct gpuval_device;
 struct lvp_device;
 struct vk_cmd_queue_entry;
 
-/** Structs that a command reads its arguments from. */
-struct gpuval_lvp_arguments {
-   uint64_t address;
-   uint32_t size; /* of a struct */
-   uint32_t stride;
-   uint32_t count;
+/** What a command reads its arguments from. */
+struct gpuval_lvp_indirect {
+   struct gpuval_arguments arguments;
+
+   /* How many there are, where that is read from a buffer */
+   bool has_count;
+   struct gpuval_command_range count_range;
+   uint64_t count_offset;
+   const uint32_t *count; /* NULL: it is not in the range, arguments.count is 0 */
 };
 
-#define GPUVAL_LVP_MAX_ARGUMENTS 2
-
 /**
- * What the command reads when it is executed, and returns how many of these there
- * are; 0 for a command with direct arguments. On the queue's thread.
+ * False for a command with direct arguments. Work that writes the arguments has been
+ * done when this returns. On the queue's thread.
  */
-unsigned gpuval_lvp_get_arguments(struct lvp_device *device,
-                                  const struct vk_cmd_queue_entry *command,
-                                  struct gpuval_lvp_arguments out[GPUVAL_LVP_MAX_ARGUMENTS]);
+bool gpuval_lvp_get_indirect(struct lvp_device *device, struct gpuval_device *gpuval,
+                             const struct vk_cmd_queue_entry *command,
+                             struct gpuval_lvp_indirect *indirect);
+
+/** A buffer from @offset on, of @size bytes or VK_WHOLE_SIZE; VK_NULL_HANDLE has none. */
+struct gpuval_command_range gpuval_lvp_get_range(VkBuffer buffer, uint64_t offset, uint64_t size,
+                                                 const char *type);
 
 #endif

@@ -5,6 +5,7 @@
 #include "gpuval_event.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "util/ralloc.h"
 
@@ -97,6 +98,39 @@ access_of(const struct gpuval_event *event, const char *text, char **message)
    ralloc_asprintf_append(message, ": %s", text);
 }
 
+/* "vertex buffer 0 "positions" (64 bytes)": no descriptor, but what a command has bound
+ * or names
+ */
+static void
+append_range(const struct gpuval_event *event, char **message)
+{
+   const char *type = event->resource.type ? event->resource.type : "address";
+   bool is_address = !strcmp(type, "address");
+
+   if (is_address && !event->resource.object) {
+      ralloc_asprintf_append(message, "every buffer: address 0x%" PRIx64,
+                             event->place.access.address);
+      return;
+   }
+   ralloc_strcat(message, is_address                       ? "the buffer"
+                          : !strcmp(type, "vertex_buffer") ? "vertex buffer"
+                          : !strcmp(type, "index_buffer")  ? "the index buffer"
+                                                           : "the indirect buffer");
+   if (event->resource.binding >= 0)
+      ralloc_asprintf_append(message, " %" PRId64, event->resource.binding);
+   if (event->resource.object_name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.object_name);
+   ralloc_asprintf_append(message, " (%" PRId64 " bytes)", event->resource.size);
+}
+
+static void
+append_detail(const struct gpuval_event *event, char **message)
+{
+   if (event->detail)
+      ralloc_asprintf_append(message, "%s: ", event->detail);
+   append_access(event, message);
+}
+
 /* "DETAIL", or "TEXT" where it is not known */
 static void
 detail_or(const struct gpuval_event *event, const char *text, char **message)
@@ -116,6 +150,24 @@ bad_address(const struct gpuval_event *event, const char *text, char **message)
       ralloc_asprintf_append(message, ": %s", event->detail);
 }
 
+/* "DETAIL: ACCESS is outside RANGE" */
+static void
+outside_range(const struct gpuval_event *event, const char *text, char **message)
+{
+   append_detail(event, message);
+   ralloc_strcat(message, " is outside ");
+   append_range(event, message);
+}
+
+/* "DETAIL: ACCESS of RANGE" */
+static void
+of_range(const struct gpuval_event *event, const char *text, char **message)
+{
+   append_detail(event, message);
+   ralloc_strcat(message, " of ");
+   append_range(event, message);
+}
+
 #define READ_AFTER_WRITE   "another invocation has written there since the last barrier"
 #define WRITE_AFTER_ACCESS "another invocation has read or written there since the last barrier"
 #define ATOMIC_CONFLICT                                                                            \
@@ -131,6 +183,12 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_EXPORT_NAN] = {detail_or, "an output is NaN"},
    [GPUVAL_KIND_EXPORT_INF] = {detail_or, "an output is infinite"},
    [GPUVAL_KIND_EXPORT_NAN_INF] = {detail_or, "an output is NaN and infinite"},
+   [GPUVAL_KIND_INDIRECT_ARGUMENT_OOB] = {outside_range},
+   [GPUVAL_KIND_INDIRECT_COUNT] = {outside_range},
+   [GPUVAL_KIND_INDIRECT_LIMIT] = {of_range},
+   [GPUVAL_KIND_INDIRECT_FIRST_INSTANCE] = {of_range},
+   [GPUVAL_KIND_INDEX_BUFFER_OOB] = {outside_range},
+   [GPUVAL_KIND_ATTRIBUTE_OOB] = {outside_range},
    [GPUVAL_KIND_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
    [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},

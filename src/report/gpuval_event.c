@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <vulkan/vulkan_core.h>
+
 #include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 
@@ -25,6 +27,7 @@ gpuval_event_create(enum gpuval_kind kind)
    event->kind = kind;
    init_place(&event->place);
    init_place(&event->other);
+   event->resource.object_type = VK_OBJECT_TYPE_BUFFER;
    event->resource.set = event->resource.binding = event->resource.index = -1;
    event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
    return event;

@@ -85,7 +85,8 @@ struct gpuval_event {
       int64_t set, binding, index;
       const char *type; /* static */
       char *name;
-      uint64_t object; /* VkBuffer, 0: not known */
+      uint64_t object;      /* 0: not known */
+      uint32_t object_type; /* VkObjectType */
       char *object_name;
       int64_t object_offset;
       uint64_t memory; /* VkDeviceMemory, 0: not known */

@@ -74,7 +74,7 @@ add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
    add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, command->command_buffer,
               command->command_buffer_name);
    add_object(objects, count, VK_OBJECT_TYPE_PIPELINE, command->pipeline, command->pipeline_name);
-   add_object(objects, count, VK_OBJECT_TYPE_BUFFER, event->resource.object,
+   add_object(objects, count, event->resource.object_type, event->resource.object,
               event->resource.object_name);
    add_object(objects, count, VK_OBJECT_TYPE_DEVICE_MEMORY, event->resource.memory,
               event->resource.memory_name);

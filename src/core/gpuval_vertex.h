@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+
+/* vertex: what draws fetch before a shader runs. */
+
+#ifndef GPUVAL_VERTEX_H
+#define GPUVAL_VERTEX_H
+
+#include <stdbool.h>
+
+#include "base/gpuval_failure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUVAL_MAX_ATTRIBUTES 32
+#define GPUVAL_MAX_BINDINGS   32
+
+struct gpuval_vertex_attribute {
+   uint32_t location;
+   uint32_t binding;
+   uint32_t offset; /* in an element */
+   uint32_t size;   /* bytes of its format */
+};
+
+struct gpuval_vertex_binding {
+   /* Size 0: there is no buffer. */
+   struct gpuval_command_range range;
+   bool is_null; /* and that is defined */
+   uint32_t stride;
+   bool per_instance;
+   uint32_t divisor; /* 0: all instances have the first one's */
+};
+
+struct gpuval_index_buffer {
+   struct gpuval_command_range range; /* size 0: there is no buffer */
+   const void *data;                  /* its first byte; NULL: the host cannot read it */
+   bool is_null;                      /* and that is defined: all indices are 0 */
+   uint8_t index_size;                /* bytes: 1, 2 or 4 */
+   bool restart;                      /* the greatest index is none */
+};
+
+/** All that draws have in common until something is bound or set. */
+struct gpuval_vertex_input {
+   /* Those that the vertex shader reads */
+   struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES];
+   unsigned num_attributes;
+   struct gpuval_vertex_binding bindings[GPUVAL_MAX_BINDINGS];
+   struct gpuval_index_buffer indices;
+
+   /* What is out of range is defined: it is not to be checked. */
+   bool robust_attributes;
+   bool robust_indices;
+
+   /* Vertices that all attributes have; see gpuval_vertex_input_update(). */
+   uint64_t num_vertices;
+   bool has_instances; /* an attribute goes by instances */
+};
+
+/** After attributes and bindings have changed. */
+void gpuval_vertex_input_update(struct gpuval_vertex_input *input);
+
+struct gpuval_draw {
+   bool indexed;
+   uint32_t first; /* vertex or index */
+   uint32_t count;
+   int32_t vertex_offset; /* of an indexed draw */
+   uint32_t first_instance;
+   uint32_t num_instances;
+};
+
+#define GPUVAL_DRAW_MAX_FAILURES (GPUVAL_MAX_ATTRIBUTES + 1)
+
+/**
+ * Returns the number of @failures. Each index that is outside counts once an instance.
+ * Each fetch of an attribute that is outside counts: once for each instance of each
+ * vertex or index that is drawn, whether what was fetched before is used again or not.
+ */
+unsigned gpuval_check_draw(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                           struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp_generated.h"
+#include "gpuval_lvp.h"
+#include "gpuval_lvp_private.h"
+
+#include "lvp_private.h"
+
+#include "gpuval/src/core/gpuval_arguments.h"
+
+struct check {
+   struct gpuval_lvp *gpuval;
+   const struct vk_device *device;
+   const VkGeneratedCommandsInfoEXT *info;
+   bool has_task;
+
+   /* All sequences, as far as there is memory */
+   struct gpuval_command_range range;
+   uint64_t stride;
+   uint32_t count;
+   bool good;
+};
+
+/* The buffer at @address from there on, at most @size bytes of it; none has size 0. */
+static struct gpuval_command_range
+find_range(const struct check *check, uint64_t address, uint64_t size)
+{
+   struct gpuval_command_range range = {.binding = -1};
+
+   if (address &&
+       gpuval_device_find_buffer(gpuval_lvp_device(check->gpuval), address, size, &range)) {
+      uint64_t offset = address - range.address;
+      range.object_offset += offset;
+      range.size = MIN2(range.size - offset, size);
+   }
+   range.type = "address";
+   range.address = address;
+   return range;
+}
+
+static void
+report(struct check *check, const struct gpuval_command_failure *failures, unsigned count)
+{
+   for (unsigned i = 0; i < count; i++)
+      gpuval_lvp_report(check->gpuval, &failures[i]);
+   check->good &= count == 0;
+}
+
+static void
+check_bytes(struct check *check, const struct gpuval_command_range *range, uint64_t offset,
+            uint32_t size, const char *what)
+{
+   struct gpuval_command_failure failure;
+   report(check, &failure, gpuval_check_argument_bytes(range, offset, size, what, &failure));
+}
+
+static void
+check_arguments(struct check *check, const struct gpuval_arguments *arguments)
+{
+   const struct gpuval_arguments_limits limits =
+      gpuval_arguments_get_limits(check->device, arguments->type, check->has_task);
+   struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
+
+   report(check, failures, gpuval_check_arguments(arguments, &limits, failures));
+}
+
+/* One struct of each sequence */
+static void
+check_structs(struct check *check, enum gpuval_arguments_type type, uint32_t offset)
+{
+   check_arguments(check, &(struct gpuval_arguments){
+                             .type = type,
+                             .range = check->range,
+                             .data = (const void *)(uintptr_t)check->range.address,
+                             .offset = offset,
+                             .stride = check->stride,
+                             .count = check->count,
+                             .counted = check->info->sequenceCountAddress != 0,
+                          });
+}
+
+/* Structs that are somewhere else, a number of them a sequence */
+static void
+check_draws(struct check *check, enum gpuval_arguments_type type,
+            const VkDrawIndirectCountIndirectCommandEXT *draws)
+{
+   check_arguments(check, &(struct gpuval_arguments){
+                             .type = type,
+                             .range = find_range(check, draws->bufferAddress, UINT64_MAX),
+                             .data = (const void *)(uintptr_t)draws->bufferAddress,
+                             .stride = draws->stride,
+                             .count = MIN2(draws->commandCount, check->info->maxDrawCount),
+                             .counted = true,
+                          });
+}
+
+static void
+check_buffer(struct check *check, uint64_t address, uint32_t size, const char *what)
+{
+   struct gpuval_command_range range = find_range(check, address, UINT64_MAX);
+
+   if (address)
+      check_bytes(check, &range, 0, size, what);
+}
+
+/* What @data of one sequence refers to */
+static void
+check_reference(struct check *check, VkIndirectCommandsTokenTypeEXT type, const void *data)
+{
+   const VkBindIndexBufferIndirectCommandEXT *indices = data;
+   const VkBindVertexBufferIndirectCommandEXT *vertices = data;
+
+   switch ((unsigned)type) {
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_COUNT_EXT:
+      check_draws(check, GPUVAL_ARGUMENTS_DRAW, data);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_INDEXED_COUNT_EXT:
+      check_draws(check, GPUVAL_ARGUMENTS_DRAW_INDEXED, data);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_MESH_TASKS_COUNT_EXT:
+      check_draws(check, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS, data);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_INDEX_BUFFER_EXT:
+      check_buffer(check, indices->bufferAddress, indices->size, "an index buffer");
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_VERTEX_BUFFER_EXT:
+      check_buffer(check, vertices->bufferAddress, vertices->size, "a vertex buffer");
+      break;
+   }
+}
+
+static void
+check_references(struct check *check, VkIndirectCommandsTokenTypeEXT type, uint32_t offset,
+                 uint32_t size)
+{
+   for (uint32_t i = 0; i < check->count; i++) {
+      uint64_t at = offset + check->stride * i;
+      if (at + size > check->range.size) {
+         check_bytes(check, &check->range, at, size, "a token");
+         return;
+      }
+      check_reference(check, type, (const char *)(uintptr_t)check->range.address + at);
+   }
+}
+
+static void
+check_token(struct check *check, const VkIndirectCommandsLayoutTokenEXT *token)
+{
+   switch ((unsigned)token->type) {
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_EXT:
+      check_structs(check, GPUVAL_ARGUMENTS_DRAW, token->offset);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_INDEXED_EXT:
+      check_structs(check, GPUVAL_ARGUMENTS_DRAW_INDEXED, token->offset);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_MESH_TASKS_EXT:
+      check_structs(check, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS, token->offset);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DISPATCH_EXT:
+      check_structs(check, GPUVAL_ARGUMENTS_DISPATCH, token->offset);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_TRACE_RAYS2_EXT:
+      check_structs(check, GPUVAL_ARGUMENTS_TRACE_RAYS2, token->offset);
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_COUNT_EXT:
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_INDEXED_COUNT_EXT:
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_DRAW_MESH_TASKS_COUNT_EXT:
+      check_references(check, token->type, token->offset,
+                       sizeof(VkDrawIndirectCountIndirectCommandEXT));
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_INDEX_BUFFER_EXT:
+      check_references(check, token->type, token->offset,
+                       sizeof(VkBindIndexBufferIndirectCommandEXT));
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_VERTEX_BUFFER_EXT:
+      check_references(check, token->type, token->offset,
+                       sizeof(VkBindVertexBufferIndirectCommandEXT));
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_EXECUTION_SET_EXT:
+      check_references(check, token->type, token->offset, sizeof(uint32_t));
+      break;
+   case VK_INDIRECT_COMMANDS_TOKEN_TYPE_PUSH_CONSTANT_EXT:
+      check_references(check, token->type, token->offset,
+                       token->data.pPushConstant->updateRange.size);
+      break;
+   }
+}
+
+/* How many sequences there are; 0 where that cannot be read */
+static uint32_t
+get_count(struct check *check)
+{
+   uint64_t address = check->info->sequenceCountAddress;
+   if (!address)
+      return check->info->maxSequenceCount;
+
+   struct gpuval_command_range range = find_range(check, address, sizeof(uint32_t));
+   check_bytes(check, &range, 0, sizeof(uint32_t), "the count");
+   return check->good ? MIN2(*(const uint32_t *)(uintptr_t)address, check->info->maxSequenceCount)
+                      : 0;
+}
+
+bool
+gpuval_lvp_check_generated(struct gpuval_lvp *gpuval, const struct vk_device *device,
+                           const VkGeneratedCommandsInfoEXT *info, bool has_task)
+{
+   VK_FROM_HANDLE(lvp_indirect_command_layout_ext, layout, info->indirectCommandsLayout);
+   struct check check = {
+      .gpuval = gpuval,
+      .device = device,
+      .info = info,
+      .has_task = has_task,
+      .stride = layout->vk.stride,
+      .good = true,
+   };
+
+   check.range = find_range(&check, info->indirectAddress, info->indirectAddressSize);
+   check.count = get_count(&check);
+   for (unsigned i = 0; i < layout->vk.token_count; i++)
+      check_token(&check, &layout->tokens[i]);
+   return check.good;
+}

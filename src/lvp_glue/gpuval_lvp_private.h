@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files of lvp_glue/ only. */
+
+#ifndef GPUVAL_LVP_PRIVATE_H
+#define GPUVAL_LVP_PRIVATE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan_core.h>
+
+#include "gpuval/src/base/gpuval_checks.h"
+
+struct gpuval_command_failure;
+struct gpuval_device;
+struct gpuval_lvp;
+
+struct lvp_pipeline_nir;
+
+/** What a shader was selected for when it was compiled */
+struct gpuval_lvp_selection {
+   uint32_t checks : 31;       /* BITFIELD_BIT(enum gpuval_check) */
+   uint32_t robust_vertex : 1; /* attributes out of range are defined */
+};
+static_assert(GPUVAL_CHECK_COUNT <= 31, "a bit each");
+
+/** Of a shader that may be NULL */
+struct gpuval_lvp_selection gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir);
+
+struct gpuval_device *gpuval_lvp_device(struct gpuval_lvp *gpuval);
+
+/** What is wrong with the command that comes next. On the queue's thread. */
+void gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure);
+
+#endif
