@@ -47,22 +47,23 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
  * own: the others are read at every access that sync looks at.
  */
 struct gpuval_root {
-   uint64_t control_address;  /* uint32_t[GPUVAL_CONTROL_WORDS] */
-   uint64_t records_address;  /* struct gpuval_record[GPUVAL_SLOT_COUNT] */
-   uint64_t counters_address; /* uint64_t[GPUVAL_MAX_SITES] */
-   uint64_t entries_address;  /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
-   uint64_t printf_address;   /* struct gpuval_printf_header, entries behind it; the
-                               * host changes it while shaders run */
-   uint64_t printf_size;      /* bytes behind the header */
-   uint64_t bloom_address;    /* sync: uint64_t[], see gpuval_bloom.h */
-   uint64_t claims_address;   /* sync: uint64_t[], see gpuval_bloom.h */
-   uint32_t bloom_line_mask;  /* sync: number of lines of 8 buckets, minus 1 */
-   uint32_t claims_mask;      /* sync: number of claims, minus 1 */
-   uint32_t max_entry;        /* sync: what a claim may name */
-   uint32_t reserved0;
-   uint64_t shadow_address;    /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
-   uint64_t addresses_address; /* struct gpuval_address_table, see gpuval_address_table.h */
-   uint32_t reserved[8];
+   uint64_t control_address;    /* uint32_t[GPUVAL_CONTROL_WORDS] */
+   uint64_t records_address;    /* struct gpuval_record[GPUVAL_SLOT_COUNT] */
+   uint64_t counters_address;   /* uint64_t[GPUVAL_MAX_SITES] */
+   uint64_t entries_address;    /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
+   uint64_t printf_address;     /* struct gpuval_printf_header, entries behind it; the
+                                 * host changes it while shaders run */
+   uint64_t printf_size;        /* bytes behind the header */
+   uint64_t bloom_address;      /* sync: uint64_t[], see gpuval_bloom.h */
+   uint64_t claims_address;     /* sync: uint64_t[], see gpuval_bloom.h */
+   uint32_t bloom_line_mask;    /* sync: number of lines of 8 buckets, minus 1 */
+   uint32_t claims_mask;        /* sync: number of claims, minus 1 */
+   uint32_t max_entry;          /* sync: what a claim may name */
+   uint32_t all_structures;     /* ray: not 0: all are there, whatever the table has */
+   uint64_t shadow_address;     /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
+   uint64_t structures_address; /* ray: uint64_t[GPUVAL_STRUCTURE_SLOTS] */
+   uint64_t addresses_address;  /* struct gpuval_address_table, see gpuval_address_table.h */
+   uint32_t reserved[6];
 
    uint32_t failed;      /* not 0: some counter moved; what the host polls */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
@@ -139,6 +140,34 @@ static_assert(offsetof(struct gpuval_record_image, slot) + offsetof(struct gpuva
 static_assert(offsetof(struct gpuval_record_image, set) + offsetof(struct gpuval_record, offset) ==
                  offsetof(struct gpuval_record, set),
               "the same for all");
+
+/* ray: the table of gpuval_root::structures_address has some places for each address. */
+#define GPUVAL_STRUCTURE_SLOTS_LOG2 12
+#define GPUVAL_STRUCTURE_SLOTS      (1u << GPUVAL_STRUCTURE_SLOTS_LOG2)
+#define GPUVAL_STRUCTURE_PLACES     4
+
+/* Odd, of no pattern */
+static const uint32_t gpuval_structure_factors[GPUVAL_STRUCTURE_PLACES] = {
+   0x9e3779b1,
+   0x85ebca6b,
+   0xc2b2ae35,
+   0x27d4eb2f,
+};
+
+static inline uint32_t
+gpuval_structure_slot(uint64_t address, unsigned place)
+{
+   uint32_t mixed = (uint32_t)(address >> 6) ^ (uint32_t)(address >> 32);
+   return mixed * gpuval_structure_factors[place] >> (32 - GPUVAL_STRUCTURE_SLOTS_LOG2);
+}
+
+/* ray: gpuval_record::offset says what is wrong with parameters, or it is flags. */
+#define GPUVAL_RAY_ORIGIN    (1u << 0) /* not finite */
+#define GPUVAL_RAY_DIRECTION (1u << 1)
+#define GPUVAL_RAY_T_MIN     (1u << 2) /* not a number */
+#define GPUVAL_RAY_T_MAX     (1u << 3)
+#define GPUVAL_RAY_NEGATIVE  (1u << 0) /* the range of t */
+#define GPUVAL_RAY_INVERTED  (1u << 1)
 
 #define GPUVAL_OTHER_KNOWN        (1u << 31)
 #define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)

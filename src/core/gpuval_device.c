@@ -100,6 +100,11 @@ alloc_buffers(struct gpuval_device *device)
          return false;
    }
 
+   if (gpuval_options_may_check(GPUVAL_CHECK_RAY) &&
+       !gpuval_device_alloc(device, &device->structures_buffer,
+                            GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)))
+      return false;
+
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
          GPUVAL_INDIRECT_SITE;
@@ -114,6 +119,7 @@ alloc_buffers(struct gpuval_device *device)
       .bloom_line_mask = device->bloom.line_mask,
       .claims_mask = device->bloom.claims_mask,
       .shadow_address = device->shadow.layout.address,
+      .structures_address = device->structures_buffer.address,
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
    };
    struct gpuval_address_table *all =
@@ -222,6 +228,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->buffers = _mesa_pointer_hash_table_create(device);
    device->allocations = _mesa_pointer_hash_table_create(device);
    gpuval_addresses_init(&device->addresses, device);
+   gpuval_structures_init(&device->structures, device->structures_buffer.map);
    util_dynarray_init(&device->by_site, device);
    util_dynarray_init(&device->site_events, device);
    util_dynarray_init(&device->site_counts, device);
@@ -252,6 +259,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_device_unlock(device);
       gpuval_report_write_files();
 
+      gpuval_structures_finish(&device->structures);
       cnd_destroy(&device->work_begins);
       mtx_destroy(&device->mutex);
    }
@@ -268,6 +276,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_finish_shadow(device);
    gpuval_device_free(device, &device->shadow.layout);
    gpuval_device_free(device, &device->shadow.serials);
+   gpuval_device_free(device, &device->structures_buffer);
    gpuval_device_free(device, &device->printf_buffers[0]);
    gpuval_device_free(device, &device->printf_buffers[1]);
    ralloc_free(device);
@@ -467,4 +476,41 @@ gpuval_device_find_buffer(struct gpuval_device *device, uint64_t address, uint64
    mtx_unlock(&device->mutex);
 
    return found;
+}
+
+struct gpuval_structures *
+gpuval_device_structures(struct gpuval_device *device)
+{
+   return device->structures_buffer.map ? &device->structures : NULL;
+}
+
+/* Shaders cannot be told any more which they are. */
+static void
+believe_all_structures(struct gpuval_device *device)
+{
+   device->root->all_structures = 1;
+   mtx_lock(&device->mutex);
+   bool warned = device->warned_structures;
+   device->warned_structures = true;
+   mtx_unlock(&device->mutex);
+   if (!warned)
+      gpuval_log_warning("ray: too many top-level acceleration structures: traces are not checked "
+                         "any more for one that has never been built");
+}
+
+void
+gpuval_device_structure_built(struct gpuval_device *device, const struct vk_object_base *object,
+                              enum gpuval_structure_state state, const uint64_t *references,
+                              unsigned num_references)
+{
+   if (!gpuval_structures_built(&device->structures, object, state, references, num_references))
+      believe_all_structures(device);
+}
+
+void
+gpuval_device_structure_copied(struct gpuval_device *device, const struct vk_object_base *to,
+                               const struct vk_object_base *from)
+{
+   if (!gpuval_structures_copied(&device->structures, to, from))
+      believe_all_structures(device);
 }

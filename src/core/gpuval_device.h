@@ -13,6 +13,7 @@
 #include "gpuval_addresses.h"
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
+#include "gpuval_structures.h"
 
 #include "c11/threads.h"
 #include "util/hash_table.h"
@@ -69,6 +70,9 @@ struct gpuval_device {
    struct gpuval_shadow_device shadow; /* where sync is on, instead */
    struct gpuval_buffer root_buffer, control, records, counters, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
+   struct gpuval_buffer structures_buffer;    /* where ray is on */
+   struct gpuval_structures structures;
+   bool warned_structures;
    struct gpuval_root *root;
    struct gpuval_bloom bloom;
    unsigned bloom_samples; /* taken, and */

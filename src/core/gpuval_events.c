@@ -389,6 +389,61 @@ read_image(struct gpuval_device *device, struct gpuval_event *event,
    access->sample = image.set >> GPUVAL_IMAGE_SAMPLE_SHIFT;
 }
 
+/* What is wrong with the parameters of a ray: GPUVAL_RAY_*, or flags */
+static void
+read_ray(struct gpuval_device *device, struct gpuval_event *event,
+         const struct gpuval_record *record)
+{
+   static const char *const names[] = {"origin", "direction", "minimum t", "maximum t"};
+   uint32_t word = record->offset;
+   const char *range = word == GPUVAL_RAY_NEGATIVE   ? "is negative"
+                       : word == GPUVAL_RAY_INVERTED ? "is above its maximum"
+                                                     : "is negative and above its maximum";
+
+   switch (event->kind) {
+   case GPUVAL_KIND_RAY_NAN:
+      event->detail = ralloc_strdup(event, "no finite numbers: the ray's");
+      for (unsigned i = 0, count = 0; i < ARRAY_SIZE(names); i++) {
+         if (word & BITFIELD_BIT(i))
+            ralloc_asprintf_append(&event->detail, "%s %s", count++ ? "," : "", names[i]);
+      }
+      return;
+   case GPUVAL_KIND_RAY_RANGE:
+      event->detail = ralloc_asprintf(event, "the ray's minimum t %s", range);
+      return;
+   default:
+      event->detail = ralloc_asprintf(event, "ray flags 0x%" PRIx32 " exclude each other", word);
+      return;
+   }
+}
+
+/* The acceleration structure at an address, which cannot be traced */
+static void
+read_structure(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   uint64_t address = record->offset | (uint64_t)record->slot << 32;
+   const struct vk_object_base *object = NULL;
+   enum gpuval_structure_state state =
+      gpuval_structures_find(&device->structures, address, &object);
+   const char *what = state == GPUVAL_STRUCTURE_NOT_BUILT ? "has never been built"
+                      : state == GPUVAL_STRUCTURE_STALE   ? "has instances of what is destroyed"
+                      : state == GPUVAL_STRUCTURE_BOTTOM_LEVEL ? "is a bottom-level structure"
+                      : state == GPUVAL_STRUCTURE_DESTROYED    ? "is destroyed"
+                                                               : "is none";
+
+   if (object) {
+      event->resource.object = (uintptr_t)object;
+      event->resource.object_type = object->type;
+      event->resource.object_name = gpuval_object_name(event, object);
+   }
+   event->detail =
+      ralloc_asprintf(event, "the acceleration structure %s%s%sat address 0x%" PRIx64 " %s",
+                      event->resource.object_name ? "\"" : "",
+                      event->resource.object_name ? event->resource.object_name : "",
+                      event->resource.object_name ? "\" " : "", address, what);
+}
+
 static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device,
                                                     struct gpuval_event *event,
                                                     const struct gpuval_record *record) = {
@@ -397,8 +452,8 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_IMAGE] = read_image,
    [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
    [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
-   
-   
+   [GPUVAL_WORDS_RAY] = read_ray,
+   [GPUVAL_WORDS_STRUCTURE] = read_structure,
 };
 
 static void
@@ -445,6 +500,11 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
       assignment.spirv_offset = record->slot;
    describe_place(event, &event->place, shader, &assignment, spirv, &location);
 
+   if (gpuval_kind_infos[event->kind].words == GPUVAL_WORDS_STRUCTURE) {
+      event->resource.set = site->set;
+      event->resource.binding = site->binding;
+      event->resource.type = "acceleration_structure_khr";
+   }
    if (site->op)
       describe_resource(event, shader, site, record, spirv, &location);
    if (record)

@@ -8,6 +8,7 @@
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
+#include "gpuval_lvp_structures.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
@@ -15,6 +16,7 @@
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/gpuval_structures.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
 #include "util/u_inlines.h"
@@ -29,6 +31,7 @@
 static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
 static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
 static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
+static_assert(offsetof(struct lp_descriptor, accel_struct) == 0, "address of a structure");
 static_assert(offsetof(struct lp_descriptor, texture.width) == 8, "count of texels");
 static_assert(offsetof(struct lp_descriptor, image.width) == 8, "count of texels");
 static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size of a texel");
@@ -81,7 +84,8 @@ struct gpuval_lvp {
    VkShaderEXT shaders[LVP_SHADER_STAGES]; /* where there are no pipelines */
    uint32_t failed_id; /* of the current command, where the host has found something wrong */
    bool has_failed_id;
-   struct gpuval_lvp_inputs *inputs; /* NULL: nobody looks at what commands read */
+   struct gpuval_lvp_inputs *inputs;         /* NULL: nobody looks at what commands read */
+   struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
@@ -179,6 +183,8 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
+   if (gpuval_device_structures(gpuval->device))
+      gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval);
    return gpuval;
 }
 
@@ -594,6 +600,8 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    if (gpuval->order)
       gpuval_lvp_order_command(gpuval->order, command);
    bool is_recorded = note_command(gpuval, commands, command);
+   if (gpuval->structures)
+      command = gpuval_lvp_structures_check(gpuval->structures, command);
    if (gpuval->inputs)
       command = gpuval_lvp_inputs_check(gpuval->inputs, command, !is_recorded);
    return command;

@@ -10,9 +10,10 @@
 /* struct lp_descriptor: 256 bytes, a buffer begins with struct lp_jit_buffer.
  * gpuval_lvp.c asserts that it is so.
  */
-#define DESCRIPTOR_STRIDE         256
-#define DESCRIPTOR_BUFFER_ADDRESS 0
-#define DESCRIPTOR_BUFFER_SIZE    12
+#define DESCRIPTOR_STRIDE            256
+#define DESCRIPTOR_BUFFER_ADDRESS    0
+#define DESCRIPTOR_BUFFER_SIZE       12
+#define DESCRIPTOR_STRUCTURE_ADDRESS 0
 /* struct lp_jit_texture or lp_jit_image; the size of a texel is in the upper half. */
 #define DESCRIPTOR_TEXEL_ADDRESS      0
 #define DESCRIPTOR_TEXEL_COUNT        8
@@ -93,6 +94,30 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
                       is_image ? DESCRIPTOR_IMAGE_TEXEL_SIZE : DESCRIPTOR_TEXTURE_TEXEL_SIZE),
       16);
    return true;
+}
+
+/* As lvp_lower_pipeline_layout and lvp_nir_lower_ray_queries have it */
+static nir_def *
+structure_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *structure)
+{
+   const struct gpuval_lvp_nir_layout *layout = driver->data;
+   nir_intrinsic_instr *load = nir_src_as_intrinsic(nir_src_for_ssa(structure));
+   if (!load || load->intrinsic != nir_intrinsic_load_vulkan_descriptor)
+      return structure; /* OpConvertUToAccelerationStructureKHR */
+
+   nir_def *index = nir_imm_int(b, 0);
+   nir_intrinsic_instr *resource = nir_src_as_intrinsic(load->src[0]);
+   while (resource && resource->intrinsic == nir_intrinsic_vulkan_resource_reindex) {
+      index = nir_iadd(b, index, resource->src[1].ssa);
+      resource = nir_src_as_intrinsic(resource->src[0]);
+   }
+   if (!resource || resource->intrinsic != nir_intrinsic_vulkan_resource_index)
+      return NULL;
+
+   uint32_t set = nir_intrinsic_desc_set(resource), stride;
+   uint32_t first = layout->first_slot(layout, set, nir_intrinsic_binding(resource), &stride);
+   nir_def *slot = nir_iadd_imm(b, nir_iadd(b, index, resource->src[0].ssa), first);
+   return load_descriptor(b, 64, nir_imm_int(b, set), slot, DESCRIPTOR_STRUCTURE_ADDRESS);
 }
 
 static nir_def *
@@ -226,6 +251,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
    .texels = texels,
+   .structure_address = structure_address,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,

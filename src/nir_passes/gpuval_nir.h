@@ -88,6 +88,12 @@ struct gpuval_nir_driver {
    bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
                   struct gpuval_nir_texels *texels);
 
+   /* The address of an acceleration structure, as traces and ray queries have it for
+    * an operand; 64 bit, and itself such an operand. NULL: not to be had.
+    */
+   nir_def *(*structure_address)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                                 nir_def *structure);
+
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*command_id)(const struct gpuval_nir_driver *driver, nir_builder *b);
@@ -521,6 +527,7 @@ bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 
 #ifdef __cplusplus

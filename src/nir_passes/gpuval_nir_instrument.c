@@ -103,8 +103,9 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
 
 /* In this order. What a check emits is no access for those that follow. */
 static bool (*const passes[])(struct gpuval_nir_state *state) = {
-   gpuval_nir_instrument_assume, gpuval_nir_instrument_address, gpuval_nir_instrument_bounds,
-   gpuval_nir_instrument_export, gpuval_nir_instrument_printf,  gpuval_nir_instrument_sync,
+   gpuval_nir_instrument_assume,  gpuval_nir_instrument_ray, /* needs the control flow as it was */
+   gpuval_nir_instrument_address, gpuval_nir_instrument_bounds, gpuval_nir_instrument_export,
+   gpuval_nir_instrument_printf,  gpuval_nir_instrument_sync,
 };
 
 bool

@@ -168,6 +168,16 @@ of_range(const struct gpuval_event *event, const char *text, char **message)
    append_range(event, message);
 }
 
+/* In a shader, or of an instance that a build reads */
+static void
+bad_structure(const struct gpuval_event *event, const char *text, char **message)
+{
+   if (event->place.access.op)
+      of_range(event, text, message);
+   else
+      detail_or(event, text, message);
+}
+
 #define READ_AFTER_WRITE   "another invocation has written there since the last barrier"
 #define WRITE_AFTER_ACCESS "another invocation has read or written there since the last barrier"
 #define ATOMIC_CONFLICT                                                                            \
@@ -189,6 +199,12 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_INDIRECT_FIRST_INSTANCE] = {of_range},
    [GPUVAL_KIND_INDEX_BUFFER_OOB] = {outside_range},
    [GPUVAL_KIND_ATTRIBUTE_OOB] = {outside_range},
+   [GPUVAL_KIND_RAY_NAN] = {detail_or, "the ray has numbers that are not finite"},
+   [GPUVAL_KIND_RAY_RANGE] = {detail_or, "the ray's range of t is negative or inverted"},
+   [GPUVAL_KIND_RAY_FLAGS] = {detail_or, "the ray's flags exclude each other"},
+   [GPUVAL_KIND_RAY_BAD_STRUCTURE] = {bad_structure,
+                                      "the acceleration structure is none that has been built"},
+   [GPUVAL_KIND_RAY_UNINITIALIZED_QUERY] = {NULL, "the ray query has never been initialized"},
    [GPUVAL_KIND_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
    [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},

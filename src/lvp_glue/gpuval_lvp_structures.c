@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp_structures.h"
+#include "gpuval_lvp.h"
+#include "gpuval_lvp_private.h"
+
+#include "lvp_private.h"
+
+#include "gpuval/src/core/gpuval_structures.h"
+#include "vk_acceleration_structure.h"
+#include "vk_common_entrypoints.h"
+
+struct gpuval_lvp_structures {
+   struct gpuval_lvp *gpuval;
+   struct gpuval_device *device;
+   struct gpuval_structures *known;
+   void *mem_ctx; /* of the stand-in, or NULL */
+};
+
+struct gpuval_lvp_structures *
+gpuval_lvp_structures_create(void *mem_ctx, struct gpuval_lvp *gpuval)
+{
+   struct gpuval_lvp_structures *structures = rzalloc(mem_ctx, struct gpuval_lvp_structures);
+
+   structures->gpuval = gpuval;
+   structures->device = gpuval_lvp_device(gpuval);
+   structures->known = gpuval_device_structures(structures->device);
+   return structures;
+}
+
+/* Creation and destruction, which lavapipe leaves to Mesa's runtime */
+
+static struct gpuval_structures *
+device_structures(VkDevice handle)
+{
+   VK_FROM_HANDLE(lvp_device, device, handle);
+   return device->gpuval ? gpuval_device_structures(gpuval_lvp_device(device->gpuval)) : NULL;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+lvp_CreateAccelerationStructureKHR(VkDevice device,
+                                   const VkAccelerationStructureCreateInfoKHR *pCreateInfo,
+                                   const VkAllocationCallbacks *pAllocator,
+                                   VkAccelerationStructureKHR *pAccelerationStructure)
+{
+   struct gpuval_structures *known = device_structures(device);
+   VkResult result = vk_common_CreateAccelerationStructureKHR(device, pCreateInfo, pAllocator,
+                                                              pAccelerationStructure);
+   if (known && result == VK_SUCCESS) {
+      VK_FROM_HANDLE(vk_acceleration_structure, structure, *pAccelerationStructure);
+      gpuval_structures_add(known, &structure->base, vk_acceleration_structure_get_va(structure));
+   }
+   return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL
+lvp_DestroyAccelerationStructureKHR(VkDevice device,
+                                    VkAccelerationStructureKHR accelerationStructure,
+                                    const VkAllocationCallbacks *pAllocator)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, accelerationStructure);
+   struct gpuval_structures *known = device_structures(device);
+
+   if (known && structure)
+      gpuval_structures_remove(known, &structure->base);
+   vk_common_DestroyAccelerationStructureKHR(device, accelerationStructure, pAllocator);
+}
+
+/* Instances */
+
+static const char *
+describe_state(enum gpuval_structure_state state)
+{
+   switch (state) {
+   case GPUVAL_STRUCTURE_DESTROYED:
+      return "which is destroyed";
+   case GPUVAL_STRUCTURE_NOT_BUILT:
+      return "which has never been built";
+   case GPUVAL_STRUCTURE_TOP_LEVEL:
+   case GPUVAL_STRUCTURE_STALE:
+      return "which is a top-level structure";
+   default:
+      return "where no acceleration structure is";
+   }
+}
+
+/* One geometry of instances */
+struct instances {
+   const VkAccelerationStructureGeometryInstancesDataKHR *data;
+   const char *first;
+   uint32_t count;
+};
+
+static const VkAccelerationStructureInstanceKHR *
+get_instance(const struct instances *instances, uint32_t i)
+{
+   return instances->data->arrayOfPointers
+             ? ((const VkAccelerationStructureInstanceKHR *const *)instances->first)[i]
+             : &((const VkAccelerationStructureInstanceKHR *)instances->first)[i];
+}
+
+/* Of the first bad instance; @address is that of its reference. */
+static struct gpuval_command_failure
+describe_instance(struct gpuval_lvp_structures *structures, uint32_t index,
+                  const uint64_t *reference, enum gpuval_structure_state state)
+{
+   uint64_t address = (uintptr_t)reference;
+   struct gpuval_command_failure failure = {
+      .kind = GPUVAL_KIND_RAY_BAD_STRUCTURE,
+      .op = GPUVAL_OP_INDIRECT,
+      .size = sizeof(*reference),
+      .range = {.binding = -1, .address = address},
+   };
+
+   if (gpuval_device_find_buffer(structures->device, address, sizeof(*reference), &failure.range))
+      failure.offset = address - failure.range.address;
+   failure.range.type = "address";
+   snprintf(failure.detail, sizeof(failure.detail),
+            "instance %" PRIu32 " refers to address 0x%" PRIx64 ", %s", index, *reference,
+            describe_state(state));
+   return failure;
+}
+
+/* Adds the good ones to @references. */
+static void
+check_instances(struct gpuval_lvp_structures *structures, const struct instances *instances,
+                struct gpuval_command_failure *failure, struct util_dynarray *references)
+{
+   uint64_t last = 0; /* that was good: many refer to the same */
+
+   for (uint32_t i = 0; i < instances->count; i++) {
+      const VkAccelerationStructureInstanceKHR *instance = get_instance(instances, i);
+      const struct vk_object_base *object;
+      uint64_t reference = instance->accelerationStructureReference;
+      if (!reference || reference == last)
+         continue;
+
+      enum gpuval_structure_state state =
+         gpuval_structures_find(structures->known, reference, &object);
+      if (state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL) {
+         util_dynarray_append(references, uint64_t, reference);
+         last = reference;
+      } else if (!failure->count++) {
+         uint64_t count = failure->count;
+         *failure =
+            describe_instance(structures, i, &instance->accelerationStructureReference, state);
+         failure->count = count;
+      }
+   }
+}
+
+static const VkAccelerationStructureGeometryKHR *
+get_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i)
+{
+   return info->pGeometries ? &info->pGeometries[i] : info->ppGeometries[i];
+}
+
+static bool
+get_instances(const VkAccelerationStructureGeometryKHR *geometry,
+              const VkAccelerationStructureBuildRangeInfoKHR *range, struct instances *instances)
+{
+   const char *first = geometry->geometry.instances.data.hostAddress;
+
+   if (geometry->geometryType != VK_GEOMETRY_TYPE_INSTANCES_KHR || !first)
+      return false;
+   *instances = (struct instances){
+      .data = &geometry->geometry.instances,
+      .first = first + range->primitiveOffset,
+      .count = range->primitiveCount,
+   };
+   return true;
+}
+
+/* Returns whether all is well. */
+static bool
+check_top_level(struct gpuval_lvp_structures *structures,
+                const VkAccelerationStructureBuildGeometryInfoKHR *info,
+                const VkAccelerationStructureBuildRangeInfoKHR *ranges)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->dstAccelerationStructure);
+   struct gpuval_command_failure failure = {0};
+   struct util_dynarray references;
+
+   util_dynarray_init(&references, NULL);
+   for (uint32_t i = 0; i < info->geometryCount; i++) {
+      struct instances instances;
+      if (get_instances(get_geometry(info, i), &ranges[i], &instances))
+         check_instances(structures, &instances, &failure, &references);
+   }
+   if (failure.count)
+      gpuval_lvp_report(structures->gpuval, &failure);
+   gpuval_device_structure_built(structures->device, &structure->base, GPUVAL_STRUCTURE_TOP_LEVEL,
+                                 util_dynarray_begin(&references),
+                                 util_dynarray_num_elements(&references, uint64_t));
+   util_dynarray_fini(&references);
+   return !failure.count;
+}
+
+/* What is executed instead: references to nothing stand for those that are bad. */
+
+static bool
+is_good(struct gpuval_lvp_structures *structures, uint64_t reference)
+{
+   const struct vk_object_base *object;
+   enum gpuval_structure_state state =
+      reference ? gpuval_structures_find(structures->known, reference, &object)
+                : GPUVAL_STRUCTURE_NONE;
+   return state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL;
+}
+
+static void
+replace_instances(struct gpuval_lvp_structures *structures,
+                  VkAccelerationStructureGeometryKHR *geometry,
+                  const VkAccelerationStructureBuildRangeInfoKHR *range)
+{
+   struct instances instances;
+   if (!get_instances(geometry, range, &instances))
+      return;
+
+   VkAccelerationStructureInstanceKHR *good =
+      ralloc_array(structures->mem_ctx, VkAccelerationStructureInstanceKHR, instances.count);
+   for (uint32_t i = 0; i < instances.count; i++) {
+      good[i] = *get_instance(&instances, i);
+      if (!is_good(structures, good[i].accelerationStructureReference))
+         good[i].accelerationStructureReference = 0;
+   }
+   geometry->geometry.instances.arrayOfPointers = false;
+   geometry->geometry.instances.data.hostAddress = (const char *)good - range->primitiveOffset;
+}
+
+static void
+replace_geometries(struct gpuval_lvp_structures *structures,
+                   VkAccelerationStructureBuildGeometryInfoKHR *info,
+                   const VkAccelerationStructureBuildRangeInfoKHR *ranges)
+{
+   VkAccelerationStructureGeometryKHR *geometries =
+      ralloc_array(structures->mem_ctx, VkAccelerationStructureGeometryKHR, info->geometryCount);
+
+   for (uint32_t i = 0; i < info->geometryCount; i++) {
+      geometries[i] = *get_geometry(info, i);
+      replace_instances(structures, &geometries[i], &ranges[i]);
+   }
+   info->pGeometries = geometries;
+   info->ppGeometries = NULL;
+}
+
+static struct vk_cmd_queue_entry *
+stand_in_for(struct gpuval_lvp_structures *structures, const struct vk_cmd_queue_entry *command)
+{
+   const struct vk_cmd_build_acceleration_structures_khr *build =
+      &command->u.build_acceleration_structures_khr;
+   structures->mem_ctx = ralloc_context(structures);
+
+   struct vk_cmd_queue_entry *stand_in =
+      ralloc_memdup(structures->mem_ctx, command, sizeof(*command));
+   VkAccelerationStructureBuildGeometryInfoKHR *infos =
+      ralloc_memdup(structures->mem_ctx, build->infos, build->info_count * sizeof(*infos));
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      if (infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR)
+         replace_geometries(structures, &infos[i], build->pp_build_range_infos[i]);
+   }
+   stand_in->u.build_acceleration_structures_khr.infos = infos;
+   return stand_in;
+}
+
+/* Commands */
+
+static struct vk_cmd_queue_entry *
+check_build(struct gpuval_lvp_structures *structures, struct vk_cmd_queue_entry *command)
+{
+   const struct vk_cmd_build_acceleration_structures_khr *build =
+      &command->u.build_acceleration_structures_khr;
+   bool good = true;
+
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      VK_FROM_HANDLE(vk_acceleration_structure, structure,
+                     build->infos[i].dstAccelerationStructure);
+      if (build->infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_BOTTOM_LEVEL_KHR)
+         gpuval_device_structure_built(structures->device, &structure->base,
+                                       GPUVAL_STRUCTURE_BOTTOM_LEVEL, NULL, 0);
+   }
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      if (build->infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR)
+         good &= check_top_level(structures, &build->infos[i], build->pp_build_range_infos[i]);
+   }
+   return good || !gpuval_options()->safe ? command : stand_in_for(structures, command);
+}
+
+struct vk_cmd_queue_entry *
+gpuval_lvp_structures_check(struct gpuval_lvp_structures *structures,
+                            struct vk_cmd_queue_entry *command)
+{
+   ralloc_free(structures->mem_ctx);
+   structures->mem_ctx = NULL;
+
+   switch ((unsigned)command->type) {
+   case VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR:
+      return check_build(structures, command);
+   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR: {
+      const VkCopyAccelerationStructureInfoKHR *info =
+         command->u.copy_acceleration_structure_khr.info;
+      VK_FROM_HANDLE(vk_acceleration_structure, src, info->src);
+      VK_FROM_HANDLE(vk_acceleration_structure, dst, info->dst);
+      gpuval_device_structure_copied(structures->device, &dst->base, &src->base);
+      return command;
+   }
+   case VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR: {
+      VK_FROM_HANDLE(vk_acceleration_structure, dst,
+                     command->u.copy_memory_to_acceleration_structure_khr.info->dst);
+      gpuval_device_structure_built(structures->device, &dst->base, GPUVAL_STRUCTURE_ANY_LEVEL,
+                                    NULL, 0);
+      return command;
+   }
+   default:
+      return command;
+   }
+}
