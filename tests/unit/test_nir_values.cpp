@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The checks address and export, on shaders of a few instructions. */
+
+#include "nir_passes_test.h"
+
+namespace {
+
+class nir_address_test : public nir_passes_test {
+ protected:
+   nir_address_test()
+   {
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_ADDRESS);
+   }
+
+   nir_def *pointer()
+   {
+      return nir_u2u64(b, any_offset());
+   }
+
+   nir_def *load_global(nir_def *address, unsigned alignment = 4, unsigned components = 1)
+   {
+      return nir_load_global(b, address, alignment, components, 32);
+   }
+
+   unsigned num_calls()
+   {
+      unsigned count = 0;
+      for (nir_intrinsic_instr *call : find(nir_intrinsic_call_gpuval))
+         count += nir_intrinsic_base(call) == GPUVAL_FUNCTION_ADDRESS;
+      return count;
+   }
+
+   uint32_t span(unsigned call)
+   {
+      nir_intrinsic_instr *intrin = find(nir_intrinsic_call_gpuval)[call];
+      return nir_scalar_as_uint(nir_scalar_resolved(intrin->src[1].ssa, 2));
+   }
+};
+
+TEST_F(nir_address_test, other_checks_leave_it_alone)
+{
+   options.checks = BITFIELD_BIT(GPUVAL_CHECK_BOUNDS);
+   load_global(pointer());
+   EXPECT_FALSE(run());
+   EXPECT_EQ(num_calls(), 0u);
+}
+
+TEST_F(nir_address_test, one_call_and_a_report_of_each_kind)
+{
+   load_global(pointer());
+   EXPECT_TRUE(run());
+   EXPECT_EQ(num_calls(), 1u);
+   ASSERT_EQ(reports().size(), 2u);
+   EXPECT_EQ(site(0).kind, GPUVAL_KIND_INVALID_ADDRESS);
+   EXPECT_EQ(site(1).kind, GPUVAL_KIND_MISALIGNED);
+   EXPECT_EQ(site(0).op, GPUVAL_OP_LOAD);
+   EXPECT_EQ(entry(0).size, 4u);
+}
+
+TEST_F(nir_address_test, bytes_have_no_alignment)
+{
+   load_global(pointer(), 1);
+   run();
+   ASSERT_EQ(reports().size(), 1u);
+   EXPECT_EQ(site(0).kind, GPUVAL_KIND_INVALID_ADDRESS);
+}
+
+/* A struct that is loaded member by member */
+TEST_F(nir_address_test, pieces_of_an_instruction_are_one_access)
+{
+   nir_def *address = pointer();
+   at_spirv_offset(100);
+   load_global(nir_iadd_imm(b, address, 16), 16, 2);
+   load_global(nir_iadd_imm(b, address, 4), 4);
+   at_spirv_offset(120);
+   load_global(address);
+   run();
+   ASSERT_EQ(num_calls(), 2u);
+   EXPECT_EQ(span(0), 20u); /* from 4 to 24 */
+   EXPECT_EQ(span(1), 4u);
+   EXPECT_EQ(entry(0).size, 20u);
+}
+
+TEST_F(nir_address_test, loads_and_stores_of_an_instruction_are_two)
+{
+   nir_def *address = pointer();
+   at_spirv_offset(100);
+   nir_def *value = load_global(address);
+   nir_store_global(b, nir_iadd_imm(b, address, 64), 4, value, 0x1);
+   run();
+   EXPECT_EQ(num_calls(), 2u);
+}
+
+TEST_F(nir_address_test, other_pointers_are_other_accesses)
+{
+   at_spirv_offset(100);
+   load_global(nir_u2u64(b, nir_channel(b, nir_load_local_invocation_id(b), 0)));
+   load_global(nir_u2u64(b, nir_channel(b, nir_load_local_invocation_id(b), 1)));
+   run();
+   EXPECT_EQ(num_calls(), 2u);
+}
+
+TEST_F(nir_address_test, safe_replaces_the_address)
+{
+   nir_def *address = pointer();
+   load_global(address);
+   run();
+   EXPECT_NE(find(nir_intrinsic_load_global)[0]->src[0].ssa, address);
+}
+
+TEST_F(nir_address_test, not_safe_keeps_the_address)
+{
+   nir_def *address = pointer();
+   load_global(address);
+   options.safe = false;
+   run();
+   EXPECT_EQ(find(nir_intrinsic_load_global)[0]->src[0].ssa, address);
+}
+
+TEST_F(nir_address_test, bad_accesses_are_not_looked_at_by_sync)
+{
+   options.checks |= BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+   load_global(pointer());
+   run();
+   auto syncs = find(nir_intrinsic_sync_gpuval);
+   ASSERT_EQ(syncs.size(), 1u);
+   EXPECT_FALSE(nir_src_is_const(syncs[0]->src[0]));
+}
+
+class nir_export_test : public nir_passes_test {
+ protected:
+   nir_export_test()
+   {
+      b->shader->info.stage = MESA_SHADER_FRAGMENT;
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_EXPORT);
+   }
+
+   nir_variable *output(const struct glsl_type *type, unsigned location = FRAG_RESULT_DATA0)
+   {
+      return nir_create_variable_with_location(b->shader, nir_var_shader_out, location, type);
+   }
+
+   /* Of the report of @kind; false if there is none */
+   bool is_reported(enum gpuval_kind kind)
+   {
+      bool progress;
+      do {
+         progress = false;
+         NIR_PASS(progress, b->shader, nir_copy_prop);
+         NIR_PASS(progress, b->shader, nir_opt_constant_folding);
+         NIR_PASS(progress, b->shader, nir_opt_algebraic);
+      } while (progress);
+
+      for (nir_intrinsic_instr *report : reports()) {
+         if (site(entry(nir_intrinsic_base(report)).site).kind != kind)
+            continue;
+         EXPECT_TRUE(nir_src_is_const(report->src[0]));
+         return nir_src_as_bool(report->src[0]);
+      }
+      return false;
+   }
+};
+
+struct export_case {
+   float x, y;
+   bool nan, inf, both;
+};
+
+class nir_export_value_test : public nir_export_test,
+                              public ::testing::WithParamInterface<struct export_case> {};
+
+TEST_P(nir_export_value_test, color)
+{
+   nir_store_var(b, output(glsl_vec_type(2)), nir_imm_vec2(b, GetParam().x, GetParam().y), 0x3);
+   EXPECT_TRUE(run());
+   EXPECT_EQ(is_reported(GPUVAL_KIND_EXPORT_NAN), GetParam().nan);
+   EXPECT_EQ(is_reported(GPUVAL_KIND_EXPORT_INF), GetParam().inf);
+   EXPECT_EQ(is_reported(GPUVAL_KIND_EXPORT_NAN_INF), GetParam().both);
+}
+
+const float inf = INFINITY, nan = NAN;
+
+INSTANTIATE_TEST_SUITE_P(values, nir_export_value_test,
+                         ::testing::Values(export_case{0, 1, false, false, false},
+                                           export_case{3.4028234e38f, -1e-45f, false, false, false},
+                                           export_case{nan, 1, true, false, false},
+                                           export_case{-nan, nan, true, false, false},
+                                           export_case{1, inf, false, true, false},
+                                           export_case{-inf, inf, false, true, false},
+                                           export_case{nan, -inf, false, false, true}));
+
+TEST_F(nir_export_test, integers_and_samples_are_left_alone)
+{
+   nir_store_var(b, output(glsl_ivec4_type()), nir_imm_ivec4(b, 0x7f800000, ~0, 0, 0), 0xf);
+   nir_store_var(b, output(glsl_int_type(), FRAG_RESULT_SAMPLE_MASK), nir_imm_int(b, ~0), 0x1);
+   EXPECT_FALSE(run());
+   EXPECT_EQ(num_sites(), 0u);
+}
+
+TEST_F(nir_export_test, what_was_never_written_is_left_alone)
+{
+   nir_store_var(b, output(glsl_vec4_type()),
+                 nir_vec4(b, nir_imm_float(b, 0), nir_undef(b, 1, 32), nir_imm_float(b, 1),
+                          nir_undef(b, 1, 32)),
+                 0xf);
+   EXPECT_TRUE(run());
+   EXPECT_FALSE(is_reported(GPUVAL_KIND_EXPORT_NAN));
+}
+
+TEST_F(nir_export_test, outputs_have_names)
+{
+   nir_store_var(b, output(glsl_float_type(), FRAG_RESULT_DEPTH), nir_imm_float(b, nan), 0x1);
+   nir_variable *second = output(glsl_float_type(), FRAG_RESULT_DATA0 + 1);
+   nir_store_var(b, second, nir_imm_float(b, nan), 0x1);
+   run();
+   EXPECT_EQ(site(0).binding, GPUVAL_OUTPUT_DEPTH);
+   EXPECT_EQ(site(3).binding, 1);
+}
+
+/* The temporary that the driver's lowering makes of an output */
+TEST_F(nir_export_test, the_last_assignment_is_remembered)
+{
+   nir_variable *temporary =
+      nir_local_variable_create(b->impl, glsl_float_type(), "out@color-temp");
+   nir_variable *color = output(glsl_float_type());
+
+   at_spirv_offset(100);
+   nir_store_var(b, temporary, nir_imm_float(b, 1), 0x1);
+   nir_push_if(b, nir_ine_imm(b, any_offset(), 0));
+   at_spirv_offset(200);
+   nir_store_var(b, temporary, nir_imm_float(b, 2), 0x1);
+   nir_pop_if(b, NULL);
+   nir_copy_var(b, color, temporary);
+   run();
+
+   EXPECT_EQ(site(0).spirv_offset, 0u);
+   nir_def *assigned = reports()[0]->src[2].ssa;
+   NIR_PASS(_, b->shader, nir_copy_prop);
+   assigned = reports()[0]->src[2].ssa;
+   ASSERT_EQ(assigned->parent_instr->type, nir_instr_type_phi);
+   nir_foreach_phi_src (src, nir_instr_as_phi(assigned->parent_instr)) {
+      unsigned value = nir_src_as_uint(src->src);
+      EXPECT_TRUE(value == 100 || value == 200);
+   }
+}
+
+TEST_F(nir_export_test, the_only_assignment_is_the_sites)
+{
+   nir_variable *temporary =
+      nir_local_variable_create(b->impl, glsl_float_type(), "out@color-temp");
+
+   at_spirv_offset(100);
+   nir_store_var(b, temporary, nir_imm_float(b, 1), 0x1);
+   at_spirv_offset(200);
+   nir_copy_var(b, output(glsl_float_type()), temporary);
+   run();
+   EXPECT_EQ(site(0).spirv_offset, 100u);
+}
+
+TEST_F(nir_export_test, of_other_stages_the_position)
+{
+   b->shader->info.stage = MESA_SHADER_VERTEX;
+   nir_store_var(b, output(glsl_vec4_type(), VARYING_SLOT_VAR0), nir_imm_vec4(b, nan, 0, 0, 0),
+                 0xf);
+   nir_store_var(b, output(glsl_vec4_type(), VARYING_SLOT_POS), nir_imm_vec4(b, nan, 0, 0, 0), 0xf);
+   run();
+   EXPECT_EQ(reports().size(), 3u);
+   EXPECT_EQ(site(0).binding, GPUVAL_OUTPUT_POSITION);
+}
+
+} /* namespace */
