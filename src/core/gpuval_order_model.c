@@ -3,6 +3,7 @@
 #include "gpuval_order_model.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "util/ralloc.h"
 #include "gpuval_order_state.h"
@@ -10,6 +11,15 @@
 #define WRITES                                                                                     \
    (VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |                          \
     VK_ACCESS_2_MEMORY_WRITE_BIT)
+
+/* Those of all classes */
+#define SHADER_STAGES                                                                              \
+   (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |                \
+    VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |                                          \
+    VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |                                       \
+    VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT | VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT |            \
+    VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT |            \
+    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR)
 
 /* To which second access scopes do accesses belong? An atomic is a read and a write. */
 static const VkAccessFlags2 read_accesses[READS] = {
@@ -61,18 +71,29 @@ struct part {
    int queue; /* whose work the first scope has; -1: none */
    uint32_t serial;
    struct state *from;
+   bool is_seen; /* SEEN stays as it is */
 };
+
+/* Nothing is higher than the serial of the only queue. */
+static bool
+covers_all(const struct gpuval_order *order, const struct part *part, VkPipelineStageFlags2 stages)
+{
+   return order->num_queues == 1 && part->queue >= 0 && (stages & SHADER_STAGES) == SHADER_STAGES;
+}
 
 static void
 apply_execution(const struct gpuval_order *order, struct state *to, const struct part *part,
                 uint32_t *vector)
 {
    memset(vector, 0, order->num_sources * sizeof(*vector));
-   raise_by_stages(order, vector, part->from->execution, EXECUTED, part->first.execution);
+   if (!covers_all(order, part, part->first.execution))
+      raise_by_stages(order, vector, part->from->execution, EXECUTED, part->first.execution);
    if (part->queue >= 0)
       raise_by_work(vector, part->queue, part->first.execution, part->serial);
    raise_stages(order, to->execution, EXECUTED, part->second.execution, vector);
 
+   if (part->is_seen)
+      return;
    memset(vector, 0, order->num_sources * sizeof(*vector));
    raise_by_stages(order, vector, part->from->execution, SEEN, part->first.execution);
    raise_stages(order, to->execution, SEEN, part->second.execution, vector);
@@ -86,8 +107,10 @@ apply_memory(const struct gpuval_order *order, uint32_t *to, uint32_t *from,
    const struct gpuval_order_barrier *barrier = part->barrier;
 
    memset(vector, 0, order->num_sources * sizeof(*vector));
-   raise_by_stages(order, vector, from, AVAILABLE, part->first.execution);
-   if (is_meant && part->queue >= 0 && barrier->src_access & WRITES)
+   bool has_written = is_meant && part->queue >= 0 && barrier->src_access & WRITES;
+   if (!has_written || !covers_all(order, part, part->first.access))
+      raise_by_stages(order, vector, from, AVAILABLE, part->first.execution);
+   if (has_written)
       raise_by_work(vector, part->queue, part->first.access, part->serial);
    raise_stages(order, to, AVAILABLE, part->second.execution, vector);
 
@@ -162,6 +185,7 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       .queue = (int)index,
       .serial = queue->serial,
       .from = &queue->state,
+      .is_seen = queue->state.is_seen_by_all,
    };
 
    /* A part reads a vector before it writes any. */
@@ -314,6 +338,28 @@ gpuval_order_merge(struct gpuval_order *order, struct gpuval_order_point *point,
       raise_vector(order, point->watermarks, other->watermarks);
 }
 
+/* No dependency would change it: all stages of commands have seen the same, and the
+ * host's not more.
+ */
+static bool
+is_seen_by_all(const struct gpuval_order *order, uint32_t *execution)
+{
+   VkPipelineStageFlags2 all =
+      gpuval_order_second_stages(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT).execution;
+   const uint32_t *seen = get_vector(order, execution, SEEN + ffsll((long long)all) - 1);
+
+   for (unsigned stage = 0; stage < GPUVAL_ORDER_STAGES; stage++) {
+      const uint32_t *other = get_vector(order, execution, SEEN + stage);
+      bool is_command = all >> stage & 1;
+
+      for (unsigned i = 0; i < order->num_sources; i++) {
+         if (other[i] > seen[i] || (is_command && other[i] < seen[i]))
+            return false;
+      }
+   }
+   return true;
+}
+
 void
 gpuval_order_wait(struct gpuval_order *order, unsigned index,
                   const struct gpuval_order_point *point, VkPipelineStageFlags2 stages)
@@ -326,6 +372,7 @@ gpuval_order_wait(struct gpuval_order *order, unsigned index,
       return;
    raise_stages(order, state->execution, EXECUTED, second, point->watermarks);
    raise_stages(order, state->execution, SEEN, second, point->watermarks);
+   state->is_seen_by_all = is_seen_by_all(order, state->execution);
    raise_stages(order, state->memory, AVAILABLE, second, point->watermarks);
    for (unsigned i = 0; i < state->num_ranges; i++)
       raise_stages(order, state->ranges[i].memory, AVAILABLE, second, point->watermarks);

@@ -16,6 +16,7 @@ void
 gpuval_order_init_state(const struct gpuval_order *order, void *mem_ctx, struct state *state)
 {
    *state = (struct state){
+      .is_seen_by_all = true,
       .execution = rzalloc_array(mem_ctx, uint32_t, EXECUTION_VECTORS * order->num_sources),
       .memory = rzalloc_size(mem_ctx, memory_size(order)),
    };

@@ -56,7 +56,8 @@ struct range {
 
 struct state {
    uint32_t *execution;
-   uint32_t *memory; /* of what is in none of the ranges */
+   bool is_seen_by_all; /* SEEN: no dependency would change it */
+   uint32_t *memory;    /* of what is in none of the ranges */
    unsigned num_ranges;
    struct range ranges[GPUVAL_ORDER_MAX_RANGES]; /* ascending */
 };
