@@ -53,6 +53,9 @@ static const struct {
    {"access.size", JSON_NUMBER, OPTIONAL},
    {"access.offset", JSON_NUMBER, OPTIONAL},
    {"access.address", JSON_STRING, OPTIONAL},
+   {"access.coord", JSON_ARRAY, OPTIONAL},
+   {"access.level", JSON_NUMBER, OPTIONAL},
+   {"access.sample", JSON_NUMBER, OPTIONAL},
    {"resource", JSON_OBJECT, OPTIONAL},
    {"resource.set", JSON_NUMBER, OPTIONAL},
    {"resource.binding", JSON_NUMBER, OPTIONAL},
@@ -65,6 +68,7 @@ static const struct {
    {"resource.memory_name", JSON_STRING, OPTIONAL},
    {"resource.memory_offset", JSON_NUMBER, OPTIONAL},
    {"resource.size", JSON_NUMBER, OPTIONAL},
+   {"resource.extent", JSON_ARRAY, OPTIONAL},
    {"command", JSON_OBJECT, OPTIONAL},
    {"command.op", JSON_STRING, OPTIONAL},
    {"command.index", JSON_NUMBER, OPTIONAL},
@@ -219,9 +223,16 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       STORE = 62,
       COPY_MEMORY = 63,
       COPY_MEMORY_SIZED = 64,
+      ARRAY_LENGTH = 68,
+      IMAGE_SAMPLE_FIRST = 87,
+      IMAGE_SAMPLE_LAST = 94,
       IMAGE_FETCH = 95,
+      IMAGE_GATHER = 96,
+      IMAGE_DREF_GATHER = 97,
       IMAGE_READ = 98,
       IMAGE_WRITE = 99,
+      IMAGE_QUERY_FIRST = 103,
+      IMAGE_QUERY_LAST = 107,
       ATOMIC_LOAD = 227,
       ATOMIC_STORE = 228,
       ATOMIC_FIRST = 227,
@@ -229,6 +240,8 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       ATOMIC_F_MIN = 5614,
       ATOMIC_F_MAX = 5615,
       ATOMIC_F_ADD = 6035,
+      TRACE_RAY = 4445,
+      RAY_QUERY_INITIALIZE = 4473,
       ASSUME_TRUE = 5630,
    };
    const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
@@ -238,7 +251,13 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
    if (strcmp(check, "assume") == 0)
       return opcode == ASSUME_TRUE;
    if (strcmp(op, "load") == 0)
-      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy;
+      return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy ||
+             opcode == TRACE_RAY || opcode == RAY_QUERY_INITIALIZE;
+   if (strcmp(op, "sample") == 0)
+      return (opcode >= IMAGE_SAMPLE_FIRST && opcode <= IMAGE_SAMPLE_LAST) ||
+             opcode == IMAGE_GATHER || opcode == IMAGE_DREF_GATHER;
+   if (strcmp(op, "query") == 0)
+      return opcode == ARRAY_LENGTH || (opcode >= IMAGE_QUERY_FIRST && opcode <= IMAGE_QUERY_LAST);
    if (strcmp(op, "fetch") == 0)
       return opcode == IMAGE_FETCH;
    if (strcmp(op, "store") == 0)

@@ -125,27 +125,6 @@ do_data(struct run *run)
    run_values(run, run_word(run, 3), 4, (char *)buffer->vk.map + offset, buffer->vk.size - offset);
 }
 
-/* `destroy buffer|buffer_memory NAME…` */
-static void
-run_destroy(struct run *run)
-{
-   const char *kind = run_word(run, 1);
-
-   for (unsigned i = 2; run_has_word(run, i); i++) {
-      struct run_buffer *buffer = run_find_buffer(run, run_word(run, i));
-      if (strcmp(kind, "buffer") == 0) {
-         vkDestroyBuffer(run->ctx->device, buffer->vk.buffer, NULL);
-         buffer->vk.buffer = VK_NULL_HANDLE;
-      } else if (strcmp(kind, "buffer_memory") == 0) {
-         vkFreeMemory(run->ctx->device, buffer->vk.memory, NULL);
-         buffer->vk.memory = VK_NULL_HANDLE;
-         buffer->vk.map = NULL;
-      } else {
-         RUN_ERROR(run, "%s is nothing that can be destroyed", kind);
-      }
-   }
-}
-
 /* `fill NAME TYPE VALUE` */
 static void
 do_fill(struct run *run)
@@ -237,6 +216,7 @@ static const struct {
    {"bind", run_bind},
    {"buffer", do_buffer},
    {"build", run_build},
+   {"buffer_view", run_create_buffer_view},
    {"check", do_check},
    {"check_off", do_check_off},
    {"check_on", do_check_on},
@@ -250,8 +230,8 @@ static const struct {
    {"data", do_data},
    {"depth", do_nothing},
    {"destroy_structure", run_destroy_structure},
-   {"device_memory", do_nothing},
    {"destroy", run_destroy},
+   {"device_memory", do_nothing},
    {"dispatch", run_dispatch},
    {"dispatch_base", run_dispatch_base},
    {"dispatch_indirect", run_dispatch_indirect},
@@ -280,6 +260,7 @@ static const struct {
    {"host_event", run_host_event},
    {"index_buffer", run_index_buffer},
    {"instance", run_instance},
+   {"image", run_create_image},
    {"label", run_label},
    {"label_end", run_label_end},
    {"label_insert", run_label_insert},
@@ -297,6 +278,7 @@ static const struct {
    {"reset_event", run_reset_event},
    {"reset_fence", run_reset_fence},
    {"resubmit", run_resubmit},
+   {"sampler", run_create_sampler},
    {"scene", run_create_scene},
    {"secondary", run_secondary},
    {"secondary_end", run_secondary_end},
@@ -314,12 +296,14 @@ static const struct {
    {"use", run_use},
    {"vertex_buffer", run_vertex_buffer},
    {"vertex_input", run_vertex_input},
+   {"view", run_create_view},
    {"wait_event", run_wait_event},
    {"wait_fence", run_wait_fence},
    {"wait_idle", run_wait_idle},
    {"wait_query", run_wait_query},
    {"wait_semaphore", run_wait_semaphore},
    {"without", do_nothing},
+   {"write", run_write},
 };
 
 static void
@@ -376,6 +360,7 @@ destroy(struct run *run)
 {
    run_destroy_pipelines(run);
    run_destroy_sets(run);
+   run_destroy_images(run);
    run_destroy_scene(run);
    run_destroy_structures(run);
    run_destroy_submits(run);

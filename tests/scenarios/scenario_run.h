@@ -33,10 +33,12 @@ enum run_update {
 
 struct run_item {
    bool written;
+   VkDescriptorType type; /* of the binding, but for mutable ones */
    VkDescriptorBufferInfo buffer;
    VkDeviceAddress address; /* of `buffer`; 0: a null descriptor */
    VkBufferView view;       /* of texel buffers */
    VkAccelerationStructureKHR structure;
+   VkDescriptorImageInfo image;
 };
 
 struct run_binding {
@@ -44,6 +46,8 @@ struct run_binding {
    VkDescriptorType type;
    unsigned count; /* bytes for an inline uniform block */
    VkDescriptorBindingFlags flags;
+   unsigned variable;      /* elements that sets have of them; 0: all */
+   bool immutable;         /* samplers of the layout */
    struct run_item *items; /* count */
    uint8_t *inline_data;   /* count bytes */
 };
@@ -91,6 +95,20 @@ struct run_secondary {
    VkCommandBuffer cmd;
 };
 
+struct run_image {
+   const char *name;
+   VkImage image;
+   VkDeviceMemory memory;
+   VkFormat format;
+};
+
+/* A view or sampler */
+struct run_view {
+   const char *name;
+   VkObjectType type;
+   uint64_t handle;
+};
+
 struct run_submits; /* scenario_run_submits.c */
 struct run_passes;  /* scenario_run_passes.c */
 
@@ -108,6 +126,12 @@ struct run {
 
    struct run_buffer *buffers;
    unsigned buffer_count;
+
+   struct run_image *images;
+   unsigned image_count;
+   struct run_view *objects;
+   unsigned object_count;
+   VkSampler immutable_sampler;
 
    struct run_set sets[MAX_SETS];
    unsigned set_count;
@@ -319,9 +343,27 @@ void run_draw_multi(struct run *run);
 void run_draw_multi_indexed(struct run *run);
 void run_draw_byte_count(struct run *run);
 
-/* scenario_run_descriptors.c */
+/* scenario_run_images.c */
+void run_create_image(struct run *run);
+void run_create_view(struct run *run);
+void run_create_buffer_view(struct run *run);
+void run_create_sampler(struct run *run);
+void run_destroy(struct run *run);
+void run_destroy_images(struct run *run);
+VkSampler run_make_sampler(struct run *run, bool linear);
+struct run_image *run_find_image(struct run *run, const char *name);
+/* 0: there is none of that name. */
+uint64_t run_find_view(struct run *run, VkObjectType type, const char *name);
+
+/* scenario_run_layouts.c */
 void run_prepare_sets(struct run *run);
+VkDescriptorType run_find_descriptor_type(struct run *run, const char *name);
+struct run_set *run_statement_set(struct run *run);
+struct run_binding *run_statement_binding(struct run *run, struct run_set *set);
+
+/* scenario_run_descriptors.c */
 void run_bind(struct run *run);
+void run_write(struct run *run);
 void run_offsets(struct run *run);
 void run_bind_sets(struct run *run, const struct run_pipeline *pipeline);
 void run_destroy_sets(struct run *run);

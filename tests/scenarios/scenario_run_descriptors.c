@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What descriptors are written with, and how. */
+
 #include "scenario_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-   const char *name;
-   VkDescriptorType type;
-} types[] = {
-   {"uniform", VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER},
-   {"storage", VK_DESCRIPTOR_TYPE_STORAGE_BUFFER},
-   {"uniform_dynamic", VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC},
-   {"storage_dynamic", VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC},
-   {"uniform_texel", VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER},
-   {"storage_texel", VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER},
-   {"inline", VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK},
-   {"accel", VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR},
-};
-
-static const char *const updates[] = {
-   [UPDATE_WRITE] = "write", [UPDATE_COPY] = "copy",     [UPDATE_TEMPLATE] = "template",
-   [UPDATE_PUSH] = "push",   [UPDATE_BUFFER] = "buffer",
-};
-
-static VkDescriptorType
-find_type(struct run *run, const char *name)
-{
-   for (unsigned i = 0; i < VKH_COUNT(types); i++) {
-      if (strcmp(types[i].name, name) == 0)
-         return types[i].type;
-   }
-   RUN_ERROR(run, "%s is no descriptor type", name);
-}
-
-static bool
-is_dynamic(VkDescriptorType type)
-{
-   return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
-          type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-}
 
 static bool
 is_texel(VkDescriptorType type)
@@ -49,191 +15,57 @@ is_texel(VkDescriptorType type)
           type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
 }
 
-static struct run_set *
-statement_set(struct run *run)
+static bool
+is_image(VkDescriptorType type)
 {
-   const uint64_t index = run_number(run, 1);
-   if (index >= MAX_SETS)
-      RUN_ERROR(run, "sets go up to %u", MAX_SETS - 1);
-   struct run_set *set = &run->sets[index];
-   set->used = true;
-   if (run->set_count <= index)
-      run->set_count = (unsigned)index + 1;
-   return set;
+   return type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE ||
+          type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER ||
+          type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE || type == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT;
 }
 
-static struct run_binding *
-statement_binding(struct run *run, struct run_set *set)
-{
-   const uint64_t number = run_number(run, 2);
-   for (unsigned i = 0; i < set->binding_count; i++) {
-      if (set->bindings[i].binding == number)
-         return &set->bindings[i];
-   }
-   if (set->binding_count == MAX_BINDINGS)
-      RUN_ERROR(run, "too many bindings");
-   struct run_binding *binding = &set->bindings[set->binding_count++];
-   binding->binding = (unsigned)number;
-   binding->type = VK_DESCRIPTOR_TYPE_MAX_ENUM;
-   return binding;
-}
-
-/* --- Layouts, before anything runs ---------------------------------------- */
-
-/* `bind SET BINDING TYPE [at=ELEMENT] ITEM…`, `bind SET BINDING inline BYTES …` */
+/* VIEW, SAMPLER, VIEW/SAMPLER */
 static void
-prepare_bind(struct run *run, struct run_binding *binding)
-{
-   binding->type = find_type(run, run_word(run, 3));
-
-   unsigned count;
-   if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
-      count = (unsigned)run_number(run, 4);
-   } else {
-      unsigned first = 0;
-      count = run->statement->word_count - 4;
-      if (run_has_word(run, 4) && sscanf(run_word(run, 4), "at=%u", &first) == 1)
-         count += first - 1;
-   }
-   if (binding->count < count)
-      binding->count = count;
-}
-
-static void
-prepare_flags(struct run *run, struct run_binding *binding)
-{
-   for (unsigned i = 3; i < run->statement->word_count; i++) {
-      const char *word = run_word(run, i);
-      if (strcmp(word, "partially_bound") == 0)
-         binding->flags |= VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT;
-      else if (strcmp(word, "update_after_bind") == 0)
-         binding->flags |= VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT;
-      else if (strcmp(word, "variable") == 0)
-         binding->flags |= VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
-      else
-         RUN_ERROR(run, "%s is no binding flag", word);
-   }
-}
-
-static void
-prepare_statement(struct run *run)
-{
-   const char *word = run_word(run, 0);
-
-   if (strcmp(word, "bind") == 0) {
-      prepare_bind(run, statement_binding(run, statement_set(run)));
-   } else if (strcmp(word, "flags") == 0) {
-      prepare_flags(run, statement_binding(run, statement_set(run)));
-   } else if (strcmp(word, "count") == 0) {
-      struct run_binding *binding = statement_binding(run, statement_set(run));
-      binding->type = find_type(run, run_word(run, 3));
-      binding->count = (unsigned)run_number(run, 4);
-   } else if (strcmp(word, "update") == 0) {
-      struct run_set *set = statement_set(run);
-      unsigned update = 0;
-      while (update < VKH_COUNT(updates) && strcmp(updates[update], run_word(run, 2)) != 0)
-         update++;
-      if (update == VKH_COUNT(updates))
-         RUN_ERROR(run, "%s is no way to update a set", run_word(run, 2));
-      set->update = update;
-   }
-}
-
-/* Of all shaders of the scenario, rather than VK_SHADER_STAGE_ALL: lavapipe 25.0
- * takes each bit of a descriptor buffer's layout for a stage it knows.
- */
-static VkShaderStageFlags
-all_stages(const struct scenario *scenario)
-{
-   VkShaderStageFlags stages = 0;
-   for (unsigned i = 0; i < scenario->section_count; i++)
-      stages |= scenario->sections[i].stage->bit;
-   return stages;
-}
-
-static int
-compare_bindings(const void *a, const void *b)
-{
-   const struct run_binding *first = a, *second = b;
-   return first->binding < second->binding ? -1 : first->binding > second->binding;
-}
-
-static void
-create_set_layout(struct run *run, struct run_set *set)
-{
-   VkDescriptorSetLayoutBinding bindings[MAX_BINDINGS];
-   VkDescriptorBindingFlags flags[MAX_BINDINGS];
-   VkDescriptorSetLayoutCreateFlags layout_flags = 0;
-
-   /* Dynamic offsets go by binding number. */
-   qsort(set->bindings, set->binding_count, sizeof(set->bindings[0]), compare_bindings);
-   for (unsigned i = 0; i < set->binding_count; i++) {
-      struct run_binding *binding = &set->bindings[i];
-      bindings[i] = (VkDescriptorSetLayoutBinding){
-         .binding = binding->binding,
-         .descriptorType = binding->type,
-         .descriptorCount = binding->count,
-         .stageFlags = all_stages(run->scenario),
-      };
-      flags[i] = binding->flags;
-      if (flags[i] & VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT)
-         layout_flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT;
-      if (is_dynamic(binding->type))
-         set->offset_count += binding->count;
-      binding->items = calloc(binding->count, sizeof(*binding->items));
-      binding->inline_data = calloc(binding->count, 1);
-   }
-   if (set->update == UPDATE_PUSH)
-      layout_flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-   if (set->update == UPDATE_BUFFER)
-      layout_flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT;
-
-   const VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
-      .bindingCount = set->binding_count,
-      .pBindingFlags = flags,
-   };
-   const VkDescriptorSetLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .pNext = &flags_info,
-      .flags = layout_flags,
-      .bindingCount = set->binding_count,
-      .pBindings = bindings,
-   };
-   VKH_CHECK(vkCreateDescriptorSetLayout(run->ctx->device, &info, NULL, &set->layout));
-   set->dirty = true;
-}
-
-/* Reads all statements ahead, since layouts come before pipelines. */
-void
-run_prepare_sets(struct run *run)
-{
-   const struct scenario *scenario = run->scenario;
-   for (unsigned i = 0; i < scenario->statement_count; i++) {
-      run->statement = &scenario->statements[i];
-      prepare_statement(run);
-   }
-   run->statement = NULL;
-
-   VkDescriptorSetLayout layouts[MAX_SETS];
-   for (unsigned i = 0; i < run->set_count; i++) {
-      create_set_layout(run, &run->sets[i]);
-      layouts[i] = run->sets[i].layout;
-   }
-   run->layout = vkh_pipeline_layout(run->ctx, layouts, run->set_count, run->push_size);
-}
-
-/* --- Binding -------------------------------------------------------------- */
-
-struct run_item
-run_parse_item(struct run *run, const char *word)
+parse_image(struct run *run, struct run_item *item, const char *word)
 {
    char name[64];
-   struct run_item item = {.written = true, .buffer.range = VK_WHOLE_SIZE};
-   const size_t length = strcspn(word, "+:");
+   const size_t length = strcspn(word, "/");
+   const bool is_sampler = item->type == VK_DESCRIPTOR_TYPE_SAMPLER;
 
+   snprintf(name, sizeof(name), "%.*s", (int)length, word);
+   item->image.imageLayout = VK_IMAGE_LAYOUT_GENERAL;
+   if (!is_sampler)
+      item->image.imageView = (VkImageView)run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, name);
+   if (is_sampler || word[length])
+      item->image.sampler = (VkSampler)run_find_view(run, VK_OBJECT_TYPE_SAMPLER,
+                                                     is_sampler ? name : word + length + 1);
+   if (is_sampler ? !item->image.sampler : !item->image.imageView && strcmp(name, "null") != 0)
+      RUN_ERROR(run, "there is no view or sampler '%s'", name);
+}
+
+/* What parse_image() takes, a buffer view, or NAME[+OFFSET][:RANGE]; of a mutable
+ * descriptor behind its type, as TYPE:ITEM
+ */
+static struct run_item
+parse_item(struct run *run, VkDescriptorType type, const char *word)
+{
+   char name[64];
+   struct run_item item = {.written = true, .type = type, .buffer.range = VK_WHOLE_SIZE};
+
+   if (type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT) {
+      snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, ":"), word);
+      return parse_item(run, run_find_descriptor_type(run, name), word + strcspn(word, ":") + 1);
+   }
+   if (is_image(type)) {
+      parse_image(run, &item, word);
+      return item;
+   }
    if (strcmp(word, "null") == 0)
       return item;
+   item.view = (VkBufferView)run_find_view(run, VK_OBJECT_TYPE_BUFFER_VIEW, word);
+   if (item.view)
+      return item;
+
+   const size_t length = strcspn(word, "+:");
    snprintf(name, sizeof(name), "%.*s", (int)length, word);
    const struct run_buffer *buffer = run_find_buffer(run, name);
    const char *at = word + length;
@@ -247,6 +79,12 @@ run_parse_item(struct run *run, const char *word)
    item.buffer.buffer = buffer->vk.buffer;
    item.address = buffer->vk.address + item.buffer.offset;
    return item;
+}
+
+struct run_item
+run_parse_item(struct run *run, const char *word)
+{
+   return parse_item(run, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, word);
 }
 
 static VkDeviceSize
@@ -277,12 +115,32 @@ create_view(struct run *run, const VkDescriptorBufferInfo *buffer)
    return *view;
 }
 
+/* The items of a statement; returns how many, from *element on. */
+static unsigned
+read_items(struct run *run, struct run_binding *binding, unsigned *element)
+{
+   unsigned word = 4, count = 0;
+
+   *element = 0;
+   if (run_has_word(run, 4) && sscanf(run_word(run, 4), "at=%u", element) == 1)
+      word++;
+   for (; run_has_word(run, word); word++, count++) {
+      struct run_item *item = &binding->items[*element + count];
+      if (strcmp(run_word(run, word), "-") == 0)
+         continue;
+      *item = parse_item(run, binding->type, run_word(run, word));
+      if (is_texel(item->type) && item->buffer.buffer)
+         item->view = create_view(run, &item->buffer);
+   }
+   return count;
+}
+
 void
 run_bind(struct run *run)
 {
-   struct run_set *set = statement_set(run);
-   struct run_binding *binding = statement_binding(run, set);
-   unsigned word = 4, element = 0;
+   struct run_set *set = run_statement_set(run);
+   struct run_binding *binding = run_statement_binding(run, set);
+   unsigned element;
 
    set->dirty = true;
    if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
@@ -291,26 +149,22 @@ run_bind(struct run *run)
       return;
    }
    if (binding->type == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR) {
-      binding->items[0].written = true;
-      binding->items[0].structure = run_find_structure(run, run_word(run, 4));
+      if (!run_has_word(run, 4) || strcmp(run_word(run, 4), "-") != 0)
+         binding->items[0] = (struct run_item){
+            .written = true,
+            .type = binding->type,
+            .structure = run_find_structure(run, run_word(run, 4)),
+         };
       return;
    }
-   if (run_has_word(run, 4) && sscanf(run_word(run, 4), "at=%u", &element) == 1)
-      word++;
-   for (; run_has_word(run, word); word++, element++) {
-      if (strcmp(run_word(run, word), "-") == 0)
-         continue;
-      binding->items[element] = run_parse_item(run, run_word(run, word));
-      if (is_texel(binding->type) && binding->items[element].buffer.buffer)
-         binding->items[element].view = create_view(run, &binding->items[element].buffer);
-   }
+   read_items(run, binding, &element);
 }
 
 /* `offsets SET O…` */
 void
 run_offsets(struct run *run)
 {
-   struct run_set *set = statement_set(run);
+   struct run_set *set = run_statement_set(run);
    for (unsigned i = 0; run_has_word(run, i + 2); i++)
       set->offsets[i] = (uint32_t)run_number(run, i + 2);
 }
@@ -336,7 +190,9 @@ add_write(struct writes *writes, const struct run_binding *binding, VkDescriptor
       .dstBinding = binding->binding,
       .dstArrayElement = element,
       .descriptorCount = count,
-      .descriptorType = binding->type,
+      .descriptorType = binding->type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT
+                           ? binding->items[element].type
+                           : binding->type,
    };
    return write;
 }
@@ -360,8 +216,10 @@ add_binding_writes(struct run *run, struct writes *writes, const struct run_bind
       if (!binding->items[i].written)
          continue;
       VkWriteDescriptorSet *write = add_write(writes, binding, to, i, 1);
-      if (is_texel(binding->type))
+      if (is_texel(write->descriptorType))
          write->pTexelBufferView = &binding->items[i].view;
+      else if (is_image(write->descriptorType))
+         write->pImageInfo = &binding->items[i].image;
       else
          write->pBufferInfo = &binding->items[i].buffer;
       if (binding->type != VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR)
@@ -393,7 +251,7 @@ allocate_set(struct run *run, const struct run_set *set)
    uint32_t variable = 0;
    for (unsigned i = 0; i < set->binding_count; i++) {
       if (set->bindings[i].flags & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)
-         variable = set->bindings[i].count;
+         variable = set->bindings[i].variable ? set->bindings[i].variable : set->bindings[i].count;
    }
    const VkDescriptorSetVariableDescriptorCountAllocateInfo count_info = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
@@ -445,13 +303,22 @@ update_by_template(struct run *run, struct run_set *set, VkDescriptorSet to)
 {
    struct writes *writes = collect_writes(run, set, to);
    VkDescriptorUpdateTemplateEntry *entries = calloc(writes->count, sizeof(*entries));
-   VkDescriptorBufferInfo *data = calloc(writes->count, sizeof(*data));
+   union {
+      VkDescriptorBufferInfo buffer;
+      VkDescriptorImageInfo image;
+      VkBufferView view;
+   } *data = calloc(writes->count, sizeof(*data));
 
    for (unsigned i = 0; i < writes->count; i++) {
       const VkWriteDescriptorSet *write = &writes->writes[i];
-      if (!write->pBufferInfo)
-         RUN_ERROR(run, "templates are for buffers only here");
-      data[i] = *write->pBufferInfo;
+      if (write->pBufferInfo)
+         data[i].buffer = *write->pBufferInfo;
+      else if (write->pImageInfo)
+         data[i].image = *write->pImageInfo;
+      else if (write->pTexelBufferView)
+         data[i].view = *write->pTexelBufferView;
+      else
+         RUN_ERROR(run, "templates are for buffers and images only here");
       entries[i] = (VkDescriptorUpdateTemplateEntry){
          .dstBinding = write->dstBinding,
          .dstArrayElement = write->dstArrayElement,
@@ -593,9 +460,29 @@ run_bind_sets(struct run *run, const struct run_pipeline *pipeline)
    }
 }
 
+/* `write SET BINDING TYPE [at=ELEMENT] ITEM…`: into the set that commands may use. */
+void
+run_write(struct run *run)
+{
+   struct run_set *set = run_statement_set(run);
+   struct run_binding *binding = run_statement_binding(run, set);
+   unsigned element;
+   const unsigned count = read_items(run, binding, &element);
+   struct writes *writes = collect_writes(run, set, set->set);
+
+   for (unsigned i = 0; i < writes->count; i++) {
+      const VkWriteDescriptorSet *write = &writes->writes[i];
+      if (write->dstBinding == binding->binding && write->dstArrayElement >= element &&
+          write->dstArrayElement < element + count)
+         vkUpdateDescriptorSets(run->ctx->device, 1, write, 0, NULL);
+   }
+   free(writes);
+}
+
 void
 run_destroy_sets(struct run *run)
 {
+   vkDestroySampler(run->ctx->device, run->immutable_sampler, NULL);
    vkDestroyPipelineLayout(run->ctx->device, run->layout, NULL);
    for (unsigned i = 0; i < run->view_count; i++)
       vkDestroyBufferView(run->ctx->device, run->views[i], NULL);

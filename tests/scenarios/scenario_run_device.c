@@ -18,7 +18,7 @@ struct wanted {
    const char *extensions[32];
    unsigned extension_count;
    void *chain;
-   bool robust_buffer_access;
+   bool robust_buffer_access, robust_image_access;
    bool compute_queue;
    bool second_queue;
    bool exclusive_buffers;
@@ -46,6 +46,7 @@ struct wanted {
    VkPhysicalDeviceTransformFeedbackFeaturesEXT transform_feedback;
    VkPhysicalDeviceRayTracingMaintenance1FeaturesKHR rays_maintenance;
    VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
+   VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable_type;
 };
 
 static void
@@ -80,6 +81,8 @@ want_robustness(struct wanted *wanted, const char *name)
                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT);
    if (strcmp(name, "nullDescriptor") == 0) {
       wanted->robustness2.nullDescriptor = VK_TRUE;
+   } else if (strcmp(name, "robustImageAccess2") == 0) {
+      wanted->robustness2.robustImageAccess2 = VK_TRUE;
    } else {
       wanted->robustness2.robustBufferAccess2 = VK_TRUE;
       wanted->robust_buffer_access = true;
@@ -94,7 +97,10 @@ want_feature(struct run *run, struct wanted *wanted)
 
    if (strcmp(name, "robustBufferAccess") == 0) {
       wanted->robust_buffer_access = true;
-   } else if (strcmp(name, "robustBufferAccess2") == 0 || strcmp(name, "nullDescriptor") == 0) {
+   } else if (strcmp(name, "robustImageAccess") == 0) {
+      wanted->robust_image_access = true;
+   } else if (strcmp(name, "robustBufferAccess2") == 0 || strcmp(name, "nullDescriptor") == 0 ||
+              strcmp(name, "robustImageAccess2") == 0) {
       want_robustness(wanted, name);
    } else if (strcmp(name, "pipelineRobustness") == 0) {
       want_extension(wanted, VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
@@ -109,6 +115,15 @@ want_feature(struct run *run, struct wanted *wanted)
    } else {
       RUN_ERROR(run, "%s is not known here, or enabled anyway", name);
    }
+}
+
+static void
+want_mutable(struct wanted *wanted)
+{
+   want_extension(wanted, VK_EXT_MUTABLE_DESCRIPTOR_TYPE_EXTENSION_NAME);
+   want_struct(wanted, &wanted->mutable_type,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT);
+   wanted->mutable_type.mutableDescriptorType = VK_TRUE;
 }
 
 static void
@@ -282,6 +297,7 @@ tune_features(struct vkh_features *features, void *data)
 
    if (wanted->no_first_instance)
       features->core.features.drawIndirectFirstInstance = VK_FALSE;
+   features->v13.robustImageAccess = wanted->robust_image_access;
 }
 
 /* Reads ahead what has to be known before the device and the layouts are. */
@@ -299,6 +315,8 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_extension(wanted, run_word(run, 1));
       } else if (strcmp(word, "update") == 0) {
          want_update(wanted, run_word(run, 2));
+      } else if (strcmp(word, "bind") == 0 && strcmp(run_word(run, 3), "mutable") == 0) {
+         want_mutable(wanted);
       } else if (strcmp(word, "compute_queue") == 0) {
          wanted->compute_queue = true;
       } else if (strcmp(word, "queue") == 0) {

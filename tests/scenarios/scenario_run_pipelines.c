@@ -68,7 +68,14 @@ find_behavior(struct run *run, const char *name)
    RUN_ERROR(run, "%s is no robustness", name);
 }
 
-/* KIND:BEHAVIOR,… with KIND storage, uniform or vertex. */
+static VkPipelineRobustnessImageBehaviorEXT
+find_image_behavior(struct run *run, const char *name)
+{
+   /* The values are the same. */
+   return (VkPipelineRobustnessImageBehaviorEXT)find_behavior(run, name);
+}
+
+/* KIND:BEHAVIOR,… with KIND storage, uniform, vertex or image. */
 static void
 read_robustness(struct run *run, struct request *request, const char *text)
 {
@@ -88,8 +95,10 @@ read_robustness(struct run *run, struct request *request, const char *text)
          request->robustness.uniformBuffers = find_behavior(run, behavior);
       else if (strcmp(kind, "vertex") == 0)
          request->robustness.vertexInputs = find_behavior(run, behavior);
+      else if (strcmp(kind, "image") == 0)
+         request->robustness.images = find_image_behavior(run, behavior);
       else
-         RUN_ERROR(run, "%s is no kind of buffer", kind);
+         RUN_ERROR(run, "%s is no kind of buffer or image", kind);
    }
    free(copy);
 }
