@@ -35,6 +35,7 @@ extern "C" {
 struct gpuval_device;
 struct gpuval_nir_table;
 struct gpuval_order_row;
+struct gpuval_nir_use;
 struct gpuval_shader;
 
 /** Memory for our buffers, by driver. See winsys/. */
@@ -58,6 +59,8 @@ struct gpuval_device_info {
    /* Where memory cannot be reserved without taking it. 0: GPUVAL_MAX_* */
    uint32_t max_sites;
    uint32_t max_entries;
+
+   uint32_t object_bits; /* GPUVAL_OBJECT_INDEX_BITS; 0: descriptors have no shadows */
 
    /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
    bool has_shadow;
@@ -224,6 +227,11 @@ bool gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_
 /** entry_base of a registered shader, or false. */
 bool gpuval_device_find_shader(struct gpuval_device *device,
                                const uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+
+/** Of a registered shader: struct gpuval_nir_table::uses. */
+const struct gpuval_nir_use *gpuval_device_shader_uses(struct gpuval_device *device,
+                                                       const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
+                                                       uint32_t *num_uses);
 
 /**
  * A registered shader's table, for binaries that the application keeps.

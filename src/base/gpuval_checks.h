@@ -104,13 +104,15 @@ enum gpuval_op {
 /** What a record has beside invocation and command: see struct gpuval_record. */
 enum gpuval_words {
    GPUVAL_WORDS_NONE,
-   GPUVAL_WORDS_RANGE,     /* an access of bytes in the range of a descriptor */
-   GPUVAL_WORDS_HAZARD,    /* the same, by its address, and the other party */
-   GPUVAL_WORDS_IMAGE,     /* an access of texels: struct gpuval_record_image */
-   GPUVAL_WORDS_ADDRESS,   /* offset and slot: the two words of an address */
-   GPUVAL_WORDS_EXPORT,    /* see GPUVAL_EXPORT_* */
-   GPUVAL_WORDS_RAY,       /* what is wrong with it: gpuval_record::offset */
-   GPUVAL_WORDS_STRUCTURE, /* an address: gpuval_record::offset and slot */
+   GPUVAL_WORDS_RANGE,      /* an access of bytes in the range of a descriptor */
+   GPUVAL_WORDS_HAZARD,     /* the same, by its address, and the other party */
+   GPUVAL_WORDS_IMAGE,      /* an access of texels: struct gpuval_record_image */
+   GPUVAL_WORDS_TEXELS,     /* the same of a texel buffer */
+   GPUVAL_WORDS_DESCRIPTOR, /* gpuval_nir_report.c, find_descriptor() */
+   GPUVAL_WORDS_ADDRESS,    /* offset and slot: the two words of an address */
+   GPUVAL_WORDS_EXPORT,     /* see GPUVAL_EXPORT_* */
+   GPUVAL_WORDS_RAY,        /* what is wrong with it: gpuval_record::offset */
+   GPUVAL_WORDS_STRUCTURE,  /* an address: gpuval_record::offset and slot */
    GPUVAL_WORDS_COUNT,
 };
 

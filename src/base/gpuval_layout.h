@@ -37,6 +37,9 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
 #define GPUVAL_MAX_SITES   (1u << 22)
 #define GPUVAL_MAX_ENTRIES (1u << 22)
 
+/* Bits of the index in an object's id: so many may be alive at once. */
+#define GPUVAL_OBJECT_INDEX_BITS 22
+
 /* What reads arguments of commands is no shader, but may be the other party of
  * one: the last entry stands for it, and the last site.
  */
@@ -84,13 +87,18 @@ static_assert(offsetof(struct gpuval_root, failed) == 128, "a cache line of its 
  * side by side, and one comparison checks them all.
  */
 struct gpuval_entry {
-   uint32_t offset; /* bytes behind the lowest access of the group, modulo 2^32 */
-   uint32_t size;   /* bytes */
-   uint32_t site;   /* device-wide */
-   uint32_t stage;  /* SPIR-V execution model */
+   /* Bytes behind the lowest access of the group, modulo 2^32, and how many; of a
+    * descriptor the first words of struct gpuval_nir_use
+    */
+   uint32_t offset;
+   uint32_t size;
+   uint32_t site;  /* device-wide; of a descriptor the first of several, one a kind */
+   uint16_t stage; /* SPIR-V execution model */
+   uint8_t set;    /* of a descriptor, as what follows: GPUVAL_USE_* */
+   uint8_t flags;
    uint32_t shader_hash[2];
    uint32_t instance; /* as of the entry before: a piece of the same access */
-   uint32_t reserved;
+   uint32_t num_slots;
 };
 static_assert(sizeof(struct gpuval_entry) == 32, "shaders know the stride");
 static_assert(offsetof(struct gpuval_entry, shader_hash) == 16, "shaders know the offsets");
@@ -118,19 +126,19 @@ struct gpuval_record {
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
 
-/* The same from gpuval_record::offset on, of an access to an image. */
+/* The same from gpuval_record::offset on, of an access to an image or a texel buffer. */
 struct gpuval_record_image {
-   int32_t coord[3]; /* as the view has them: x, y, z or layer */
+   int32_t coord[3]; /* as the view has them: x, y, z or layer; GPUVAL_WORDS_TEXELS: bytes
+                      * from the start of the range, of a texel, and in all */
    uint32_t slot;
-   uint16_t extent[3]; /* of the view, at that level; of arrays the layers last */
-   uint16_t flags;     /* GPUVAL_IMAGE_* */
-   uint32_t set;       /* bits 0 to 7 as there; 8 to 31 the sample */
-   int32_t level;
+   int32_t last;    /* level or sample */
+   uint32_t object; /* id of the view, see gpuval_descriptor.h */
+   uint32_t set;
+   uint32_t flags; /* GPUVAL_IMAGE_* */
 };
-#define GPUVAL_IMAGE_COORDS_MASK  0x3u /* how many coordinates there are, and extents */
-#define GPUVAL_IMAGE_HAS_LEVEL    0x4u
-#define GPUVAL_IMAGE_HAS_SAMPLE   0x8u
-#define GPUVAL_IMAGE_SAMPLE_SHIFT 8
+#define GPUVAL_IMAGE_COORDS_MASK 0x3u /* how many coordinates there are */
+#define GPUVAL_IMAGE_HAS_LEVEL   0x4u
+#define GPUVAL_IMAGE_HAS_SAMPLE  0x8u
 static_assert(sizeof(struct gpuval_record_image) + offsetof(struct gpuval_record, offset) ==
                  sizeof(struct gpuval_record),
               "in the place of the words for buffers");

@@ -81,6 +81,14 @@ alloc_sync(struct gpuval_device *device)
    return alloc_bloom(device);
 }
 
+/* bounds wants to name views. */
+static bool
+needs_objects(const struct gpuval_device *device)
+{
+   return device->info.object_bits && (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
+                                       gpuval_options_may_check(GPUVAL_CHECK_BOUNDS));
+}
+
 static bool
 alloc_buffers(struct gpuval_device *device)
 {
@@ -104,6 +112,16 @@ alloc_buffers(struct gpuval_device *device)
        !gpuval_device_alloc(device, &device->structures_buffer,
                             GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)))
       return false;
+   if (needs_objects(device)) {
+      unsigned bits = device->info.object_bits;
+      if (!gpuval_device_alloc(device, &device->objects_buffer,
+                               sizeof(struct gpuval_object) << bits))
+         return false;
+      device->objects =
+         gpuval_objects_create(device->objects_buffer.map, device->objects_buffer.address, bits);
+      if (!device->objects)
+         return false;
+   }
 
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
@@ -265,6 +283,9 @@ gpuval_device_destroy(struct gpuval_device *device)
    }
 
    gpuval_device_finish_printf(device);
+   if (device->objects)
+      gpuval_objects_destroy(device->objects);
+   gpuval_device_free(device, &device->objects_buffer);
    gpuval_addresses_finish(device);
    gpuval_device_free(device, &device->root_buffer);
    gpuval_device_free(device, &device->control);
@@ -280,6 +301,12 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->printf_buffers[0]);
    gpuval_device_free(device, &device->printf_buffers[1]);
    ralloc_free(device);
+}
+
+struct gpuval_objects *
+gpuval_device_objects(struct gpuval_device *device)
+{
+   return device->objects;
 }
 
 uint64_t

@@ -11,6 +11,7 @@
 #include "report/gpuval_report.h"
 #include "gpuval.h"
 #include "gpuval_addresses.h"
+#include "gpuval_objects.h"
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
 #include "gpuval_structures.h"
@@ -49,6 +50,9 @@ struct gpuval_shader {
 
    struct gpuval_nir_format *formats;
    unsigned num_formats;
+
+   struct gpuval_nir_use *uses;
+   unsigned num_uses;
 };
 
 /** The cells of sync, and which commands they name. */
@@ -91,6 +95,9 @@ struct gpuval_device {
    struct util_dynarray by_site; /* struct gpuval_shader *, by device-wide site */
    uint32_t num_entries;
    bool warned_full;
+
+   struct gpuval_buffer objects_buffer; /* where a check asks for descriptors */
+   struct gpuval_objects *objects;
 
    /* struct vk_object_base * -> struct gpuval_range */
    struct hash_table *buffers, *allocations;
@@ -136,6 +143,14 @@ struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
  */
 struct gpuval_event *gpuval_device_get_event(struct gpuval_device *device, uint32_t site,
                                              const struct gpuval_record *record);
+
+/* Words of a record: gpuval_events_descriptor.c */
+void gpuval_device_read_image(struct gpuval_device *device, struct gpuval_event *event,
+                              const struct gpuval_record *record);
+void gpuval_device_read_texels(struct gpuval_device *device, struct gpuval_event *event,
+                               const struct gpuval_record *record);
+void gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event *event,
+                                   const struct gpuval_record *record);
 
 /** Arguments that a shader has written since the last barrier; @claim may name it. */
 void gpuval_device_report_indirect(struct gpuval_device *device,

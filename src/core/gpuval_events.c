@@ -65,6 +65,18 @@ descriptor_type_name(VkDescriptorType type)
       return "storage_texel_buffer";
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
       return "inline_uniform_block";
+   case VK_DESCRIPTOR_TYPE_SAMPLER:
+      return "sampler";
+   case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+      return "combined_image_sampler";
+   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+      return "sampled_image";
+   case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+      return "storage_image";
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+      return "input_attachment";
+   case VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR:
+      return "acceleration_structure_khr";
    case VK_DESCRIPTOR_TYPE_MUTABLE_EXT:
       return "mutable_ext";
    default:
@@ -370,25 +382,6 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    }
 }
 
-static void
-read_image(struct gpuval_device *device, struct gpuval_event *event,
-           const struct gpuval_record *record)
-{
-   struct gpuval_event_access *access = &event->place.access;
-   struct gpuval_record_image image;
-   memcpy(&image, &record->offset, sizeof(image));
-
-   access->num_coords = event->resource.num_extents = image.flags & GPUVAL_IMAGE_COORDS_MASK;
-   for (unsigned i = 0; i < access->num_coords; i++) {
-      access->coord[i] = image.coord[i];
-      event->resource.extent[i] = image.extent[i];
-   }
-   access->has_level = image.flags & GPUVAL_IMAGE_HAS_LEVEL;
-   access->level = image.level;
-   access->has_sample = image.flags & GPUVAL_IMAGE_HAS_SAMPLE;
-   access->sample = image.set >> GPUVAL_IMAGE_SAMPLE_SHIFT;
-}
-
 /* What is wrong with the parameters of a ray: GPUVAL_RAY_*, or flags */
 static void
 read_ray(struct gpuval_device *device, struct gpuval_event *event,
@@ -449,7 +442,9 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
                                                     const struct gpuval_record *record) = {
    [GPUVAL_WORDS_RANGE] = read_range,
    [GPUVAL_WORDS_HAZARD] = read_hazard,
-   [GPUVAL_WORDS_IMAGE] = read_image,
+   [GPUVAL_WORDS_IMAGE] = gpuval_device_read_image,
+   [GPUVAL_WORDS_TEXELS] = gpuval_device_read_texels,
+   [GPUVAL_WORDS_DESCRIPTOR] = gpuval_device_read_descriptor,
    [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
    [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
    [GPUVAL_WORDS_RAY] = read_ray,

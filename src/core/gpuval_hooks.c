@@ -394,6 +394,8 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
    if (with_order) {
       ORDER(HOOK)
    }
+   if (hooks->objects)
+      gpuval_hooks_init_objects(table);
    device->gpuval = hooks;
 }
 

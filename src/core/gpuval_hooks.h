@@ -13,6 +13,7 @@
 #ifndef GPUVAL_HOOKS_H
 #define GPUVAL_HOOKS_H
 
+#include "gpuval_objects.h"
 #include "gpuval_submits.h"
 
 #include "vk_device.h"
@@ -26,6 +27,7 @@ extern "C" {
 struct gpuval_hooks {
    struct vk_device_dispatch_table next; /* what lies below */
    struct gpuval_submits *submits;       /* NULL: nobody asks for order */
+   struct gpuval_objects *objects;       /* NULL: nobody asks for descriptors */
    struct vk_queue *queues[GPUVAL_MAX_QUEUES];
    unsigned num_queues;
 
@@ -36,10 +38,13 @@ struct gpuval_hooks {
 
 /**
  * @device: complete, with its queues. @with_order: makes hooks->submits and fills
- * it from now on.
+ * it from now on. The driver has set objects, waited and data.
  */
 void gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order);
 void gpuval_hooks_finish(struct gpuval_hooks *hooks);
+
+/** Of gpuval_hooks_init(): what creates and destroys objects. */
+void gpuval_hooks_init_objects(struct vk_device_dispatch_table *table);
 
 /** Number of @queue in hooks->submits. */
 unsigned gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queue);

@@ -23,6 +23,13 @@ gpuval_is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior)
           !gpuval_options()->robust;
 }
 
+bool
+gpuval_is_robust_image(VkPipelineRobustnessImageBehaviorEXT behavior)
+{
+   return behavior != VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT &&
+          !gpuval_options()->robust;
+}
+
 static bool
 register_table(struct gpuval_device *device, const nir_shader *nir,
                const struct gpuval_instrument_info *info, const struct gpuval_nir_table *table,
@@ -54,6 +61,7 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
       .checks = info->checks,
       .robust_uniform = info->robust_uniform,
       .robust_storage = info->robust_storage,
+      .robust_image = info->robust_image,
       .safe = gpuval_options()->safe,
       .shadow = gpuval_device_shadow(device) != NULL,
       .spirv = info->spirv,

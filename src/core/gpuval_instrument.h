@@ -21,6 +21,7 @@ void gpuval_spirv_options(struct spirv_to_nir_options *options);
 
 /** Are accesses out of range defined? Then they are not to be reported. */
 bool gpuval_is_robust(VkPipelineRobustnessBufferBehaviorEXT behavior);
+bool gpuval_is_robust_image(VkPipelineRobustnessImageBehaviorEXT behavior);
 
 /** A shader, as its driver knows it. */
 struct gpuval_instrument_info {
@@ -36,7 +37,7 @@ struct gpuval_instrument_info {
    const char *name; /* debug_utils name of the module, or NULL */
 
    uint32_t checks; /* BITFIELD_BIT(enum gpuval_check) */
-   bool robust_uniform, robust_storage;
+   bool robust_uniform, robust_storage, robust_image;
 };
 
 /**

@@ -92,6 +92,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, site->spirv_offset);
       blob_write_uint32(blob, site->set);
       blob_write_uint32(blob, site->binding);
+      blob_write_uint32(blob, site->num_kinds);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
@@ -100,6 +101,18 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, entry->size);
       blob_write_uint32(blob, entry->site);
       blob_write_uint32(blob, entry->instance);
+      blob_write_uint32(blob, entry->num_slots);
+      blob_write_uint8(blob, entry->set);
+      blob_write_uint8(blob, entry->flags);
+   }
+
+   blob_write_uint32(blob, util_dynarray_num_elements(&table->uses, struct gpuval_nir_use));
+   util_dynarray_foreach (&table->uses, struct gpuval_nir_use, use) {
+      blob_write_uint32(blob, use->required);
+      blob_write_uint32(blob, use->first_slot);
+      blob_write_uint32(blob, use->num_slots);
+      blob_write_uint8(blob, use->set);
+      blob_write_uint8(blob, use->flags);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->formats, struct gpuval_nir_format));
@@ -148,6 +161,9 @@ upload_entries(struct gpuval_device *device, const struct gpuval_shader *shader)
          .stage = gpuval_stage_to_spirv(shader->stage),
          .shader_hash = {shader->module->hash, shader->module->hash >> 32},
          .instance = shader->entries[i].instance,
+         .num_slots = shader->entries[i].num_slots,
+         .set = shader->entries[i].set,
+         .flags = shader->entries[i].flags,
       };
    }
 }
@@ -196,6 +212,9 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
    shader->num_entries = num_entries;
    shader->entries = ralloc_memdup(
       shader, util_dynarray_begin((struct util_dynarray *)&table->entries), table->entries.size);
+   shader->num_uses = util_dynarray_num_elements(&table->uses, struct gpuval_nir_use);
+   shader->uses = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->uses),
+                                table->uses.size);
    shader->entry_base = device->num_entries;
    device->num_entries += num_entries;
 
@@ -262,6 +281,19 @@ gpuval_device_find_shader(struct gpuval_device *device, const uint8_t key[GPUVAL
    return entry != NULL;
 }
 
+const struct gpuval_nir_use *
+gpuval_device_shader_uses(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
+                          uint32_t *num_uses)
+{
+   mtx_lock(&device->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
+   const struct gpuval_shader *shader = entry ? entry->data : NULL;
+   mtx_unlock(&device->mutex);
+
+   *num_uses = shader ? shader->num_uses : 0;
+   return shader ? shader->uses : NULL;
+}
+
 void
 gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
                            struct blob *blob)
@@ -289,6 +321,7 @@ gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVA
       .sites = {.data = shader->sites, .size = shader->num_sites * sizeof(*shader->sites)},
       .entries = {.data = shader->entries, .size = shader->num_entries * sizeof(*shader->entries)},
       .formats = {.data = shader->formats, .size = shader->num_formats * sizeof(*shader->formats)},
+      .uses = {.data = shader->uses, .size = shader->num_uses * sizeof(*shader->uses)},
    };
    write_info(blob, &info, &table);
 }
@@ -391,6 +424,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       site.spirv_offset = blob_read_uint32(blob);
       site.set = blob_read_uint32(blob);
       site.binding = blob_read_uint32(blob);
+      site.num_kinds = blob_read_uint32(blob);
       if (site.kind >= GPUVAL_KIND_COUNT || site.op >= GPUVAL_OP_COUNT ||
           !gpuval_op_infos[site.op].has_site)
          return false;
@@ -404,9 +438,23 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       entry.size = blob_read_uint32(blob);
       entry.site = blob_read_uint32(blob);
       entry.instance = blob_read_uint32(blob);
+      entry.num_slots = blob_read_uint32(blob);
+      entry.set = blob_read_uint8(blob);
+      entry.flags = blob_read_uint8(blob);
       if (entry.site >= num_sites)
          return false;
       util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);
+   }
+
+   uint32_t num_uses = blob_read_uint32(blob);
+   for (unsigned i = 0; i < num_uses && !blob->overrun; i++) {
+      struct gpuval_nir_use use;
+      use.required = blob_read_uint32(blob);
+      use.first_slot = blob_read_uint32(blob);
+      use.num_slots = blob_read_uint32(blob);
+      use.set = blob_read_uint8(blob);
+      use.flags = blob_read_uint8(blob);
+      util_dynarray_append(&table->uses, struct gpuval_nir_use, use);
    }
 
    return !blob->overrun && read_formats(blob, table, num_sites);

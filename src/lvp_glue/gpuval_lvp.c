@@ -8,6 +8,7 @@
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
+#include "gpuval_lvp_sets.h"
 #include "gpuval_lvp_structures.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
@@ -16,6 +17,7 @@
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
@@ -49,6 +51,7 @@ struct parsed_shader {
    uint32_t checks;
    bool robust_uniform;
    bool robust_storage;
+   bool robust_image;
    bool robust_vertex;
 };
 
@@ -78,6 +81,7 @@ struct gpuval_lvp {
    struct execution primary, secondary;
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
+   uint32_t descriptor_buffers[LVP_PIPELINE_TYPE_COUNT]; /* in the place of sets */
    struct gpuval_lvp_command current;
    struct pipe_resource *constants; /* constant buffer 0 of compute shaders, or NULL */
    uint8_t *constants_map;
@@ -154,6 +158,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
+      .object_bits = GPUVAL_OBJECT_INDEX_BITS,
       .has_shadow = true,
       .describe_command = describe_command,
       .wait_for_work = wait_for_work,
@@ -174,6 +179,7 @@ gpuval_lvp_create(struct lvp_device *device)
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
 
+   gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    if (gpuval_options_sync()) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
@@ -214,6 +220,12 @@ struct gpuval_device *
 gpuval_lvp_device(struct gpuval_lvp *gpuval)
 {
    return gpuval->device;
+}
+
+struct gpuval_objects *
+gpuval_lvp_objects(struct gpuval_lvp *gpuval)
+{
+   return gpuval_device_objects(gpuval->device);
 }
 
 /* Memory of the driver's own goes into the window of shadow memory before anybody
@@ -312,6 +324,7 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
    parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
    parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);
+   parsed->robust_image = gpuval_is_robust_image(robustness.images);
    parsed->robust_vertex = gpuval_is_robust(robustness.vertex_inputs);
 
    simple_mtx_lock(&gpuval->mutex);
@@ -340,28 +353,25 @@ struct layout_data {
    const struct lvp_pipeline_layout *layout;
 };
 
-static uint32_t
-inline_size(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding)
+static struct gpuval_lvp_nir_binding
+find_binding(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding)
 {
    const struct layout_data *data = container_of(base, const struct layout_data, base);
-   const struct lvp_descriptor_set_binding_layout *binding_layout =
-      get_binding_layout(data->layout, set, binding);
+   const struct lvp_descriptor_set_layout *set_layout = get_set_layout(data->layout, set);
+   const struct lvp_descriptor_set_binding_layout *layout = &set_layout->binding[binding];
+   bool is_inline = layout->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
 
-   return binding_layout->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK
-             ? binding_layout->uniform_block_size
-             : 0;
-}
-
-static uint32_t
-first_slot(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding,
-           uint32_t *stride)
-{
-   const struct layout_data *data = container_of(base, const struct layout_data, base);
-   const struct lvp_descriptor_set_binding_layout *binding_layout =
-      get_binding_layout(data->layout, set, binding);
-
-   *stride = binding_layout->stride;
-   return binding_layout->descriptor_index;
+   struct gpuval_lvp_nir_binding found = {
+      .first_slot = layout->descriptor_index,
+      .stride = layout->stride,
+      .count = layout->array_size,
+      .is_variable = set_layout->gpuval_variable_binding == binding,
+      .inline_size = is_inline ? layout->uniform_block_size : 0,
+      .stand_in = gpuval_lvp_stand_in_slot(set_layout),
+   };
+   for (uint32_t i = 0; layout->immutable_samplers && i < layout->array_size; i++)
+      found.has_conversion |= layout->immutable_samplers[i]->vk.ycbcr_conversion != NULL;
+   return found;
 }
 
 static void
@@ -426,7 +436,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
-   struct layout_data data = {.base = {inline_size, first_slot}, .layout = layout};
+   struct layout_data data = {.base = {find_binding}, .layout = layout};
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.data = &data.base;
    const struct gpuval_instrument_info info = {
@@ -440,6 +450,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .checks = parsed->checks,
       .robust_uniform = parsed->robust_uniform,
       .robust_storage = parsed->robust_storage,
+      .robust_image = parsed->robust_image,
    };
    uint32_t entry_base;
 
@@ -493,6 +504,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->secondary = (struct execution){0};
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
+   memset(gpuval->descriptor_buffers, 0, sizeof(gpuval->descriptor_buffers));
    memset(gpuval->shaders, 0, sizeof(gpuval->shaders));
 
    gpuval->arguments = NULL;
@@ -599,6 +611,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
 {
    if (gpuval->order)
       gpuval_lvp_order_command(gpuval->order, command);
+   gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
    bool is_recorded = note_command(gpuval, commands, command);
    if (gpuval->structures)
       command = gpuval_lvp_structures_check(gpuval->structures, command);
@@ -651,6 +664,8 @@ get_entry_base(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir,
       bool registered =
          gpuval_device_find_shader(gpuval->device, pipeline_nir->nir->info.source_blake3, &base);
       pipeline_nir->gpuval_entry_base = registered ? base + 2 : 1;
+      pipeline_nir->gpuval_uses = gpuval_device_shader_uses(
+         gpuval->device, pipeline_nir->nir->info.source_blake3, &pipeline_nir->gpuval_num_uses);
    }
 
    *found = pipeline_nir->gpuval_entry_base > 1;
@@ -723,6 +738,7 @@ note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *con
 
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+                struct lvp_descriptor_set *const sets[][GPUVAL_LVP_MAX_SETS],
                 uint8_t *push_constants, bool *dirty)
 {
    bool is_compute =
@@ -750,6 +766,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
 
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->functions = gpuval_lvp_jit_functions(gpuval->jit);
+   if (gpuval_lvp_objects(gpuval))
+      gpuval_lvp_emit_sets(gpuval_lvp_objects(gpuval), instrumented, shaders,
+                           sets[pipeline_type(stages)],
+                           gpuval->descriptor_buffers[pipeline_type(stages)], (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);

@@ -17,6 +17,8 @@ extern "C" {
 struct gpuval_lvp;
 struct lvp_buffer;
 struct lvp_cmd_buffer;
+struct lvp_descriptor_set;
+struct lvp_descriptor_set_layout;
 struct lvp_device;
 struct lvp_device_memory;
 struct lvp_pipeline_layout;
@@ -24,10 +26,11 @@ struct lvp_shader;
 struct pipe_context;
 struct spirv_to_nir_options;
 struct vk_cmd_queue_entry;
+struct vk_descriptor_update_template;
 
 /* Of constant buffer 0, which holds push constants and our command data */
 #define GPUVAL_LVP_CONSTANTS_SIZE                                                                  \
-   (GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_command_data))
+   (GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_lvp_command_data))
 
 /** NULL: nothing is checked. */
 struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
@@ -43,6 +46,34 @@ void gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memor
 /** A buffer that has memory now, and before it is destroyed. */
 void gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
 void gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer);
+
+/* Descriptor sets: gpuval_lvp_sets.h */
+
+struct gpuval_objects;
+/** NULL: no check asks for descriptors. */
+struct gpuval_objects *gpuval_lvp_objects(struct gpuval_lvp *gpuval);
+
+/** The binding with a variable count, or UINT32_MAX. */
+uint32_t gpuval_lvp_variable_binding(const VkDescriptorSetLayoutCreateInfo *info);
+/** Bytes of a set that would have @size bytes without us */
+uint64_t gpuval_lvp_set_size(struct gpuval_lvp *gpuval,
+                             const struct lvp_descriptor_set_layout *layout, uint64_t size);
+/** A set that has zeroed memory now */
+void gpuval_lvp_init_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
+                         struct lvp_descriptor_set *set);
+/** The @index-th set of those that @info asks for */
+void gpuval_lvp_count_descriptors(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
+                                  const VkDescriptorSetAllocateInfo *info, uint32_t index);
+/** @set has been given what @base has, as far as their sizes allow. */
+void gpuval_lvp_inherit_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
+                            struct lvp_descriptor_set *set, const struct lvp_descriptor_set *base);
+/** After the driver has done the same */
+void gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
+                            const VkWriteDescriptorSet *writes, uint32_t copy_count,
+                            const VkCopyDescriptorSet *copies);
+void gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
+                                         const struct vk_descriptor_update_template *template,
+                                         const void *data);
 
 /* Shaders */
 
@@ -70,12 +101,14 @@ struct vk_cmd_queue_entry *gpuval_lvp_next_command(struct gpuval_lvp *gpuval,
                                                    const struct list_head *commands,
                                                    struct vk_cmd_queue_entry *command);
 /**
- * Before the state of a draw, dispatch or trace is emitted: gives it an id.
+ * Before the state of a draw, dispatch or trace is emitted: gives it an id. @sets are those
+ * that are bound, by enum lvp_pipeline_type.
  * @stages: bits of gl_shader_stage whose @shaders are to run. Fills in the
  * command data in @push_constants and marks in @dirty where it has to be
  * uploaded.
  */
 void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+                     struct lvp_descriptor_set *const sets[][GPUVAL_LVP_MAX_SETS],
                      uint8_t *push_constants, bool *dirty);
 
 /**

@@ -19,6 +19,13 @@
 #define DESCRIPTOR_TEXEL_COUNT        8
 #define DESCRIPTOR_IMAGE_TEXEL_SIZE   16
 #define DESCRIPTOR_TEXTURE_TEXEL_SIZE 144
+/* The same of all images, and what textures have beside it */
+#define DESCRIPTOR_IMAGE_WIDTH         8
+#define DESCRIPTOR_IMAGE_HEIGHT        12
+#define DESCRIPTOR_IMAGE_DEPTH         14
+#define DESCRIPTOR_IMAGE_SAMPLES       16
+#define DESCRIPTOR_TEXTURE_FIRST_LEVEL 144
+#define DESCRIPTOR_TEXTURE_LAST_LEVEL  145
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
@@ -76,14 +83,13 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
 
    const nir_variable *var = deref->var;
    bool is_image = glsl_type_is_image(glsl_without_array(var->type));
-   uint32_t stride;
-   uint32_t first =
-      layout->first_slot(layout, var->data.descriptor_set, var->data.binding, &stride);
+   struct gpuval_lvp_nir_binding binding =
+      layout->binding(layout, var->data.descriptor_set, var->data.binding);
 
    *out = (struct gpuval_nir_texels){
       .set = var->data.descriptor_set,
       .binding = var->data.binding,
-      .slot = nir_iadd_imm(b, nir_imul_imm(b, index, stride), first),
+      .slot = nir_iadd_imm(b, nir_imul_imm(b, index, binding.stride), binding.first_slot),
    };
    nir_def *set = nir_imm_int(b, out->set);
    out->address = load_descriptor(b, 64, set, out->slot, DESCRIPTOR_TEXEL_ADDRESS);
@@ -114,10 +120,59 @@ structure_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_de
    if (!resource || resource->intrinsic != nir_intrinsic_vulkan_resource_index)
       return NULL;
 
-   uint32_t set = nir_intrinsic_desc_set(resource), stride;
-   uint32_t first = layout->first_slot(layout, set, nir_intrinsic_binding(resource), &stride);
+   uint32_t set = nir_intrinsic_desc_set(resource);
+   uint32_t first = layout->binding(layout, set, nir_intrinsic_binding(resource)).first_slot;
    nir_def *slot = nir_iadd_imm(b, nir_iadd(b, index, resource->src[0].ssa), first);
    return load_descriptor(b, 64, nir_imm_int(b, set), slot, DESCRIPTOR_STRUCTURE_ADDRESS);
+}
+
+static nir_def *
+load_half(nir_builder *b, nir_def *set, nir_def *slot, unsigned offset)
+{
+   nir_def *word = load_descriptor(b, 32, set, slot, offset & ~3u);
+   return offset & 2 ? nir_ushr_imm(b, word, 16) : nir_iand_imm(b, word, 0xffff);
+}
+
+static nir_def *
+load_byte(nir_builder *b, nir_def *set, nir_def *slot, unsigned offset)
+{
+   return nir_ubitfield_extract_imm(b, load_descriptor(b, 32, set, slot, offset & ~3u),
+                                    (offset & 3) * 8, 8);
+}
+
+static nir_def *
+minify(nir_builder *b, nir_def *size, nir_def *level)
+{
+   return nir_umax_imm(b, nir_ushr(b, size, nir_umin_imm(b, level, 31)), 1);
+}
+
+/* Images have the size of their level, textures that of their resource's level 0. A view
+ * of one layer of an array has 1 layer.
+ */
+static void
+extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture, bool is_3d,
+       uint32_t set_index, nir_def *slot, nir_def *level, struct gpuval_nir_extent *out)
+{
+   nir_def *set = nir_imm_int(b, set_index);
+   nir_def *width = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_WIDTH);
+
+   *out = (struct gpuval_nir_extent){
+      .size = {width, load_half(b, set, slot, DESCRIPTOR_IMAGE_HEIGHT),
+               load_half(b, set, slot, DESCRIPTOR_IMAGE_DEPTH)},
+      .known = nir_ine_imm(b, width, 0), /* else a null descriptor, or none */
+   };
+   if (!is_texture) {
+      out->samples = load_byte(b, set, slot, DESCRIPTOR_IMAGE_SAMPLES);
+      return;
+   }
+
+   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *last = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
+   out->samples = last; /* of what is multisampled */
+   out->levels = nir_iadd_imm(b, nir_isub(b, last, first), 1);
+   nir_def *resource_level = level ? nir_iadd(b, first, level) : first;
+   for (unsigned i = 0; i < (is_3d ? 3 : 2); i++)
+      out->size[i] = minify(b, out->size[i], resource_level);
 }
 
 static nir_def *
@@ -239,7 +294,7 @@ describe(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intr
       .binding = binding.success ? binding.binding : -1,
    };
    if (binding.success)
-      buffer->size = layout->inline_size(layout, binding.desc_set, binding.binding);
+      buffer->size = layout->binding(layout, binding.desc_set, binding.binding).inline_size;
 
    return true;
 }
@@ -251,6 +306,8 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
    .texels = texels,
+   .extent = extent,
+   .descriptors = &gpuval_lvp_nir_descriptors,
    .structure_address = structure_address,
    .root_address = root_address,
    .command_id = command_id,

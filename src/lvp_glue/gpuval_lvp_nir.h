@@ -9,6 +9,7 @@
 
 #include "gpuval/src/base/gpuval_layout.h"
 #include "nir.h"
+#include "nir_builder.h"
 
 /* Where struct gpuval_command_data lies in constant buffer 0: behind the 256
  * bytes that lavapipe offers for push constants.
@@ -26,15 +27,35 @@ extern "C" {
 #define GPUVAL_LVP_FUNCTIONS_INDEX                                                                 \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, functions)) / 8)
 
-/* gpuval_nir_driver::data: what only the frontend knows */
-struct gpuval_lvp_nir_layout {
-   /* Bytes of an inline uniform block, 0 for any other binding */
-   uint32_t (*inline_size)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
-                           uint32_t binding);
-   /* First slot of a binding, and slots an array element */
-   uint32_t (*first_slot)(const struct gpuval_lvp_nir_layout *layout, uint32_t set,
-                          uint32_t binding, uint32_t *stride);
+/* What only lavapipe has behind that */
+#define GPUVAL_LVP_MAX_SETS 8
+struct gpuval_lvp_command_data {
+   struct gpuval_command_data base;
+   uint64_t objects_address;              /* struct gpuval_object[] */
+   uint64_t shadows[GPUVAL_LVP_MAX_SETS]; /* struct gpuval_descriptor[], see
+                                           * gpuval_lvp_sets.h; 0: there is none */
+   uint32_t bad_uses[8];                  /* of constant indices, by gl_shader_stage */
 };
+#define GPUVAL_LVP_MAX_USES 32
+
+/* gpuval_nir_driver::data: what only the frontend knows */
+struct gpuval_lvp_nir_binding {
+   uint32_t first_slot;
+   uint32_t stride; /* slots an array element */
+   uint32_t count;
+   bool is_variable;
+   bool has_conversion;  /* immutable samplers with a YCbCr conversion */
+   uint32_t inline_size; /* bytes of an inline uniform block, 0 for any other binding */
+   uint32_t stand_in;    /* slot of a null descriptor; that of no structure is behind it */
+};
+
+struct gpuval_lvp_nir_layout {
+   struct gpuval_lvp_nir_binding (*binding)(const struct gpuval_lvp_nir_layout *layout,
+                                            uint32_t set, uint32_t binding);
+};
+
+/* gpuval_lvp_nir_descriptors.c */
+extern const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors;
 
 /** Without its data, as functions have it: then what asks for the layout is not there. */
 extern const struct gpuval_nir_driver gpuval_lvp_nir_driver;

@@ -10,6 +10,8 @@
 
 #include "lvp_private.h"
 
+#include "gpuval/src/core/gpuval_objects.h"
+
 #include "util/u_math.h"
 #include "vk_cmd_queue.h"
 
@@ -75,6 +77,7 @@ gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
 {
    struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
 
+   order->hooks.objects = gpuval_device_objects(gpuval);
    gpuval_hooks_init(&order->hooks, &device->vk, true);
    table->CmdWaitEvents = hook_CmdWaitEvents;
    table->CmdWaitEvents2 = hook_CmdWaitEvents2;

@@ -16,6 +16,7 @@
 #define GPUVAL_NIR_H
 
 #include "gpuval/src/base/gpuval_checks.h"
+#include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_layout.h"
 #include "util/u_dynarray.h"
 #include "nir.h"
@@ -34,6 +35,8 @@ struct gpuval_site {
    /* Descriptor, as far as known when compiling: -1 if not. */
    int32_t set;
    int32_t binding;
+
+   uint32_t num_kinds; /* of the same access, whose sites stand side by side */
 };
 
 /** What a shader accesses through, as far as known when compiling. */
@@ -42,6 +45,111 @@ struct gpuval_nir_buffer {
    int binding;   /* -1: not known */
    uint32_t size; /* bytes, where there is no descriptor but the layout says it
                    * all (inline uniform blocks); else 0 */
+};
+
+/** A binding of the layout, as the shadow of its set has it: gpuval_descriptor.h */
+struct gpuval_nir_binding {
+   uint32_t first_slot;
+   uint32_t stride;  /* slots an element */
+   uint32_t count;   /* elements; a variable count is never more */
+   bool is_variable; /* each set says how many there are */
+   bool is_unknown;  /* no descriptor, or none that could be replaced or looked up */
+};
+
+/* What an access asks of a descriptor */
+struct gpuval_nir_use {
+   uint32_t required;   /* GPUVAL_OFFERS_*, and above those the format */
+   uint32_t first_slot; /* of the binding */
+   uint32_t num_slots;
+   uint8_t set;
+   uint8_t flags;
+};
+
+enum {
+   /* The slot is first_slot itself, and with VARIABLE num_slots is the element. */
+   GPUVAL_USE_CONSTANT = 0x1,
+   /* The set knows how many elements there are; num_slots is the stride. */
+   GPUVAL_USE_VARIABLE = 0x2,
+   /* Kinds that can occur, beside the three that always can: they have sites. */
+   GPUVAL_USE_MAY_BE_WRONG_VIEW = 0x4,
+   GPUVAL_USE_MAY_BE_OUTSIDE = 0x8,
+   /* Not about the descriptor at all: the index is not uniform. */
+   GPUVAL_USE_NOT_UNIFORM = 0x10,
+   /* Behind the entry of its texture: what is wrong with both is reported of that. */
+   GPUVAL_USE_SAMPLER = 0x20,
+};
+
+#define GPUVAL_USE_FORMAT_SHIFT 23 /* enum pipe_format; 0: any */
+static_assert(GPUVAL_OFFERS_TYPES + GPUVAL_OFFERS_VIEWS == (1u << GPUVAL_USE_FORMAT_SHIFT) - 1,
+              "one word for all");
+
+/** The same in NIR, 32 bit where nothing else is said. */
+struct gpuval_nir_use_params {
+   nir_def *set;
+   nir_def *slot;
+   nir_def *required;
+   nir_def *first_slot;
+   nir_def *num_slots;
+   nir_def *is_constant; /* 1 bit */
+   nir_def *is_variable; /* 1 bit */
+   uint32_t may_require; /* bits that @required may have */
+};
+
+/** What was found out about a descriptor: 1 bit each, the first that is true counts. */
+struct gpuval_nir_verdict {
+   nir_def *index_oob;
+   nir_def *unwritten;
+   nir_def *wrong_type;
+   nir_def *destroyed;
+   nir_def *wrong_view;
+   nir_def *descriptor; /* struct gpuval_descriptor: 4 x 32 bit */
+   nir_def *num_elements;
+};
+
+/** One descriptor of an access */
+struct gpuval_nir_replacement {
+   nir_instr *instr;
+   bool is_resource; /* of the instruction; and, or, */
+   bool is_sampler;
+   uint32_t set, binding;
+   nir_def *slot;
+   nir_def *bad; /* 1 bit */
+};
+
+struct gpuval_nir_driver;
+
+/** Descriptors and their shadows, by driver. All but the first emit NIR at b->cursor. */
+struct gpuval_nir_descriptors {
+   unsigned object_index_bits;
+   unsigned max_uses; /* how many bad_uses() can tell */
+
+   /* What the layout says of a binding */
+   void (*binding)(const struct gpuval_nir_driver *driver, uint32_t set, uint32_t binding,
+                   struct gpuval_nir_binding *out);
+   /* A descriptor's shadow, 4 x 32 bit */
+   nir_def *(*load)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                    nir_def *slot);
+   /* Is there one? 1 bit; NULL: always. */
+   nir_def *(*has_shadow)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set);
+   /* Elements of the set's binding that has a variable count, 32 bit */
+   nir_def *(*variable_count)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set);
+   /* struct gpuval_object[], 64 bit */
+   nir_def *(*objects_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* Which of the shader's constant uses (gpuval_nir_table::uses) are bad, one bit each,
+    * where the host knows when a command begins; else NULL.
+    */
+   nir_def *(*bad_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* Something harmless stands in for what is bad. */
+   void (*replace)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                   const struct gpuval_nir_replacement *replacement);
+};
+
+/** A view's size, for an access to one of its levels; all 32 bit. */
+struct gpuval_nir_extent {
+   nir_def *size[3]; /* texels; layers are the last, whatever the dimension */
+   nir_def *levels;  /* textures only */
+   nir_def *samples; /* where it is multisampled */
+   nir_def *known;   /* 1 bit: is there a view? */
 };
 
 /** A texel buffer */
@@ -88,6 +196,16 @@ struct gpuval_nir_driver {
    bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
                   struct gpuval_nir_texels *texels);
 
+   /* The view in a descriptor, as a storage image or a texture, whose @level, which may be
+    * NULL, is accessed. NULL: images are not checked.
+    */
+   void (*extent)(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
+                  bool is_3d, uint32_t set, nir_def *slot, nir_def *level,
+                  struct gpuval_nir_extent *extent);
+
+   const struct gpuval_nir_descriptors *descriptors; /* NULL: they are not checked */
+   bool reports_descriptors;                         /* functions: what shaders may report */
+
    /* The address of an acceleration structure, as traces and ray queries have it for
     * an operand; 64 bit, and itself such an operand. NULL: not to be had.
     */
@@ -113,6 +231,7 @@ struct gpuval_nir_table {
    struct util_dynarray sites;   /* struct gpuval_site */
    struct util_dynarray entries; /* struct gpuval_nir_entry */
    struct util_dynarray formats; /* struct gpuval_nir_format */
+   struct util_dynarray uses;    /* struct gpuval_nir_use: of constant slots, by bit */
    void *mem_ctx;                /* ralloc: owns what formats point to */
 };
 
@@ -150,6 +269,7 @@ gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
    util_dynarray_init(&table->sites, mem_ctx);
    util_dynarray_init(&table->entries, mem_ctx);
    util_dynarray_init(&table->formats, mem_ctx);
+   util_dynarray_init(&table->uses, mem_ctx);
    table->mem_ctx = mem_ctx;
 }
 
@@ -161,10 +281,19 @@ gpuval_nir_argument_words(const struct gpuval_nir_argument *argument)
 }
 
 struct gpuval_nir_entry {
-   uint32_t offset;
-   uint32_t size;
+   union {
+      uint32_t offset;
+      uint32_t required; /* of a descriptor: struct gpuval_nir_use, and all that follows */
+   };
+   union {
+      uint32_t size;
+      uint32_t first_slot;
+   };
    uint32_t site;     /* index in gpuval_nir_table::sites */
    uint32_t instance; /* the same in entries side by side: pieces of one access */
+   uint32_t num_slots;
+   uint8_t set;
+   uint8_t flags;
 };
 
 struct gpuval_nir_options {
@@ -173,6 +302,7 @@ struct gpuval_nir_options {
    uint32_t checks;     /* BITFIELD_BIT(enum gpuval_check) */
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
+   bool robust_image;
    bool safe;   /* GPUVAL_SAFE */
    bool shadow; /* sync: shadow memory, else the bloom filter */
 
@@ -226,17 +356,22 @@ enum {
 
 /* In the place of a descriptor set */
 enum {
-   GPUVAL_REPORT_INLINE = 0xfe, /* inline uniform block: no descriptor */
-   GPUVAL_REPORT_PLAIN = 0xff,  /* not about a buffer */
+   /* All is known: what comes in the record's offset, access_size, bound, and the first of
+    * address. Each entry has its set.
+    */
+   GPUVAL_REPORT_EXACT = 0xfc,
+   GPUVAL_REPORT_DESCRIPTOR = 0xfd, /* each entry has its own */
+   GPUVAL_REPORT_INLINE = 0xfe,     /* inline uniform block: no descriptor */
+   GPUVAL_REPORT_PLAIN = 0xff,      /* not about a buffer */
 };
 
 /** What a @report_gpuval hands over; all 32 bit. */
 struct gpuval_nir_report_params {
    nir_def *first_entry; /* absolute: with gpuval_nir_driver::entry_base */
    nir_def *num_entries;
-   nir_def *set;    /* or GPUVAL_REPORT_* */
-   nir_def *offset; /* of the group's lowest entry */
-   nir_def *slot;   /* GPUVAL_REPORT_INLINE: the size of the block */
+   nir_def *set;       /* or GPUVAL_REPORT_* */
+   nir_def *detail[4]; /* offset of the group's lowest entry, 0; or see GPUVAL_REPORT_* */
+   nir_def *slot;      /* GPUVAL_REPORT_INLINE: the size of the block */
    nir_def *invocation[3];
 };
 
@@ -355,9 +490,11 @@ enum gpuval_function {
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
+   GPUVAL_FUNCTION_DESCRIPTOR, /* gpuval_nir_call_use() */
    GPUVAL_FUNCTION_COUNT,
 };
-#define GPUVAL_FUNCTION_MAX_WORDS 16
+#define GPUVAL_FUNCTION_MAX_WORDS        16
+#define GPUVAL_FUNCTION_DESCRIPTOR_WORDS 8
 
 struct gpuval_nir_function {
    const char *name;
@@ -400,12 +537,34 @@ gpuval_nir_index_src(nir_intrinsic_instr *intrin)
    return &intrin->src[intrin->intrinsic == nir_intrinsic_store_ssbo ? 1 : 0];
 }
 
+/** The same of whatever has such an index, or NULL: of lengths, traces, ray queries, too */
+static inline nir_src *
+gpuval_nir_resource_src(nir_intrinsic_instr *intrin)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_get_ssbo_size:
+      return gpuval_nir_index_src(intrin);
+   case nir_intrinsic_trace_ray:
+      return &intrin->src[0];
+   case nir_intrinsic_rq_initialize:
+      return &intrin->src[1];
+   default:
+      return NULL;
+   }
+}
+
 /* Between the files of the passes only. */
 
 /** What an access goes through. */
 enum gpuval_access_type {
    GPUVAL_ACCESS_NONE,         /* an edge only */
    GPUVAL_ACCESS_BUFFER,       /* uniform or storage buffer, or inline uniform block */
+   GPUVAL_ACCESS_LENGTH,       /* size of a storage buffer: its descriptor only */
    GPUVAL_ACCESS_TEXEL_BUFFER, /* as a texture or an image */
    GPUVAL_ACCESS_IMAGE,        /* storage image */
    GPUVAL_ACCESS_TEXTURE,      /* sampled image, input attachment */
@@ -434,7 +593,9 @@ struct gpuval_access {
    uint8_t component_bytes;
    uint16_t components; /* mask of those that are accessed */
 
-   /* 1 bit: not to be performed, says a check before; NULL: never */
+   /* 1 bit: a check before has reported it, so that others are to keep silent, and it is
+    * not to be performed; NULL: never
+    */
    nir_def *bad;
 
    /* BUFFER */
@@ -449,6 +610,22 @@ struct gpuval_access {
    nir_def *assigned;
 };
 
+/** One descriptor of an access: gpuval_nir_use.c */
+struct gpuval_access_use {
+   const struct gpuval_access *access;
+   bool is_sampler; /* and not the resource */
+   struct gpuval_nir_use nir;
+   uint32_t set, binding;
+
+   nir_def *index; /* flattened; NULL: @constant */
+   uint32_t constant;
+   nir_scalar scalar; /* the index, where there is but one */
+   uint32_t count;    /* elements that the shader declares; UINT32_MAX: open */
+   bool is_non_uniform;
+
+   struct gpuval_nir_binding layout;
+};
+
 struct gpuval_nir_state {
    nir_builder b;
    const struct gpuval_nir_options *options;
@@ -456,7 +633,9 @@ struct gpuval_nir_state {
    nir_def *invocation;
    struct util_dynarray instances; /* uint32_t SPIR-V offsets, by nir_instr::index */
    struct util_dynarray accesses;  /* struct gpuval_access, in the order of blocks */
-   struct hash_table *sites;       /* struct gpuval_site to index + 1 */
+   /* struct gpuval_nir_replacement: made last, other checks see the application's own. */
+   struct util_dynarray replacements;
+   struct hash_table *sites; /* struct gpuval_site to index + 1 */
 };
 
 /** Fills state->accesses. */
@@ -487,10 +666,13 @@ uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t 
 /** Sets that have buffers, which a variable pointer may lead to. */
 uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
+uint32_t gpuval_nir_add_sites(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                              const enum gpuval_kind *kinds, unsigned count);
 
 struct gpuval_nir_report {
    nir_def *failed; /* 1 bit */
-   nir_def *offset; /* lowest offset of the group; NULL: 0 */
+   nir_def *offset; /* lowest offset of the group; NULL: 0, or */
+   nir_def *detail; /* all four words */
    nir_def *slot;   /* descriptor; GPUVAL_REPORT_INLINE: its size; NULL: 0 */
    unsigned set;    /* or GPUVAL_REPORT_* */
    uint32_t first_entry;
@@ -511,6 +693,36 @@ void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *dri
 void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                                     const struct gpuval_nir_access_params *params, nir_def *root,
                                     nir_def *other_lo, nir_def *other_hi);
+/**
+ * Finds the resource of @access, with its sampler if they are one descriptor, or with
+ * @is_sampler a sampler of its own. May emit the computation of the index before the access.
+ * Returns false where there is none, or nothing is known of it.
+ */
+bool gpuval_nir_find_use(struct gpuval_nir_state *state, const struct gpuval_access *access,
+                         bool is_sampler, struct gpuval_access_use *use);
+/** Its slot, 32 bit, at b->cursor */
+nir_def *gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use);
+
+/** Emits the look-up of a descriptor at b->cursor: gpuval_nir_descriptor.c */
+struct gpuval_nir_verdict gpuval_nir_build_use(nir_builder *b,
+                                               const struct gpuval_nir_driver *driver,
+                                               const struct gpuval_nir_use_params *params);
+/** Id of the object that a descriptor leads to, as far as it is known; else 0. 32 bit */
+nir_def *gpuval_nir_load_object(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                nir_def *set, nir_def *slot);
+/** Is anything true of that? 1 bit */
+nir_def *gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verdict);
+
+/**
+ * Looks up @slot, 32 bit: bit 0 of the result says that the descriptor is bad. Bit 1: @index,
+ * if it is not NULL, differs from that of the first invocation of the subgroup that is no
+ * helper.
+ */
+nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot,
+                             nir_def *index);
+/* What it calls, with GPUVAL_FUNCTION_DESCRIPTOR_WORDS */
+nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                     nir_def *const *words);
 
 /** export: to be called before any check, while temporaries are variables. */
 void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
@@ -525,6 +737,8 @@ nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver
 bool gpuval_nir_instrument_address(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);

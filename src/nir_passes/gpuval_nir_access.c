@@ -106,6 +106,7 @@ classify_image(nir_intrinsic_instr *intrin, struct gpuval_access *access)
    return access->resource != NULL;
 }
 
+/* Only the beginning goes through a descriptor. */
 static bool
 classify_output(const nir_shader *nir, nir_intrinsic_instr *intrin, struct gpuval_access *access)
 {
@@ -127,6 +128,9 @@ classify_rays(nir_intrinsic_instr *intrin, struct gpuval_access *access)
    switch (intrin->intrinsic) {
    case nir_intrinsic_trace_ray:
    case nir_intrinsic_rq_initialize:
+      access->op = GPUVAL_OP_LOAD;
+      access->type = GPUVAL_ACCESS_RAYS;
+      return true;
    case nir_intrinsic_rq_terminate:
    case nir_intrinsic_rq_proceed:
    case nir_intrinsic_rq_generate_intersection:
@@ -231,6 +235,11 @@ classify(const nir_shader *nir, nir_instr *instr, struct gpuval_access *access)
    }
 
    access->is_edge = is_edge(intrin);
+   if (intrin->intrinsic == nir_intrinsic_get_ssbo_size) {
+      access->type = GPUVAL_ACCESS_LENGTH;
+      access->op = GPUVAL_OP_QUERY;
+      return true;
+   }
    return classify_memory(intrin, access) || classify_image(intrin, access) ||
           classify_output(nir, intrin, access) || classify_rays(intrin, access) || access->is_edge;
 }

@@ -303,12 +303,15 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
          buffer->set >= 0 ? BITFIELD_BIT(buffer->set) : gpuval_nir_buffer_sets(b->shader);
       report.slot = driver->slot(driver, b, first->intrin);
 
+      nir_def *bad = first->access->bad;
       u_foreach_bit (set, sets) {
          nir_def *size = driver->buffer_size(driver, b, nir_imm_int(b, set), report.slot);
          report.failed = is_outside(b, report.offset, size, span);
          if (buffer->set < 0)
             report.failed = nir_iand(b, report.failed,
                                      nir_ieq_imm(b, driver->set(driver, b, first->intrin), set));
+         if (bad)
+            report.failed = nir_iand(b, report.failed, nir_inot(b, bad));
          report.set = set;
          add_pending(state, pending, &report);
       }

@@ -36,8 +36,8 @@ get_low(nir_builder *b, nir_def *const *words)
 
 /* Sources of @report_gpuval */
 enum {
-   REPORT_OFFSET = NUM_ENTRY_WORDS,
-   REPORT_SLOT,
+   REPORT_DETAIL = NUM_ENTRY_WORDS,
+   REPORT_SLOT = REPORT_DETAIL + 4,
    REPORT_INVOCATION,
    REPORT_NUM_WORDS = REPORT_INVOCATION + 3,
 };
@@ -45,6 +45,7 @@ enum {
 static nir_def *
 build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
+   nir_def *const *detail = &words[REPORT_DETAIL];
    nir_def *const *invocation = &words[REPORT_INVOCATION];
 
    gpuval_nir_build_report(b, driver,
@@ -52,7 +53,7 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *co
                               .first_entry = get_entry(b, driver, words),
                               .num_entries = get_low(b, words),
                               .set = get_set(b, words),
-                              .offset = words[REPORT_OFFSET],
+                              .detail = {detail[0], detail[1], detail[2], detail[3]},
                               .slot = words[REPORT_SLOT],
                               .invocation = {invocation[0], invocation[1], invocation[2]},
                            });
@@ -213,5 +214,13 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_words = 3,
          .num_results = 2,
          .build = gpuval_nir_build_address,
+      },
+   [GPUVAL_FUNCTION_DESCRIPTOR] =
+      {
+         .name = "descriptor",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR),
+         .num_words = GPUVAL_FUNCTION_DESCRIPTOR_WORDS,
+         .num_results = 1,
+         .build = gpuval_nir_build_called_use,
       },
 };

@@ -81,7 +81,7 @@ sites_equal(const void *key_a, const void *key_b)
 {
    const struct gpuval_site *a = key_a, *b = key_b;
    return a->kind == b->kind && a->op == b->op && a->spirv_offset == b->spirv_offset &&
-          a->set == b->set && a->binding == b->binding;
+          a->set == b->set && a->binding == b->binding && a->num_kinds == b->num_kinds;
 }
 
 uint32_t
@@ -101,11 +101,49 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
    return count - 1;
 }
 
+/* The sites of one access that can fail in several ways, side by side: the number of the
+ * first.
+ */
+uint32_t
+gpuval_nir_add_sites(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                     const enum gpuval_kind *kinds, unsigned count)
+{
+   struct util_dynarray *sites = &state->table->sites;
+   struct gpuval_site each = *site;
+
+   /* Another copy of the instruction may have more of them. */
+   each.kind = kinds[0];
+   each.num_kinds = count;
+   uint32_t before = util_dynarray_num_elements(sites, struct gpuval_site);
+   uint32_t first = gpuval_nir_add_site(state, &each);
+   if (first < before)
+      return first;
+
+   for (unsigned i = 1; i < count; i++) {
+      each.kind = kinds[i];
+      util_dynarray_append(sites, struct gpuval_site, each);
+   }
+   return first;
+}
+
+static void
+replace_descriptors(struct gpuval_nir_state *state)
+{
+   const struct gpuval_nir_driver *driver = state->options->driver;
+
+   util_dynarray_foreach (&state->replacements, struct gpuval_nir_replacement, replacement) {
+      state->b.cursor = nir_before_instr(replacement->instr);
+      driver->descriptors->replace(driver, &state->b, replacement);
+   }
+}
+
 /* In this order. What a check emits is no access for those that follow. */
 static bool (*const passes[])(struct gpuval_nir_state *state) = {
-   gpuval_nir_instrument_assume,  gpuval_nir_instrument_ray, /* needs the control flow as it was */
-   gpuval_nir_instrument_address, gpuval_nir_instrument_bounds, gpuval_nir_instrument_export,
-   gpuval_nir_instrument_printf,  gpuval_nir_instrument_sync,
+   gpuval_nir_instrument_assume,       gpuval_nir_instrument_descriptor,
+   gpuval_nir_instrument_ray, /* needs the control flow as it was */
+   gpuval_nir_instrument_address,      gpuval_nir_instrument_bounds,
+   gpuval_nir_instrument_bounds_image, gpuval_nir_instrument_export,
+   gpuval_nir_instrument_printf,       gpuval_nir_instrument_sync,
 };
 
 bool
@@ -123,6 +161,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 
    util_dynarray_init(&state.instances, NULL);
    util_dynarray_init(&state.accesses, NULL);
+   util_dynarray_init(&state.replacements, NULL);
    state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
    if (options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT))
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
@@ -131,8 +170,10 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    gpuval_nir_prepare_export(&state);
    for (unsigned i = 0; i < ARRAY_SIZE(passes); i++)
       progress |= passes[i](&state);
+   replace_descriptors(&state);
    ralloc_free(state.sites);
    util_dynarray_fini(&state.accesses);
+   util_dynarray_fini(&state.replacements);
    util_dynarray_fini(&state.instances);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 

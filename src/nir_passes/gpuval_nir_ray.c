@@ -205,6 +205,10 @@ check_structure(struct gpuval_nir_state *state, const struct gpuval_access *acce
 
    nir_def *failed = nir_iand(b, nir_inot(b, bad), nir_inot(b, is_built(state, address)));
 
+   /* What the check of descriptors has reported gets no structure, either. */
+   nir_def *empty = access->bad ? nir_ior(b, failed, access->bad) : failed;
+   if (access->bad)
+      failed = nir_iand(b, failed, nir_inot(b, access->bad));
    report(
       state, access,
       &(struct failure){
@@ -214,7 +218,7 @@ check_structure(struct gpuval_nir_state *state, const struct gpuval_access *acce
          .binding = binding,
       });
    if (state->options->safe)
-      nir_src_rewrite(ray->structure, nir_bcsel(b, failed, nir_imm_int64(b, 0), address));
+      nir_src_rewrite(ray->structure, nir_bcsel(b, empty, nir_imm_int64(b, 0), address));
 }
 
 static bool

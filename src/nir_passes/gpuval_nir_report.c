@@ -78,12 +78,14 @@ void
 gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report)
 {
    nir_builder *b = &state->b;
-   nir_def *zero = report->offset && report->slot ? NULL : nir_imm_int(b, 0);
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *detail = report->detail
+                        ? report->detail
+                        : nir_vec4(b, report->offset ? report->offset : zero, zero, zero, zero);
 
-   nir_report_gpuval(b, report->failed, report->offset ? report->offset : zero,
-                     report->slot ? report->slot : zero, gpuval_nir_invocation(state),
-                     .base = report->first_entry, .range = report->num_entries,
-                     .desc_set = report->set);
+   nir_report_gpuval(b, report->failed, detail, report->slot ? report->slot : zero,
+                     gpuval_nir_invocation(state), .base = report->first_entry,
+                     .range = report->num_entries, .desc_set = report->set);
 }
 
 nir_def *
@@ -181,31 +183,192 @@ report_failure(nir_builder *b, const struct failure *f)
    nir_pop_if(b, NULL);
 }
 
+/* An entry of the table, as far as it is the same for all of them */
+struct entry {
+   nir_def *offset, *size, *site; /* by the kind of report */
+   nir_def *bits;                 /* stage, set, flags */
+   nir_def *stage;
+   nir_def *hash_lo, *hash_hi;
+   nir_def *instance;
+   nir_def *num_slots;
+};
+
+static struct entry
+load_whole_entry(nir_builder *b, nir_def *entries, nir_def *index)
+{
+   nir_def *entry = element_address(b, entries, index, sizeof(struct gpuval_entry));
+   nir_def *words = load_entry(b, entry, 0, 4);
+   nir_def *more_words = load_entry(b, entry, 16, 4);
+
+   return (struct entry){
+      .offset = nir_channel(b, words, 0),
+      .size = nir_channel(b, words, 1),
+      .site = nir_channel(b, words, 2),
+      .bits = nir_channel(b, words, 3),
+      .stage = nir_iand_imm(b, nir_channel(b, words, 3), 0xffff),
+      .hash_lo = nir_channel(b, more_words, 0),
+      .hash_hi = nir_channel(b, more_words, 1),
+      .instance = nir_channel(b, more_words, 2),
+      .num_slots = nir_channel(b, more_words, 3),
+   };
+}
+
+/* What is wrong with an entry's access */
+struct finding {
+   nir_def *failed; /* 1 bit */
+   nir_def *site;
+   nir_def *offset, *access_size, *bound, *slot, *set;
+   nir_def *address[2]; /* lo, hi: gallivm has no phis of 64 bits */
+};
+
+static nir_def *
+has_flag(nir_builder *b, nir_def *bits, unsigned flag)
+{
+   return nir_ine_imm(b, nir_iand_imm(b, bits, flag << 24), 0);
+}
+
+/* Which of the entry's sites it is: gpuval_nir_descriptor.c, add_sites() */
+static nir_def *
+site_of_verdict(nir_builder *b, const struct entry *entry, const struct gpuval_nir_verdict *verdict)
+{
+   nir_def *kind = nir_imm_int(b, 3); /* GPUVAL_USE_MAY_BE_WRONG_VIEW */
+   nir_def *outside =
+      nir_iadd_imm(b, nir_b2i32(b, has_flag(b, entry->bits, GPUVAL_USE_MAY_BE_WRONG_VIEW)), 3);
+
+   kind = nir_bcsel(b, verdict->destroyed, nir_imm_int(b, 2), kind);
+   kind = nir_bcsel(b, verdict->wrong_type, nir_imm_int(b, 1), kind);
+   kind = nir_bcsel(b, verdict->unwritten, nir_imm_int(b, 0), kind);
+   kind = nir_bcsel(b, verdict->index_oob, outside, kind);
+   return nir_iadd(b, entry->site, kind);
+}
+
+static struct finding
+find_descriptor(nir_builder *b, const struct gpuval_nir_driver *driver, const struct entry *entry,
+                const struct gpuval_nir_report_params *params)
+{
+   /* Whoever asks for one set of all lanes gets the first active one's. */
+   nir_def *set =
+      nir_read_first_invocation(b, nir_iand_imm(b, nir_ushr_imm(b, entry->bits, 16), 0xff));
+   const struct gpuval_nir_use_params use = {
+      .set = set,
+      .slot = params->slot,
+      .required = entry->offset,
+      .first_slot = entry->size,
+      .num_slots = entry->num_slots,
+      .is_constant = has_flag(b, entry->bits, GPUVAL_USE_CONSTANT),
+      .is_variable = has_flag(b, entry->bits, GPUVAL_USE_VARIABLE),
+      .may_require = ~0u,
+   };
+   struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &use);
+   nir_def *not_uniform = has_flag(b, entry->bits, GPUVAL_USE_NOT_UNIFORM);
+
+   return (struct finding){
+      .failed = nir_ior(b, not_uniform, gpuval_nir_is_bad(b, &verdict)),
+      .site = nir_bcsel(b, not_uniform, entry->site, site_of_verdict(b, entry, &verdict)),
+      .offset = entry->offset,
+      .access_size = nir_channel(b, verdict.descriptor, 1),
+      .bound = verdict.num_elements,
+      .slot = nir_bcsel(b, use.is_constant, use.first_slot, use.slot),
+      .set = set,
+      .address = {nir_channel(b, verdict.descriptor, 0), nir_channel(b, verdict.descriptor, 2)},
+   };
+}
+
+/* What entries of one report have in common: the range behind the descriptor */
+struct range {
+   nir_def *is_plain, *slot, *bound, *address;
+};
+
+static struct finding
+find_outside(nir_builder *b, const struct entry *entry, const struct range *range,
+             const struct gpuval_nir_report_params *params)
+{
+   nir_def *offset = nir_iadd(b, params->detail[0], entry->offset);
+   nir_def *outside = nir_ior(b, nir_ult(b, range->bound, entry->size),
+                              nir_ult(b, nir_isub(b, range->bound, entry->size), offset));
+
+   return (struct finding){
+      .failed = nir_ior(b, range->is_plain, outside),
+      .site = entry->site,
+      .offset = offset,
+      .access_size = entry->size,
+      .bound = range->bound,
+      /* What is not about a buffer may have a second word of its own. */
+      .slot = nir_bcsel(b, range->is_plain, params->slot, range->slot),
+      .set = params->set,
+      .address = {nir_unpack_64_2x32_split_x(b, range->address),
+                  nir_unpack_64_2x32_split_y(b, range->address)},
+   };
+}
+
+/* The shader has found all out; what a view is called the shadow may know. */
+static struct finding
+find_exact(nir_builder *b, const struct gpuval_nir_driver *driver, const struct entry *entry,
+           const struct gpuval_nir_report_params *params)
+{
+   nir_def *set =
+      nir_read_first_invocation(b, nir_iand_imm(b, nir_ushr_imm(b, entry->bits, 16), 0xff));
+   nir_def *object = nir_imm_int(b, 0);
+   if (driver->descriptors)
+      object = gpuval_nir_load_object(b, driver, set, params->slot);
+
+   return (struct finding){
+      .failed = nir_imm_true(b),
+      .site = entry->site,
+      .offset = params->detail[0],
+      .access_size = params->detail[1],
+      .bound = params->detail[2],
+      .slot = params->slot,
+      .set = set,
+      .address = {params->detail[3], object},
+   };
+}
+
+/* Behind an if: of what its branches have found. */
+static struct finding
+join(nir_builder *b, const struct finding *then, const struct finding *otherwise)
+{
+   return (struct finding){
+      .failed = nir_if_phi(b, then->failed, otherwise->failed),
+      .site = nir_if_phi(b, then->site, otherwise->site),
+      .offset = nir_if_phi(b, then->offset, otherwise->offset),
+      .access_size = nir_if_phi(b, then->access_size, otherwise->access_size),
+      .bound = nir_if_phi(b, then->bound, otherwise->bound),
+      .slot = nir_if_phi(b, then->slot, otherwise->slot),
+      .set = nir_if_phi(b, then->set, otherwise->set),
+      .address = {nir_if_phi(b, then->address[0], otherwise->address[0]),
+                  nir_if_phi(b, then->address[1], otherwise->address[1])},
+   };
+}
+
 void
 gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_report_params *params)
 {
-   nir_def *is_plain = nir_ieq_imm(b, params->set, GPUVAL_REPORT_PLAIN);
    nir_def *is_inline = nir_ieq_imm(b, params->set, GPUVAL_REPORT_INLINE);
+   nir_def *is_descriptor = nir_ieq_imm(b, params->set, GPUVAL_REPORT_DESCRIPTOR);
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *no_descriptor = nir_ior(b, is_plain, is_inline);
-   nir_def *set = nir_bcsel(b, no_descriptor, zero, params->set);
-   nir_def *slot = nir_bcsel(b, no_descriptor, zero, params->slot);
-   /* What is not about a buffer may have a second word of its own. */
-   nir_def *slot_or_word = nir_bcsel(b, is_plain, params->slot, slot);
-   nir_def *bound =
-      nir_bcsel(b, is_inline, params->slot, driver->buffer_size(driver, b, set, slot));
+   nir_def *is_exact = nir_ieq_imm(b, params->set, GPUVAL_REPORT_EXACT);
+   nir_def *no_buffer = nir_uge_imm(b, params->set, GPUVAL_REPORT_EXACT);
+   nir_def *set = nir_bcsel(b, no_buffer, zero, params->set);
+   struct range range = {
+      .is_plain = nir_ieq_imm(b, params->set, GPUVAL_REPORT_PLAIN),
+      .slot = nir_bcsel(b, no_buffer, zero, params->slot),
+   };
+   range.bound =
+      nir_bcsel(b, is_inline, params->slot, driver->buffer_size(driver, b, set, range.slot));
 
    /* A range of 0 bytes: no descriptor there, which is not this check's
     * business.
     */
-   nir_push_if(b, nir_ior(b, is_plain, nir_ine_imm(b, bound, 0)));
+   nir_def *needs_no_buffer = nir_ior(b, range.is_plain, nir_ior(b, is_descriptor, is_exact));
+   nir_push_if(b, nir_ior(b, needs_no_buffer, nir_ine_imm(b, range.bound, 0)));
    {
       nir_def *root = driver->root_address(driver, b);
       nir_def *entries =
          gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-      nir_def *address = nir_bcsel(b, no_descriptor, nir_imm_int64(b, 0),
-                                   driver->buffer_address(driver, b, set, slot));
+      range.address = nir_bcsel(b, no_buffer, nir_imm_int64(b, 0),
+                                driver->buffer_address(driver, b, set, range.slot));
       nir_def *command_id = driver->command_id(driver, b);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
@@ -222,44 +385,57 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_break_if(b, nir_uge(b, i, params->num_entries));
          nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
 
-         nir_def *entry = element_address(b, entries, nir_iadd(b, params->first_entry, i),
-                                          sizeof(struct gpuval_entry));
-         nir_def *words = load_entry(b, entry, 0, 4);
-         nir_def *offset = nir_iadd(b, params->offset, nir_channel(b, words, 0));
-         nir_def *size = nir_channel(b, words, 1);
-         nir_def *site = nir_channel(b, words, 2);
-         nir_def *more_words = load_entry(b, entry, 16, 3);
-         nir_def *instance = nir_channel(b, more_words, 2);
+         struct entry entry = load_whole_entry(b, entries, nir_iadd(b, params->first_entry, i));
+         struct finding found;
+         if (driver->descriptors) {
+            nir_push_if(b, is_exact);
+            struct finding exact = find_exact(b, driver, &entry, params);
+            nir_push_else(b, NULL);
+            struct finding outside = find_outside(b, &entry, &range, params);
+            nir_pop_if(b, NULL);
+            found = join(b, &exact, &outside);
+         } else {
+            found = find_outside(b, &entry, &range, params);
+         }
+         if (driver->reports_descriptors) {
+            nir_push_if(b, is_descriptor);
+            struct finding descriptor = find_descriptor(b, driver, &entry, params);
+            nir_pop_if(b, NULL);
+            found = join(b, &descriptor, &found);
+         }
 
-         nir_def *outside =
-            nir_ior(b, nir_ult(b, bound, size), nir_ult(b, nir_isub(b, bound, size), offset));
          /* An instruction that became several accesses fails once, but for one
-          * that both loads and stores: that is two sites.
+          * that both loads and stores: that is two sites. With texture and sampler it
+          * fails once, too.
           */
-         nir_def *is_new = nir_ior(b, nir_ine(b, instance, nir_load_var(b, instance_var)),
-                                   nir_ine(b, site, nir_load_var(b, site_var)));
-         nir_def *failed = nir_iand(b, nir_ior(b, is_plain, outside), is_new);
+         nir_def *is_sampler =
+            nir_iand(b, is_descriptor, has_flag(b, entry.bits, GPUVAL_USE_SAMPLER));
+         nir_def *is_other_site =
+            nir_iand(b, nir_ine(b, found.site, nir_load_var(b, site_var)), nir_inot(b, is_sampler));
+         nir_def *is_new =
+            nir_ior(b, nir_ine(b, entry.instance, nir_load_var(b, instance_var)), is_other_site);
 
-         nir_push_if(b, failed);
+         nir_push_if(b, nir_iand(b, found.failed, is_new));
          {
-            nir_store_var(b, instance_var, instance, 0x1);
-            nir_store_var(b, site_var, site, 0x1);
-            report_failure(b, &(struct failure){
-                                 .invocation = params->invocation,
-                                 .root = root,
-                                 .site = site,
-                                 .stage = nir_channel(b, words, 3),
-                                 .hash_lo = nir_channel(b, more_words, 0),
-                                 .hash_hi = nir_channel(b, more_words, 1),
-                                 .command_id = command_id,
-                                 .offset = offset,
-                                 .access_size = size,
-                                 .bound = bound,
-                                 .slot = slot_or_word,
-                                 .set = params->set,
-                                 .address = address,
-                                 .other = zero,
-                              });
+            nir_store_var(b, instance_var, entry.instance, 0x1);
+            nir_store_var(b, site_var, found.site, 0x1);
+            report_failure(
+               b, &(struct failure){
+                     .invocation = params->invocation,
+                     .root = root,
+                     .site = found.site,
+                     .stage = entry.stage,
+                     .hash_lo = entry.hash_lo,
+                     .hash_hi = entry.hash_hi,
+                     .command_id = command_id,
+                     .offset = found.offset,
+                     .access_size = found.access_size,
+                     .bound = found.bound,
+                     .slot = found.slot,
+                     .set = found.set,
+                     .address = nir_pack_64_2x32_split(b, found.address[0], found.address[1]),
+                     .other = nir_bcsel(b, is_exact, entry.num_slots, zero),
+                  });
          }
          nir_pop_if(b, NULL);
       }
@@ -288,17 +464,15 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
 {
    nir_def *entries =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-   nir_def *entry = element_address(b, entries, params->entry, sizeof(struct gpuval_entry));
-   nir_def *words = load_entry(b, entry, 0, 4);
-   nir_def *more_words = load_entry(b, entry, 16, 2);
+   struct entry entry = load_whole_entry(b, entries, params->entry);
 
    report_failure(b, &(struct failure){
                         .invocation = params->invocation,
                         .root = root,
-                        .site = nir_channel(b, words, 2),
-                        .stage = nir_channel(b, words, 3),
-                        .hash_lo = nir_channel(b, more_words, 0),
-                        .hash_hi = nir_channel(b, more_words, 1),
+                        .site = entry.site,
+                        .stage = entry.stage,
+                        .hash_lo = entry.hash_lo,
+                        .hash_hi = entry.hash_hi,
                         .command_id = driver->command_id(driver, b),
                         .offset = params->offset,
                         .access_size = params->size,

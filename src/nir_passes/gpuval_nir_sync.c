@@ -216,6 +216,9 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    uint32_t base = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry);
    util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
 
+   /* What has been reported is not done, or undefined anyway. */
+   nir_def *active =
+      access->bad ? nir_iand(b, piece->active, nir_inot(b, access->bad)) : piece->active;
    nir_def *context = get_context(pass);
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phase) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
@@ -230,7 +233,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
          b, pass->shifts | GPUVAL_SHADOW_CONTEXT(
                               0, 0, gpuval_order_stage_class(b->shader->info.stage), number));
    }
-   nir_sync_gpuval(b, piece->active, piece->address, piece->size, piece->offset, piece->slot,
+   nir_sync_gpuval(b, active, piece->address, piece->size, piece->offset, piece->slot,
                    nir_vec3(b, nir_channel(b, context, 0), token, phase),
                    gpuval_nir_invocation(state), .base = base,
                    .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
@@ -255,7 +258,7 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip,
 
    if (piece.is_address) {
       piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      piece.active = access->bad ? nir_inot(b, access->bad) : nir_imm_true(b);
+      piece.active = nir_imm_true(b);
       piece.offset = piece.slot = nir_imm_int(b, 0);
    } else {
       nir_def *range;

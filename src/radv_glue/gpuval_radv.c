@@ -15,6 +15,12 @@
 
 /* Device */
 
+static void
+warn_of_descriptors(void)
+{
+   gpuval_log_warning("this version does not check descriptor on RADV yet");
+}
+
 struct gpuval_radv *
 gpuval_radv_create(struct radv_device *device)
 {
@@ -25,6 +31,11 @@ gpuval_radv_create(struct radv_device *device)
    if (pdev->use_llvm) {
       gpuval_log_warning("RADV checks what ACO compiles, not LLVM: nothing is checked");
       return NULL;
+   }
+
+   if (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR)) {
+      static once_flag warned = ONCE_FLAG_INIT;
+      call_once(&warned, warn_of_descriptors);
    }
 
    struct gpuval_radv *gpuval = rzalloc(NULL, struct gpuval_radv);

@@ -95,7 +95,7 @@ access_of(const struct gpuval_event *event, const char *text, char **message)
       ralloc_strcat(message, " of ");
       append_resource(event, message);
    }
-   ralloc_asprintf_append(message, ": %s", text);
+   ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
 }
 
 /* "vertex buffer 0 "positions" (64 bytes)": no descriptor, but what a command has bound
@@ -188,6 +188,13 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_BUFFER_OOB] = {outside},
    [GPUVAL_KIND_TEXEL_BUFFER_OOB] = {outside},
    [GPUVAL_KIND_IMAGE_OOB] = {outside},
+   [GPUVAL_KIND_INDEX_OOB] = {access_of, "there are fewer elements"},
+   [GPUVAL_KIND_UNWRITTEN] = {access_of, "no descriptor was ever written there"},
+   [GPUVAL_KIND_WRONG_TYPE] = {access_of, "it is of another type"},
+   [GPUVAL_KIND_DESTROYED] = {access_of, "what it leads to was destroyed"},
+   [GPUVAL_KIND_NOT_UNIFORM] = {access_of, "the index differs within a subgroup, and the shader "
+                                           "does not say NonUniform"},
+   [GPUVAL_KIND_WRONG_VIEW] = {access_of, "the view does not fit"},
    [GPUVAL_KIND_INVALID_ADDRESS] = {bad_address, "is in no live buffer"},
    [GPUVAL_KIND_MISALIGNED] = {bad_address, "is not aligned as the pointer says"},
    [GPUVAL_KIND_EXPORT_NAN] = {detail_or, "an output is NaN"},

@@ -101,12 +101,9 @@ TEST_F(drain_test, words_of_an_image)
    struct gpuval_record_image words = {};
    words.coord[0] = -1;
    words.coord[1] = 64;
-   words.extent[0] = 64;
-   words.extent[1] = 32;
    words.slot = 0;
-   words.flags = 2 | GPUVAL_IMAGE_HAS_LEVEL | GPUVAL_IMAGE_HAS_SAMPLE;
-   words.level = -2;
-   words.set = 0 | 5 << GPUVAL_IMAGE_SAMPLE_SHIFT;
+   words.flags = 2 | GPUVAL_IMAGE_HAS_LEVEL;
+   words.last = -2;
    memcpy(&record.offset, &words, sizeof(words));
 
    gpuval_device_begin_work(device);
@@ -119,12 +116,10 @@ TEST_F(drain_test, words_of_an_image)
    EXPECT_EQ(access->num_coords, 2u);
    EXPECT_EQ(access->coord[0], -1);
    EXPECT_EQ(access->coord[1], 64);
-   EXPECT_TRUE(access->has_level && access->has_sample);
+   EXPECT_TRUE(access->has_level && !access->has_sample);
    EXPECT_EQ(access->level, -2);
-   EXPECT_EQ(access->sample, 5);
    EXPECT_EQ(access->size, -1);
    EXPECT_EQ(access->offset, -1);
-   EXPECT_EQ(event(site)->resource.extent[0], 64u);
    EXPECT_EQ(event(site)->resource.set, 0);
    EXPECT_EQ(event(site)->resource.size, -1);
 }

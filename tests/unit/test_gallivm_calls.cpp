@@ -29,6 +29,7 @@ extern "C" { /* which they do not say */
 namespace {
 
 const unsigned max_lanes = 16;
+const unsigned num_report_words = 10;
 
 /* What shaders read and write, one a lane */
 struct {
@@ -36,7 +37,7 @@ struct {
    uint32_t condition[max_lanes];
    uint32_t words[3][max_lanes];
    uint64_t out[max_lanes];
-   uint32_t last_report[max_lanes][7]; /* arguments of the function */
+   uint32_t last_report[max_lanes][num_report_words]; /* arguments of the function */
    uint32_t num_reports[max_lanes];
 } memory;
 
@@ -69,9 +70,9 @@ nir_def *
 build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   for (unsigned i = 0; i < 7; i++)
-      nir_store_global(b, nir_iadd_imm(b, element(b, memory.last_report, lane, 28), i * 4), 4,
-                       words[i], 0x1);
+   nir_def *last = element(b, memory.last_report, lane, sizeof(memory.last_report[0]));
+   for (unsigned i = 0; i < num_report_words; i++)
+      nir_store_global(b, nir_iadd_imm(b, last, i * 4), 4, words[i], 0x1);
    nir_global_atomic(b, 32, element(b, memory.num_reports, lane, 4), nir_imm_int(b, 1),
                      .atomic_op = nir_atomic_op_iadd);
    return NULL;
@@ -95,7 +96,7 @@ struct functions {
 
    functions()
    {
-      add(GPUVAL_FUNCTION_REPORT, "report", 7, 0, build_report);
+      add(GPUVAL_FUNCTION_REPORT, "report", num_report_words, 0, build_report);
       add(function_sum, "sum", 3, 1, build_sum);
       add(function_pack, "pack", 2, 2, build_pack);
    }
@@ -168,7 +169,9 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
 
    void report(nir_def *failed, int base, nir_def *offset)
    {
-      nir_report_gpuval(b, failed, offset, nir_imm_int(b, 5), nir_imm_ivec3(b, 6, 7, 8),
+      nir_def *detail =
+         nir_vec4(b, offset, nir_imm_int(b, 2), nir_imm_int(b, 3), nir_imm_int(b, 4));
+      nir_report_gpuval(b, failed, detail, nir_imm_int(b, 5), nir_imm_ivec3(b, 6, 7, 8),
                         .base = base, .range = 2, .desc_set = 3);
    }
 
@@ -328,7 +331,7 @@ TEST_P(gallivm_calls, reports_that_share_a_branch_have_lanes_and_arguments_of_th
 
    for (unsigned i = 0; i < lanes; i++) {
       const uint32_t word = 2 | 3 << 16 | (uint32_t)GetParam().stage << 24;
-      const uint32_t expected[] = {i < 2 ? 11u : 12u, word, i < 2 ? i + 2 : 4, 5, 6, 7, 8};
+      const uint32_t expected[] = {i < 2 ? 11u : 12u, word, i < 2 ? i + 2 : 4, 2, 3, 4, 5, 6, 7, 8};
       EXPECT_EQ(memory.num_reports[i], 1) << "lane " << i;
       for (unsigned j = 0; j < ARRAY_SIZE(expected); j++)
          EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;

@@ -316,7 +316,8 @@ TEST_F(nir_passes_test, groups_of_many_accesses_are_found_without_comparing_all)
 TEST_F(nir_passes_test, report)
 {
    nir_def *any = any_offset();
-   struct gpuval_nir_report_params params = {any, any, any, any, any, {any, any, any}};
+   struct gpuval_nir_report_params params = {
+      any, any, any, {any, any, any, any}, any, {any, any, any}};
    gpuval_nir_build_report(b, &test_driver, &params);
    nir_validate_shader(b->shader, "report");
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Descriptors of lavapipe, as the passes see them. Sets and shadows: gpuval_lvp_sets.h */
+
+#include "gpuval_lvp_nir.h"
+
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+
+static nir_def *
+load_command_data(nir_builder *b, unsigned bit_size, nir_def *offset)
+{
+   return nir_load_ubo(b, 1, bit_size, nir_imm_int(b, 0),
+                       nir_iadd_imm(b, offset, GPUVAL_LVP_COMMAND_DATA_OFFSET),
+                       .align_mul = bit_size / 8, .range = ~0);
+}
+
+static void
+find_binding(const struct gpuval_nir_driver *driver, uint32_t set, uint32_t binding,
+             struct gpuval_nir_binding *out)
+{
+   const struct gpuval_lvp_nir_layout *layout = driver->data;
+   struct gpuval_lvp_nir_binding found = layout->binding(layout, set, binding);
+
+   *out = (struct gpuval_nir_binding){
+      .first_slot = found.first_slot,
+      .stride = found.stride,
+      .count = found.count,
+      .is_variable = found.is_variable,
+      .is_unknown = found.inline_size != 0,
+   };
+}
+
+static nir_def *
+objects_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return load_command_data(
+      b, 64, nir_imm_int(b, offsetof(struct gpuval_lvp_command_data, objects_address)));
+}
+
+static nir_def *
+get_shadow(nir_builder *b, nir_def *set)
+{
+   return load_command_data(b, 64,
+                            nir_iadd_imm(b, nir_imul_imm(b, set, sizeof(uint64_t)),
+                                         offsetof(struct gpuval_lvp_command_data, shadows)));
+}
+
+static nir_def *
+has_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
+{
+   return nir_ine_imm(b, get_shadow(b, set), 0);
+}
+
+/* @offset is from the shadow's beginning; where there is none, something is loaded. */
+static nir_def *
+load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *offset,
+            unsigned num_components)
+{
+   nir_def *shadow = get_shadow(b, set);
+   nir_def *address = nir_bcsel(b, nir_ine_imm(b, shadow, 0), nir_iadd(b, shadow, offset),
+                                objects_address(driver, b));
+
+   return nir_load_global(b, address, 16, num_components, 32);
+}
+
+static nir_def *
+load(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   nir_def *offset = nir_imul_imm(b, nir_u2u64(b, slot), sizeof(struct gpuval_descriptor));
+   return load_shadow(driver, b, set, offset, 4);
+}
+
+/* struct gpuval_lvp_set_header, right before the shadow */
+static nir_def *
+variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
+{
+   return load_shadow(driver, b, set, nir_imm_int64(b, -16), 1);
+}
+
+/* As a push constant: gallivm knows that those are the same in all lanes, and so is what
+ * is computed from them.
+ */
+static nir_def *
+bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   unsigned offset = GPUVAL_LVP_COMMAND_DATA_OFFSET +
+                     offsetof(struct gpuval_lvp_command_data, bad_uses) +
+                     b->shader->info.stage * sizeof(uint32_t);
+
+   return nir_load_push_constant(b, 1, 32, nir_imm_int(b, offset), .range = offset + 4);
+}
+
+/* As lvp_lower_pipeline_layout makes it: constant buffer, slot, 0 */
+static nir_def *
+get_handle(nir_builder *b, uint32_t set, nir_def *slot)
+{
+   return nir_vec3(b, nir_imm_int(b, set + 1), slot, nir_imm_int(b, 0));
+}
+
+/* A resource index before it has been lowered: only its slot changes. */
+static void
+replace_slot(nir_builder *b, nir_src *src, nir_def *bad, uint32_t stand_in)
+{
+   nir_def *channels[4];
+   unsigned count = src->ssa->num_components;
+   if (count < 2)
+      return; /* an address */
+
+   for (unsigned i = 0; i < count; i++)
+      channels[i] = nir_channel(b, src->ssa, i);
+   channels[1] = nir_bcsel(b, bad, nir_imm_int(b, stand_in), channels[1]);
+   nir_src_rewrite(src, nir_vec(b, channels, count));
+}
+
+static void
+replace_texture(nir_tex_instr *tex, nir_tex_src_type deref, nir_tex_src_type handle, nir_def *def)
+{
+   int index = nir_tex_instr_src_index(tex, deref);
+   if (index < 0)
+      return;
+
+   tex->src[index].src_type = handle;
+   nir_src_rewrite(&tex->src[index].src, def);
+}
+
+static void
+replace(const struct gpuval_nir_driver *driver, nir_builder *b,
+        const struct gpuval_nir_replacement *replacement)
+{
+   const struct gpuval_lvp_nir_layout *layout = driver->data;
+   struct gpuval_lvp_nir_binding binding =
+      layout->binding(layout, replacement->set, replacement->binding);
+   nir_instr *instr = replacement->instr;
+
+   if (instr->type == nir_instr_type_intrinsic) {
+      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+      nir_src *index = gpuval_nir_resource_src(intrin);
+      bool is_structure = intrin->intrinsic == nir_intrinsic_trace_ray ||
+                          intrin->intrinsic == nir_intrinsic_rq_initialize;
+      if (index) {
+         replace_slot(b, index, replacement->bad, binding.stand_in + is_structure);
+         return;
+      }
+   }
+
+   nir_def *handle = get_handle(
+      b, replacement->set,
+      nir_bcsel(b, replacement->bad, nir_imm_int(b, binding.stand_in), replacement->slot));
+   if (instr->type == nir_instr_type_intrinsic) {
+      nir_rewrite_image_intrinsic(nir_instr_as_intrinsic(instr), handle, true);
+   } else if (!binding.has_conversion) { /* nir_vk_lower_ycbcr_tex looks for the variable. */
+      nir_tex_instr *tex = nir_instr_as_tex(instr);
+      if (replacement->is_resource)
+         replace_texture(tex, nir_tex_src_texture_deref, nir_tex_src_texture_handle, handle);
+      if (replacement->is_sampler)
+         replace_texture(tex, nir_tex_src_sampler_deref, nir_tex_src_sampler_handle, handle);
+   }
+}
+
+const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors = {
+   .object_index_bits = GPUVAL_OBJECT_INDEX_BITS,
+   .max_uses = GPUVAL_LVP_MAX_USES,
+   .binding = find_binding,
+   .load = load,
+   .has_shadow = has_shadow,
+   .variable_count = variable_count,
+   .objects_address = objects_address,
+   .bad_uses = bad_uses,
+   .replace = replace,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp_sets.h"
+
+#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "vk_descriptor_update_template.h"
+
+uint32_t
+gpuval_lvp_stand_in_slot(const struct lvp_descriptor_set_layout *layout)
+{
+   uint64_t size = (uint64_t)layout->size * sizeof(struct lp_descriptor);
+
+   for (unsigned i = 0; i < layout->binding_count; i++)
+      size += layout->binding[i].uniform_block_size;
+   return DIV_ROUND_UP(size, sizeof(struct lp_descriptor));
+}
+
+uint32_t
+gpuval_lvp_variable_binding(const VkDescriptorSetLayoutCreateInfo *info)
+{
+   const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
+      vk_find_struct_const(info->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+
+   for (uint32_t i = 0; flags && i < flags->bindingCount; i++) {
+      if (flags->pBindingFlags[i] & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)
+         return info->pBindings[i].binding;
+   }
+   return UINT32_MAX;
+}
+
+static struct gpuval_shadow
+get_shadow(const struct lvp_descriptor_set *set)
+{
+   return (struct gpuval_shadow){
+      .slots = (void *)((uint8_t *)set->map + gpuval_lvp_shadow_offset(set->layout)),
+      .step = 1,
+   };
+}
+
+static struct gpuval_shadow_binding
+get_binding(const struct lvp_descriptor_set *set, uint32_t binding)
+{
+   const struct lvp_descriptor_set_binding_layout *layout = &set->layout->binding[binding];
+
+   return (struct gpuval_shadow_binding){
+      .first_slot = layout->descriptor_index,
+      .stride = layout->stride,
+      .has_immutable_samplers = layout->immutable_samplers != NULL,
+   };
+}
+
+uint64_t
+gpuval_lvp_set_size(struct gpuval_lvp *gpuval, const struct lvp_descriptor_set_layout *layout,
+                    uint64_t size)
+{
+   if (!gpuval_lvp_objects(gpuval))
+      return size;
+   return gpuval_lvp_shadow_offset(layout) +
+          (uint64_t)layout->size * sizeof(struct gpuval_descriptor);
+}
+
+/* All that is ours but what has been copied from another set of this layout */
+static void
+init_stand_ins(struct lvp_device *device, struct lvp_descriptor_set *set)
+{
+   struct lp_descriptor *descriptor =
+      (struct lp_descriptor *)set->map + gpuval_lvp_stand_in_slot(set->layout);
+
+   /* Null textures and images share their functions, and a uniform buffer needs an
+    * address even if nothing is read there.
+    */
+   lp_jit_buffer_from_pipe_const(&descriptor->buffer, &(struct pipe_constant_buffer){0},
+                                 device->pscreen);
+   descriptor->functions = device->null_texture_handle->functions;
+}
+
+void
+gpuval_lvp_init_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
+                    struct lvp_descriptor_set *set)
+{
+   struct gpuval_objects *objects = gpuval_lvp_objects(gpuval);
+   const struct lvp_descriptor_set_layout *layout = set->layout;
+   if (!objects)
+      return;
+
+   init_stand_ins(device, set);
+   for (uint32_t i = 0; i < layout->binding_count; i++) {
+      const struct gpuval_shadow_binding binding = get_binding(set, i);
+      if (!layout->binding[i].valid || !binding.has_immutable_samplers)
+         continue;
+
+      for (uint32_t j = 0; j < layout->binding[i].array_size; j++)
+         gpuval_shadow_init_sampler(objects, get_shadow(set), &binding, j,
+                                    &layout->binding[i].immutable_samplers[j]->vk.base);
+   }
+}
+
+void
+gpuval_lvp_count_descriptors(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
+                             const VkDescriptorSetAllocateInfo *info, uint32_t index)
+{
+   const VkDescriptorSetVariableDescriptorCountAllocateInfo *counts =
+      vk_find_struct_const(info->pNext, DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
+   struct gpuval_lvp_set_header *header =
+      (void *)((uint8_t *)set->map + gpuval_lvp_header_offset(set->layout));
+
+   if (gpuval_lvp_objects(gpuval))
+      header->variable_count =
+         counts && index < counts->descriptorSetCount ? counts->pDescriptorCounts[index] : 0;
+}
+
+/* What is pushed remains for compatible layouts only. All others had their shadow
+ * somewhere else.
+ */
+void
+gpuval_lvp_inherit_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
+                       struct lvp_descriptor_set *set, const struct lvp_descriptor_set *base)
+{
+   if (!gpuval_lvp_objects(gpuval) || set->layout == base->layout ||
+       (set->bo->width0 == base->bo->width0 && set->layout->size == base->layout->size))
+      return;
+
+   uint32_t offset = gpuval_lvp_stand_in_slot(set->layout) * sizeof(struct lp_descriptor);
+   memset((uint8_t *)set->map + offset, 0, set->bo->width0 - offset);
+   gpuval_lvp_init_set(gpuval, device, set);
+}
+
+/* lavapipe leaves the last view in what becomes a null descriptor, but for its functions. */
+static void
+forget_views(const struct lvp_descriptor_set *set, uint32_t binding, VkDescriptorType type,
+             uint32_t element, uint32_t count, const void *data, size_t data_stride)
+{
+   const struct lvp_descriptor_set_binding_layout *layout = &set->layout->binding[binding];
+
+   for (uint32_t i = 0; data && i < count; i++) {
+      const void *info = (const uint8_t *)data + i * data_stride;
+      if (!gpuval_descriptor_is_null_view(type, info))
+         continue;
+
+      struct lp_descriptor *descriptor = set->map;
+      descriptor += layout->descriptor_index + (element + i) * layout->stride;
+      for (uint32_t j = 0; j < layout->stride; j++)
+         descriptor[j].texture.width = 0; /* that of an image, too */
+   }
+}
+
+void
+gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
+                       const VkWriteDescriptorSet *writes, uint32_t copy_count,
+                       const VkCopyDescriptorSet *copies)
+{
+   struct gpuval_objects *objects = gpuval_lvp_objects(gpuval);
+   if (!objects)
+      return;
+
+   for (uint32_t i = 0; i < write_count; i++) {
+      LVP_FROM_HANDLE(lvp_descriptor_set, set, writes[i].dstSet);
+      const struct gpuval_shadow_binding binding = get_binding(set, writes[i].dstBinding);
+      gpuval_shadow_write_set(objects, get_shadow(set), &binding, &writes[i]);
+      forget_views(set, writes[i].dstBinding, writes[i].descriptorType, writes[i].dstArrayElement,
+                   writes[i].descriptorCount, gpuval_descriptor_infos(&writes[i]),
+                   gpuval_descriptor_info_size(writes[i].descriptorType));
+   }
+
+   for (uint32_t i = 0; i < copy_count; i++) {
+      LVP_FROM_HANDLE(lvp_descriptor_set, from, copies[i].srcSet);
+      LVP_FROM_HANDLE(lvp_descriptor_set, to, copies[i].dstSet);
+      const struct gpuval_shadow_binding from_binding = get_binding(from, copies[i].srcBinding);
+      const struct gpuval_shadow_binding to_binding = get_binding(to, copies[i].dstBinding);
+
+      if (from->layout->binding[copies[i].srcBinding].type !=
+          VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+         gpuval_shadow_copy(get_shadow(to), &to_binding, get_shadow(from), &from_binding,
+                            &copies[i]);
+   }
+}
+
+void
+gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
+                                    const struct vk_descriptor_update_template *template,
+                                    const void *data)
+{
+   struct gpuval_objects *objects = gpuval_lvp_objects(gpuval);
+   if (!objects)
+      return;
+
+   for (uint32_t i = 0; i < template->entry_count; i++) {
+      const struct vk_descriptor_template_entry *entry = &template->entries[i];
+      const struct gpuval_shadow_binding binding = get_binding(set, entry->binding);
+
+      const void *infos = (const uint8_t *)data + entry->offset;
+
+      gpuval_shadow_write(objects, get_shadow(set), &binding, entry->type, entry->array_element,
+                          entry->array_count, infos, entry->stride);
+      forget_views(set, entry->binding, entry->type, entry->array_element, entry->array_count,
+                   infos, entry->stride);
+   }
+}
+
+void
+gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers)
+{
+   VkShaderStageFlags stages;
+   uint32_t sets;
+   bool are_buffers = command->type != VK_CMD_BIND_DESCRIPTOR_SETS2;
+
+   switch ((unsigned)command->type) {
+   case VK_CMD_BIND_DESCRIPTOR_SETS2: {
+      const VkBindDescriptorSetsInfoKHR *info =
+         command->u.bind_descriptor_sets2.bind_descriptor_sets_info;
+      stages = info->stageFlags;
+      sets = BITFIELD_RANGE(info->firstSet, info->descriptorSetCount);
+      break;
+   }
+   case VK_CMD_SET_DESCRIPTOR_BUFFER_OFFSETS2_EXT: {
+      const VkSetDescriptorBufferOffsetsInfoEXT *info =
+         command->u.set_descriptor_buffer_offsets2_ext.set_descriptor_buffer_offsets_info;
+      stages = info->stageFlags;
+      sets = BITFIELD_RANGE(info->firstSet, info->setCount);
+      break;
+   }
+   case VK_CMD_BIND_DESCRIPTOR_BUFFER_EMBEDDED_SAMPLERS2_EXT: {
+      const VkBindDescriptorBufferEmbeddedSamplersInfoEXT *info =
+         command->u.bind_descriptor_buffer_embedded_samplers2_ext
+            .bind_descriptor_buffer_embedded_samplers_info;
+      stages = info->stageFlags;
+      sets = BITFIELD_BIT(info->set);
+      break;
+   }
+   default:
+      return;
+   }
+
+   u_foreach_bit (type, lvp_pipeline_types_from_shader_stages(stages)) {
+      if (are_buffers)
+         buffers[type] |= sets;
+      else
+         buffers[type] &= ~sets;
+   }
+}
+
+/* The same as gpuval_nir_build_use(). A set of another layout may be bound that the shader
+ * does not use after all.
+ */
+static bool
+is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
+       const struct lvp_descriptor_set *set)
+{
+   if (!set || use->first_slot >= set->layout->size)
+      return false;
+
+   const struct gpuval_descriptor *shadow = get_shadow(set).slots;
+   const struct gpuval_lvp_set_header *header = (const void *)shadow;
+
+   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
+                                                      : use->num_slots == 0;
+   if (is_outside)
+      return true;
+
+   const struct gpuval_descriptor *descriptor = &shadow[use->first_slot];
+   uint32_t types_and_views = use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS);
+   uint32_t format = use->required >> GPUVAL_USE_FORMAT_SHIFT;
+   return types_and_views & ~descriptor->offers ||
+          (format && gpuval_format_bits(format) & ~descriptor->format) ||
+          (use->required & GPUVAL_OFFERS_RESOURCES &&
+           !gpuval_objects_is_alive(objects, descriptor->object)) ||
+          (use->required & GPUVAL_OFFERS_SAMPLER &&
+           !gpuval_objects_is_alive(objects, descriptor->sampler));
+}
+
+void
+gpuval_lvp_emit_sets(struct gpuval_objects *objects, uint32_t stages,
+                     struct lvp_shader *const *shaders, struct lvp_descriptor_set *const *sets,
+                     uint32_t buffers, struct gpuval_lvp_command_data *data)
+{
+   const struct lvp_descriptor_set *known[GPUVAL_LVP_MAX_SETS];
+
+   data->objects_address = gpuval_objects_address(objects);
+   for (unsigned i = 0; i < GPUVAL_LVP_MAX_SETS; i++) {
+      known[i] = buffers & BITFIELD_BIT(i) ? NULL : sets[i];
+      data->shadows[i] = known[i] ? (uintptr_t)get_shadow(known[i]).slots : 0;
+   }
+
+   u_foreach_bit (stage, stages & BITFIELD_MASK(ARRAY_SIZE(data->bad_uses))) {
+      const struct lvp_pipeline_nir *nir = shaders[stage]->pipeline_nir;
+
+      data->bad_uses[stage] = 0;
+      for (uint32_t i = 0; i < nir->gpuval_num_uses; i++) {
+         const struct gpuval_nir_use *use = &nir->gpuval_uses[i];
+         if (is_bad(objects, use, known[use->set]))
+            data->bad_uses[stage] |= BITFIELD_BIT(i);
+      }
+   }
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check of image accesses: storage images, fetches and texel buffers, whose
+ * coordinates have to be inside of the view: texel, layer, level and sample.
+ *
+ * Coordinates are signed where users see them, and one unsigned comparison each finds
+ * those that are negative, too. Sampling has no limits, and size queries have none to
+ * keep. What is outside reads 0 and writes nothing, by the hardware and by llvmpipe, so
+ * GPUVAL_SAFE needs nothing here.
+ */
+
+#include "gpuval_nir.h"
+
+/* Reports that wait for others, as those of gpuval_nir_bounds.c */
+#define MAX_PENDING 8
+
+struct pass {
+   struct gpuval_nir_state *state;
+   struct gpuval_nir_report pending[MAX_PENDING];
+   unsigned num_pending;
+};
+
+/* Operands of an access, 32 bit; NULL: it has none. */
+struct operands {
+   nir_def *coord[3];
+   unsigned num_coords; /* layer included, which comes last */
+   bool is_array;
+   enum glsl_sampler_dim dim;
+   nir_def *level;
+   nir_def *sample;
+   bool is_texture;
+};
+
+static nir_def *
+get_src(const nir_tex_instr *tex, nir_tex_src_type type)
+{
+   int index = nir_tex_instr_src_index(tex, type);
+   return index < 0 ? NULL : tex->src[index].src.ssa;
+}
+
+static nir_def *
+get_channel(nir_builder *b, nir_def *def, unsigned channel)
+{
+   return nir_u2u32(b, nir_channel(b, def, channel));
+}
+
+static void
+get_coords(nir_builder *b, struct operands *operands, nir_def *coord, nir_def *offset)
+{
+   unsigned num_offsets = offset ? offset->num_components : 0;
+
+   for (unsigned i = 0; i < operands->num_coords; i++) {
+      operands->coord[i] = get_channel(b, coord, i);
+      if (i < num_offsets)
+         operands->coord[i] = nir_iadd(b, operands->coord[i], get_channel(b, offset, i));
+   }
+}
+
+static void
+get_image_operands(nir_builder *b, nir_intrinsic_instr *intrin, struct operands *operands)
+{
+   operands->dim = nir_intrinsic_image_dim(intrin);
+   operands->is_array = nir_intrinsic_image_array(intrin);
+   /* Faces of all layers are counted together. */
+   bool has_layer = operands->is_array && operands->dim != GLSL_SAMPLER_DIM_CUBE;
+   operands->num_coords =
+      glsl_get_sampler_dim_coordinate_components(operands->dim) + (has_layer ? 1 : 0);
+   get_coords(b, operands, intrin->src[1].ssa, NULL);
+   if (operands->dim == GLSL_SAMPLER_DIM_MS)
+      operands->sample = nir_u2u32(b, intrin->src[2].ssa);
+}
+
+static void
+get_texture_operands(nir_builder *b, nir_tex_instr *tex, struct operands *operands)
+{
+   nir_def *offset = get_src(tex, nir_tex_src_offset);
+
+   operands->is_texture = true;
+   operands->dim = tex->sampler_dim;
+   operands->is_array = tex->is_array;
+   operands->num_coords = tex->coord_components;
+   get_coords(b, operands, get_src(tex, nir_tex_src_coord), offset);
+   operands->level = get_src(tex, nir_tex_src_lod);
+   operands->sample = get_src(tex, nir_tex_src_ms_index);
+   if (operands->level)
+      operands->level = nir_u2u32(b, operands->level);
+   if (operands->sample)
+      operands->sample = nir_u2u32(b, operands->sample);
+}
+
+static bool
+is_zero(const nir_def *def)
+{
+   nir_scalar scalar = nir_get_scalar((nir_def *)def, 0);
+   return nir_scalar_is_const(scalar) && nir_scalar_as_uint(scalar) == 0;
+}
+
+/* 1 bit: is anything outside? */
+static nir_def *
+is_outside(nir_builder *b, const struct operands *operands, const struct gpuval_nir_extent *extent)
+{
+   nir_def *outside = nir_imm_false(b);
+
+   for (unsigned i = 0; i < operands->num_coords; i++) {
+      bool is_layer = operands->is_array && i == operands->num_coords - 1;
+      nir_def *size = extent->size[is_layer ? 2 : i];
+      outside = nir_ior(b, outside, nir_uge(b, operands->coord[i], size));
+   }
+   if (operands->level && !is_zero(operands->level))
+      outside = nir_ior(b, outside, nir_uge(b, operands->level, extent->levels));
+   if (operands->sample)
+      outside = nir_ior(b, outside, nir_uge(b, operands->sample, extent->samples));
+   return nir_iand(b, outside, extent->known);
+}
+
+/* At b->cursor */
+static void
+flush(struct pass *pass)
+{
+   for (unsigned i = 0; i < pass->num_pending; i++)
+      gpuval_nir_report(pass->state, &pass->pending[i]);
+   pass->num_pending = 0;
+}
+
+static void
+add_report(struct pass *pass, const struct gpuval_access_use *use, enum gpuval_kind kind,
+           uint32_t words, nir_def *failed, nir_def *slot, nir_def *detail)
+{
+   struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_access *access = use->access;
+   const struct gpuval_site site = {
+      .kind = kind,
+      .op = access->op,
+      .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
+      .set = use->set,
+      .binding = use->binding,
+   };
+   const struct gpuval_nir_entry entry = {
+      .num_slots = words,
+      .set = use->set,
+      .site = gpuval_nir_add_site(state, &site),
+      .instance = access->instance,
+   };
+
+   if (pass->num_pending == MAX_PENDING)
+      flush(pass);
+   pass->pending[pass->num_pending++] = (struct gpuval_nir_report){
+      .failed =
+         access->bad ? nir_iand(&state->b, failed, nir_inot(&state->b, access->bad)) : failed,
+      .detail = detail,
+      .slot = slot,
+      .set = GPUVAL_REPORT_EXACT,
+      .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
+      .num_entries = 1,
+   };
+   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+}
+
+static void
+instrument_image(struct pass *pass, const struct gpuval_access_use *use)
+{
+   struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_instr *instr = use->access->instr;
+   nir_builder *b = &state->b;
+
+   struct operands operands = {0};
+   if (instr->type == nir_instr_type_tex)
+      get_texture_operands(b, nir_instr_as_tex(instr), &operands);
+   else
+      get_image_operands(b, nir_instr_as_intrinsic(instr), &operands);
+
+   struct gpuval_nir_extent extent;
+   nir_def *slot = gpuval_nir_get_slot(b, use);
+   bool is_3d = operands.dim == GLSL_SAMPLER_DIM_3D;
+   driver->extent(driver, b, operands.is_texture, is_3d, use->set, slot, operands.level, &extent);
+
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *last = operands.level ? operands.level : operands.sample ? operands.sample : zero;
+   nir_def *detail =
+      nir_vec4(b, operands.coord[0], operands.num_coords > 1 ? operands.coord[1] : zero,
+               operands.num_coords > 2 ? operands.coord[2] : zero, last);
+   uint32_t words = operands.num_coords | (operands.level    ? GPUVAL_IMAGE_HAS_LEVEL
+                                           : operands.sample ? GPUVAL_IMAGE_HAS_SAMPLE
+                                                             : 0);
+   add_report(pass, use, GPUVAL_KIND_IMAGE_OOB, words, is_outside(b, &operands, &extent), slot,
+              detail);
+}
+
+static nir_def *
+get_texel_index(nir_builder *b, nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_intrinsic)
+      return get_channel(b, nir_instr_as_intrinsic(instr)->src[1].ssa, 0);
+   return get_channel(b, get_src(nir_instr_as_tex(instr), nir_tex_src_coord), 0);
+}
+
+static bool
+instrument_texel(struct pass *pass, const struct gpuval_access_use *use)
+{
+   struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_builder *b = &state->b;
+   struct gpuval_nir_texels texels;
+
+   if (!driver->texels || !driver->texels(driver, b, use->access->resource, &texels))
+      return false;
+
+   /* None at all: no descriptor, or a null one */
+   nir_def *index = get_texel_index(b, use->access->instr);
+   nir_def *outside = nir_iand(b, nir_uge(b, index, texels.count), nir_ine_imm(b, texels.count, 0));
+   nir_def *detail = nir_vec4(b, nir_imul(b, index, texels.size), texels.size,
+                              nir_imul(b, texels.count, texels.size), nir_imm_int(b, 0));
+   add_report(pass, use, GPUVAL_KIND_TEXEL_BUFFER_OOB, 0, outside, texels.slot, detail);
+   return true;
+}
+
+static bool
+is_robust(const struct gpuval_nir_options *options, const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_TEXEL_BUFFER)
+      return options->robust_image;
+   return access->instr->type == nir_instr_type_tex ? options->robust_uniform
+                                                    : options->robust_storage;
+}
+
+static bool
+instrument(struct pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_nir_state *state = pass->state;
+   struct gpuval_access_use use;
+
+   bool has_coords = access->op != GPUVAL_OP_QUERY && access->op != GPUVAL_OP_SAMPLE &&
+                     (access->type == GPUVAL_ACCESS_TEXEL_BUFFER ||
+                      access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXTURE);
+   if (!has_coords || is_robust(state->options, access) ||
+       !gpuval_nir_find_use(state, access, false, &use) ||
+       use.nir.required & GPUVAL_OFFERS_INPUT_ATTACHMENT)
+      return false;
+
+   state->b.cursor = nir_before_instr(access->instr);
+   if (access->type == GPUVAL_ACCESS_TEXEL_BUFFER)
+      return instrument_texel(pass, &use);
+   if (!state->options->driver->extent)
+      return false;
+   instrument_image(pass, &use);
+   return true;
+}
+
+bool
+gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state)
+{
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_BOUNDS)) ||
+       !state->options->driver->descriptors)
+      return false;
+
+   struct pass pass = {.state = state};
+   nir_block *block = NULL;
+   bool progress = false;
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (block && block != access->block) {
+         state->b.cursor = nir_after_block_before_jump(block);
+         flush(&pass);
+      }
+      block = access->block;
+
+      if (access->is_edge) {
+         state->b.cursor = nir_before_instr(access->instr);
+         flush(&pass);
+      }
+      progress |= instrument(&pass, access);
+   }
+   if (block) {
+      state->b.cursor = nir_after_block_before_jump(block);
+      flush(&pass);
+   }
+   return progress;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check of descriptors: is there one behind each index, of the right type, for
+ * something that is alive, and that is such a view as the access wants?
+ *
+ * Where the index is a constant, nothing of that changes while a command runs. A driver
+ * that executes commands on the host tells how those descriptors are when it begins one
+ * (gpuval_nir_driver::bad_uses), in one word: then the accesses of a block cost one
+ * comparison. Everything else is looked up (gpuval_nir_shadow.c) where the index is
+ * known, outside of loops that do not change it.
+ *
+ * The shader does not find out what is wrong: the report's function does, which looks
+ * again. With GPUVAL_SAFE a harmless descriptor stands in, by another index. Nothing
+ * is branched around: implicit derivatives would be lost.
+ *
+ * Reports stand before the accesses, as these may be the last thing that happens.
+ */
+
+#include "gpuval_nir.h"
+
+/* Constant uses of a shader that are looked up: one each is enough. */
+struct lookup {
+   struct gpuval_nir_use use;
+   nir_scalar index; /* def NULL: a constant, or none that could be compared */
+   bool has_index;   /* whether that differs was asked for */
+   unsigned run;     /* the same lanes are there */
+   nir_block *block;
+   nir_def *result; /* of check_use */
+};
+
+/* Its report, until it is made: the bit of @bits must be set, @other must not. */
+struct pending {
+   struct gpuval_access_use use;
+   nir_def *bits;
+   uint32_t bit;
+   nir_def *other; /* 1 bit, or NULL */
+   nir_def *slot;  /* NULL: constant */
+};
+
+struct pass {
+   struct gpuval_nir_state *state;
+   const struct gpuval_nir_driver *driver;
+   nir_def *bad_uses;            /* once it is asked for */
+   struct util_dynarray lookups; /* struct lookup */
+   struct util_dynarray pending; /* struct pending: of the block */
+   unsigned run;                 /* number of the block, or of its part between edges */
+};
+
+static bool
+uses_equal(const struct gpuval_nir_use *a, const struct gpuval_nir_use *b)
+{
+   return a->required == b->required && a->first_slot == b->first_slot &&
+          a->num_slots == b->num_slots && a->set == b->set && a->flags == b->flags;
+}
+
+/* Sites and entries */
+
+/* One site a kind, in the order of struct gpuval_nir_verdict's consumers: the report's
+ * function adds to the number of the first.
+ */
+static uint32_t
+add_sites(struct pass *pass, const struct gpuval_access_use *use)
+{
+   enum gpuval_kind kinds[5];
+   unsigned count = 0;
+
+   if (use->nir.flags & GPUVAL_USE_NOT_UNIFORM) {
+      kinds[count++] = GPUVAL_KIND_NOT_UNIFORM;
+   } else {
+      kinds[count++] = GPUVAL_KIND_UNWRITTEN;
+      kinds[count++] = GPUVAL_KIND_WRONG_TYPE;
+      kinds[count++] = GPUVAL_KIND_DESTROYED;
+      if (use->nir.flags & GPUVAL_USE_MAY_BE_WRONG_VIEW)
+         kinds[count++] = GPUVAL_KIND_WRONG_VIEW;
+      if (use->nir.flags & GPUVAL_USE_MAY_BE_OUTSIDE)
+         kinds[count++] = GPUVAL_KIND_INDEX_OOB;
+   }
+
+   struct gpuval_site site = {
+      .op = use->access->op,
+      .spirv_offset = gpuval_nir_spirv_offset(pass->state, use->access->instance),
+      .set = use->set,
+      .binding = use->binding,
+   };
+   return gpuval_nir_add_sites(pass->state, &site, kinds, count);
+}
+
+static void
+add_entry(struct pass *pass, const struct gpuval_access_use *use)
+{
+   const struct gpuval_nir_entry entry = {
+      .required = use->nir.required,
+      .first_slot = use->nir.first_slot,
+      .num_slots = use->nir.num_slots,
+      .set = use->nir.set,
+      .flags = use->nir.flags,
+      .site = add_sites(pass, use),
+      .instance = use->access->instance,
+   };
+   util_dynarray_append(&pass->state->table->entries, struct gpuval_nir_entry, entry);
+}
+
+static uint32_t
+num_entries(const struct pass *pass)
+{
+   return util_dynarray_num_elements(&pass->state->table->entries, struct gpuval_nir_entry);
+}
+
+/* What is known about it */
+
+static nir_def *
+get_bad_uses(struct pass *pass)
+{
+   if (!pass->bad_uses) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
+      pass->bad_uses = pass->driver->descriptors->bad_uses(pass->driver, &at_top);
+   }
+   return pass->bad_uses;
+}
+
+/* The bit of a constant use, or -1 */
+static int
+find_bit(struct pass *pass, const struct gpuval_access_use *use)
+{
+   struct util_dynarray *uses = &pass->state->table->uses;
+   int bit = 0;
+
+   const struct gpuval_nir_descriptors *descriptors = pass->driver->descriptors;
+   if (!descriptors->bad_uses || !(use->nir.flags & GPUVAL_USE_CONSTANT) ||
+       gl_shader_stage_is_rt(pass->state->b.shader->info.stage))
+      return -1;
+
+   util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
+      if (uses_equal(known, &use->nir))
+         return bit;
+      bit++;
+   }
+   if (bit == (int)descriptors->max_uses)
+      return -1;
+   util_dynarray_append(uses, struct gpuval_nir_use, use->nir);
+   return bit;
+}
+
+/* May the index differ inside of a subgroup, without being said to? (Helper invocations run
+ * where others do: theirs do not count.)
+ */
+static bool
+may_differ(const struct gpuval_access_use *use)
+{
+   return use->index && !use->is_non_uniform &&
+          !nir_src_is_always_uniform(nir_src_for_ssa(use->index));
+}
+
+/* Before the outermost loop that @access is in and @index is not; else where it is, and
+ * there if it counts which lanes are active.
+ */
+static nir_cursor
+get_cursor(const struct gpuval_access *access, const nir_def *index, bool has_index)
+{
+   nir_cursor cursor = nir_before_instr(access->instr);
+   if (has_index)
+      return cursor;
+
+   for (nir_cf_node *node = access->block->cf_node.parent; node; node = node->parent) {
+      if (node->type != nir_cf_node_loop)
+         continue;
+
+      nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
+      if (index && !nir_block_dominates(index->parent_instr->block, before))
+         break;
+      cursor = nir_after_block(before);
+   }
+   return cursor;
+}
+
+/* Bits of check_use, found once for a block and those that it dominates */
+static nir_def *
+look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
+{
+   nir_builder *b = &pass->state->b;
+   bool is_comparable = !use->index || use->scalar.def;
+   bool has_index = may_differ(use);
+
+   util_dynarray_foreach (&pass->lookups, struct lookup, lookup) {
+      bool is_there = has_index ? lookup->has_index && lookup->run == pass->run
+                                : nir_block_dominates(lookup->block, use->access->block);
+      if (is_comparable && is_there && uses_equal(&lookup->use, &use->nir) &&
+          lookup->index.def == use->scalar.def && lookup->index.comp == use->scalar.comp)
+         return lookup->result;
+   }
+
+   nir_def *result = gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
+
+   if (is_comparable) {
+      const struct lookup lookup = {
+         .use = use->nir,
+         .index = use->scalar,
+         .has_index = has_index,
+         .run = pass->run,
+         .block = nir_cursor_current_block(b->cursor),
+         .result = result,
+      };
+      util_dynarray_append(&pass->lookups, struct lookup, lookup);
+   }
+   return result;
+}
+
+/* With GPUVAL_SAFE it will not be used. In any case the access has been reported. */
+static void
+set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, nir_def *bad)
+{
+   struct gpuval_access *access = (struct gpuval_access *)use->access;
+
+   access->bad = access->bad ? nir_ior(&pass->state->b, access->bad, bad) : bad;
+   if (!pass->state->options->safe)
+      return;
+
+   const struct gpuval_nir_replacement replacement = {
+      .instr = access->instr,
+      .is_resource = !use->is_sampler,
+      .is_sampler = use->nir.required & GPUVAL_OFFERS_SAMPLER,
+      .set = use->set,
+      .binding = use->binding,
+      .slot = slot,
+      .bad = bad,
+   };
+   util_dynarray_append(&pass->state->replacements, struct gpuval_nir_replacement, replacement);
+}
+
+static nir_def *
+has_bits(nir_builder *b, nir_def *word, uint32_t bits)
+{
+   return nir_ine_imm(b, nir_iand_imm(b, word, bits), 0);
+}
+
+static void
+instrument_use(struct pass *pass, const struct gpuval_access_use *use)
+{
+   nir_builder *b = &pass->state->b;
+   struct pending pending = {.use = *use};
+   int bit = find_bit(pass, use);
+
+   if (bit >= 0) {
+      pending.bits = get_bad_uses(pass);
+      pending.bit = BITFIELD_BIT(bit);
+   } else {
+      b->cursor = get_cursor(use->access, use->index, may_differ(use));
+      pending.slot = gpuval_nir_get_slot(b, use);
+      pending.bits = look_up(pass, use, pending.slot);
+      pending.bit = 1;
+      /* One failing access gives one report. (Of two constants, the report's function
+       * sees to that.)
+       */
+      pending.other = use->access->bad;
+   }
+   util_dynarray_append(&pass->pending, struct pending, pending);
+
+   b->cursor = nir_before_instr(use->access->instr);
+   nir_def *bad = has_bits(b, pending.bits, pending.bit);
+   set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad);
+
+   if (bit < 0 && may_differ(use)) {
+      pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;
+      pending.bit = 2;
+      util_dynarray_append(&pass->pending, struct pending, pending);
+   }
+}
+
+/* May they share a report? All constant ones may: each entry has its slot. */
+static bool
+belongs(const struct pending *first, const struct pending *pending)
+{
+   return pending->bits == first->bits && pending->slot == first->slot &&
+          pending->other == first->other && (!pending->slot || pending->bit == first->bit);
+}
+
+/* Makes the report of the first that is pending and of all that belong to it: before the
+ * first of these accesses.
+ */
+static void
+report_first(struct pass *pass)
+{
+   nir_builder *b = &pass->state->b;
+   struct pending *rest = util_dynarray_begin(&pass->pending);
+   const struct pending first = *rest;
+   struct gpuval_nir_report report = {
+      .slot = first.slot,
+      .set = GPUVAL_REPORT_DESCRIPTOR,
+      .first_entry = num_entries(pass),
+   };
+   uint32_t bits = 0;
+
+   util_dynarray_foreach (&pass->pending, struct pending, pending) {
+      if (belongs(&first, pending)) {
+         bits |= pending->bit;
+         add_entry(pass, &pending->use);
+         report.num_entries++;
+      } else {
+         *rest++ = *pending;
+      }
+   }
+   pass->pending.size = (uint8_t *)rest - (uint8_t *)util_dynarray_begin(&pass->pending);
+
+   b->cursor = nir_before_instr(first.use.access->instr);
+   report.failed = first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
+                      ? nir_ieq_imm(b, nir_iand_imm(b, first.bits, 3), 2)
+                      : has_bits(b, first.bits, bits);
+   if (first.other)
+      report.failed = nir_iand(b, report.failed, nir_inot(b, first.other));
+   gpuval_nir_report(pass->state, &report);
+}
+
+static void
+end_run(struct pass *pass)
+{
+   while (pass->pending.size)
+      report_first(pass);
+   pass->run++;
+}
+
+/* Uses that may share a report */
+#define MAX_PENDING 1024
+
+static void
+instrument(struct pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_access_use resource, sampler;
+   bool has_resource = gpuval_nir_find_use(pass->state, access, false, &resource);
+   bool has_sampler = gpuval_nir_find_use(pass->state, access, true, &sampler);
+
+   /* What is not a constant has a report of its own, which says nothing where the other one
+    * does: that comes first.
+    */
+   bool sampler_first = has_resource && !(resource.nir.flags & GPUVAL_USE_CONSTANT) &&
+                        has_sampler && sampler.nir.flags & GPUVAL_USE_CONSTANT;
+   if (sampler_first)
+      instrument_use(pass, &sampler);
+   if (has_resource)
+      instrument_use(pass, &resource);
+   if (has_sampler && !sampler_first)
+      instrument_use(pass, &sampler);
+}
+
+bool
+gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state)
+{
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR)) ||
+       !state->options->driver->descriptors)
+      return false;
+
+   struct pass pass = {
+      .state = state,
+      .driver = state->options->driver,
+   };
+   util_dynarray_init(&pass.lookups, NULL);
+   util_dynarray_init(&pass.pending, NULL);
+   nir_metadata_require(state->b.impl, nir_metadata_dominance);
+
+   uint32_t before = num_entries(&pass);
+   const nir_block *block = NULL;
+   gpuval_nir_foreach_access(state, access)
+   {
+      /* All are reported before the first one. What comes after an edge may not happen. */
+      if (block != access->block || access->is_edge ||
+          pass.pending.size >= MAX_PENDING * sizeof(struct pending))
+         end_run(&pass);
+      block = access->block;
+      instrument(&pass, access);
+      if (access->is_edge)
+         end_run(&pass);
+   }
+   end_run(&pass);
+
+   util_dynarray_fini(&pass.lookups);
+   util_dynarray_fini(&pass.pending);
+   return num_entries(&pass) != before;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The look-up of a descriptor: is there one, and does it lead to what the access
+ * wants? gpuval_descriptor.h has the tables.
+ */
+
+#include "gpuval_nir.h"
+
+static nir_def *
+has_any(nir_builder *b, nir_def *bits, uint32_t mask)
+{
+   return nir_ine_imm(b, nir_iand_imm(b, bits, mask), 0);
+}
+
+/* 1 bit: is the object alive that @id was given to? */
+static nir_def *
+is_alive(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
+{
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(driver->descriptors->object_index_bits));
+   nir_def *offset = nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object));
+   nir_def *there = nir_load_global(
+      b, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset), 4, 1, 32);
+
+   return nir_ieq(b, there, id);
+}
+
+/* Bits of @required that are not there, of format and view */
+static nir_def *
+fits_view(nir_builder *b, nir_def *required, nir_def *offers, nir_def *format, uint32_t may_require)
+{
+   nir_def *missing =
+      nir_iand_imm(b, nir_iand(b, required, nir_inot(b, offers)), GPUVAL_OFFERS_VIEWS);
+   nir_def *fits = nir_ieq_imm(b, missing, 0);
+
+   if (may_require >> GPUVAL_USE_FORMAT_SHIFT) {
+      nir_def *wanted = nir_ushr_imm(b, required, GPUVAL_USE_FORMAT_SHIFT);
+      /* gpuval_format_bits() */
+      nir_def *bits = nir_ior(b, wanted, nir_ishl_imm(b, nir_inot(b, wanted), 16));
+      nir_def *other = nir_ine_imm(b, nir_iand(b, bits, nir_inot(b, format)), 0);
+      fits = nir_iand(b, fits, nir_inot(b, nir_iand(b, nir_ine_imm(b, wanted, 0), other)));
+   }
+   return fits;
+}
+
+struct gpuval_nir_verdict
+gpuval_nir_build_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                     const struct gpuval_nir_use_params *params)
+{
+   const struct gpuval_nir_descriptors *descriptors = driver->descriptors;
+   struct gpuval_nir_verdict verdict;
+   nir_def *known =
+      descriptors->has_shadow ? descriptors->has_shadow(driver, b, params->set) : nir_imm_true(b);
+   nir_def *slot = nir_bcsel(b, params->is_constant, params->first_slot, params->slot);
+   nir_def *relative = nir_isub(b, slot, params->first_slot);
+
+   /* With a variable count, num_slots is the element if the slot is a constant, else
+    * the stride.
+    */
+   nir_def *count =
+      nir_bcsel(b, params->is_variable, descriptors->variable_count(driver, b, params->set),
+                params->num_slots);
+   nir_def *is_variable_constant = nir_iand(b, params->is_constant, params->is_variable);
+   nir_def *limit = nir_bcsel(b, nir_iand(b, params->is_variable, nir_inot(b, params->is_constant)),
+                              nir_imul(b, count, params->num_slots), count);
+   nir_def *outside =
+      nir_uge(b, nir_bcsel(b, is_variable_constant, params->num_slots, relative), limit);
+   verdict.index_oob = nir_iand(b, known, outside);
+   verdict.num_elements = count;
+
+   /* Some place in the shadow, if it cannot be the right one */
+   nir_def *zero = nir_imm_int(b, 0);
+   verdict.descriptor = descriptors->load(
+      driver, b, params->set, nir_bcsel(b, nir_ior(b, outside, nir_inot(b, known)), zero, slot));
+   nir_def *offers = nir_channel(b, verdict.descriptor, 1);
+   nir_def *required = params->required;
+
+   /* A sampler that is part of the layout is there before the image is. */
+   nir_def *wants_resource = has_any(b, required, GPUVAL_OFFERS_RESOURCES);
+   nir_def *any_type = nir_bcsel(b, wants_resource, nir_imm_int(b, GPUVAL_OFFERS_RESOURCES),
+                                 nir_imm_int(b, GPUVAL_OFFERS_TYPES));
+   verdict.unwritten = nir_iand(b, known, nir_ieq_imm(b, nir_iand(b, offers, any_type), 0));
+   verdict.wrong_type = nir_iand(
+      b, known, has_any(b, nir_iand(b, required, nir_inot(b, offers)), GPUVAL_OFFERS_TYPES));
+
+   nir_def *alive = nir_imm_true(b);
+   if (params->may_require & GPUVAL_OFFERS_RESOURCES) {
+      nir_def *object_alive = is_alive(b, driver, nir_channel(b, verdict.descriptor, 0));
+      alive = nir_ior(b, object_alive, nir_inot(b, wants_resource));
+   }
+   if (params->may_require & GPUVAL_OFFERS_SAMPLER) {
+      nir_def *sampler_alive = is_alive(b, driver, nir_channel(b, verdict.descriptor, 2));
+      nir_def *wants_none = nir_inot(b, has_any(b, required, GPUVAL_OFFERS_SAMPLER));
+      alive = nir_iand(b, alive, nir_ior(b, sampler_alive, wants_none));
+   }
+   verdict.destroyed = nir_iand(b, known, nir_inot(b, alive));
+
+   verdict.wrong_view = nir_imm_false(b);
+   if (params->may_require & ~GPUVAL_OFFERS_TYPES) {
+      nir_def *fits =
+         fits_view(b, required, offers, nir_channel(b, verdict.descriptor, 3), params->may_require);
+      verdict.wrong_view = nir_iand(b, known, nir_inot(b, fits));
+   }
+   return verdict;
+}
+
+nir_def *
+gpuval_nir_load_object(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *set,
+                       nir_def *slot)
+{
+   const struct gpuval_nir_descriptors *descriptors = driver->descriptors;
+   nir_def *object = nir_channel(b, descriptors->load(driver, b, set, slot), 0);
+
+   return descriptors->has_shadow
+             ? nir_bcsel(b, descriptors->has_shadow(driver, b, set), object, nir_imm_int(b, 0))
+             : object;
+}
+
+nir_def *
+gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verdict)
+{
+   nir_def *missing = nir_ior(b, verdict->unwritten, verdict->wrong_type);
+   nir_def *unfit = nir_ior(b, verdict->destroyed, verdict->wrong_view);
+
+   return nir_ior(b, verdict->index_oob, nir_ior(b, missing, unfit));
+}
+
+/* 1 bit: differs @index from that of the first of those that are @here? */
+static nir_def *
+build_differs(nir_builder *b, nir_def *index, nir_def *here)
+{
+   nir_def *no = nir_imm_false(b);
+
+   nir_push_if(b, here);
+   nir_def *differs = nir_ine(b, index, nir_read_first_invocation(b, index));
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, differs, no);
+}
+
+/* Arguments of the function. The first one: the set, enum gpuval_use_flags << 8, and
+ * whether there is an index
+ */
+enum {
+   USE_WORD,
+   USE_SLOT,
+   USE_REQUIRED,
+   USE_FIRST_SLOT,
+   USE_NUM_SLOTS,
+   USE_INDEX,
+   USE_IS_HELPER,
+   USE_UNUSED,
+   USE_NUM_WORDS,
+};
+static_assert(USE_NUM_WORDS == GPUVAL_FUNCTION_DESCRIPTOR_WORDS, "a vector of NIR's");
+#define USE_HAS_INDEX 0x10000
+
+nir_def *
+gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot, nir_def *index)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+   bool has_helpers = index && b->shader->info.stage == MESA_SHADER_FRAGMENT;
+   nir_def *words[USE_NUM_WORDS] = {
+      [USE_WORD] = nir_imm_int(b, use->set | use->flags << 8 | (index ? USE_HAS_INDEX : 0)),
+      [USE_SLOT] = slot,
+      [USE_REQUIRED] = nir_imm_int(b, use->required),
+      [USE_FIRST_SLOT] = nir_imm_int(b, use->first_slot),
+      [USE_NUM_SLOTS] = nir_imm_int(b, use->num_slots),
+      [USE_INDEX] = index ? nir_u2u32(b, index) : zero,
+      [USE_IS_HELPER] = has_helpers ? nir_b2i32(b, nir_load_helper_invocation(b, 1)) : zero,
+      [USE_UNUSED] = zero,
+   };
+
+   return nir_call_gpuval(b, 32, nir_imm_true(b), nir_vec(b, words, USE_NUM_WORDS),
+                          .base = GPUVAL_FUNCTION_DESCRIPTOR);
+}
+
+nir_def *
+gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                            nir_def *const *words)
+{
+   nir_def *word = words[USE_WORD];
+   const struct gpuval_nir_use_params params = {
+      .set = nir_iand_imm(b, word, 0xff),
+      .slot = words[USE_SLOT],
+      .required = words[USE_REQUIRED],
+      .first_slot = words[USE_FIRST_SLOT],
+      .num_slots = words[USE_NUM_SLOTS],
+      .is_constant = has_any(b, word, GPUVAL_USE_CONSTANT << 8),
+      .is_variable = has_any(b, word, GPUVAL_USE_VARIABLE << 8),
+      .may_require = ~0u,
+   };
+   struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &params);
+
+   nir_def *here =
+      nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
+   nir_def *differs = build_differs(b, words[USE_INDEX], here);
+   return nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
+                  nir_ishl_imm(b, nir_b2i32(b, differs), 1));
+}
