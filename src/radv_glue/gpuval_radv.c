@@ -21,6 +21,22 @@ warn_of_descriptors(void)
    gpuval_log_warning("this version does not check descriptor on RADV yet");
 }
 
+/* What these checks find on lavapipe only; docs/radv.rst */
+static void
+warn_of_limits(void)
+{
+   static uint32_t warned;
+
+   if (p_atomic_xchg(&warned, 1))
+      return;
+   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
+       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      gpuval_log_warning("indirect, vertex: these checks are not on this driver");
+   if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
+      gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
+                         "what traces and ray queries are given");
+}
+
 struct gpuval_radv *
 gpuval_radv_create(struct radv_device *device)
 {
@@ -72,6 +88,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_options_sync() != 0);
+   warn_of_limits();
    return gpuval;
 }
 

@@ -51,6 +51,8 @@ void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, bool is_internal,
 void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                             nir_shader *nir,
                             const nir_lower_compute_system_values_options *system_values);
+/** After that: RADV's own lowering, which comes earlier without us. */
+void gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir);
 /** May @nir read command data? */
 bool gpuval_radv_needs_table(const nir_shader *nir);
 /** Right after radv_nir_apply_pipeline_layout. */

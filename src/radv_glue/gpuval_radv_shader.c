@@ -4,6 +4,7 @@
 
 #include "gpuval_radv_private.h"
 
+#include "nir/radv_nir.h"
 #include "radv_descriptor_set.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
@@ -179,6 +180,22 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       gpuval_nir_rebase(nir, entry_base);
       lower_invocation(nir, system_values);
    }
+}
+
+/* The checks have seen queries; the loads of a traversal are none of the application's. */
+void
+gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir)
+{
+   NIR_PASS(_, nir, nir_opt_ray_queries);
+   NIR_PASS(_, nir, nir_opt_ray_query_ranges);
+   NIR_PASS(_, nir, radv_nir_lower_ray_queries, gpuval->radv);
+
+   NIR_PASS(_, nir, nir_lower_global_vars_to_local);
+   NIR_PASS(_, nir, nir_lower_vars_to_ssa);
+   NIR_PASS(_, nir, nir_remove_dead_variables, nir_var_function_temp, NULL);
+   NIR_PASS(_, nir, nir_lower_load_const_to_scalar);
+   radv_optimize_nir(nir, false);
+   nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));
 }
 
 static struct gpuval_radv_nir_args
