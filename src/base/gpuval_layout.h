@@ -16,9 +16,11 @@
 /* Control block of seed 000, "Synchronization validation": 1 KiB of u32. The
  * low half of a word claims its 16 slots, the high half publishes them.
  */
-#define GPUVAL_CONTROL_WORDS  256
-#define GPUVAL_SLOTS_PER_WORD 16
-#define GPUVAL_SLOT_COUNT     (GPUVAL_CONTROL_WORDS * GPUVAL_SLOTS_PER_WORD)
+#define GPUVAL_CONTROL_WORDS   256
+#define GPUVAL_SLOTS_PER_WORD  16
+#define GPUVAL_SLOT_COUNT_LOG2 12
+#define GPUVAL_SLOT_COUNT      (1u << GPUVAL_SLOT_COUNT_LOG2)
+static_assert(GPUVAL_SLOT_COUNT == GPUVAL_CONTROL_WORDS * GPUVAL_SLOTS_PER_WORD, "all slots");
 static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB");
 
 /* Slot of a failure, seed 000, AssumeTrue():
@@ -29,6 +31,13 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
  */
 #define GPUVAL_SLOT_SITE_FACTOR    97u
 #define GPUVAL_SLOT_COMMAND_FACTOR 51329u
+
+/* And where another failure's record is there already:
+ *
+ *    (site * FACTOR + command_id * FACTOR) >> 20
+ */
+#define GPUVAL_SECOND_SLOT_SITE_FACTOR    0x9e3779b1u
+#define GPUVAL_SECOND_SLOT_COMMAND_FACTOR 0x85ebca6bu
 
 /* Device-wide numbers are never reused, so these bound a device's lifetime.
  * Only memory that is touched costs anything where the driver can reserve

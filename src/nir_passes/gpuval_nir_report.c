@@ -11,6 +11,7 @@
  *       counters[site] += 1                       (64-bit atomic)
  *       root.failed = 1
  *       slot = hash(site, shader hash, command id)
+ *       if slot has a record of another site or command: slot = another hash(site, command id)
  *       if control[slot / 16] has bit slot % 16: continue
  *       if atomic_or(control[slot / 16], bit) had it: continue
  *       records[slot] = ...
@@ -143,6 +144,45 @@ write_record(nir_builder *b, nir_def *record, const struct failure *f)
    store_words(b, record, 14, f->set, f->other);
 }
 
+static nir_def *
+slot_word(nir_builder *b, nir_def *control, nir_def *slot)
+{
+   return element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
+}
+
+/* Has the slot a record of another site or command that happens to have the same hash?
+ * One that is being written counts as this failure's own.
+ */
+static nir_def *
+is_of_others(nir_builder *b, const struct failure *f, nir_def *control, nir_def *records,
+             nir_def *slot)
+{
+   nir_def *published = nir_iand_imm(
+      b,
+      nir_ushr(
+         b, nir_build_load_global(b, 1, 32, slot_word(b, control, slot), .access = ACCESS_COHERENT),
+         nir_iand_imm(b, slot, 15)),
+      1u << GPUVAL_SLOTS_PER_WORD);
+   nir_def *pair = nir_build_load_global(
+      b, 2, 32,
+      nir_iadd_imm(b, element_address(b, records, slot, sizeof(struct gpuval_record)),
+                   offsetof(struct gpuval_record, site)),
+      .align_mul = 8, .access = ACCESS_COHERENT);
+
+   return nir_iand(b, nir_ine_imm(b, published, 0),
+                   nir_ior(b, nir_ine(b, nir_channel(b, pair, 0), f->site),
+                           nir_ine(b, nir_channel(b, pair, 1), f->command_id)));
+}
+
+/* That hash falls together for sites that fail one after the other, each in its command. */
+static nir_def *
+second_slot(nir_builder *b, const struct failure *f)
+{
+   nir_def *hash = nir_iadd(b, nir_imul_imm(b, f->site, GPUVAL_SECOND_SLOT_SITE_FACTOR),
+                            nir_imul_imm(b, f->command_id, GPUVAL_SECOND_SLOT_COMMAND_FACTOR));
+   return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
+}
+
 static void
 report_failure(nir_builder *b, const struct failure *f)
 {
@@ -156,11 +196,14 @@ report_failure(nir_builder *b, const struct failure *f)
    nir_def *hash = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
                             nir_ixor(b, f->hash_lo, f->hash_hi));
    hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
-   nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
-
    nir_def *control =
       gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, control_address));
-   nir_def *word = element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
+   nir_def *records =
+      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, records_address));
+   nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
+   slot = nir_bcsel(b, is_of_others(b, f, control, records, slot), second_slot(b, f), slot);
+
+   nir_def *word = slot_word(b, control, slot);
    nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
 
    /* Only a hint, but it spares all the later failures the atomic. */
@@ -171,8 +214,6 @@ report_failure(nir_builder *b, const struct failure *f)
       nir_def *before = nir_global_atomic(b, 32, word, bit, .atomic_op = nir_atomic_op_ior);
       nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
       {
-         nir_def *records =
-            gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, records_address));
          write_record(b, element_address(b, records, slot, sizeof(struct gpuval_record)), f);
          nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                      .memory_modes = nir_var_mem_global);
