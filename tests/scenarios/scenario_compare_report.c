@@ -161,46 +161,79 @@ describe_failure(const struct report *report)
       (long long)json_get_integer(json, "resource.binding", -1));
 }
 
-static void
-compare_fingerprint(struct compare *compare, const struct report *report)
+static int
+order_by_fingerprint(const void *a, const void *b)
 {
-   struct scenario *scenario = compare->scenario;
-   const char *fingerprint = json_get_string(report->json, "fingerprint", "");
-   char *failure = describe_failure(report);
+   const struct scenario_fingerprint *left = a, *right = b;
+   const int order = strcmp(left->fingerprint, right->fingerprint);
+   return order ? order : strcmp(left->failure, right->failure);
+}
 
-   for (unsigned i = 0; i < compare->report_count; i++) {
-      const struct report *other = &compare->reports[i];
-      char *another = describe_failure(other); /* the same one in another device? */
-      if (strcmp(failure, another) != 0 &&
-          strcmp(json_get_string(other->json, "fingerprint", ""), fingerprint) == 0) {
+static int
+order_by_failure(const void *a, const void *b)
+{
+   const struct scenario_fingerprint *left = a, *right = b;
+   const int order = strcmp(left->failure, right->failure);
+   return order ? order : strcmp(left->fingerprint, right->fingerprint);
+}
+
+/* Of this run, which are the last ones: no two failures share one. */
+static void
+compare_neighbours(struct compare *compare, struct scenario_fingerprint *run, unsigned count)
+{
+   qsort(run, count, sizeof(*run), order_by_fingerprint);
+   for (unsigned i = 1; i < count; i++) {
+      if (strcmp(run[i - 1].fingerprint, run[i].fingerprint) == 0 &&
+          strcmp(run[i - 1].failure, run[i].failure) != 0) {
          compare_difference(compare, NULL, "two failures have one fingerprint");
-         printf("   got: %s\n   and: %s\n", report->text, other->text);
+         printf("   %s: %s\n   and: %s\n", run[i].fingerprint, run[i - 1].failure, run[i].failure);
       }
-      free(another);
    }
-   for (unsigned i = 0; i < scenario->fingerprint_count; i++) {
-      if (strcmp(scenario->fingerprints[i].failure, failure) != 0)
+}
+
+/* Of all runs: each failure has one. Those are kept. */
+static void
+compare_runs(struct compare *compare, struct scenario *scenario)
+{
+   struct scenario_fingerprint *all = scenario->fingerprints;
+   unsigned kept = 1;
+
+   qsort(all, scenario->fingerprint_count, sizeof(*all), order_by_failure);
+   for (unsigned i = 1; i < scenario->fingerprint_count; i++) {
+      const struct scenario_fingerprint *last = &all[kept - 1];
+      if (strcmp(last->failure, all[i].failure) != 0) {
+         all[kept++] = all[i];
          continue;
-      if (strcmp(scenario->fingerprints[i].fingerprint, fingerprint) != 0) {
-         compare_difference(compare, NULL, "a failure had another fingerprint before");
-         printf("   got: %s\n   before: %s\n", report->text, scenario->fingerprints[i].fingerprint);
       }
-      free(failure);
-      return;
+      if (strcmp(last->fingerprint, all[i].fingerprint) != 0) {
+         compare_difference(compare, NULL, "a failure has two fingerprints");
+         printf("   %s: %s and %s\n", all[i].failure, last->fingerprint, all[i].fingerprint);
+      }
+      free(all[i].failure);
+      free(all[i].fingerprint);
    }
-   scenario->fingerprints = scenario_grow(scenario->fingerprints, &scenario->fingerprint_count,
-                                          sizeof(*scenario->fingerprints));
-   scenario->fingerprints[scenario->fingerprint_count - 1] = (struct scenario_fingerprint){
-      .failure = failure,
-      .fingerprint = scenario_format("%s", fingerprint),
-   };
+   scenario->fingerprint_count = kept;
 }
 
 void
 compare_fingerprints(struct compare *compare)
 {
-   for (unsigned i = 0; i < compare->report_count; i++)
-      compare_fingerprint(compare, &compare->reports[i]);
+   struct scenario *scenario = compare->scenario;
+   const unsigned before = scenario->fingerprint_count;
+
+   for (unsigned i = 0; i < compare->report_count; i++) {
+      const struct report *report = &compare->reports[i];
+      scenario->fingerprints = scenario_grow(scenario->fingerprints, &scenario->fingerprint_count,
+                                             sizeof(*scenario->fingerprints));
+      scenario->fingerprints[scenario->fingerprint_count - 1] = (struct scenario_fingerprint){
+         .failure = describe_failure(report),
+         .fingerprint = scenario_format("%s", json_get_string(report->json, "fingerprint", "")),
+      };
+   }
+   if (compare->report_count) {
+      compare_neighbours(compare, &scenario->fingerprints[before], compare->report_count);
+      compare_runs(compare, scenario);
+   }
 }
 
 /* Which of our modules a report is about, if its source says so. */
