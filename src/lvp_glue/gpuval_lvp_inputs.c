@@ -480,6 +480,7 @@ skip_bad_draws(struct gpuval_lvp_inputs *inputs, const struct vk_cmd_queue_entry
          memcpy(good + (size_t)size * i,
                 (const char *)arguments->data + arguments->offset + arguments->stride * i, size);
    }
+   inputs->stand_in_buffer.vk.base.type = VK_OBJECT_TYPE_BUFFER;
    inputs->stand_in_buffer.bo = pipe_buffer_create_with_data(
       ctx, PIPE_BIND_COMMAND_ARGS_BUFFER, PIPE_USAGE_STREAM, (size_t)size * count, good);
    free(good);

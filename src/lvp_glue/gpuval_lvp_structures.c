@@ -4,6 +4,8 @@
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_private.h"
 
+#include <string.h>
+
 #include "lvp_private.h"
 
 #include "gpuval/src/core/gpuval_structures.h"
@@ -251,8 +253,9 @@ stand_in_for(struct gpuval_lvp_structures *structures, const struct vk_cmd_queue
       &command->u.build_acceleration_structures_khr;
    structures->mem_ctx = ralloc_context(structures);
 
-   struct vk_cmd_queue_entry *stand_in =
-      ralloc_memdup(structures->mem_ctx, command, sizeof(*command));
+   /* Entries are as long as their type is. */
+   struct vk_cmd_queue_entry *stand_in = rzalloc(structures->mem_ctx, struct vk_cmd_queue_entry);
+   memcpy(stand_in, command, vk_cmd_queue_type_sizes[command->type]);
    VkAccelerationStructureBuildGeometryInfoKHR *infos =
       ralloc_memdup(structures->mem_ctx, build->infos, build->info_count * sizeof(*infos));
    for (uint32_t i = 0; i < build->info_count; i++) {

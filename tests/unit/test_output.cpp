@@ -63,6 +63,7 @@ class output_test : public ::testing::Test {
    void SetUp() override
    {
       event = gpuval_event_create(GPUVAL_KIND_BUFFER_OOB);
+      is_reported = false;
       event->count = 3;
       event->place.has_shader = true;
       event->place.shader.hash = 0x123456789abcdef;
@@ -75,6 +76,12 @@ class output_test : public ::testing::Test {
       log_before = read("log").size();
    }
 
+   void TearDown() override
+   {
+      if (!is_reported)
+         ralloc_free(event);
+   }
+
    char *string(const char *text)
    {
       return ralloc_strdup(event, text);
@@ -85,6 +92,7 @@ class output_test : public ::testing::Test {
       struct gpuval_notices nobody = {};
       gpuval_event_describe(event);
       gpuval_report_event(event, notices ? notices : &nobody);
+      is_reported = true;
       gpuval_report_write_files();
    }
 
@@ -114,6 +122,7 @@ class output_test : public ::testing::Test {
    }
 
    struct gpuval_event *event;
+   bool is_reported; /* and not the test's any more */
    size_t log_before;
 };
 
