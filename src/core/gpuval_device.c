@@ -439,7 +439,8 @@ add_range(struct gpuval_device *device, struct hash_table *ranges,
    if (range) {
       *range = (struct gpuval_range){.object = object, .address = address, .size = size};
       _mesa_hash_table_insert(ranges, object, range);
-      if (ranges == device->buffers && has_address(object))
+      if (ranges == device->buffers && gpuval_options_may_check(GPUVAL_CHECK_ADDRESS) &&
+          has_address(object))
          gpuval_addresses_add(&device->addresses, range);
    }
    mtx_unlock(&device->mutex);

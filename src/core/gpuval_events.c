@@ -587,6 +587,26 @@ create_indirect_event(struct gpuval_device *device, const struct gpuval_record *
    return event;
 }
 
+/* @event happened @count times more; if @key is known, it is another one's, and freed.
+ * device->mutex is held.
+ */
+static void
+count_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
+            struct gpuval_event *event, uint64_t count)
+{
+   struct gpuval_event *known = find_event(device, key);
+
+   if (known) {
+      ralloc_free(event);
+      event = known;
+   } else {
+      add_event(device, key, event);
+   }
+   gpuval_report_lock();
+   event->count += count;
+   gpuval_report_unlock();
+}
+
 /* The same command with the same pipeline, after the same shader: one failure */
 void
 gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
@@ -615,16 +635,7 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       .op = GPUVAL_OP_INDIRECT,
    };
 
-   struct gpuval_event *known = find_event(device, &key);
-   if (known) {
-      ralloc_free(event);
-      event = known;
-   } else {
-      add_event(device, &key, event);
-   }
-   gpuval_report_lock();
-   event->count++;
-   gpuval_report_unlock();
+   count_event(device, &key, event, 1);
    gpuval_device_unlock(device);
 }
 
@@ -691,16 +702,7 @@ gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, 
    mtx_lock(&device->mutex);
    struct gpuval_event *event = create_command_event(device, command_id, failure);
    const struct gpuval_failure_key key = get_command_key(failure, bound, event);
-   struct gpuval_event *known = find_event(device, &key);
 
-   if (known) {
-      ralloc_free(event);
-      event = known;
-   } else {
-      add_event(device, &key, event);
-   }
-   gpuval_report_lock();
-   event->count += failure->count;
-   gpuval_report_unlock();
+   count_event(device, &key, event, failure->count);
    gpuval_device_unlock(device);
 }

@@ -679,7 +679,18 @@ struct gpuval_nir_report {
    uint32_t num_entries;
 };
 
+/** Appends to the table; returns the entry's number in it. */
+uint32_t gpuval_nir_add_entry(struct gpuval_nir_state *state, const struct gpuval_nir_entry *entry);
+
 void gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report);
+
+/**
+ * The report of what is about no descriptor, with an entry and perhaps a site of its own.
+ * @size: bytes of the access, if it is one; the words, which may be NULL, are the record's
+ * offset and slot.
+ */
+void gpuval_nir_report_plain(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                             uint32_t size, nir_def *failed, nir_def *offset, nir_def *slot);
 
 /* Low bits of the command id in the first half of a claim */
 nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
@@ -724,7 +735,9 @@ nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, n
 nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
                                      nir_def *const *words);
 
-/** export: to be called before any check, while temporaries are variables. */
+/** export: has the shader outputs, and are they checked? */
+bool gpuval_nir_has_exports(const struct gpuval_nir_state *state);
+/** To be called before any check, while temporaries are variables. */
 void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
 
 /** Words that identify the invocation, taken first thing. */

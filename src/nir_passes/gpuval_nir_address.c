@@ -173,22 +173,10 @@ report(struct pass *pass, const struct group *group, enum gpuval_kind kind, nir_
       .set = -1,
       .binding = -1,
    };
-   const struct gpuval_nir_entry entry = {
-      .size = group->highest - group->lowest,
-      .site = gpuval_nir_add_site(state, &site),
-      .instance = group->first->instance,
-   };
 
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = failed,
-                               .offset = nir_unpack_64_2x32_split_x(b, address),
-                               .slot = nir_unpack_64_2x32_split_y(b, address),
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = util_dynarray_num_elements(&state->table->entries,
-                                                                         struct gpuval_nir_entry),
-                               .num_entries = 1,
-                            });
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+   gpuval_nir_report_plain(state, &site, group->highest - group->lowest, failed,
+                           nir_unpack_64_2x32_split_x(b, address),
+                           nir_unpack_64_2x32_split_y(b, address));
 }
 
 /* Zeros for loads, and what others may write to */

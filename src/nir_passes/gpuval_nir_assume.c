@@ -28,19 +28,9 @@ instrument(struct gpuval_nir_state *state, nir_intrinsic_instr *assume)
       .set = -1,
       .binding = -1,
    };
-   const struct gpuval_nir_entry entry = {
-      .site = gpuval_nir_add_site(state, &site),
-   };
 
    b->cursor = nir_before_instr(&assume->instr);
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = nir_inot(b, assume->src[0].ssa),
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = util_dynarray_num_elements(&state->table->entries,
-                                                                         struct gpuval_nir_entry),
-                               .num_entries = 1,
-                            });
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+   gpuval_nir_report_plain(state, &site, 0, nir_inot(b, assume->src[0].ssa), NULL, NULL);
 }
 
 bool

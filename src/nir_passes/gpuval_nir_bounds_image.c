@@ -150,10 +150,9 @@ add_report(struct pass *pass, const struct gpuval_access_use *use, enum gpuval_k
       .detail = detail,
       .slot = slot,
       .set = GPUVAL_REPORT_EXACT,
-      .first_entry = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry),
+      .first_entry = gpuval_nir_add_entry(state, &entry),
       .num_entries = 1,
    };
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
 }
 
 static void

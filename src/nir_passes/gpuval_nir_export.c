@@ -17,6 +17,7 @@
  */
 
 #include "gpuval_nir.h"
+#include "gpuval_nir_float.h"
 
 #include "util/hash_table.h"
 #include "util/ralloc.h"
@@ -139,12 +140,23 @@ note_assignments(struct gpuval_nir_state *state, struct hash_table *table)
    }
 }
 
+bool
+gpuval_nir_has_exports(const struct gpuval_nir_state *state)
+{
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+      return false;
+
+   nir_foreach_shader_out_variable (var, state->b.shader)
+      return true;
+   return false;
+}
+
 void
 gpuval_nir_prepare_export(struct gpuval_nir_state *state)
 {
    nir_builder *b = &state->b;
 
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+   if (!gpuval_nir_has_exports(state))
       return;
 
    struct hash_table *table = _mesa_pointer_hash_table_create(NULL);
@@ -174,33 +186,13 @@ gpuval_nir_prepare_export(struct gpuval_nir_state *state)
    NIR_PASS(_, b->shader, nir_lower_vars_to_ssa);
 }
 
-/* The words of one component, found by bits: no optimization of floats has a say in it. */
-struct component {
-   nir_def *is_nan, *is_inf; /* 1 bit each */
-};
-
 static bool
 is_undefined(nir_scalar scalar)
 {
    return scalar.def->parent_instr->type == nir_instr_type_undef;
 }
 
-static struct component
-check_component(nir_builder *b, nir_scalar scalar)
-{
-   unsigned bits = scalar.def->bit_size;
-   uint64_t infinity = bits == 16 ? 0x7c00 : bits == 32 ? 0x7f800000 : 0x7ff0000000000000;
-   nir_def *value = nir_channel(b, scalar.def, scalar.comp);
-   nir_def *magnitude = nir_iand_imm(b, value, BITFIELD64_MASK(bits - 1));
-   nir_def *infinity_def = nir_imm_intN_t(b, infinity, bits);
-
-   return (struct component){
-      .is_nan = nir_ult(b, infinity_def, magnitude),
-      .is_inf = nir_ieq(b, magnitude, infinity_def),
-   };
-}
-
-/* What an output has of one of them */
+/* What an output has of NaN, or of infinity */
 struct finding {
    nir_def *any;  /* 1 bit */
    nir_def *mask; /* of components, 32 bit */
@@ -238,20 +230,8 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, enum 
       .set = -1,
       .binding = output,
    };
-   const struct gpuval_nir_entry entry = {
-      .site = gpuval_nir_add_site(state, &site),
-   };
 
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = failed,
-                               .offset = mask,
-                               .slot = access->assigned,
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = util_dynarray_num_elements(&state->table->entries,
-                                                                         struct gpuval_nir_entry),
-                               .num_entries = 1,
-                            });
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+   gpuval_nir_report_plain(state, &site, 0, failed, mask, access->assigned);
 }
 
 static bool
@@ -269,10 +249,10 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
       if (is_undefined(scalar))
          continue;
 
-      struct component component = check_component(b, scalar);
+      nir_def *value = nir_channel(b, scalar.def, scalar.comp);
       unsigned bit = var->data.location_frac + i;
-      add_component(b, &nan, component.is_nan, bit);
-      add_component(b, &inf, component.is_inf, bit + GPUVAL_EXPORT_INF_SHIFT);
+      add_component(b, &nan, gpuval_nir_is_nan(b, value), bit);
+      add_component(b, &inf, gpuval_nir_is_infinite(b, value), bit + GPUVAL_EXPORT_INF_SHIFT);
    }
    if (!nan.any)
       return false;
@@ -292,7 +272,7 @@ gpuval_nir_instrument_export(struct gpuval_nir_state *state)
 {
    bool progress = false;
 
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+   if (!gpuval_nir_has_exports(state))
       return false;
 
    gpuval_nir_foreach_access(state, access)

@@ -163,7 +163,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    util_dynarray_init(&state.accesses, NULL);
    util_dynarray_init(&state.replacements, NULL);
    state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
-   if (options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT))
+   if (gpuval_nir_has_exports(&state))
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
    index_by_instance(&state);
    gpuval_nir_find_accesses(&state);

@@ -12,10 +12,9 @@
  */
 
 #include "gpuval_nir.h"
+#include "gpuval_nir_float.h"
 
 #include "spirv/spirv.h"
-
-#define INFINITE_BITS 0x7f800000u
 
 struct ray {
    nir_src *structure, *flags, *cull_mask, *origin, *t_min, *direction, *t_max;
@@ -55,37 +54,11 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access,
       .set = failure->binding.success ? (int)failure->binding.desc_set : -1,
       .binding = failure->binding.success ? (int)failure->binding.binding : -1,
    };
-   const struct gpuval_nir_entry entry = {
-      .site = gpuval_nir_add_site(state, &site),
-   };
 
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = failure->failed,
-                               .offset = failure->words[0],
-                               .slot = failure->words[1],
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = util_dynarray_num_elements(&state->table->entries,
-                                                                         struct gpuval_nir_entry),
-                               .num_entries = 1,
-                            });
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+   gpuval_nir_report_plain(state, &site, 0, failure->failed, failure->words[0], failure->words[1]);
 }
 
-/* Parameters. What is not a number is found by its bits: no optimization of floats has a
- * say in that.
- */
-
-static nir_def *
-magnitude(nir_builder *b, nir_def *value)
-{
-   return nir_iand_imm(b, value, 0x7fffffff);
-}
-
-static nir_def *
-is_nan(nir_builder *b, nir_def *value)
-{
-   return nir_ult(b, nir_imm_int(b, INFINITE_BITS), magnitude(b, value));
-}
+/* Parameters */
 
 static nir_def *
 is_infinite_or_nan(nir_builder *b, nir_def *vector)
@@ -94,7 +67,7 @@ is_infinite_or_nan(nir_builder *b, nir_def *vector)
 
    for (unsigned i = 0; i < vector->num_components; i++) {
       nir_def *is_bad =
-         nir_uge(b, magnitude(b, nir_channel(b, vector, i)), nir_imm_int(b, INFINITE_BITS));
+         nir_uge(b, gpuval_nir_magnitude(b, nir_channel(b, vector, i)), gpuval_nir_infinity(b, 32));
       any = any ? nir_ior(b, any, is_bad) : is_bad;
    }
    return any;
@@ -114,8 +87,8 @@ find_nan(nir_builder *b, const struct ray *ray)
 
    word =
       nir_ior(b, word, bit_if(b, is_infinite_or_nan(b, ray->direction->ssa), GPUVAL_RAY_DIRECTION));
-   word = nir_ior(b, word, bit_if(b, is_nan(b, ray->t_min->ssa), GPUVAL_RAY_T_MIN));
-   return nir_ior(b, word, bit_if(b, is_nan(b, ray->t_max->ssa), GPUVAL_RAY_T_MAX));
+   word = nir_ior(b, word, bit_if(b, gpuval_nir_is_nan(b, ray->t_min->ssa), GPUVAL_RAY_T_MIN));
+   return nir_ior(b, word, bit_if(b, gpuval_nir_is_nan(b, ray->t_max->ssa), GPUVAL_RAY_T_MAX));
 }
 
 /* The same of the range of t, which may be negative or inverted; NaN is neither. */

@@ -89,6 +89,34 @@ gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report
                      .range = report->num_entries, .desc_set = report->set);
 }
 
+uint32_t
+gpuval_nir_add_entry(struct gpuval_nir_state *state, const struct gpuval_nir_entry *entry)
+{
+   struct util_dynarray *entries = &state->table->entries;
+
+   util_dynarray_append(entries, struct gpuval_nir_entry, *entry);
+   return util_dynarray_num_elements(entries, struct gpuval_nir_entry) - 1;
+}
+
+void
+gpuval_nir_report_plain(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                        uint32_t size, nir_def *failed, nir_def *offset, nir_def *slot)
+{
+   const struct gpuval_nir_entry entry = {
+      .size = size,
+      .site = gpuval_nir_add_site(state, site),
+   };
+
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = failed,
+                               .offset = offset,
+                               .slot = slot,
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = gpuval_nir_add_entry(state, &entry),
+                               .num_entries = 1,
+                            });
+}
+
 nir_def *
 gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset)
 {

@@ -213,8 +213,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
       .site = gpuval_nir_add_site(state, &site),
       .instance = access->instance,
    };
-   uint32_t base = util_dynarray_num_elements(&state->table->entries, struct gpuval_nir_entry);
-   util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+   uint32_t base = gpuval_nir_add_entry(state, &entry);
 
    /* What has been reported is not done, or undefined anyway. */
    nir_def *active =

@@ -6,29 +6,11 @@
 
 #include "base/gpuval_layout.h"
 #include "core/gpuval_sync.h"
+#include "order_names.h"
 
 #include "util/ralloc.h"
 
 namespace {
-
-constexpr VkPipelineStageFlags2 COMPUTE = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
-constexpr VkPipelineStageFlags2 VERTEX = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT;
-constexpr VkPipelineStageFlags2 FRAGMENT = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
-constexpr VkPipelineStageFlags2 RAYS = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR;
-constexpr VkPipelineStageFlags2 INDIRECT = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
-constexpr VkPipelineStageFlags2 TRANSFER = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
-constexpr VkPipelineStageFlags2 COLOR = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT;
-constexpr VkPipelineStageFlags2 HOST = VK_PIPELINE_STAGE_2_HOST_BIT;
-constexpr VkPipelineStageFlags2 TOP = VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT;
-constexpr VkPipelineStageFlags2 BOTTOM = VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT;
-constexpr VkPipelineStageFlags2 ALL = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-constexpr VkPipelineStageFlags2 GRAPHICS = VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT;
-
-constexpr VkAccessFlags2 READ = VK_ACCESS_2_SHADER_READ_BIT;
-constexpr VkAccessFlags2 WRITE = VK_ACCESS_2_SHADER_WRITE_BIT;
-constexpr VkAccessFlags2 MEMORY_READ = VK_ACCESS_2_MEMORY_READ_BIT;
-constexpr VkAccessFlags2 MEMORY_WRITE = VK_ACCESS_2_MEMORY_WRITE_BIT;
-constexpr VkAccessFlags2 INDIRECT_READ = VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
 
 enum relation {
    HAZARD, /* the same epoch: all conflicts are seen */
