@@ -218,7 +218,7 @@ describe_command(struct gpuval_device *device, const struct gpuval_event *event,
        device->info.describe_command(device->info.data, command_id, place->shader.stage,
                                      &command)) {
       copy_command(event, place, &command);
-      if (!place->shader.name)
+      if (place->has_shader && !place->shader.name)
          place->shader.name = copy_string(event, command.shader_name);
    }
 }

@@ -31,7 +31,8 @@ warn_of_limits(void)
       return;
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
-      gpuval_log_warning("indirect, vertex: these checks are not on this driver");
+      gpuval_log_warning("indirect, vertex: on this driver, what the GPU reads is not looked at: "
+                         "only what is known when a command is recorded");
    if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
       gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
                          "what traces and ray queries are given");
@@ -83,6 +84,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->next = device->vk.dispatch_table;
    gpuval_radv_init_commands(gpuval);
    gpuval_radv_init_submits(gpuval);
+   gpuval_radv_hook_inputs(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
    gpuval->hooks.waited = gpuval_radv_look;

@@ -69,6 +69,8 @@ struct gpuval_radv_commands {
    int64_t submission;
    struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
 
+   struct util_dynarray failures; /* gpuval_radv_inputs.c */
+
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
    uint64_t visit;
@@ -145,6 +147,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       cmd_buffer->gpuval->submission = -1;
       list_inithead(&cmd_buffer->gpuval->chunks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
+      util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->notes, cmd_buffer->gpuval);
    }
    return cmd_buffer->gpuval;
@@ -154,6 +157,12 @@ struct util_dynarray *
 gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->notes;
+}
+
+struct util_dynarray *
+gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->failures;
 }
 
 uint64_t *
@@ -270,9 +279,9 @@ note_labels(struct gpuval_radv_commands *commands)
    return copy;
 }
 
-void
-gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
-                   const struct radv_descriptor_state *descriptors, void *data)
+uint32_t
+gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                        const struct radv_descriptor_state *descriptors)
 {
    struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
    struct chunk *chunk = commands->chunk;
@@ -284,16 +293,34 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
    command->index = commands->op ? commands->index : -1;
    command->labels = note_labels(commands);
    note_pipeline(commands, command, descriptors);
+   p_atomic_set(&chunk->count, chunk->count + 1);
+   return chunk->first_id + chunk->count - 1;
+}
 
+void
+gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                   const struct radv_descriptor_state *descriptors, void *data)
+{
    const struct gpuval_command_data command_data = {
       .root_address = gpuval_device_root_address(gpuval->device),
-      .command_id = chunk->first_id + chunk->count,
+      .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, descriptors),
    };
    memcpy(data, &command_data, sizeof(command_data));
    if (gpuval->hooks.submits)
-      gpuval_radv_note_work(gpuval, &commands->notes, cmd_buffer,
+      gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), cmd_buffer,
                             descriptors - cmd_buffer->descriptors, data, command_data.command_id);
-   p_atomic_set(&chunk->count, chunk->count + 1);
+}
+
+/* As often as they are executed */
+static void
+report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   if (!cmd_buffer->gpuval)
+      return;
+
+   gpuval_radv_report_failures(gpuval, cmd_buffer);
+   util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct radv_cmd_buffer *, secondary)
+      report_failures(gpuval, *secondary);
 }
 
 void
@@ -317,6 +344,9 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *cons
    }
    gpuval->next_submission++;
    simple_mtx_unlock(&gpuval->mutex);
+
+   for (uint32_t i = 0; i < count; i++)
+      report_failures(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
 }
 
 /* Entry points */

@@ -29,6 +29,7 @@ struct gpuval_radv {
    /* Entry points that are ours, and what lies below */
    struct gpuval_hooks hooks;
    struct vk_device_dispatch_table next;
+   struct vk_device_dispatch_table driver; /* below those of gpuval_radv_inputs.c */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -61,11 +62,23 @@ void gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer 
 /** Entry points that draw, dispatch and so on. */
 void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
-/** What sync needs to know of a command buffer. */
+/** Gives the command that is being recorded an id. */
+uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                                 const struct radv_descriptor_state *descriptors);
+
+/** What gpuval_radv_inputs.c and sync need to know of a command buffer. */
+struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
 uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */
 bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_inputs.c */
+
+/** Puts its entry points below all others. */
+void gpuval_radv_hook_inputs(struct gpuval_radv *gpuval);
+/** A command buffer is submitted, or executed by one that is. */
+void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_submit.c */
 

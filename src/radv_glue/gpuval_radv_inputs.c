@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+
+/* indirect, vertex: what is known of a command when it is recorded. That is where arguments
+ * are, how many vertices and instances a direct draw has, and what is bound, which RADV keeps
+ * as its own state. What the GPU reads there, and so the vertices of indexed and indirect
+ * draws, is not known.
+ *
+ * A failure belongs to a recorded command; each submit that executes it reports it.
+ */
+
+#include "gpuval_radv_private.h"
+
+#include "radv_buffer.h"
+#include "radv_cmd_buffer.h"
+#include "radv_device.h"
+#include "radv_pipeline_graphics.h"
+#include "radv_shader.h"
+#include "sid.h"
+
+#include "gpuval/src/core/gpuval_arguments.h"
+#include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/gpuval_vertex.h"
+#include "vk_format.h"
+#include "vk_pipeline.h"
+
+struct failure_note {
+   uint32_t command_id;
+   uint64_t bound;
+   struct gpuval_command_failure failure;
+};
+
+/* The command that is being recorded */
+struct recording {
+   struct gpuval_radv *gpuval;
+   struct radv_cmd_buffer *cmd_buffer;
+   VkPipelineBindPoint bind_point;
+   bool has_id;
+   uint32_t command_id;
+   bool failed;
+};
+
+static struct recording
+begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   return (struct recording){
+      .gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval,
+      .cmd_buffer = cmd_buffer,
+      .bind_point = bind_point,
+   };
+}
+
+static const struct vk_device_dispatch_table *
+driver_of(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
+}
+
+/* Handles of shader objects stand for a pipeline. */
+static uint64_t
+what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind_point)
+{
+   const struct radv_cmd_state *state = &cmd_buffer->state;
+   const void *pipeline =
+      bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS  ? (void *)state->graphics_pipeline
+      : bind_point == VK_PIPELINE_BIND_POINT_COMPUTE ? (void *)state->compute_pipeline
+                                                     : (void *)state->rt_pipeline;
+
+   return pipeline ? (uintptr_t)pipeline
+                   : _mesa_hash_data(state->shader_objs, sizeof(state->shader_objs));
+}
+
+static void
+note(struct recording *recording, const struct gpuval_command_failure *failure)
+{
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
+
+   if (!recording->has_id)
+      recording->command_id =
+         gpuval_radv_add_command(recording->gpuval, cmd_buffer,
+                                 radv_get_descriptors_state(cmd_buffer, recording->bind_point));
+   recording->has_id = true;
+   recording->failed = true;
+
+   const struct failure_note note = {
+      .command_id = recording->command_id,
+      .bound = what_is_bound(cmd_buffer, recording->bind_point),
+      .failure = *failure,
+   };
+   util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct failure_note, note);
+}
+
+void
+gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   util_dynarray_foreach (gpuval_radv_failures(cmd_buffer), struct failure_note, note) {
+      struct gpuval_command_failure failure = note->failure;
+      struct gpuval_command_range *range = &failure.range, there = {0};
+
+      /* It may have been destroyed by now, and who an address belongs to takes a search. */
+      if (range->address)
+         gpuval_device_find_buffer(gpuval->device, range->address, 1, &there);
+      if (!range->object && there.object) {
+         range->object = there.object;
+         range->object_offset = range->address - there.address;
+      } else if (range->object != there.object) {
+         range->object = NULL;
+      }
+      gpuval_device_report_command(gpuval->device, note->command_id, note->bound, &failure);
+   }
+}
+
+/* Where arguments are */
+
+static bool
+skips(const struct recording *recording)
+{
+   return recording->failed && gpuval_options()->safe;
+}
+
+static struct gpuval_command_range
+get_range(VkBuffer handle, const char *type)
+{
+   VK_FROM_HANDLE(radv_buffer, buffer, handle);
+
+   return (struct gpuval_command_range){
+      .type = type,
+      .binding = -1,
+      .object = &buffer->vk.base,
+      .address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0,
+      .size = buffer->vk.size,
+   };
+}
+
+/* Returns how many of the structs may be executed. */
+static uint32_t
+check_structs(struct recording *recording, struct gpuval_arguments *arguments)
+{
+   const struct gpuval_arguments_limits limits =
+      gpuval_arguments_get_limits(&recording->gpuval->radv->vk, arguments->type, false);
+   struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
+   unsigned count = gpuval_check_arguments(arguments, &limits, failures);
+
+   for (unsigned i = 0; i < count; i++)
+      note(recording, &failures[i]);
+   return skips(recording) ? gpuval_arguments_inside(arguments) : arguments->count;
+}
+
+static uint32_t
+check_buffer(struct recording *recording, enum gpuval_arguments_type type, VkBuffer buffer,
+             VkDeviceSize offset, uint32_t count, uint32_t stride)
+{
+   return check_structs(recording, &(struct gpuval_arguments){
+                                      .type = type,
+                                      .range = get_range(buffer, "indirect_buffer"),
+                                      .offset = offset,
+                                      .stride = stride,
+                                      .count = count,
+                                   });
+}
+
+static uint32_t
+check_address(struct recording *recording, enum gpuval_arguments_type type, VkDeviceAddress address)
+{
+   struct gpuval_arguments arguments = {
+      .type = type,
+      .range = {.binding = -1, .address = address},
+      .count = 1,
+   };
+
+   if (gpuval_device_find_buffer(recording->gpuval->device, address, gpuval_arguments_size(type),
+                                 &arguments.range))
+      arguments.offset = address - arguments.range.address;
+   arguments.range.type = "address";
+   return check_structs(recording, &arguments);
+}
+
+static bool
+check_bytes(struct recording *recording, VkBuffer buffer, VkDeviceSize offset, const char *what)
+{
+   const struct gpuval_command_range range = get_range(buffer, "indirect_buffer");
+   struct gpuval_command_failure failure;
+
+   if (gpuval_check_argument_bytes(&range, offset, 4, what, &failure))
+      note(recording, &failure);
+   return !skips(recording);
+}
+
+/* Vertices */
+
+static void
+describe_binding(const struct radv_cmd_buffer *cmd_buffer, uint32_t number,
+                 struct gpuval_vertex_binding *binding)
+{
+   const struct radv_vertex_binding *bound = &cmd_buffer->vertex_bindings[number];
+   const struct radv_buffer *buffer = cmd_buffer->vertex_binding_buffers[number];
+
+   binding->stride = bound->stride;
+   binding->is_null =
+      !buffer && radv_cmd_buffer_device(cmd_buffer)->vk.enabled_features.nullDescriptor;
+   binding->range = (struct gpuval_command_range){
+      .type = "vertex_buffer",
+      .binding = number,
+   };
+   if (buffer) {
+      binding->range.object = &buffer->vk.base;
+      binding->range.object_offset = bound->offset;
+      binding->range.address = radv_buffer_get_va(buffer->bo) + buffer->offset + bound->offset;
+      binding->range.size =
+         bound->size ? bound->size : vk_buffer_range(&buffer->vk, bound->offset, VK_WHOLE_SIZE);
+   }
+}
+
+/* As the pipeline has it; RADV's own state may have lost it. */
+static uint32_t
+describe_static(const struct vk_vertex_input_state *vi, struct gpuval_vertex_input *input,
+                struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES])
+{
+   u_foreach_bit (i, vi->attributes_valid) {
+      uint32_t binding = vi->attributes[i].binding;
+
+      attributes[i] = (struct gpuval_vertex_attribute){
+         .binding = binding,
+         .offset = vi->attributes[i].offset,
+         .size = vk_format_get_blocksize(vi->attributes[i].format),
+      };
+      input->bindings[binding].per_instance =
+         vi->bindings[binding].input_rate == VK_VERTEX_INPUT_RATE_INSTANCE;
+      input->bindings[binding].divisor = vi->bindings[binding].divisor;
+   }
+   return vi->attributes_valid;
+}
+
+static uint32_t
+describe_dynamic(const struct radv_vertex_input_state *vi, struct gpuval_vertex_input *input,
+                 struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES])
+{
+   u_foreach_bit (i, vi->attribute_mask) {
+      uint32_t binding = vi->bindings[i];
+
+      attributes[i] = (struct gpuval_vertex_attribute){
+         .binding = binding,
+         .offset = vi->offsets[i],
+         .size = vi->format_sizes[i],
+      };
+      input->bindings[binding].per_instance = vi->instance_rate_inputs & BITFIELD_BIT(i);
+      input->bindings[binding].divisor = vi->divisors[i];
+   }
+   return vi->attribute_mask;
+}
+
+/* Those that @vertex reads */
+static void
+describe_attributes(const struct radv_cmd_buffer *cmd_buffer, const struct radv_shader *vertex,
+                    struct gpuval_vertex_input *input)
+{
+   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
+   struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES];
+   uint32_t described = pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT)
+                           ? describe_static(&pipeline->gpuval_vi, input, attributes)
+                           : describe_dynamic(&cmd_buffer->state.vertex_input, input, attributes);
+
+   u_foreach_bit (location, described & vertex->info.vs.input_slot_usage_mask) {
+      attributes[location].location = location;
+      input->attributes[input->num_attributes++] = attributes[location];
+      describe_binding(cmd_buffer, attributes[location].binding,
+                       &input->bindings[attributes[location].binding]);
+   }
+}
+
+static void
+describe_indices(struct recording *recording, struct gpuval_index_buffer *indices)
+{
+   const struct radv_cmd_state *state = &recording->cmd_buffer->state;
+   const struct radv_device *device = recording->gpuval->radv;
+   uint32_t size = state->index_type == V_028A7C_VGT_INDEX_8    ? 1
+                   : state->index_type == V_028A7C_VGT_INDEX_16 ? 2
+                                                                : 4;
+   bool is_null = !state->max_index_count;
+
+   *indices = (struct gpuval_index_buffer){
+      .range =
+         {
+            .type = "index_buffer",
+            .binding = -1,
+            .address = is_null ? 0 : state->index_va,
+            .size = (uint64_t)state->max_index_count * size,
+         },
+      .is_null = is_null && device->vk.enabled_features.nullDescriptor,
+      .index_size = size,
+   };
+}
+
+/* Pipelines with robustness of their own look like any others here. */
+static void
+describe_input(struct recording *recording, const struct radv_shader *vertex, bool indexed,
+               struct gpuval_vertex_input *input)
+{
+   const struct vk_device *device = &recording->gpuval->radv->vk;
+   struct vk_pipeline_robustness_state robustness;
+
+   vk_pipeline_robustness_state_fill(device, &robustness, NULL, NULL);
+   input->robust_attributes =
+      gpuval_is_robust(robustness.vertex_inputs) ||
+      (device->enabled_features.pipelineRobustness && !gpuval_options()->robust);
+   input->robust_indices =
+      device->enabled_features.robustBufferAccess2 && !gpuval_options()->robust;
+
+   describe_attributes(recording->cmd_buffer, vertex, input);
+   if (indexed)
+      describe_indices(recording, &input->indices);
+   gpuval_vertex_input_update(input);
+}
+
+static void
+check_draws(struct recording *recording, const struct gpuval_draw *draws, uint32_t count)
+{
+   const struct radv_shader *vertex =
+      radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX);
+   struct gpuval_vertex_input input = {0};
+
+   if (!vertex || !count || !gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      return;
+
+   describe_input(recording, vertex, draws[0].indexed, &input);
+   for (uint32_t i = 0; i < count; i++) {
+      struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
+      unsigned num_failures = gpuval_check_draw(&input, &draws[i], failures);
+      for (unsigned j = 0; j < num_failures; j++)
+         note(recording, &failures[j]);
+   }
+}
+
+/* Entry points, below those that give a command its name. Draws are looked at when RADV has
+ * bound their shaders, which it does last.
+ */
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDraw(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
+             uint32_t first_instance)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   const struct gpuval_draw draw = {
+      .first = first,
+      .count = count,
+      .first_instance = first_instance,
+      .num_instances = instances,
+   };
+
+   driver_of(handle)->CmdDraw(handle, count, instances, first, first_instance);
+   check_draws(&recording, &draw, 1);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDrawIndexed(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
+                    int32_t vertex_offset, uint32_t first_instance)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   const struct gpuval_draw draw = {
+      .indexed = true,
+      .first = first,
+      .count = count,
+      .vertex_offset = vertex_offset,
+      .first_instance = first_instance,
+      .num_instances = instances,
+   };
+
+   driver_of(handle)->CmdDrawIndexed(handle, count, instances, first, vertex_offset,
+                                     first_instance);
+   check_draws(&recording, &draw, 1);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMultiDrawInfoEXT *infos,
+                     uint32_t instances, uint32_t first_instance, uint32_t stride)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
+   uint32_t i = 0;
+
+   vk_foreach_multi_draw (info, i, infos, count, stride)
+      draws[i] = (struct gpuval_draw){
+         .first = info->firstVertex,
+         .count = info->vertexCount,
+         .first_instance = first_instance,
+         .num_instances = instances,
+      };
+   driver_of(handle)->CmdDrawMultiEXT(handle, count, infos, instances, first_instance, stride);
+   check_draws(&recording, draws, count);
+   ralloc_free(draws);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
+                            const VkMultiDrawIndexedInfoEXT *infos, uint32_t instances,
+                            uint32_t first_instance, uint32_t stride, const int32_t *vertex_offset)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
+   uint32_t i = 0;
+
+   vk_foreach_multi_draw_indexed (info, i, infos, count, stride)
+      draws[i] = (struct gpuval_draw){
+         .indexed = true,
+         .first = info->firstIndex,
+         .count = info->indexCount,
+         .vertex_offset = vertex_offset ? *vertex_offset : info->vertexOffset,
+         .first_instance = first_instance,
+         .num_instances = instances,
+      };
+   driver_of(handle)->CmdDrawMultiIndexedEXT(handle, count, infos, instances, first_instance,
+                                             stride, vertex_offset);
+   check_draws(&recording, draws, count);
+   ralloc_free(draws);
+}
+
+#define DEFINE_DRAW(name, type)                                                                    \
+   static VKAPI_ATTR void VKAPI_CALL hook_##name(VkCommandBuffer handle, VkBuffer buffer,          \
+                                                 VkDeviceSize offset, uint32_t count,              \
+                                                 uint32_t stride)                                  \
+   {                                                                                               \
+      struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
+      count = check_buffer(&recording, type, buffer, offset, count, stride);                       \
+      driver_of(handle)->name(handle, buffer, offset, count, stride);                              \
+   }
+DEFINE_DRAW(CmdDrawIndirect, GPUVAL_ARGUMENTS_DRAW)
+DEFINE_DRAW(CmdDrawIndexedIndirect, GPUVAL_ARGUMENTS_DRAW_INDEXED)
+DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
+
+/* How many there are is not known. */
+#define DEFINE_COUNTED_DRAW(name)                                                                  \
+   static VKAPI_ATTR void VKAPI_CALL hook_##name(                                                  \
+      VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,         \
+      VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
+   {                                                                                               \
+      struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
+      if (check_bytes(&recording, count_buffer, count_offset, "the count"))                        \
+         driver_of(handle)->name(handle, buffer, offset, count_buffer, count_offset, max_count,    \
+                                 stride);                                                          \
+   }
+DEFINE_COUNTED_DRAW(CmdDrawIndirectCount)
+DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount)
+DEFINE_COUNTED_DRAW(CmdDrawMeshTasksIndirectCountEXT)
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
+                                 uint32_t first_instance, VkBuffer buffer, VkDeviceSize offset,
+                                 uint32_t counter_offset, uint32_t stride)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+
+   if (check_bytes(&recording, buffer, offset, "the counter"))
+      driver_of(handle)->CmdDrawIndirectByteCountEXT(handle, instances, first_instance, buffer,
+                                                     offset, counter_offset, stride);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_COMPUTE);
+
+   if (check_buffer(&recording, GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0))
+      driver_of(handle)->CmdDispatchIndirect(handle, buffer, offset);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddressRegionKHR *raygen,
+                             const VkStridedDeviceAddressRegionKHR *miss,
+                             const VkStridedDeviceAddressRegionKHR *hit,
+                             const VkStridedDeviceAddressRegionKHR *callable,
+                             VkDeviceAddress address)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+
+   if (check_address(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address))
+      driver_of(handle)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, address);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
+{
+   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+
+   if (check_address(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address))
+      driver_of(handle)->CmdTraceRaysIndirect2KHR(handle, address);
+}
+
+void
+gpuval_radv_hook_inputs(struct gpuval_radv *gpuval)
+{
+   struct vk_device_dispatch_table *table = &gpuval->next;
+   gpuval->driver = *table;
+
+#define HOOK(name)                                                                                 \
+   if (table->name)                                                                                \
+      table->name = hook_##name;
+
+   if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX)) {
+      HOOK(CmdDraw)
+      HOOK(CmdDrawIndexed)
+      HOOK(CmdDrawMultiEXT)
+      HOOK(CmdDrawMultiIndexedEXT)
+   }
+   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT)) {
+      HOOK(CmdDrawIndirect)
+      HOOK(CmdDrawIndexedIndirect)
+      HOOK(CmdDrawMeshTasksIndirectEXT)
+      HOOK(CmdDrawIndirectCount)
+      HOOK(CmdDrawIndexedIndirectCount)
+      HOOK(CmdDrawMeshTasksIndirectCountEXT)
+      HOOK(CmdDrawIndirectByteCountEXT)
+      HOOK(CmdDispatchIndirect)
+      HOOK(CmdTraceRaysIndirectKHR)
+      HOOK(CmdTraceRaysIndirect2KHR)
+   }
+}
