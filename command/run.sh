@@ -20,6 +20,14 @@ report_file() # FILE
    esac
 }
 
+suppressions_file() # FILE
+{
+   case $1 in
+   *,*) usage_error "--suppressions: a comma cannot be part of a file name: '$1'" ;;
+   *) absolute_path "$1" ;;
+   esac
+}
+
 exit_status() # VALUE
 {
    case $1 in
@@ -31,7 +39,7 @@ exit_status() # VALUE
 run_option() # OPTION VALUE
 {
    case $1 in
-   --checks | --driver | --log | --report | --shaders | --error-exitcode)
+   --checks | --driver | --log | --report | --shaders | --suppressions | --error-exitcode)
       [ -n "$2" ] || usage_error "$1 needs a value"
       ;;
    *) usage_error "unknown option '$1'" ;;
@@ -47,6 +55,10 @@ run_option() # OPTION VALUE
       run_reports=$run_reports${run_reports:+,}$file
       ;;
    --shaders/*) run_shaders=$(absolute_path "$2") ;;
+   --suppressions/*)
+      file=$(suppressions_file "$2") || exit
+      run_suppressions=$run_suppressions${run_suppressions:+,}$file
+      ;;
    --error-exitcode/*)
       exit_status "$2" || usage_error "--error-exitcode is a number from 0 to 255, not '$2'"
       run_error_exitcode=$2
@@ -62,6 +74,8 @@ parse_run_options()
    run_log=${GPUVAL_LOG:-}
    run_reports=${GPUVAL_REPORT:-}
    run_shaders=${GPUVAL_SHADERS:-}
+   run_suppressions=${GPUVAL_SUPPRESSIONS:-}
+   run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
    run_error_exitcode=
    consumed=$#
@@ -76,6 +90,7 @@ parse_run_options()
          exit
          ;;
       --printf-prefix) run_printf_prefix=1 ;;
+      --gen-suppressions) run_gen_suppressions=1 ;;
       --*=*) run_option "${1%%=*}" "${1#*=}" ;;
       -?*)
          run_option "$1" "${2-}"
@@ -99,6 +114,8 @@ for_each_variable() # COMMAND
    [ -z "$run_log" ] || "$1" GPUVAL_LOG "$run_log"
    [ -z "$run_reports" ] || "$1" GPUVAL_REPORT "$run_reports"
    [ -z "$run_shaders" ] || "$1" GPUVAL_SHADERS "$run_shaders"
+   [ -z "$run_suppressions" ] || "$1" GPUVAL_SUPPRESSIONS "$run_suppressions"
+   [ -z "$run_gen_suppressions" ] || "$1" GPUVAL_GEN_SUPPRESSIONS "$run_gen_suppressions"
    [ -z "$run_printf_prefix" ] || "$1" GPUVAL_PRINTF_PREFIX "$run_printf_prefix"
 }
 
@@ -266,6 +283,8 @@ help_options()
                         .jsonl or .csv (.html: not in this version); may be
                         given several times
    --shaders FILE       check only the shaders that FILE selects
+   --suppressions FILE  do not report what FILE names; may be given several times
+   --gen-suppressions   print an entry for such a file behind each failure
    --printf-prefix      what shaders print (DebugPrintf) begins with the shader
                         and the invocation
 EOF
@@ -283,8 +302,8 @@ $(help_options)
                         checked at all, and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
-GPUVAL_SHADERS and GPUVAL_PRINTF_PREFIX in the environment hold where no option
-says otherwise.
+GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS and
+GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
 EOF
 }
 

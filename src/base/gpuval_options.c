@@ -334,9 +334,6 @@ read_unimplemented(void)
    options.poison = get_bool("GPUVAL_POISON", false);
    if (options.poison)
       gpuval_log_warning("GPUVAL_POISON=1: not in this version yet, the variable has no effect");
-   options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
-   if (*options.suppressions)
-      gpuval_log_warning("GPUVAL_SUPPRESSIONS: not in this version yet, everything is reported");
 }
 
 static void
@@ -360,6 +357,8 @@ read_environment(void)
    const char *mark = get_variable("GPUVAL_MARK");
    options.mark = mark ? strdup(mark) : NULL;
    options.reports = get_files("GPUVAL_REPORT");
+   options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
+   options.gen_suppressions = get_bool("GPUVAL_GEN_SUPPRESSIONS", false);
    read_unimplemented();
    parse_rules();
 }

@@ -43,6 +43,7 @@ struct gpuval_options {
 
    const char **reports;      /* files, NULL-terminated */
    const char **suppressions; /* files, NULL-terminated */
+   bool gen_suppressions;     /* say how to suppress each failure */
    const char *mark;          /* gpuval_report_mark() */
 
    bool has_rules;

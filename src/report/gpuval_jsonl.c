@@ -172,9 +172,13 @@ write_jsonl(FILE *f, struct gpuval_event *const *events, unsigned num_events,
 
    fprintf(f,
            "{\"summary\":{\"errors\":%" PRIu64 ",\"occurrences\":%" PRIu64 ",\"lost\":%" PRIu64
-           ",\"messages\":%" PRIu64 ",\"lost_messages\":%" PRIu64 ",\"shaders\":%" PRIu64 "}}\n",
+           ",\"messages\":%" PRIu64 ",\"lost_messages\":%" PRIu64 ",\"shaders\":%" PRIu64,
            summary->errors, summary->occurrences, summary->lost, summary->messages,
            summary->lost_messages, summary->shaders);
+   if (summary->suppressed)
+      fprintf(f, ",\"suppressed\":%" PRIu64 ",\"suppressed_occurrences\":%" PRIu64,
+              summary->suppressed, summary->suppressed_occurrences);
+   fputs("}}\n", f);
 }
 
 const struct gpuval_report_format gpuval_report_jsonl = {

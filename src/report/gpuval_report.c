@@ -17,6 +17,7 @@
 #include "util/set.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
+#include "gpuval_suppressions.h"
 
 /* Distinct texts in the report files: docs/printf.rst */
 #define MAX_MESSAGE_EVENTS 10000
@@ -70,11 +71,37 @@ gpuval_report_mark(const char *line)
    }
 }
 
+static void
+write_suppression(const struct gpuval_event *event)
+{
+   char *text = NULL;
+   size_t size;
+   FILE *f = open_memstream(&text, &size);
+   if (f) {
+      gpuval_suppressions_generate(f, event);
+      fclose(f);
+      gpuval_log_write(text, size);
+   }
+   free(text);
+}
+
+static bool
+is_suppressed(const struct gpuval_event *event)
+{
+   gpuval_report_lock();
+   bool suppressed = gpuval_suppressions_take(event);
+   gpuval_report_unlock();
+   return suppressed;
+}
+
 void
 gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
 {
    char *text = NULL;
    size_t size;
+
+   if (is_suppressed(event))
+      return;
    FILE *f = open_memstream(&text, &size);
    if (f) {
       locale_t locale = gpuval_begin_c_locale();
@@ -90,6 +117,8 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
    util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
       gpuval_log_write(text, size);
+   if (gpuval_options()->gen_suppressions)
+      write_suppression(event);
    gpuval_report_unlock();
 
    if (text)
@@ -198,6 +227,7 @@ summarize(void)
       summary.errors++;
       summary.occurrences += (*event)->count;
    }
+   gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
    return summary;
 }
 
@@ -282,6 +312,7 @@ gpuval_report_init(void)
       else if (try_file(names[i]))
          util_dynarray_append(&files, const char *, names[i]);
    }
+   gpuval_suppressions_init(gpuval_options()->suppressions);
 }
 
 static void
@@ -320,6 +351,7 @@ gpuval_report_finish(void)
       if (f) {
          locale_t locale = gpuval_begin_c_locale();
          gpuval_text_write_counts(f, list, num_events);
+         gpuval_suppressions_write(f);
          gpuval_text_write_summary(f, &summary);
          fclose(f);
          gpuval_end_c_locale(locale);

@@ -29,6 +29,9 @@ struct gpuval_summary {
    uint64_t messages;      /* that shaders have printed */
    uint64_t lost_messages; /* printed messages without room */
    uint64_t shaders;       /* that were checked */
+
+   /* distinct failures that are suppressed, and their counts: not among those above */
+   uint64_t suppressed, suppressed_occurrences;
 };
 
 /** To be called once, when there are options: says now, and not at exit, which files
@@ -86,8 +89,9 @@ void gpuval_notices_deliver(struct gpuval_notices *notices);
 void gpuval_notices_wait(const struct vk_device *vk);
 
 /**
- * The first sight of a failure: to the log, and to @notices. The event is taken over; its count may
- * be changed until gpuval_report_finish() by whoever holds gpuval_report_lock().
+ * The first sight of a failure: to the log, and to @notices; unless it is suppressed. The event is
+ * taken over; its count may be changed until gpuval_report_finish() by whoever holds
+ * gpuval_report_lock().
  */
 void gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices);
 

@@ -235,13 +235,16 @@ gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, "gpuval: %" PRIu64 " %s of shaders printed, %" PRIu64 " lost\n", summary->messages,
               summary->messages == 1 ? "message" : "messages", summary->lost_messages);
 
-   if (!summary->errors && !summary->lost) {
-      fprintf(f, "gpuval: no errors\n");
-      return;
-   }
-
-   fprintf(f, "gpuval: %" PRIu64 " %s (%" PRIu64 " %s), %" PRIu64 " %s lost\n", summary->errors,
-           summary->errors == 1 ? "error" : "errors", summary->occurrences,
-           summary->occurrences == 1 ? "occurrence" : "occurrences", summary->lost,
-           summary->lost == 1 ? "record" : "records");
+   if (!summary->errors && !summary->lost)
+      fprintf(f, "gpuval: no errors");
+   else
+      fprintf(f, "gpuval: %" PRIu64 " %s (%" PRIu64 " %s), %" PRIu64 " %s lost", summary->errors,
+              summary->errors == 1 ? "error" : "errors", summary->occurrences,
+              summary->occurrences == 1 ? "occurrence" : "occurrences", summary->lost,
+              summary->lost == 1 ? "record" : "records");
+   if (summary->suppressed)
+      fprintf(f, ", %" PRIu64 " suppressed (%" PRIu64 " %s)", summary->suppressed,
+              summary->suppressed_occurrences,
+              summary->suppressed_occurrences == 1 ? "occurrence" : "occurrences");
+   fputc('\n', f);
 }

@@ -55,6 +55,8 @@ refused vulkan run --driver vulkan -- true
 refused report.txt run --report report.txt -- true
 refused 256 run --error-exitcode 256 -- true
 refused abc run --error-exitcode abc -- true
+refused suppressions run --suppressions
+refused comma run --suppressions a,b -- true
 refused nonsense env nonsense
 refused nonsense env --nonsense
 refused nonsense setup --nonsense
@@ -85,9 +87,12 @@ is GPUVAL_PRINTF_PREFIX ''
 
 begin 'env with everything'
 gpuval env --checks bounds,assume --driver=radv --log "it's a log" --report a.jsonl \
-   --report "$PWD/b c.csv" --shaders=rules --printf-prefix
+   --report "$PWD/b c.csv" --shaders=rules --printf-prefix --suppressions a.supp \
+   --suppressions=b.supp --gen-suppressions
 exits 0
-lines out "^export [A-Z_]+='" 7
+lines out "^export [A-Z_]+='" 9
+is GPUVAL_SUPPRESSIONS "$PWD/a.supp,$PWD/b.supp"
+is GPUVAL_GEN_SUPPRESSIONS 1
 is GPUVAL_PRINTF_PREFIX 1
 is GPUVAL bounds,assume
 is GPUVAL_LOG "$PWD/it's a log"

@@ -61,6 +61,7 @@ accepted GPUVAL_RECORD auto
 refused GPUVAL_POISON 2 0 1
 accepted GPUVAL_POISON 0
 accepted GPUVAL_SUPPRESSIONS ''
+refused GPUVAL_GEN_SUPPRESSIONS yes 0 1
 
 # What this version cannot do: one warning, and the program goes on without.
 not_yet() # NAME VALUE
@@ -78,7 +79,6 @@ not_yet GPUVAL_ON_ERROR abort
 not_yet GPUVAL_ON_ERROR device-lost
 not_yet GPUVAL_RECORD manual
 not_yet GPUVAL_POISON 1
-not_yet GPUVAL_SUPPRESSIONS some.file
 
 begin 'off: not even looked at'
 run GPUVAL_SYNC=nonsense GPUVAL_POISON=1 GPUVAL_SUPPRESSIONS=x GPUVAL_ON_ERROR=y GPUVAL_RECORD=z \

@@ -52,6 +52,8 @@ class output_test : public ::testing::Test {
       setenv("GPUVAL", "bounds,sync", 1);
       setenv("GPUVAL_LOG", (folder + "/log").c_str(), 1);
       setenv("GPUVAL_REPORT", (folder + "/report.jsonl," + folder + "/report.csv").c_str(), 1);
+      setenv("GPUVAL_SUPPRESSIONS", (folder + "/known").c_str(), 1);
+      std::ofstream(folder + "/known") << "name:\"gpuval *\\**\"\n";
       gpuval_init(false);
    }
 
@@ -335,6 +337,16 @@ TEST_F(output_test, summary)
    EXPECT_TRUE(has(last_event("report.jsonl", 0), ",\"lost_messages\":0")) << json();
 }
 
+TEST_F(output_test, suppressed)
+{
+   event->resource.object_name = string("gpuval a*");
+   report();
+   EXPECT_EQ(log(), "");
+   EXPECT_TRUE(
+      has(last_event("report.jsonl", 0), ",\"suppressed\":1,\"suppressed_occurrences\":3}"))
+      << last_event("report.jsonl", 0);
+}
+
 /* The part of an instance that messengers are in */
 class messenger_test : public output_test {
  public:
@@ -389,6 +401,22 @@ TEST_F(messenger_test, hears_when_it_is_delivered)
    deliver(&notices);
    EXPECT_EQ(calls, 1u);
    EXPECT_EQ(id, "gpuval-bounds-buffer-oob");
+   deliver(&notices);
+   EXPECT_EQ(calls, 1u);
+}
+
+TEST_F(messenger_test, does_not_hear_of_what_is_suppressed)
+{
+   struct gpuval_notices notices = {&vk};
+   event->resource.object_name = string("gpuval's \xff\n*");
+   report(&notices);
+   is_reported = true;
+   deliver(&notices);
+   EXPECT_EQ(calls, 1u); /* a quote in the place of a space */
+
+   output_test::SetUp();
+   event->resource.object_name = string("gpuval \xff\n*");
+   report(&notices);
    deliver(&notices);
    EXPECT_EQ(calls, 1u);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/gpuval_checks.h"
+#include "base/gpuval_glob.h"
 #include "report/gpuval_event.h"
 #include "util/ralloc.h"
 
@@ -70,6 +71,41 @@ TEST(tables, every_kind_is_described)
       }
       ralloc_free(event);
    }
+}
+
+TEST(glob, matches)
+{
+   EXPECT_TRUE(gpuval_glob_matches("", ""));
+   EXPECT_TRUE(gpuval_glob_matches("*", ""));
+   EXPECT_TRUE(gpuval_glob_matches("a*b*c", "a/b/b/c"));
+   EXPECT_TRUE(gpuval_glob_matches("*ab*ab", "aababab"));
+   EXPECT_TRUE(gpuval_glob_matches("?\\*\\\\", "x*\\"));
+   EXPECT_TRUE(gpuval_glob_matches("\\", "\\"));
+   EXPECT_TRUE(gpuval_glob_matches("\xff?", "\xff\x80"));
+   EXPECT_FALSE(gpuval_glob_matches("", "a"));
+   EXPECT_FALSE(gpuval_glob_matches("?", ""));
+   EXPECT_FALSE(gpuval_glob_matches("a", "ab"));
+   EXPECT_FALSE(gpuval_glob_matches("a*b*c", "a/b/b"));
+   EXPECT_FALSE(gpuval_glob_matches("\\*", "a"));
+   EXPECT_FALSE(gpuval_glob_matches("[ab]", "a"));
+}
+
+TEST(glob, is_not_exponential)
+{
+   std::string glob, text(100000, 'a');
+   for (unsigned i = 0; i < 100; i++)
+      glob += "*a";
+   EXPECT_FALSE(gpuval_glob_matches((glob + "b").c_str(), text.c_str()));
+}
+
+TEST(glob, matches_files)
+{
+   EXPECT_TRUE(gpuval_glob_matches_file("b.comp", "/a/b.comp"));
+   EXPECT_TRUE(gpuval_glob_matches_file("a/*.comp", "/x/a/y/b.comp"));
+   EXPECT_TRUE(gpuval_glob_matches_file("b.hlsl", "C:\\a\\b.hlsl"));
+   EXPECT_TRUE(gpuval_glob_matches_file("/a/b", "/a/b"));
+   EXPECT_FALSE(gpuval_glob_matches_file("b.comp", "/a/bb.comp"));
+   EXPECT_FALSE(gpuval_glob_matches_file("*", ""));
 }
 
 class describe_test : public ::testing::Test {
