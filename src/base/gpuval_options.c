@@ -326,8 +326,7 @@ read_unimplemented(void)
    options.sync_engine =
       get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines),
                  BITFIELD_BIT(GPUVAL_SYNC_ENGINE_BLOOM) | BITFIELD_BIT(GPUVAL_SYNC_ENGINE_SHADOW));
-   options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions),
-                                 BITFIELD_BIT(GPUVAL_ON_ERROR_CONTINUE));
+   options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions), ~0u);
    options.record =
       get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes), BITFIELD_BIT(GPUVAL_RECORD_AUTO));
 

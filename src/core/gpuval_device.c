@@ -363,9 +363,12 @@ gpuval_device_unlock(struct gpuval_device *device)
 {
    struct gpuval_notices notices;
 
+   bool reacts = gpuval_device_take_reaction(device);
    gpuval_notices_take(&notices, &device->notices);
    mtx_unlock(&device->mutex);
    gpuval_notices_deliver(&notices);
+   if (reacts)
+      gpuval_device_react(device);
 }
 
 /* The filter may be this full when an epoch begins. Marks of former epochs make

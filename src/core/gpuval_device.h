@@ -119,6 +119,7 @@ struct gpuval_device {
    bool printed;                  /* at the last look */
 
    struct gpuval_notices notices; /* for gpuval_device_unlock() */
+   int64_t reaction_at;           /* os_time_get_nano(): at the latest; 0: there is none due */
 };
 
 /** A buffer, or memory */
@@ -173,8 +174,13 @@ bool gpuval_device_drain_printf(struct gpuval_device *device, bool idle);
 /** All that there is, at the end. device->mutex is held, but for moments. */
 void gpuval_device_drain_all_messages(struct gpuval_device *device);
 
-/** Unlocks device->mutex, and tells messengers what has been reported meanwhile. */
+/** Unlocks device->mutex, tells messengers what has been reported meanwhile, and reacts. */
 void gpuval_device_unlock(struct gpuval_device *device);
+
+/** Is it time for GPUVAL_ON_ERROR? The caller then has to react. device->mutex is held. */
+bool gpuval_device_take_reaction(struct gpuval_device *device);
+/** Does not return from `abort`. No lock is held. */
+void gpuval_device_react(struct gpuval_device *device);
 
 /** exit() will look at the device, until gpuval_device_retire(). */
 void gpuval_live_add(struct gpuval_device *device);
@@ -184,6 +190,8 @@ void gpuval_live_add(struct gpuval_device *device);
  * the counters. device->mutex is held.
  */
 void gpuval_device_drain(struct gpuval_device *device, bool idle);
+/** Counters as they are by now. device->mutex is held. */
+void gpuval_device_read_counters(struct gpuval_device *device);
 
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);

@@ -102,6 +102,7 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
 
    if (is_suppressed(event))
       return;
+   notices->reported = true;
    FILE *f = open_memstream(&text, &size);
    if (f) {
       locale_t locale = gpuval_begin_c_locale();

@@ -70,6 +70,7 @@ struct gpuval_notices {
    struct vk_device *vk;      /* NULL: nobody is told */
    struct util_dynarray list; /* all zero: empty */
    struct list_head link;     /* while they are delivered */
+   bool reported;             /* a failure: set by gpuval_report_event() */
 };
 
 /** Appends what is to be said; @event is NULL for a message of a shader. */

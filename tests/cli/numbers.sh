@@ -74,9 +74,6 @@ not_yet() # NAME VALUE
 }
 
 accepted GPUVAL_SYNC shadow
-not_yet GPUVAL_ON_ERROR break
-not_yet GPUVAL_ON_ERROR abort
-not_yet GPUVAL_ON_ERROR device-lost
 not_yet GPUVAL_RECORD manual
 not_yet GPUVAL_POISON 1
 
