@@ -122,6 +122,12 @@ struct gpuval_device {
    int64_t reaction_at;           /* os_time_get_nano(): at the latest; 0: there is none due */
 };
 
+static inline bool
+gpuval_device_is_idle(const struct gpuval_device *device)
+{
+   return !device->work;
+}
+
 /** A buffer, or memory */
 struct gpuval_range {
    const struct vk_object_base *object;
@@ -190,8 +196,6 @@ void gpuval_live_add(struct gpuval_device *device);
  * the counters. device->mutex is held.
  */
 void gpuval_device_drain(struct gpuval_device *device, bool idle);
-/** Counters as they are by now. device->mutex is held. */
-void gpuval_device_read_counters(struct gpuval_device *device);
 
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);

@@ -103,8 +103,8 @@ read_records(struct gpuval_device *device, bool idle)
 /* Counts are complete whatever happened to records: who failed and has no
  * event gets one from here.
  */
-void
-gpuval_device_read_counters(struct gpuval_device *device)
+static void
+read_counters(struct gpuval_device *device)
 {
    const uint64_t *counters = device->counters.map;
    uint32_t num_sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
@@ -142,5 +142,5 @@ gpuval_device_drain(struct gpuval_device *device, bool idle)
 
    read_records(device, idle);
    if (idle)
-      gpuval_device_read_counters(device);
+      read_counters(device);
 }

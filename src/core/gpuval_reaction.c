@@ -29,11 +29,10 @@ gpuval_device_take_reaction(struct gpuval_device *device)
    if (device->notices.reported && !device->reaction_at)
       device->reaction_at = os_time_get_nano() + LATEST_NS;
    device->notices.reported = false;
-   if (!device->reaction_at || (device->work && os_time_get_nano() < device->reaction_at))
+   if (!device->reaction_at ||
+       (!gpuval_device_is_idle(device) && os_time_get_nano() < device->reaction_at))
       return false;
    device->reaction_at = 0;
-   if (device->work)
-      gpuval_device_read_counters(device);
    return true;
 }
 
