@@ -65,6 +65,8 @@ struct gpuval_device_info {
    /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
    bool has_shadow;
 
+   bool has_poison; /* the driver fills what it allocates where gpuval_options()->poison */
+
    /* The host has no atomics on that memory: slots are given back only when no
     * work is in flight.
     */

@@ -218,6 +218,11 @@ struct gpuval_command_data {
 };
 static_assert(sizeof(struct gpuval_command_data) == 144, "shaders know the offsets");
 
+/* GPUVAL_POISON: what memory is filled with when it is allocated. NaN as a half, a float, a
+ * double and a bfloat16; 2,147,450,879 as an integer.
+ */
+#define GPUVAL_POISON_WORD 0x7fff7fffu
+
 /* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.
  *

@@ -329,10 +329,6 @@ read_unimplemented(void)
    options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions), ~0u);
    options.record =
       get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes), BITFIELD_BIT(GPUVAL_RECORD_AUTO));
-
-   options.poison = get_bool("GPUVAL_POISON", false);
-   if (options.poison)
-      gpuval_log_warning("GPUVAL_POISON=1: not in this version yet, the variable has no effect");
 }
 
 static void
@@ -347,6 +343,7 @@ read_environment(void)
       drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.robust = get_bool("GPUVAL_ROBUST", false);
+   options.poison = get_bool("GPUVAL_POISON", false);
    const char *dump = get_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);

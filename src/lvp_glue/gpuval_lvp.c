@@ -160,6 +160,7 @@ gpuval_lvp_create(struct lvp_device *device)
       .winsys = gpuval_winsys_host,
       .object_bits = GPUVAL_OBJECT_INDEX_BITS,
       .has_shadow = true,
+      .has_poison = true,
       .describe_command = describe_command,
       .wait_for_work = wait_for_work,
       .data = gpuval,
@@ -250,11 +251,25 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
    }
 }
 
+/* Not what has been imported, or is shared with others, who may have written it */
+static void
+poison_memory(const struct lvp_device_memory *memory)
+{
+   uint32_t *words = memory->map;
+
+   if (memory->memory_type != LVP_DEVICE_MEMORY_TYPE_DEFAULT)
+      return;
+   for (uint64_t i = 0; i < memory->size / sizeof(*words); i++)
+      words[i] = GPUVAL_POISON_WORD;
+}
+
 void
 gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
    if (gpuval->shadow)
       place_memory(gpuval, memory);
+   if (gpuval_options()->poison)
+      poison_memory(memory);
    gpuval_device_add_memory(gpuval->device, &memory->base, (uintptr_t)memory->map, memory->size);
 }
 

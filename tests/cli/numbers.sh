@@ -75,7 +75,6 @@ not_yet() # NAME VALUE
 
 accepted GPUVAL_SYNC shadow
 not_yet GPUVAL_RECORD manual
-not_yet GPUVAL_POISON 1
 
 begin 'off: not even looked at'
 run GPUVAL_SYNC=nonsense GPUVAL_POISON=1 GPUVAL_SUPPRESSIONS=x GPUVAL_ON_ERROR=y GPUVAL_RECORD=z \

@@ -175,6 +175,11 @@ struct vkh_buffer {
 
 /* The contents are zero. `name` (debug_utils) may be NULL. */
 struct vkh_buffer vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, const char *name);
+/** One that nobody has written, and the host has not mapped. */
+struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size,
+                                              const char *name);
+/** The same, once it is needed: sets buffer->map. */
+void vkh_buffer_map(struct vkh_context *ctx, struct vkh_buffer *buffer);
 struct vkh_buffer vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,
                                           VkBufferUsageFlags extra_usage, const char *name);
 void vkh_buffer_destroy(struct vkh_context *ctx, struct vkh_buffer *buffer);

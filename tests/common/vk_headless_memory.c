@@ -39,9 +39,9 @@ allocate(struct vkh_context *ctx, const VkMemoryRequirements *requirements,
    return memory;
 }
 
-struct vkh_buffer
-vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
-                        const char *name)
+static struct vkh_buffer
+create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
+              const char *name)
 {
    struct vkh_buffer buffer = {.size = size};
    const bool address = ctx->features.v12.bufferDeviceAddress;
@@ -69,9 +69,6 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
    buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
    VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
-   VKH_CHECK(vkMapMemory(ctx->device, buffer.memory, 0, VK_WHOLE_SIZE, 0, &buffer.map));
-   memset(buffer.map, 0, size);
-
    if (address) {
       const VkBufferDeviceAddressInfo address_info = {
          .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
@@ -80,6 +77,30 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
       buffer.address = vkGetBufferDeviceAddress(ctx->device, &address_info);
    }
    return buffer;
+}
+
+void
+vkh_buffer_map(struct vkh_context *ctx, struct vkh_buffer *buffer)
+{
+   if (!buffer->map)
+      VKH_CHECK(vkMapMemory(ctx->device, buffer->memory, 0, VK_WHOLE_SIZE, 0, &buffer->map));
+}
+
+struct vkh_buffer
+vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
+                        const char *name)
+{
+   struct vkh_buffer buffer = create_buffer(ctx, size, extra_usage, name);
+
+   vkh_buffer_map(ctx, &buffer);
+   memset(buffer.map, 0, size);
+   return buffer;
+}
+
+struct vkh_buffer
+vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size, const char *name)
+{
+   return create_buffer(ctx, size, 0, name);
 }
 
 struct vkh_buffer

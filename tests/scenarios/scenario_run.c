@@ -104,14 +104,16 @@ run_values(struct run *run, const char *type, unsigned first, void *out, size_t 
 
 /* --- Statements: resources ------------------------------------------------ */
 
-/* `buffer NAME BYTES` */
+/* `buffer NAME BYTES [unwritten]` */
 static void
 do_buffer(struct run *run)
 {
    run->buffers = scenario_grow(run->buffers, &run->buffer_count, sizeof(*run->buffers));
    struct run_buffer *buffer = &run->buffers[run->buffer_count - 1];
    buffer->name = run_word(run, 1);
-   buffer->vk = vkh_buffer_create(run->ctx, run_number(run, 2), run_debug_name(run, buffer->name));
+   const bool unwritten = run_has_word(run, 3) && strcmp(run_word(run, 3), "unwritten") == 0;
+   buffer->vk = (unwritten ? vkh_buffer_create_unwritten : vkh_buffer_create)(
+      run->ctx, run_number(run, 2), run_debug_name(run, buffer->name));
 }
 
 /* `data NAME OFFSET TYPE VALUE…` */
@@ -163,7 +165,7 @@ do_check(struct run *run)
 {
    uint8_t expected[256];
    run_submit_recorded(run, false);
-   const struct run_buffer *buffer = run_find_buffer(run, run_word(run, 1));
+   struct run_buffer *buffer = run_find_buffer(run, run_word(run, 1));
    const uint64_t offset = run_number(run, 2);
    const char *type = run_word(run, 3);
    const size_t size = run_values(run, type, 4, expected, sizeof(expected));
@@ -171,6 +173,7 @@ do_check(struct run *run)
    if (offset + size > buffer->vk.size)
       RUN_ERROR(run, "the values are behind the buffer's end");
 
+   vkh_buffer_map(run->ctx, &buffer->vk);
    const uint8_t *got = (const uint8_t *)buffer->vk.map + offset;
    for (size_t i = 0; i < size; i += step) {
       uint64_t value = 0;
