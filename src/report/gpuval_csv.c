@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "base/gpuval_text.h"
-#include "gpuval_fields.h"
 
 static void
 write_chars(FILE *f, const char *string)
@@ -78,9 +77,9 @@ write_name(FILE *f, const struct gpuval_field *field, bool other)
       fprintf(f, "%s%s%s", field->object, *field->object ? "_" : "", field->key);
 }
 
-/* One line; of the columns' names if there is no event. */
+/* One line; of the columns' names if there is no row. */
 static void
-write_line(FILE *f, const struct gpuval_event *event)
+write_line(FILE *f, const struct gpuval_row *row)
 {
    const char *separator = "";
 
@@ -92,28 +91,46 @@ write_line(FILE *f, const struct gpuval_event *event)
                continue;
             fputs(separator, f);
             separator = ",";
-            if (event) {
-               struct gpuval_value value = gpuval_field_value(field, event, other);
-               write_value(f, &value);
-            } else {
+            if (row)
+               write_value(f, &row->values[other][i]);
+            else
                write_name(f, field, other);
-            }
          }
       }
    }
-   fputs("\r\n", f);
+}
+
+/* What a report of many runs has beyond. */
+static void
+write_seen(FILE *f, const struct gpuval_row *row)
+{
+   fprintf(f, ",%s,", row->baseline ? row->baseline : "");
+   if (row->num_seen)
+      fprintf(f, "%u", row->num_seen);
+   fputc(',', f);
+   for (unsigned i = 0; i < row->num_machines; i++) {
+      fputs(i ? " " : "\"", f);
+      write_chars(f, row->machines[i].host);
+   }
+   fputs(row->num_machines ? "\"\r\n" : "\r\n", f);
 }
 
 static void
-write_csv(FILE *f, struct gpuval_event *const *events, unsigned num_events,
-          const struct gpuval_summary *summary)
+write_header(FILE *f, const struct gpuval_summary *summary)
 {
    write_line(f, NULL);
-   for (unsigned i = 0; i < num_events; i++)
-      write_line(f, events[i]);
+   fputs(",baseline,runs,machines\r\n", f);
+}
+
+static void
+write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+{
+   write_line(f, row);
+   write_seen(f, row);
 }
 
 const struct gpuval_report_format gpuval_report_csv = {
    .ending = ".csv",
-   .write = write_csv,
+   .begin = write_header,
+   .row = write_row,
 };

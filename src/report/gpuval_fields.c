@@ -2,6 +2,9 @@
 
 #include "gpuval_fields.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include "util/macros.h"
 #include "util/u_math.h"
 
@@ -296,6 +299,19 @@ const struct gpuval_field gpuval_fields[] = {
    {"command", "submission", "submission", FIRST, OF_PLACE command_submission},
 };
 const unsigned gpuval_num_fields = ARRAY_SIZE(gpuval_fields);
+static_assert(ARRAY_SIZE(gpuval_fields) <= GPUVAL_MAX_FIELDS, "gpuval_row has room for them");
+
+int
+gpuval_field_find(const char *object, const char *key, unsigned hint)
+{
+   for (unsigned i = 0; i < gpuval_num_fields; i++) {
+      unsigned field = (hint + i) % gpuval_num_fields;
+      if (gpuval_fields[field].key && *gpuval_fields[field].key == *key &&
+          !strcmp(gpuval_fields[field].key, key) && !strcmp(gpuval_fields[field].object, object))
+         return field;
+   }
+   return -1;
+}
 
 unsigned
 gpuval_field_columns(const struct gpuval_field *field, bool other)

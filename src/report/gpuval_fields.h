@@ -47,7 +47,11 @@ enum gpuval_columns {
    GPUVAL_COLUMNS_SECOND, /* then those of the other party, but for the next */
    GPUVAL_COLUMNS_THIRD,  /* then those of the other party again */
    GPUVAL_COLUMNS_END,
+   GPUVAL_COLUMNS_NONE, /* JSON alone has it */
 };
+
+/* Of gpuval_fields[], at most */
+#define GPUVAL_MAX_FIELDS 64
 
 struct gpuval_field {
    const char *object;          /* "" for those that are in none */
@@ -68,6 +72,9 @@ extern const unsigned gpuval_num_fields;
 
 /** Where the columns of @field stand; 0: it has none. */
 unsigned gpuval_field_columns(const struct gpuval_field *field, bool other);
+
+/** The number of a field, or -1. @hint: where to look first. */
+int gpuval_field_find(const char *object, const char *key, unsigned hint);
 
 /** The value of @field; of the other party's place, @other. */
 struct gpuval_value gpuval_field_value(const struct gpuval_field *field,

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/gpuval_text.h"
-#include "util/u_math.h"
-#include "gpuval_fields.h"
+#include "util/macros.h"
 
 static void
 write_string(FILE *f, const char *string)
@@ -94,24 +93,21 @@ write_value(FILE *f, const struct gpuval_value *value)
 
 /* The vertex_index, frag_coord and so on of a stage */
 static void
-write_invocation(FILE *f, const struct gpuval_event *event)
+write_invocation(FILE *f, const struct gpuval_row *row)
 {
-   const struct gpuval_invocation_fact *fact = gpuval_invocation_facts(event->place.shader.stage);
+   const struct gpuval_invocation_fact *fact = gpuval_row_invocation_facts(row);
+   const struct gpuval_value *words = &row->values[0][gpuval_field_of_invocation()];
 
-   if (!event->has_record || !event->place.has_shader)
+   if (!fact)
       return;
 
    fputs(",\"invocation\":{", f);
    for (unsigned i = 0; fact[i].key; i++) {
       fprintf(f, "%s\"%s\":%s", i ? "," : "", fact[i].key, fact[i].count > 1 ? "[" : "");
       for (unsigned j = 0; j < fact[i].count; j++) {
-         uint32_t word = event->invocation[fact[i].word + j];
          if (j)
             fputc(',', f);
-         if (fact[i].is_float)
-            write_float(f, uif(word));
-         else
-            fprintf(f, "%" PRIu32, word);
+         write_value(f, &words[fact[i].word + j]);
       }
       fputs(fact[i].count > 1 ? "]" : "", f);
    }
@@ -120,7 +116,7 @@ write_invocation(FILE *f, const struct gpuval_event *event)
 
 /* What stands between two braces: of the event, or of the other party. */
 static void
-write_facts(FILE *f, const struct gpuval_event *event, bool other)
+write_facts(FILE *f, const struct gpuval_row *row, bool other)
 {
    const char *object = "";
    bool is_open = false; /* the object */
@@ -128,60 +124,134 @@ write_facts(FILE *f, const struct gpuval_event *event, bool other)
 
    for (unsigned i = 0; i < gpuval_num_fields; i++) {
       const struct gpuval_field *field = &gpuval_fields[i];
+      const struct gpuval_value *value = &row->values[other][i];
       if (strcmp(field->object, object)) {
          fputs(is_open ? "}" : "", f);
          is_open = false;
          object = field->object;
          if (!field->key && !other)
-            write_invocation(f, event);
+            write_invocation(f, row);
       }
 
-      struct gpuval_value value = gpuval_field_value(field, event, other);
-      if (!field->key || !value.type)
+      if (!field->key || !value->type)
          continue;
       bool opens = *object && !is_open;
       if (opens)
          fprintf(f, "%s\"%s\":{", is_first ? "" : ",", object);
       fprintf(f, "%s\"%s\":", opens || is_first ? "" : ",", field->key);
-      write_value(f, &value);
+      write_value(f, value);
       is_open |= opens;
       is_first = false;
    }
    fputs(is_open ? "}" : "", f);
 }
 
+/* Of a report of many runs: which of them, and of which machines. */
 static void
-write_event(FILE *f, const struct gpuval_event *event)
+write_seen(FILE *f, const struct gpuval_row *row)
+{
+   if (row->baseline)
+      fprintf(f, ",\"baseline\":\"%s\"", row->baseline);
+   if (!row->num_seen)
+      return;
+
+   fputs(",\"runs\":[", f);
+   for (unsigned i = 0; i < row->num_seen; i++)
+      fprintf(f, "%s{\"run\":%" PRIu32 ",\"count\":%" PRIu64 "}", i ? "," : "", row->seen[i].run,
+              row->seen[i].count);
+   fputc(']', f);
+
+   for (unsigned i = 0; i < row->num_machines; i++) {
+      fputs(i ? "," : ",\"machines\":[", f);
+      fputs("{\"host\":", f);
+      write_string(f, row->machines[i].host);
+      fprintf(f, ",\"runs\":%" PRIu32 ",\"count\":%" PRIu64 "}", row->machines[i].runs,
+              row->machines[i].count);
+   }
+   fputs(row->num_machines ? "]" : "", f);
+}
+
+void
+gpuval_jsonl_write_row(FILE *f, const struct gpuval_row *row)
 {
    fputc('{', f);
-   write_facts(f, event, false);
-   if (event->has_other) {
+   write_facts(f, row, false);
+   if (row->has_other) {
       fputs(",\"other\":{", f);
-      write_facts(f, event, true);
+      write_facts(f, row, true);
       fputc('}', f);
    }
+   write_seen(f, row);
    fputs("}\n", f);
 }
 
 static void
-write_jsonl(FILE *f, struct gpuval_event *const *events, unsigned num_events,
-            const struct gpuval_summary *summary)
+write_run(FILE *f, const struct gpuval_run *run)
 {
-   for (unsigned i = 0; i < num_events; i++)
-      write_event(f, events[i]);
+   const struct {
+      const char *key, *value;
+   } facts[] = {
+      {"host", run->host},
+      {"program", run->program},
+      {"time", run->time},
+      {"file", run->file},
+   };
+   const char *separator = "{";
 
-   fprintf(f,
-           "{\"summary\":{\"errors\":%" PRIu64 ",\"occurrences\":%" PRIu64 ",\"lost\":%" PRIu64
-           ",\"messages\":%" PRIu64 ",\"lost_messages\":%" PRIu64 ",\"shaders\":%" PRIu64,
-           summary->errors, summary->occurrences, summary->lost, summary->messages,
-           summary->lost_messages, summary->shaders);
-   if (summary->suppressed)
-      fprintf(f, ",\"suppressed\":%" PRIu64 ",\"suppressed_occurrences\":%" PRIu64,
-              summary->suppressed, summary->suppressed_occurrences);
+   for (unsigned i = 0; i < ARRAY_SIZE(facts); i++) {
+      if (!facts[i].value)
+         continue;
+      fprintf(f, "%s\"%s\":", separator, facts[i].key);
+      write_string(f, facts[i].value);
+      separator = ",";
+   }
+   if (run->pid >= 0) {
+      fprintf(f, "%s\"pid\":%" PRId64, separator, run->pid);
+      separator = ",";
+   }
+   if (run->incomplete) {
+      fprintf(f, "%s\"incomplete\":true", separator);
+      separator = ",";
+   }
+   fputs(*separator == '{' ? "{}" : "}", f);
+}
+
+void
+gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
+{
+   fputs("{\"summary\":{", f);
+   for (unsigned i = 0; i < gpuval_num_summary_counts; i++) {
+      const struct gpuval_summary_count *count = &gpuval_summary_counts[i];
+      uint64_t number = *gpuval_summary_count(summary, count);
+      if (number || count->always)
+         fprintf(f, "%s\"%s\":%" PRIu64, i ? "," : "", count->key, number);
+   }
+   if (summary->has_baseline)
+      fprintf(
+         f, ",\"baseline\":{\"new\":%" PRIu64 ",\"unchanged\":%" PRIu64 ",\"absent\":%" PRIu64 "}",
+         summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
+   if (summary->is_merged) {
+      fputs(",\"runs\":[", f);
+      for (unsigned i = 0; i < summary->num_runs; i++) {
+         fputs(i ? "," : "", f);
+         write_run(f, &summary->runs[i]);
+      }
+      fputc(']', f);
+   } else if (summary->num_runs) {
+      fputs(",\"run\":", f);
+      write_run(f, summary->runs);
+   }
    fputs("}}\n", f);
+}
+
+static void
+write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+{
+   gpuval_jsonl_write_row(f, row);
 }
 
 const struct gpuval_report_format gpuval_report_jsonl = {
    .ending = ".jsonl",
-   .write = write_jsonl,
+   .row = write_row,
+   .end = gpuval_jsonl_write_summary,
 };

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/gpuval_layout.h"
@@ -17,6 +18,7 @@
 #include "util/set.h"
 #include "util/simple_mtx.h"
 #include "util/u_dynarray.h"
+#include "util/u_process.h"
 #include "gpuval_suppressions.h"
 
 /* Distinct texts in the report files: docs/printf.rst */
@@ -29,25 +31,9 @@ static uint64_t messages, lost_messages;
 static unsigned num_message_events;
 static bool finished;
 static bool marked_error;
+static struct gpuval_run run;
 static struct set *shaders;        /* see gpuval_report_add_shader() */
 static struct util_dynarray files; /* const char *: names */
-
-static const struct gpuval_report_format *const formats[] = {
-   &gpuval_report_jsonl,
-   &gpuval_report_csv,
-};
-
-const struct gpuval_report_format *
-gpuval_report_format(const char *file)
-{
-   const char *ending = strrchr(file, '.');
-
-   for (unsigned i = 0; ending && i < ARRAY_SIZE(formats); i++) {
-      if (!strcmp(ending, formats[i]->ending))
-         return formats[i];
-   }
-   return NULL;
-}
 
 void
 gpuval_report_lock(void)
@@ -212,10 +198,28 @@ get_events(unsigned *num_events)
    return util_dynarray_begin(&events);
 }
 
+/* What tells this process from others, on other machines too. */
+static void
+describe_run(void)
+{
+   static char host[256], begin[32];
+   time_t now = time(NULL);
+   struct tm date;
+
+   if (!gethostname(host, sizeof(host) - 1) && *host)
+      run.host = host;
+   if (gmtime_r(&now, &date) && strftime(begin, sizeof(begin), "%Y-%m-%dT%H:%M:%SZ", &date))
+      run.time = begin;
+   run.program = util_get_process_name();
+   run.pid = getpid();
+}
+
 static struct gpuval_summary
 summarize(void)
 {
    struct gpuval_summary summary = {
+      .runs = &run,
+      .num_runs = run.pid > 0,
       .lost = lost,
       .messages = messages,
       .lost_messages = lost_messages,
@@ -269,9 +273,7 @@ write_file(const char *name, const struct gpuval_summary *summary)
    FILE *f = open_beside(name, &beside);
    bool written = f != NULL;
    if (f) {
-      locale_t locale = gpuval_begin_c_locale();
-      gpuval_report_format(name)->write(f, list, num_events, summary);
-      gpuval_end_c_locale(locale);
+      gpuval_report_write(gpuval_report_format(name), f, list, num_events, summary);
       written = !ferror(f);
       written &= fclose(f) == 0;
       written = written && !rename(beside, name);
@@ -305,10 +307,11 @@ gpuval_report_init(void)
 {
    const char **names = gpuval_options()->reports;
 
+   describe_run();
    for (unsigned i = 0; names && names[i]; i++) {
       if (!gpuval_report_format(names[i]))
-         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in .jsonl or .csv, which are the "
-                          "formats of this version; it is not written",
+         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in " GPUVAL_REPORT_ENDINGS
+                          "; it is not written",
                           names[i]);
       else if (try_file(names[i]))
          util_dynarray_append(&files, const char *, names[i]);

@@ -14,6 +14,7 @@
 #include "util/list.h"
 #include "util/u_dynarray.h"
 #include "gpuval_event.h"
+#include "gpuval_formats.h"
 
 struct vk_device;
 
@@ -21,39 +22,10 @@ struct vk_device;
 extern "C" {
 #endif
 
-/** `lost` and `lost_messages` are both 0 in a report that is complete. */
-struct gpuval_summary {
-   uint64_t errors;        /* distinct failures */
-   uint64_t occurrences;   /* their counts */
-   uint64_t lost;          /* records without room, or with content that cannot be right */
-   uint64_t messages;      /* that shaders have printed */
-   uint64_t lost_messages; /* printed messages without room */
-   uint64_t shaders;       /* that were checked */
-
-   /* distinct failures that are suppressed, and their counts: not among those above */
-   uint64_t suppressed, suppressed_occurrences;
-};
-
 /** To be called once, when there are options: says now, and not at exit, which files
  * of them cannot be written.
  */
 void gpuval_report_init(void);
-
-/** Writes one file. Events in the order in which they were seen. */
-struct gpuval_report_format {
-   const char *ending;
-   void (*write)(FILE *f, struct gpuval_event *const *events, unsigned num_events,
-                 const struct gpuval_summary *summary);
-};
-
-/** By the file's ending, NULL if there is none such. */
-const struct gpuval_report_format *gpuval_report_format(const char *file);
-
-extern const struct gpuval_report_format gpuval_report_jsonl;
-extern const struct gpuval_report_format gpuval_report_csv;
-
-/** A string of JSON, with its quotes. */
-void gpuval_jsonl_write_string(FILE *f, const char *string);
 
 /** The text log's block for one event, without its count. */
 void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);

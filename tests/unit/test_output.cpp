@@ -343,7 +343,7 @@ TEST_F(output_test, suppressed)
    report();
    EXPECT_EQ(log(), "");
    EXPECT_TRUE(
-      has(last_event("report.jsonl", 0), ",\"suppressed\":1,\"suppressed_occurrences\":3}"))
+      has(last_event("report.jsonl", 0), ",\"suppressed\":1,\"suppressed_occurrences\":3,"))
       << last_event("report.jsonl", 0);
 }
 

@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+#
+# `gpuval report`: src/report/gpuval_report_tool.c does it.
+
+command_report()
+{
+   ensure_setup
+   exec "$obj/src/gpuval/gpuval-report" "$@"
+}
+
+help_report()
+{
+   cat <<EOF
+usage: ./gpuval report [options] FILE.jsonl|FOLDER|-...
+
+Makes one report of those of many runs, equal failures (by their fingerprint)
+counted together, by run and by machine. A FOLDER stands for the files in it, at
+any depth, whose names end in .jsonl; - is stdin, for reports one behind the other.
+Without -o the failures are listed; with it they are counted.
+
+   -o, --output FILE     write a report; FILE ends in .jsonl or .csv; may be given
+                         several times
+   --baseline OLD.jsonl  failures of this report are known: the others are marked
+                         as new, and listed; may be given several times
+   --error-exitcode N    exit with N when there are failures; with a baseline, new
+                         ones
+
+Exits with 0; with 1 when there is a baseline and something new; with 2 when
+something could not be read, which the report counts, or not be written.
+
+   ./gpuval report logs -o night.jsonl -o night.csv
+   ./gpuval report logs --baseline known.jsonl -o new.jsonl
+EOF
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/gpuval_text.h"
+#include "util/hash_table.h"
+#include "util/mesa-blake3.h"
+#include "util/ralloc.h"
+#include "util/set.h"
+#include "gpuval_formats.h"
+#include "gpuval_json.h"
+
+/* As many as one process keeps: docs/printf.rst */
+#define MAX_MESSAGES 10000
+
+#define MAX_COMPLAINTS 20 /* about files; the rest is counted */
+
+struct failure {
+   uint64_t fingerprint;
+   uint64_t count;
+   uint32_t first_seen, num_seen; /* of gpuval_merge::sorted */
+   bool is_message, is_known;
+};
+
+struct seen {
+   uint32_t failure, run;
+   uint64_t count;
+};
+
+struct gpuval_merge {
+   struct util_dynarray failures;         /* struct failure */
+   struct util_dynarray seen;             /* struct seen, as they were read */
+   struct hash_table_u64 *by_fingerprint; /* 1 + index of failures */
+   struct gpuval_seen *sorted;            /* by failure */
+
+   struct util_dynarray runs; /* struct gpuval_run */
+   const char **hosts;        /* of machines, in the order of runs */
+   uint32_t *machine_of_run;  /* 1 + index of hosts; 0: not known */
+   unsigned num_hosts;
+
+   FILE *lines;                     /* the first of each failure */
+   struct hash_table_u64 *baseline; /* NULL: none */
+   struct set *unknown_keys;
+   unsigned num_messages;
+   unsigned num_complaints;
+   struct gpuval_summary summary;
+
+   struct gpuval_line line;
+   char *text; /* getline()'s */
+   size_t text_size;
+};
+
+static FILE *
+open_nameless(void *mem_ctx)
+{
+   const char *folder = getenv("TMPDIR");
+   char *name = ralloc_asprintf(mem_ctx, "%s/gpuval-report.XXXXXX", folder ? folder : "/tmp");
+
+   int fd = mkstemp(name);
+   if (fd < 0)
+      return NULL;
+   unlink(name);
+   return fdopen(fd, "w+");
+}
+
+struct gpuval_merge *
+gpuval_merge_create(void)
+{
+   struct gpuval_merge *merge = rzalloc(NULL, struct gpuval_merge);
+
+   merge->lines = open_nameless(merge);
+   if (!merge->lines) {
+      ralloc_free(merge);
+      return NULL;
+   }
+   util_dynarray_init(&merge->failures, merge);
+   util_dynarray_init(&merge->seen, merge);
+   util_dynarray_init(&merge->runs, merge);
+   merge->by_fingerprint = _mesa_hash_table_u64_create(merge);
+   gpuval_line_init(&merge->line);
+   merge->summary.is_merged = true;
+   return merge;
+}
+
+void
+gpuval_merge_destroy(struct gpuval_merge *merge)
+{
+   gpuval_line_finish(&merge->line);
+   fclose(merge->lines);
+   free(merge->text);
+   ralloc_free(merge);
+}
+
+static void
+complain(struct gpuval_merge *merge, const char *name, unsigned line, const char *what)
+{
+   if (merge->num_complaints++ >= MAX_COMPLAINTS)
+      return;
+   fputs("gpuval: warning: ", stderr);
+   gpuval_write_escaped(stderr, name);
+   if (line)
+      fprintf(stderr, ":%u", line);
+   fprintf(stderr, ": %s\n", what);
+}
+
+bool
+gpuval_merge_has_complaints(struct gpuval_merge *merge)
+{
+   if (merge->num_complaints > MAX_COMPLAINTS)
+      fprintf(stderr, "gpuval: warning: %u more like these\n",
+              merge->num_complaints - MAX_COMPLAINTS);
+   return merge->num_complaints > 0;
+}
+
+void
+gpuval_merge_unreadable(struct gpuval_merge *merge, const char *name)
+{
+   struct gpuval_run run = {.file = ralloc_strdup(merge, name), .pid = -1, .incomplete = true};
+
+   complain(merge, name, 0, strerror(errno));
+   util_dynarray_append(&merge->runs, struct gpuval_run, run);
+}
+
+/* A report of a version without fingerprints has other facts that stay the same. */
+static uint64_t
+make_fingerprint(const struct gpuval_row *row)
+{
+   static const char *const keys[][2] = {
+      {"", "check"},      {"", "kind"},       {"", "message"},
+      {"shader", "hash"}, {"source", "file"}, {"source", "text"},
+   };
+   struct mesa_blake3 ctx;
+   blake3_hash hash;
+   uint64_t bits;
+
+   _mesa_blake3_init(&ctx);
+   for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
+      const char *string = gpuval_row_string(row, false, keys[i][0], keys[i][1]);
+      _mesa_blake3_update(&ctx, string ? string : "", string ? strlen(string) + 1 : 1);
+   }
+   _mesa_blake3_final(&ctx, hash);
+   memcpy(&bits, hash, sizeof(bits));
+   return bits;
+}
+
+static uint64_t
+get_fingerprint(const struct gpuval_row *row)
+{
+   const char *string = gpuval_row_string(row, false, "", "fingerprint");
+   char *end = NULL;
+
+   uint64_t bits = string ? strtoull(string, &end, 16) : 0;
+   return string && end - string == 16 && !*end ? bits : make_fingerprint(row);
+}
+
+/* The number of the failure that the line tells of; -1: it only counts. */
+static int
+find_failure(struct gpuval_merge *merge)
+{
+   struct gpuval_row *row = &merge->line.row;
+   uint64_t fingerprint = get_fingerprint(row);
+   uintptr_t found = (uintptr_t)_mesa_hash_table_u64_search(merge->by_fingerprint, fingerprint);
+
+   if (found)
+      return found - 1;
+
+   struct failure failure = {
+      .fingerprint = fingerprint,
+      .is_message = gpuval_row_is_message(row),
+      .is_known = merge->baseline && _mesa_hash_table_u64_search(merge->baseline, fingerprint),
+   };
+   if (failure.is_message && merge->num_messages++ >= MAX_MESSAGES)
+      return -1;      /* the summary goes on counting */
+   row->num_seen = 0; /* of the failure, and those are kept otherwise */
+   gpuval_jsonl_write_row(merge->lines, row);
+   util_dynarray_append(&merge->failures, struct failure, failure);
+   found = util_dynarray_num_elements(&merge->failures, struct failure);
+   _mesa_hash_table_u64_insert(merge->by_fingerprint, fingerprint, (void *)found);
+   return found - 1;
+}
+
+static void
+add_failure(struct gpuval_merge *merge, uint32_t first_run)
+{
+   uint64_t count = gpuval_row_number(&merge->line.row, false, "", "count", 0);
+   int found = find_failure(merge);
+   if (found < 0)
+      return;
+
+   util_dynarray_element(&merge->failures, struct failure, found)->count += count;
+   util_dynarray_foreach (&merge->line.seen, struct gpuval_seen, of_run) {
+      struct seen seen = {found, first_run + of_run->run, of_run->count};
+      util_dynarray_append(&merge->seen, struct seen, seen);
+   }
+   if (!merge->line.seen.size) {
+      struct seen seen = {found, first_run, count};
+      util_dynarray_append(&merge->seen, struct seen, seen);
+   }
+}
+
+static char *
+copy(void *mem_ctx, const char *string)
+{
+   return string ? ralloc_strdup(mem_ctx, string) : NULL;
+}
+
+/* The end of a report: its runs, of which lines from @first_seen on speak. */
+static void
+add_runs(struct gpuval_merge *merge, const char *name, uint32_t first_seen, bool incomplete)
+{
+   const struct gpuval_summary *summary = &merge->line.summary;
+   uint32_t first_run = util_dynarray_num_elements(&merge->runs, struct gpuval_run);
+   unsigned count = incomplete ? 0 : summary->num_runs;
+
+   for (unsigned i = 0; i < MAX2(count, 1); i++) {
+      struct gpuval_run run = count ? summary->runs[i] : (struct gpuval_run){.pid = -1};
+      run.file = copy(merge, run.file ? run.file : name);
+      run.host = copy(merge, run.host);
+      run.program = copy(merge, run.program);
+      run.time = copy(merge, run.time);
+      run.incomplete |= incomplete;
+      util_dynarray_append(&merge->runs, struct gpuval_run, run);
+   }
+   for (unsigned i = 0; !incomplete && i < gpuval_num_summary_counts; i++)
+      *gpuval_summary_count(&merge->summary, &gpuval_summary_counts[i]) +=
+         *gpuval_summary_count(summary, &gpuval_summary_counts[i]);
+
+   /* Without the summary that has them, all that is known is that it is this report. */
+   uint32_t last_run = util_dynarray_num_elements(&merge->runs, struct gpuval_run) - 1;
+   struct seen *seen = util_dynarray_begin(&merge->seen);
+   for (uint32_t i = first_seen; i < util_dynarray_num_elements(&merge->seen, struct seen); i++) {
+      if (seen[i].run > last_run || seen[i].run < first_run)
+         seen[i].run = last_run;
+   }
+}
+
+/* A key of a later version does no harm, but is left out: it is said once. */
+static void
+note_unknown(struct gpuval_merge *merge, const char *name, unsigned number)
+{
+   if (!merge->line.unknown)
+      return;
+   if (!merge->unknown_keys)
+      merge->unknown_keys = _mesa_set_create(merge, _mesa_hash_string, _mesa_key_string_equal);
+   if (_mesa_set_search(merge->unknown_keys, merge->line.unknown))
+      return;
+   _mesa_set_add(merge->unknown_keys, ralloc_strdup(merge, merge->line.unknown));
+   fprintf(stderr, "gpuval: warning: ");
+   gpuval_write_escaped(stderr, name);
+   fprintf(stderr, ":%u: this version does not know \"", number);
+   gpuval_write_escaped(stderr, merge->line.unknown);
+   fprintf(stderr, "\": it is left out\n");
+}
+
+/* What there is to say of a file, in one line: @broken of its lines are none of a
+ * report, and @error is about the first, @number.
+ */
+static void
+complain_of_lines(struct gpuval_merge *merge, const char *name, unsigned number, const char *error,
+                  unsigned broken)
+{
+   char *what = ralloc_asprintf(merge, "%s; %u %s left out", error, broken,
+                                broken == 1 ? "line is" : "lines are");
+   complain(merge, name, number, what);
+   ralloc_free(what);
+}
+
+void
+gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
+{
+   unsigned number = 0, broken = 0, first_broken = 0;
+   const char *first_error = NULL;
+   bool is_open = true; /* there is no summary yet of what was read */
+   uint32_t first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+   ssize_t length;
+
+   while ((length = getline(&merge->text, &merge->text_size, f)) >= 0) {
+      number++;
+      if (strspn(merge->text, " \t\r\n") == length)
+         continue;
+
+      void *mem_ctx = ralloc_context(NULL);
+      const char *error = gpuval_line_read(&merge->line, mem_ctx, merge->text, length);
+      if (error && !broken++) {
+         first_broken = number;
+         first_error = error;
+      }
+      if (!error)
+         note_unknown(merge, name, number);
+      if (!error && !merge->line.is_summary)
+         add_failure(merge, util_dynarray_num_elements(&merge->runs, struct gpuval_run));
+
+      is_open = error || !merge->line.is_summary;
+      if (!is_open) {
+         add_runs(merge, name, first_seen, false);
+         first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+      }
+      ralloc_free(mem_ctx);
+   }
+
+   merge->summary.lost_lines += broken;
+   if (broken)
+      complain_of_lines(merge, name, first_broken, first_error, broken);
+   if (ferror(f))
+      complain(merge, name, 0, strerror(errno));
+   else if (is_open && !broken)
+      complain(merge, name, 0, "there is no summary: it is cut off, or its program was killed");
+   if (is_open)
+      add_runs(merge, name, first_seen, true);
+   else if (broken)
+      util_dynarray_top_ptr(&merge->runs, struct gpuval_run)->incomplete = true;
+}
+
+void
+gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name)
+{
+   unsigned number = 0, broken = 0, first_broken = 0;
+   const char *first_error = NULL;
+   ssize_t length;
+
+   merge->summary.has_baseline = true;
+   if (!merge->baseline)
+      merge->baseline = _mesa_hash_table_u64_create(merge);
+   while ((length = getline(&merge->text, &merge->text_size, f)) >= 0) {
+      number++;
+      if (strspn(merge->text, " \t\r\n") == length)
+         continue;
+
+      void *mem_ctx = ralloc_context(NULL);
+      const char *error = gpuval_line_read(&merge->line, mem_ctx, merge->text, length);
+      if (error && !broken++) {
+         first_broken = number;
+         first_error = error;
+      }
+      if (!error && !merge->line.is_summary && !gpuval_row_is_message(&merge->line.row)) {
+         uint64_t fingerprint = get_fingerprint(&merge->line.row);
+         if (!_mesa_hash_table_u64_search(merge->baseline, fingerprint))
+            merge->summary.baseline_absent++; /* until it is seen */
+         _mesa_hash_table_u64_insert(merge->baseline, fingerprint, merge);
+      }
+      ralloc_free(mem_ctx);
+   }
+   if (broken)
+      complain_of_lines(merge, name, first_broken, first_error, broken);
+   if (ferror(f))
+      complain(merge, name, 0, strerror(errno));
+}
+
+/* Seen, by failure; runs stay in order. */
+static void
+sort_seen(struct gpuval_merge *merge)
+{
+   uint32_t num_failures = util_dynarray_num_elements(&merge->failures, struct failure);
+   uint32_t num_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+   struct failure *failures = util_dynarray_begin(&merge->failures);
+   uint32_t first = 0;
+
+   util_dynarray_foreach (&merge->seen, struct seen, seen)
+      failures[seen->failure].num_seen++;
+   for (uint32_t i = 0; i < num_failures; i++) {
+      failures[i].first_seen = first;
+      first += failures[i].num_seen;
+      failures[i].num_seen = 0;
+   }
+
+   merge->sorted = ralloc_array(merge, struct gpuval_seen, num_seen);
+   util_dynarray_foreach (&merge->seen, struct seen, seen) {
+      struct failure *failure = &failures[seen->failure];
+      struct gpuval_seen *next = &merge->sorted[failure->first_seen + failure->num_seen];
+      /* Two devices of one process have an event each. */
+      if (failure->num_seen && next[-1].run == seen->run) {
+         next[-1].count += seen->count;
+         continue;
+      }
+      *next = (struct gpuval_seen){seen->run, seen->count};
+      failure->num_seen++;
+   }
+   util_dynarray_fini(&merge->seen);
+}
+
+static void
+find_machines(struct gpuval_merge *merge)
+{
+   struct hash_table *numbers =
+      _mesa_hash_table_create(merge, _mesa_hash_string, _mesa_key_string_equal);
+   const struct gpuval_run *runs = merge->summary.runs;
+
+   merge->hosts = ralloc_array(merge, const char *, merge->summary.num_runs);
+   merge->machine_of_run = rzalloc_array(merge, uint32_t, merge->summary.num_runs);
+   for (uint32_t i = 0; i < merge->summary.num_runs; i++) {
+      if (!runs[i].host)
+         continue;
+      struct hash_entry *entry = _mesa_hash_table_search(numbers, runs[i].host);
+      if (!entry) {
+         merge->hosts[merge->num_hosts++] = runs[i].host;
+         entry =
+            _mesa_hash_table_insert(numbers, runs[i].host, (void *)(uintptr_t)merge->num_hosts);
+      }
+      merge->machine_of_run[i] = (uintptr_t)entry->data;
+   }
+}
+
+bool
+gpuval_merge_finish(struct gpuval_merge *merge)
+{
+   struct gpuval_summary *summary = &merge->summary;
+
+   summary->runs = util_dynarray_begin(&merge->runs);
+   summary->num_runs = util_dynarray_num_elements(&merge->runs, struct gpuval_run);
+   summary->errors = summary->occurrences = 0;
+   util_dynarray_foreach (&merge->failures, struct failure, failure) {
+      if (failure->is_message)
+         continue;
+      summary->errors++;
+      summary->occurrences += failure->count;
+      summary->baseline_unchanged += failure->is_known;
+   }
+   if (summary->has_baseline) {
+      summary->baseline_new = summary->errors - summary->baseline_unchanged;
+      summary->baseline_absent -= summary->baseline_unchanged;
+   }
+   sort_seen(merge);
+   find_machines(merge);
+   return !ferror(merge->lines) && !fflush(merge->lines);
+}
+
+const struct gpuval_summary *
+gpuval_merge_summary(const struct gpuval_merge *merge)
+{
+   return &merge->summary;
+}
+
+/* Of the runs in @row, by machine; @machines has room for each and is all zero, before
+ * and behind.
+ */
+static void
+count_machines(struct gpuval_merge *merge, struct gpuval_row *row,
+               struct gpuval_seen_machine *by_number, struct gpuval_seen_machine *machines)
+{
+   for (unsigned i = 0; i < row->num_seen; i++) {
+      uint32_t number = merge->machine_of_run[row->seen[i].run];
+      if (!number)
+         continue;
+      by_number[number - 1].runs++;
+      by_number[number - 1].count += row->seen[i].count;
+   }
+   row->machines = machines;
+   for (unsigned i = 0; i < merge->num_hosts; i++) {
+      if (!by_number[i].runs)
+         continue;
+      machines[row->num_machines] = by_number[i];
+      machines[row->num_machines++].host = merge->hosts[i];
+      by_number[i] = (struct gpuval_seen_machine){0};
+   }
+}
+
+bool
+gpuval_merge_for_each(struct gpuval_merge *merge,
+                      void (*call)(void *data, const struct gpuval_row *row, unsigned index),
+                      void *data)
+{
+   struct gpuval_seen_machine *machines =
+      rzalloc_array(merge, struct gpuval_seen_machine, 2 * merge->num_hosts);
+   struct gpuval_row *row = &merge->line.row;
+   unsigned index = 0;
+
+   rewind(merge->lines);
+   util_dynarray_foreach (&merge->failures, struct failure, failure) {
+      void *mem_ctx = ralloc_context(NULL);
+      ssize_t length = getline(&merge->text, &merge->text_size, merge->lines);
+      if (length < 0 || gpuval_line_read(&merge->line, mem_ctx, merge->text, length)) {
+         ralloc_free(mem_ctx);
+         return false;
+      }
+      row->values[0][gpuval_field_find("", "count", 0)].number = failure->count;
+      row->seen = &merge->sorted[failure->first_seen];
+      row->num_seen = failure->num_seen;
+      if (merge->baseline && !failure->is_message)
+         row->baseline = failure->is_known ? "unchanged" : "new";
+      count_machines(merge, row, machines, machines + merge->num_hosts);
+      call(data, row, index++);
+      ralloc_free(mem_ctx);
+   }
+   ralloc_free(machines);
+   return true;
+}

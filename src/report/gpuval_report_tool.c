@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `./gpuval report`: one report of many. Exits with 0, with 1 where there is something
+ * new, with 2 where something could not be read or written.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include "base/gpuval_text.h"
+#include "util/ralloc.h"
+#include "util/u_dynarray.h"
+#include "gpuval_formats.h"
+#include "gpuval_merge.h"
+
+enum {
+   EXIT_NEW = 1,
+   EXIT_TROUBLE = 2,
+};
+
+struct output {
+   const char *name;
+   const struct gpuval_report_format *format;
+   FILE *f; /* of its name, and ".new" */
+   char *beside;
+};
+
+static struct util_dynarray inputs;    /* const char * */
+static struct util_dynarray baselines; /* const char * */
+static struct util_dynarray outputs;   /* struct output */
+static int error_status = -1;          /* --error-exitcode */
+
+static void __attribute__((format(printf, 1, 2))) __attribute__((noreturn))
+fail(const char *format, ...)
+{
+   va_list args;
+
+   va_start(args, format);
+   fputs("gpuval: ", stderr);
+   vfprintf(stderr, format, args);
+   fputc('\n', stderr);
+   va_end(args);
+   exit(EXIT_TROUBLE);
+}
+
+/* Options */
+
+static void
+add_output(const char *name)
+{
+   struct output output = {name, gpuval_report_format(name)};
+
+   if (!output.format)
+      fail("\"%s\" does not end in " GPUVAL_REPORT_ENDINGS, name);
+   util_dynarray_append(&outputs, struct output, output);
+}
+
+static void
+set_option(const char *option, const char *value)
+{
+   if (!value)
+      fail("%s needs a value (see ./gpuval report --help)", option);
+   if (!strcmp(option, "-o") || !strcmp(option, "--output")) {
+      add_output(value);
+   } else if (!strcmp(option, "--baseline")) {
+      util_dynarray_append(&baselines, const char *, value);
+   } else if (!strcmp(option, "--error-exitcode")) {
+      char *end;
+      error_status = strtol(value, &end, 10);
+      if (end == value || *end || error_status < 0 || error_status > 255)
+         fail("--error-exitcode is a number from 0 to 255, not '%s'", value);
+   } else {
+      fail("unknown option '%s' (see ./gpuval report --help)", option);
+   }
+}
+
+static void
+parse_options(char **arguments)
+{
+   for (; *arguments; arguments++) {
+      char *argument = *arguments;
+      char *equals = strchr(argument, '=');
+
+      if (!strcmp(argument, "--")) {
+         while (*++arguments)
+            util_dynarray_append(&inputs, const char *, *arguments);
+         break;
+      } else if (argument[0] != '-' || !argument[1]) {
+         util_dynarray_append(&inputs, const char *, argument);
+      } else if (!strncmp(argument, "--", 2) && equals) {
+         *equals = '\0';
+         set_option(argument, equals + 1);
+      } else {
+         set_option(argument, arguments[1]);
+         arguments++;
+      }
+   }
+   if (!inputs.size)
+      fail("no report given (see ./gpuval report --help)");
+}
+
+/* Reading */
+
+static struct util_dynarray *found; /* char *: of the folder that is looked through */
+
+static bool
+ends_in(const char *name, const char *ending)
+{
+   size_t length = strlen(name), end = strlen(ending);
+   return length > end && !strcmp(name + length - end, ending);
+}
+
+static bool
+is_output(const struct stat *file)
+{
+   struct stat status;
+
+   util_dynarray_foreach (&outputs, struct output, output) {
+      if (!stat(output->name, &status) && status.st_dev == file->st_dev &&
+          status.st_ino == file->st_ino)
+         return true;
+   }
+   return false;
+}
+
+static int
+visit(const char *name, const struct stat *status, int type, struct FTW *ftw)
+{
+   if (type == FTW_F && ends_in(name, ".jsonl") && !is_output(status))
+      util_dynarray_append(found, char *, strdup(name));
+   else if (type == FTW_DNR || type == FTW_NS)
+      fail("%s: %s", name, strerror(EACCES));
+   return 0;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+   return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A report that is made anew is none of its own sources. */
+static void
+read_input(struct gpuval_merge *merge, const char *name)
+{
+   struct stat status;
+   FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
+
+   if (!f || fstat(fileno(f), &status)) {
+      gpuval_merge_unreadable(merge, name);
+      return;
+   }
+   if (is_output(&status))
+      fail("%s is read and written", name);
+   gpuval_merge_read(merge, f, f == stdin ? "stdin" : name);
+   if (f != stdin)
+      fclose(f);
+}
+
+static void
+read_folder(struct gpuval_merge *merge, const char *folder)
+{
+   struct util_dynarray names = {0};
+
+   found = &names;
+   if (nftw(folder, visit, 32, FTW_PHYS))
+      fail("%s: %s", folder, strerror(errno));
+   if (!names.size)
+      fprintf(stderr, "gpuval: warning: %s: there is no .jsonl file\n", folder);
+   qsort(util_dynarray_begin(&names), util_dynarray_num_elements(&names, char *), sizeof(char *),
+         compare_names);
+   util_dynarray_foreach (&names, char *, name) {
+      read_input(merge, *name);
+      free(*name);
+   }
+   util_dynarray_fini(&names);
+}
+
+static void
+read_all(struct gpuval_merge *merge)
+{
+   util_dynarray_foreach (&baselines, const char *, name) {
+      FILE *f = fopen(*name, "re");
+      if (!f)
+         fail("%s: %s", *name, strerror(errno));
+      gpuval_merge_read_baseline(merge, f, *name);
+      fclose(f);
+   }
+   util_dynarray_foreach (&inputs, const char *, name) {
+      struct stat status;
+      if (strcmp(*name, "-") && !stat(*name, &status) && S_ISDIR(status.st_mode))
+         read_folder(merge, *name);
+      else
+         read_input(merge, *name);
+   }
+   if (!gpuval_merge_finish(merge))
+      fail("the reports do not fit into TMPDIR: %s", strerror(errno));
+}
+
+/* Writing */
+
+static void
+open_output(struct output *output)
+{
+   output->beside = ralloc_asprintf(NULL, "%s.%d.new", output->name, (int)getpid());
+   output->f = fopen(output->beside, "wxe");
+   if (!output->f)
+      fail("%s: %s", output->name, strerror(errno));
+}
+
+static void
+write_row(void *data, const struct gpuval_row *row, unsigned index)
+{
+   util_dynarray_foreach (&outputs, struct output, output)
+      output->format->row(output->f, row, index);
+}
+
+static void
+close_output(struct output *output)
+{
+   bool written = !ferror(output->f);
+
+   written &= !fclose(output->f);
+   if (!written || rename(output->beside, output->name)) {
+      int error = errno;
+      unlink(output->beside);
+      fail("%s: %s", output->name, strerror(error));
+   }
+   ralloc_free(output->beside);
+}
+
+static void
+write_outputs(struct gpuval_merge *merge)
+{
+   const struct gpuval_summary *summary = gpuval_merge_summary(merge);
+
+   util_dynarray_foreach (&outputs, struct output, output) {
+      open_output(output);
+      if (output->format->begin)
+         output->format->begin(output->f, summary);
+   }
+   if (outputs.size && !gpuval_merge_for_each(merge, write_row, NULL))
+      fail("the reports do not fit into TMPDIR");
+   util_dynarray_foreach (&outputs, struct output, output) {
+      if (output->format->end)
+         output->format->end(output->f, summary);
+      close_output(output);
+   }
+}
+
+/* What is printed */
+
+static void
+print_count(uint64_t count, const char *one, const char *many)
+{
+   printf("%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
+static void
+print_string(const char *before, const char *string)
+{
+   fputs(before, stdout);
+   gpuval_write_escaped(stdout, string);
+}
+
+static void
+print_place(const struct gpuval_row *row)
+{
+   const char *file = gpuval_row_string(row, false, "source", "file");
+   const char *hash = gpuval_row_string(row, false, "shader", "hash");
+   const char *command = gpuval_row_string(row, false, "command", "op");
+   int64_t line = gpuval_row_number(row, false, "source", "line", 0);
+
+   if (line) {
+      print_string(" at ", file ? file : "?");
+      printf(":%" PRId64, line);
+   } else if (hash || command) {
+      print_string(hash ? " in shader " : " in ", hash ? hash : command);
+   }
+}
+
+static void
+print_row(void *data, const struct gpuval_row *row, unsigned index)
+{
+   bool is_new = row->baseline && !strcmp(row->baseline, "new");
+   const char *fingerprint = gpuval_row_string(row, false, "", "fingerprint");
+
+   if (gpuval_row_is_message(row) || (row->baseline && !is_new))
+      return;
+   fputs(is_new ? "gpuval: new: " : "gpuval: error: ", stdout);
+   print_string("", gpuval_row_string(row, false, "", "check"));
+   print_string("/", gpuval_row_string(row, false, "", "kind"));
+   print_place(row);
+   print_string(": ", gpuval_row_string(row, false, "", "message"));
+   fputs("\ngpuval:    ", stdout);
+   print_count(gpuval_row_number(row, false, "", "count", 0), "time", "times");
+   fputs(" in ", stdout);
+   print_count(row->num_seen, "run", "runs");
+   if (row->num_machines) {
+      fputs(" on ", stdout);
+      print_count(row->num_machines, "machine", "machines");
+   }
+   if (fingerprint)
+      print_string(", fingerprint ", fingerprint);
+   putchar('\n');
+}
+
+static void
+print_summary(const struct gpuval_summary *summary)
+{
+   fputs("gpuval: ", stdout);
+   print_count(summary->errors, "error", "errors");
+   fputs(" (", stdout);
+   print_count(summary->occurrences, "occurrence", "occurrences");
+   fputs(") in ", stdout);
+   print_count(summary->num_runs, "run", "runs");
+   fputs(", ", stdout);
+   print_count(summary->lost, "record", "records");
+   fputs(" lost", stdout);
+   if (summary->lost_messages) {
+      fputs(", ", stdout);
+      print_count(summary->lost_messages, "message", "messages");
+      fputs(" lost", stdout);
+   }
+   if (summary->lost_lines) {
+      fputs(", ", stdout);
+      print_count(summary->lost_lines, "line", "lines");
+      fputs(" not readable", stdout);
+   }
+   putchar('\n');
+   if (summary->has_baseline)
+      printf("gpuval: %" PRIu64 " new, %" PRIu64 " unchanged, %" PRIu64 " of the baseline absent\n",
+             summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
+}
+
+int
+main(int argc, char **argv)
+{
+   parse_options(argv + 1);
+
+   struct gpuval_merge *merge = gpuval_merge_create();
+   if (!merge)
+      fail("TMPDIR: %s", strerror(errno));
+   read_all(merge);
+   write_outputs(merge);
+
+   const struct gpuval_summary *summary = gpuval_merge_summary(merge);
+   if ((!outputs.size || summary->has_baseline) && !gpuval_merge_for_each(merge, print_row, NULL))
+      fail("the reports do not fit into TMPDIR");
+   print_summary(summary);
+
+   bool has_complaints = gpuval_merge_has_complaints(merge);
+   uint64_t errors = summary->has_baseline ? summary->baseline_new : summary->errors;
+   bool has_baseline = summary->has_baseline;
+   gpuval_merge_destroy(merge);
+   if (fflush(stdout) || has_complaints)
+      return EXIT_TROUBLE;
+   if (errors && error_status >= 0)
+      return error_status;
+   return errors && has_baseline ? EXIT_NEW : 0;
+}

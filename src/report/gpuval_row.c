@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_row.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "util/macros.h"
+
+void
+gpuval_row_from_event(struct gpuval_row *row, const struct gpuval_event *event)
+{
+   assert(gpuval_num_fields <= GPUVAL_MAX_FIELDS);
+   *row = (struct gpuval_row){.has_other = event->has_other};
+   for (unsigned i = 0; i < gpuval_num_fields; i++) {
+      row->values[0][i] = gpuval_field_value(&gpuval_fields[i], event, false);
+      if (event->has_other)
+         row->values[1][i] = gpuval_field_value(&gpuval_fields[i], event, true);
+   }
+}
+
+const struct gpuval_value *
+gpuval_row_get(const struct gpuval_row *row, bool other, const char *object, const char *key)
+{
+   int field = gpuval_field_find(object, key, 0);
+
+   assert(field >= 0);
+   return &row->values[other][field];
+}
+
+const char *
+gpuval_row_string(const struct gpuval_row *row, bool other, const char *object, const char *key)
+{
+   const struct gpuval_value *value = gpuval_row_get(row, other, object, key);
+   bool is_string = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_WORD;
+   return is_string ? value->string : NULL;
+}
+
+int64_t
+gpuval_row_number(const struct gpuval_row *row, bool other, const char *object, const char *key,
+                  int64_t missing)
+{
+   const struct gpuval_value *value = gpuval_row_get(row, other, object, key);
+   return value->type == GPUVAL_VALUE_NUMBER ? value->number : missing;
+}
+
+bool
+gpuval_row_is_message(const struct gpuval_row *row)
+{
+   const char *severity = gpuval_row_string(row, false, "", "severity");
+   return severity && !strcmp(severity, "info");
+}
+
+unsigned
+gpuval_field_of_invocation(void)
+{
+   unsigned field = 0;
+
+   while (gpuval_fields[field].key)
+      field++;
+   return field;
+}
+
+const struct gpuval_invocation_fact *
+gpuval_row_invocation_facts(const struct gpuval_row *row)
+{
+   const struct gpuval_value *words = &row->values[0][gpuval_field_of_invocation()];
+   const char *name = gpuval_row_string(row, false, "shader", "stage");
+
+   if (!name || !(words[0].type || words[1].type || words[2].type))
+      return NULL;
+   for (unsigned stage = 0; stage < MESA_ALL_SHADER_STAGES; stage++) {
+      if (!strcmp(gpuval_stage_name(stage), name))
+         return gpuval_invocation_facts(stage);
+   }
+   return NULL;
+}

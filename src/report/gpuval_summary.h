@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What a report says at its end, and of which runs it is. */
+
+#ifndef GPUVAL_SUMMARY_H
+#define GPUVAL_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpuval_row.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** `lost` and `lost_messages` are both 0 in a report that is complete. */
+struct gpuval_summary {
+   uint64_t errors;        /* distinct failures */
+   uint64_t occurrences;   /* their counts */
+   uint64_t lost;          /* records without room, or with content that cannot be right */
+   uint64_t messages;      /* that shaders have printed */
+   uint64_t lost_messages; /* printed messages without room */
+   uint64_t shaders;       /* that were checked */
+   uint64_t lost_lines;    /* of reports that were read, those that are none of a report */
+
+   /* distinct failures that are suppressed, and their counts: not among those above */
+   uint64_t suppressed, suppressed_occurrences;
+
+   const struct gpuval_run *runs; /* of one process: that one, if there is anything to say */
+   unsigned num_runs;
+   bool is_merged; /* from the reports of `runs` */
+
+   bool has_baseline;
+   uint64_t baseline_new, baseline_unchanged; /* together: errors */
+   uint64_t baseline_absent;                  /* in the baseline only */
+};
+
+/** The numbers of a summary, in the order in which they are written. */
+struct gpuval_summary_count {
+   const char *key;
+   size_t offset; /* in struct gpuval_summary */
+   bool always;   /* also when it is 0 */
+};
+
+extern const struct gpuval_summary_count gpuval_summary_counts[];
+extern const unsigned gpuval_num_summary_counts;
+
+static inline uint64_t *
+gpuval_summary_count(const struct gpuval_summary *summary, const struct gpuval_summary_count *count)
+{
+   return (uint64_t *)((char *)summary + count->offset);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+
+"""`gpuval report`: many runs as one report, and what is new in it."""
+
+import csv
+import json
+import os
+import time
+
+from reports import HOSTILE, ReportTest, failure, main, run_of, summary
+
+
+class Merge(ReportTest):
+    def test_one_report_stays_what_it_is(self):
+        events = [
+            failure(1),
+            failure(2, shader={'hash': '0' * 16, 'stage': 'fragment', 'entry': 'main'},
+                    invocation={'frag_coord': [1.5, 2.5]}),
+            failure(3, shader={'hash': '0' * 16, 'stage': 'tess_ctrl', 'entry': 'main'},
+                    invocation={'primitive_id': 4, 'invocation_id': 5}),
+            failure(4, access={'op': 'load', 'coord': [-1, 64], 'level': -2},
+                    resource={'extent': [64, 32]}),
+            failure(5, same_value=True,
+                    other={'certain': True, 'shader': {'hash': 'f' * 16, 'stage': 'vertex'},
+                           'access': {'op': 'store', 'size': 4}}),
+        ]
+        self.write('a.jsonl', events, run=run_of('here'))
+        self.tool('a.jsonl', '-o', 'b.jsonl')
+        merged, end = self.read('b.jsonl')
+        for before, after in zip(events, merged, strict=True):
+            self.assertEqual(after.pop('runs'), [{'run': 0, 'count': before['count']}])
+            self.assertEqual(after.pop('machines'),
+                             [{'host': 'here', 'runs': 1, 'count': before['count']}])
+            self.assertEqual(after, before)
+        self.assertEqual(end.pop('runs'), [{**run_of('here'), 'file': 'a.jsonl'}])
+        self.assertEqual({'summary': end}, summary(events))
+
+    def test_equal_failures_are_counted_together(self):
+        self.write('a.jsonl', [failure(1), failure(2)], run=run_of('one', 10), lost=1)
+        self.write('b.jsonl', [failure(2, count=5), failure(3)], run=run_of('two', 11),
+                   lost_messages=2, suppressed=3, suppressed_occurrences=4)
+        self.write('c.jsonl', [failure(2, count=7)], run=run_of('two', 12))
+        out, _ = self.tool('a.jsonl', 'b.jsonl', 'c.jsonl', '-o', 'm.jsonl')
+        events, end = self.read('m.jsonl')
+        self.assertEqual([(e['fingerprint'][-1], e['count']) for e in events],
+                         [('1', 1), ('2', 14), ('3', 3)])
+        self.assertEqual(events[1]['runs'], [{'run': 0, 'count': 2}, {'run': 1, 'count': 5},
+                                             {'run': 2, 'count': 7}])
+        self.assertEqual(events[1]['machines'], [{'host': 'one', 'runs': 1, 'count': 2},
+                                                 {'host': 'two', 'runs': 2, 'count': 12}])
+        self.assertEqual([run['pid'] for run in end['runs']], [10, 11, 12])
+        self.assertEqual((end['errors'], end['occurrences'], end['lost'], end['lost_messages']),
+                         (3, 18, 1, 2))
+        self.assertEqual((end['suppressed'], end['suppressed_occurrences']), (3, 4))
+        self.assertIn('3 errors (18 occurrences) in 3 runs, 1 record lost, 2 messages lost', out)
+
+    def test_two_devices_of_a_process_are_one_run(self):
+        self.write('a.jsonl', [failure(2), failure(2)])
+        self.tool('a.jsonl', '-o', 'm.jsonl')
+        events, end = self.read('m.jsonl')
+        self.assertEqual(events[0]['runs'], [{'run': 0, 'count': 4}])
+        self.assertEqual(end['errors'], 1)
+
+    def test_reports_of_reports(self):
+        for host in 'one', 'two', 'three':
+            self.write(f'logs/{host}.jsonl', [failure(1), failure(len(host))], run=run_of(host))
+        self.tool('logs', '-o', 'at_once.jsonl')
+        self.tool('logs/one.jsonl', 'logs/three.jsonl', '-o', 'some.jsonl')
+        self.tool('some.jsonl', 'logs/two.jsonl', '-o', 'again.jsonl')
+        at_once, again = self.read('at_once.jsonl'), self.read('again.jsonl')
+        self.assertEqual(len(again[1]['runs']), 3)
+        self.assertEqual(at_once[1]['runs'], again[1]['runs'])
+        self.assertEqual(at_once[0], again[0])
+
+    def test_folder_and_stdin(self):
+        self.write('logs/deep/a.jsonl', [failure(1)])
+        self.write('logs/b.jsonl', [failure(2)])
+        with open('logs/c.csv', 'w', encoding='utf-8') as file:
+            file.write('check,kind\n')
+        self.tool('logs', '-o', 'logs/all.jsonl')
+        self.tool('logs', '-o', 'logs/all.jsonl')  # is not one of its own sources
+        events, end = self.read('logs/all.jsonl')
+        self.assertEqual([e['count'] for e in events], [2, 1])
+        self.assertEqual(len(end['runs']), 2)
+
+        text = ''
+        for name in 'logs/b.jsonl', 'logs/deep/a.jsonl':
+            with open(name, encoding='utf-8') as file:
+                text += file.read()
+        self.tool('-', '-o', 'piped.jsonl', stdin=text)
+        self.assertEqual([e['count'] for e in self.read('piped.jsonl')[0]], [2, 1])
+        self.assertEqual(len(self.read('piped.jsonl')[1]['runs']), 2)
+
+    def test_output_that_is_read(self):
+        self.write('a.jsonl', [failure(1)])
+        _, err = self.tool('a.jsonl', '-o', 'a.jsonl', status=2)
+        self.assertIn('a.jsonl is read and written', err)
+        self.assertEqual(self.read('a.jsonl')[0], [failure(1)])
+
+    def test_csv(self):
+        self.write('a.jsonl', [failure(1), failure(2)], run=run_of('one'))
+        self.write('b.jsonl', [failure(1)], run=run_of('two'))
+        self.tool('a.jsonl', 'b.jsonl', '-o', 'm.csv')
+        with open('m.csv', encoding='utf-8', newline='') as file:
+            rows = list(csv.DictReader(file, strict=True))
+        self.assertEqual([(r['count'], r['runs'], r['machines'], r['labels']) for r in rows],
+                         [('2', '2', 'one two', 'frame > simulate'),
+                          ('2', '1', 'one', 'frame > simulate')])
+        self.assertEqual([rows[0][f'invocation_{i}'] for i in range(3)], ['64', '0', '0'])
+
+    def test_messages_are_no_errors(self):
+        message = failure(9, check='printf', kind='message', severity='info', message='hello')
+        self.write('a.jsonl', [failure(1), message], messages=20)
+        out, _ = self.tool('a.jsonl')
+        self.assertNotIn('hello', out)
+        self.tool('a.jsonl', '-o', 'm.jsonl')
+        events, end = self.read('m.jsonl')
+        self.assertEqual(len(events), 2)
+        self.assertEqual((end['errors'], end['occurrences'], end['messages']), (1, 1, 20))
+
+    def test_messages_have_an_end(self):
+        texts = [failure(n, check='printf', kind='message', severity='info', message=str(n))
+                 for n in range(10010)]
+        self.write('a.jsonl', texts + [failure(20000)], messages=123456)
+        self.tool('a.jsonl', '-o', 'm.jsonl')
+        events, end = self.read('m.jsonl')
+        self.assertEqual(len(events), 10001)
+        self.assertEqual(events[-1]['message'], failure(20000)['message'])
+        self.assertEqual(end['messages'], 123456)
+
+    def test_without_fingerprint(self):
+        old = failure(1)
+        del old['fingerprint']
+        self.write('a.jsonl', [old])
+        self.write('b.jsonl', [old, failure(2)])
+        self.tool('a.jsonl', 'b.jsonl', '-o', 'm.jsonl')
+        self.assertEqual([e['count'] for e in self.read('m.jsonl')[0]], [2, 2])
+
+    def test_hostile_names(self):
+        events = [failure(n, message=name, shader={'hash': '0' * 16, 'name': name},
+                          source={'file': name, 'line': 1, 'text': name, 'function': name},
+                          command={'op': 'draw', 'labels': [name, name]})
+                  for n, name in enumerate(HOSTILE, 1)]
+        self.write('a.jsonl', events, run=run_of(HOSTILE[6]))
+        out, _ = self.tool('a.jsonl')
+        self.assertNotIn('\x1b', out)
+        self.assertEqual(len(out.splitlines()), 2 * len(events) + 1)
+        self.tool('a.jsonl', '-o', 'm.jsonl', '-o', 'm.csv')
+        with open('m.csv', encoding='utf-8', newline='') as file:
+            rows = list(csv.DictReader(file, strict=True))
+        for name, event, row in zip(HOSTILE, self.read('m.jsonl')[0], rows, strict=True):
+            self.assertEqual(event['message'], name)
+            self.assertEqual(event['source']['text'], name)
+            self.assertEqual(event['command']['labels'], [name, name])
+            self.assertEqual(row['message'], name)
+            self.assertEqual(row['labels'], f'{name} > {name}')
+            self.assertEqual(row['machines'], HOSTILE[6])
+
+
+class Trouble(ReportTest):
+    def damaged(self, text, *words, lines=1):
+        self.write('good.jsonl', [failure(1)])
+        with open('bad.jsonl', 'wb') as file:
+            file.write(text)
+        _, err = self.tool('good.jsonl', 'bad.jsonl', '-o', 'm.jsonl', '-o', 'm.csv', status=2)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        for word in ('warning', 'bad.jsonl') + words:
+            self.assertIn(word, err)
+        events, end = self.read('m.jsonl')
+        self.assertEqual(end.get('lost_lines', 0), lines)
+        self.assertEqual([run.get('incomplete', False) for run in end['runs']], [False, True])
+        return events
+
+    def test_cut_off(self):
+        line = json.dumps(failure(2)).encode()
+        events = self.damaged(line + b'\n' + line[:200], 'bad.jsonl:2', 'cut off', '1 line')
+        self.assertEqual(len(events), 2)
+
+    def test_every_cut(self):
+        text = (json.dumps(failure(2, invocation={'frag_coord': [1.5, None]}, same_value=True)) +
+                '\n' + json.dumps(summary([failure(2)], run=run_of('a')))).encode()
+        for length in list(range(0, len(text), 11)) + [len(text) - 1]:
+            with open('a.jsonl', 'wb') as file:
+                file.write(text[:length])
+            _, err = self.tool('a.jsonl', '-o', 'm.jsonl', status=2)
+            self.assertEqual(len(err.splitlines()), 1, err)
+
+    def test_without_summary(self):
+        events = self.damaged(json.dumps(failure(2)).encode() + b'\n', 'no summary', lines=0)
+        self.assertEqual(len(events), 2)
+
+    def test_empty(self):
+        self.damaged(b'', 'no summary', lines=0)
+
+    def test_no_json(self):
+        for text in (b'hello\n\n\nworld\n', b'{"check"\n}\n', b'[1]\n{"a":tru}\n', b'{} {}\n\x00\n',
+                     b'{"check":"bounds\x01"}\n{"check":1}\n', b'\xff\xfe\n{"a":"\\x"}\n'):
+            self.damaged(text, 'bad.jsonl:1: ', '2 lines', lines=2)
+
+    def test_deep(self):
+        self.damaged(b'{"a":' + b'[' * 100000 + b']' * 100000 + b'}\n', 'too deep')
+
+    def test_many(self):
+        for number in range(50):
+            with open(f'{number}.jsonl', 'wb') as file:
+                file.write(b'?')
+        _, err = self.tool('.', '-o', 'm.csv', status=2)
+        self.assertEqual(len(err.splitlines()), 21)
+        self.assertIn('30 more', err)
+
+    def test_missing_file(self):
+        self.write('a.jsonl', [failure(1)])
+        _, err = self.tool('a.jsonl', 'b.jsonl', '-o', 'm.jsonl', status=2)
+        self.assertIn('b.jsonl: No such file', err)
+        self.assertEqual(len(self.read('m.jsonl')[1]['runs']), 2)
+
+    def test_unknown_keys_are_said_once(self):
+        self.write('a.jsonl', [failure(1, novelty=1, news={'a': [1, {}]}), failure(2, novelty=2)])
+        _, err = self.tool('a.jsonl', '-o', 'm.jsonl')
+        self.assertEqual(err.count('"novelty"'), 1)
+
+    def test_bad_use(self):
+        self.write('a.jsonl', [])
+        for arguments in ([], ['a.jsonl', '-o', 'a.pdf'], ['a.jsonl', '--nonsense', '1'],
+                          ['a.jsonl', '-o'], ['a.jsonl', '--error-exitcode', '256'],
+                          ['a.jsonl', '-o', 'nowhere/b.csv'],
+                          ['a.jsonl', '--baseline', 'nowhere.jsonl']):
+            _, err = self.tool(*arguments, status=2)
+            self.assertEqual(len(err.splitlines()), 1)
+
+    def test_nothing_is_left_beside(self):
+        self.write('a.jsonl', [failure(1)])
+        self.tool('a.jsonl', '-o', 'm.csv')
+        self.assertEqual(sorted(os.listdir('.')), ['a.jsonl', 'm.csv'])
+
+
+class Baseline(ReportTest):
+    def setUp(self):
+        super().setUp()
+        self.write('old.jsonl', [failure(1), failure(2), failure(3)])
+        self.write('new.jsonl', [failure(2), failure(4), failure(5)])
+
+    def test_new(self):
+        out, _ = self.tool('new.jsonl', '--baseline', 'old.jsonl', '-o', 'm.jsonl', '-o', 'm.csv',
+                           status=1)
+        self.assertEqual(out.count('gpuval: new: bounds/buffer-oob at particles.comp:42: '), 2)
+        self.assertIn('2 new, 1 unchanged, 2 of the baseline absent', out)
+        events, end = self.read('m.jsonl')
+        self.assertEqual([e['baseline'] for e in events], ['unchanged', 'new', 'new'])
+        self.assertEqual(end['baseline'], {'new': 2, 'unchanged': 1, 'absent': 2})
+        with open('m.csv', encoding='utf-8', newline='') as file:
+            self.assertEqual([r['baseline'] for r in csv.DictReader(file)],
+                             ['unchanged', 'new', 'new'])
+
+    def test_nothing_new(self):
+        self.write('more.jsonl', [failure(4), failure(5)])
+        out, _ = self.tool('new.jsonl', '--baseline', 'old.jsonl', '--baseline=more.jsonl')
+        self.assertIn('0 new, 3 unchanged, 2 of the baseline absent', out)
+
+    def test_exit_status(self):
+        self.tool('new.jsonl')
+        self.tool('new.jsonl', '--error-exitcode', '7', status=7)
+        self.tool('new.jsonl', '--error-exitcode', '7', '--baseline', 'old.jsonl', status=7)
+        self.tool('new.jsonl', '--error-exitcode', '0', '--baseline', 'old.jsonl')
+        self.tool('old.jsonl', '--error-exitcode', '7', '--baseline', 'old.jsonl')
+
+    def test_broken_baseline(self):
+        with open('bad.jsonl', 'w', encoding='utf-8') as file:
+            file.write('{"check":')
+        _, err = self.tool('new.jsonl', '--baseline', 'bad.jsonl', status=2)
+        self.assertIn('bad.jsonl:1', err)
+
+
+class Night(ReportTest):
+    """A farm's: 10,000 files, with fewer failures than the 100 each that users may have."""
+
+    def test_many_files(self):
+        os.mkdir('night')
+        for number in range(10000):
+            events = [failure(1 + (number * 7 + n) % 500) for n in range(10)]
+            with open(f'night/{number}.jsonl', 'w', encoding='utf-8') as file:
+                file.writelines(json.dumps(e) + '\n' for e in events)
+                file.write(json.dumps(summary(events, run=run_of(f'farm{number % 50}'))) + '\n')
+        start = time.monotonic()
+        self.tool('night', '-o', 'm.jsonl', memory=32 << 20)  # of 100 MB
+        taken = time.monotonic() - start
+        events, end = self.read('m.jsonl')
+        self.assertEqual(len(events), 500)
+        self.assertEqual(len(end['runs']), 10000)
+        self.assertEqual(end['occurrences'], sum(e['count'] for e in events))
+        self.assertEqual(sum(len(e['runs']) for e in events), 100000)
+        self.assertEqual(len(events[0]['machines']), 10)
+        self.assertLess(taken, 60)  # seconds; about 1 on an idle machine
+
+
+if __name__ == '__main__':
+    main()
