@@ -177,23 +177,16 @@ get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
    return fallback;
 }
 
-/* One of @names; the first is the default. @yet: of these bits, those that this
- * version has.
- */
+/* One of @names; the first is the default. */
 static unsigned
-get_choice(const char *name, const char *const *names, unsigned num_names, uint32_t yet)
+get_choice(const char *name, const char *const *names, unsigned num_names)
 {
    const char *value = get_variable(name);
    char accepted[128] = "";
 
    for (unsigned i = 0; value && i < num_names; i++) {
-      if (*names[i] && !strcmp(value, names[i])) {
-         if (yet & BITFIELD_BIT(i))
-            return i;
-         gpuval_log_warning("%s=%s: not in this version yet, the variable has no effect", name,
-                            value);
-         return 0;
-      }
+      if (*names[i] && !strcmp(value, names[i]))
+         return i;
       if (*names[i]) {
          strcat(accepted, *accepted ? ", " : "");
          strcat(accepted, names[i]);
@@ -315,20 +308,16 @@ parse_rules(void)
    options.rules = util_dynarray_begin(&rules);
 }
 
-/* Parsed, and validated, so that a script which sets them is told the truth. */
 static void
-read_unimplemented(void)
+read_choices(void)
 {
    static const char *const engines[] = {"", "shadow", "bloom"};
    static const char *const reactions[] = {"continue", "break", "abort", "device-lost"};
    static const char *const modes[] = {"auto", "manual"};
 
-   options.sync_engine =
-      get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines),
-                 BITFIELD_BIT(GPUVAL_SYNC_ENGINE_BLOOM) | BITFIELD_BIT(GPUVAL_SYNC_ENGINE_SHADOW));
-   options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions), ~0u);
-   options.record =
-      get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes), BITFIELD_BIT(GPUVAL_RECORD_AUTO));
+   options.sync_engine = get_choice("GPUVAL_SYNC", engines, ARRAY_SIZE(engines));
+   options.on_error = get_choice("GPUVAL_ON_ERROR", reactions, ARRAY_SIZE(reactions));
+   options.record = get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes));
 }
 
 static void
@@ -355,7 +344,7 @@ read_environment(void)
    options.reports = get_files("GPUVAL_REPORT");
    options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
    options.gen_suppressions = get_bool("GPUVAL_GEN_SUPPRESSIONS", false);
-   read_unimplemented();
+   read_choices();
    parse_rules();
 }
 

@@ -5,6 +5,7 @@
  */
 
 #include "gpuval_device.h"
+#include "gpuval_session.h"
 
 #include <time.h>
 
@@ -208,13 +209,20 @@ keys_equal(const void *a, const void *b)
    return !memcmp(a, b, GPUVAL_SHADER_KEY_SIZE);
 }
 
+static void
+init_once(void)
+{
+   gpuval_report_init();
+   gpuval_session_init();
+}
+
 void
 gpuval_init(bool by_driver)
 {
    static once_flag once = ONCE_FLAG_INIT;
 
    gpuval_options_init(by_driver);
-   call_once(&once, gpuval_report_init);
+   call_once(&once, init_once);
 }
 
 struct gpuval_device *

@@ -68,7 +68,7 @@ struct gpuval_shadow_device {
 struct gpuval_device {
    struct gpuval_device_info info;
    struct list_head link; /* in the list of live devices, until it is retired */
-   bool exited;           /* it has been looked at by exit() */
+   uint32_t visited;      /* gpuval_live_visit() */
    bool is_complete;      /* it was created, and has all that follows */
 
    struct gpuval_shadow_device shadow; /* where sync is on, instead */
@@ -113,10 +113,10 @@ struct gpuval_device {
    struct gpuval_printf printf;
    struct hash_table *message_events; /* text of a site -> struct gpuval_event; NULL if
                                        * nobody wants them */
-   bool messages_full;
-   struct util_dynarray messages; /* struct gpuval_message: to be reported */
-   uint64_t printf_lost;          /* of both counters, what has been said */
-   bool printed;                  /* at the last look */
+   uint32_t messages_full;            /* the period in which there are enough, + 1 */
+   struct util_dynarray messages;     /* struct gpuval_message: to be reported */
+   uint64_t printf_lost;              /* of both counters, what has been said */
+   bool printed;                      /* at the last look */
 
    struct gpuval_notices notices; /* for gpuval_device_unlock() */
    int64_t reaction_at;           /* os_time_get_nano(): at the latest; 0: there is none due */
@@ -190,6 +190,12 @@ void gpuval_device_react(struct gpuval_device *device);
 
 /** exit() will look at the device, until gpuval_device_retire(). */
 void gpuval_live_add(struct gpuval_device *device);
+
+/**
+ * Calls @visit for each device, which is not destroyed meanwhile. No lock is held. What
+ * that calls may call this again, in the same thread.
+ */
+void gpuval_live_visit(void (*visit)(struct gpuval_device *device));
 
 /**
  * Reads and clears published records, and when no work is in flight (@idle)

@@ -532,7 +532,8 @@ find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
 {
    struct hash_entry *entry =
       device->failures ? _mesa_hash_table_search(device->failures, key) : NULL;
-   return entry ? entry->data : NULL;
+   struct gpuval_event *event = entry ? entry->data : NULL;
+   return event && event->period == gpuval_report_period() ? event : NULL;
 }
 
 static void
@@ -551,7 +552,7 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
 {
    struct gpuval_event **slot =
       util_dynarray_element(&device->site_events, struct gpuval_event *, site_index);
-   if (*slot)
+   if (*slot && (*slot)->period == gpuval_report_period())
       return *slot;
 
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);

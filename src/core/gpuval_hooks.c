@@ -3,6 +3,8 @@
 #include "gpuval_hooks.h"
 
 #include "base/gpuval_names.h"
+#include "base/gpuval_options.h"
+#include "gpuval_session.h"
 #include "vk_util.h"
 
 static struct gpuval_hooks *
@@ -342,6 +344,24 @@ hook_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInf
    return result;
 }
 
+/* Labels of queues, which may begin and end sessions */
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_QueueBeginDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   queue->base.device->gpuval->next.QueueBeginDebugUtilsLabelEXT(handle, label);
+   gpuval_session_label(label->pLabelName);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
+{
+   VK_FROM_HANDLE(vk_queue, queue, handle);
+   queue->base.device->gpuval->next.QueueInsertDebugUtilsLabelEXT(handle, label);
+   gpuval_session_label(label->pLabelName);
+}
+
 /* Which of them, depends on who asks. Mesa's runtime calls by the table, too: its
  * DeviceWaitIdle() is one QueueWaitIdle() for each queue.
  */
@@ -393,6 +413,10 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
    HOOK(SetDebugUtilsObjectNameEXT)
    if (with_order) {
       ORDER(HOOK)
+   }
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL) {
+      HOOK(QueueBeginDebugUtilsLabelEXT)
+      HOOK(QueueInsertDebugUtilsLabelEXT)
    }
    if (hooks->objects)
       gpuval_hooks_init_objects(table);

@@ -12,13 +12,19 @@
 
 #include "util/os_time.h"
 
+static mtx_t visits; /* recursive: who visits devices */
+
 static mtx_t mutex; /* all that follows; held for moments only */
 static struct list_head devices;
-static struct gpuval_device *exiting; /* the one that exit() is looking at, */
-static thrd_t exiting_thread;         /* who does, */
-static cnd_t looked;                  /* and has done so */
+static uint32_t current_visit;         /* of visits */
+static struct gpuval_device *visiting; /* the device that is visited, */
+static thrd_t visiting_thread;         /* by whom, */
+static cnd_t visited;                  /* and has been */
 
+static once_flag once = ONCE_FLAG_INIT;
 static pid_t process;
+
+static void init_process(void);
 
 /* exit() may be called from anywhere, even where a device's mutex is held (a signal's
  * handler).
@@ -35,17 +41,48 @@ lock_at_exit(struct gpuval_device *device)
 }
 
 static struct gpuval_device *
-next_to_look_at(void)
+next_to_visit(void)
 {
-   exiting = NULL;
-   exiting_thread = thrd_current();
+   visiting = NULL;
+   visiting_thread = thrd_current();
    list_for_each_entry (struct gpuval_device, device, &devices, link) {
-      if (!device->exited)
-         exiting = device;
+      if (device->visited != current_visit)
+         visiting = device;
    }
-   if (exiting)
-      exiting->exited = true;
-   return exiting;
+   if (visiting)
+      visiting->visited = current_visit;
+   return visiting;
+}
+
+void
+gpuval_live_visit(void (*visit)(struct gpuval_device *device))
+{
+   struct gpuval_device *device;
+
+   call_once(&once, init_process);
+   mtx_lock(&visits);
+   mtx_lock(&mutex);
+   current_visit++;
+   while ((device = next_to_visit())) {
+      mtx_unlock(&mutex);
+      visit(device);
+      mtx_lock(&mutex);
+      cnd_broadcast(&visited);
+   }
+   mtx_unlock(&mutex);
+   mtx_unlock(&visits);
+}
+
+static void
+look_at_exit(struct gpuval_device *device)
+{
+   if (device->info.wait_for_work)
+      device->info.wait_for_work(device->info.data);
+   if (lock_at_exit(device)) {
+      gpuval_device_drain(device, true);
+      gpuval_device_drain_all_messages(device);
+      gpuval_device_unlock(device);
+   }
 }
 
 /* Devices that live on may still be at work. A child that was forked has nothing to
@@ -54,25 +91,10 @@ next_to_look_at(void)
 static void
 at_exit(void)
 {
-   struct gpuval_device *device;
-
    if (getpid() != process)
       return;
 
-   mtx_lock(&mutex);
-   while ((device = next_to_look_at())) {
-      mtx_unlock(&mutex);
-      if (device->info.wait_for_work)
-         device->info.wait_for_work(device->info.data);
-      if (lock_at_exit(device)) {
-         gpuval_device_drain(device, true);
-         gpuval_device_drain_all_messages(device);
-         gpuval_device_unlock(device);
-      }
-      mtx_lock(&mutex);
-      cnd_broadcast(&looked);
-   }
-   mtx_unlock(&mutex);
+   gpuval_live_visit(look_at_exit);
    gpuval_report_finish();
 }
 
@@ -90,8 +112,9 @@ stay_loaded(void)
 static void
 init_process(void)
 {
+   mtx_init(&visits, mtx_plain | mtx_recursive);
    mtx_init(&mutex, mtx_plain);
-   cnd_init(&looked);
+   cnd_init(&visited);
    list_inithead(&devices);
    process = getpid();
    stay_loaded();
@@ -101,9 +124,7 @@ init_process(void)
 void
 gpuval_live_add(struct gpuval_device *device)
 {
-   static once_flag once = ONCE_FLAG_INIT;
    call_once(&once, init_process);
-
    mtx_lock(&mutex);
    list_addtail(&device->link, &devices);
    mtx_unlock(&mutex);
@@ -116,9 +137,9 @@ gpuval_device_retire(struct gpuval_device *device)
       return;
 
    mtx_lock(&mutex);
-   /* A messenger that is called at exit may destroy its device. */
-   while (exiting == device && !thrd_equal(exiting_thread, thrd_current()))
-      cnd_wait(&looked, &mutex);
+   /* A messenger that is called meanwhile may destroy its device. */
+   while (visiting == device && !thrd_equal(visiting_thread, thrd_current()))
+      cnd_wait(&visited, &mutex);
    list_del(&device->link);
    device->link.next = NULL;
    mtx_unlock(&mutex);

@@ -34,15 +34,16 @@ get_event(struct gpuval_device *device, const struct gpuval_printf_message *mess
 {
    const struct message_key key = {message->format->site, message->text};
    struct hash_entry *entry = _mesa_hash_table_search(device->message_events, &key);
-   if (entry)
-      return entry->data;
-   if (device->messages_full)
+   struct gpuval_event *known = entry ? entry->data : NULL;
+   if (known && known->period == gpuval_report_period())
+      return known;
+   if (device->messages_full == gpuval_report_period() + 1)
       return NULL;
 
    struct gpuval_event *event =
       gpuval_device_create_message(device, key.site, message->text, message->invocation);
    if (!gpuval_report_add_message_event(event)) {
-      device->messages_full = true;
+      device->messages_full = gpuval_report_period() + 1;
       ralloc_free(event);
       return NULL;
    }

@@ -72,6 +72,7 @@ struct gpuval_event {
    enum gpuval_kind kind;
    char *message;
    uint64_t count;
+   uint32_t period;      /* gpuval_report_period(), when it was reported */
    char fingerprint[17]; /* 16 hexadecimal digits, see gpuval_event_set_fingerprint() */
    bool same_value;      /* nothing but what was there, or what the other party wrote */
 

@@ -241,6 +241,8 @@ gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
       fputs(",\"run\":", f);
       write_run(f, summary->runs);
    }
+   if (summary->session)
+      fprintf(f, ",\"session\":%u", summary->session);
    fputs("}}\n", f);
 }
 

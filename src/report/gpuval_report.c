@@ -17,6 +17,7 @@
 #include "util/ralloc.h"
 #include "util/set.h"
 #include "util/simple_mtx.h"
+#include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "util/u_process.h"
 #include "gpuval_suppressions.h"
@@ -25,10 +26,16 @@
 #define MAX_MESSAGE_EVENTS 10000
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
+/* Of the session, if there are any */
 static struct util_dynarray events; /* struct gpuval_event * */
 static uint64_t lost;
 static uint64_t messages, lost_messages;
 static unsigned num_message_events;
+static uint64_t suppressed_before, suppressed_occurrences_before;
+
+static uint32_t period = 1;          /* odd: what happens is reported */
+static struct util_dynarray outside; /* struct gpuval_event *: the others */
+static struct gpuval_summary total;  /* of the sessions that have ended */
 static bool finished;
 static bool marked_error;
 static struct gpuval_run run;
@@ -72,12 +79,27 @@ write_suppression(const struct gpuval_event *event)
 }
 
 static bool
-is_suppressed(const struct gpuval_event *event)
+is_recording(void)
+{
+   return period & 1;
+}
+
+uint32_t
+gpuval_report_period(void)
+{
+   return p_atomic_read(&period);
+}
+
+static bool
+is_left_out(struct gpuval_event *event)
 {
    gpuval_report_lock();
-   bool suppressed = gpuval_suppressions_take(event);
+   event->period = period;
+   bool left_out = !is_recording() || gpuval_suppressions_take(event);
+   if (!is_recording())
+      util_dynarray_append(&outside, struct gpuval_event *, event);
    gpuval_report_unlock();
-   return suppressed;
+   return left_out;
 }
 
 void
@@ -86,7 +108,7 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
    char *text = NULL;
    size_t size;
 
-   if (is_suppressed(event))
+   if (is_left_out(event))
       return;
    notices->reported = true;
    FILE *f = open_memstream(&text, &size);
@@ -150,7 +172,8 @@ gpuval_report_messages(const struct gpuval_message *list, unsigned count,
       fclose(f);
 
    gpuval_report_lock();
-   if (text)
+   bool told = is_recording();
+   if (text && told)
       gpuval_log_write(text, size);
    for (unsigned i = 0; i < count; i++) {
       if (list[i].event)
@@ -160,7 +183,7 @@ gpuval_report_messages(const struct gpuval_message *list, unsigned count,
    gpuval_report_unlock();
    free(text);
 
-   for (unsigned i = 0; i < count; i++)
+   for (unsigned i = 0; i < count && told; i++)
       gpuval_notices_add(notices, NULL, list[i].text);
 }
 
@@ -168,7 +191,8 @@ bool
 gpuval_report_add_message_event(struct gpuval_event *event)
 {
    gpuval_report_lock();
-   bool has_room = num_message_events < MAX_MESSAGE_EVENTS;
+   bool has_room = is_recording() && num_message_events < MAX_MESSAGE_EVENTS;
+   event->period = period;
    if (has_room) {
       util_dynarray_append(&events, struct gpuval_event *, event);
       num_message_events++;
@@ -233,6 +257,10 @@ summarize(void)
       summary.occurrences += (*event)->count;
    }
    gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
+   summary.suppressed -= suppressed_before;
+   summary.suppressed_occurrences -= suppressed_occurrences_before;
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
+      summary.session = (period + 1) / 2;
    return summary;
 }
 
@@ -260,20 +288,32 @@ open_beside(const char *name, char **beside)
    return f;
 }
 
+/* NAME.2.jsonl of a second session */
+static char *
+get_name(const char *name, const struct gpuval_summary *summary)
+{
+   const char *ending = gpuval_report_format(name)->ending;
+   int length = strlen(name) - strlen(ending);
+
+   return summary->session
+             ? ralloc_asprintf(NULL, "%.*s.%u%s", length, name, summary->session, ending)
+             : ralloc_strdup(NULL, name);
+}
+
 /* To a file beside, which then takes the name: who reads it meanwhile sees
  * the old one whole.
  */
 static bool
-write_file(const char *name, const struct gpuval_summary *summary)
+write_file(const char *option, const struct gpuval_summary *summary)
 {
    unsigned num_events;
    struct gpuval_event *const *list = get_events(&num_events);
-   char *beside;
+   char *beside, *name = get_name(option, summary);
 
    FILE *f = open_beside(name, &beside);
    bool written = f != NULL;
    if (f) {
-      gpuval_report_write(gpuval_report_format(name), f, list, num_events, summary);
+      gpuval_report_write(gpuval_report_format(option), f, list, num_events, summary);
       written = !ferror(f);
       written &= fclose(f) == 0;
       written = written && !rename(beside, name);
@@ -283,6 +323,7 @@ write_file(const char *name, const struct gpuval_summary *summary)
       unlink(beside);
    }
    ralloc_free(beside);
+   ralloc_free(name);
    return written;
 }
 
@@ -317,6 +358,7 @@ gpuval_report_init(void)
          util_dynarray_append(&files, const char *, names[i]);
    }
    gpuval_suppressions_init(gpuval_options()->suppressions);
+   period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
 }
 
 static void
@@ -335,8 +377,94 @@ void
 gpuval_report_write_files(void)
 {
    gpuval_report_lock();
-   write_files_locked();
+   if (is_recording())
+      write_files_locked();
    gpuval_report_unlock();
+}
+
+/* The end of the log, or of a session in it; @by is NULL at the end of all. */
+static void
+write_end(const struct gpuval_summary *summary, const char *by)
+{
+   unsigned num_events;
+   struct gpuval_event *const *list = get_events(&num_events);
+   char *text = NULL;
+   size_t size;
+
+   FILE *f = open_memstream(&text, &size);
+   if (!f)
+      return;
+   locale_t locale = gpuval_begin_c_locale();
+   if (summary->session || gpuval_options()->record == GPUVAL_RECORD_AUTO)
+      gpuval_text_write_counts(f, list, num_events);
+   if (by)
+      fprintf(f, "gpuval: session %u ends: %s\n", summary->session, by);
+   else
+      gpuval_suppressions_write(f);
+   gpuval_text_write_summary(f, summary);
+   fclose(f);
+   gpuval_end_c_locale(locale);
+   gpuval_log_write(text, size);
+   free(text);
+}
+
+static void
+begin_session(const char *by)
+{
+   char text[64];
+
+   p_atomic_set(&period, period + 1);
+   events.size = 0; /* They stay, as devices may still look at them. */
+   lost = messages = lost_messages = num_message_events = 0;
+   gpuval_suppressions_count(&suppressed_before, &suppressed_occurrences_before);
+   snprintf(text, sizeof(text), "gpuval: session %u begins: %s\n", (period + 1) / 2, by);
+   gpuval_log_write(text, strlen(text));
+}
+
+static void
+end_session(const char *by)
+{
+   struct gpuval_summary summary = summarize();
+
+   write_end(&summary, by);
+   write_files_locked();
+   total.errors += summary.errors;
+   total.occurrences += summary.occurrences;
+   total.lost += summary.lost;
+   total.messages += summary.messages;
+   total.lost_messages += summary.lost_messages;
+   total.suppressed += summary.suppressed;
+   total.suppressed_occurrences += summary.suppressed_occurrences;
+   p_atomic_set(&period, period + 1);
+}
+
+void
+gpuval_report_session(enum gpuval_session_action action, const char *by)
+{
+   gpuval_report_lock();
+   bool begins = action == GPUVAL_SESSION_TOGGLE ? !is_recording() : action == GPUVAL_SESSION_BEGIN;
+   if (finished)
+      ; /* It is too late. */
+   else if (begins == is_recording())
+      gpuval_log_warning("%s: %s", by,
+                         begins ? "a session has begun already" : "there is no session to end");
+   else if (begins)
+      begin_session(by);
+   else
+      end_session(by);
+   gpuval_report_unlock();
+}
+
+/* All sessions, and what was outside of them */
+static void
+finish_sessions(void)
+{
+   if (is_recording())
+      end_session("exit");
+   total.outside = util_dynarray_num_elements(&outside, struct gpuval_event *);
+   util_dynarray_foreach (&outside, struct gpuval_event *, event)
+      total.outside_occurrences += (*event)->count;
+   write_end(&total, NULL);
 }
 
 void
@@ -345,24 +473,13 @@ gpuval_report_finish(void)
    gpuval_report_lock();
    if (!finished) {
       finished = true;
-
-      unsigned num_events;
-      struct gpuval_event *const *list = get_events(&num_events);
-      struct gpuval_summary summary = summarize();
-      char *text = NULL;
-      size_t size;
-      FILE *f = open_memstream(&text, &size);
-      if (f) {
-         locale_t locale = gpuval_begin_c_locale();
-         gpuval_text_write_counts(f, list, num_events);
-         gpuval_suppressions_write(f);
-         gpuval_text_write_summary(f, &summary);
-         fclose(f);
-         gpuval_end_c_locale(locale);
-         gpuval_log_write(text, size);
-         free(text);
+      if (gpuval_options()->record == GPUVAL_RECORD_MANUAL) {
+         finish_sessions();
+      } else {
+         struct gpuval_summary summary = summarize();
+         write_end(&summary, NULL);
+         write_files_locked();
       }
-      write_files_locked();
    }
    gpuval_report_unlock();
 }

@@ -62,9 +62,9 @@ void gpuval_notices_deliver(struct gpuval_notices *notices);
 void gpuval_notices_wait(const struct vk_device *vk);
 
 /**
- * The first sight of a failure: to the log, and to @notices; unless it is suppressed. The event is
- * taken over; its count may be changed until gpuval_report_finish() by whoever holds
- * gpuval_report_lock().
+ * The first sight of a failure: to the log, and to @notices; unless it is suppressed, or outside
+ * of a session. The event is taken over; its count may be changed until gpuval_report_finish() by
+ * whoever holds gpuval_report_lock().
  */
 void gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices);
 
@@ -108,6 +108,24 @@ void gpuval_report_mark(const char *line);
 
 /** Writes the report files anew, with what is known by now. */
 void gpuval_report_write_files(void);
+
+/**
+ * Goes up when a session begins, and when it ends: an event of another period is none any
+ * more, and who has it makes a new one. Always the same without sessions.
+ */
+uint32_t gpuval_report_period(void);
+
+enum gpuval_session_action {
+   GPUVAL_SESSION_BEGIN,
+   GPUVAL_SESSION_END,
+   GPUVAL_SESSION_TOGGLE,
+};
+
+/**
+ * Begins or ends a session, which has files of its own; with GPUVAL_RECORD=manual only.
+ * What devices have found so far has to be here. @by: for the log.
+ */
+void gpuval_report_session(enum gpuval_session_action action, const char *by);
 
 /** The last words, at exit: counts and summary, and the files. */
 void gpuval_report_finish(void);

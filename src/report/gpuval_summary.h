@@ -28,6 +28,10 @@ struct gpuval_summary {
    /* distinct failures that are suppressed, and their counts: not among those above */
    uint64_t suppressed, suppressed_occurrences;
 
+   /* the same of those outside of sessions; with GPUVAL_RECORD=manual only */
+   uint64_t outside, outside_occurrences;
+   unsigned session; /* from 1; 0: all that there were */
+
    const struct gpuval_run *runs; /* of one process: that one, if there is anything to say */
    unsigned num_runs;
    bool is_merged; /* from the reports of `runs` */

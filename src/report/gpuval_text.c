@@ -246,5 +246,9 @@ gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, ", %" PRIu64 " suppressed (%" PRIu64 " %s)", summary->suppressed,
               summary->suppressed_occurrences,
               summary->suppressed_occurrences == 1 ? "occurrence" : "occurrences");
+   if (summary->outside)
+      fprintf(f, ", %" PRIu64 " outside of sessions (%" PRIu64 " %s)", summary->outside,
+              summary->outside_occurrences,
+              summary->outside_occurrences == 1 ? "occurrence" : "occurrences");
    fputc('\n', f);
 }

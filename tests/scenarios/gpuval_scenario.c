@@ -26,9 +26,11 @@
 #include <errno.h>
 #include <ftw.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -248,6 +250,14 @@ parse_options(int count, char **arguments)
    return options;
 }
 
+/* An application's own handler */
+static void
+say_signal(int number)
+{
+   static const char text[] = "the application has a signal\n";
+   (void)!write(STDOUT_FILENO, text, sizeof(text) - 1);
+}
+
 int
 main(int count, char **arguments)
 {
@@ -264,6 +274,8 @@ main(int count, char **arguments)
    /* As many applications do, but scenarios have numbers with a point. */
    if (getenv("GPUVAL_TEST_LOCALE"))
       setlocale(LC_ALL, "");
+   if (getenv("GPUVAL_TEST_SIGNALS"))
+      signal(SIGUSR1, say_signal);
    if (options.checks)
       scenario->checks = options.checks;
    if (options.child_folder)

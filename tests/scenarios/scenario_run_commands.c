@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- Command buffers ------------------------------------------------------ */
 
@@ -263,6 +264,49 @@ void
 run_label_insert(struct run *run)
 {
    vkh_label_insert(run->ctx, run_need_commands(run), run_word(run, 1));
+}
+
+void
+run_queue_label(struct run *run)
+{
+   const VkDebugUtilsLabelEXT label = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+      .pLabelName = run_word(run, 1),
+   };
+   VKH_PROC(run->ctx, vkQueueBeginDebugUtilsLabelEXT)(run->ctx->queue, &label);
+}
+
+void
+run_queue_label_end(struct run *run)
+{
+   VKH_PROC(run->ctx, vkQueueEndDebugUtilsLabelEXT)(run->ctx->queue);
+}
+
+void
+run_queue_label_insert(struct run *run)
+{
+   const VkDebugUtilsLabelEXT label = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+      .pLabelName = run_word(run, 1),
+   };
+   VKH_PROC(run->ctx, vkQueueInsertDebugUtilsLabelEXT)(run->ctx->queue, &label);
+}
+
+/* `await FILE`: makes FILE.awaited, and goes on when whoever has started us has made FILE. */
+void
+run_await(struct run *run)
+{
+   char *awaited = scenario_format("%s.awaited", run_word(run, 1));
+   FILE *f = fopen(awaited, "w");
+   if (!f)
+      RUN_ERROR(run, "%s cannot be written", awaited);
+   fclose(f);
+   free(awaited);
+   for (unsigned i = 0; access(run_word(run, 1), F_OK); i++) {
+      if (i == 60000)
+         RUN_ERROR(run, "there is no %s", run_word(run, 1));
+      usleep(1000);
+   }
 }
 
 /* `command_buffer NAME`: the name of the next one. */
