@@ -76,6 +76,7 @@ parse_run_options()
    run_shaders=${GPUVAL_SHADERS:-}
    run_suppressions=${GPUVAL_SUPPRESSIONS:-}
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
+   run_progress=${GPUVAL_PROGRESS:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
    run_error_exitcode=
    consumed=$#
@@ -91,6 +92,7 @@ parse_run_options()
          ;;
       --printf-prefix) run_printf_prefix=1 ;;
       --gen-suppressions) run_gen_suppressions=1 ;;
+      --progress) run_progress=1 ;;
       --*=*) run_option "${1%%=*}" "${1#*=}" ;;
       -?*)
          run_option "$1" "${2-}"
@@ -116,6 +118,7 @@ for_each_variable() # COMMAND
    [ -z "$run_shaders" ] || "$1" GPUVAL_SHADERS "$run_shaders"
    [ -z "$run_suppressions" ] || "$1" GPUVAL_SUPPRESSIONS "$run_suppressions"
    [ -z "$run_gen_suppressions" ] || "$1" GPUVAL_GEN_SUPPRESSIONS "$run_gen_suppressions"
+   [ -z "$run_progress" ] || "$1" GPUVAL_PROGRESS "$run_progress"
    [ -z "$run_printf_prefix" ] || "$1" GPUVAL_PRINTF_PREFIX "$run_printf_prefix"
 }
 
@@ -285,6 +288,7 @@ help_options()
    --shaders FILE       check only the shaders that FILE selects
    --suppressions FILE  do not report what FILE names; may be given several times
    --gen-suppressions   print an entry for such a file behind each failure
+   --progress           keep a line on the terminal that says what was found so far
    --printf-prefix      what shaders print (DebugPrintf) begins with the shader
                         and the invocation
 EOF
@@ -302,8 +306,8 @@ $(help_options)
                         checked at all, and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
-GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS and
-GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
+GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS
+and GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
 EOF
 }
 

@@ -7,13 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
 
+#include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "gpuval_text.h"
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static FILE *stream; /* NULL: stderr */
+static bool has_status;
 
 void
 gpuval_log_open(const char *file, bool to_stdout)
@@ -31,11 +35,46 @@ gpuval_log_open(const char *file, bool to_stdout)
    simple_mtx_unlock(&mutex);
 }
 
+bool
+gpuval_log_has_terminal(void)
+{
+   return isatty(STDERR_FILENO);
+}
+
+/* At once: others write to the terminal, too. */
+static void
+write_status(const char *text, int length)
+{
+   char line[256];
+
+   int size = snprintf(line, sizeof(line), "\r%.*s\033[K", length, text);
+   (void)!write(STDERR_FILENO, line, MIN2(size, (int)sizeof(line) - 1));
+   has_status = length > 0;
+}
+
+void
+gpuval_log_show_status(const char *text)
+{
+   struct winsize window;
+   int width = 80;
+
+   if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col)
+      width = window.ws_col;
+   simple_mtx_lock(&mutex);
+   if (text)
+      write_status(text, CLAMP(width - 1, 0, 200));
+   else if (has_status)
+      write_status("", 0);
+   simple_mtx_unlock(&mutex);
+}
+
 void
 gpuval_log_write(const char *text, size_t size)
 {
    simple_mtx_lock(&mutex);
    FILE *f = stream ? stream : stderr;
+   if (has_status && isatty(fileno(f)))
+      write_status("", 0);
    fwrite(text, 1, size, f);
    fflush(f);
    simple_mtx_unlock(&mutex);

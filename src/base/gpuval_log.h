@@ -22,6 +22,15 @@ void gpuval_log_open(const char *file, bool to_stdout);
 void gpuval_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gpuval_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Can gpuval_log_show_status() show anything? */
+bool gpuval_log_has_terminal(void);
+
+/**
+ * The line that stands below everything else on a terminal, until the next one, or the
+ * next line of the log on the same terminal. NULL: none.
+ */
+void gpuval_log_show_status(const char *text);
+
 /** Whole lines, written at once and as they are. */
 void gpuval_log_write(const char *text, size_t size);
 

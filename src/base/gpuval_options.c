@@ -344,6 +344,7 @@ read_environment(void)
    options.reports = get_files("GPUVAL_REPORT");
    options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
    options.gen_suppressions = get_bool("GPUVAL_GEN_SUPPRESSIONS", false);
+   options.progress = get_bool("GPUVAL_PROGRESS", false);
    read_choices();
    parse_rules();
 }

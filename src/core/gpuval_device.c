@@ -162,6 +162,7 @@ watch(void *data)
    while (!device->stop) {
       idle = device->work ? 0 : idle + 1;
       if (idle > IDLE_INTERVALS) {
+         gpuval_report_progress(true);
          device->is_asleep = true;
          cnd_wait(&device->work_begins, &device->mutex);
          idle = 0;
@@ -378,6 +379,7 @@ gpuval_device_unlock(struct gpuval_device *device)
    gpuval_notices_take(&notices, &device->notices);
    mtx_unlock(&device->mutex);
    gpuval_notices_deliver(&notices);
+   gpuval_report_progress(false);
    if (reacts)
       gpuval_device_react(device);
 }

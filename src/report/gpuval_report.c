@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,8 @@
 #include "util/u_process.h"
 #include "gpuval_suppressions.h"
 
+#define PROGRESS_INTERVAL_NS 200000000
+
 /* Distinct texts in the report files: docs/printf.rst */
 #define MAX_MESSAGE_EVENTS 10000
 
@@ -37,6 +40,7 @@ static uint32_t period = 1;          /* odd: what happens is reported */
 static struct util_dynarray outside; /* struct gpuval_event *: the others */
 static struct gpuval_summary total;  /* of the sessions that have ended */
 static bool finished;
+static bool progress; /* is shown */
 static bool marked_error;
 static struct gpuval_run run;
 static struct set *shaders;        /* see gpuval_report_add_shader() */
@@ -359,6 +363,7 @@ gpuval_report_init(void)
    }
    gpuval_suppressions_init(gpuval_options()->suppressions);
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
+   progress = gpuval_options()->progress && gpuval_log_has_terminal();
 }
 
 static void
@@ -455,6 +460,41 @@ gpuval_report_session(enum gpuval_session_action action, const char *by)
    gpuval_report_unlock();
 }
 
+static void
+show_progress(int64_t seconds)
+{
+   struct gpuval_summary now = summarize();
+   char text[256], session[32] = "";
+
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
+      snprintf(session, sizeof(session), is_recording() ? "session %u, " : "no session, ",
+               (period + 1) / 2);
+   snprintf(text, sizeof(text),
+            "gpuval: %d:%02d, %s%" PRIu64 " shaders, %" PRIu64 " errors (%" PRIu64
+            " occurrences), %" PRIu64 " lost",
+            (int)(seconds / 60), (int)(seconds % 60), session, now.shaders, now.errors,
+            now.occurrences, now.lost);
+   gpuval_log_show_status(text);
+}
+
+void
+gpuval_report_progress(bool last)
+{
+   static int64_t begin, next;
+
+   if (!progress || (!last && os_time_get_nano() < p_atomic_read(&next)))
+      return;
+
+   gpuval_report_lock();
+   int64_t now = os_time_get_nano();
+   begin = begin ? begin : now;
+   if (!finished && (last || now >= next)) {
+      p_atomic_set(&next, now + PROGRESS_INTERVAL_NS);
+      show_progress((now - begin) / 1000000000);
+   }
+   gpuval_report_unlock();
+}
+
 /* All sessions, and what was outside of them */
 static void
 finish_sessions(void)
@@ -473,6 +513,8 @@ gpuval_report_finish(void)
    gpuval_report_lock();
    if (!finished) {
       finished = true;
+      if (progress)
+         gpuval_log_show_status(NULL);
       if (gpuval_options()->record == GPUVAL_RECORD_MANUAL) {
          finish_sessions();
       } else {

@@ -127,6 +127,12 @@ enum gpuval_session_action {
  */
 void gpuval_report_session(enum gpuval_session_action action, const char *by);
 
+/**
+ * A line on the terminal with what is known by now, if the user wants it; not too often,
+ * unless @last.
+ */
+void gpuval_report_progress(bool last);
+
 /** The last words, at exit: counts and summary, and the files. */
 void gpuval_report_finish(void);
 

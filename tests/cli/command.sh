@@ -88,9 +88,10 @@ is GPUVAL_PRINTF_PREFIX ''
 begin 'env with everything'
 gpuval env --checks bounds,assume --driver=radv --log "it's a log" --report a.jsonl \
    --report "$PWD/b c.csv" --shaders=rules --printf-prefix --suppressions a.supp \
-   --suppressions=b.supp --gen-suppressions
+   --suppressions=b.supp --gen-suppressions --progress
 exits 0
-lines out "^export [A-Z_]+='" 9
+lines out "^export [A-Z_]+='" 10
+is GPUVAL_PROGRESS 1
 is GPUVAL_SUPPRESSIONS "$PWD/a.supp,$PWD/b.supp"
 is GPUVAL_GEN_SUPPRESSIONS 1
 is GPUVAL_PRINTF_PREFIX 1

@@ -63,6 +63,7 @@ refused GPUVAL_POISON 2 0 1
 accepted GPUVAL_POISON 0
 accepted GPUVAL_SUPPRESSIONS ''
 refused GPUVAL_GEN_SUPPRESSIONS yes 0 1
+refused GPUVAL_PROGRESS yes 0 1
 
 begin 'off: not even looked at'
 run GPUVAL_SYNC=nonsense GPUVAL_POISON=1 GPUVAL_SUPPRESSIONS=x GPUVAL_ON_ERROR=y GPUVAL_RECORD=z \
