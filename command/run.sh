@@ -15,8 +15,8 @@ report_file() # FILE
 {
    case $1 in
    *,*) usage_error "--report: a comma cannot be part of a file name: '$1'" ;;
-   *.jsonl | *.csv | *.html) absolute_path "$1" ;;
-   *) usage_error "--report: '$1' does not end in .jsonl, .csv or .html" ;;
+   *.jsonl | *.csv | *.html | *.sarif | *.junit.xml) absolute_path "$1" ;;
+   *) usage_error "--report: '$1' does not end in .jsonl, .csv, .html, .sarif or .junit.xml" ;;
    esac
 }
 
@@ -283,8 +283,8 @@ help_options()
                         at all when RADV_FORCE_FAMILY is set
    --log FILE           write the text log to FILE (default: stderr)
    --report FILE        write a report when the program ends; FILE ends in
-                        .jsonl or .csv (.html: not in this version); may be
-                        given several times
+                        .jsonl, .csv, .sarif or .junit.xml (.html: not in this
+                        version); may be given several times
    --shaders FILE       check only the shaders that FILE selects
    --suppressions FILE  do not report what FILE names; may be given several times
    --gen-suppressions   print an entry for such a file behind each failure

@@ -4,8 +4,6 @@
 
 #include "gpuval_report.h"
 
-#include <inttypes.h>
-
 #include "base/gpuval_text.h"
 
 static void
@@ -26,45 +24,11 @@ write_chars(FILE *f, const char *string)
 static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
-   switch (value->type) {
-   case GPUVAL_VALUE_WORD:
-      fputs(value->string, f);
-      break;
-   case GPUVAL_VALUE_STRING:
-      fputc('"', f);
-      write_chars(f, value->string);
-      fputc('"', f);
-      break;
-   case GPUVAL_VALUE_NUMBER:
-      fprintf(f, "%" PRId64, value->number);
-      break;
-   case GPUVAL_VALUE_FLOAT:
-      fprintf(f, "%.9g", value->real);
-      break;
-   case GPUVAL_VALUE_HANDLE:
-      fprintf(f, "0x%" PRIx64, value->bits);
-      break;
-   case GPUVAL_VALUE_HASH:
-      fprintf(f, "%016" PRIx64, value->bits);
-      break;
-   case GPUVAL_VALUE_TRUE:
-      fputs("true", f);
-      break;
-   case GPUVAL_VALUE_STRINGS:
-      fputc('"', f);
-      for (unsigned i = 0; i < value->count; i++) {
-         fputs(i ? " > " : "", f);
-         write_chars(f, value->strings[i]);
-      }
-      fputc('"', f);
-      break;
-   case GPUVAL_VALUE_NUMBERS:
-      for (unsigned i = 0; i < value->count; i++)
-         fprintf(f, "%s%" PRId64, i ? " " : "", value->numbers[i]);
-      break;
-   case GPUVAL_VALUE_UNKNOWN:
-      break;
-   }
+   bool is_text = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_STRINGS;
+
+   fputs(is_text ? "\"" : "", f);
+   gpuval_value_write(f, value, write_chars);
+   fputs(is_text ? "\"" : "", f);
 }
 
 static void

@@ -28,11 +28,13 @@ struct gpuval_report_format {
 /** By the file's ending, NULL if there is none such. */
 const struct gpuval_report_format *gpuval_report_format(const char *file);
 
-/** ".jsonl, .csv or .html", for what is said when there is none such. */
-#define GPUVAL_REPORT_ENDINGS ".jsonl or .csv"
+/** For what is said when there is none such. */
+#define GPUVAL_REPORT_ENDINGS ".jsonl, .csv, .sarif or .junit.xml"
 
 extern const struct gpuval_report_format gpuval_report_jsonl;
 extern const struct gpuval_report_format gpuval_report_csv;
+extern const struct gpuval_report_format gpuval_report_sarif;
+extern const struct gpuval_report_format gpuval_report_junit;
 
 /** A whole file of events. */
 void gpuval_report_write(const struct gpuval_report_format *format, FILE *f,
@@ -44,6 +46,11 @@ void gpuval_jsonl_write_string(FILE *f, const char *string);
 /** One line of JSON Lines. */
 void gpuval_jsonl_write_row(FILE *f, const struct gpuval_row *row);
 void gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary);
+
+/** Is this a job of GitHub Actions, which makes annotations of what is printed? */
+bool gpuval_github_is_wanted(void);
+/** One line of those. */
+void gpuval_github_write_row(FILE *f, const struct gpuval_row *row);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "util/u_process.h"
+#include "gpuval_paths.h"
 #include "gpuval_suppressions.h"
 
 #define PROGRESS_INTERVAL_NS 200000000
@@ -42,6 +43,7 @@ static struct gpuval_summary total;  /* of the sessions that have ended */
 static bool finished;
 static bool progress; /* is shown */
 static bool marked_error;
+static bool annotates; /* gpuval_github_is_wanted() */
 static struct gpuval_run run;
 static struct set *shaders;        /* see gpuval_report_add_shader() */
 static struct util_dynarray files; /* const char *: names */
@@ -106,6 +108,27 @@ is_left_out(struct gpuval_event *event)
    return left_out;
 }
 
+/* Where it makes an annotation. To stderr, where the log may not be, and at once: what
+ * comes later may be the program's end.
+ */
+static void
+annotate(const struct gpuval_event *event)
+{
+   struct gpuval_row row;
+   char *text = NULL;
+   size_t size;
+   FILE *f = annotates ? open_memstream(&text, &size) : NULL;
+
+   if (!f)
+      return;
+   gpuval_row_from_event(&row, event);
+   gpuval_github_write_row(f, &row);
+   fclose(f);
+   fputs(text, stderr);
+   fflush(stderr);
+   free(text);
+}
+
 void
 gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
 {
@@ -130,6 +153,7 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
    util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
       gpuval_log_write(text, size);
+   annotate(event);
    if (gpuval_options()->gen_suppressions)
       write_suppression(event);
    gpuval_report_unlock();
@@ -353,6 +377,8 @@ gpuval_report_init(void)
    const char **names = gpuval_options()->reports;
 
    describe_run();
+   annotates = gpuval_github_is_wanted();
+   gpuval_paths_root(); /* the folder now, whatever the program makes of it */
    for (unsigned i = 0; names && names[i]; i++) {
       if (!gpuval_report_format(names[i]))
          gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in " GPUVAL_REPORT_ENDINGS

@@ -19,6 +19,7 @@
 #include "util/u_dynarray.h"
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"
+#include "gpuval_paths.h"
 
 enum {
    EXIT_NEW = 1,
@@ -71,6 +72,8 @@ set_option(const char *option, const char *value)
       add_output(value);
    } else if (!strcmp(option, "--baseline")) {
       util_dynarray_append(&baselines, const char *, value);
+   } else if (!strcmp(option, "--root")) {
+      gpuval_paths_add_root(value);
    } else if (!strcmp(option, "--error-exitcode")) {
       char *end;
       error_status = strtol(value, &end, 10);
@@ -340,6 +343,13 @@ print_summary(const struct gpuval_summary *summary)
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
 }
 
+static void
+annotate(void *data, const struct gpuval_row *row, unsigned index)
+{
+   if (!gpuval_row_is_message(row) && !(row->baseline && !strcmp(row->baseline, "unchanged")))
+      gpuval_github_write_row(stdout, row);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -353,6 +363,8 @@ main(int argc, char **argv)
 
    const struct gpuval_summary *summary = gpuval_merge_summary(merge);
    if ((!outputs.size || summary->has_baseline) && !gpuval_merge_for_each(merge, print_row, NULL))
+      fail("the reports do not fit into TMPDIR");
+   if (gpuval_github_is_wanted() && !gpuval_merge_for_each(merge, annotate, NULL))
       fail("the reports do not fit into TMPDIR");
    print_summary(summary);
 

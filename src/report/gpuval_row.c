@@ -3,6 +3,7 @@
 #include "gpuval_row.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "util/macros.h"
@@ -42,6 +43,58 @@ gpuval_row_number(const struct gpuval_row *row, bool other, const char *object, 
 {
    const struct gpuval_value *value = gpuval_row_get(row, other, object, key);
    return value->type == GPUVAL_VALUE_NUMBER ? value->number : missing;
+}
+
+void
+gpuval_value_write(FILE *f, const struct gpuval_value *value,
+                   void (*write_string)(FILE *f, const char *string))
+{
+   switch (value->type) {
+   case GPUVAL_VALUE_WORD:
+   case GPUVAL_VALUE_STRING:
+      write_string(f, value->string);
+      break;
+   case GPUVAL_VALUE_NUMBER:
+      fprintf(f, "%" PRId64, value->number);
+      break;
+   case GPUVAL_VALUE_FLOAT:
+      fprintf(f, "%.9g", value->real);
+      break;
+   case GPUVAL_VALUE_HANDLE:
+      fprintf(f, "0x%" PRIx64, value->bits);
+      break;
+   case GPUVAL_VALUE_HASH:
+      fprintf(f, "%016" PRIx64, value->bits);
+      break;
+   case GPUVAL_VALUE_TRUE:
+      fputs("true", f);
+      break;
+   case GPUVAL_VALUE_STRINGS:
+      for (unsigned i = 0; i < value->count; i++) {
+         write_string(f, i ? " > " : "");
+         write_string(f, value->strings[i]);
+      }
+      break;
+   case GPUVAL_VALUE_NUMBERS:
+      for (unsigned i = 0; i < value->count; i++)
+         fprintf(f, "%s%" PRId64, i ? " " : "", value->numbers[i]);
+      break;
+   case GPUVAL_VALUE_UNKNOWN:
+      break;
+   }
+}
+
+bool
+gpuval_run_has_time(const struct gpuval_run *run)
+{
+   static const char form[] = "0000-00-00T00:00:00Z";
+
+   for (unsigned i = 0; run->time && i < sizeof(form); i++) {
+      bool is_digit = run->time[i] >= '0' && run->time[i] <= '9';
+      if (form[i] == '0' ? !is_digit : run->time[i] != form[i])
+         return false;
+   }
+   return run->time != NULL;
 }
 
 bool

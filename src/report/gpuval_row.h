@@ -23,6 +23,9 @@ struct gpuval_run {
    bool incomplete; /* its report has no summary, or lines that cannot be read */
 };
 
+/** Is gpuval_run::time one? It may be read from anywhere. */
+bool gpuval_run_has_time(const struct gpuval_run *run);
+
 /** How often a failure was in a run. */
 struct gpuval_seen {
    uint32_t run; /* of gpuval_summary::runs */
@@ -60,6 +63,10 @@ const char *gpuval_row_string(const struct gpuval_row *row, bool other, const ch
 /** @missing: not known */
 int64_t gpuval_row_number(const struct gpuval_row *row, bool other, const char *object,
                           const char *key, int64_t missing);
+
+/** @value as text, without quotes; strings by @write_string. */
+void gpuval_value_write(FILE *f, const struct gpuval_value *value,
+                        void (*write_string)(FILE *f, const char *string));
 
 /** A message that a shader has printed, and no failure. */
 bool gpuval_row_is_message(const struct gpuval_row *row);

@@ -176,6 +176,41 @@ lines err '^gpuval:forged' 0
 lines err 'labels "frame\\ngpuval:forged\\x1b\[31m"$' 1
 lines a.jsonl '"labels":\["frame\\u000agpuval:forged\\u001b\[31m"\]' 1
 
+# --- What CI reads ---------------------------------------------------------
+
+begin 'SARIF and JUnit XML'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.sarif,$PWD/b.junit.xml,$PWD/c.jsonl" two_errors
+no_complaint err
+python3 - <<'EOF' || wrong 'they do not say what c.jsonl says'
+import json, os, xml.etree.ElementTree
+events = [json.loads(line) for line in open('c.jsonl')][:-1]
+run = json.load(open('a.sarif'))['runs'][0]
+assert run['originalUriBaseIds']['SRCROOT']['uri'] == f'file://{os.getcwd()}/'
+for event, result in zip(events, run['results'], strict=True):
+    assert result['properties']['gpuval'] == event
+    assert result['message']['text'] == event['message']
+cases = xml.etree.ElementTree.parse('b.junit.xml').getroot().findall('.//testcase')
+for event, case in zip(events, cases[:-1], strict=True):
+    assert case.get('line') == str(event['source']['line'])
+    assert case.find('failure').get('message') == event['message']
+EOF
+
+begin 'hostile names in SARIF and JUnit XML'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.sarif,$PWD/b.junit.xml" hostile
+python3 - <<'EOF' || wrong 'they cannot be read back'
+import json, xml.etree.ElementTree
+result, = json.load(open('a.sarif'))['runs'][0]['results']
+assert result['properties']['gpuval']['command']['labels'] == ['frame\ngpuval:forged\x1b[31m']
+text = xml.etree.ElementTree.parse('b.junit.xml').getroot().find('.//failure').text
+assert 'command.labels: frame\ngpuval:forged\ufffd[31m\n' in text, text
+EOF
+
+begin 'annotations'
+run GITHUB_ACTIONS=true GPUVAL=bounds GPUVAL_LOG="$PWD/log" two_errors
+lines err '^::error file=(first|second)\.comp,line=[0-9]+,title=gpuval bounds/buffer-oob::(load|store) of ' 2
+lines err '' 2
+lines log '::error' 0
+
 # --- NIR -------------------------------------------------------------------
 
 begin 'dump'

@@ -36,6 +36,8 @@ for name in $(env | sed -nE 's/^(GPUVAL[A-Z0-9_]*|RADV_DEBUG)=.*/\1/p'); do
    esac
 done
 
+unset GITHUB_ACTIONS GITHUB_WORKSPACE
+
 case_number=0
 begin() # NAME
 {

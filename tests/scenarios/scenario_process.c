@@ -43,6 +43,7 @@ clear_environment(void)
          i++;
       }
    }
+   unsetenv("GITHUB_ACTIONS"); /* would make annotations */
 }
 
 static void

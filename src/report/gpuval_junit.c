@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+
+/* JUnit XML, as Jenkins, GitLab and others read it: a test case for each failure, whose
+ * name is the same tomorrow, and one more that says whether the report is complete.
+ */
+
+#include "gpuval_formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/gpuval_text.h"
+#include "util/macros.h"
+#include "util/ralloc.h"
+#include "gpuval_paths.h"
+
+/* XML 1.0 has no way to say most control characters. */
+static void
+write_text(FILE *f, const char *text)
+{
+   for (; *text; text++) {
+      unsigned length = gpuval_utf8_length(text);
+      bool is_noncharacter = !strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3);
+
+      if (*text == '&')
+         fputs("&amp;", f);
+      else if (*text == '<')
+         fputs("&lt;", f);
+      else if (*text == '>')
+         fputs("&gt;", f);
+      else if (*text == '"')
+         fputs("&quot;", f);
+      else if (*text == '\t' || *text == '\n' || *text == '\r')
+         fprintf(f, "&#%d;", *text);
+      else if (!length || (unsigned char)*text < 0x20 || is_noncharacter)
+         fputs("\xef\xbf\xbd", f);
+      else
+         fwrite(text, 1, length, f);
+      text += length ? length - 1 : 0;
+   }
+}
+
+static void
+write_attribute(FILE *f, const char *name, const char *text)
+{
+   fprintf(f, " %s=\"", name);
+   write_text(f, text);
+   fputc('"', f);
+}
+
+static bool
+is_complete(const struct gpuval_summary *summary)
+{
+   return !summary->lost && !summary->lost_messages && !summary->lost_lines;
+}
+
+static void
+write_counts(FILE *f, const struct gpuval_summary *summary)
+{
+   uint64_t failures = summary->has_baseline ? summary->baseline_new : summary->errors;
+
+   fprintf(f,
+           " name=\"gpuval\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
+           "\" errors=\"0\" skipped=\"%" PRIu64 "\" time=\"0\"",
+           summary->errors + 1, failures,
+           summary->errors - failures + (is_complete(summary) ? 0 : 1));
+}
+
+static void
+write_begin(FILE *f, const struct gpuval_summary *summary)
+{
+   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", f);
+   write_counts(f, summary);
+   fputs(">\n<testsuite", f);
+   write_counts(f, summary);
+   if (summary->num_runs && !summary->is_merged) {
+      if (summary->runs->host)
+         write_attribute(f, "hostname", summary->runs->host);
+      if (gpuval_run_has_time(summary->runs)) /* ISO 8601 without a zone */
+         fprintf(f, " timestamp=\"%.19s\"", summary->runs->time);
+   }
+   fputs(">\n<properties>\n", f);
+   for (unsigned i = 0; i < gpuval_num_summary_counts; i++)
+      fprintf(f, "<property name=\"%s\" value=\"%" PRIu64 "\"/>\n", gpuval_summary_counts[i].key,
+              *gpuval_summary_count(summary, &gpuval_summary_counts[i]));
+   if (summary->is_merged)
+      fprintf(f, "<property name=\"runs\" value=\"%u\"/>\n", summary->num_runs);
+   fputs("</properties>\n", f);
+}
+
+/* All that is known, a line each */
+static void
+write_facts(FILE *f, const struct gpuval_row *row)
+{
+   for (unsigned other = 0; other <= row->has_other; other++) {
+      for (unsigned i = 0; i < gpuval_num_fields; i++) {
+         const struct gpuval_field *field = &gpuval_fields[i];
+         const struct gpuval_value *value = &row->values[other][i];
+         if (!value->type)
+            continue;
+         fprintf(f, "%s%s%s%s: ", other ? "other." : "", field->object, *field->object ? "." : "",
+                 field->key ? field->key : field->column);
+         gpuval_value_write(f, value, write_text);
+         fputc('\n', f);
+      }
+   }
+   if (row->num_seen)
+      fprintf(f, "runs: %u\n", row->num_seen);
+   for (unsigned i = 0; i < row->num_machines; i++) {
+      fputs("machine: ", f);
+      write_text(f, row->machines[i].host);
+      fprintf(f, ", %" PRIu32 " runs, %" PRIu64 " times\n", row->machines[i].runs,
+              row->machines[i].count);
+   }
+}
+
+/* The same tomorrow: without lines, counts and offsets. */
+static void
+write_name(FILE *f, const struct gpuval_row *row)
+{
+   const char *file = gpuval_row_string(row, false, "source", "file");
+   const char *shader = gpuval_row_string(row, false, "shader", "name");
+   const char *command = gpuval_row_string(row, false, "command", "op");
+   const char *fingerprint = gpuval_row_string(row, false, "", "fingerprint");
+
+   fputs(" name=\"", f);
+   write_text(f, gpuval_row_string(row, false, "", "kind"));
+   if (file || shader || command) {
+      char *path = file ? gpuval_paths_relative(NULL, file) : NULL;
+      fputs(" in ", f);
+      write_text(f, path ? path : shader ? shader : command);
+      ralloc_free(path);
+   }
+   if (fingerprint) {
+      fputs(" (", f);
+      write_text(f, fingerprint);
+      fputc(')', f);
+   }
+   fputc('"', f);
+}
+
+static void
+write_case(FILE *f, const struct gpuval_row *row, unsigned index)
+{
+   const char *file = gpuval_row_string(row, false, "source", "file");
+   int64_t line = gpuval_row_number(row, false, "source", "line", 0);
+   bool is_known = row->baseline && !strcmp(row->baseline, "unchanged");
+
+   if (gpuval_row_is_message(row))
+      return; /* the summary counts them */
+   fputs("<testcase classname=\"gpuval.", f);
+   write_text(f, gpuval_row_string(row, false, "", "check"));
+   fputc('"', f);
+   write_name(f, row);
+   if (file && line) {
+      char *path = gpuval_paths_relative(NULL, file);
+      write_attribute(f, "file", path);
+      fprintf(f, " line=\"%" PRId64 "\"", line);
+      ralloc_free(path);
+   }
+   fprintf(f, " time=\"0\"><%s", is_known ? "skipped" : "failure");
+   write_attribute(f, "message", gpuval_row_string(row, false, "", "message"));
+   if (is_known) {
+      fputs("/></testcase>\n", f);
+      return;
+   }
+   fputs(" type=\"", f);
+   write_text(f, gpuval_row_string(row, false, "", "check"));
+   fputc('/', f);
+   write_text(f, gpuval_row_string(row, false, "", "kind"));
+   fputs("\">", f);
+   write_facts(f, row);
+   fputs("</failure></testcase>\n", f);
+}
+
+static void
+write_end(FILE *f, const struct gpuval_summary *summary)
+{
+   fputs("<testcase classname=\"gpuval\" name=\"the report is complete\" time=\"0\"", f);
+   if (is_complete(summary))
+      fputs("/>\n", f);
+   else
+      fprintf(f,
+              "><skipped message=\"%" PRIu64 " records and %" PRIu64
+              " messages of shaders were lost, %" PRIu64
+              " lines could not be read\"/></testcase>\n",
+              summary->lost, summary->lost_messages, summary->lost_lines);
+   fputs("</testsuite>\n</testsuites>\n", f);
+}
+
+const struct gpuval_report_format gpuval_report_junit = {
+   .ending = ".junit.xml",
+   .begin = write_begin,
+   .row = write_case,
+   .end = write_end,
+};

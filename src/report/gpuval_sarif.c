@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+
+/* SARIF 2.1.0 (docs.oasis-open.org/sarif/sarif/v2.1.0): what code scanning reads. A
+ * result is a failure; a process is an invocation.
+ */
+
+#include "gpuval_formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/gpuval_checks.h"
+#include "util/ralloc.h"
+#include "gpuval_paths.h"
+
+static const char *const descriptions[GPUVAL_CHECK_COUNT] = {
+   [GPUVAL_CHECK_ASSUME] = "An assumption of a shader is false",
+   [GPUVAL_CHECK_PRINTF] = "A shader has printed this",
+   [GPUVAL_CHECK_BOUNDS] = "Access outside the range of a buffer, or outside an image",
+   [GPUVAL_CHECK_DESCRIPTOR] = "Use of a descriptor that is not valid",
+   [GPUVAL_CHECK_ADDRESS] = "Access through an address outside every buffer, or not aligned",
+   [GPUVAL_CHECK_INDIRECT] = "Wrong arguments of an indirect command",
+   [GPUVAL_CHECK_VERTEX] = "Vertices or indices outside their buffer",
+   [GPUVAL_CHECK_RAY] = "Wrong parameters of a ray, or a bad acceleration structure",
+   [GPUVAL_CHECK_EXPORT] = "NaN or infinity leaves a fragment shader",
+   [GPUVAL_CHECK_SYNC] = "Missing barrier between invocations or commands",
+   [GPUVAL_CHECK_SYNC_COMPUTE] = "Missing barrier between invocations or commands",
+   [GPUVAL_CHECK_SHARED] = "Missing barrier between invocations of a workgroup",
+   [GPUVAL_CHECK_RACE] = "Commands that are not ordered use one resource",
+   [GPUVAL_CHECK_INIT] = "Read of what nothing has written",
+};
+
+static void
+write_rules(FILE *f)
+{
+   for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
+      const struct gpuval_kind_info *kind = &gpuval_kind_infos[i];
+      fprintf(f,
+              "%s\n{\"id\":\"%s/%s\",\"shortDescription\":{\"text\":\"%s\"},"
+              "\"defaultConfiguration\":{\"level\":\"%s\"}}",
+              i ? "," : "", gpuval_kind_check_name(i), kind->name, descriptions[kind->check],
+              i == GPUVAL_KIND_MESSAGE ? "note" : "error");
+   }
+}
+
+static void
+write_begin(FILE *f, const struct gpuval_summary *summary)
+{
+   fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
+         "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"gpuval\",\"rules\":[",
+         f);
+   write_rules(f);
+   fputs(
+      "]}},\n\"columnKind\":\"unicodeCodePoints\",\"originalUriBaseIds\":{\"SRCROOT\":{\"uri\":\"",
+      f);
+   gpuval_paths_write_uri(f, gpuval_paths_root());
+   fputs("\"}},\n\"results\":[", f);
+}
+
+static void
+write_artifact(FILE *f, const char *file)
+{
+   char *path = gpuval_paths_relative(NULL, file);
+
+   fputs("\"artifactLocation\":{\"uri\":\"", f);
+   gpuval_paths_write_uri(f, path);
+   fputs(gpuval_paths_is_absolute(path) ? "\"}" : "\",\"uriBaseId\":\"SRCROOT\"}", f);
+   ralloc_free(path);
+}
+
+static void
+write_region(FILE *f, const struct gpuval_row *row, bool other)
+{
+   int64_t column = gpuval_row_number(row, other, "source", "column", 0);
+   const char *text = gpuval_row_string(row, other, "source", "text");
+
+   fprintf(f, ",\"region\":{\"startLine\":%" PRId64,
+           gpuval_row_number(row, other, "source", "line", 1));
+   if (column > 0)
+      fprintf(f, ",\"startColumn\":%" PRId64, column);
+   if (text) {
+      fputs(",\"snippet\":{\"text\":", f);
+      gpuval_jsonl_write_string(f, text);
+      fputc('}', f);
+   }
+   fputc('}', f);
+}
+
+/* A line of source, and the function; of a shader without debug information, itself. */
+static void
+write_location(FILE *f, const struct gpuval_row *row, bool other)
+{
+   const char *file = gpuval_row_string(row, other, "source", "file");
+   const char *function = gpuval_row_string(row, other, "source", "function");
+   const char *shader = gpuval_row_string(row, other, "shader", "name");
+   const char *command = gpuval_row_string(row, other, "command", "op");
+   bool has_line = file && *file && gpuval_row_number(row, other, "source", "line", 0) > 0;
+
+   if (!shader) {
+      const struct gpuval_value *hash = gpuval_row_get(row, other, "shader", "hash");
+      shader = hash->type ? "shader" : command ? command : "command";
+   }
+   fputc('{', f);
+   if (has_line) {
+      fputs("\"physicalLocation\":{", f);
+      write_artifact(f, file);
+      write_region(f, row, other);
+      fputs("},", f);
+   }
+   fputs("\"logicalLocations\":[{\"name\":", f);
+   gpuval_jsonl_write_string(f, function ? function : shader);
+   fprintf(f, ",\"kind\":\"%s\"}]", function ? "function" : "module");
+   if (other)
+      fputs(",\"message\":{\"text\":\"the other party\"}", f);
+   fputc('}', f);
+}
+
+static void
+write_result(FILE *f, const struct gpuval_row *row, unsigned index)
+{
+   const char *check = gpuval_row_string(row, false, "", "check");
+   const char *kind = gpuval_row_string(row, false, "", "kind");
+   const char *fingerprint = gpuval_row_string(row, false, "", "fingerprint");
+   int64_t count = gpuval_row_number(row, false, "", "count", 0);
+   char *rule = ralloc_asprintf(NULL, "%s/%s", check, kind);
+
+   fprintf(f, "%s\n{\"ruleId\":", index ? "," : "");
+   gpuval_jsonl_write_string(f, rule);
+   ralloc_free(rule);
+   fprintf(
+      f, ",\"level\":\"%s\",\"message\":{\"text\":", gpuval_row_is_message(row) ? "note" : "error");
+   gpuval_jsonl_write_string(f, gpuval_row_string(row, false, "", "message"));
+   fputs("},\"locations\":[", f);
+   write_location(f, row, false);
+   fputc(']', f);
+   if (row->has_other) {
+      fputs(",\"relatedLocations\":[", f);
+      write_location(f, row, true);
+      fputc(']', f);
+   }
+   if (count > 0)
+      fprintf(f, ",\"occurrenceCount\":%" PRId64, count);
+   if (fingerprint) {
+      fputs(",\"partialFingerprints\":{\"gpuval/v1\":", f);
+      gpuval_jsonl_write_string(f, fingerprint);
+      fputc('}', f);
+   }
+   if (row->baseline)
+      fprintf(f, ",\"baselineState\":\"%s\"", row->baseline);
+   fputs(",\"properties\":{\"gpuval\":", f);
+   gpuval_jsonl_write_row(f, row);
+   fputs("}}", f);
+}
+
+static void
+write_lost(FILE *f, const char *separator, uint64_t count, const char *what)
+{
+   fprintf(f,
+           "%s{\"level\":\"warning\",\"message\":{\"text\":\"%" PRIu64
+           " %s: the report is not complete\"}}",
+           separator, count, what);
+}
+
+static void
+write_notifications(FILE *f, const struct gpuval_summary *summary)
+{
+   const struct {
+      uint64_t count;
+      const char *what;
+   } losses[] = {
+      {summary->lost, "records were lost"},
+      {summary->lost_messages, "messages of shaders were lost"},
+      {summary->lost_lines, "lines of reports could not be read"},
+   };
+   const char *separator = "";
+
+   fputs(",\"toolExecutionNotifications\":[", f);
+   for (unsigned i = 0; i < ARRAY_SIZE(losses); i++) {
+      if (!losses[i].count)
+         continue;
+      write_lost(f, separator, losses[i].count, losses[i].what);
+      separator = ",";
+   }
+   fputc(']', f);
+}
+
+static void
+write_invocation(FILE *f, const struct gpuval_run *run)
+{
+   fprintf(f, "{\"executionSuccessful\":%s", run->incomplete ? "false" : "true");
+   if (run->host) {
+      fputs(",\"machine\":", f);
+      gpuval_jsonl_write_string(f, run->host);
+   }
+   if (run->pid >= 0)
+      fprintf(f, ",\"processId\":%" PRId64, run->pid);
+   if (gpuval_run_has_time(run))
+      fprintf(f, ",\"startTimeUtc\":\"%s\"", run->time);
+   fputs(",\"properties\":{", f);
+   if (run->program) {
+      fputs("\"program\":", f);
+      gpuval_jsonl_write_string(f, run->program);
+   }
+   if (run->file) {
+      fputs(run->program ? ",\"file\":" : "\"file\":", f);
+      gpuval_jsonl_write_string(f, run->file);
+   }
+   fputc('}', f);
+}
+
+static void
+write_end(FILE *f, const struct gpuval_summary *summary)
+{
+   static const struct gpuval_run nothing_known = {.pid = -1};
+   const struct gpuval_run *runs = summary->num_runs ? summary->runs : &nothing_known;
+
+   fputs("],\n\"invocations\":[", f);
+   for (unsigned i = 0; i < MAX2(summary->num_runs, 1); i++) {
+      fputs(i ? ",\n" : "\n", f);
+      write_invocation(f, &runs[i]);
+      if (!i)
+         write_notifications(f, summary);
+      fputc('}', f);
+   }
+   fputs("],\n\"properties\":{", f);
+   for (unsigned i = 0; i < gpuval_num_summary_counts; i++) {
+      const struct gpuval_summary_count *count = &gpuval_summary_counts[i];
+      fprintf(f, "%s\"%s\":%" PRIu64, i ? "," : "", count->key,
+              *gpuval_summary_count(summary, count));
+   }
+   fputs("}}]}\n", f);
+}
+
+const struct gpuval_report_format gpuval_report_sarif = {
+   .ending = ".sarif",
+   .begin = write_begin,
+   .row = write_result,
+   .end = write_end,
+};

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+
+"""SARIF, JUnit XML and GitHub's annotations, of reports that `gpuval report` reads.
+
+With python3-jsonschema, and the path of the SARIF schema in GPUVAL_TEST_SARIF_SCHEMA, the
+whole schema is looked at; without, what is below of it.
+"""
+
+import json
+import os
+import re
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
+
+from reports import HOSTILE, ReportTest, failure, main, run_of
+
+# Of the SARIF 2.1.0 schema, what we write: the type of each property, and whether the
+# object has to have it. A list has one type of items.
+MESSAGE = {'text': (str, True)}
+ARTIFACT = {'uri': (str, True), 'uriBaseId': (str, False)}
+REGION = {'startLine': (int, True), 'startColumn': (int, False), 'endLine': (int, False),
+          'snippet': (MESSAGE, False)}
+LOCATION = {
+    'physicalLocation': ({'artifactLocation': (ARTIFACT, True), 'region': (REGION, True),
+                          'contextRegion': (REGION, False)}, False),
+    'logicalLocations': ([{'name': (str, True), 'kind': (str, True)}], True),
+    'message': (MESSAGE, False),
+}
+RULE = {'id': (str, True), 'shortDescription': (MESSAGE, True),
+        'defaultConfiguration': ({'level': (str, True)}, True)}
+RESULT = {
+    'ruleId': (str, True), 'level': (str, True), 'message': (MESSAGE, True),
+    'locations': ([LOCATION], True), 'relatedLocations': ([LOCATION], False),
+    'occurrenceCount': (int, False), 'partialFingerprints': ({'gpuval/v1': (str, True)}, False),
+    'baselineState': (str, False), 'properties': (dict, True),
+}
+INVOCATION = {
+    'executionSuccessful': (bool, True), 'machine': (str, False), 'processId': (int, False),
+    'startTimeUtc': (str, False), 'properties': (dict, True),
+    'toolExecutionNotifications': ([{'level': (str, True), 'message': (MESSAGE, True)}], False),
+}
+SARIF = {
+    '$schema': (str, True), 'version': (str, True),
+    'runs': ([{
+        'tool': ({'driver': ({'name': (str, True), 'rules': ([RULE], True)}, True)}, True),
+        'columnKind': (str, True),
+        'originalUriBaseIds': ({'SRCROOT': ({'uri': (str, True)}, True)}, True),
+        'results': ([RESULT], True), 'invocations': ([INVOCATION], True),
+        'properties': (dict, True),
+    }], True),
+}
+
+
+class FormatTest(ReportTest):
+    def fits(self, value, form, path='log'):
+        if isinstance(form, list):
+            self.assertIsInstance(value, list, path)
+            for index, item in enumerate(value):
+                self.fits(item, form[0], f'{path}[{index}]')
+        elif isinstance(form, dict):
+            self.assertIsInstance(value, dict, path)
+            for key, (inner, required) in form.items():
+                if required or key in value:
+                    self.assertIn(key, value, path)
+                    self.fits(value[key], inner, f'{path}.{key}')
+            self.assertLessEqual(set(value), set(form), path)
+        else:
+            self.assertIs(type(value), form, path)
+
+    def sarif(self, *arguments, status=0, **environment):
+        """The run of a report."""
+        self.tool(*arguments, '-o', 'm.sarif', status=status, **environment)
+        with open('m.sarif', encoding='utf-8') as file:
+            log = json.load(file)
+        self.fits(log, SARIF)
+        schema = os.environ.get('GPUVAL_TEST_SARIF_SCHEMA')
+        if schema:
+            import jsonschema  # pylint: disable=import-outside-toplevel
+            with open(schema, encoding='utf-8') as file:
+                jsonschema.validate(log, json.load(file))
+        self.assertEqual(log['version'], '2.1.0')
+        rules = {rule['id'] for rule in log['runs'][0]['tool']['driver']['rules']}
+        for result in log['runs'][0]['results']:
+            self.assertIn(result['ruleId'], rules)
+        return log['runs'][0]
+
+    def junit(self, *arguments, status=0, **environment):
+        """The test cases of a report, and the suite."""
+        self.tool(*arguments, '-o', 'm.junit.xml', status=status, **environment)
+        suites = ElementTree.parse('m.junit.xml').getroot()
+        self.assertEqual([suites.tag] + [suite.tag for suite in suites],
+                         ['testsuites', 'testsuite'])
+        suite = suites[0]
+        self.assertEqual(suite[0].tag, 'properties')
+        cases = suite[1:]
+        for element in suites, suite:
+            self.assertEqual(int(element.get('tests')), len(cases))
+            for plural, tag in (('failures', 'failure'), ('errors', 'error'),
+                                ('skipped', 'skipped')):
+                found = [case for case in cases if case.find(tag) is not None]
+                self.assertEqual(int(element.get(plural)), len(found))
+        names = [(case.get('classname'), case.get('name')) for case in cases]
+        self.assertEqual(len(names), len(set(names)))
+        return cases, suite
+
+
+class Sarif(FormatTest):
+    def test_facts(self):
+        event = failure(3, other={'source': {'file': 'other.comp', 'line': 7, 'text': 'x = 1;'},
+                                  'shader': {'hash': 'f' * 16, 'stage': 'compute'}})
+        self.write('a.jsonl', [event], run=run_of('farm-07', 4711), lost=5)
+        run = self.sarif('a.jsonl')
+        result, = run['results']
+        self.assertEqual(result['ruleId'], 'bounds/buffer-oob')
+        self.assertEqual(result['message']['text'], event['message'])
+        self.assertEqual(result['occurrenceCount'], 3)
+        self.assertEqual(result['partialFingerprints'], {'gpuval/v1': event['fingerprint']})
+        self.assertEqual(result['locations'][0]['physicalLocation'], {
+            'artifactLocation': {'uri': 'particles.comp', 'uriBaseId': 'SRCROOT'},
+            'region': {'startLine': 42, 'startColumn': 5,
+                       'snippet': {'text': 'particles.pos[i] = v;'}}})
+        self.assertEqual(result['locations'][0]['logicalLocations'],
+                         [{'name': 'main', 'kind': 'function'}])
+        other = result['relatedLocations'][0]['physicalLocation']
+        self.assertEqual(other['artifactLocation']['uri'], 'other.comp')
+        self.assertEqual(result['properties']['gpuval']['command'], event['command'])
+        invocation, = run['invocations']
+        self.assertEqual((invocation['machine'], invocation['processId']), ('farm-07', 4711))
+        self.assertEqual(invocation['startTimeUtc'], '2026-01-31T23:59:59Z')
+        self.assertIn('5 records', invocation['toolExecutionNotifications'][0]['message']['text'])
+
+    def test_without_a_line(self):
+        event = failure(1)
+        del event['source'], event['shader']
+        self.write('a.jsonl', [event, failure(2, count=0)])
+        first, second = self.sarif('a.jsonl')['results']
+        self.assertEqual(first['locations'], [
+            {'logicalLocations': [{'name': 'dispatch', 'kind': 'module'}]}])
+        self.assertNotIn('occurrenceCount', second)  # which has to be above 0
+
+    def test_empty(self):
+        self.write('a.jsonl', [])
+        self.assertEqual(self.sarif('a.jsonl')['results'], [])
+
+    def test_messages_and_unfinished_runs(self):
+        message = failure(9, check='printf', kind='message', severity='info', message='hello')
+        self.write('a.jsonl', [message])
+        with open('b.jsonl', 'w', encoding='utf-8') as file:
+            file.write('{')
+        run = self.sarif('a.jsonl', 'b.jsonl', status=2)
+        self.assertEqual(run['results'][0]['level'], 'note')
+        self.assertEqual([i['executionSuccessful'] for i in run['invocations']], [True, False])
+
+    def test_baseline(self):
+        self.write('old.jsonl', [failure(1)])
+        self.write('new.jsonl', [failure(1), failure(2)])
+        run = self.sarif('new.jsonl', '--baseline', 'old.jsonl', status=1)
+        self.assertEqual([r['baselineState'] for r in run['results']], ['unchanged', 'new'])
+
+    def uris(self, *paths, arguments=(), **environment):
+        self.write('a.jsonl', [failure(n, source={'file': path, 'line': n})
+                               for n, path in enumerate(paths, 1)])
+        run = self.sarif('a.jsonl', *arguments, **environment)
+        found = []
+        for result in run['results']:
+            artifact = result['locations'][0]['physicalLocation']['artifactLocation']
+            found.append((artifact['uri'], artifact.get('uriBaseId')))
+        return found, run['originalUriBaseIds']['SRCROOT']['uri']
+
+    def test_paths(self):
+        here = os.getcwd()
+        found, root = self.uris(
+            f'{here}/shaders/a b.comp', './x/../y/./z.comp', '../out.comp', '/else/where.comp',
+            'sub\\dir\\c.hlsl', 'D:\\engine\\d.hlsl', f'{here}x/e.comp', '/a/../../f.comp',
+            'g:h#i?.comp')
+        self.assertEqual(root, f'file://{here}/')
+        self.assertEqual(found, [
+            ('shaders/a%20b.comp', 'SRCROOT'), ('y/z.comp', 'SRCROOT'), ('../out.comp', 'SRCROOT'),
+            ('file:///else/where.comp', None), ('sub/dir/c.hlsl', 'SRCROOT'),
+            ('file:///D%3A/engine/d.hlsl', None), (f'file://{here}x/e.comp', None),
+            ('file:///f.comp', None), ('g%3Ah%23i%3F.comp', 'SRCROOT')])
+
+    def test_roots_of_other_machines(self):
+        found, root = self.uris('/farm1/work/a.comp', 'C:\\work\\b.comp', '/farm1/workshop/c.comp',
+                                arguments=['--root', '/farm1/work/', '--root=C:\\work'])
+        self.assertEqual(root, 'file:///farm1/work/')
+        self.assertEqual([uri for uri, _ in found],
+                         ['a.comp', 'b.comp', 'file:///farm1/workshop/c.comp'])
+
+    def test_workspace(self):
+        found, root = self.uris('/ws/a.comp', GITHUB_WORKSPACE='/ws')
+        self.assertEqual((found[0][0], root), ('a.comp', 'file:///ws/'))
+
+    def test_hostile_names(self):
+        self.write('a.jsonl', [
+            failure(n, message=name, source={'file': name, 'line': 1, 'text': name,
+                                             'function': name})
+            for n, name in enumerate(HOSTILE, 1)], run={**run_of(HOSTILE[6]), 'time': HOSTILE[1]})
+        run = self.sarif('a.jsonl')
+        self.assertEqual(run['invocations'][0]['machine'], HOSTILE[6])
+        self.assertNotIn('startTimeUtc', run['invocations'][0])
+        for name, result in zip(HOSTILE, run['results'], strict=True):
+            location = result['locations'][0]
+            self.assertEqual(result['message']['text'], name)
+            self.assertEqual(location['physicalLocation']['region']['snippet']['text'], name)
+            self.assertEqual(location['logicalLocations'][0]['name'], name)
+            uri = location['physicalLocation']['artifactLocation']['uri']
+            self.assertRegex(uri, r'\A[A-Za-z0-9%/._~-]+\Z')
+            if '/' not in name and '\\' not in name:
+                self.assertEqual(urllib.parse.unquote(uri), name)
+
+
+class Junit(FormatTest):
+    def test_facts(self):
+        message = failure(9, check='printf', kind='message', severity='info', message='hello')
+        self.write('a.jsonl', [failure(3), message], run=run_of('farm-07'))
+        self.write('b.jsonl', [failure(3, count=4)], run=run_of('farm-08'))
+        cases, suite = self.junit('a.jsonl', 'b.jsonl')
+        case, end = cases
+        self.assertEqual(case.attrib, {
+            'classname': 'gpuval.bounds', 'time': '0', 'file': 'particles.comp', 'line': '42',
+            'name': 'buffer-oob in particles.comp (0000000000000003)'})
+        bad = case.find('failure')
+        self.assertEqual(bad.get('type'), 'bounds/buffer-oob')
+        self.assertEqual(bad.get('message'), failure(3)['message'])
+        for line in ('count: 7', 'source.text: particles.pos[i] = v;', 'runs: 2',
+                     'command.labels: frame > simulate', 'machine: farm-08, 1 runs, 4 times'):
+            self.assertIn(line, bad.text.splitlines())
+        self.assertEqual(len(end), 0)
+        properties = {p.get('name'): p.get('value') for p in suite[0]}
+        self.assertEqual((properties['occurrences'], properties['runs']), ('7', '2'))
+
+    def test_baseline(self):
+        self.write('old.jsonl', [failure(1)])
+        self.write('new.jsonl', [failure(1), failure(2)])
+        cases, _ = self.junit('new.jsonl', '--baseline', 'old.jsonl', status=1)
+        self.assertEqual([case[0].tag for case in cases[:2]], ['skipped', 'failure'])
+
+    def test_what_was_lost(self):
+        self.write('a.jsonl', [], lost=3)
+        cases, _ = self.junit('a.jsonl')
+        self.assertIn('3 records', cases[0].find('skipped').get('message'))
+
+    def test_names_stay(self):
+        """A shader that has moved, in another folder of another machine"""
+        names = set()
+        for folder, line in (('/one', 42), ('/two', 52)):
+            self.write('a.jsonl', [failure(1, count=line, source={
+                'file': f'{folder}/s/particles.comp', 'line': line, 'text': 'x'})])
+            names.add(self.junit('a.jsonl', '--root', folder)[0][0].get('name'))
+        self.assertEqual(len(names), 1)
+
+    def test_hostile_names(self):
+        self.write('a.jsonl', [
+            failure(n, message=name, shader={'hash': '0' * 16, 'name': name},
+                    source={'file': name, 'line': 1, 'text': name})
+            for n, name in enumerate(HOSTILE, 1)], run=run_of(HOSTILE[6]))
+        cases, _ = self.junit('a.jsonl')
+        for name, case in zip(HOSTILE, cases[:-1], strict=True):
+            said = re.sub('[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]', '\ufffd', name)
+            self.assertEqual(case.find('failure').get('message'), said)
+            self.assertIn(f'source.text: {said}\n', case.find('failure').text)
+
+
+class Github(FormatTest):
+    def annotations(self, *arguments, **more):
+        out, _ = self.tool(*arguments, GITHUB_ACTIONS='true', **more)
+        return [line for line in out.split('\n') if line.startswith('::')]
+
+    def test_facts(self):
+        event = failure(1)
+        event['source'] = {'file': '/ws/a,b:c%.comp', 'line': 42, 'column': 5}
+        event['message'] = '100% of\nit'
+        plain = failure(2)
+        del plain['source']
+        self.write('a.jsonl', [event, plain])
+        self.assertEqual(self.annotations('a.jsonl', GITHUB_WORKSPACE='/ws'), [
+            '::error file=a%2Cb%3Ac%25.comp,line=42,col=5,title=gpuval bounds/buffer-oob::'
+            '100%25 of\\nit (fingerprint 0000000000000001)',
+            '::error title=gpuval bounds/buffer-oob::store of 4 bytes at offset 4098 is outside '
+            'set 0, binding 1 (fingerprint 0000000000000002)'])
+
+    def test_only_what_is_new(self):
+        self.write('old.jsonl', [failure(1)])
+        self.write('new.jsonl', [failure(1), failure(2)])
+        self.assertEqual(len(self.annotations('new.jsonl', '--baseline', 'old.jsonl', status=1)),
+                         1)
+
+    def test_nowhere_else(self):
+        self.write('a.jsonl', [failure(1)])
+        self.assertNotIn('::error', self.tool('a.jsonl')[0])
+
+    def test_hostile_names(self):
+        self.write('a.jsonl', [
+            failure(n, message=name, source={'file': name, 'line': 1})
+            for n, name in enumerate(HOSTILE, 1)])
+        lines = self.annotations('a.jsonl')
+        self.assertEqual(len(lines), len(HOSTILE))
+        for line in lines:
+            self.assertRegex(line, r'\A::error file=[^:,\x00-\x08\x0a-\x1f]*,line=1,title=[^:,]*::'
+                             r'[^\x00-\x08\x0a-\x1f]*\Z')
+
+
+if __name__ == '__main__':
+    main()
