@@ -17,6 +17,7 @@
 #include "util/os_misc.h"
 #include "util/os_time.h"
 #include "util/u_dynarray.h"
+#include "gpuval_glob.h"
 #include "gpuval_log.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
@@ -233,7 +234,7 @@ open_log(void)
 }
 
 static bool
-parse_hash(const char **p, uint64_t *hash)
+parse_hash(char **p, uint64_t *hash)
 {
    *hash = 0;
    for (unsigned i = 0; i < 16; i++) {
@@ -246,23 +247,51 @@ parse_hash(const char **p, uint64_t *hash)
    return true;
 }
 
-/* LO-HI MODE[,MODE...]   # as vkd3d-proton's QA hash files, seed 000 */
+/* name:GLOB, with quotes around the glob if there are spaces in it */
+static bool
+parse_name(char **p, const char **name)
+{
+   if (strncmp(*p, "name:", 5))
+      return false;
+
+   bool quoted = (*p)[5] == '"';
+   char *begin = *p + 5 + quoted, *end = begin;
+   while (*end && (quoted ? *end != '"' : !is_space(*end)))
+      end += end[0] == '\\' && end[1] ? 2 : 1;
+   if (!*end || end == begin)
+      return false;
+   *p = end + quoted;
+   *name = strndup(begin, end - begin);
+   return *name != NULL;
+}
+
+static bool
+parse_range(char **p, struct gpuval_shader_rule *rule)
+{
+   return parse_hash(p, &rule->first) && *(*p)++ == '-' && parse_hash(p, &rule->last) &&
+          rule->first <= rule->last;
+}
+
+/* LO-HI MODE[,MODE...]   # as vkd3d-proton's QA hash files, seed 000
+ * name:GLOB MODE[,MODE...]
+ */
 static void
 parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *rules)
 {
    line[strcspn(line, "#\r\n")] = 0;
-   const char *p = line + strspn(line, " \t");
+   char *p = line + strspn(line, " \t");
    if (!*p)
       return;
 
-   struct gpuval_shader_rule rule;
+   struct gpuval_shader_rule rule = {0};
    char where[64];
    snprintf(where, sizeof(where), "GPUVAL_SHADERS, line %u", number);
 
-   if (!parse_hash(&p, &rule.first) || *p++ != '-' || !parse_hash(&p, &rule.last) ||
-       rule.first > rule.last || !strspn(p, " \t") || !p[strspn(p, " \t")]) {
+   if ((!parse_name(&p, &rule.name) && !parse_range(&p, &rule)) || !strspn(p, " \t") ||
+       !p[strspn(p, " \t")]) {
       gpuval_log_error("%s of %s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits, LO not "
-                       "above HI, is accepted; the line is ignored",
+                       "above HI, and \"name:PATTERN MODE[,MODE...]\" are accepted; the line is "
+                       "ignored",
                        where, file);
       return;
    }
@@ -358,15 +387,17 @@ gpuval_options_init(bool by_driver)
 }
 
 uint32_t
-gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash)
+gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash, const char *name)
 {
    if (!o->has_rules)
       return o->checks;
 
    /* A rule may name checks that GPUVAL does not. */
    for (unsigned i = o->num_rules; i-- > 0;) {
-      if (o->rules[i].first <= hash && hash <= o->rules[i].last)
-         return o->rules[i].checks & gpuval_checks_available();
+      const struct gpuval_shader_rule *rule = &o->rules[i];
+      if (rule->name ? name && gpuval_glob_matches(rule->name, name)
+                     : rule->first <= hash && hash <= rule->last)
+         return rule->checks & gpuval_checks_available();
    }
    return 0;
 }
@@ -413,7 +444,10 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
       /* By value: a struct has gaps. */
       const uint64_t rule[] = {options.rules[i].first, options.rules[i].last,
                                options.rules[i].checks};
+      const char *name = options.rules[i].name;
       _mesa_blake3_update(&ctx, rule, sizeof(rule));
+      if (name)
+         _mesa_blake3_update(&ctx, name, strlen(name) + 1);
    }
    _mesa_blake3_final(&ctx, hash);
    memcpy(uuid, hash, 16);

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct gpuval_shader_rule {
+   const char *name;     /* a glob; NULL: by hash */
    uint64_t first, last; /* inclusive */
    uint32_t checks;
 };
@@ -77,8 +78,9 @@ void gpuval_options_init(bool by_driver);
 /** Never NULL; all zero before gpuval_options_init(). */
 const struct gpuval_options *gpuval_options(void);
 
-/** Checks that a shader with this hash gets. */
-uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash);
+/** Checks that a shader with this hash and this debug_utils name, or NULL, gets. */
+uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash,
+                                      const char *name);
 
 /** Is there a shader that may get @check? */
 bool gpuval_options_may_check(enum gpuval_check check);

@@ -74,9 +74,12 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    gpuval_nir_table_init(&table, mem_ctx);
 
    uint32_t number = gpuval_dump_begin();
+   gpuval_dump_spirv(info->spirv, info->spirv_size, info->shader_hash);
    gpuval_dump_shader(nir, info->shader_hash, number, "before");
+   gpuval_dump_graph(nir, info->shader_hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
    gpuval_dump_shader(nir, info->shader_hash, number, "after");
+   gpuval_dump_graph(nir, info->shader_hash, number, "after");
    gpuval_dump_formats(nir, info->shader_hash, number, &table);
 
    bool has_sites = table.sites.size > 0;

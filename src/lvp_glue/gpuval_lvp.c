@@ -336,7 +336,7 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (module)
       parsed->name = gpuval_object_name(parsed, &module->base);
    parsed->hash = gpuval_shader_hash(spirv, spirv_size);
-   parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash);
+   parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash, parsed->name);
    parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
    parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);
    parsed->robust_image = gpuval_is_robust_image(robustness.images);

@@ -158,6 +158,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    };
    struct gpuval_nir_driver driver = gpuval_radv_nir_driver;
    driver.data = &data.base;
+   const char *name = stage->spirv.object ? stage->spirv.object->object_name : NULL;
    struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,
@@ -165,8 +166,8 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .spirv_size = stage->spirv.size,
       .shader_hash = hash,
       .entry = stage->entrypoint,
-      .name = stage->spirv.object ? stage->spirv.object->object_name : NULL,
-      .checks = gpuval_options_shader_checks(gpuval_options(), hash),
+      .name = name,
+      .checks = gpuval_options_shader_checks(gpuval_options(), hash, name),
       .robust_uniform = !stage->key.gpuval_check_uniform,
       .robust_storage = !stage->key.gpuval_check_storage,
    };

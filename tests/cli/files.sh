@@ -228,6 +228,31 @@ for file in nir/*.before.nir; do
 done
 [ "$dumps" -eq 2 ] || wrong "nir has: $(names nir)"
 
+# Nodes and edges, each edge between two nodes; what is between quotes is text.
+for file in nir/*.before.dot nir/*.after.dot; do
+   sed -e 's/\\.//g' -e 's/"[^"]*"/TEXT/g' "$file" | awk '
+      NR == 1 { ok = $0 == "digraph shader {" }
+      / -> / { edges++; from[$1]; sub(";", "", $3); to[$3] }
+      /^ *f[0-9]+_b[0-9]+ \[label=TEXT\];$/ { nodes[$1] }
+      { line = $0; gsub(/[^{}]/, "", line); text = text line }
+      END {
+         for (node in from) ok = ok && node in nodes
+         for (node in to) ok = ok && node in nodes
+         exit !(ok && edges && text == "{{}}")
+      }' || wrong "$file is no graph"
+done
+lines "$(echo nir/*.1.before.dot)" '@store_(ssbo|deref)' 1
+lines "$(echo nir/*.1.after.dot)" '@report_gpuval' 1
+[ "$(find nir -name '*.spv' | wc -l)" -eq 2 ] || wrong "nir has: $(names nir)"
+for file in nir/*.spv; do
+   hash=${file#nir/}
+   [ "$(od -An -N4 -tx4 "$file" | tr -d ' ')" = 07230203 ] || wrong "$file is no SPIR-V"
+   [ -f "nir/${hash%.spv}.compute.1.before.nir" ] || [ -f "nir/${hash%.spv}.compute.2.before.nir" ] ||
+      wrong "$file is of no shader"
+done
+run GPUVAL=bounds GPUVAL_DUMP="$PWD/nir" two_errors
+no_complaint err # files that are there already
+
 begin 'dump that cannot be written'
 run GPUVAL=bounds GPUVAL_DUMP="$unwritable" two_errors
 one_complaint err GPUVAL_DUMP "$unwritable"

@@ -100,6 +100,26 @@ with_rules 'comments and space' <<EOF
 EOF
 only_first
 
+with_rules 'by name' <<EOF
+name:f?rst bounds
+EOF
+only_first
+checked 1
+
+with_rules 'by name, the last line wins' <<EOF
+name:* bounds
+name:"first" assume   # not bounds
+name:missing assume
+EOF
+only_second
+
+with_rules 'by name, and by hash' <<EOF
+name:sec* bounds
+$every assume
+$first-$first bounds
+EOF
+only_first
+
 begin 'line ends of another system, no last one'
 printf '%s-%s bounds\r\n%s-%s assume' "$first" "$first" "$second" "$second" >rules
 run GPUVAL=bounds GPUVAL_SHADERS="$PWD/rules" two_errors
@@ -116,12 +136,13 @@ no_complaint err
 last_line err 'gpuval: no errors'
 
 for line in 'nonsense' '123-456 bounds' "$second bounds" "$second-$second" \
-   "$second-$second-$second bounds" "${second}0-${second}0 bounds"; do
+   "$second-$second-$second bounds" "${second}0-${second}0 bounds" 'name: bounds' 'name:"second bounds' \
+   'name:second' 'name:"second"bounds'; do
    with_rules "a broken line: $line" <<EOF
 $first-$first bounds
 $line
 EOF
-   one_complaint err GPUVAL_SHADERS 'line 2' rules LO-HI
+   one_complaint err GPUVAL_SHADERS 'line 2' rules LO-HI name:PATTERN
    lines err 'bounds/buffer-oob: store' 1
    last_line err 'gpuval: 1 error (2 occurrences), 0 records lost'
 done
@@ -149,6 +170,9 @@ only_first
 printf '%s-%s bounds\n' "$second" "$second" >rules
 run MESA_SHADER_CACHE_DIR="$PWD/cache" GPUVAL=bounds GPUVAL_SHADERS="$PWD/rules" two_errors
 only_second
+echo 'name:first bounds' >rules
+run MESA_SHADER_CACHE_DIR="$PWD/cache" GPUVAL=bounds GPUVAL_SHADERS="$PWD/rules" two_errors
+only_first
 run MESA_SHADER_CACHE_DIR="$PWD/cache" two_errors
 empty err
 

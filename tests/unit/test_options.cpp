@@ -89,6 +89,11 @@ TEST_F(options_test, uuid_depends_on_nothing_but_the_options)
    set_rules("0000000000000000-ffffffffffffffff bounds,assume\n"
              "0123456789abcdee-0123456789ABCDEF assume,-bounds\n");
    EXPECT_NE(uuid(), first);
+
+   set_rules("name:a bounds\n");
+   const std::string by_name = uuid();
+   set_rules("name:b bounds\n");
+   EXPECT_NE(uuid(), by_name);
 }
 
 } /* namespace */
