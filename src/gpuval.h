@@ -112,10 +112,11 @@ uint64_t gpuval_device_root_address(const struct gpuval_device *device);
 /**
  * Around the execution of work. From the first to the last of nested calls a
  * thread looks for failures; gpuval_device_end_work() returns when everything
- * that the work has failed is in the log. To be called before fences signal.
+ * that the work has failed is in the log. To be called before fences signal, with
+ * what gpuval_device_begin_work() has returned: work need not end in order.
  */
-void gpuval_device_begin_work(struct gpuval_device *device);
-void gpuval_device_end_work(struct gpuval_device *device);
+unsigned gpuval_device_begin_work(struct gpuval_device *device);
+void gpuval_device_end_work(struct gpuval_device *device, unsigned work);
 
 /**
  * A new epoch begins and no work is in flight: clears the filter of sync if it
@@ -215,34 +216,47 @@ uint64_t gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size);
 #define GPUVAL_SHADER_KEY_SIZE 28
 
 /**
- * Registers an instrumented shader. The same shader is registered once only;
- * all registrations stay until the device is destroyed.
+ * Registers an instrumented shader. The same shader is registered once only, and stays
+ * as long as it has users: the caller is one now, see gpuval_shader_release().
  *
- * @key identifies it from then on and depends on nothing but its content.
- * *entry_base goes into struct gpuval_command_data. Returns false (after one
- * warning) when there is no more room for its sites: its reports must go.
+ * @key identifies it and depends on nothing but its content. Returns NULL (after one
+ * warning) when there is no room for its sites: its reports must go.
  */
-bool gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
-                              const struct gpuval_nir_table *table,
-                              uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+struct gpuval_shader *gpuval_device_add_shader(struct gpuval_device *device,
+                                               const struct gpuval_shader_info *info,
+                                               const struct gpuval_nir_table *table,
+                                               uint8_t key[GPUVAL_SHADER_KEY_SIZE]);
 
-/** entry_base of a registered shader, or false. */
-bool gpuval_device_find_shader(struct gpuval_device *device,
-                               const uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+/** Goes into struct gpuval_command_data. */
+uint32_t gpuval_shader_entry_base(const struct gpuval_shader *shader);
 
-/** Of a registered shader: struct gpuval_nir_table::uses. */
-const struct gpuval_nir_use *gpuval_device_shader_uses(struct gpuval_device *device,
-                                                       const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
-                                                       uint32_t *num_uses);
+/** struct gpuval_nir_table::uses; as long as the shader has users. */
+const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shader,
+                                                uint32_t *num_uses);
+
+/** Not 0, and no other shader's while it lives. */
+uint32_t gpuval_shader_number(const struct gpuval_shader *shader);
+
+/* One more user of a shader: that of a key, of a number, one that has users; or NULL. */
+struct gpuval_shader *gpuval_device_find_shader(struct gpuval_device *device,
+                                                const uint8_t key[GPUVAL_SHADER_KEY_SIZE]);
+struct gpuval_shader *gpuval_device_hold_shader(struct gpuval_device *device, uint32_t number);
+void gpuval_shader_hold(struct gpuval_shader *shader);
 
 /**
- * A registered shader's table, for binaries that the application keeps.
- * Writing one that is not registered writes that. Reading checks everything
- * and registers; false: the binary is not usable.
+ * No more work that is submitted from now on uses the shader's code. What is in flight
+ * may do so: what that finds is reported, and then the shader is gone.
  */
-void gpuval_device_write_shader(struct gpuval_device *device,
-                                const uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct blob *blob);
-bool gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob);
+void gpuval_shader_release(struct gpuval_shader *shader);
+
+/**
+ * A registered shader's table, for binaries that the application keeps. Writing NULL
+ * writes that. Reading checks everything and registers; false: the binary is not usable.
+ * The caller is a user of *shader, which may be NULL.
+ */
+void gpuval_shader_write(const struct gpuval_shader *shader, struct blob *blob);
+bool gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob,
+                               struct gpuval_shader **shader);
 
 #ifdef __cplusplus
 }

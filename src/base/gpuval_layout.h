@@ -39,9 +39,8 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
 #define GPUVAL_SECOND_SLOT_SITE_FACTOR    0x9e3779b1u
 #define GPUVAL_SECOND_SLOT_COMMAND_FACTOR 0x85ebca6bu
 
-/* Device-wide numbers are never reused, so these bound a device's lifetime.
- * Only memory that is touched costs anything where the driver can reserve
- * address space.
+/* Device-wide numbers: those of the shaders that live at a time. Only memory that is
+ * touched costs anything where the driver can reserve address space.
  */
 #define GPUVAL_MAX_SITES   (1u << 22)
 #define GPUVAL_MAX_ENTRIES (1u << 22)
@@ -75,12 +74,15 @@ struct gpuval_root {
    uint64_t shadow_address;     /* sync: struct gpuval_shadow_layout, see gpuval_shadow.h */
    uint64_t structures_address; /* ray: uint64_t[GPUVAL_STRUCTURE_SLOTS] */
    uint64_t addresses_address;  /* struct gpuval_address_table, see gpuval_address_table.h */
-   uint32_t reserved[6];
+   uint64_t failing_address;    /* uint32_t[max_failing]: sites whose counters have left 0 */
+   uint32_t max_failing;
+   uint32_t reserved[3];
 
    uint32_t failed;      /* not 0: some counter moved; what the host polls */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
    uint64_t printf_lost; /* messages for which there was no room */
-   uint32_t written_reserved[12];
+   uint32_t num_failing; /* goes on beyond max_failing */
+   uint32_t written_reserved[11];
 };
 static_assert(sizeof(struct gpuval_root) == 192, "shaders know the offsets");
 static_assert(offsetof(struct gpuval_root, failed) == 128, "a cache line of its own");

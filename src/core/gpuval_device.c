@@ -98,6 +98,7 @@ alloc_buffers(struct gpuval_device *device)
        !gpuval_device_alloc(device, &device->records,
                             GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
+       !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->entries,
                             device->info.max_entries * sizeof(struct gpuval_entry)))
       return false;
@@ -140,6 +141,8 @@ alloc_buffers(struct gpuval_device *device)
       .shadow_address = device->shadow.layout.address,
       .structures_address = device->structures_buffer.address,
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
+      .max_failing = device->info.max_sites,
+      .failing_address = device->failing.address,
    };
    struct gpuval_address_table *all =
       (void *)((char *)device->root_buffer.map + GPUVAL_ROOT_ALL_ADDRESSES);
@@ -160,7 +163,7 @@ watch(void *data)
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
-      idle = device->work ? 0 : idle + 1;
+      idle = !gpuval_device_is_idle(device) ? 0 : idle + 1;
       if (idle > IDLE_INTERVALS) {
          gpuval_report_progress(true);
          device->is_asleep = true;
@@ -260,8 +263,11 @@ gpuval_device_create(const struct gpuval_device_info *info)
    gpuval_addresses_init(&device->addresses, device);
    gpuval_structures_init(&device->structures, device->structures_buffer.map);
    util_dynarray_init(&device->by_site, device);
-   util_dynarray_init(&device->site_events, device);
-   util_dynarray_init(&device->site_counts, device);
+   /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
+   gpuval_numbers_init(&device->numbers, device, device->info.max_sites - 1,
+                       device->info.max_entries - 1);
+   list_inithead(&device->retired);
+   list_inithead(&device->ending);
    device->has_thread = thrd_create(&device->thread, watch, device) == thrd_success;
 
    device->is_complete = true;
@@ -290,6 +296,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_report_write_files();
 
       gpuval_structures_finish(&device->structures);
+      gpuval_numbers_finish(&device->numbers);
       cnd_destroy(&device->work_begins);
       mtx_destroy(&device->mutex);
    }
@@ -303,6 +310,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->control);
    gpuval_device_free(device, &device->records);
    gpuval_device_free(device, &device->counters);
+   gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
    gpuval_device_free(device, &device->bloom_buffer);
    gpuval_device_free(device, &device->claims);
@@ -327,31 +335,35 @@ gpuval_device_root_address(const struct gpuval_device *device)
    return device->root_buffer.address;
 }
 
-void
+unsigned
 gpuval_device_begin_work(struct gpuval_device *device)
 {
    mtx_lock(&device->mutex);
    if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS))
-      gpuval_addresses_publish(device, !device->work);
-   device->work++;
+      gpuval_addresses_publish(device, gpuval_device_is_idle(device));
+   unsigned phase = device->phase;
+   device->work[phase]++;
    if (device->is_asleep)
       cnd_signal(&device->work_begins);
    device->is_asleep = false;
    mtx_unlock(&device->mutex);
+   return phase;
 }
 
 void
-gpuval_device_end_work(struct gpuval_device *device)
+gpuval_device_end_work(struct gpuval_device *device, unsigned phase)
 {
    mtx_lock(&device->mutex);
-   device->work--;
-   gpuval_device_drain(device, !device->work);
+   device->work[phase]--;
+   gpuval_device_drain(device, gpuval_device_is_idle(device));
    /* What this work has printed, though other work may print on and on. */
-   for (unsigned i = 0;
-        gpuval_device_drain_printf(device, !device->work) && (i < 64 || !device->work); i++) {
+   for (unsigned i = 0; gpuval_device_drain_printf(device, gpuval_device_is_idle(device)) &&
+                        (i < 64 || gpuval_device_is_idle(device));
+        i++) {
       gpuval_device_unlock(device);
       mtx_lock(&device->mutex);
    }
+   gpuval_device_free_shaders(device);
    gpuval_device_unlock(device);
    /* The application learns of the end, and may ask what its messenger has heard, from
     * whatever thread.

@@ -11,6 +11,7 @@
 #include "report/gpuval_report.h"
 #include "gpuval.h"
 #include "gpuval_addresses.h"
+#include "gpuval_numbers.h"
 #include "gpuval_objects.h"
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
@@ -22,16 +23,33 @@
 #include "util/mesa-blake3.h"
 #include "util/u_dynarray.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** One SPIR-V module, shared by the shaders made from it. */
 struct gpuval_module {
    uint64_t hash;
+   unsigned users;
    uint32_t *words;
    size_t size;                /* bytes */
    struct gpuval_spirv *spirv; /* NULL until something has to be looked up */
 };
 
+/** What has become of a site */
+struct gpuval_site_state {
+   struct gpuval_event *event; /* NULL: it has not failed */
+   uint64_t count;             /* what of its counter has gone into the event */
+};
+
+/** gpuval_shader.c says how long it lives. */
 struct gpuval_shader {
    uint8_t key[GPUVAL_SHADER_KEY_SIZE];
+   struct gpuval_device *device;
+   uint64_t serial; /* by registration, from 1 */
+   unsigned users;
+   struct list_head link; /* among those without users */
+   bool is_ending;        /* which are these */
    struct gpuval_module *module;
    gl_shader_stage stage;
    char *entry;
@@ -41,6 +59,7 @@ struct gpuval_shader {
    unsigned num_bindings;
 
    struct gpuval_site *sites;
+   struct gpuval_site_state *states; /* of the sites */
    unsigned num_sites;
    uint32_t first_site; /* device-wide */
 
@@ -72,7 +91,7 @@ struct gpuval_device {
    bool is_complete;      /* it was created, and has all that follows */
 
    struct gpuval_shadow_device shadow; /* where sync is on, instead */
-   struct gpuval_buffer root_buffer, control, records, counters, entries;
+   struct gpuval_buffer root_buffer, control, records, counters, failing, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
    struct gpuval_buffer structures_buffer;    /* where ray is on */
    struct gpuval_structures structures;
@@ -87,13 +106,17 @@ struct gpuval_device {
    thrd_t thread;
    bool has_thread;
    bool stop;
-   bool is_asleep; /* the thread, until work begins */
-   unsigned work;  /* nested */
+   bool is_asleep;   /* the thread, until work begins */
+   unsigned work[2]; /* in flight, by phase in which it began */
+   unsigned phase;
 
    struct hash_table *modules;   /* hash -> struct gpuval_module */
    struct hash_table *shaders;   /* key -> struct gpuval_shader */
-   struct util_dynarray by_site; /* struct gpuval_shader *, by device-wide site */
-   uint32_t num_entries;
+   struct util_dynarray by_site; /* struct gpuval_shader *, by device-wide site; or NULL */
+   struct gpuval_numbers numbers;
+   uint64_t num_registered;  /* ever; read without the mutex, too */
+   struct list_head retired; /* shaders that work of the current phase may use */
+   struct list_head ending;  /* those that only work of the other one may use */
    bool warned_full;
 
    struct gpuval_buffer objects_buffer; /* where a check asks for descriptors */
@@ -105,13 +128,11 @@ struct gpuval_device {
 
    uint16_t seen[GPUVAL_CONTROL_WORDS]; /* slots read but not given back yet */
 
-   struct hash_table *failures;      /* struct gpuval_failure_key -> struct gpuval_event */
-   struct util_dynarray site_events; /* struct gpuval_event *, by device-wide site */
-   struct util_dynarray site_counts; /* uint64_t: what has gone into the event */
+   struct hash_table *failures; /* struct gpuval_failure_key -> struct gpuval_event */
 
    struct gpuval_buffer printf_buffers[2]; /* where printf is on */
    struct gpuval_printf printf;
-   struct hash_table *message_events; /* text of a site -> struct gpuval_event; NULL if
+   struct hash_table *message_events; /* text of a format -> struct gpuval_event; NULL if
                                        * nobody wants them */
    uint32_t messages_full;            /* the period in which there are enough, + 1 */
    struct util_dynarray messages;     /* struct gpuval_message: to be reported */
@@ -125,7 +146,7 @@ struct gpuval_device {
 static inline bool
 gpuval_device_is_idle(const struct gpuval_device *device)
 {
-   return !device->work;
+   return !device->work[0] && !device->work[1];
 }
 
 /** A buffer, or memory */
@@ -140,6 +161,12 @@ struct gpuval_range {
 struct gpuval_shader *gpuval_device_site_shader(struct gpuval_device *device, uint32_t site);
 /** Whose table @entry is in, or NULL. */
 struct gpuval_shader *gpuval_device_entry_shader(struct gpuval_device *device, uint32_t entry);
+
+/**
+ * Frees the shaders without users that no work can use any more. What they counted and
+ * printed has to be read, see gpuval_device_drain(). device->mutex is held.
+ */
+void gpuval_device_free_shaders(struct gpuval_device *device);
 
 /** Index of the module, made at first use; NULL if it cannot be read. */
 struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
@@ -203,6 +230,9 @@ void gpuval_live_visit(void (*visit)(struct gpuval_device *device));
  */
 void gpuval_device_drain(struct gpuval_device *device, bool idle);
 
+/** Reads the counters of shaders that no work can use any more. device->mutex is held. */
+void gpuval_device_drain_ending(struct gpuval_device *device);
+
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);
@@ -216,7 +246,8 @@ struct gpuval_shadow_party {
    uint32_t class_; /* enum gpuval_order_class */
    bool is_indirect;
    gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
-   uint32_t entry_base;   /* of its shader */
+   uint32_t entry_base;   /* of its shader, */
+   uint64_t max_serial;   /* which was not registered later than this one */
    uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
 };
 struct gpuval_order_row;
@@ -231,5 +262,9 @@ uint64_t gpuval_device_shadow_read(struct gpuval_device *device, uint64_t addres
 
 bool gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
                                 struct gpuval_shadow_party *party);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -100,33 +100,78 @@ read_records(struct gpuval_device *device, bool idle)
       gpuval_report_add_lost(lost);
 }
 
-/* Counts are complete whatever happened to records: who failed and has no
- * event gets one from here.
+/* What the counter of a site has counted, which is 0 from here on. */
+static uint64_t
+take_count(struct gpuval_device *device, uint32_t site)
+{
+   uint64_t *counter = (uint64_t *)device->counters.map + site;
+   uint64_t count = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+   if (!count)
+      return 0;
+   if (!device->info.clear_when_idle)
+      return __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
+
+   /* No atomics on that memory, and nobody uses it. */
+   __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
+   return count;
+}
+
+/* Counts are complete whatever happened to records: who failed and has no event gets
+ * one from here. Returns whether this is one.
+ */
+static bool
+read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_t site)
+{
+   struct gpuval_site_state *state = &shader->states[site - shader->first_site];
+   uint64_t count = take_count(device, site);
+   if (!count)
+      return false;
+
+   struct gpuval_event *event = gpuval_device_get_event(device, site, NULL);
+   bool is_lost = !state->count && !event->has_record;
+   gpuval_report_lock();
+   event->count += count;
+   gpuval_report_unlock();
+   state->count += count;
+   return is_lost;
+}
+
+/* Only what may have counted is looked at: sites that the shaders have put into the list
+ * when their counters left 0. With @ending, those of shaders that end, and the list stays:
+ * others may still be in it. What overwrites the list, or the length of it, makes us look
+ * at sites in vain, or at all of them.
  */
 static void
-read_counters(struct gpuval_device *device)
+read_counters(struct gpuval_device *device, bool ending)
 {
-   const uint64_t *counters = device->counters.map;
+   const uint32_t *failing = device->failing.map;
    uint32_t num_sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
-   uint64_t *seen = util_dynarray_begin(&device->site_counts);
+   uint32_t count = __atomic_load_n(&device->root->num_failing, __ATOMIC_ACQUIRE);
+   bool is_full = count > device->info.max_sites;
    uint64_t lost = 0;
 
-   for (uint32_t site = 0; site < num_sites; site++) {
-      uint64_t count = __atomic_load_n(&counters[site], __ATOMIC_RELAXED);
-      if (count == seen[site])
-         continue;
+   for (uint32_t i = 0; i < (is_full ? num_sites : count); i++) {
+      uint32_t site = is_full ? i : __atomic_load_n(&failing[i], __ATOMIC_RELAXED);
+      struct gpuval_shader *shader = gpuval_device_site_shader(device, site);
 
-      struct gpuval_event *event = gpuval_device_get_event(device, site, NULL);
-      if (!seen[site] && !event->has_record)
-         lost++;
-      gpuval_report_lock();
-      event->count += count - seen[site];
-      gpuval_report_unlock();
-      seen[site] = count;
+      if (shader && (!ending || shader->is_ending))
+         lost += read_counter(device, shader, site);
    }
+   if (!ending)
+      __atomic_store_n(&device->root->num_failing, 0, __ATOMIC_RELEASE);
 
    if (lost)
       gpuval_report_add_lost(lost);
+}
+
+void
+gpuval_device_drain_ending(struct gpuval_device *device)
+{
+   /* When nothing is in flight, all has been read. */
+   if (!gpuval_device_is_idle(device) && !list_is_empty(&device->ending) &&
+       __atomic_load_n(&device->root->num_failing, __ATOMIC_RELAXED))
+      read_counters(device, true);
 }
 
 void
@@ -142,5 +187,5 @@ gpuval_device_drain(struct gpuval_device *device, bool idle)
 
    read_records(device, idle);
    if (idle)
-      read_counters(device);
+      read_counters(device, false);
 }

@@ -24,8 +24,8 @@ struct gpuval_failure_key {
    uint32_t spirv_offset;
    int32_t set;
    int32_t binding;
-   uint32_t site; /* 0 where spirv_offset tells */
-   uint32_t padding;
+   uint32_t site;   /* 0 where spirv_offset tells; else the number in its shader, from 1 */
+   uint32_t shader; /* of its key; 0 where spirv_offset tells; else of labels */
 };
 
 static uint32_t
@@ -250,6 +250,9 @@ find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *
       return NULL;
 
    *shader = gpuval_device_entry_shader(device, party->entry_base);
+   if (*shader && (*shader)->serial > party->max_serial)
+      return NULL; /* The one that is meant is gone. */
+
    unsigned left = party->number;
    for (unsigned i = 0; *shader && i < (*shader)->num_entries; i++) {
       const struct gpuval_site *site = &(*shader)->sites[(*shader)->entries[i].site];
@@ -550,14 +553,14 @@ struct gpuval_event *
 gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
                         const struct gpuval_record *record)
 {
-   struct gpuval_event **slot =
-      util_dynarray_element(&device->site_events, struct gpuval_event *, site_index);
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   uint32_t number = site_index - shader->first_site;
+   struct gpuval_event **slot = &shader->states[number].event;
    if (*slot && (*slot)->period == gpuval_report_period())
       return *slot;
 
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-   const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
-   const struct gpuval_failure_key key = {
+   const struct gpuval_site *site = &shader->sites[number];
+   struct gpuval_failure_key key = {
       .shader_hash = shader->module->hash,
       .stage = shader->stage,
       .kind = site->kind,
@@ -565,8 +568,11 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
       .spirv_offset = site->spirv_offset,
       .set = site->set,
       .binding = site->binding,
-      .site = site->spirv_offset ? 0 : site_index,
    };
+   if (!site->spirv_offset) {
+      key.site = number + 1;
+      memcpy(&key.shader, shader->key, sizeof(key.shader));
+   }
 
    *slot = find_event(device, &key);
    if (!*slot) {
@@ -623,7 +629,8 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       record.other = claim >> 32;
    } else if (claim) {
       const struct gpuval_entry *entries = device->entries.map;
-      record.other = entries[claim & (GPUVAL_MAX_ENTRIES - 1)].site | GPUVAL_OTHER_KNOWN;
+      uint32_t entry = MIN2(claim & (GPUVAL_MAX_ENTRIES - 1), device->info.max_entries - 1);
+      record.other = entries[entry].site | GPUVAL_OTHER_KNOWN;
       record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
    }
 
@@ -661,7 +668,7 @@ get_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
    };
 
    for (unsigned i = 0; event->place.has_command && i < command->num_labels; i++)
-      key.padding = key.padding * 31 + _mesa_hash_string(command->labels[i]);
+      key.shader = key.shader * 31 + _mesa_hash_string(command->labels[i]);
    return key;
 }
 

@@ -11,6 +11,7 @@ void
 gpuval_spirv_options(struct spirv_to_nir_options *options)
 {
    options->debug_info = true;
+   options->wants_location = gpuval_nir_wants_location;
    options->emit_assume = gpuval_nir_emit_assume;
    if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
       options->emit_debug_printf = gpuval_nir_emit_printf;
@@ -30,10 +31,10 @@ gpuval_is_robust_image(VkPipelineRobustnessImageBehaviorEXT behavior)
           !gpuval_options()->robust;
 }
 
-static bool
+static struct gpuval_shader *
 register_table(struct gpuval_device *device, const nir_shader *nir,
                const struct gpuval_instrument_info *info, const struct gpuval_nir_table *table,
-               uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+               uint8_t key[GPUVAL_SHADER_KEY_SIZE])
 {
    struct util_dynarray bindings;
    util_dynarray_init(&bindings, table->mem_ctx);
@@ -48,13 +49,13 @@ register_table(struct gpuval_device *device, const nir_shader *nir,
       .bindings = util_dynarray_begin(&bindings),
       .num_bindings = util_dynarray_num_elements(&bindings, struct gpuval_binding),
    };
-   return gpuval_device_add_shader(device, &shader, table, key, entry_base);
+   return gpuval_device_add_shader(device, &shader, table, key);
 }
 
 bool
 gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                          const struct gpuval_instrument_info *info,
-                         uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base)
+                         uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct gpuval_shader **shader)
 {
    const struct gpuval_nir_options options = {
       .driver = info->driver,
@@ -83,8 +84,8 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    gpuval_dump_formats(nir, info->shader_hash, number, &table);
 
    bool has_sites = table.sites.size > 0;
-   *entry_base = 0;
-   if (has_sites && !register_table(device, nir, info, &table, key, entry_base))
+   *shader = has_sites ? register_table(device, nir, info, &table, key) : NULL;
+   if (has_sites && !*shader)
       gpuval_nir_remove(nir);
    else if (info->checks)
       gpuval_report_add_shader(info->shader_hash, nir->info.stage);

@@ -42,13 +42,13 @@ struct gpuval_instrument_info {
 
 /**
  * Right after the last nir_lower_explicit_io: instruments @nir, registers what has been
- * put in, and writes the dumps. Returns whether anything was put in; *key and *entry_base
- * are those of gpuval_device_add_shader() then, and 0 where there was no more room: what has
- * been put in is gone again.
+ * put in, and writes the dumps. Returns whether anything was put in; *key and *shader,
+ * whose user the caller is, are those of gpuval_device_add_shader() then, and *shader is NULL
+ * where there was no more room: what has been put in is gone again.
  */
 bool gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                               const struct gpuval_instrument_info *info,
-                              uint8_t key[GPUVAL_SHADER_KEY_SIZE], uint32_t *entry_base);
+                              uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct gpuval_shader **shader);
 
 #ifdef __cplusplus
 }

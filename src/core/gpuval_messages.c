@@ -9,9 +9,9 @@
 
 #include "util/ralloc.h"
 
-/* A text of a site */
+/* A text of a format */
 struct message_key {
-   uint32_t site;
+   uint64_t id;
    const char *text;
 };
 
@@ -19,20 +19,20 @@ static uint32_t
 hash_message(const void *data)
 {
    const struct message_key *key = data;
-   return _mesa_hash_data_with_seed(key->text, strlen(key->text), key->site);
+   return _mesa_hash_data_with_seed(key->text, strlen(key->text), key->id);
 }
 
 static bool
 messages_equal(const void *a, const void *b)
 {
    const struct message_key *key_a = a, *key_b = b;
-   return key_a->site == key_b->site && !strcmp(key_a->text, key_b->text);
+   return key_a->id == key_b->id && !strcmp(key_a->text, key_b->text);
 }
 
 static struct gpuval_event *
 get_event(struct gpuval_device *device, const struct gpuval_printf_message *message)
 {
-   const struct message_key key = {message->format->site, message->text};
+   const struct message_key key = {message->format->nir->id, message->text};
    struct hash_entry *entry = _mesa_hash_table_search(device->message_events, &key);
    struct gpuval_event *known = entry ? entry->data : NULL;
    if (known && known->period == gpuval_report_period())
@@ -40,8 +40,8 @@ get_event(struct gpuval_device *device, const struct gpuval_printf_message *mess
    if (device->messages_full == gpuval_report_period() + 1)
       return NULL;
 
-   struct gpuval_event *event =
-      gpuval_device_create_message(device, key.site, message->text, message->invocation);
+   struct gpuval_event *event = gpuval_device_create_message(device, message->format->site,
+                                                             message->text, message->invocation);
    if (!gpuval_report_add_message_event(event)) {
       device->messages_full = gpuval_report_period() + 1;
       ralloc_free(event);
@@ -49,7 +49,7 @@ get_event(struct gpuval_device *device, const struct gpuval_printf_message *mess
    }
 
    struct message_key *own = ralloc(device->message_events, struct message_key);
-   *own = (struct message_key){key.site, event->message};
+   *own = (struct message_key){key.id, event->message};
    _mesa_hash_table_insert(device->message_events, own, event);
    return event;
 }

@@ -30,11 +30,17 @@
 extern "C" {
 #endif
 
-/** A format that is known, with what the owner wants to know of it. */
-struct gpuval_printf_format {
-   const struct gpuval_nir_format *nir;
+struct gpuval_printf_user {
    const void *owner;
    uint32_t site;
+};
+
+/** A format that is known, with what the owner wants to know of it. */
+struct gpuval_printf_format {
+   const struct gpuval_nir_format *nir; /* our own copy */
+   const void *owner;                   /* of the users the first */
+   uint32_t site;
+   struct util_dynarray users; /* struct gpuval_printf_user; none: not known any more */
    bool warned;
 };
 
@@ -79,9 +85,12 @@ void gpuval_printf_init(struct gpuval_printf *printf, void *mem_ctx, void *const
 
 void gpuval_printf_finish(struct gpuval_printf *printf);
 
-/** @format must outlive @printf. An id that another string has gets a warning. */
+/** An id that another string has gets a warning. */
 void gpuval_printf_add_format(struct gpuval_printf *printf, const struct gpuval_nir_format *format,
                               const void *owner, uint32_t site);
+
+/** @owner is no more. Messages that are still in a buffer must have been read. */
+void gpuval_printf_remove_format(struct gpuval_printf *printf, uint64_t id, const void *owner);
 
 /**
  * Hands new messages to gpuval_printf::message. @idle: no shader runs, so all that

@@ -59,25 +59,69 @@ formats_equal(const struct gpuval_nir_format *a, const struct gpuval_nir_format 
           !memcmp(a->arguments, b->arguments, a->num_arguments * sizeof(*a->arguments));
 }
 
+static struct gpuval_printf_format *
+create_format(struct gpuval_printf *printf, const struct gpuval_nir_format *nir)
+{
+   struct gpuval_printf_format *format = rzalloc(printf->formats, struct gpuval_printf_format);
+   struct gpuval_nir_format *copy = ralloc(format, struct gpuval_nir_format);
+
+   *copy = *nir;
+   copy->string = ralloc_strdup(copy, nir->string);
+   copy->arguments =
+      ralloc_memdup(copy, nir->arguments, nir->num_arguments * sizeof(*nir->arguments));
+   format->nir = copy;
+   util_dynarray_init(&format->users, format);
+   return format;
+}
+
 void
 gpuval_printf_add_format(struct gpuval_printf *printf, const struct gpuval_nir_format *nir,
                          const void *owner, uint32_t site)
 {
    struct gpuval_printf_format *format = _mesa_hash_table_u64_search(printf->formats, nir->id);
 
-   if (format) {
-      if (!formats_equal(format->nir, nir) && !printf->warned_collision) {
+   if (format && !formats_equal(format->nir, nir)) {
+      if (!printf->warned_collision) {
          printf->warned_collision = true;
          gpuval_log_warning("printf: the id %012" PRIx64 " is that of two formats, \"%s\" and "
                             "\"%s\": messages of the second are printed as the first",
                             nir->id, format->nir->string, nir->string);
       }
-      return;
+   } else if (!format) {
+      format = create_format(printf, nir);
+      _mesa_hash_table_u64_insert(printf->formats, nir->id, format);
    }
 
-   format = ralloc(printf->formats, struct gpuval_printf_format);
-   *format = (struct gpuval_printf_format){.nir = nir, .owner = owner, .site = site};
-   _mesa_hash_table_u64_insert(printf->formats, nir->id, format);
+   const struct gpuval_printf_user user = {owner, site};
+   if (!format->users.size) {
+      format->owner = owner;
+      format->site = site;
+   }
+   util_dynarray_append(&format->users, struct gpuval_printf_user, user);
+}
+
+void
+gpuval_printf_remove_format(struct gpuval_printf *printf, uint64_t id, const void *owner)
+{
+   struct gpuval_printf_format *format = _mesa_hash_table_u64_search(printf->formats, id);
+   if (!format)
+      return;
+
+   util_dynarray_foreach (&format->users, struct gpuval_printf_user, user) {
+      if (user->owner == owner) {
+         *user = util_dynarray_pop(&format->users, struct gpuval_printf_user);
+         break;
+      }
+   }
+   if (format->users.size) {
+      const struct gpuval_printf_user *first = util_dynarray_begin(&format->users);
+      format->owner = first->owner;
+      format->site = first->site;
+   } else if (!format->warned) {
+      /* What has been said of the others is not to be said again. */
+      _mesa_hash_table_u64_remove(printf->formats, id);
+      ralloc_free(format);
+   }
 }
 
 static uint64_t
@@ -220,7 +264,7 @@ print_entry(struct gpuval_printf *printf, const uint32_t *entry, struct util_dyn
    unsigned num_words = (entry[0] & 0xffff) - GPUVAL_PRINTF_ENTRY_WORDS;
 
    struct gpuval_printf_format *format = _mesa_hash_table_u64_search(printf->formats, id);
-   if (!format) {
+   if (!format || !format->users.size) {
       if (!printf->warned_id)
          gpuval_log_warning("printf: a message has the id %012" PRIx64
                             ", which no shader has: such messages are lost",

@@ -1,22 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Shaders and their tables of sites. */
+/* Shaders and their tables of sites, and how long they live.
+ *
+ * A shader has users, objects of the driver that hold code made from it: a pipeline's
+ * NIR on lavapipe, which pipelines and libraries share. When the last one is gone, work
+ * that was begun before may still run that code. So what is without users waits until
+ * all such work has ended, whose failures are read then like any others:
+ *
+ *    users -> device->retired -> device->ending -> free
+ *
+ * Work counts for the phase in which it begins. Shaders are retired in the current
+ * phase. When no work of the other one is left, nothing can use what is ending: that is
+ * freed, what is retired becomes what is ending, and the other phase begins. So nothing
+ * has to be idle, and no list of work is needed. Where nothing is in flight, a shader is
+ * freed at once.
+ *
+ * Numbers of its sites and entries are used again, see gpuval_numbers.h. Events have
+ * copies of all that they say.
+ */
 
 #include "gpuval_device.h"
 
 #include <string.h>
 
 #include "util/ralloc.h"
+#include "util/u_atomic.h"
+
+static uint64_t
+first_bits(const blake3_hash hash)
+{
+   uint64_t first;
+   memcpy(&first, hash, sizeof(first));
+   return first;
+}
 
 uint64_t
 gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size)
 {
    blake3_hash hash;
-   uint64_t first;
-
    _mesa_blake3_compute(spirv, spirv_size, hash);
-   memcpy(&first, hash, sizeof(first));
-   return first;
+   return first_bits(hash);
 }
 
 struct gpuval_shader *
@@ -31,9 +54,12 @@ struct gpuval_shader *
 gpuval_device_entry_shader(struct gpuval_device *device, uint32_t entry)
 {
    const struct gpuval_entry *entries = device->entries.map;
+   if (entry >= device->info.max_entries)
+      return NULL;
 
-   return entry < device->num_entries ? gpuval_device_site_shader(device, entries[entry].site)
-                                      : NULL;
+   /* The table is not cleared: who has that site now may have other entries. */
+   struct gpuval_shader *shader = gpuval_device_site_shader(device, entries[entry].site);
+   return shader && entry - shader->entry_base < shader->num_entries ? shader : NULL;
 }
 
 struct gpuval_spirv *
@@ -45,30 +71,40 @@ gpuval_module_spirv(struct gpuval_module *module)
 }
 
 static struct gpuval_module *
-get_module(struct gpuval_device *device, const uint32_t *spirv, size_t spirv_size)
+create_module(const struct gpuval_shader_info *info, uint64_t hash)
 {
-   uint64_t hash = gpuval_shader_hash(spirv, spirv_size);
-   struct hash_entry *entry = _mesa_hash_table_search(device->modules, &hash);
-   if (entry)
-      return entry->data;
+   struct gpuval_module *module = rzalloc(NULL, struct gpuval_module);
 
-   struct gpuval_module *module = rzalloc(device, struct gpuval_module);
    module->hash = hash;
-   module->words = ralloc_memdup(module, spirv, spirv_size);
-   module->size = spirv_size;
-   _mesa_hash_table_insert(device->modules, &module->hash, module);
+   module->words = ralloc_memdup(module, info->spirv, info->spirv_size);
+   module->size = info->spirv_size;
    return module;
 }
 
-/* Everything that makes two shaders different, in the form in which binaries
+/* @copy, which is taken over, is it if there is none yet. */
+static struct gpuval_module *
+get_module(struct gpuval_device *device, struct gpuval_module *copy)
+{
+   struct hash_entry *entry = _mesa_hash_table_search(device->modules, &copy->hash);
+   struct gpuval_module *module = entry ? entry->data : copy;
+
+   if (entry) {
+      ralloc_free(copy);
+   } else {
+      ralloc_steal(device, module);
+      _mesa_hash_table_insert(device->modules, &module->hash, module);
+   }
+   module->users++;
+   return module;
+}
+
+/* Everything that makes two shaders of a module different, in the form in which binaries
  * hold it, too.
  */
 static void
 write_info(struct blob *blob, const struct gpuval_shader_info *info,
            const struct gpuval_nir_table *table)
 {
-   blob_write_uint32(blob, info->spirv_size);
-   blob_write_bytes(blob, info->spirv, info->spirv_size);
    blob_write_uint32(blob, info->stage);
    blob_write_string(blob, info->entry);
    blob_write_uint8(blob, info->name != NULL);
@@ -130,19 +166,25 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
    }
 }
 
-static bool
-has_room(struct gpuval_device *device, unsigned num_sites, unsigned num_entries)
+static void
+release_module(struct gpuval_device *device, struct gpuval_module *module)
 {
-   uint32_t sites = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
+   if (--module->users)
+      return;
 
-   /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
-   if (num_sites <= device->info.max_sites - 1 - sites &&
-       num_entries <= device->info.max_entries - 1 - device->num_entries)
+   _mesa_hash_table_remove_key(device->modules, &module->hash);
+   ralloc_free(module);
+}
+
+static bool
+alloc_numbers(struct gpuval_device *device, struct gpuval_number_range *range)
+{
+   if (gpuval_numbers_alloc(&device->numbers, range))
       return true;
 
    if (!device->warned_full)
-      gpuval_log_warning("this program has more than %u accesses in its shaders: shaders that "
-                         "are created from here on are not checked",
+      gpuval_log_warning("the shaders of this program have more than %u accesses at a time: "
+                         "those that do not fit are not checked",
                          device->info.max_entries);
    device->warned_full = true;
    return false;
@@ -189,125 +231,226 @@ add_formats(struct gpuval_device *device, struct gpuval_shader *shader,
 
 static struct gpuval_shader *
 register_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
-                const struct gpuval_nir_table *table, const uint8_t *key)
+                struct gpuval_module *module, const struct gpuval_nir_table *table,
+                const uint8_t *key)
 {
-   unsigned num_sites = util_dynarray_num_elements(&table->sites, struct gpuval_site);
-   unsigned num_entries = util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry);
-   if (!has_room(device, num_sites, num_entries))
+   struct gpuval_number_range range = {
+      .num_sites = util_dynarray_num_elements(&table->sites, struct gpuval_site),
+      .num_entries = util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry),
+   };
+   if (!alloc_numbers(device, &range)) {
+      ralloc_free(module);
       return NULL;
+   }
 
    struct gpuval_shader *shader = rzalloc(device, struct gpuval_shader);
    memcpy(shader->key, key, sizeof(shader->key));
-   shader->module = get_module(device, info->spirv, info->spirv_size);
+   shader->device = device;
+   shader->module = get_module(device, module);
    shader->stage = info->stage;
    shader->entry = ralloc_strdup(shader, info->entry);
    shader->name = info->name ? ralloc_strdup(shader, info->name) : NULL;
    shader->num_bindings = info->num_bindings;
    shader->bindings =
       ralloc_memdup(shader, info->bindings, info->num_bindings * sizeof(*info->bindings));
-   shader->num_sites = num_sites;
+   shader->num_sites = range.num_sites;
+   shader->first_site = range.first_site;
+   shader->states = rzalloc_array(shader, struct gpuval_site_state, MAX2(range.num_sites, 1));
    shader->sites = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->sites),
                                  table->sites.size);
-   shader->first_site = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
-   shader->num_entries = num_entries;
+   shader->num_entries = range.num_entries;
+   shader->entry_base = range.first_entry;
    shader->entries = ralloc_memdup(
       shader, util_dynarray_begin((struct util_dynarray *)&table->entries), table->entries.size);
    shader->num_uses = util_dynarray_num_elements(&table->uses, struct gpuval_nir_use);
    shader->uses = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->uses),
                                 table->uses.size);
-   shader->entry_base = device->num_entries;
-   device->num_entries += num_entries;
 
-   for (unsigned i = 0; i < num_sites; i++) {
-      util_dynarray_append(&device->by_site, struct gpuval_shader *, shader);
-      util_dynarray_append(&device->site_events, struct gpuval_event *, NULL);
-      util_dynarray_append(&device->site_counts, uint64_t, 0);
-   }
+   uint32_t num_known = util_dynarray_num_elements(&device->by_site, struct gpuval_shader *);
+   for (; num_known < range.first_site + range.num_sites; num_known++)
+      util_dynarray_append(&device->by_site, struct gpuval_shader *, NULL);
+   for (unsigned i = 0; i < range.num_sites; i++)
+      *util_dynarray_element(&device->by_site, struct gpuval_shader *, range.first_site + i) =
+         shader;
    upload_entries(device, shader);
    add_formats(device, shader, &table->formats);
 
+   shader->users = 1;
+   shader->serial = device->num_registered + 1;
+   p_atomic_set(&device->num_registered, shader->serial);
    _mesa_hash_table_insert(device->shaders, shader->key, shader);
    return shader;
 }
 
 static void
-compute_key(const struct blob *blob, uint8_t key[GPUVAL_SHADER_KEY_SIZE])
+free_shader(struct gpuval_device *device, struct gpuval_shader *shader)
 {
-   blake3_hash hash;
-   static_assert(sizeof(hash) >= GPUVAL_SHADER_KEY_SIZE, "keys are BLAKE3 hashes");
-   _mesa_blake3_compute(blob->data, blob->size, hash);
-   memcpy(key, hash, GPUVAL_SHADER_KEY_SIZE);
+   for (unsigned i = 0; device->printf.formats && i < shader->num_formats; i++)
+      gpuval_printf_remove_format(&device->printf, shader->formats[i].id, shader);
+   for (unsigned i = 0; i < shader->num_sites; i++)
+      *util_dynarray_element(&device->by_site, struct gpuval_shader *, shader->first_site + i) =
+         NULL;
+   gpuval_numbers_free(&device->numbers, &(struct gpuval_number_range){
+                                            .first_site = shader->first_site,
+                                            .num_sites = shader->num_sites,
+                                            .first_entry = shader->entry_base,
+                                            .num_entries = shader->num_entries,
+                                         });
+   _mesa_hash_table_remove_key(device->shaders, shader->key);
+   release_module(device, shader->module);
+   list_del(&shader->link);
+   ralloc_free(shader);
+}
+
+void
+gpuval_device_free_shaders(struct gpuval_device *device)
+{
+   while (!device->work[!device->phase]) {
+      /* Of what has been printed, some may still have to wait for its turn. */
+      bool is_printing = device->printf.formats && gpuval_printf_has_news(&device->printf);
+
+      gpuval_device_drain_ending(device);
+      list_for_each_entry_safe (struct gpuval_shader, shader, &device->ending, link) {
+         if (!is_printing || !shader->num_formats)
+            free_shader(device, shader);
+      }
+      if (list_is_empty(&device->retired))
+         return;
+
+      list_for_each_entry (struct gpuval_shader, shader, &device->retired, link)
+         shader->is_ending = true;
+      list_splicetail(&device->retired, &device->ending);
+      list_inithead(&device->retired);
+      device->phase = !device->phase;
+   }
 }
 
 static struct gpuval_shader *
-find_or_register(struct gpuval_device *device, const struct gpuval_shader_info *info,
-                 const struct gpuval_nir_table *table, const uint8_t *key)
+find_shader(struct gpuval_device *device, const uint8_t *key)
+{
+   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
+   return entry ? entry->data : NULL;
+}
+
+static void
+use(struct gpuval_shader *shader)
+{
+   if (!shader->users++) {
+      list_del(&shader->link); /* just in time */
+      shader->is_ending = false;
+   }
+}
+
+struct gpuval_shader *
+gpuval_device_find_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE])
 {
    mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
-   struct gpuval_shader *shader = entry ? entry->data : register_shader(device, info, table, key);
+   struct gpuval_shader *shader = find_shader(device, key);
+   if (shader)
+      use(shader);
    mtx_unlock(&device->mutex);
 
    return shader;
 }
 
-bool
+struct gpuval_shader *
 gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
-                         const struct gpuval_nir_table *table, uint8_t key[GPUVAL_SHADER_KEY_SIZE],
-                         uint32_t *entry_base)
+                         const struct gpuval_nir_table *table, uint8_t key[GPUVAL_SHADER_KEY_SIZE])
 {
+   blake3_hash spirv_hash, hash;
    struct blob blob;
+
+   _mesa_blake3_compute(info->spirv, info->spirv_size, spirv_hash);
    blob_init(&blob);
+   blob_write_bytes(&blob, spirv_hash, sizeof(spirv_hash));
    write_info(&blob, info, table);
-   compute_key(&blob, key);
+   _mesa_blake3_compute(blob.data, blob.size, hash);
    blob_finish(&blob);
+   static_assert(sizeof(hash) >= GPUVAL_SHADER_KEY_SIZE, "keys are BLAKE3 hashes");
+   memcpy(key, hash, GPUVAL_SHADER_KEY_SIZE);
 
-   struct gpuval_shader *shader = find_or_register(device, info, table, key);
+   struct gpuval_shader *shader = gpuval_device_find_shader(device, key);
    if (shader)
-      *entry_base = shader->entry_base;
-   return shader != NULL;
-}
+      return shader;
 
-bool
-gpuval_device_find_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
-                          uint32_t *entry_base)
-{
+   /* What takes long is done without the mutex: many threads create shaders. Another one
+    * may have created the same meanwhile. */
+   struct gpuval_module *module = create_module(info, first_bits(spirv_hash));
    mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
-   if (entry)
-      *entry_base = ((struct gpuval_shader *)entry->data)->entry_base;
+   shader = find_shader(device, key);
+   if (shader) {
+      use(shader);
+      ralloc_free(module);
+   } else {
+      shader = register_shader(device, info, module, table, key);
+   }
    mtx_unlock(&device->mutex);
 
-   return entry != NULL;
+   return shader;
 }
 
-const struct gpuval_nir_use *
-gpuval_device_shader_uses(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
-                          uint32_t *num_uses)
+struct gpuval_shader *
+gpuval_device_hold_shader(struct gpuval_device *device, uint32_t number)
 {
    mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
-   const struct gpuval_shader *shader = entry ? entry->data : NULL;
+   struct gpuval_shader *shader = number ? gpuval_device_site_shader(device, number - 1) : NULL;
+   if (shader && shader->first_site != number - 1)
+      shader = NULL;
+   if (shader)
+      use(shader);
    mtx_unlock(&device->mutex);
 
-   *num_uses = shader ? shader->num_uses : 0;
-   return shader ? shader->uses : NULL;
+   return shader;
 }
 
 void
-gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVAL_SHADER_KEY_SIZE],
-                           struct blob *blob)
+gpuval_shader_hold(struct gpuval_shader *shader)
 {
-   mtx_lock(&device->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(device->shaders, key);
-   struct gpuval_shader *shader = entry ? entry->data : NULL;
-   mtx_unlock(&device->mutex);
+   mtx_lock(&shader->device->mutex);
+   shader->users++;
+   mtx_unlock(&shader->device->mutex);
+}
 
+void
+gpuval_shader_release(struct gpuval_shader *shader)
+{
+   struct gpuval_device *device = shader->device;
+
+   mtx_lock(&device->mutex);
+   assert(shader->users);
+   if (!--shader->users) {
+      list_addtail(&shader->link, &device->retired);
+      gpuval_device_free_shaders(device);
+   }
+   gpuval_device_unlock(device);
+}
+
+uint32_t
+gpuval_shader_entry_base(const struct gpuval_shader *shader)
+{
+   return shader->entry_base;
+}
+
+const struct gpuval_nir_use *
+gpuval_shader_uses(const struct gpuval_shader *shader, uint32_t *num_uses)
+{
+   *num_uses = shader->num_uses;
+   return shader->uses;
+}
+
+uint32_t
+gpuval_shader_number(const struct gpuval_shader *shader)
+{
+   return shader->first_site + 1;
+}
+
+void
+gpuval_shader_write(const struct gpuval_shader *shader, struct blob *blob)
+{
    blob_write_uint8(blob, shader != NULL);
    if (!shader)
       return;
 
-   /* Registered shaders never change. */
    const struct gpuval_shader_info info = {
       .spirv = shader->module->words,
       .spirv_size = shader->module->size,
@@ -323,6 +466,8 @@ gpuval_device_write_shader(struct gpuval_device *device, const uint8_t key[GPUVA
       .formats = {.data = shader->formats, .size = shader->num_formats * sizeof(*shader->formats)},
       .uses = {.data = shader->uses, .size = shader->num_uses * sizeof(*shader->uses)},
    };
+   blob_write_uint32(blob, info.spirv_size);
+   blob_write_bytes(blob, info.spirv, info.spirv_size);
    write_info(blob, &info, &table);
 }
 
@@ -461,8 +606,10 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
 }
 
 bool
-gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob)
+gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob,
+                          struct gpuval_shader **shader)
 {
+   *shader = NULL;
    if (!blob_read_uint8(blob))
       return !blob->overrun;
 
@@ -471,17 +618,11 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, mem_ctx);
 
-   bool read = read_info(blob, mem_ctx, &info, &table);
-   if (read) {
-      struct blob again;
+   if (read_info(blob, mem_ctx, &info, &table)) {
       uint8_t key[GPUVAL_SHADER_KEY_SIZE];
-      blob_init(&again);
-      write_info(&again, &info, &table);
-      compute_key(&again, key);
-      blob_finish(&again);
-      read = find_or_register(device, &info, &table, key) != NULL;
+      *shader = gpuval_device_add_shader(device, &info, &table, key);
    }
 
    ralloc_free(mem_ctx);
-   return read;
+   return *shader != NULL;
 }

@@ -10,11 +10,15 @@
 #include "gpuval_device.h"
 
 #include "util/macros.h"
+#include "util/u_atomic.h"
 
 #define NUM_COMMANDS (GPUVAL_SHADOW_MAX_COMMAND + 1)
 
-/* What is behind a number */
+/* What is behind a number. Cells outlive shaders, whose numbers are used again: shaders
+ * that were registered later than max_serial are not what the command has run.
+ */
 struct gpuval_shadow_command {
+   uint64_t max_serial;
    uint32_t command_id;
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
@@ -115,6 +119,7 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
    uint32_t behind_others = number_behind(shadow, threshold.others);
    uint32_t number = shadow->next++;
    ((uint32_t *)shadow->serials.map)[number] = data->serial;
+   shadow->commands[number].max_serial = p_atomic_read(&device->num_registered);
    shadow->commands[number].command_id = data->command_id;
    memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
    data->shadow_command = number << GPUVAL_SHADOW_COMMAND_SHIFT;
@@ -145,6 +150,7 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
           gpuval_order_stage_class(stage) == class_) {
          party->stage = stage;
          party->entry_base = command->entry_base[stage];
+         party->max_serial = command->max_serial;
       }
    }
    party->number = lo & GPUVAL_SHADOW_SITE_UNKNOWN;

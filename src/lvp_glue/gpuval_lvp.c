@@ -71,12 +71,14 @@ struct gpuval_lvp {
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
    bool warned_memory;
 
-   simple_mtx_t mutex;        /* parsed */
-   struct hash_table *parsed; /* nir_shader * -> struct parsed_shader */
+   simple_mtx_t mutex;         /* what follows */
+   struct hash_table *parsed;  /* nir_shader * -> struct parsed_shader */
+   struct hash_table *created; /* nir_shader * -> struct gpuval_shader, until it is held */
 
    struct gpuval_lvp_commands *commands;
 
    /* On the queue's thread only */
+   unsigned work;
    int64_t submission;
    struct execution primary, secondary;
    const struct vk_cmd_queue_entry *execute_commands;
@@ -179,6 +181,7 @@ gpuval_lvp_create(struct lvp_device *device)
    create_constants(gpuval, device->pscreen);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
+   gpuval->created = _mesa_pointer_hash_table_create(gpuval);
 
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    if (gpuval_options_sync()) {
@@ -363,6 +366,28 @@ take_parsed(struct gpuval_lvp *gpuval, nir_shader *nir)
    return parsed;
 }
 
+/* @shader belongs to who will hold @nir: gpuval_lvp_hold_shader(). That of NIR which did
+ * not come to that, and was at the same address, is given back now.
+ */
+static void
+add_created(struct gpuval_lvp *gpuval, const nir_shader *nir, struct gpuval_shader *shader)
+{
+   struct gpuval_shader *forgotten = NULL;
+
+   simple_mtx_lock(&gpuval->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(gpuval->created, nir);
+   if (entry) {
+      forgotten = entry->data;
+      _mesa_hash_table_remove(gpuval->created, entry);
+   }
+   if (shader)
+      _mesa_hash_table_insert(gpuval->created, nir, shader);
+   simple_mtx_unlock(&gpuval->mutex);
+
+   if (forgotten)
+      gpuval_shader_release(forgotten);
+}
+
 struct layout_data {
    struct gpuval_lvp_nir_layout base;
    const struct lvp_pipeline_layout *layout;
@@ -467,12 +492,13 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .robust_storage = parsed->robust_storage,
       .robust_image = parsed->robust_image,
    };
-   uint32_t entry_base;
+   struct gpuval_shader *shader;
 
+   gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &shader);
    /* Stages of rays will be in one shader with others. */
-   if (gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &entry_base) &&
-       gl_shader_stage_is_rt(nir->info.stage))
-      gpuval_nir_rebase(nir, entry_base);
+   if (shader && gl_shader_stage_is_rt(nir->info.stage))
+      gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
+   add_created(gpuval, nir, shader);
 
    set_selection(nir, &(struct gpuval_lvp_selection){
                          .checks = parsed->checks,
@@ -482,15 +508,31 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
 }
 
 void
-gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob *blob)
+gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir)
 {
-   gpuval_device_write_shader(gpuval->device, nir->info.source_blake3, blob);
+   simple_mtx_lock(&gpuval->mutex);
+   struct hash_entry *entry = _mesa_hash_table_search(gpuval->created, pipeline_nir->nir);
+   if (entry) {
+      pipeline_nir->gpuval = entry->data;
+      _mesa_hash_table_remove(gpuval->created, entry);
+   }
+   simple_mtx_unlock(&gpuval->mutex);
+}
+
+void
+gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob)
+{
+   gpuval_shader_write(pipeline_nir->gpuval, blob);
 }
 
 bool
-gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob)
+gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob_reader *blob)
 {
-   return gpuval_device_read_shader(gpuval->device, blob);
+   struct gpuval_shader *shader;
+   bool read = gpuval_device_read_shader(gpuval->device, blob, &shader);
+
+   add_created(gpuval, nir, shader);
+   return read;
 }
 
 /* Execution */
@@ -498,13 +540,13 @@ gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob)
 void
 gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval)
 {
-   gpuval_device_begin_work(gpuval->device);
+   gpuval->work = gpuval_device_begin_work(gpuval->device);
 }
 
 void
 gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
-   gpuval_device_end_work(gpuval->device);
+   gpuval_device_end_work(gpuval->device, gpuval->work);
    if (gpuval->order)
       gpuval_lvp_order_end(gpuval->order);
 
@@ -670,23 +712,6 @@ gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure
                                 command.pipeline ? (uintptr_t)command.pipeline : bound, failure);
 }
 
-static uint32_t
-get_entry_base(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir, bool *found)
-{
-   /* gpuval_entry_base: 0 not looked up, 1 not there, else the base + 2 */
-   if (!pipeline_nir->gpuval_entry_base) {
-      uint32_t base;
-      bool registered =
-         gpuval_device_find_shader(gpuval->device, pipeline_nir->nir->info.source_blake3, &base);
-      pipeline_nir->gpuval_entry_base = registered ? base + 2 : 1;
-      pipeline_nir->gpuval_uses = gpuval_device_shader_uses(
-         gpuval->device, pipeline_nir->nir->info.source_blake3, &pipeline_nir->gpuval_num_uses);
-   }
-
-   *found = pipeline_nir->gpuval_entry_base > 1;
-   return *found ? pipeline_nir->gpuval_entry_base - 2 : 0;
-}
-
 static enum lvp_pipeline_type
 pipeline_type(uint32_t stages)
 {
@@ -767,12 +792,15 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
          continue;
 
       /* A ray-tracing pipeline is one compute shader whose stages are rebased. */
-      bool found = stage == MESA_SHADER_RAYGEN;
-      uint32_t base = found ? 0 : get_entry_base(gpuval, shaders[stage]->pipeline_nir, &found);
-      data->entry_base[found && stage == MESA_SHADER_RAYGEN ? MESA_SHADER_COMPUTE : stage] = base;
-      dirty[stage] |= found;
-      if (found)
-         instrumented |= BITFIELD_BIT(stage);
+      const struct gpuval_shader *shader = shaders[stage]->pipeline_nir->gpuval;
+      if (stage == MESA_SHADER_RAYGEN)
+         data->entry_base[MESA_SHADER_COMPUTE] = 0;
+      else if (shader)
+         data->entry_base[stage] = gpuval_shader_entry_base(shader);
+      else
+         continue;
+      dirty[stage] = true;
+      instrumented |= BITFIELD_BIT(stage);
    }
    if (!instrumented && !gpuval->arguments)
       return;

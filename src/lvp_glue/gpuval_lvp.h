@@ -22,6 +22,7 @@ struct lvp_descriptor_set_layout;
 struct lvp_device;
 struct lvp_device_memory;
 struct lvp_pipeline_layout;
+struct lvp_pipeline_nir;
 struct lvp_shader;
 struct pipe_context;
 struct spirv_to_nir_options;
@@ -85,8 +86,12 @@ void gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
 /** At the hook: right after the last nir_lower_explicit_io. */
 void gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                            const struct lvp_pipeline_layout *layout);
-void gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob *blob);
-bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, struct blob_reader *blob);
+/** @pipeline_nir, whose NIR has been instrumented or read, is a user of its shader now. */
+void gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir);
+/** The table of a shader object that is held, for its binary. */
+void gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob);
+bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir,
+                            struct blob_reader *blob);
 
 /* Execution, on the queue's thread */
 

@@ -2,22 +2,29 @@
 
 /* A failure may have to do with a command of an earlier submit, whose command
  * buffer and pipeline are gone by then. So what there is to say of a command is
- * copied when it runs. Commands of a submit that have everything but type and index
- * in common share one copy.
+ * copied when it runs. Commands of which the same is to say share one copy, however
+ * often they are submitted.
  */
 
 #include "gpuval_lvp_commands.h"
 
 #include "gpuval/src/base/gpuval_names.h"
+#include "util/blob.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 
 #define KEPT_RUNS  (1u << 16)
 #define KIND_KNOWN (1u << 7)
 
+/* Some bytes, as a key */
+struct content {
+   const uint8_t *data;
+   size_t size;
+};
+
 struct note {
    unsigned users;
-   struct gpuval_lvp_command command; /* the key among the notes of a submit */
+   struct content content; /* what the strings point to */
    struct gpuval_command facts;
    const char *shader_names[LVP_SHADER_STAGES];
 };
@@ -29,17 +36,26 @@ struct run {
    uint32_t count; /* grows without the mutex, in the newest run */
    enum vk_cmd_type type;
    int64_t first_index;
+   int64_t submission;
+};
+
+/* The note of commands that have those objects in common. */
+struct noted {
+   struct gpuval_lvp_command command;
+   struct note *note;
 };
 
 struct gpuval_lvp_commands {
    /* On the queue's thread only */
-   struct run *run;    /* the newest, while its submit lasts */
+   struct run *run; /* the newest, while its submit lasts, and what its commands are */
+   struct gpuval_lvp_command current;
    uint8_t kinds[256]; /* by type of command: KIND_KNOWN and GPUVAL_LVP_* */
 
    simple_mtx_t mutex;       /* all that follows */
    struct run *runs;         /* a ring of KEPT_RUNS, by their low bits */
    uint64_t num_runs;        /* ever */
-   struct hash_table *notes; /* struct gpuval_lvp_command * -> struct note, of this submit */
+   struct hash_table *notes; /* struct content -> struct note */
+   struct hash_table *noted; /* struct gpuval_lvp_command -> struct noted, of this submit */
 
    /* What the last description refers to */
    struct note *described;
@@ -61,6 +77,20 @@ common_equal(const void *a, const void *b)
    return !memcmp((const char *)a + COMMON_OFFSET, (const char *)b + COMMON_OFFSET, COMMON_SIZE);
 }
 
+static uint32_t
+hash_content(const void *key)
+{
+   const struct content *content = key;
+   return _mesa_hash_data(content->data, content->size);
+}
+
+static bool
+contents_equal(const void *a, const void *b)
+{
+   const struct content *one = a, *other = b;
+   return one->size == other->size && !memcmp(one->data, other->data, one->size);
+}
+
 struct gpuval_lvp_commands *
 gpuval_lvp_commands_create(void *mem_ctx)
 {
@@ -69,7 +99,8 @@ gpuval_lvp_commands_create(void *mem_ctx)
    simple_mtx_init(&commands->mutex, mtx_plain);
    /* Pages that are not touched cost nothing. */
    commands->runs = calloc(KEPT_RUNS, sizeof(*commands->runs));
-   commands->notes = _mesa_hash_table_create(commands, hash_common, common_equal);
+   commands->notes = _mesa_hash_table_create(commands, hash_content, contents_equal);
+   commands->noted = _mesa_hash_table_create(commands, hash_common, common_equal);
    return commands;
 }
 
@@ -115,73 +146,109 @@ gpuval_lvp_command_kind(struct gpuval_lvp_commands *commands, enum vk_cmd_type t
 }
 
 static void
-release(struct note *note)
+release(struct gpuval_lvp_commands *commands, struct note *note)
 {
-   if (note && !--note->users)
-      ralloc_free(note);
-}
+   if (!note || --note->users)
+      return;
 
-static char *
-copy_name(struct note *note, const struct vk_object_base *object)
-{
-   return gpuval_object_name(note, object);
+   _mesa_hash_table_remove_key(commands->notes, &note->content);
+   ralloc_free(note);
 }
 
 static void
-copy_labels(struct note *note, const struct gpuval_lvp_labels *labels)
+write_name(struct blob *blob, const struct vk_object_base *object)
 {
-   const char *name = labels ? labels->names : NULL;
+   gpuval_names_lock();
+   const char *name = object ? object->object_name : NULL;
+   blob_write_uint8(blob, name != NULL);
+   if (name)
+      blob_write_string(blob, name);
+   gpuval_names_unlock();
+}
 
-   for (unsigned i = 0; name && i < labels->count; i++) {
-      if (note->facts.num_labels < GPUVAL_MAX_LABELS)
-         note->facts.labels[note->facts.num_labels++] = ralloc_strdup(note, name);
-      name += strlen(name) + 1;
+static const char *
+read_name(struct blob_reader *blob)
+{
+   return blob_read_uint8(blob) ? blob_read_string(blob) : NULL;
+}
+
+static void
+write_content(struct blob *blob, const struct gpuval_lvp_command *command)
+{
+   bool is_secondary = command->primary != command->cmd_buffer;
+
+   blob_write_uint64(
+      blob, (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command->cmd_buffer));
+   blob_write_uint64(blob, is_secondary ? (uintptr_t)lvp_cmd_buffer_to_handle(
+                                             (struct lvp_cmd_buffer *)command->primary)
+                                        : 0);
+   blob_write_uint64(blob,
+                     (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command->pipeline));
+   write_name(blob, &command->cmd_buffer->vk.base);
+   write_name(blob, is_secondary ? &command->primary->vk.base : NULL);
+   write_name(blob, command->pipeline ? &command->pipeline->base : NULL);
+   for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++)
+      write_name(blob, command->shaders[i] ? &command->shaders[i]->base : NULL);
+
+   unsigned num_labels = 0;
+   for (unsigned i = 0; i < ARRAY_SIZE(command->labels); i++) {
+      const struct gpuval_lvp_labels *labels = command->labels[i];
+      const char *name = labels ? labels->names : NULL;
+
+      for (unsigned j = 0; name && j < labels->count && num_labels < GPUVAL_MAX_LABELS; j++) {
+         blob_write_string(blob, name);
+         name += strlen(name) + 1;
+         num_labels++;
+      }
    }
 }
 
+/* As write_content() has written it */
 static struct note *
-create_note(struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command *command)
+create_note(struct gpuval_lvp_commands *commands, const struct content *content)
 {
    struct note *note = rzalloc(commands, struct note);
    struct gpuval_command *facts = &note->facts;
+   struct blob_reader blob;
 
-   note->command = *command;
-   facts->submission = command->submission;
-   facts->command_buffer =
-      (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command->cmd_buffer);
-   facts->command_buffer_name = copy_name(note, &command->cmd_buffer->vk.base);
-   if (command->primary != command->cmd_buffer) {
-      facts->primary =
-         (uintptr_t)lvp_cmd_buffer_to_handle((struct lvp_cmd_buffer *)command->primary);
-      facts->primary_name = copy_name(note, &command->primary->vk.base);
-   }
-   if (command->pipeline) {
-      facts->pipeline = (uint64_t)lvp_pipeline_to_handle((struct lvp_pipeline *)command->pipeline);
-      facts->pipeline_name = copy_name(note, &command->pipeline->base);
-   } else {
-      for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++) {
-         if (command->shaders[i])
-            note->shader_names[i] = copy_name(note, &command->shaders[i]->base);
-      }
-   }
-   for (unsigned i = 0; i < ARRAY_SIZE(command->labels); i++)
-      copy_labels(note, command->labels[i]);
+   note->content.data = ralloc_memdup(note, content->data, content->size);
+   note->content.size = content->size;
+   blob_reader_init(&blob, note->content.data, content->size);
+   facts->command_buffer = blob_read_uint64(&blob);
+   facts->primary = blob_read_uint64(&blob);
+   facts->pipeline = blob_read_uint64(&blob);
+   facts->command_buffer_name = read_name(&blob);
+   facts->primary_name = read_name(&blob);
+   facts->pipeline_name = read_name(&blob);
+   for (unsigned i = 0; i < ARRAY_SIZE(note->shader_names); i++)
+      note->shader_names[i] = read_name(&blob);
+   while (blob.current < blob.end)
+      facts->labels[facts->num_labels++] = blob_read_string(&blob);
 
+   _mesa_hash_table_insert(commands->notes, &note->content, note);
    return note;
 }
 
-/* The table of notes is a user, too: until the submit ends. */
+/* Names may change from one submit to the next, but not while one runs. */
 static struct note *
 get_note(struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command *command)
 {
-   struct hash_entry *entry = _mesa_hash_table_search(commands->notes, command);
+   struct hash_entry *entry = _mesa_hash_table_search(commands->noted, command);
    if (entry)
-      return entry->data;
+      return ((struct noted *)entry->data)->note;
 
-   struct note *note = create_note(commands, command);
-   note->users++;
-   _mesa_hash_table_insert(commands->notes, &note->command, note);
-   return note;
+   struct blob blob;
+   blob_init(&blob);
+   write_content(&blob, command);
+   const struct content content = {blob.data, blob.size};
+   entry = _mesa_hash_table_search(commands->notes, &content);
+
+   struct noted *noted = ralloc(commands->noted, struct noted);
+   *noted = (struct noted){*command, entry ? entry->data : create_note(commands, &content)};
+   noted->note->users++;
+   _mesa_hash_table_insert(commands->noted, &noted->command, noted);
+   blob_finish(&blob);
+   return noted->note;
 }
 
 static struct run *
@@ -194,42 +261,45 @@ begin_run(struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command 
    struct note *note = get_note(commands, command);
    note->users++;
    struct run *run = &commands->runs[commands->num_runs++ % KEPT_RUNS];
-   release(run->note);
+   release(commands, run->note);
    *run = (struct run){
       .note = note,
       .first_id = id,
       .type = command->type,
       .first_index = command->index,
+      .submission = command->submission,
    };
    simple_mtx_unlock(&commands->mutex);
 
    return run;
 }
 
-/* Whether @command may be the next one of @run. What was written just now, a word at a
- * time, is read faster in the same way than by memcmp().
+/* Whether @command may be the next one of the run. What was written just now, a word at
+ * a time, is read faster in the same way than by memcmp().
  */
 static bool
-continues(const struct run *run, const struct gpuval_lvp_command *command)
+continues(const struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command *command)
 {
-   const struct gpuval_lvp_command *common = &run->note->command;
+   const struct run *run = commands->run;
+   const struct gpuval_lvp_command *current = &commands->current;
 
-   return run->type == command->type && run->first_index + run->count == command->index &&
-          common->cmd_buffer == command->cmd_buffer && common->primary == command->primary &&
-          common->pipeline == command->pipeline && common->submission == command->submission &&
-          common->labels[0] == command->labels[0] && common->labels[1] == command->labels[1] &&
-          (command->pipeline || common_equal(common, command));
+   return run && run->type == command->type && run->first_index + run->count == command->index &&
+          current->cmd_buffer == command->cmd_buffer && current->primary == command->primary &&
+          current->pipeline == command->pipeline && current->submission == command->submission &&
+          current->labels[0] == command->labels[0] && current->labels[1] == command->labels[1] &&
+          (command->pipeline || common_equal(current, command));
 }
 
 uint32_t
 gpuval_lvp_commands_add(struct gpuval_lvp_commands *commands,
                         const struct gpuval_lvp_command *command)
 {
+   if (!continues(commands, command)) {
+      commands->run = begin_run(commands, command);
+      commands->current = *command;
+   }
+
    struct run *run = commands->run;
-
-   if (!run || !continues(run, command))
-      run = commands->run = begin_run(commands, command);
-
    uint32_t id = run->first_id + run->count;
    p_atomic_set(&run->count, run->count + 1);
    return id;
@@ -240,9 +310,12 @@ gpuval_lvp_commands_end_submit(struct gpuval_lvp_commands *commands)
 {
    commands->run = NULL;
    simple_mtx_lock(&commands->mutex);
-   hash_table_foreach (commands->notes, entry)
-      release(entry->data);
-   _mesa_hash_table_clear(commands->notes, NULL);
+   hash_table_foreach (commands->noted, entry) {
+      struct noted *noted = entry->data;
+      release(commands, noted->note);
+      ralloc_free(noted);
+   }
+   _mesa_hash_table_clear(commands->noted, NULL);
    simple_mtx_unlock(&commands->mutex);
 }
 
@@ -282,7 +355,7 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    const struct run run = found ? *found : (struct run){0};
    if (found) {
       run.note->users++;
-      release(commands->described);
+      release(commands, commands->described);
       commands->described = run.note;
    }
    simple_mtx_unlock(&commands->mutex);
@@ -296,6 +369,7 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
       *c += *c >= 'A' && *c <= 'Z' ? 'a' - 'A' : 0; /* tolower() minds the locale */
 
    *out = run.note->facts;
+   out->submission = run.submission;
    out->op = commands->op;
    out->index = run.first_index + (command - run.first_id);
    if (stage < ARRAY_SIZE(run.note->shader_names))

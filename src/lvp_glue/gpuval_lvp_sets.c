@@ -283,12 +283,13 @@ gpuval_lvp_emit_sets(struct gpuval_objects *objects, uint32_t stages,
    }
 
    u_foreach_bit (stage, stages & BITFIELD_MASK(ARRAY_SIZE(data->bad_uses))) {
-      const struct lvp_pipeline_nir *nir = shaders[stage]->pipeline_nir;
+      uint32_t num_uses;
+      const struct gpuval_nir_use *uses =
+         gpuval_shader_uses(shaders[stage]->pipeline_nir->gpuval, &num_uses);
 
       data->bad_uses[stage] = 0;
-      for (uint32_t i = 0; i < nir->gpuval_num_uses; i++) {
-         const struct gpuval_nir_use *use = &nir->gpuval_uses[i];
-         if (is_bad(objects, use, known[use->set]))
+      for (uint32_t i = 0; i < num_uses; i++) {
+         if (is_bad(objects, &uses[i], known[uses[i].set]))
             data->bad_uses[stage] |= BITFIELD_BIT(i);
       }
    }

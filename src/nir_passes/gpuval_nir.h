@@ -314,6 +314,9 @@ struct gpuval_nir_options {
    size_t spirv_size; /* bytes */
 };
 
+/** To be called for spirv_to_nir_options::wants_location: may a check report @opcode? */
+bool gpuval_nir_wants_location(unsigned opcode);
+
 /** To be called for spirv_to_nir_options::emit_assume. */
 void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset);
 

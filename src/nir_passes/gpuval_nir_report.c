@@ -9,6 +9,7 @@
  *    for each entry:
  *       if not (offset + entry.size <= bound): continue
  *       counters[site] += 1                       (64-bit atomic)
+ *       if it was 0: failing[num_failing++] = site
  *       root.failed = 1
  *       slot = hash(site, shader hash, command id)
  *       if slot has a record of another site or command: slot = another hash(site, command id)
@@ -211,13 +212,40 @@ second_slot(nir_builder *b, const struct failure *f)
    return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
 }
 
+/* The host reads the counters of the sites in that list only. */
 static void
-report_failure(nir_builder *b, const struct failure *f)
+count_failure(nir_builder *b, const struct failure *f)
 {
    nir_def *counters =
       gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, counters_address));
-   nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)),
-                     nir_imm_int64(b, 1), .atomic_op = nir_atomic_op_iadd);
+   nir_def *before =
+      nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)),
+                        nir_imm_int64(b, 1), .atomic_op = nir_atomic_op_iadd);
+
+   nir_push_if(b, nir_ieq_imm(b, before, 0));
+   {
+      nir_def *max_failing =
+         gpuval_nir_load_root(b, f->root, 32, offsetof(struct gpuval_root, max_failing));
+      nir_def *number = nir_global_atomic(
+         b, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, num_failing)),
+         nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
+
+      nir_push_if(b, nir_ult(b, number, max_failing));
+      {
+         nir_def *failing =
+            gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, failing_address));
+         nir_store_global(b, element_address(b, failing, number, sizeof(uint32_t)), 4, f->site,
+                          0x1);
+      }
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_if(b, NULL);
+}
+
+static void
+report_failure(nir_builder *b, const struct failure *f)
+{
+   count_failure(b, f);
    nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
                     nir_imm_int(b, 1), 0x1);
 

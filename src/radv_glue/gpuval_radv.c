@@ -86,6 +86,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_init_submits(gpuval);
    gpuval_radv_hook_inputs(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_hook_shaders(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
@@ -97,6 +98,9 @@ gpuval_radv_create(struct radv_device *device)
 void
 gpuval_radv_destroy(struct gpuval_radv *gpuval)
 {
+   /* What is left for RADV to destroy is its own. */
+   gpuval->radv->vk.dispatch_table = gpuval->next;
+
    gpuval_device_retire(gpuval->device);
    gpuval_radv_finish_submits(gpuval);
    gpuval_device_destroy(gpuval->device);

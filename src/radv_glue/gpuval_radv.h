@@ -53,6 +53,15 @@ void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader
                             const nir_lower_compute_system_values_options *system_values);
 /** After that: RADV's own lowering, which comes earlier without us. */
 void gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir);
+/** The numbers of what @shaders, as they are now, are made from. They go with the code. */
+void gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shaders,
+                                unsigned count, uint32_t numbers[2]);
+/** Code that has these numbers uses @shaders until it releases them. */
+void gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, const uint32_t numbers[2],
+                              struct gpuval_shader *shaders[2]);
+void gpuval_radv_release_shaders(struct gpuval_shader *const shaders[2]);
+/** The code is out of our hands: they stay. */
+void gpuval_radv_pin_shaders(struct gpuval_shader *const shaders[2]);
 /** May @nir read command data? */
 bool gpuval_radv_needs_table(const nir_shader *nir);
 /** Right after radv_nir_apply_pipeline_layout. */

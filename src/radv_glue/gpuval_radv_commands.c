@@ -101,6 +101,19 @@ copy_name(void *mem_ctx, const char *name)
    return name ? ralloc_strdup(mem_ctx, name) : NULL;
 }
 
+/* Most of the time it is as it was. */
+static void
+set_name(void *mem_ctx, const char **copy, const struct vk_object_base *object)
+{
+   gpuval_names_lock();
+   const char *name = object->object_name;
+   if (!*copy || !name || strcmp(*copy, name)) {
+      ralloc_free((char *)*copy);
+      *copy = copy_name(mem_ctx, name);
+   }
+   gpuval_names_unlock();
+}
+
 bool
 gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
                              struct gpuval_command *out)
@@ -336,7 +349,7 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *cons
          continue;
 
       commands->submission = gpuval->next_submission;
-      commands->name = copy_name(commands, cmd_buffer->vk.base.object_name);
+      set_name(commands, &commands->name, &cmd_buffer->vk.base);
       util_dynarray_foreach (&commands->secondaries, struct radv_cmd_buffer *, secondary) {
          if ((*secondary)->gpuval)
             (*secondary)->gpuval->submission = gpuval->next_submission;
@@ -459,8 +472,8 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
 
       simple_mtx_lock(&gpuval->mutex);
       commands->primary = cmd_buffer_handle(primary);
-      commands->primary_name = copy_name(commands, primary->vk.base.object_name);
-      commands->name = copy_name(commands, secondary->vk.base.object_name);
+      set_name(commands, &commands->primary_name, &primary->vk.base);
+      set_name(commands, &commands->name, &secondary->vk.base);
       util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *,
                            secondary);
       simple_mtx_unlock(&gpuval->mutex);

@@ -37,6 +37,8 @@ struct gpuval_radv {
    uint32_t next_chunk;
    int64_t next_submission;
 
+   struct hash_table_u64 *retained; /* VkPipeline -> what its library keeps alive */
+
    void *description; /* strings of the last gpuval_radv_describe_command() */
 
    simple_mtx_t submit_mutex;
@@ -79,6 +81,13 @@ bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 void gpuval_radv_hook_inputs(struct gpuval_radv *gpuval);
 /** A command buffer is submitted, or executed by one that is. */
 void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_users.c */
+
+/** By the call that this thread is in, which is a user of @shader. */
+void gpuval_radv_registered(struct gpuval_shader *shader);
+/** Entry points that create and destroy what uses shaders. */
+void gpuval_radv_hook_shaders(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
 /* gpuval_radv_submit.c */
 

@@ -175,12 +175,17 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    if (nir->info.internal)
       info.checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
 
-   uint8_t key[GPUVAL_SHADER_KEY_SIZE];
-   uint32_t entry_base;
-   if (gpuval_device_instrument(gpuval->device, nir, &info, key, &entry_base)) {
-      gpuval_nir_rebase(nir, entry_base);
-      lower_invocation(nir, system_values);
+   struct gpuval_shader *shader;
+   static_assert(sizeof(nir->info.source_blake3) >= GPUVAL_SHADER_KEY_SIZE,
+                 "nothing but debugging uses it");
+   bool has_checks =
+      gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &shader);
+   if (shader) {
+      gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
+      gpuval_radv_registered(shader);
    }
+   if (has_checks)
+      lower_invocation(nir, system_values);
 }
 
 /* The checks have seen queries; the loads of a traversal are none of the application's. */

@@ -24,6 +24,7 @@
 struct submit {
    struct list_head link;
    struct vk_sync *sync;
+   unsigned work; /* as gpuval_device_end_work() wants it */
 };
 
 static bool
@@ -33,33 +34,33 @@ is_done(struct gpuval_radv *gpuval, const struct submit *submit, uint64_t timeou
           VK_SUCCESS;
 }
 
-/* Takes what is done off the list. Queues overtake each other. */
-static unsigned
-retire(struct gpuval_radv *gpuval, uint64_t timeout)
+/* Takes what is done off the list. Queues overtake each other. @done: unsigned, works. */
+static void
+retire(struct gpuval_radv *gpuval, uint64_t timeout, struct util_dynarray *done)
 {
-   unsigned done = 0;
-
    simple_mtx_lock(&gpuval->submit_mutex);
    list_for_each_entry_safe (struct submit, submit, &gpuval->in_flight, link) {
       if (is_done(gpuval, submit, timeout)) {
          list_move_to(&submit->link, &gpuval->unused);
-         done++;
+         util_dynarray_append(done, unsigned, submit->work);
       }
    }
    simple_mtx_unlock(&gpuval->submit_mutex);
-   return done;
 }
 
 static void
 look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 {
-   unsigned done = retire(gpuval, timeout);
+   struct util_dynarray done;
+   util_dynarray_init(&done, NULL);
+   retire(gpuval, timeout, &done);
 
    /* A pair of its own, so that the log is up to date while work is in flight. */
-   gpuval_device_begin_work(gpuval->device);
-   for (unsigned i = 0; i < done; i++)
-      gpuval_device_end_work(gpuval->device);
-   gpuval_device_end_work(gpuval->device);
+   unsigned own = gpuval_device_begin_work(gpuval->device);
+   util_dynarray_foreach (&done, unsigned, work)
+      gpuval_device_end_work(gpuval->device, *work);
+   gpuval_device_end_work(gpuval->device, own);
+   util_dynarray_fini(&done);
 }
 
 void
@@ -118,7 +119,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    gpuval_radv_submitted(gpuval, original->command_buffers, original->command_buffer_count);
    gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                             original->command_buffer_count);
-   gpuval_device_begin_work(gpuval->device);
+   unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
    VkResult result = gpuval->driver_submit(queue, &copy);
    ralloc_free(signals);
 
@@ -127,7 +128,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    simple_mtx_unlock(&gpuval->submit_mutex);
    gpuval_radv_end_epochs(gpuval);
    if (result != VK_SUCCESS)
-      gpuval_device_end_work(gpuval->device);
+      gpuval_device_end_work(gpuval->device, work);
    return result;
 }
 
@@ -135,8 +136,11 @@ void
 gpuval_radv_wait_for_work(void *data)
 {
    struct gpuval_radv *gpuval = data;
+   struct util_dynarray done;
 
-   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS));
+   util_dynarray_init(&done, NULL);
+   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS), &done);
+   util_dynarray_fini(&done);
 }
 
 bool

@@ -22,7 +22,11 @@ class shader_side {
 
    void count(uint32_t site)
    {
-      counters()[site].fetch_add(1);
+      if (!counters()[site].fetch_add(1)) {
+         uint32_t number = __atomic_fetch_add(&root->num_failing, 1, __ATOMIC_RELAXED);
+         if (number < root->max_failing)
+            __atomic_store_n((uint32_t *)root->failing_address + number, site, __ATOMIC_RELAXED);
+      }
       __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
    }
 
@@ -58,15 +62,23 @@ class drain_test : public ::testing::Test {
  protected:
    static void SetUpTestSuite()
    {
-      setenv("GPUVAL", "bounds,assume,sync", 1);
+      setenv("GPUVAL", "bounds,assume,sync,printf", 1);
       setenv("GPUVAL_LOG", "/dev/null", 1);
       gpuval_init(false);
    }
 
    void SetUp() override
    {
+      create_device(0);
+   }
+
+   /* @max_numbers: of sites and of entries; 0: as many as there can be. */
+   void create_device(uint32_t max_numbers, bool has_shadow = false)
+   {
       struct gpuval_device_info info = {};
       info.winsys = gpuval_winsys_host;
+      info.has_shadow = has_shadow;
+      info.max_sites = info.max_entries = max_numbers;
       info.describe_command = describe_command;
       info.data = this;
       device = gpuval_device_create(&info);
@@ -132,10 +144,13 @@ class drain_test : public ::testing::Test {
       info.spirv_size = sizeof(spirv);
       info.stage = MESA_SHADER_COMPUTE;
       info.entry = "main";
-      EXPECT_TRUE(gpuval_device_add_shader(device, &info, &table, key, &base));
+      shader = gpuval_device_add_shader(device, &info, &table, key);
       hash = gpuval_shader_hash(spirv, sizeof(spirv));
       ralloc_free(mem_ctx);
+      if (!shader)
+         return ~0u;
 
+      base = gpuval_shader_entry_base(shader);
       const struct gpuval_entry *entries =
          (const struct gpuval_entry *)device->root->entries_address;
       return entries[base].site;
@@ -156,12 +171,14 @@ class drain_test : public ::testing::Test {
       return record;
    }
 
-   struct gpuval_event *event(uint32_t site)
+   struct gpuval_event *&event(uint32_t site)
    {
-      return *util_dynarray_element(&device->site_events, struct gpuval_event *, site);
+      const struct gpuval_shader *shader = gpuval_device_site_shader(device, site);
+      return shader->states[site - shader->first_site].event;
    }
 
    struct gpuval_device *device = NULL;
+   struct gpuval_shader *shader = NULL; /* the last one */
    uint8_t key[GPUVAL_SHADER_KEY_SIZE];
    uint32_t base = 0;
    uint64_t hash = 0;

@@ -94,8 +94,8 @@ TEST_F(messenger_test, may_call_vulkan)
       struct vk_object_base buffer = {};
       gpuval_device_add_buffer(test->device, &buffer, 0x1000, 16);
       gpuval_device_remove_buffer(test->device, &buffer);
-      gpuval_device_begin_work(test->device);
-      gpuval_device_end_work(test->device);
+      unsigned work = gpuval_device_begin_work(test->device);
+      gpuval_device_end_work(test->device, work);
       test->calls++;
       return VK_FALSE;
    };
@@ -103,9 +103,9 @@ TEST_F(messenger_test, may_call_vulkan)
    shader_side shader(device);
 
    /* At the end of work, from the thread that polls, and at the very end */
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    shader.count(site);
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
    EXPECT_EQ(calls, 1u);
 
    gpuval_device_begin_work(device);
@@ -115,7 +115,7 @@ TEST_F(messenger_test, may_call_vulkan)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
    EXPECT_EQ(calls, 2u);
    shader.count(site + 2);
-   device->work = 0; /* never ended */
+   memset(device->work, 0, sizeof(device->work)); /* never ended */
    gpuval_device_destroy(device);
    EXPECT_EQ(calls, 3u);
    SetUp();
@@ -137,12 +137,12 @@ TEST_F(messenger_test, has_heard_when_work_ends)
    uint32_t site = add_shader(1, 9);
    shader_side shader(device);
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    shader.count(site);
    EXPECT_TRUE(shader.record(make_record(site, 3)));
    while (!calls)
       std::this_thread::yield();
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
    EXPECT_EQ(returns, 1u);
 }
 

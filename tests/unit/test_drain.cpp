@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The host's side of the buffers, with threads in the place of shaders. */
+/* The host's side of the buffers */
 
 #include "drain_test.h"
 
@@ -47,10 +47,10 @@ class sync_test : public drain_test {
    struct gpuval_event *report(const struct gpuval_record &record)
    {
       shader_side shader(device);
-      gpuval_device_begin_work(device);
+      unsigned work = gpuval_device_begin_work(device);
       shader.count(record.site);
       EXPECT_TRUE(shader.record(record));
-      gpuval_device_end_work(device);
+      gpuval_device_end_work(device, work);
       return event(record.site);
    }
 
@@ -74,12 +74,12 @@ TEST_F(drain_test, record_and_count)
    uint32_t site = add_shader(1, 1);
    shader_side shader(device);
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    for (unsigned i = 0; i < 5; i++)
       shader.count(site);
    EXPECT_TRUE(shader.record(make_record(site, 3)));
    EXPECT_FALSE(shader.record(make_record(site, 3)));
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
 
    ASSERT_NE(event(site), nullptr);
    EXPECT_EQ(event(site)->count, 5u);
@@ -106,10 +106,10 @@ TEST_F(drain_test, words_of_an_image)
    words.last = -2;
    memcpy(&record.offset, &words, sizeof(words));
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    shader.count(site);
    EXPECT_TRUE(shader.record(record));
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
 
    ASSERT_NE(event(site), nullptr);
    const struct gpuval_event_access *access = &event(site)->place.access;
@@ -129,10 +129,10 @@ TEST_F(drain_test, claimed_but_unpublished_is_left_alone)
    uint32_t site = add_shader(1, 2);
    shader_side shader(device);
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    shader.count(site);
    shader.control()[5] = 0x0001;
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
    EXPECT_EQ(shader.control()[5], 0x0001u);
    EXPECT_FALSE(event(site)->has_record);
    EXPECT_EQ(event(site)->count, 1u);
@@ -144,12 +144,12 @@ TEST_F(drain_test, every_site_is_reported_whatever_happens_to_records)
    uint32_t first = add_shader(count, 3);
    shader_side shader(device);
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    for (unsigned i = 0; i < count; i++) {
       shader.count(first + i);
       shader.record(make_record(first + i, 1));
    }
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
 
    for (unsigned i = 0; i < count; i++) {
       ASSERT_NE(event(first + i), nullptr) << i;
@@ -166,7 +166,7 @@ TEST_F(drain_test, threads_and_poll_thread)
    uint32_t first = add_shader(num_sites, 4);
    shader_side shader(device);
 
-   gpuval_device_begin_work(device);
+   unsigned work = gpuval_device_begin_work(device);
    std::vector<std::thread> threads;
    for (unsigned t = 0; t < num_threads; t++) {
       threads.emplace_back([&, t] {
@@ -181,7 +181,7 @@ TEST_F(drain_test, threads_and_poll_thread)
    }
    for (auto &thread : threads)
       thread.join();
-   gpuval_device_end_work(device);
+   gpuval_device_end_work(device, work);
 
    for (unsigned i = 0; i < num_sites; i++) {
       ASSERT_NE(event(first + i), nullptr);
@@ -229,7 +229,7 @@ TEST_F(sync_test, names_change_while_they_are_copied)
       }
    });
    for (unsigned i = 0; i < 3000; i++) {
-      *util_dynarray_element(&device->site_events, struct gpuval_event *, load) = NULL;
+      event(load) = NULL;
       if (device->failures)
          _mesa_hash_table_clear(device->failures, NULL);
       const std::string name = report(make_sync_record(load, store, i, 3))->resource.object_name;
@@ -256,7 +256,7 @@ TEST_F(drain_test, garbage)
    std::mt19937 random(1);
 
    for (unsigned round = 0; round < 50; round++) {
-      gpuval_device_begin_work(device);
+      unsigned work = gpuval_device_begin_work(device);
       uint32_t *words = (uint32_t *)device->root->records_address;
       for (size_t i = 0; i < GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record) / 4; i++)
          words[i] = random();
@@ -264,7 +264,7 @@ TEST_F(drain_test, garbage)
          shader.control()[i] = random();
       device->root->failed = random();
       device->root->counters_address = random();
-      gpuval_device_end_work(device);
+      gpuval_device_end_work(device, work);
    }
    /* Random words hit neither a hash nor a stage. */
    for (unsigned i = 0; i < 3; i++)
@@ -285,31 +285,31 @@ TEST_F(drain_test, shaders_know_how_many_entries_there_are)
 
 TEST_F(drain_test, binaries_keep_their_table)
 {
-   uint32_t site = add_shader(4, 8);
+   add_shader(4, 8);
    struct blob blob;
    blob_init(&blob);
-   gpuval_device_write_shader(device, key, &blob);
-   (void)site;
+   gpuval_shader_write(shader, &blob);
 
    struct gpuval_device_info info = {};
    info.winsys = gpuval_winsys_host;
    struct gpuval_device *other = gpuval_device_create(&info);
    struct blob_reader reader;
    blob_reader_init(&reader, blob.data, blob.size);
-   EXPECT_TRUE(gpuval_device_read_shader(other, &reader));
-   uint32_t other_base;
-   EXPECT_TRUE(gpuval_device_find_shader(other, key, &other_base));
+   struct gpuval_shader *read;
+   EXPECT_TRUE(gpuval_device_read_shader(other, &reader, &read));
+   ASSERT_NE(read, nullptr);
+   EXPECT_EQ(memcmp(read->key, key, sizeof(key)), 0);
 
    /* Truncated and flipped anywhere: refused or read, never a crash. */
    for (size_t size = 0; size < blob.size; size++) {
       blob_reader_init(&reader, blob.data, size);
-      EXPECT_FALSE(gpuval_device_read_shader(other, &reader)) << size;
+      EXPECT_FALSE(gpuval_device_read_shader(other, &reader, &read)) << size;
    }
    for (size_t i = 0; i < blob.size; i++) {
       std::vector<uint8_t> copy(blob.data, blob.data + blob.size);
       copy[i] ^= 0xff;
       blob_reader_init(&reader, copy.data(), copy.size());
-      gpuval_device_read_shader(other, &reader);
+      gpuval_device_read_shader(other, &reader, &read);
    }
    gpuval_device_destroy(other);
    blob_finish(&blob);
@@ -588,7 +588,7 @@ TEST_F(sync_test, garbage_in_a_valid_record)
       for (uint32_t *word = &record.offset; word <= &record.other; word++)
          *word = random();
       /* Only the first one of a site makes an event. */
-      *util_dynarray_element(&device->site_events, struct gpuval_event *, site) = NULL;
+      event(site) = NULL;
       _mesa_hash_table_clear(device->failures, NULL);
       EXPECT_FALSE(text(report(record)).empty());
    }

@@ -322,16 +322,18 @@ TEST_F(nir_passes_test, report)
    nir_validate_shader(b->shader, "report");
 
    auto atomics = find(nir_intrinsic_global_atomic);
-   ASSERT_EQ(atomics.size(), 3u);
+   /* The site's counter, the length of the list, the claim, the publication */
+   ASSERT_EQ(atomics.size(), 4u);
    EXPECT_EQ(nir_intrinsic_atomic_op(atomics[0]), nir_atomic_op_iadd);
    EXPECT_EQ(atomics[0]->def.bit_size, 64);
-   EXPECT_EQ(nir_intrinsic_atomic_op(atomics[1]), nir_atomic_op_ior);
+   EXPECT_EQ(nir_intrinsic_atomic_op(atomics[1]), nir_atomic_op_iadd);
    EXPECT_EQ(nir_intrinsic_atomic_op(atomics[2]), nir_atomic_op_ior);
+   EXPECT_EQ(nir_intrinsic_atomic_op(atomics[3]), nir_atomic_op_ior);
    /* The record's 64 bytes, in the block of the publication, before it */
    unsigned stores = 0;
    bool released = false;
-   nir_foreach_instr (instr, atomics[2]->instr.block) {
-      if (instr == &atomics[2]->instr)
+   nir_foreach_instr (instr, atomics[3]->instr.block) {
+      if (instr == &atomics[3]->instr)
          break;
       if (instr->type != nir_instr_type_intrinsic)
          continue;

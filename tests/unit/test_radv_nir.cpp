@@ -394,8 +394,8 @@ TEST_F(RadvNir, reports_of_a_block_share_a_branch)
 
    EXPECT_EQ(0u, count(nir_intrinsic_report_gpuval));
    EXPECT_EQ(0u, count(nir_intrinsic_load_descriptor_gpuval));
-   /* The counter, the claim, the publication */
-   EXPECT_EQ(3u, count(nir_intrinsic_global_atomic));
+   /* The counter, the length of the list, the claim, the publication */
+   EXPECT_EQ(4u, count(nir_intrinsic_global_atomic));
    unsigned branches = 0;
    foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
       branches += node->type == nir_cf_node_if;
