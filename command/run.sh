@@ -78,6 +78,7 @@ parse_run_options()
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
    run_progress=${GPUVAL_PROGRESS:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
+   run_gl=no
    run_error_exitcode=
    consumed=$#
    while [ $# -gt 0 ]; do
@@ -93,6 +94,7 @@ parse_run_options()
       --printf-prefix) run_printf_prefix=1 ;;
       --gen-suppressions) run_gen_suppressions=1 ;;
       --progress) run_progress=1 ;;
+      --gl) run_gl=yes ;;
       --*=*) run_option "${1%%=*}" "${1#*=}" ;;
       -?*)
          run_option "$1" "${2-}"
@@ -105,6 +107,13 @@ parse_run_options()
    consumed=$((consumed - $#))
 }
 
+# OpenGL through the system's zink on our driver, which it takes for software or not.
+for_each_gl_variable() # COMMAND
+{
+   "$1" MESA_LOADER_DRIVER_OVERRIDE zink
+   [ "$run_driver" = radv ] || "$1" LIBGL_ALWAYS_SOFTWARE 1
+}
+
 # Calls COMMAND NAME VALUE for each environment variable that the options mean.
 # VK_ICD_FILENAMES is VK_DRIVER_FILES for loaders before 1.3.207.
 for_each_variable() # COMMAND
@@ -113,6 +122,7 @@ for_each_variable() # COMMAND
    "$1" VK_DRIVER_FILES "$icd"
    "$1" VK_ICD_FILENAMES "$icd"
    "$1" GPUVAL "$run_checks"
+   [ "$run_gl" = no ] || for_each_gl_variable "$1"
    [ -z "$run_log" ] || "$1" GPUVAL_LOG "$run_log"
    [ -z "$run_reports" ] || "$1" GPUVAL_REPORT "$run_reports"
    [ -z "$run_shaders" ] || "$1" GPUVAL_SHADERS "$run_shaders"
@@ -281,6 +291,7 @@ help_options()
    --checks LIST        checks and sets, comma-separated (default: basic)
    --driver NAME        lavapipe (default) or radv; radv uses the GPU, or none
                         at all when RADV_FORCE_FAMILY is set
+   --gl                 OpenGL programs: through zink of the system's Mesa
    --log FILE           write the text log to FILE (default: stderr)
    --report FILE        write a report when the program ends; FILE ends in
                         .jsonl, .csv, .sarif or .junit.xml (.html: not in this
@@ -308,6 +319,12 @@ $(help_options)
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS
 and GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
+
+   ./gpuval run -- vkcube --c 100
+   ./gpuval run --checks all,-sync --log log.%p -- ./my-game
+   ./gpuval run --report bugs.jsonl --report bugs.sarif --error-exitcode 9 -- ./my-test
+   ./gpuval run --gen-suppressions --log log -- ./my-program
+   ./gpuval run --suppressions known --driver radv -- ./my-program
 EOF
 }
 
@@ -316,7 +333,9 @@ help_env()
    cat <<EOF
 usage: ./gpuval env [options]
 
-Prints "export NAME='VALUE'" lines: eval "\$(./gpuval env)".
+Prints "export NAME='VALUE'" lines:
+
+   eval "\$(./gpuval env --checks bounds,printf)"
 
 $(help_options)
 EOF

@@ -14,7 +14,7 @@
 
 begin 'help'
 for arguments in --help -h help 'run --help' 'env --help' 'setup --help' 'demo --help' \
-   'test --help' 'bench --help'; do
+   'test --help' 'bench --help' 'report --help' 'doctor --help' 'completion --help'; do
    # shellcheck disable=SC2086 # words
    gpuval $arguments
    exits 0
@@ -22,7 +22,7 @@ for arguments in --help -h help 'run --help' 'env --help' 'setup --help' 'demo -
    lines out '^usage: ./gpuval' 1
 done
 gpuval --help
-for word in setup run demo test bench env; do
+for word in setup run demo test bench report env doctor completion; do
    lines out "^ *$word " 1 9
 done
 
@@ -61,6 +61,9 @@ refused nonsense env nonsense
 refused nonsense env --nonsense
 refused nonsense setup --nonsense
 refused nonsense demo nonsense
+refused nonsense doctor nonsense
+refused shell completion
+refused nonsense completion nonsense
 
 # --- env -------------------------------------------------------------------
 
@@ -100,6 +103,14 @@ is GPUVAL_LOG "$PWD/it's a log"
 is GPUVAL_REPORT "$PWD/a.jsonl,$PWD/b c.csv"
 is GPUVAL_SHADERS "$PWD/rules"
 is VK_DRIVER_FILES "$icd/radeon_icd.test.json"
+
+begin 'env for OpenGL'
+gpuval env --gl
+is MESA_LOADER_DRIVER_OVERRIDE zink
+is LIBGL_ALWAYS_SOFTWARE 1
+gpuval env --gl --driver radv
+is MESA_LOADER_DRIVER_OVERRIDE zink
+is LIBGL_ALWAYS_SOFTWARE ''
 
 begin 'env for a shell'
 gpuval env --checks bounds --log log
