@@ -19,8 +19,8 @@ counted together, by run and by machine. A FOLDER stands for the files in it, at
 any depth, whose names end in .jsonl; - is stdin, for reports one behind the other.
 Without -o the failures are listed; with it they are counted.
 
-   -o, --output FILE     write a report; FILE ends in .jsonl, .csv, .sarif or
-                         .junit.xml; may be given several times
+   -o, --output FILE     write a report; FILE ends in .jsonl, .csv, .html,
+                         .sarif or .junit.xml; may be given several times
    --baseline OLD.jsonl  failures of this report are known: the others are marked
                          as new, and listed; may be given several times
    --root FOLDER         files of sources below it are named relative to it (default:
@@ -34,7 +34,7 @@ something could not be read, which the report counts, or not be written. In a jo
 of GitHub Actions (GITHUB_ACTIONS), failures are printed so that they become
 annotations; with a baseline, new ones.
 
-   ./gpuval report logs -o night.jsonl -o night.csv
+   ./gpuval report logs -o night.html -o night.jsonl
    ./gpuval report logs --baseline known.jsonl -o new.jsonl
 EOF
 }

@@ -294,8 +294,8 @@ help_options()
    --gl                 OpenGL programs: through zink of the system's Mesa
    --log FILE           write the text log to FILE (default: stderr)
    --report FILE        write a report when the program ends; FILE ends in
-                        .jsonl, .csv, .sarif or .junit.xml (.html: not in this
-                        version); may be given several times
+                        .jsonl, .csv, .html, .sarif or .junit.xml; may be
+                        given several times
    --shaders FILE       check only the shaders that FILE selects
    --suppressions FILE  do not report what FILE names; may be given several times
    --gen-suppressions   print an entry for such a file behind each failure

@@ -182,6 +182,19 @@ copy_command(const struct gpuval_event *event, struct gpuval_place *place,
    place->has_command = true;
 }
 
+static void
+copy_extract(const struct gpuval_event *event, struct gpuval_place *place,
+             const struct gpuval_spirv_location *location)
+{
+   char **lines = ralloc_array(event, char *, location->extract_count);
+
+   for (uint32_t i = 0; i < location->extract_count; i++)
+      lines[i] = copy_string(event, location->extract[i]);
+   place->source.extract = (const char *const *)lines;
+   place->source.extract_line = location->extract_line;
+   place->source.extract_count = location->extract_count;
+}
+
 /* @location has more than the place shows. */
 static void
 describe_place(const struct gpuval_event *event, struct gpuval_place *place,
@@ -205,6 +218,7 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
       place->source.column = location->column;
       place->source.text = copy_string(event, location->text);
       place->source.function = copy_string(event, location->function);
+      copy_extract(event, place, location);
    }
 }
 

@@ -40,6 +40,9 @@ struct gpuval_spirv_location {
    uint32_t column;
    /** That line of the source, without the white space around it. */
    const char *text;
+   /** The same with its neighbors, as they are, and the number of the first; or NULL. */
+   const char *const *extract;
+   uint32_t extract_line, extract_count;
    /**
     * No debug line is in scope at the instruction itself, and file, line and
     * text are those where the block that leads to its block ends (see "Lines

@@ -542,7 +542,7 @@ gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
       out->line = position.line;
       out->column = position.column;
       out->line_inherited = inherited;
-      out->text = gpuval_spirv_find_text(spirv, &position, out->function, &head);
+      out->text = gpuval_spirv_find_text(spirv, &position, out->function, &head, out);
    }
    return true;
 }

@@ -224,9 +224,10 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
 
 /**
  * The line of source at @position, in function @name (which may be NULL) whose head
- * is at @head. NULL if it is not there.
+ * is at @head. NULL if it is not there; else it sets the extract in @out.
  */
 const char *gpuval_spirv_find_text(struct gpuval_spirv *spirv, const struct position *position,
-                                   const char *name, const struct position *head);
+                                   const char *name, const struct position *head,
+                                   struct gpuval_spirv_location *out);
 
 #endif

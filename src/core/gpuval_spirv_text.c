@@ -20,6 +20,9 @@
  */
 #define MAX_CANDIDATES 256
 
+#define EXTRACT_LINES     3   /* above and below */
+#define MAX_EXTRACT_WIDTH 400 /* bytes of each; what a preprocessor has made may be long */
+
 /* Consecutive lines of a text that are numbered without a gap. */
 struct segment {
    const char *file; /* NULL: the source's own */
@@ -492,6 +495,40 @@ is_better(const struct candidate *a, const struct candidate *b)
    return a->source != b->source ? a->source > b->source : a->index > b->index;
 }
 
+/* A line as it was written. What was before it is over, so there is a NUL. */
+static const char *
+untrimmed(const struct source *source, uint32_t index)
+{
+   const char *line = *util_dynarray_element(&source->lines, const char *, index);
+
+   while (index && is_blank(line[-1]))
+      line--;
+   return line;
+}
+
+/* Lines around @candidate, as far as they are numbered with it. */
+static void
+set_extract(struct gpuval_spirv *spirv, const struct candidate *candidate, uint32_t number,
+            struct gpuval_spirv_location *out)
+{
+   const struct source *source =
+      util_dynarray_element(&spirv->sources, struct source, candidate->source);
+   const uint32_t num_lines = util_dynarray_num_elements(&source->lines, const char *);
+   const uint32_t before = MIN2(number - candidate->number, EXTRACT_LINES);
+   const uint32_t first = candidate->index - before;
+   const char **lines = ralloc_array(spirv, const char *, before + 1 + EXTRACT_LINES);
+
+   out->extract_count = 0;
+   for (uint32_t i = first; i < num_lines && i <= candidate->index + EXTRACT_LINES; i++) {
+      const char *line = untrimmed(source, i);
+      if (skip_directive(line, "line"))
+         break;
+      lines[out->extract_count++] = ralloc_strndup(spirv, line, MAX_EXTRACT_WIDTH);
+   }
+   out->extract = lines;
+   out->extract_line = number - before;
+}
+
 /* Where directives give one number to several lines of a file, it is the first
  * behind the function's head. If that is not known either, it is that of the
  * directive with the largest number, and of the last such (seed 002, "OpSource
@@ -499,7 +536,8 @@ is_better(const struct candidate *a, const struct candidate *b)
  */
 const char *
 gpuval_spirv_find_text(struct gpuval_spirv *spirv, const struct position *position,
-                       const char *name, const struct position *head)
+                       const char *name, const struct position *head,
+                       struct gpuval_spirv_location *out)
 {
    struct candidates candidates;
    collect_candidates(spirv, position, &candidates);
@@ -526,5 +564,8 @@ gpuval_spirv_find_text(struct gpuval_spirv *spirv, const struct position *positi
    }
 
    const char *text = best ? candidate_text(spirv, best) : NULL;
-   return text && text[0] ? text : NULL;
+   if (!text || !text[0])
+      return NULL;
+   set_extract(spirv, best, position->line, out);
+   return text;
 }

@@ -50,6 +50,8 @@ struct gpuval_place {
       uint32_t column; /* 0: not known */
       char *text;
       char *function;
+      const char *const *extract; /* lines around it, and the number of the first */
+      uint32_t extract_line, extract_count;
    } source;
 
    struct {

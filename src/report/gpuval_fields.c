@@ -147,6 +147,20 @@ PLACE(source_line, set_number(value, place->source.line, place->source.line))
 PLACE(source_column, set_number(value, place->source.column, place->source.column))
 PLACE(source_text, set_string(value, place->source.line ? place->source.text : NULL))
 PLACE(source_function, set_string(value, place->source.line ? place->source.function : NULL))
+PLACE(source_extract_line,
+      set_number(value, place->source.extract_count, place->source.extract_line))
+
+static void
+source_extract(const struct gpuval_place *place, struct gpuval_value *value)
+{
+   if (place->source.extract_count)
+      *value = (struct gpuval_value){
+         GPUVAL_VALUE_STRINGS,
+         .strings = place->source.extract,
+         .count = place->source.extract_count,
+      };
+}
+
 PLACE(spirv_offset, set_number(value, place->spirv.offset, place->spirv.offset))
 PLACE(spirv_instruction, set_number(value, place->spirv.instruction >= 0, place->spirv.instruction))
 
@@ -242,6 +256,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define FIRST    GPUVAL_COLUMNS_FIRST
 #define SECOND   GPUVAL_COLUMNS_SECOND
 #define THIRD    GPUVAL_COLUMNS_THIRD
+#define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
    {"", "check", NULL, HEAD, OF_EVENT check},
@@ -262,6 +277,8 @@ const struct gpuval_field gpuval_fields[] = {
    {"source", "column", NULL, FIRST, OF_PLACE source_column},
    {"source", "text", NULL, FIRST, OF_PLACE source_text},
    {"source", "function", NULL, FIRST, OF_PLACE source_function},
+   {"source", "extract_line", NULL, NONE, OF_PLACE source_extract_line},
+   {"source", "extract", NULL, NONE, OF_PLACE source_extract},
    {"spirv", "offset", NULL, FIRST, OF_PLACE spirv_offset},
    {"spirv", "instruction", NULL, FIRST, OF_PLACE spirv_instruction},
    {"invocation", NULL, "invocation_0", FIRST,

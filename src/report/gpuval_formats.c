@@ -22,10 +22,8 @@ const struct gpuval_summary_count gpuval_summary_counts[] = {
 const unsigned gpuval_num_summary_counts = ARRAY_SIZE(gpuval_summary_counts);
 
 static const struct gpuval_report_format *const formats[] = {
-   &gpuval_report_jsonl,
-   &gpuval_report_csv,
-   &gpuval_report_sarif,
-   &gpuval_report_junit,
+   &gpuval_report_jsonl, &gpuval_report_csv,   &gpuval_report_html,
+   &gpuval_report_sarif, &gpuval_report_junit,
 };
 
 const struct gpuval_report_format *

@@ -29,10 +29,11 @@ struct gpuval_report_format {
 const struct gpuval_report_format *gpuval_report_format(const char *file);
 
 /** For what is said when there is none such. */
-#define GPUVAL_REPORT_ENDINGS ".jsonl, .csv, .sarif or .junit.xml"
+#define GPUVAL_REPORT_ENDINGS ".jsonl, .csv, .html, .sarif or .junit.xml"
 
 extern const struct gpuval_report_format gpuval_report_jsonl;
 extern const struct gpuval_report_format gpuval_report_csv;
+extern const struct gpuval_report_format gpuval_report_html;
 extern const struct gpuval_report_format gpuval_report_sarif;
 extern const struct gpuval_report_format gpuval_report_junit;
 

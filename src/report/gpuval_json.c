@@ -289,10 +289,11 @@ read_array(struct reader *r, struct gpuval_value *value)
 {
    double numbers[3];
 
-   if (r->at[1] == '"' || r->at[1] == ']') {
-      r->at++;
+   char *start = r->at;
+   accept(r, '[');
+   if (*r->at == '"' || *r->at == ']')
       return accept(r, ']') || read_strings(r, value);
-   }
+   r->at = start;
    value->type = GPUVAL_VALUE_NUMBERS;
    if (!read_numbers(r, numbers, &value->count))
       return false;

@@ -295,8 +295,9 @@ gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
       if (!error && !merge->line.is_summary)
          add_failure(merge, util_dynarray_num_elements(&merge->runs, struct gpuval_run));
 
-      is_open = error || !merge->line.is_summary;
-      if (!is_open) {
+      if (!error)
+         is_open = !merge->line.is_summary;
+      if (!error && !is_open) {
          add_runs(merge, name, first_seen, false);
          first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
       }

@@ -86,6 +86,29 @@ write_region(FILE *f, const struct gpuval_row *row, bool other)
    fputc('}', f);
 }
 
+static void
+write_context(FILE *f, const struct gpuval_row *row, bool other)
+{
+   const struct gpuval_value *extract = gpuval_row_get(row, other, "source", "extract");
+   int64_t first = gpuval_row_number(row, other, "source", "extract_line", 0);
+   char *text;
+
+   if (extract->type != GPUVAL_VALUE_STRINGS || first < 1)
+      return;
+   fprintf(f,
+           ",\"contextRegion\":{\"startLine\":%" PRId64 ",\"endLine\":%" PRId64
+           ",\"snippet\":{\"text\":",
+           first, first + extract->count - 1);
+   text = ralloc_strdup(NULL, "");
+   for (unsigned i = 0; i < extract->count; i++) {
+      ralloc_strcat(&text, extract->strings[i]);
+      ralloc_strcat(&text, "\n");
+   }
+   gpuval_jsonl_write_string(f, text);
+   ralloc_free(text);
+   fputs("}}", f);
+}
+
 /* A line of source, and the function; of a shader without debug information, itself. */
 static void
 write_location(FILE *f, const struct gpuval_row *row, bool other)
@@ -105,6 +128,7 @@ write_location(FILE *f, const struct gpuval_row *row, bool other)
       fputs("\"physicalLocation\":{", f);
       write_artifact(f, file);
       write_region(f, row, other);
+      write_context(f, row, other);
       fputs("},", f);
    }
    fputs("\"logicalLocations\":[{\"name\":", f);

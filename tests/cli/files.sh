@@ -189,6 +189,10 @@ assert run['originalUriBaseIds']['SRCROOT']['uri'] == f'file://{os.getcwd()}/'
 for event, result in zip(events, run['results'], strict=True):
     assert result['properties']['gpuval'] == event
     assert result['message']['text'] == event['message']
+    source = event['source']
+    extract = source['extract']
+    assert len(extract) > 3 and any(line.startswith('   ') for line in extract), extract
+    assert extract[source['line'] - source['extract_line']].strip() == source['text'], extract
 cases = xml.etree.ElementTree.parse('b.junit.xml').getroot().findall('.//testcase')
 for event, case in zip(events, cases[:-1], strict=True):
     assert case.get('line') == str(event['source']['line'])

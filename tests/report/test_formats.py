@@ -109,6 +109,7 @@ class Sarif(FormatTest):
     def test_facts(self):
         event = failure(3, other={'source': {'file': 'other.comp', 'line': 7, 'text': 'x = 1;'},
                                   'shader': {'hash': 'f' * 16, 'stage': 'compute'}})
+        event['source'].update(extract=['', '   particles.pos[i] = v;', '}'], extract_line=41)
         self.write('a.jsonl', [event], run=run_of('farm-07', 4711), lost=5)
         run = self.sarif('a.jsonl')
         result, = run['results']
@@ -119,7 +120,9 @@ class Sarif(FormatTest):
         self.assertEqual(result['locations'][0]['physicalLocation'], {
             'artifactLocation': {'uri': 'particles.comp', 'uriBaseId': 'SRCROOT'},
             'region': {'startLine': 42, 'startColumn': 5,
-                       'snippet': {'text': 'particles.pos[i] = v;'}}})
+                       'snippet': {'text': 'particles.pos[i] = v;'}},
+            'contextRegion': {'startLine': 41, 'endLine': 43,
+                              'snippet': {'text': '\n   particles.pos[i] = v;\n}\n'}}})
         self.assertEqual(result['locations'][0]['logicalLocations'],
                          [{'name': 'main', 'kind': 'function'}])
         other = result['relatedLocations'][0]['physicalLocation']

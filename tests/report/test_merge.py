@@ -19,6 +19,8 @@ class Merge(ReportTest):
                     invocation={'frag_coord': [1.5, 2.5]}),
             failure(3, shader={'hash': '0' * 16, 'stage': 'tess_ctrl', 'entry': 'main'},
                     invocation={'primitive_id': 4, 'invocation_id': 5}),
+            failure(6, source={'file': 'a', 'line': 8, 'text': 'x', 'extract_line': 7,
+                               'extract': ['', '\tx', '  y']}),
             failure(4, access={'op': 'load', 'coord': [-1, 64], 'level': -2},
                     resource={'extent': [64, 32]}),
             failure(5, same_value=True,

@@ -38,6 +38,8 @@ static const struct {
    {"source.line", JSON_NUMBER, OPTIONAL},
    {"source.column", JSON_NUMBER, OPTIONAL},
    {"source.text", JSON_STRING, OPTIONAL},
+   {"source.extract", JSON_ARRAY, OPTIONAL},
+   {"source.extract_line", JSON_NUMBER, OPTIONAL},
    {"spirv", JSON_OBJECT, OF_SHADERS},
    {"spirv.offset", JSON_NUMBER, OF_SHADERS},
    {"spirv.instruction", JSON_NUMBER, OF_SHADERS},

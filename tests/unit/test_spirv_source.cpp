@@ -126,6 +126,19 @@ class Module {
    std::vector<uint32_t> offsets;
 };
 
+/* An extract is there with the text, which is in it where the numbers say. */
+void
+check_extract(const gpuval_spirv_location &location)
+{
+   EXPECT_EQ(location.extract_count != 0, location.text != nullptr);
+   if (!location.text)
+      return;
+   ASSERT_GE(location.line, location.extract_line);
+   ASSERT_LT(location.line - location.extract_line, location.extract_count);
+   EXPECT_LE(location.extract_count, 7u);
+   EXPECT_EQ(trim(location.extract[location.line - location.extract_line]), location.text);
+}
+
 /* All accesses to the variables that comments of @sources name are where these
  * comments are, and there is one for each of these comments.
  */
@@ -178,6 +191,7 @@ check_compiled(const std::string &binary, const std::vector<std::string> &source
 
    for (const gpuval_spirv_location &location : module.locations) {
       const std::string access = access_name(location.opcode);
+      check_extract(location);
       if (access.empty() || !location.variable || !variables.count(location.variable))
          continue;
       found.insert(access + " " + location.variable + " at " + base_name(or_dash(location.file)) +
@@ -207,6 +221,7 @@ check_assembled(const std::string &name)
       std::string access, variable;
       parts >> access >> variable;
       const gpuval_spirv_location location = module.find(access, variable);
+      check_extract(location);
 
       std::string found = access + " " + variable + " ";
       if (location.line) {

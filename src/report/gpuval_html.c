@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+
+/* HTML: one file that needs nothing else. It has the JSON Lines report in it, and the
+ * script in page/ makes the page of it.
+ */
+
+#include "gpuval_formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_css.h"
+#include "report_html.h"
+#include "report_js.h"
+
+/* What is between a script's tags ends at the next "</script", whatever it is part of,
+ * and "<!--" has a meaning, too. In JSON, only strings have a "<".
+ */
+static void
+write_json(FILE *f, const char *json)
+{
+   while (*json) {
+      size_t length = strcspn(json, "<");
+      fwrite(json, 1, length, f);
+      json += length;
+      if (*json == '<') {
+         fputs("\\u003c", f);
+         json++;
+      }
+   }
+}
+
+static void
+write_begin(FILE *f, const struct gpuval_summary *summary)
+{
+   static const char mark[] = "@STYLE@";
+   const char *style = strstr(page_html, mark);
+   char *json = NULL;
+   size_t size;
+
+   fwrite(page_html, 1, style - page_html, f);
+   fputs(page_css, f);
+   fputs(style + strlen(mark), f);
+
+   fputs("<script type=\"application/json\" id=\"summary\">", f);
+   FILE *memory = open_memstream(&json, &size);
+   if (memory) {
+      gpuval_jsonl_write_summary(memory, summary);
+      fclose(memory);
+      write_json(f, json);
+      free(json);
+   }
+   fputs("</script>\n<script type=\"application/json\" id=\"events\">[\n", f);
+}
+
+static void
+write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+{
+   char *json = NULL;
+   size_t size;
+
+   FILE *memory = open_memstream(&json, &size);
+   if (!memory)
+      return;
+   gpuval_jsonl_write_row(memory, row);
+   fclose(memory);
+   fputs(index ? "," : "", f);
+   write_json(f, json);
+   free(json);
+}
+
+static void
+write_end(FILE *f, const struct gpuval_summary *summary)
+{
+   fputs("]</script>\n<script>\n", f);
+   fputs(page_js, f);
+   fputs("</script>\n</body>\n</html>\n", f);
+}
+
+const struct gpuval_report_format gpuval_report_html = {
+   .ending = ".html",
+   .begin = write_begin,
+   .row = write_row,
+   .end = write_end,
+};
