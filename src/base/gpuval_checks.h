@@ -106,6 +106,7 @@ enum gpuval_words {
    GPUVAL_WORDS_NONE,
    GPUVAL_WORDS_RANGE,      /* an access of bytes in the range of a descriptor */
    GPUVAL_WORDS_HAZARD,     /* the same, by its address, and the other party */
+   GPUVAL_WORDS_SHARED,     /* an access to memory of a workgroup, and the other party */
    GPUVAL_WORDS_IMAGE,      /* an access of texels: struct gpuval_record_image */
    GPUVAL_WORDS_TEXELS,     /* the same of a texel buffer */
    GPUVAL_WORDS_DESCRIPTOR, /* gpuval_nir_report.c, find_descriptor() */

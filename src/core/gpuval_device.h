@@ -117,7 +117,7 @@ struct gpuval_device {
    uint64_t num_registered;  /* ever; read without the mutex, too */
    struct list_head retired; /* shaders that work of the current phase may use */
    struct list_head ending;  /* those that only work of the other one may use */
-   bool warned_full;
+   bool warned_full, warned_of_shared;
 
    struct gpuval_buffer objects_buffer; /* where a check asks for descriptors */
    struct gpuval_objects *objects;
@@ -199,6 +199,10 @@ void gpuval_device_read_address(struct gpuval_device *device, struct gpuval_even
                                 const struct gpuval_record *record);
 void gpuval_device_read_export(struct gpuval_device *device, struct gpuval_event *event,
                                const struct gpuval_record *record);
+void gpuval_device_read_ray(struct gpuval_device *device, struct gpuval_event *event,
+                            const struct gpuval_record *record);
+void gpuval_device_read_structure(struct gpuval_device *device, struct gpuval_event *event,
+                                  const struct gpuval_record *record);
 
 void gpuval_device_init_printf(struct gpuval_device *device);
 void gpuval_device_finish_printf(struct gpuval_device *device);

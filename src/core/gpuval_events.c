@@ -255,7 +255,19 @@ can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
    }
 }
 
-/* The access that a cell of shadow memory names: the k-th of sync's in its shader */
+/* Of the accesses of a check, the one with this number */
+static const struct gpuval_site *
+find_numbered_site(const struct gpuval_shader *shader, enum gpuval_check check, unsigned number)
+{
+   for (unsigned i = 0; i < shader->num_entries; i++) {
+      const struct gpuval_site *site = &shader->sites[shader->entries[i].site];
+      if (gpuval_kind_infos[site->kind].check == check && !number--)
+         return site;
+   }
+   return NULL;
+}
+
+/* The access that a cell of shadow memory names */
 static const struct gpuval_site *
 find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *party,
                 const struct gpuval_shader **shader)
@@ -266,14 +278,7 @@ find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *
    *shader = gpuval_device_entry_shader(device, party->entry_base);
    if (*shader && (*shader)->serial > party->max_serial)
       return NULL; /* The one that is meant is gone. */
-
-   unsigned left = party->number;
-   for (unsigned i = 0; *shader && i < (*shader)->num_entries; i++) {
-      const struct gpuval_site *site = &(*shader)->sites[(*shader)->entries[i].site];
-      if (is_sync(site->kind) && !left--)
-         return site;
-   }
-   return NULL;
+   return *shader ? find_numbered_site(*shader, GPUVAL_CHECK_SYNC, party->number) : NULL;
 }
 
 /* What it says is certain, as far as it goes. */
@@ -399,59 +404,27 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    }
 }
 
-/* What is wrong with the parameters of a ray: GPUVAL_RAY_*, or flags */
+/* The other party is of the same command and shader: gpuval_nir_shared_cells.c */
 static void
-read_ray(struct gpuval_device *device, struct gpuval_event *event,
-         const struct gpuval_record *record)
+read_shared(struct gpuval_device *device, struct gpuval_event *event,
+            const struct gpuval_record *record)
 {
-   static const char *const names[] = {"origin", "direction", "minimum t", "maximum t"};
-   uint32_t word = record->offset;
-   const char *range = word == GPUVAL_RAY_NEGATIVE   ? "is negative"
-                       : word == GPUVAL_RAY_INVERTED ? "is above its maximum"
-                                                     : "is negative and above its maximum";
+   uint32_t number = record->bound & GPUVAL_SHADOW_SITE_UNKNOWN;
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   const struct gpuval_site *site = shader && number && number < GPUVAL_SHADOW_SITE_UNKNOWN
+                                       ? find_numbered_site(shader, GPUVAL_CHECK_SHARED, number - 1)
+                                       : NULL;
+   struct gpuval_spirv_location location = {0};
 
-   switch (event->kind) {
-   case GPUVAL_KIND_RAY_NAN:
-      event->detail = ralloc_strdup(event, "no finite numbers: the ray's");
-      for (unsigned i = 0, count = 0; i < ARRAY_SIZE(names); i++) {
-         if (word & BITFIELD_BIT(i))
-            ralloc_asprintf_append(&event->detail, "%s %s", count++ ? "," : "", names[i]);
-      }
-      return;
-   case GPUVAL_KIND_RAY_RANGE:
-      event->detail = ralloc_asprintf(event, "the ray's minimum t %s", range);
-      return;
-   default:
-      event->detail = ralloc_asprintf(event, "ray flags 0x%" PRIx32 " exclude each other", word);
-      return;
-   }
-}
-
-/* The acceleration structure at an address, which cannot be traced */
-static void
-read_structure(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
-{
-   uint64_t address = record->offset | (uint64_t)record->slot << 32;
-   const struct vk_object_base *object = NULL;
-   enum gpuval_structure_state state =
-      gpuval_structures_find(&device->structures, address, &object);
-   const char *what = state == GPUVAL_STRUCTURE_NOT_BUILT ? "has never been built"
-                      : state == GPUVAL_STRUCTURE_STALE   ? "has instances of what is destroyed"
-                      : state == GPUVAL_STRUCTURE_BOTTOM_LEVEL ? "is a bottom-level structure"
-                      : state == GPUVAL_STRUCTURE_DESTROYED    ? "is destroyed"
-                                                               : "is none";
-
-   if (object) {
-      event->resource.object = (uintptr_t)object;
-      event->resource.object_type = object->type;
-      event->resource.object_name = gpuval_object_name(event, object);
-   }
-   event->detail =
-      ralloc_asprintf(event, "the acceleration structure %s%s%sat address 0x%" PRIx64 " %s",
-                      event->resource.object_name ? "\"" : "",
-                      event->resource.object_name ? event->resource.object_name : "",
-                      event->resource.object_name ? "\" " : "", address, what);
+   event->place.access.size = record->access_size;
+   event->place.access.offset = record->offset;
+   event->resource.type =
+      record->slot & GPUVAL_SHARED_IS_PAYLOAD ? "task_payload" : "shared_memory";
+   event->has_other = event->other_is_certain = true;
+   if (site)
+      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
+                     &location);
+   describe_command(device, event, &event->other, record->command_id);
 }
 
 static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device,
@@ -459,13 +432,14 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
                                                     const struct gpuval_record *record) = {
    [GPUVAL_WORDS_RANGE] = read_range,
    [GPUVAL_WORDS_HAZARD] = read_hazard,
+   [GPUVAL_WORDS_SHARED] = read_shared,
    [GPUVAL_WORDS_IMAGE] = gpuval_device_read_image,
    [GPUVAL_WORDS_TEXELS] = gpuval_device_read_texels,
    [GPUVAL_WORDS_DESCRIPTOR] = gpuval_device_read_descriptor,
    [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
    [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
-   [GPUVAL_WORDS_RAY] = read_ray,
-   [GPUVAL_WORDS_STRUCTURE] = read_structure,
+   [GPUVAL_WORDS_RAY] = gpuval_device_read_ray,
+   [GPUVAL_WORDS_STRUCTURE] = gpuval_device_read_structure,
 };
 
 static void

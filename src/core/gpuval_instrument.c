@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_instrument.h"
+#include "gpuval_device.h"
 
 #include "report/gpuval_report.h"
 #include "spirv/nir_spirv.h"
@@ -52,6 +53,17 @@ register_table(struct gpuval_device *device, const nir_shader *nir,
    return gpuval_device_add_shader(device, &shader, table, key);
 }
 
+static void
+warn_of_shared(struct gpuval_device *device)
+{
+   mtx_lock(&device->mutex);
+   if (!device->warned_of_shared)
+      gpuval_log_warning("shared: a shader's shared memory leaves no room for what is to be kept "
+                         "of it: it is not checked");
+   device->warned_of_shared = true;
+   gpuval_device_unlock(device);
+}
+
 bool
 gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                          const struct gpuval_instrument_info *info,
@@ -79,6 +91,8 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    gpuval_dump_shader(nir, info->shader_hash, number, "before");
    gpuval_dump_graph(nir, info->shader_hash, number, "before");
    gpuval_nir_instrument(nir, &options, &table);
+   if (table.shared_is_full)
+      warn_of_shared(device);
    gpuval_dump_shader(nir, info->shader_hash, number, "after");
    gpuval_dump_graph(nir, info->shader_hash, number, "after");
    gpuval_dump_formats(nir, info->shader_hash, number, &table);

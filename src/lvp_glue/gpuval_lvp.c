@@ -2,6 +2,7 @@
 
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_commands.h"
+#include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
@@ -479,6 +480,9 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    struct layout_data data = {.base = {find_binding}, .layout = layout};
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.data = &data.base;
+   driver.subgroup_bits = util_logbase2(gpuval_lvp_num_lanes());
+   if (parsed->checks & BITFIELD_BIT(GPUVAL_CHECK_SHARED))
+      gpuval_lvp_nir_lower_shared(nir);
    const struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,

@@ -315,6 +315,8 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
 
    unsigned function =
       call->function < GPUVAL_FUNCTION_COUNT ? call->function : nir_intrinsic_base(instr);
+   if (function == GPUVAL_FUNCTION_SYNC && nir_intrinsic_flags(instr) & GPUVAL_SYNC_SHARED)
+      function = GPUVAL_FUNCTION_SHARED;
    LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words,
                                                num_results(instr));
    return LLVMBuildCall2(gallivm->builder, type, load_function(bld_base, function, type), args,
@@ -394,6 +396,18 @@ emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
                                  "");
 }
 
+/* Where the workgroup's memory is, in each lane */
+static LLVMValueRef
+emit_shared_address(struct lp_build_nir_context *bld_base)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef address =
+      LLVMBuildPtrToInt(gallivm->builder, bld->shared_ptr, bld_base->uint64_bld.elem_type, "");
+
+   return lp_build_broadcast_scalar(&bld_base->uint64_bld, address);
+}
+
 bool
 gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                            LLVMValueRef *result)
@@ -409,6 +423,8 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
       result[0] = emit_quad_swap(bld_base, instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_vertical)
       result[0] = emit_quad_swap(bld_base, instr, 2);
+   else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
+      result[0] = emit_shared_address(bld_base);
    else
       return false;
 

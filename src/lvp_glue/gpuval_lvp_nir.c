@@ -228,6 +228,12 @@ entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stag
                                          offsetof(struct gpuval_command_data, entry_base)));
 }
 
+static nir_def *
+shared_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return nir_load_shared_base_ptr(b, 1, 64);
+}
+
 /* Compute, and what runs as compute. llvmpipe does not know global ids at this
  * point. */
 static nir_def *
@@ -299,6 +305,30 @@ describe(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intr
    return true;
 }
 
+/* As in lvp_pipeline.c */
+static void
+shared_var_info(const struct glsl_type *type, unsigned *size, unsigned *alignment)
+{
+   unsigned component = glsl_type_is_boolean(type) ? 4 : glsl_get_bit_size(type) / 8;
+
+   *size = component * glsl_get_vector_elements(type);
+   *alignment = component;
+}
+
+void
+gpuval_lvp_nir_lower_shared(nir_shader *nir)
+{
+   nir_variable_mode modes = nir_var_mem_shared;
+   if (!gl_shader_stage_uses_workgroup(nir->info.stage))
+      return;
+   if (nir->info.stage == MESA_SHADER_TASK)
+      modes |= nir_var_mem_task_payload;
+
+   NIR_PASS(_, nir, nir_lower_vars_to_explicit_types, modes, shared_var_info);
+   NIR_PASS(_, nir, nir_lower_explicit_io, modes, nir_address_format_32bit_offset);
+   NIR_PASS(_, nir, nir_remove_dead_variables, modes, NULL);
+}
+
 const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .describe = describe,
    .slot = slot,
@@ -316,5 +346,6 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .epoch_command = epoch_command,
    .command_data = command_data,
    .entry_base = entry_base,
+   .shared_address = shared_address,
    .invocation = invocation,
 };

@@ -57,6 +57,11 @@ struct gpuval_lvp_nir_layout {
 /* gpuval_lvp_nir_descriptors.c */
 extern const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors;
 
+/** Lowers shared memory and task payloads as lavapipe would do, but behind our hook: it
+ * finds nothing left to do.
+ */
+void gpuval_lvp_nir_lower_shared(nir_shader *nir);
+
 /** Without its data, as functions have it: then what asks for the layout is not there. */
 extern const struct gpuval_nir_driver gpuval_lvp_nir_driver;
 

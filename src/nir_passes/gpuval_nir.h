@@ -222,6 +222,12 @@ struct gpuval_nir_driver {
                             unsigned bit_size, unsigned offset);
    nir_def *(*entry_base)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage);
 
+   /* Where shared memory is in the address space, 64 bit; NULL: not there */
+   nir_def *(*shared_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* How much of it a workgroup of a stage may have; NULL: any */
+   uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
+   unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
+
    /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
    nir_def *(*invocation)(const struct gpuval_nir_driver *driver, nir_builder *b);
 };
@@ -233,6 +239,7 @@ struct gpuval_nir_table {
    struct util_dynarray formats; /* struct gpuval_nir_format */
    struct util_dynarray uses;    /* struct gpuval_nir_use: of constant slots, by bit */
    void *mem_ctx;                /* ralloc: owns what formats point to */
+   bool shared_is_full;          /* the check shared has found no room */
 };
 
 /** Type of a DebugPrintf's argument */
@@ -271,6 +278,7 @@ gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
    util_dynarray_init(&table->formats, mem_ctx);
    util_dynarray_init(&table->uses, mem_ctx);
    table->mem_ctx = mem_ctx;
+   table->shared_is_full = false;
 }
 
 /** Dwords of payload that an argument takes. */
@@ -441,7 +449,8 @@ struct gpuval_nir_access_params {
    nir_def *invocation_id; /* @invocation_gpuval, or what does for it */
    nir_def *has_phases;    /* 1 bit: the workgroup exchanges data, see below */
    nir_def *token;         /* of the workgroup; shadow: GPUVAL_SHADOW_CONTEXT */
-   nir_def *phase;         /* barriers before; shadow: and << 16 the subgroup's since then */
+   nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
+   nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
@@ -471,6 +480,21 @@ enum {
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
 
+/* The check shared: cells of shared memory and task payloads, gpuval_nir_shared.c */
+#define GPUVAL_SHARED_ORDER_SIZE      16
+#define GPUVAL_SHARED_CELL_SIZE       8
+#define GPUVAL_SHARED_INVOCATION_MASK 0x3ffu
+/* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order */
+#define GPUVAL_SHARED_IS_PAYLOAD 0x1u
+
+/**
+ * The same, where address is that of a cell: with 64 bits anywhere, with 32 bits in shared
+ * memory. The offset is that of the access, in its memory; token has the size of a granule,
+ * log2, in place of the workgroup's shift.
+ */
+void gpuval_nir_build_shared(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params);
+
 /** Flags of @sync_gpuval */
 enum {
    GPUVAL_SYNC_TYPE_MASK = 0x3,   /* enum gpuval_bloom_type, or: */
@@ -478,6 +502,7 @@ enum {
    GPUVAL_SYNC_HAS_PHASES = 0x4,
    GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
    GPUVAL_SYNC_ORDERS = 0x40,
+   GPUVAL_SYNC_SHARED = 0x80, /* memory of a workgroup: gpuval_nir_build_shared() */
 };
 
 /* Functions that checks leave calls of. A driver that can call compiles them once
@@ -494,6 +519,7 @@ enum gpuval_function {
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
    GPUVAL_FUNCTION_DESCRIPTOR, /* gpuval_nir_call_use() */
+   GPUVAL_FUNCTION_SHARED,     /* @sync_gpuval with GPUVAL_SYNC_SHARED */
    GPUVAL_FUNCTION_COUNT,
 };
 #define GPUVAL_FUNCTION_MAX_WORDS        16
@@ -662,6 +688,30 @@ gpuval_nir_access_skipped(const struct gpuval_access *access)
    return (ffs(access->components) - 1) * access->component_bytes;
 }
 
+/* gpuval_nir_access_params::phase: barriers of the workgroup before, and above them those
+ * of the subgroup since the last of these. All bits of either mean that it is not known.
+ */
+#define GPUVAL_NIR_PHASE_MASK  0xffffu
+#define GPUVAL_NIR_SUB_ONE     0x10000u
+#define GPUVAL_NIR_SUB_UNKNOWN 0xffff0000u
+
+/** Barriers of a shader with workgroups, counted as they come: gpuval_nir_phases.c */
+struct gpuval_nir_phases {
+   nir_variable_mode modes; /* memory that they have to order, one of these */
+   uint32_t types;          /* accesses to it: BITFIELD_BIT(enum gpuval_access_type) */
+   bool is_plain;           /* subgroups and workgroups are one count */
+   nir_variable *ended;     /* set to 0 when a phase of the workgroup begins, or NULL */
+
+   /* Filled in */
+   uint32_t scopes;   /* of those that there are: BITFIELD_BIT(mesa_scope) */
+   nir_variable *var; /* the count, while there are scopes */
+   nir_def *lanes;    /* invocations of the subgroup at the beginning */
+};
+
+void gpuval_nir_count_phases(struct gpuval_nir_state *state, struct gpuval_nir_phases *phases);
+/** Does a barrier order memory of any of @modes? */
+bool gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode modes);
+
 /** A field of struct gpuval_root. */
 nir_def *gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset);
 
@@ -758,6 +808,7 @@ bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_shared(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 
 #ifdef __cplusplus

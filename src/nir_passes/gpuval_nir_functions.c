@@ -67,19 +67,19 @@ enum {
    SYNC_OFFSET,
    SYNC_SLOT,
    SYNC_CONTEXT,
-   SYNC_INVOCATION = SYNC_CONTEXT + 3,
+   SYNC_INVOCATION = SYNC_CONTEXT + 4,
    SYNC_NUM_WORDS = SYNC_INVOCATION + 3,
 };
 
-static nir_def *
-build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+static struct gpuval_nir_access_params
+get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *const *invocation = &words[SYNC_INVOCATION];
    nir_def *flags = get_low(b, words);
    /* Those that do not call are no helpers, but gallivm has one mask only. */
    nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
 
-   const struct gpuval_nir_access_params access = {
+   return (struct gpuval_nir_access_params){
       .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
       .size = words[SYNC_SIZE],
       .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
@@ -90,16 +90,33 @@ build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
       .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
       .token = words[SYNC_CONTEXT + 1],
       .phase = words[SYNC_CONTEXT + 2],
+      .value = words[SYNC_CONTEXT + 3],
       .set = get_set(b, words),
       .offset = words[SYNC_OFFSET],
       .slot = words[SYNC_SLOT],
       .invocation = {invocation[0], invocation[1], invocation[2]},
       .here = nir_ineg(b, nir_b2i32(b, is_here)),
    };
+}
+
+static nir_def *
+build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   const struct gpuval_nir_access_params access = get_access(b, driver, words);
+
    if (driver->hashes)
       gpuval_nir_build_access(b, driver, driver->hashes, &access);
    else
       gpuval_nir_build_shadow(b, driver, &access);
+   return NULL;
+}
+
+static nir_def *
+build_shared(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   const struct gpuval_nir_access_params access = get_access(b, driver, words);
+
+   gpuval_nir_build_shared(b, driver, &access);
    return NULL;
 }
 
@@ -222,5 +239,12 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_words = GPUVAL_FUNCTION_DESCRIPTOR_WORDS,
          .num_results = 1,
          .build = gpuval_nir_build_called_use,
+      },
+   [GPUVAL_FUNCTION_SHARED] =
+      {
+         .name = "shared",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_SHARED),
+         .num_words = SYNC_NUM_WORDS,
+         .build = build_shared,
       },
 };

@@ -25,31 +25,11 @@
 
 #define party gpuval_shadow_half
 
-struct self {
-   struct party mark;
-   nir_def *is_read;   /* 1 bit: a load, also an atomic one */
-   nir_def *is_atomic; /* 1 bit */
-   nir_def *ordered;   /* upper halves below this are of what is ordered before */
-   nir_def *phase, *sub;
-   nir_def *workgroup_shift, *subgroup_shift;
-   nir_def *order;                    /* address of struct gpuval_order_table, or 0 */
-   nir_def *row;                      /* of this class, and for the address of this access */
-   nir_def *access;                   /* enum gpuval_order_access */
-   nir_def *serials;                  /* address of those of all commands */
-   nir_def *layout, *tag, *workgroup; /* as gpuval_nir_clocks.c has them */
-};
-
 static nir_def *
 command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bit_size,
              unsigned offset)
 {
    return driver->command_data(driver, b, bit_size, offset);
-}
-
-static nir_def *
-bits(nir_builder *b, nir_def *word, unsigned first, unsigned count)
-{
-   return nir_iand_imm(b, nir_ushr_imm(b, word, first), BITFIELD_MASK(count));
 }
 
 static struct party
@@ -68,151 +48,9 @@ store_party(nir_builder *b, nir_def *cell, unsigned offset, struct party party)
                           nir_iadd_imm(b, cell, offset), .align_mul = 8, .access = ACCESS_COHERENT);
 }
 
-static nir_def *
-share_of(nir_builder *b, struct party party)
-{
-   return nir_ushr_imm(b, party.lo, GPUVAL_SHADOW_SHARE_SHIFT);
-}
-
-static nir_def *
-has_atomic(nir_builder *b, struct party party)
-{
-   return nir_ine_imm(b, nir_iand_imm(b, party.hi, GPUVAL_SHADOW_ATOMIC), 0);
-}
-
-static nir_def *
-is_somebody(nir_builder *b, struct party party)
-{
-   return nir_ine_imm(b, party.hi, 0);
-}
-
-/* Of this command and class? */
-static nir_def *
-is_of_command(nir_builder *b, const struct self *self, struct party party)
-{
-   return nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), 1u << GPUVAL_SHADOW_CLASS_SHIFT);
-}
-
-/* This very invocation, in this very phase, alone, and alike; its access may differ. */
-static nir_def *
-is_self(nir_builder *b, const struct self *self, struct party party)
-{
-   return nir_iand(
-      b, nir_ieq(b, party.hi, self->mark.hi),
-      nir_ult_imm(b, nir_ixor(b, party.lo, self->mark.lo), 1u << GPUVAL_SHADOW_INVOCATION_SHIFT));
-}
-
-/* Several workgroups of this command and class, as atomic or not as this one */
-static nir_def *
-is_everybody(nir_builder *b, const struct self *self, struct party party)
-{
-   nir_def *alike = nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), GPUVAL_SHADOW_ATOMIC);
-   return nir_iand(
-      b, alike,
-      nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUPS << GPUVAL_SHADOW_SHARE_SHIFT));
-}
-
-struct distance {
-   nir_def *same_workgroup, *same_subgroup;
-};
-
-static struct distance
-distance_to(nir_builder *b, const struct self *self, struct party party)
-{
-   nir_def *differs = nir_iand_imm(b, nir_ushr_imm(b, nir_ixor(b, party.lo, self->mark.lo), 8),
-                                   GPUVAL_SHADOW_INVOCATION_MASK);
-
-   return (struct distance){
-      nir_ieq_imm(b, nir_ushr(b, differs, self->workgroup_shift), 0),
-      nir_ieq_imm(b, nir_ushr(b, differs, self->subgroup_shift), 0),
-   };
-}
-
-/* Is a party of this command and class ordered before? What is not known counts as
- * ordered.
- */
-static nir_def *
-is_before_in_command(nir_builder *b, const struct self *self, struct party party)
-{
-   nir_def *share = share_of(b, party);
-   struct distance distance = distance_to(b, self, party);
-   nir_def *phase = bits(b, party.hi, GPUVAL_SHADOW_PHASE_SHIFT, 8);
-   nir_def *sub = nir_iand_imm(b, party.hi, GPUVAL_SHADOW_SUB_UNKNOWN);
-   nir_def *differs = nir_ixor(b, party.lo, self->mark.lo);
-
-   nir_def *same =
-      nir_iand(b, nir_ieq_imm(b, share, GPUVAL_SHADOW_ONE),
-               nir_ult_imm(b, nir_ishl_imm(b, nir_ushr_imm(b, differs, 8), 10), 1u << 10));
-   nir_def *phase_before =
-      nir_ior(b, nir_ult(b, phase, self->phase),
-              nir_ior(b, nir_ieq_imm(b, phase, GPUVAL_SHADOW_PHASE_UNKNOWN),
-                      nir_ieq_imm(b, self->phase, GPUVAL_SHADOW_PHASE_UNKNOWN)));
-   phase_before = nir_iand(b, phase_before, distance.same_workgroup);
-   nir_def *sub_before = nir_ior(b, nir_ult(b, sub, self->sub),
-                                 nir_ior(b, nir_ieq_imm(b, sub, GPUVAL_SHADOW_SUB_UNKNOWN),
-                                         nir_ieq_imm(b, self->sub, GPUVAL_SHADOW_SUB_UNKNOWN)));
-   sub_before = nir_iand(
-      b, nir_iand(b, sub_before, distance.same_subgroup),
-      nir_iand(b, nir_ieq(b, phase, self->phase), nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUP)));
-
-   nir_def *others = nir_iand(b, nir_ior(b, phase_before, sub_before),
-                              nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUPS));
-   return nir_ior(b, same, others);
-}
-
-/* The same of another command, for which the threshold does not say it: what
- * base/gpuval_order.h says.
- */
-static nir_def *
-is_before_by_table(nir_builder *b, const struct self *self, struct party party, bool is_reader)
-{
-   nir_def *command = nir_ushr_imm(b, party.hi, GPUVAL_SHADOW_COMMAND_SHIFT);
-   nir_def *class_ = bits(b, party.hi, GPUVAL_SHADOW_CLASS_SHIFT, 4);
-   nir_def *serial = nir_load_global(
-      b, nir_iadd(b, self->serials, nir_u2u64(b, nir_ishl_imm(b, command, 2))), 4, 1, 32);
-
-   nir_def *word = class_;
-   if (!is_reader)
-      word =
-         nir_iadd(b, word, nir_imul_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_CLASSES));
-   nir_def *watermark =
-      nir_load_global(b, nir_iadd(b, self->row, nir_u2u64(b, nir_ishl_imm(b, word, 2))), 4, 1, 32);
-   return nir_uge(b, watermark, serial);
-}
-
-/* Of several workgroups it is not known which they are. */
-static nir_def *
-may_be_acquired(nir_builder *b, const struct self *self, struct party party)
-{
-   nir_def *number =
-      bits(b, party.lo, GPUVAL_SHADOW_INVOCATION_SHIFT, GPUVAL_SHADOW_INVOCATION_BITS);
-
-   return gpuval_shadow_may_be_acquired(
-      b, self->layout, self->tag, self->workgroup, nir_ushr(b, number, self->workgroup_shift),
-      nir_ult_imm(b, share_of(b, party), GPUVAL_SHADOW_WORKGROUPS));
-}
-
-static nir_def *
-is_before(nir_builder *b, const struct self *self, struct party party, bool is_reader)
-{
-   nir_variable *var = nir_local_variable_create(b->impl, glsl_bool_type(), "before");
-   nir_def *same = is_of_command(b, self, party);
-   nir_def *past = nir_ult(b, party.hi, self->ordered);
-
-   nir_store_var(b, var, nir_bcsel(b, same, is_before_in_command(b, self, party), past), 0x1);
-   nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, nir_ior(b, same, past))));
-   nir_store_var(b, var, is_before_by_table(b, self, party, is_reader), 0x1);
-   nir_pop_if(b, NULL);
-
-   nir_push_if(b, nir_iand(b, same, nir_inot(b, nir_load_var(b, var))));
-   nir_store_var(b, var, may_be_acquired(b, self, party), 0x1);
-   nir_pop_if(b, NULL);
-   return nir_load_var(b, var);
-}
-
 /* The row for an access of this class to @address */
 static nir_def *
-find_row(nir_builder *b, const struct self *self, nir_def *class_, nir_def *address)
+find_row(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *class_, nir_def *address)
 {
    nir_variable *range_var = nir_local_variable_create(b->impl, glsl_uint_type(), "range");
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
@@ -253,112 +91,27 @@ find_row(nir_builder *b, const struct self *self, nir_def *class_, nir_def *addr
       offsetof(struct gpuval_order_table, rows));
 }
 
-/* Those of this command that are not ordered before, and this one among them: alike */
-static struct party
-join(nir_builder *b, const struct self *self, struct party party)
-{
-   struct distance distance = distance_to(b, self, party);
-   nir_def *far = nir_bcsel(b, distance.same_subgroup, nir_imm_int(b, GPUVAL_SHADOW_SUBGROUP),
-                            nir_imm_int(b, GPUVAL_SHADOW_WORKGROUP));
-   far = nir_bcsel(b, distance.same_workgroup, far, nir_imm_int(b, GPUVAL_SHADOW_WORKGROUPS));
-   nir_def *share = nir_umax(b, share_of(b, party), far);
-
-   return (struct party){
-      nir_ior(b, self->mark.lo, nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
-      self->mark.hi,
-   };
-}
-
-static struct party
-select_party(nir_builder *b, nir_def *condition, struct party a, struct party otherwise)
-{
-   return (struct party){nir_bcsel(b, condition, a.lo, otherwise.lo),
-                         nir_bcsel(b, condition, a.hi, otherwise.hi)};
-}
-
-/* What the halves become. Returns, 1 bit, whether this is a hazard. */
-static nir_def *
-meet(nir_builder *b, const struct self *self, struct party *writer, struct party *readers,
-     struct party *other)
-{
-   struct party nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
-   nir_def *is_write = nir_inot(b, self->is_read);
-
-   nir_def *after_writer =
-      nir_ior(b, nir_inot(b, is_somebody(b, *writer)), is_before(b, self, *writer, false));
-   nir_def *after_readers =
-      nir_ior(b, nir_inot(b, is_somebody(b, *readers)), is_before(b, self, *readers, true));
-   nir_def *atomic_writer = nir_iand(b, self->is_atomic, has_atomic(b, *writer));
-   nir_def *atomic_readers = nir_iand(b, self->is_atomic, has_atomic(b, *readers));
-
-   nir_def *writer_hazard = nir_inot(b, nir_ior(b, after_writer, atomic_writer));
-   nir_def *readers_hazard =
-      nir_iand(b, is_write, nir_inot(b, nir_ior(b, after_readers, atomic_readers)));
-   *other = select_party(b, writer_hazard, *writer, *readers);
-
-   /* Readers: replaced by a later one, joined by one of the same command, and gone
-    * when somebody has written after them.
-    */
-   nir_def *joins = nir_iand(b, is_of_command(b, self, *readers), nir_inot(b, after_readers));
-   nir_def *stays =
-      nir_iand(b, joins, nir_iand(b, self->is_atomic, nir_inot(b, has_atomic(b, *readers))));
-   nir_def *alike = nir_ieq(b, self->is_atomic, has_atomic(b, *readers));
-   struct party read =
-      select_party(b, nir_iand(b, joins, alike), join(b, self, *readers), self->mark);
-   /* Those of an earlier command that are not ordered before: from now on this command
-    * stands for them, too, and whoever writes in it meets them.
-    */
-   struct party several = {
-      nir_ior_imm(b, self->mark.lo,
-                  GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
-                                                  << GPUVAL_SHADOW_SHARE_SHIFT),
-      self->mark.hi,
-   };
-   nir_def *is_older =
-      nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
-   read = select_party(b, is_older, several, read);
-   read = select_party(b, stays, *readers, read);
-   struct party kept = select_party(b, nir_ior(b, after_readers, readers_hazard), nobody, *readers);
-
-   /* The writer: atomics join each other. One's own plain store stays, as it meets
-    * more.
-    */
-   joins = nir_iand(b, nir_iand(b, is_of_command(b, self, *writer), atomic_writer),
-                    nir_inot(b, after_writer));
-   struct party plain = {self->mark.lo, nir_iand_imm(b, self->mark.hi, ~GPUVAL_SHADOW_ATOMIC)};
-   stays = nir_iand(b, self->is_atomic,
-                    nir_iand(b, nir_ieq(b, writer->hi, plain.hi),
-                             nir_ult_imm(b, nir_ixor(b, writer->lo, plain.lo),
-                                         1u << GPUVAL_SHADOW_INVOCATION_SHIFT)));
-   struct party written = select_party(b, joins, join(b, self, *writer), self->mark);
-   written = select_party(b, stays, *writer, written);
-
-   *writer = select_party(b, is_write, written, *writer);
-   *readers = select_party(b, is_write, kept, read);
-   return nir_ior(b, writer_hazard, readers_hazard);
-}
-
 /* Those of the same instruction that run in lockstep and have left their marks at the same
  * moment: whose mark is not there any more meets whoever has taken it away.
  */
 static nir_def *
-meet_again(nir_builder *b, const struct self *self, nir_def *address, struct party writer,
-           struct party readers, struct party *other)
+meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address,
+           struct party writer, struct party readers, struct party *other)
 {
    struct party now_writer = load_party(b, address, 0);
    struct party now_readers = load_party(b, address, GPUVAL_SHADOW_READERS);
-   struct party left = select_party(b, self->is_read, readers, writer);
-   struct party now = select_party(b, self->is_read, now_readers, now_writer);
+   struct party left = gpuval_shadow_select(b, self->is_read, readers, writer);
+   struct party now = gpuval_shadow_select(b, self->is_read, now_readers, now_writer);
    nir_def *gone = nir_ior(b, nir_ine(b, left.lo, now.lo), nir_ine(b, left.hi, now.hi));
 
    struct party again;
-   nir_def *hazard = meet(b, self, &now_writer, &now_readers, &again);
+   nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &again);
    nir_push_if(b, gone);
    store_party(b, address, 0, now_writer);
    store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
    nir_pop_if(b, NULL);
    hazard = nir_iand(b, hazard, gone);
-   *other = select_party(b, hazard, again, *other);
+   *other = gpuval_shadow_select(b, hazard, again, *other);
    return hazard;
 }
 
@@ -393,8 +146,8 @@ split(nir_builder *b, nir_def *cell, nir_def *bytes, struct party writer, struct
 
 /* One word, any way: @mask says which of its bytes. */
 static void
-look_closely(nir_builder *b, const struct self *self, const struct found *found, nir_def *cell,
-             nir_def *bytes, nir_def *mask)
+look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
+             nir_def *cell, nir_def *bytes, nir_def *mask)
 {
    nir_def *is_whole = nir_ieq_imm(b, mask, BITFIELD_MASK(GPUVAL_SHADOW_WORD));
    struct party writer = load_party(b, cell, 0);
@@ -425,7 +178,7 @@ look_closely(nir_builder *b, const struct self *self, const struct found *found,
          struct party now_writer = load_party(b, address, 0);
          struct party now_readers = load_party(b, address, GPUVAL_SHADOW_READERS);
          struct party other;
-         nir_def *hazard = meet(b, self, &now_writer, &now_readers, &other);
+         nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &other);
 
          store_party(b, address, 0, now_writer);
          store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
@@ -454,17 +207,17 @@ look_closely(nir_builder *b, const struct self *self, const struct found *found,
 
 /* One word, and all of it: returns, 1 bit, whether that was all there is to do. */
 static nir_def *
-look(nir_builder *b, const struct self *self, nir_def *cell, nir_def *is_whole)
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole)
 {
    struct party writer = load_party(b, cell, 0);
    struct party readers = load_party(b, cell, GPUVAL_SHADOW_READERS);
    nir_def *is_write = nir_inot(b, self->is_read);
 
    /* The half that this access is about */
-   struct party mine = select_party(b, self->is_read, readers, writer);
-   nir_def *covered =
-      nir_ior(b, is_self(b, self, mine),
-              nir_iand(b, nir_ior(b, self->is_read, self->is_atomic), is_everybody(b, self, mine)));
+   struct party mine = gpuval_shadow_select(b, self->is_read, readers, writer);
+   nir_def *covered = nir_ior(b, gpuval_shadow_is_self(b, self, mine),
+                              nir_iand(b, nir_ior(b, self->is_read, self->is_atomic),
+                                       gpuval_shadow_is_everybody(b, self, mine)));
    nir_def *fresh = nir_ult(b, mine.hi, self->ordered);
 
    nir_def *writer_past = nir_ior(b, is_write, nir_ult(b, writer.hi, self->ordered));
@@ -534,7 +287,7 @@ gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
    return nir_load_var(b, found_var);
 }
 
-static struct self
+static struct gpuval_shadow_self
 make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
           const struct gpuval_nir_access_params *params)
 {
@@ -545,7 +298,7 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
                 command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_others)),
                 command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_ordered)));
    nir_def *type = params->type;
-   struct self self = {
+   struct gpuval_shadow_self self = {
       .is_read = nir_ior(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD),
                          nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
       .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
@@ -557,14 +310,15 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
       .sub =
          nir_umin(b, nir_ushr_imm(b, params->phase, 16), nir_imm_int(b, GPUVAL_SHADOW_SUB_UNKNOWN)),
       .workgroup_shift = nir_iand_imm(b, params->token, 0xff),
-      .subgroup_shift = bits(b, params->token, 8, 8),
+      .subgroup_shift = gpuval_shadow_bits(b, params->token, 8, 8),
    };
    nir_def *invocation = nir_iand_imm(b, params->invocation_id, GPUVAL_SHADOW_INVOCATION_MASK);
 
    self.mark.lo = nir_ior(b, nir_ushr_imm(b, params->token, 24),
                           nir_ishl_imm(b, invocation, GPUVAL_SHADOW_INVOCATION_SHIFT));
    self.mark.hi = nir_ior(
-      b, command, nir_ishl_imm(b, bits(b, params->token, 16, 8), GPUVAL_SHADOW_CLASS_SHIFT));
+      b, command,
+      nir_ishl_imm(b, gpuval_shadow_bits(b, params->token, 16, 8), GPUVAL_SHADOW_CLASS_SHIFT));
    self.tag = self.mark.hi;
    self.workgroup = nir_ushr(b, invocation, self.workgroup_shift);
    self.mark.hi = nir_ior(b, self.mark.hi, nir_ishl_imm(b, self.phase, GPUVAL_SHADOW_PHASE_SHIFT));
@@ -580,7 +334,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_nir_access_params *params, nir_def *root, nir_def *layout,
              nir_def *address)
 {
-   struct self self = make_self(b, driver, params);
+   struct gpuval_shadow_self self = make_self(b, driver, params);
    self.layout = layout;
    nir_def *words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words));
 
@@ -626,7 +380,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *where = nir_iadd(b, params->address, nir_u2u64(b, nir_iadd(b, skipped, begin)));
          self.serials = gpuval_shadow_load_layout(b, layout, 64,
                                                   offsetof(struct gpuval_shadow_layout, serials));
-         self.row = find_row(b, &self, bits(b, params->token, 16, 8),
+         self.row = find_row(b, &self, gpuval_shadow_bits(b, params->token, 16, 8),
                              nir_isub(b, where, nir_u2u64(b, first)));
          look_closely(b, &self, &found, cell, bytes, mask);
       }
@@ -657,7 +411,7 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
    {
-      struct self self = make_self(b, driver, params);
+      struct gpuval_shadow_self self = make_self(b, driver, params);
       gpuval_shadow_build_order(b, layout, params->size, address, self.tag, self.workgroup);
    }
    nir_pop_if(b, NULL);

@@ -13,6 +13,50 @@ struct gpuval_shadow_half {
    nir_def *lo, *hi;
 };
 
+/** An access that looks at cells. What says nothing else is 32 bit. */
+struct gpuval_shadow_self {
+   struct gpuval_shadow_half mark;
+   nir_def *is_read;   /* 1 bit: a load, also an atomic one */
+   nir_def *is_atomic; /* 1 bit */
+   nir_def *ordered;   /* upper halves below this are of what is ordered before */
+   nir_def *phase, *sub;
+   nir_def *workgroup_shift, *subgroup_shift;
+
+   /* NULL in cells of a workgroup's memory, where there is one command: */
+   nir_def *layout;
+
+   nir_def *order;           /* 64 bit: address of struct gpuval_order_table, or 0 */
+   nir_def *row;             /* 64 bit: of this class, and for the address of this access */
+   nir_def *access;          /* enum gpuval_order_access */
+   nir_def *serials;         /* 64 bit: address of those of all commands */
+   nir_def *tag, *workgroup; /* as gpuval_nir_clocks.c has them */
+};
+
+static inline nir_def *
+gpuval_shadow_bits(nir_builder *b, nir_def *word, unsigned first, unsigned count)
+{
+   return nir_iand_imm(b, nir_ushr_imm(b, word, first), BITFIELD_MASK(count));
+}
+
+struct gpuval_shadow_half gpuval_shadow_select(nir_builder *b, nir_def *condition,
+                                               struct gpuval_shadow_half a,
+                                               struct gpuval_shadow_half otherwise);
+
+/** This very invocation, in this very phase, alone, and alike; its access may differ. 1 bit */
+nir_def *gpuval_shadow_is_self(nir_builder *b, const struct gpuval_shadow_self *self,
+                               struct gpuval_shadow_half party);
+/** Several workgroups of this command and class, as atomic or not as this one. 1 bit */
+nir_def *gpuval_shadow_is_everybody(nir_builder *b, const struct gpuval_shadow_self *self,
+                                    struct gpuval_shadow_half party);
+
+/**
+ * Whom @self meets, and what the halves of the cell become. Returns, 1 bit, whether that
+ * is a hazard, with *other.
+ */
+nir_def *gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self,
+                            struct gpuval_shadow_half *writer, struct gpuval_shadow_half *readers,
+                            struct gpuval_shadow_half *other);
+
 /** A field of struct gpuval_shadow_layout. */
 nir_def *gpuval_shadow_load_layout(nir_builder *b, nir_def *layout, unsigned bit_size,
                                    unsigned offset);

@@ -10,9 +10,7 @@
  * business of this check.
  *
  * Workgroups may exchange data in buffers across a barrier whose semantics
- * cover buffer memory. A barrier() alone is no such thing, but together with
- * a memory barrier beside it that does it is. Each such pair begins a phase. So
- * do the barriers of a subgroup, for the subgroup.
+ * cover buffer memory: gpuval_nir_phases.c.
  *
  * Inside a fragment shader interlock accesses are ordered among each other,
  * and so they count as atomics: conflicts with all others remain.
@@ -25,12 +23,12 @@
 
 struct pass {
    struct gpuval_nir_state *state;
+   struct gpuval_nir_phases phases;
    bool has_phases;
-   bool has_subgroups;  /* some of the phases are a subgroup's */
-   bool is_subgroup;    /* all of them */
-   nir_variable *phase; /* NULL: there is but one */
-   nir_def *context;    /* invocation id, token, for those without phases also 0 */
-   uint32_t shifts;     /* of GPUVAL_SHADOW_CONTEXT */
+   bool has_subgroups; /* some of the phases are a subgroup's */
+   bool is_subgroup;   /* all of them */
+   nir_def *context;   /* invocation id, token, for those without phases also 0 */
+   uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
    unsigned num_sites;
    bool has_order; /* atomics and barriers order accesses */
 };
@@ -219,7 +217,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    nir_def *active =
       access->bad ? nir_iand(b, piece->active, nir_inot(b, access->bad)) : piece->active;
    nir_def *context = get_context(pass);
-   nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phase) : nir_imm_int(b, 0);
+   nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phases.var) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
    unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0);
    if (state->options->shadow) {
@@ -233,7 +231,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
                               0, 0, gpuval_order_stage_class(b->shader->info.stage), number));
    }
    nir_sync_gpuval(b, active, piece->address, piece->size, piece->offset, piece->slot,
-                   nir_vec3(b, nir_channel(b, context, 0), token, phase),
+                   nir_vec4(b, nir_channel(b, context, 0), token, phase, nir_imm_int(b, 0)),
                    gpuval_nir_invocation(state), .base = base,
                    .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
                    .flags = flags);
@@ -347,85 +345,7 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    }
 }
 
-static bool
-covers_buffers(const nir_intrinsic_instr *barrier)
-{
-   return nir_intrinsic_memory_modes(barrier) & (nir_var_mem_ssbo | nir_var_mem_global) &&
-          nir_intrinsic_memory_semantics(barrier) & (NIR_MEMORY_ACQUIRE | NIR_MEMORY_RELEASE);
-}
-
-/* What of a pair of barriers stands since the last access to a buffer: its scope, or
- * SCOPE_NONE
- */
-struct barriers {
-   mesa_scope execution, memory;
-   mesa_scope begun; /* the phase that they make */
-};
-
-/* Which invocations do the barriers that stand together order? */
-static mesa_scope
-add_barrier(struct barriers *seen, const nir_intrinsic_instr *barrier)
-{
-   seen->execution = MAX2(seen->execution, nir_intrinsic_execution_scope(barrier));
-   if (covers_buffers(barrier))
-      seen->memory = MAX2(seen->memory, nir_intrinsic_memory_scope(barrier));
-
-   mesa_scope scope = MIN2(seen->execution, seen->memory);
-   if (scope <= seen->begun)
-      return SCOPE_NONE;
-   seen->begun = scope;
-   return scope;
-}
-
-/* Calls @begin, if not NULL, behind whatever begins a phase. Returns the scopes of
- * all of them.
- */
-static uint32_t
-find_phases(struct pass *pass, void (*begin)(struct pass *pass, nir_instr *instr, mesa_scope scope))
-{
-   struct barriers seen = {0};
-   const nir_block *block = NULL;
-   uint32_t scopes = 0;
-
-   gpuval_nir_foreach_access(pass->state, access)
-   {
-      if (access->block != block || access->type == GPUVAL_ACCESS_BUFFER ||
-          access->type == GPUVAL_ACCESS_ADDRESS)
-         seen = (struct barriers){0};
-      block = access->block;
-      if (access->type != GPUVAL_ACCESS_BARRIER)
-         continue;
-
-      mesa_scope scope = add_barrier(&seen, nir_instr_as_intrinsic(access->instr));
-      if (scope < SCOPE_SUBGROUP)
-         continue;
-      scopes |= BITFIELD_BIT(scope);
-      if (begin)
-         begin(pass, access->instr, scope);
-   }
-
-   return scopes;
-}
-
-static void
-begin_phase(struct pass *pass, nir_instr *instr, mesa_scope scope)
-{
-   nir_builder *b = &pass->state->b;
-   b->cursor = nir_after_instr(instr);
-   nir_def *phase = nir_load_var(b, pass->phase);
-   nir_def *next;
-
-   if (!pass->state->options->shadow) {
-      next = nir_iadd_imm(b, phase, 1);
-   } else if (scope == SCOPE_SUBGROUP) {
-      nir_def *is_last = nir_uge_imm(b, phase, 0xffff0000);
-      next = nir_bcsel(b, is_last, phase, nir_iadd_imm(b, phase, 0x10000));
-   } else {
-      next = nir_iadd_imm(b, nir_iand_imm(b, phase, 0xffff), 1);
-      next = nir_umin(b, next, nir_imm_int(b, 0xffff));
-   }
-   nir_store_var(b, pass->phase, next, 0x1);
-}
+#define BUFFER_MODES (nir_var_mem_ssbo | nir_var_mem_global)
 
 /* What atomics and memory barriers do to the order inside a command: shadow memory only.
  * A barrier of device scope, or of the queue family's, counts; one of a workgroup's for
@@ -438,7 +358,8 @@ orders_buffers(const struct gpuval_access *access)
       return false;
 
    const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   return covers_buffers(barrier) && nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY;
+   return gpuval_nir_covers(barrier, BUFFER_MODES) &&
+          nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY;
 }
 
 static void
@@ -449,10 +370,11 @@ emit_order(struct pass *pass, nir_def *op, nir_def *address)
    uint32_t token = pass->shifts |
                     GPUVAL_SHADOW_CONTEXT(0, 0, gpuval_order_stage_class(b->shader->info.stage), 0);
 
-   nir_sync_gpuval(b, nir_ine_imm(b, op, GPUVAL_SYNC_NOTHING), address, op, zero, zero,
-                   nir_vec3(b, nir_channel(b, get_context(pass), 0), nir_imm_int(b, token), zero),
-                   gpuval_nir_invocation(pass->state), .desc_set = GPUVAL_REPORT_PLAIN,
-                   .flags = GPUVAL_SYNC_ORDERS);
+   nir_sync_gpuval(
+      b, nir_ine_imm(b, op, GPUVAL_SYNC_NOTHING), address, op, zero, zero,
+      nir_vec4(b, nir_channel(b, get_context(pass), 0), nir_imm_int(b, token), zero, zero),
+      gpuval_nir_invocation(pass->state), .desc_set = GPUVAL_REPORT_PLAIN,
+      .flags = GPUVAL_SYNC_ORDERS);
 }
 
 static nir_def *
@@ -552,17 +474,16 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
     * subgroup's leaves open between subgroups is missed then.
     */
-   uint32_t scopes =
-      stage_has_workgroups(state->b.shader->info.stage) ? find_phases(&pass, NULL) : 0;
-   pass.has_phases = scopes != 0;
-   pass.has_subgroups = scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
-   pass.is_subgroup = scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
-   if (pass.has_phases) {
-      pass.phase = nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval phase");
-      nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-      nir_store_var(&at_top, pass.phase, nir_imm_int(&at_top, 0), 0x1);
-      find_phases(&pass, begin_phase);
-   }
+   pass.phases = (struct gpuval_nir_phases){
+      .modes = BUFFER_MODES,
+      .types = BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
+      .is_plain = !state->options->shadow,
+   };
+   if (stage_has_workgroups(state->b.shader->info.stage))
+      gpuval_nir_count_phases(state, &pass.phases);
+   pass.has_phases = pass.phases.scopes != 0;
+   pass.has_subgroups = pass.phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
+   pass.is_subgroup = pass.phases.scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
 
    gpuval_nir_foreach_access(state, access)
    {

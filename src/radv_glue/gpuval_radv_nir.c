@@ -224,6 +224,14 @@ invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
    }
 }
 
+/* As radv_physical_device.c has it. What a mesh shader puts out lies beside its own. */
+static uint32_t
+max_shared_size(const struct gpuval_nir_driver *driver, gl_shader_stage stage)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   return stage == MESA_SHADER_MESH ? 28672 : layout->max_shared_size;
+}
+
 const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .describe = describe,
    .slot = slot,
@@ -234,4 +242,6 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .root_address = root_address,
    .command_id = command_id,
    .invocation = invocation,
+   .max_shared_size = max_shared_size,
+   .subgroup_bits = 6,
 };

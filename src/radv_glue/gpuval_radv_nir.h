@@ -57,7 +57,8 @@ struct gpuval_radv_nir_layout {
    /* *size: bytes of an inline uniform block */
    enum gpuval_radv_binding (*find)(const struct gpuval_radv_nir_layout *layout, uint32_t set,
                                     uint32_t binding, uint32_t *size);
-   bool texels_in_bytes; /* NUM_RECORDS of texel buffers is in bytes: GFX8 */
+   bool texels_in_bytes;     /* NUM_RECORDS of texel buffers is in bytes: GFX8 */
+   uint32_t max_shared_size; /* bytes of a compute shader */
 };
 
 /** The driver at the time of gpuval_nir_instrument(), without its data. */

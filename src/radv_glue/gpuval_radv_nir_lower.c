@@ -326,6 +326,12 @@ lower_reports(struct late_state *state, const struct group *group)
    nir_pop_if(b, NULL);
 }
 
+static bool
+is_shared(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) & GPUVAL_SYNC_SHARED;
+}
+
 /* flags | set << 8 */
 static uint32_t
 get_access_word(const nir_intrinsic_instr *access)
@@ -348,32 +354,38 @@ static void
 build_access(struct late_state *state, const struct group *group, nir_def *i)
 {
    nir_builder *b = &state->b;
-   nir_def *flags = sync_flags(&state->driver, b);
-   nir_def *on = nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_RADV_SYNC_OFF), 0);
+   bool shared = is_shared(group->intrins[0]);
+   nir_def *on = nir_imm_true(b);
+   if (!shared)
+      on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(&state->driver, b), GPUVAL_RADV_SYNC_OFF), 0);
 
    nir_push_if(b, nir_iand(b, on, select_src(b, group, i, ACCESS_ACTIVE, 0)));
    {
       nir_def *word = select_constant(b, group, i, get_access_word);
-      flags = nir_iand_imm(b, word, 0xff);
+      nir_def *flags = nir_iand_imm(b, word, 0xff);
+      const struct gpuval_nir_access_params access = {
+         .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
+         .size = select_src(b, group, i, ACCESS_SIZE, 0),
+         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
+         .entry = select_constant(b, group, i, get_base),
+         .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
+         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+         .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
+         .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
+         .value = select_src(b, group, i, ACCESS_CONTEXT, 3),
+         .set = nir_ushr_imm(b, word, 8),
+         .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
+         .slot = select_src(b, group, i, ACCESS_SLOT, 0),
+         .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),
+                        select_src(b, group, i, ACCESS_INVOCATION, 1),
+                        select_src(b, group, i, ACCESS_INVOCATION, 2)},
+      };
 
-      gpuval_nir_build_access(
-         b, &state->driver, state->driver.hashes,
-         &(struct gpuval_nir_access_params){
-            .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
-            .size = select_src(b, group, i, ACCESS_SIZE, 0),
-            .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
-            .entry = select_constant(b, group, i, get_base),
-            .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
-            .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-            .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
-            .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
-            .set = nir_ushr_imm(b, word, 8),
-            .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
-            .slot = select_src(b, group, i, ACCESS_SLOT, 0),
-            .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),
-                           select_src(b, group, i, ACCESS_INVOCATION, 1),
-                           select_src(b, group, i, ACCESS_INVOCATION, 2)},
-         });
+      if (shared)
+         gpuval_nir_build_shared(b, &state->driver, &access);
+      else
+         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
    }
    nir_pop_if(b, NULL);
 }
@@ -447,6 +459,16 @@ ends_group(nir_instr *instr)
    }
 }
 
+/* Accesses to shared memory and others are not of one kind. */
+static bool
+may_join(const struct group *group, const nir_intrinsic_instr *intrin)
+{
+   if (!group->count)
+      return true;
+   return group->count < MAX_GROUP && (intrin->intrinsic != nir_intrinsic_sync_gpuval ||
+                                       is_shared(group->intrins[0]) == is_shared(intrin));
+}
+
 static void
 add_group(struct util_dynarray *groups, struct group *group)
 {
@@ -464,7 +486,7 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarra
       nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_intrinsic &&
              nir_instr_as_intrinsic(instr)->intrinsic == op) {
-            if (group.count == MAX_GROUP)
+            if (!may_join(&group, nir_instr_as_intrinsic(instr)))
                add_group(groups, &group);
             group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
          } else if (ends_group(instr)) {

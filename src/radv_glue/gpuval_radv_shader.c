@@ -153,6 +153,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
          {
             .find = find_binding,
             .texels_in_bytes = radv_device_physical(gpuval->radv)->info.gfx_level == GFX8,
+            .max_shared_size = radv_device_physical(gpuval->radv)->max_shared_size,
          },
       .layout = &stage->layout,
    };

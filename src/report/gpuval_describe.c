@@ -48,11 +48,21 @@ append_access(const struct gpuval_event *event, char **message)
       ralloc_asprintf_append(message, ", sample %" PRId32, access->sample);
 }
 
+static bool
+is_shared(const struct gpuval_event *event)
+{
+   return gpuval_kind_infos[event->kind].check == GPUVAL_CHECK_SHARED;
+}
+
 /* "set 0, binding 1[2] "name" (64 bytes)" */
 static void
 append_resource(const struct gpuval_event *event, char **message)
 {
-   if (event->resource.set >= 0)
+   if (is_shared(event))
+      ralloc_strcat(message, event->resource.type && !strcmp(event->resource.type, "task_payload")
+                                ? "the task payload"
+                                : "shared memory");
+   else if (event->resource.set >= 0)
       ralloc_asprintf_append(message, "set %" PRId64, event->resource.set);
    else
       ralloc_strcat(message, "a buffer");

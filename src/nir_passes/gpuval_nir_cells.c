@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Cells: what it means that an access meets those whom a cell names, and what becomes of
+ * it. Of memory of any kind; base/gpuval_shadow.h has the layout.
+ */
+
+#include "gpuval/src/base/gpuval_order.h"
+#include "gpuval_nir_shadow.h"
+
+#define party gpuval_shadow_half
+
+static nir_def *
+share_of(nir_builder *b, struct party party)
+{
+   return nir_ushr_imm(b, party.lo, GPUVAL_SHADOW_SHARE_SHIFT);
+}
+
+static nir_def *
+has_atomic(nir_builder *b, struct party party)
+{
+   return nir_ine_imm(b, nir_iand_imm(b, party.hi, GPUVAL_SHADOW_ATOMIC), 0);
+}
+
+static nir_def *
+is_somebody(nir_builder *b, struct party party)
+{
+   return nir_ine_imm(b, party.hi, 0);
+}
+
+/* Of this command and class? */
+static nir_def *
+is_of_command(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   return nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), 1u << GPUVAL_SHADOW_CLASS_SHIFT);
+}
+
+nir_def *
+gpuval_shadow_is_self(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   return nir_iand(
+      b, nir_ieq(b, party.hi, self->mark.hi),
+      nir_ult_imm(b, nir_ixor(b, party.lo, self->mark.lo), 1u << GPUVAL_SHADOW_INVOCATION_SHIFT));
+}
+
+nir_def *
+gpuval_shadow_is_everybody(nir_builder *b, const struct gpuval_shadow_self *self,
+                           struct party party)
+{
+   nir_def *alike = nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), GPUVAL_SHADOW_ATOMIC);
+   return nir_iand(
+      b, alike,
+      nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUPS << GPUVAL_SHADOW_SHARE_SHIFT));
+}
+
+struct distance {
+   nir_def *same_workgroup, *same_subgroup;
+};
+
+static struct distance
+distance_to(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   nir_def *differs = nir_iand_imm(b, nir_ushr_imm(b, nir_ixor(b, party.lo, self->mark.lo), 8),
+                                   GPUVAL_SHADOW_INVOCATION_MASK);
+
+   return (struct distance){
+      nir_ieq_imm(b, nir_ushr(b, differs, self->workgroup_shift), 0),
+      nir_ieq_imm(b, nir_ushr(b, differs, self->subgroup_shift), 0),
+   };
+}
+
+/* Is a party of this command and class ordered before? What is not known counts as
+ * ordered.
+ */
+static nir_def *
+is_before_in_command(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   nir_def *share = share_of(b, party);
+   struct distance distance = distance_to(b, self, party);
+   nir_def *phase = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_PHASE_SHIFT, 8);
+   nir_def *sub = nir_iand_imm(b, party.hi, GPUVAL_SHADOW_SUB_UNKNOWN);
+   nir_def *differs = nir_ixor(b, party.lo, self->mark.lo);
+
+   nir_def *same =
+      nir_iand(b, nir_ieq_imm(b, share, GPUVAL_SHADOW_ONE),
+               nir_ult_imm(b, nir_ishl_imm(b, nir_ushr_imm(b, differs, 8), 10), 1u << 10));
+   nir_def *phase_before =
+      nir_ior(b, nir_ult(b, phase, self->phase),
+              nir_ior(b, nir_ieq_imm(b, phase, GPUVAL_SHADOW_PHASE_UNKNOWN),
+                      nir_ieq_imm(b, self->phase, GPUVAL_SHADOW_PHASE_UNKNOWN)));
+   phase_before = nir_iand(b, phase_before, distance.same_workgroup);
+   nir_def *sub_before = nir_ior(b, nir_ult(b, sub, self->sub),
+                                 nir_ior(b, nir_ieq_imm(b, sub, GPUVAL_SHADOW_SUB_UNKNOWN),
+                                         nir_ieq_imm(b, self->sub, GPUVAL_SHADOW_SUB_UNKNOWN)));
+   sub_before = nir_iand(
+      b, nir_iand(b, sub_before, distance.same_subgroup),
+      nir_iand(b, nir_ieq(b, phase, self->phase), nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUP)));
+
+   nir_def *others = nir_iand(b, nir_ior(b, phase_before, sub_before),
+                              nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUPS));
+   return nir_ior(b, same, others);
+}
+
+/* The same of another command, for which the threshold does not say it: what
+ * base/gpuval_order.h says.
+ */
+static nir_def *
+is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, struct party party,
+                   bool is_reader)
+{
+   nir_def *command = nir_ushr_imm(b, party.hi, GPUVAL_SHADOW_COMMAND_SHIFT);
+   nir_def *class_ = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_CLASS_SHIFT, 4);
+   nir_def *serial = nir_load_global(
+      b, nir_iadd(b, self->serials, nir_u2u64(b, nir_ishl_imm(b, command, 2))), 4, 1, 32);
+
+   nir_def *word = class_;
+   if (!is_reader)
+      word =
+         nir_iadd(b, word, nir_imul_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_CLASSES));
+   nir_def *watermark =
+      nir_load_global(b, nir_iadd(b, self->row, nir_u2u64(b, nir_ishl_imm(b, word, 2))), 4, 1, 32);
+   return nir_uge(b, watermark, serial);
+}
+
+/* Of several workgroups it is not known which they are. */
+static nir_def *
+may_be_acquired(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   nir_def *number = gpuval_shadow_bits(b, party.lo, GPUVAL_SHADOW_INVOCATION_SHIFT,
+                                        GPUVAL_SHADOW_INVOCATION_BITS);
+
+   return gpuval_shadow_may_be_acquired(
+      b, self->layout, self->tag, self->workgroup, nir_ushr(b, number, self->workgroup_shift),
+      nir_ult_imm(b, share_of(b, party), GPUVAL_SHADOW_WORKGROUPS));
+}
+
+static nir_def *
+is_before(nir_builder *b, const struct gpuval_shadow_self *self, struct party party, bool is_reader)
+{
+   nir_variable *var = nir_local_variable_create(b->impl, glsl_bool_type(), "before");
+   nir_def *same = is_of_command(b, self, party);
+   nir_def *past = nir_ult(b, party.hi, self->ordered);
+
+   nir_store_var(b, var, nir_bcsel(b, same, is_before_in_command(b, self, party), past), 0x1);
+   if (!self->layout)
+      return nir_load_var(b, var);
+
+   nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, nir_ior(b, same, past))));
+   nir_store_var(b, var, is_before_by_table(b, self, party, is_reader), 0x1);
+   nir_pop_if(b, NULL);
+
+   nir_push_if(b, nir_iand(b, same, nir_inot(b, nir_load_var(b, var))));
+   nir_store_var(b, var, may_be_acquired(b, self, party), 0x1);
+   nir_pop_if(b, NULL);
+   return nir_load_var(b, var);
+}
+
+/* Those of this command that are not ordered before, and this one among them: alike */
+static struct party
+join(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   struct distance distance = distance_to(b, self, party);
+   nir_def *far = nir_bcsel(b, distance.same_subgroup, nir_imm_int(b, GPUVAL_SHADOW_SUBGROUP),
+                            nir_imm_int(b, GPUVAL_SHADOW_WORKGROUP));
+   far = nir_bcsel(b, distance.same_workgroup, far, nir_imm_int(b, GPUVAL_SHADOW_WORKGROUPS));
+   nir_def *share = nir_umax(b, share_of(b, party), far);
+
+   return (struct party){
+      nir_ior(b, self->mark.lo, nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
+      self->mark.hi,
+   };
+}
+
+struct party
+gpuval_shadow_select(nir_builder *b, nir_def *condition, struct party a, struct party otherwise)
+{
+   return (struct party){nir_bcsel(b, condition, a.lo, otherwise.lo),
+                         nir_bcsel(b, condition, a.hi, otherwise.hi)};
+}
+
+nir_def *
+gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct party *writer,
+                   struct party *readers, struct party *other)
+{
+   struct party nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
+   nir_def *is_write = nir_inot(b, self->is_read);
+
+   nir_def *after_writer =
+      nir_ior(b, nir_inot(b, is_somebody(b, *writer)), is_before(b, self, *writer, false));
+   nir_def *after_readers =
+      nir_ior(b, nir_inot(b, is_somebody(b, *readers)), is_before(b, self, *readers, true));
+   nir_def *atomic_writer = nir_iand(b, self->is_atomic, has_atomic(b, *writer));
+   nir_def *atomic_readers = nir_iand(b, self->is_atomic, has_atomic(b, *readers));
+
+   nir_def *writer_hazard = nir_inot(b, nir_ior(b, after_writer, atomic_writer));
+   nir_def *readers_hazard =
+      nir_iand(b, is_write, nir_inot(b, nir_ior(b, after_readers, atomic_readers)));
+   *other = gpuval_shadow_select(b, writer_hazard, *writer, *readers);
+
+   /* Readers: replaced by a later one, joined by one of the same command, and gone
+    * when somebody has written after them.
+    */
+   nir_def *joins = nir_iand(b, is_of_command(b, self, *readers), nir_inot(b, after_readers));
+   nir_def *stays =
+      nir_iand(b, joins, nir_iand(b, self->is_atomic, nir_inot(b, has_atomic(b, *readers))));
+   nir_def *alike = nir_ieq(b, self->is_atomic, has_atomic(b, *readers));
+   struct party read =
+      gpuval_shadow_select(b, nir_iand(b, joins, alike), join(b, self, *readers), self->mark);
+   /* Those of an earlier command that are not ordered before: from now on this command
+    * stands for them, too, and whoever writes in it meets them.
+    */
+   struct party several = {
+      nir_ior_imm(b, self->mark.lo,
+                  GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
+                                                  << GPUVAL_SHADOW_SHARE_SHIFT),
+      self->mark.hi,
+   };
+   nir_def *is_older =
+      nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
+   read = gpuval_shadow_select(b, is_older, several, read);
+   read = gpuval_shadow_select(b, stays, *readers, read);
+   struct party kept =
+      gpuval_shadow_select(b, nir_ior(b, after_readers, readers_hazard), nobody, *readers);
+
+   /* The writer: atomics join each other. One's own plain store stays, as it meets
+    * more.
+    */
+   joins = nir_iand(b, nir_iand(b, is_of_command(b, self, *writer), atomic_writer),
+                    nir_inot(b, after_writer));
+   struct party plain = {self->mark.lo, nir_iand_imm(b, self->mark.hi, ~GPUVAL_SHADOW_ATOMIC)};
+   stays = nir_iand(b, self->is_atomic,
+                    nir_iand(b, nir_ieq(b, writer->hi, plain.hi),
+                             nir_ult_imm(b, nir_ixor(b, writer->lo, plain.lo),
+                                         1u << GPUVAL_SHADOW_INVOCATION_SHIFT)));
+   struct party written = gpuval_shadow_select(b, joins, join(b, self, *writer), self->mark);
+   written = gpuval_shadow_select(b, stays, *writer, written);
+
+   *writer = gpuval_shadow_select(b, is_write, written, *writer);
+   *readers = gpuval_shadow_select(b, is_write, kept, read);
+   return nir_ior(b, writer_hazard, readers_hazard);
+}

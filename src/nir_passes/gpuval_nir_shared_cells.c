@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What @sync_gpuval with GPUVAL_SYNC_SHARED means: looks at the cells of an access to
+ * memory of its workgroup, reports it if it is a hazard, and leaves its own mark. As in
+ * gpuval_nir_shadow.c, and by the same rules (gpuval_nir_cells.c), but
+ *
+ * - a cell is 8 bytes, the writer's 32 bits and the readers', 0 being nobody:
+ *
+ *      0..7    which access of the shader, from 1; 255: one beyond the 254th
+ *      8..17   invocation in the workgroup
+ *      18..19  enum gpuval_shadow_share
+ *      20..22  barriers of the subgroup in this phase; 7: not known
+ *      23..30  phase; 255: not known
+ *      31      by an atomic
+ *
+ *   which is what a half in base/gpuval_shadow.h has, without command and class;
+ * - all are of one workgroup of one command;
+ * - no access is to a part of a granule.
+ */
+
+#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval_nir_shadow.h"
+
+#define party gpuval_shadow_half
+
+#define ONLY_COMMAND (1u << GPUVAL_SHADOW_COMMAND_SHIFT)
+#define LO_BITS      18 /* access and invocation */
+
+/* Where cells are: at 64-bit addresses, or at offsets in shared memory */
+
+static nir_def *
+add(nir_builder *b, nir_def *address, nir_def *bytes)
+{
+   return nir_iadd(b, address, address->bit_size == 64 ? nir_i2i64(b, bytes) : bytes);
+}
+
+static nir_def *
+load_words(nir_builder *b, nir_def *address)
+{
+   if (address->bit_size == 32)
+      return nir_load_shared(b, 2, 32, address, .align_mul = 8);
+   return nir_build_load_global(b, 2, 32, address, .align_mul = 8, .access = ACCESS_COHERENT);
+}
+
+static void
+store_words(nir_builder *b, nir_def *address, nir_def *words)
+{
+   if (address->bit_size == 32)
+      nir_store_shared(b, words, address, .align_mul = 8, .write_mask = 0x3);
+   else
+      nir_build_store_global(b, words, address, .align_mul = 8, .access = ACCESS_COHERENT);
+}
+
+static void
+raise_word(nir_builder *b, nir_def *address, unsigned offset, nir_def *value)
+{
+   address = nir_iadd_imm(b, address, offset);
+   if (address->bit_size == 32)
+      nir_shared_atomic(b, 32, address, value, .atomic_op = nir_atomic_op_umax);
+   else
+      nir_global_atomic(b, 32, address, value, .atomic_op = nir_atomic_op_umax);
+}
+
+/* Between a word of a cell and a half as all rules have it */
+
+static struct party
+expand(nir_builder *b, nir_def *word)
+{
+   nir_def *share = gpuval_shadow_bits(b, word, LO_BITS, 2);
+   nir_def *hi = nir_ior_imm(b, nir_ushr_imm(b, word, LO_BITS + 2), ONLY_COMMAND);
+
+   return (struct party){
+      nir_ior(b, nir_iand_imm(b, word, BITFIELD_MASK(LO_BITS)),
+              nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
+      nir_bcsel(b, nir_ieq_imm(b, word, 0), nir_imm_int(b, 0), hi),
+   };
+}
+
+static nir_def *
+compress(nir_builder *b, struct party party)
+{
+   nir_def *share = nir_ushr_imm(b, party.lo, GPUVAL_SHADOW_SHARE_SHIFT);
+   nir_def *word = nir_ior(b, nir_iand_imm(b, party.lo, BITFIELD_MASK(LO_BITS)),
+                           nir_ishl_imm(b, share, LO_BITS));
+   word = nir_ior(b, word, nir_ishl_imm(b, party.hi, LO_BITS + 2));
+   return nir_bcsel(b, nir_ieq_imm(b, party.hi, 0), nir_imm_int(b, 0), word);
+}
+
+struct cell {
+   struct party writer, readers;
+};
+
+static struct cell
+load_cell(nir_builder *b, nir_def *address)
+{
+   nir_def *words = load_words(b, address);
+   return (struct cell){expand(b, nir_channel(b, words, 0)), expand(b, nir_channel(b, words, 1))};
+}
+
+static void
+store_cell(nir_builder *b, nir_def *address, const struct cell *cell)
+{
+   store_words(b, address, nir_vec2(b, compress(b, cell->writer), compress(b, cell->readers)));
+}
+
+static struct gpuval_shadow_self
+make_self(nir_builder *b, const struct gpuval_nir_access_params *params)
+{
+   nir_def *type = params->type;
+   struct gpuval_shadow_self self = {
+      .is_read = nir_ior(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD),
+                         nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
+      .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
+      .ordered = nir_imm_int(b, ONLY_COMMAND),
+      .phase = nir_umin(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK),
+                        nir_imm_int(b, GPUVAL_SHADOW_PHASE_UNKNOWN)),
+      .sub =
+         nir_umin(b, nir_ushr_imm(b, params->phase, 16), nir_imm_int(b, GPUVAL_SHADOW_SUB_UNKNOWN)),
+      .workgroup_shift = nir_imm_int(b, 31), /* there is one */
+      .subgroup_shift = gpuval_shadow_bits(b, params->token, 8, 8),
+   };
+
+   self.mark.lo = nir_ior(b, nir_ushr_imm(b, params->token, 24),
+                          nir_ishl_imm(b, params->invocation_id, GPUVAL_SHADOW_INVOCATION_SHIFT));
+   self.mark.hi = nir_ior(b, nir_ishl_imm(b, self.phase, GPUVAL_SHADOW_PHASE_SHIFT), self.sub);
+   self.mark.hi = nir_ior_imm(b, self.mark.hi, ONLY_COMMAND);
+   self.mark.hi = nir_ior(
+      b, self.mark.hi,
+      nir_bcsel(b, self.is_atomic, nir_imm_int(b, GPUVAL_SHADOW_ATOMIC), nir_imm_int(b, 0)));
+   return self;
+}
+
+/* Nobody, or one of an earlier phase; what is not known is neither. */
+static nir_def *
+is_past(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   nir_def *phase = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_PHASE_SHIFT, 8);
+   return nir_ior(b, nir_ieq_imm(b, party.hi, 0), nir_ult(b, phase, self->phase));
+}
+
+/* Those of this phase, as many as there may be, alike */
+static nir_def *
+is_workgroup(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   return nir_iand(
+      b, nir_ieq(b, party.hi, self->mark.hi),
+      nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUP << GPUVAL_SHADOW_SHARE_SHIFT));
+}
+
+/* Most accesses: nobody else is there in this phase, or others that do the same harmless
+ * thing. Returns, 1 bit, whether that was all there is to do.
+ */
+static nir_def *
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address)
+{
+   struct cell cell = load_cell(b, address);
+   struct party mine = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
+   nir_def *joins = nir_ior(b, self->is_read, self->is_atomic);
+   nir_def *covered = nir_ior(b, gpuval_shadow_is_self(b, self, mine),
+                              nir_iand(b, joins, is_workgroup(b, self, mine)));
+   nir_def *mine_past = is_past(b, self, mine);
+   struct party theirs = gpuval_shadow_select(b, self->is_read, cell.writer, cell.readers);
+   nir_def *theirs_past = is_past(b, self, theirs);
+   nir_def *easy = nir_iand(b, theirs_past, nir_ior(b, covered, mine_past));
+
+   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
+   nir_store_var(b, done_var, easy, 0x1);
+   nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
+   {
+      struct cell marked = {
+         gpuval_shadow_select(b, self->is_read, cell.writer, self->mark),
+         gpuval_shadow_select(b, self->is_read, self->mark, cell.readers),
+      };
+      store_cell(b, address, &marked);
+      struct cell now = load_cell(b, address);
+      struct party left = gpuval_shadow_select(b, self->is_read, now.readers, now.writer);
+      nir_store_var(
+         b, done_var,
+         nir_iand(b, nir_ieq(b, left.hi, self->mark.hi), nir_ieq(b, left.lo, self->mark.lo)), 0x1);
+   }
+   nir_pop_if(b, NULL);
+   return nir_load_var(b, done_var);
+}
+
+struct found {
+   nir_variable *hazard;
+   nir_variable *lo, *hi; /* the other party of the first */
+};
+
+static void
+remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other)
+{
+   nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
+   {
+      nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
+      nir_store_var(b, found->lo, other.lo, 0x1);
+      nir_store_var(b, found->hi, other.hi, 0x1);
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* Those that run in lockstep have all left their marks: whose mark is not there meets
+ * whoever has taken it away.
+ */
+static void
+look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
+             nir_def *address)
+{
+   struct cell cell = load_cell(b, address);
+   struct party other;
+   nir_def *hazard = gpuval_shadow_meet(b, self, &cell.writer, &cell.readers, &other);
+   store_cell(b, address, &cell);
+   remember(b, found, hazard, other);
+
+   struct cell now = load_cell(b, address);
+   struct party left = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
+   struct party there = gpuval_shadow_select(b, self->is_read, now.readers, now.writer);
+   nir_def *gone = nir_ior(b, nir_ine(b, left.lo, there.lo), nir_ine(b, left.hi, there.hi));
+   hazard = gpuval_shadow_meet(b, self, &now.writer, &now.readers, &other);
+   nir_push_if(b, gone);
+   store_cell(b, address, &now);
+   nir_pop_if(b, NULL);
+   remember(b, found, nir_iand(b, hazard, gone), other);
+}
+
+/* Has somebody released, and somebody acquired, in this phase? */
+static nir_def *
+may_be_acquired(nir_builder *b, const struct gpuval_nir_access_params *params)
+{
+   nir_def *granule = nir_ushr(b, params->offset, nir_iand_imm(b, params->token, 0xff));
+   nir_def *distance = nir_iand_imm(b, params->slot, ~GPUVAL_SHARED_IS_PAYLOAD);
+   distance = nir_iadd(b, distance, nir_imul_imm(b, granule, GPUVAL_SHARED_CELL_SIZE));
+   nir_def *order = add(b, params->address, nir_ineg(b, distance));
+   nir_def *now = nir_iadd_imm(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK), 1);
+   nir_def *words = load_words(b, order);
+
+   return nir_iand(b, nir_ieq(b, nir_channel(b, words, 0), now),
+                   nir_ieq(b, nir_channel(b, words, 1), now));
+}
+
+static void
+build_order(nir_builder *b, const struct gpuval_nir_access_params *params)
+{
+   nir_def *now = nir_iadd_imm(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK), 1);
+
+   nir_push_if(b, nir_ieq_imm(b, params->size, GPUVAL_SYNC_RELEASE));
+   raise_word(b, params->address, 0, now);
+   nir_push_else(b, NULL);
+   raise_word(b, params->address, 4, now);
+   nir_pop_if(b, NULL);
+}
+
+static void
+build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+             const struct gpuval_nir_access_params *params)
+{
+   struct gpuval_shadow_self self = make_self(b, params);
+   struct found found = {
+      .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
+      .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
+      .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
+   };
+   nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
+   nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
+
+   nir_def *count = nir_ushr(b, params->size, nir_iand_imm(b, params->token, 0xff));
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "granule");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge(b, i, count));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+
+      nir_def *address = add(b, params->address, nir_imul_imm(b, i, GPUVAL_SHARED_CELL_SIZE));
+      nir_push_if(b, nir_inot(b, look(b, &self, address)));
+      look_closely(b, &self, &found, address);
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_loop(b, loop);
+
+   nir_push_if(b, nir_load_var(b, found.hazard));
+   nir_push_if(b, nir_inot(b, may_be_acquired(b, params)));
+   gpuval_nir_build_shadow_hazard(b, driver, params, driver->root_address(driver, b),
+                                  nir_load_var(b, found.lo), nir_load_var(b, found.hi));
+   nir_pop_if(b, NULL);
+   nir_pop_if(b, NULL);
+}
+
+void
+gpuval_nir_build_shared(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct gpuval_nir_access_params *params)
+{
+   nir_push_if(b, params->orders);
+   build_order(b, params);
+   nir_push_else(b, NULL);
+   build_access(b, driver, params);
+   nir_pop_if(b, NULL);
+}
