@@ -73,6 +73,9 @@ add_sides(struct bench_run *run, enum bench_threads threads)
                .threads = threads,
                .checks = checks[BENCH_SECTION_CHECKS],
             });
+   if (!options->checks && !options->noise)
+      add_side(run, BENCH_SECTION_CHECKS,
+               (struct bench_side){.name = "basic", .threads = threads, .checks = "basic"});
    if (options->gpu_av) {
       add_side(run, BENCH_SECTION_CHECKS,
                (struct bench_side){.name = "GPU-AV", .threads = threads, .gpu_av = true});
@@ -248,6 +251,10 @@ main(int argc, char **argv)
    if (options->worker)
       return run_as_worker(options);
 
+   if (!options->quick && !options->noise)
+      options->gpu_av = true;
+   if (options->no_gpu_av)
+      options->gpu_av = false;
    if (options->gpu_av && !layer_exists()) {
       printf("%s is not installed: no comparison with GPU-AV\n", BENCH_LAYER);
       options->gpu_av = false;

@@ -33,7 +33,9 @@ print_help(void)
           "                 they are fast, %d where they take minutes)\n"
           "  --quick        %d rounds, hardly more: for a look, not for a verdict\n"
           "  --noise        checks off on both sides: how far from 1 is chance?\n"
-          "  --gpu-av       also runs the GPU-assisted validation of " BENCH_LAYER "\n"
+          "  --gpu-av, --no-gpu-av\n"
+          "                 whether the GPU-assisted validation of " BENCH_LAYER " is run, too\n"
+          "                 (where it is installed, but for --quick and --noise)\n"
           "  --bloom-size-log2 N, --bloom-hashes N\n"
           "                 for the column bloom of the section sync\n"
           "  --json FILE    writes the results to a file, too\n",
@@ -130,6 +132,7 @@ enum option_value {
    OPTION_LIST,
    OPTION_JSON,
    OPTION_GPU_AV,
+   OPTION_NO_GPU_AV,
    OPTION_NOISE,
    OPTION_WORKER,
    OPTION_TIME_LIMIT,
@@ -149,6 +152,7 @@ static const struct option long_options[] = {
    {"list", no_argument, NULL, OPTION_LIST},
    {"json", required_argument, NULL, OPTION_JSON},
    {"gpu-av", no_argument, NULL, OPTION_GPU_AV},
+   {"no-gpu-av", no_argument, NULL, OPTION_NO_GPU_AV},
    {"noise", no_argument, NULL, OPTION_NOISE},
    /* Between parent and worker */
    {"worker", required_argument, NULL, OPTION_WORKER},
@@ -206,6 +210,9 @@ bench_parse_options(int argc, char **argv, struct bench_options *options)
          break;
       case OPTION_GPU_AV:
          options->gpu_av = true;
+         break;
+      case OPTION_NO_GPU_AV:
+         options->no_gpu_av = true;
          break;
       case OPTION_NOISE:
          options->noise = true;

@@ -48,7 +48,7 @@ struct bench_options {
    unsigned rounds;
    bool quick;
    bool noise;
-   bool gpu_av;
+   bool gpu_av, no_gpu_av;
 
    /* Of a worker */
    const char *worker;  /* the workload to measure in this very process, or NULL */
