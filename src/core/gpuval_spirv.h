@@ -55,7 +55,7 @@ struct gpuval_spirv_location {
 
    /** From 0, each instruction of the module counting, debug lines as well. */
    uint32_t instruction;
-   /** The same without debug instructions: see gpuval_spirv_code_hash(). */
+   /** From 0 at the first function, without debug instructions: gpuval_spirv_code_hash(). */
    uint32_t code_instruction;
    /** An SpvOp. */
    uint16_t opcode;
@@ -87,9 +87,9 @@ struct gpuval_spirv_location {
 struct gpuval_spirv *gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count);
 
 /**
- * Hash of the module without its header and its debug instructions (names, strings,
- * lines, source texts): the same wherever it was compiled, however its files were
- * called there, and by whatever version of a compiler that makes the same code.
+ * Hash of what the functions of the module do, without debug information of any kind
+ * (names, strings, lines, source texts): the same wherever it was compiled, however its
+ * files were called there, and wherever in them the code is.
  */
 uint64_t gpuval_spirv_code_hash(struct gpuval_spirv *spirv);
 

@@ -487,7 +487,9 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
       if (count == 0 || count > word_count - word)
          break;
 
-      if (is_debug(opcode_at(spirv, word)))
+      if (is_debug(opcode_at(spirv, word)) ||
+          (opcode_at(spirv, word) == SpvOpExtInst && spirv->debug_info_set &&
+           operand(spirv, word, 3) == spirv->debug_info_set))
          util_dynarray_append(&spirv->debug, uint32_t,
                               util_dynarray_num_elements(&spirv->instructions, uint32_t));
       util_dynarray_append(&spirv->instructions, uint32_t, word);

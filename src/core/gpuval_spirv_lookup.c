@@ -4,7 +4,6 @@
 
 #include "gpuval_spirv_private.h"
 
-#include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 
 /* Debug lines */
@@ -471,29 +470,10 @@ count_code(const struct gpuval_spirv *spirv, uint32_t index)
    return index - low;
 }
 
-uint64_t
-gpuval_spirv_code_hash(struct gpuval_spirv *spirv)
+uint32_t
+gpuval_spirv_count_code(const struct gpuval_spirv *spirv, uint32_t word)
 {
-   if (spirv->has_code_hash)
-      return spirv->code_hash;
-
-   const uint32_t *debug = util_dynarray_begin(&spirv->debug);
-   uint32_t num_debug = util_dynarray_num_elements(&spirv->debug, uint32_t), next = 0, index = 0;
-   struct mesa_blake3 ctx;
-   blake3_hash hash;
-
-   _mesa_blake3_init(&ctx);
-   util_dynarray_foreach (&spirv->instructions, uint32_t, word) {
-      if (next < num_debug && debug[next] == index)
-         next++;
-      else
-         _mesa_blake3_update(&ctx, &spirv->words[*word], count_at(spirv, *word) * 4);
-      index++;
-   }
-   _mesa_blake3_final(&ctx, hash);
-   memcpy(&spirv->code_hash, hash, sizeof(spirv->code_hash));
-   spirv->has_code_hash = true;
-   return spirv->code_hash;
+   return count_code(spirv, find_instruction(spirv, word));
 }
 
 static const struct state *
@@ -529,6 +509,10 @@ gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
 
    out->instruction = index;
    out->code_instruction = count_code(spirv, index);
+   if (spirv->functions.size) { /* what is above has constants of debug information */
+      const uint32_t start = util_dynarray_element(&spirv->functions, struct function, 0)->word;
+      out->code_instruction -= MIN2(gpuval_spirv_count_code(spirv, start), out->code_instruction);
+   }
    out->opcode = opcode_at(spirv, word);
    describe_variable(spirv, word, out);
 

@@ -222,6 +222,9 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    return entry ? entry->data : NULL;
 }
 
+/** How many instructions that are not for debugging are before the one at @word. */
+uint32_t gpuval_spirv_count_code(const struct gpuval_spirv *spirv, uint32_t word);
+
 /**
  * The line of source at @position, in function @name (which may be NULL) whose head
  * is at @head. NULL if it is not there; else it sets the extract in @out.

@@ -29,6 +29,7 @@ look_around(const std::vector<uint32_t> &words)
            {location.file, location.text, location.function, location.variable})
          sum += string ? strlen(string) : 0;
    }
+   gpuval_spirv_code_hash(spirv);
    for (unsigned binding = 0; binding < 8; binding++)
       gpuval_spirv_binding_name(spirv, binding % 3, binding, binding % 2);
    ralloc_free(spirv);

@@ -277,9 +277,9 @@ TEST(SpirvSource, CodeHash)
    EXPECT_EQ(gpuval_spirv_code_hash(first.spirv), gpuval_spirv_code_hash(second.spirv));
    EXPECT_NE(gpuval_spirv_code_hash(first.spirv), gpuval_spirv_code_hash(third.spirv));
    EXPECT_EQ(first.locations[3].opcode, SpvOpStore);
-   EXPECT_EQ(first.locations[3].code_instruction, 3u);
+   EXPECT_EQ(first.locations[3].code_instruction, 2u);
    EXPECT_EQ(second.locations[11].opcode, SpvOpStore);
-   EXPECT_EQ(second.locations[11].code_instruction, 3u);
+   EXPECT_EQ(second.locations[11].code_instruction, 2u);
 }
 
 } /* namespace */
