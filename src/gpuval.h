@@ -129,6 +129,13 @@ struct gpuval_shadow;
 /** Shadow memory of sync, or NULL if its other engine is at work. */
 struct gpuval_shadow *gpuval_device_shadow(struct gpuval_device *device);
 
+/** Where memory has to be for sync's shadow memory and init; NULL: anywhere. */
+struct gpuval_shadow *gpuval_device_window(struct gpuval_device *device);
+
+struct gpuval_written;
+/** What init knows to be written, or NULL. */
+struct gpuval_written *gpuval_device_written(struct gpuval_device *device);
+
 /**
  * A command that is about to run, whose id, entry bases and serial are in @data: fills
  * in what else shadow memory needs. @threshold: the serials up to which everything is

@@ -22,7 +22,7 @@ const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
    [GPUVAL_CHECK_SYNC_COMPUTE] = {"sync-compute", true},
    [GPUVAL_CHECK_SHARED] = {"shared", true},
    [GPUVAL_CHECK_RACE] = {"race", false},
-   [GPUVAL_CHECK_INIT] = {"init", false},
+   [GPUVAL_CHECK_INIT] = {"init", true},
 };
 
 const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
@@ -67,7 +67,8 @@ const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_SHARED_ATOMIC_CONFLICT] = {GPUVAL_CHECK_SHARED, "atomic-conflict",
                                            GPUVAL_WORDS_SHARED},
    [GPUVAL_KIND_RESOURCE_RACE] = {GPUVAL_CHECK_RACE, "resource-race"},
-   [GPUVAL_KIND_UNINITIALIZED_READ] = {GPUVAL_CHECK_INIT, "uninitialized-read"},
+   [GPUVAL_KIND_UNINITIALIZED_READ] = {GPUVAL_CHECK_INIT, "uninitialized-read",
+                                       GPUVAL_WORDS_UNWRITTEN},
 };
 
 const struct gpuval_op_info gpuval_op_infos[GPUVAL_OP_COUNT] = {

@@ -114,6 +114,7 @@ enum gpuval_words {
    GPUVAL_WORDS_EXPORT,     /* see GPUVAL_EXPORT_* */
    GPUVAL_WORDS_RAY,        /* what is wrong with it: gpuval_record::offset */
    GPUVAL_WORDS_STRUCTURE,  /* an address: gpuval_record::offset and slot */
+   GPUVAL_WORDS_UNWRITTEN,  /* RANGE, or IMAGE where there is GPUVAL_IMAGE_IS_ONE */
    GPUVAL_WORDS_COUNT,
 };
 

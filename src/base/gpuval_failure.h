@@ -8,6 +8,7 @@
 #ifndef GPUVAL_FAILURE_H
 #define GPUVAL_FAILURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gpuval_checks.h"
@@ -26,6 +27,7 @@ struct gpuval_command_range {
    uint64_t object_offset;              /* of the range in it */
    uint64_t address;                    /* of the range's first byte; 0: not known */
    uint64_t size;                       /* bytes */
+   bool is_image;                       /* there are no bytes to count */
 };
 
 #define GPUVAL_FAILURE_DETAIL_SIZE 160

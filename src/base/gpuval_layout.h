@@ -76,7 +76,11 @@ struct gpuval_root {
    uint64_t addresses_address;  /* struct gpuval_address_table, see gpuval_address_table.h */
    uint64_t failing_address;    /* uint32_t[max_failing]: sites whose counters have left 0 */
    uint32_t max_failing;
-   uint32_t reserved[3];
+   uint32_t poison;         /* init: what memory has that was never written; 0: anything */
+   uint64_t written;        /* init: the byte of a word at A is at this plus A / 4, modulo
+                             * 2^64; see gpuval_init.h */
+   uint64_t written_window; /* init: memory from here on has such bytes */
+   uint32_t reserved[14];
 
    uint32_t failed;      /* not 0: some counter moved; what the host polls */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
@@ -84,8 +88,8 @@ struct gpuval_root {
    uint32_t num_failing; /* goes on beyond max_failing */
    uint32_t written_reserved[11];
 };
-static_assert(sizeof(struct gpuval_root) == 192, "shaders know the offsets");
-static_assert(offsetof(struct gpuval_root, failed) == 128, "a cache line of its own");
+static_assert(sizeof(struct gpuval_root) == 256, "shaders know the offsets");
+static_assert(offsetof(struct gpuval_root, failed) == 192, "a cache line of its own");
 
 /* Behind it: what accesses go to that are not performed, bytes from the root's start */
 #define GPUVAL_ROOT_ZEROS         256 /* nobody writes there */
@@ -150,6 +154,7 @@ struct gpuval_record_image {
 #define GPUVAL_IMAGE_COORDS_MASK 0x3u /* how many coordinates there are */
 #define GPUVAL_IMAGE_HAS_LEVEL   0x4u
 #define GPUVAL_IMAGE_HAS_SAMPLE  0x8u
+#define GPUVAL_IMAGE_IS_ONE      0x10u /* init: else it is a buffer's */
 static_assert(sizeof(struct gpuval_record_image) + offsetof(struct gpuval_record, offset) ==
                  sizeof(struct gpuval_record),
               "in the place of the words for buffers");

@@ -156,6 +156,8 @@ void gpuval_shadow_destroy(struct gpuval_shadow *shadow);
 /** For struct gpuval_command_data. */
 uint64_t gpuval_shadow_window(const struct gpuval_shadow *shadow);
 uint64_t gpuval_shadow_words(const struct gpuval_shadow *shadow);
+/** init: the byte of a word at A is at this plus A / 4, modulo 2^64; see gpuval_init.h. */
+uint64_t gpuval_shadow_written(const struct gpuval_shadow *shadow);
 
 /**
  * Moves the mapping at @map of @size bytes, both multiples of a page, into the window.

@@ -87,7 +87,25 @@ static bool
 needs_objects(const struct gpuval_device *device)
 {
    return device->info.object_bits && (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
-                                       gpuval_options_may_check(GPUVAL_CHECK_BOUNDS));
+                                       gpuval_options_may_check(GPUVAL_CHECK_BOUNDS) ||
+                                       gpuval_options_may_check(GPUVAL_CHECK_INIT));
+}
+
+/* init needs the window of shadow memory, but no cells. */
+static void
+create_written(struct gpuval_device *device)
+{
+   if (!gpuval_options_may_check(GPUVAL_CHECK_INIT) || !device->info.has_shadow)
+      return;
+
+   if (!device->shadow.memory &&
+       gpuval_device_alloc(device, &device->window_layout, sizeof(struct gpuval_shadow_layout)))
+      device->window = gpuval_shadow_create(device->window_layout.map);
+   if (gpuval_device_window(device))
+      device->written = gpuval_written_create(gpuval_device_window(device),
+                                              gpuval_options()->poison ? GPUVAL_POISON_WORD : 0);
+   if (!device->written)
+      gpuval_log_warning("init: there is no address space for it: nothing is looked at");
 }
 
 static bool
@@ -105,6 +123,7 @@ alloc_buffers(struct gpuval_device *device)
 
    if (gpuval_options_sync() && !alloc_sync(device))
       return false;
+   create_written(device);
    for (unsigned i = 0; gpuval_options_may_check(GPUVAL_CHECK_PRINTF) && i < 2; i++) {
       if (!gpuval_device_alloc(device, &device->printf_buffers[i], gpuval_options()->printf_size))
          return false;
@@ -144,6 +163,12 @@ alloc_buffers(struct gpuval_device *device)
       .max_failing = device->info.max_sites,
       .failing_address = device->failing.address,
    };
+   /* Where there is no window, no address is in it. */
+   const struct gpuval_shadow *window = device->written ? gpuval_device_window(device) : NULL;
+   device->root->written_window = window ? gpuval_shadow_window(window) : 1ull << 62;
+   device->root->written = window ? gpuval_shadow_written(window) : 0;
+   device->root->poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0;
+
    struct gpuval_address_table *all =
       (void *)((char *)device->root_buffer.map + GPUVAL_ROOT_ALL_ADDRESSES);
    all->count = 1;
@@ -314,6 +339,11 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->entries);
    gpuval_device_free(device, &device->bloom_buffer);
    gpuval_device_free(device, &device->claims);
+   if (device->written)
+      gpuval_written_destroy(device->written);
+   if (device->window)
+      gpuval_shadow_destroy(device->window);
+   gpuval_device_free(device, &device->window_layout);
    gpuval_device_finish_shadow(device);
    gpuval_device_free(device, &device->shadow.layout);
    gpuval_device_free(device, &device->shadow.serials);
@@ -327,6 +357,18 @@ struct gpuval_objects *
 gpuval_device_objects(struct gpuval_device *device)
 {
    return device->objects;
+}
+
+struct gpuval_shadow *
+gpuval_device_window(struct gpuval_device *device)
+{
+   return device->shadow.memory ? device->shadow.memory : device->window;
+}
+
+struct gpuval_written *
+gpuval_device_written(struct gpuval_device *device)
+{
+   return device->written;
 }
 
 uint64_t

@@ -16,6 +16,7 @@
 #include "gpuval_printf.h"
 #include "gpuval_spirv.h"
 #include "gpuval_structures.h"
+#include "gpuval_written.h"
 
 #include "c11/threads.h"
 #include "util/hash_table.h"
@@ -91,6 +92,9 @@ struct gpuval_device {
    bool is_complete;      /* it was created, and has all that follows */
 
    struct gpuval_shadow_device shadow; /* where sync is on, instead */
+   struct gpuval_written *written;     /* where init is on, and */
+   struct gpuval_shadow *window;       /* where that has no other */
+   struct gpuval_buffer window_layout;
    struct gpuval_buffer root_buffer, control, records, counters, failing, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
    struct gpuval_buffer structures_buffer;    /* where ray is on */

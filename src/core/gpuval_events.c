@@ -427,6 +427,26 @@ read_shared(struct gpuval_device *device, struct gpuval_event *event,
    describe_command(device, event, &event->other, record->command_id);
 }
 
+static void
+read_unwritten(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   bool is_address = record->set == GPUVAL_REPORT_PLAIN;
+
+   if (record->other & GPUVAL_IMAGE_IS_ONE) {
+      gpuval_device_read_image(device, event, record);
+      return;
+   }
+   read_range(device, event, record);
+   if (!record->bound) { /* the address is all that there is */
+      event->resource.size = -1;
+      event->place.access.offset = -1;
+      describe_buffer(device, event, event->place.access.address, true);
+   }
+   if (is_address)
+      event->resource.set = -1;
+}
+
 static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device,
                                                     struct gpuval_event *event,
                                                     const struct gpuval_record *record) = {
@@ -440,6 +460,7 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
    [GPUVAL_WORDS_RAY] = gpuval_device_read_ray,
    [GPUVAL_WORDS_STRUCTURE] = gpuval_device_read_structure,
+   [GPUVAL_WORDS_UNWRITTEN] = read_unwritten,
 };
 
 static void
@@ -674,17 +695,20 @@ create_command_event(struct gpuval_device *device, uint32_t command_id,
    event->place.access.op = failure->op;
    if (failure->size)
       event->place.access.size = failure->size;
-   event->place.access.offset = failure->offset;
    event->place.access.address = range->address ? range->address + failure->offset : 0;
 
    event->resource.type = range->type;
    event->resource.binding = range->binding;
-   event->resource.size = range->size;
+   if (!range->is_image) {
+      event->place.access.offset = failure->offset;
+      event->resource.size = range->size;
+   }
    if (range->object) {
       event->resource.object = (uintptr_t)range->object;
       event->resource.object_type = range->object->type;
       event->resource.object_name = gpuval_object_name(event, range->object);
-      event->resource.object_offset = range->object_offset + failure->offset;
+      if (!range->is_image)
+         event->resource.object_offset = range->object_offset + failure->offset;
    }
    gpuval_event_describe(event);
    gpuval_event_set_fingerprint(event, failure->part, range->binding, 0);

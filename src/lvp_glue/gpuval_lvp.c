@@ -11,6 +11,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_sets.h"
 #include "gpuval_lvp_structures.h"
+#include "gpuval_lvp_written.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
@@ -20,6 +21,7 @@
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/core/gpuval_written.h"
 #include "util/os_time.h"
 #include "util/simple_mtx.h"
 #include "util/u_inlines.h"
@@ -38,6 +40,11 @@ static_assert(offsetof(struct lp_descriptor, accel_struct) == 0, "address of a s
 static_assert(offsetof(struct lp_descriptor, texture.width) == 8, "count of texels");
 static_assert(offsetof(struct lp_descriptor, image.width) == 8, "count of texels");
 static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size of a texel");
+static_assert(offsetof(struct lp_descriptor, texture.img_stride) == 80, "layers of a level");
+static_assert(offsetof(struct lp_descriptor, texture.mip_offsets) == 148, "place of a level");
+static_assert(PIPE_MAX_TEXTURE_LEVELS == 16, "levels in a descriptor");
+static_assert(offsetof(struct lp_descriptor, image.img_stride) == 28, "layers of an image");
+static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == 216, "limits of a sampler");
 static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
@@ -70,6 +77,7 @@ struct gpuval_lvp {
    struct gpuval_lvp_order *order; /* NULL: nobody asks for it */
    struct gpuval_hooks hooks;      /* where order has none */
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
+   struct gpuval_shadow *window;   /* where memory is put; NULL: it stays where it is */
    bool warned_memory;
 
    simple_mtx_t mutex;         /* what follows */
@@ -93,6 +101,7 @@ struct gpuval_lvp {
    bool has_failed_id;
    struct gpuval_lvp_inputs *inputs;         /* NULL: nobody looks at what commands read */
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
+   struct gpuval_lvp_written *written;       /* NULL: without init */
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
@@ -175,6 +184,7 @@ gpuval_lvp_create(struct lvp_device *device)
    }
 
    gpuval->shadow = gpuval_device_shadow(gpuval->device);
+   gpuval->window = gpuval_device_window(gpuval->device);
    gpuval->jit = gpuval_lvp_jit_create(gpuval_nir_functions,
                                        device->pscreen->get_compiler_options(
                                           device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
@@ -194,6 +204,9 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
+   if (gpuval_device_written(gpuval->device))
+      gpuval->written =
+         gpuval_lvp_written_create(gpuval, device, gpuval, gpuval_device_written(gpuval->device));
    if (gpuval_device_structures(gpuval->device))
       gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval);
    return gpuval;
@@ -227,6 +240,12 @@ gpuval_lvp_device(struct gpuval_lvp *gpuval)
    return gpuval->device;
 }
 
+struct gpuval_lvp_written *
+gpuval_lvp_get_written(struct gpuval_lvp *gpuval)
+{
+   return gpuval->written;
+}
+
 struct gpuval_objects *
 gpuval_lvp_objects(struct gpuval_lvp *gpuval)
 {
@@ -241,13 +260,14 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
    if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT) {
       struct llvmpipe_memory_allocation *allocation = (void *)memory->pmem;
-      void *place = gpuval_shadow_place(gpuval->shadow, allocation->cpu_addr, allocation->size);
+      void *place = gpuval_shadow_place(gpuval->window, allocation->cpu_addr, allocation->size);
       if (place) {
          memory->map = allocation->cpu_addr = place;
          return;
       }
    }
-   if (!gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map, memory->size) &&
+   if (gpuval->shadow &&
+       !gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map, memory->size) &&
        !gpuval->warned_memory) {
       gpuval->warned_memory = true;
       gpuval_log_warning("sync: no room for shadow memory of all imported memory: it is not "
@@ -270,7 +290,7 @@ poison_memory(const struct lvp_device_memory *memory)
 void
 gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
-   if (gpuval->shadow)
+   if (gpuval->window)
       place_memory(gpuval, memory);
    if (gpuval_options()->poison)
       poison_memory(memory);
@@ -281,13 +301,15 @@ void
 gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
    gpuval_device_remove_memory(gpuval->device, &memory->base);
-   if (!gpuval->shadow)
+   if (!gpuval->window)
       return;
 
-   gpuval_shadow_remove_range(gpuval->shadow, (uintptr_t)memory->map);
+   if (gpuval_device_written(gpuval->device))
+      gpuval_written_forget(gpuval_device_written(gpuval->device));
+   gpuval_shadow_remove_range(gpuval->window, (uintptr_t)memory->map);
    if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT) {
       struct llvmpipe_memory_allocation *allocation = (void *)memory->pmem;
-      void *map = gpuval_shadow_take(gpuval->shadow, allocation->cpu_addr, allocation->size);
+      void *map = gpuval_shadow_take(gpuval->window, allocation->cpu_addr, allocation->size);
       if (map)
          allocation->cpu_addr = map;
    }
@@ -554,6 +576,8 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
    if (gpuval->order)
       gpuval_lvp_order_end(gpuval->order);
 
+   if (gpuval->written)
+      gpuval_lvp_written_idle(gpuval->written);
    gpuval_lvp_commands_end_submit(gpuval->commands);
    gpuval->submission++;
 }
@@ -573,6 +597,8 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
       gpuval_lvp_order_begin(gpuval->order, cmd_buffer);
    if (gpuval->inputs)
       gpuval_lvp_inputs_begin(gpuval->inputs);
+   if (gpuval->written)
+      gpuval_lvp_written_idle(gpuval->written);
 }
 
 /* With sync-compute alone only dispatches count. */
@@ -666,6 +692,23 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
    return true;
 }
 
+static enum lvp_pipeline_type
+command_pipeline_type(enum vk_cmd_type type)
+{
+   const char *name = vk_cmd_queue_type_names[type];
+
+   return !strncmp(name, "VK_CMD_DISPATCH", 15)     ? LVP_PIPELINE_COMPUTE
+          : !strncmp(name, "VK_CMD_TRACE_RAYS", 17) ? LVP_PIPELINE_RAY_TRACING
+                                                    : LVP_PIPELINE_GRAPHICS;
+}
+
+static bool
+is_draw(struct gpuval_lvp *gpuval, enum vk_cmd_type type)
+{
+   return gpuval_lvp_command_kind(gpuval->commands, type) & GPUVAL_LVP_ACTION &&
+          command_pipeline_type(type) == LVP_PIPELINE_GRAPHICS;
+}
+
 struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
@@ -674,6 +717,8 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       gpuval_lvp_order_command(gpuval->order, command);
    gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
    bool is_recorded = note_command(gpuval, commands, command);
+   if (gpuval->written)
+      gpuval_lvp_written_command(gpuval->written, command, is_draw(gpuval, command->type));
    if (gpuval->structures)
       command = gpuval_lvp_structures_check(gpuval->structures, command);
    if (gpuval->inputs)
@@ -687,16 +732,6 @@ is_generated(enum vk_cmd_type type)
 {
    return type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT ||
           type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV;
-}
-
-static enum lvp_pipeline_type
-command_pipeline_type(enum vk_cmd_type type)
-{
-   const char *name = vk_cmd_queue_type_names[type];
-
-   return !strncmp(name, "VK_CMD_DISPATCH", 15)     ? LVP_PIPELINE_COMPUTE
-          : !strncmp(name, "VK_CMD_TRACE_RAYS", 17) ? LVP_PIPELINE_RAY_TRACING
-                                                    : LVP_PIPELINE_GRAPHICS;
 }
 
 void
@@ -814,8 +849,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->functions = gpuval_lvp_jit_functions(gpuval->jit);
    if (gpuval_lvp_objects(gpuval))
-      gpuval_lvp_emit_sets(gpuval_lvp_objects(gpuval), instrumented, shaders,
-                           sets[pipeline_type(stages)],
+      gpuval_lvp_emit_sets(gpuval, instrumented, shaders, sets[pipeline_type(stages)],
                            gpuval->descriptor_buffers[pipeline_type(stages)], (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    if (gpuval->arguments)

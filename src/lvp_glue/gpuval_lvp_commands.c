@@ -125,7 +125,7 @@ find_kind(enum vk_cmd_type type)
    const char *name = vk_cmd_queue_type_names[type];
 
    if (type == VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT ||
-       type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR)
+       type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR || type == VK_CMD_BEGIN_RENDERING)
       return GPUVAL_LVP_OTHER;
    for (unsigned i = 0; i < ARRAY_SIZE(actions); i++) {
       if (!strncmp(name, actions[i], strlen(actions[i])))

@@ -143,6 +143,7 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.num_lanes = gpuval_lvp_num_lanes();
    driver.reports_descriptors = gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR);
+   driver.reports_unwritten = gpuval_options_may_check(GPUVAL_CHECK_INIT);
    driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
 

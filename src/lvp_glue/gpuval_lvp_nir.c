@@ -26,6 +26,12 @@
 #define DESCRIPTOR_IMAGE_SAMPLES       16
 #define DESCRIPTOR_TEXTURE_FIRST_LEVEL 144
 #define DESCRIPTOR_TEXTURE_LAST_LEVEL  145
+/* Where subresources are */
+#define DESCRIPTOR_IMAGE_LAYER_STRIDE    28
+#define DESCRIPTOR_TEXTURE_LAYER_STRIDES 80 /* by level of the resource */
+#define DESCRIPTOR_TEXTURE_LEVEL_OFFSETS 148
+#define DESCRIPTOR_TEXTURE_MAX_LEVELS    16
+#define DESCRIPTOR_SAMPLER_LOD           216 /* minimum, maximum, bias */
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
@@ -173,6 +179,64 @@ extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture, 
    nir_def *resource_level = level ? nir_iadd(b, first, level) : first;
    for (unsigned i = 0; i < (is_3d ? 3 : 2); i++)
       out->size[i] = minify(b, out->size[i], resource_level);
+}
+
+/* Those of what is multisampled are one. */
+static nir_def *
+levels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *last = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
+
+   return nir_iadd_imm(b, nir_isub(b, nir_umax(b, last, first), first), 1);
+}
+
+static nir_def *
+load_of_level(nir_builder *b, const struct gpuval_nir_subresource *subresource, nir_def *level,
+              unsigned offset)
+{
+   nir_def *at = nir_iadd_imm(b, nir_imul_imm(b, level, sizeof(uint32_t)), offset);
+   at = nir_iadd(b, at, nir_imul_imm(b, subresource->slot, DESCRIPTOR_STRIDE));
+   return load_constants(b, 32, nir_iadd_imm(b, subresource->set, 1), at);
+}
+
+static nir_def *
+subresource(const struct gpuval_nir_driver *driver, nir_builder *b,
+            const struct gpuval_nir_subresource *subresource)
+{
+   nir_def *set = subresource->set, *slot = subresource->slot;
+   nir_def *base = load_descriptor(b, 64, set, slot, DESCRIPTOR_TEXEL_ADDRESS);
+   nir_def *width = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_WIDTH);
+   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *level = nir_iadd(b, first, subresource->level);
+   nir_def *has_level = nir_ior(b, nir_ult(b, subresource->level, levels(driver, b, set, slot)),
+                                nir_inot(b, subresource->is_texture));
+   nir_def *layer = nir_umin(
+      b, subresource->layer,
+      nir_iadd_imm(b, nir_umax_imm(b, load_half(b, set, slot, DESCRIPTOR_IMAGE_DEPTH), 1), -1));
+   level = nir_umin_imm(b, level, DESCRIPTOR_TEXTURE_MAX_LEVELS - 1);
+
+   nir_def *offset = load_of_level(b, subresource, level, DESCRIPTOR_TEXTURE_LEVEL_OFFSETS);
+   offset = nir_bcsel(b, subresource->is_texture, offset, nir_imm_int(b, 0));
+   nir_def *stride =
+      nir_bcsel(b, subresource->is_texture,
+                load_of_level(b, subresource, level, DESCRIPTOR_TEXTURE_LAYER_STRIDES),
+                load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_LAYER_STRIDE));
+   nir_def *address = nir_iadd(b, nir_iadd(b, base, nir_u2u64(b, offset)),
+                               nir_imul(b, nir_u2u64(b, layer), nir_u2u64(b, stride)));
+
+   nir_def *is_there = nir_iand(b, nir_ine_imm(b, width, 0), has_level);
+   return nir_bcsel(b, is_there, address, nir_imm_int64(b, 0));
+}
+
+static nir_def *
+lod_limits(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   nir_def *limits[3];
+
+   for (unsigned i = 0; i < ARRAY_SIZE(limits); i++)
+      limits[i] = load_descriptor(b, 32, set, slot, DESCRIPTOR_SAMPLER_LOD + i * sizeof(float));
+   return nir_vec(b, limits, ARRAY_SIZE(limits));
 }
 
 static nir_def *
@@ -337,6 +401,9 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .buffer_address = buffer_address,
    .texels = texels,
    .extent = extent,
+   .subresource = subresource,
+   .levels = levels,
+   .lod_limits = lod_limits,
    .descriptors = &gpuval_lvp_nir_descriptors,
    .structure_address = structure_address,
    .root_address = root_address,

@@ -77,17 +77,28 @@ variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
    return load_shadow(driver, b, set, nir_imm_int64(b, -16), 1);
 }
 
-/* As a push constant: gallivm knows that those are the same in all lanes, and so is what
- * is computed from them.
+/* Of the shader's stage. As a push constant: gallivm knows that those are the same in all
+ * lanes, and so is what is computed from them.
  */
+static nir_def *
+load_uses(nir_builder *b, unsigned array_offset)
+{
+   unsigned offset =
+      GPUVAL_LVP_COMMAND_DATA_OFFSET + array_offset + b->shader->info.stage * sizeof(uint32_t);
+
+   return nir_load_push_constant(b, 1, 32, nir_imm_int(b, offset), .range = offset + 4);
+}
+
 static nir_def *
 bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   unsigned offset = GPUVAL_LVP_COMMAND_DATA_OFFSET +
-                     offsetof(struct gpuval_lvp_command_data, bad_uses) +
-                     b->shader->info.stage * sizeof(uint32_t);
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, bad_uses));
+}
 
-   return nir_load_push_constant(b, 1, 32, nir_imm_int(b, offset), .range = offset + 4);
+static nir_def *
+unwritten_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses));
 }
 
 /* As lvp_lower_pipeline_layout makes it: constant buffer, slot, 0 */
@@ -166,5 +177,6 @@ const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors = {
    .variable_count = variable_count,
    .objects_address = objects_address,
    .bad_uses = bad_uses,
+   .unwritten_uses = unwritten_uses,
    .replace = replace,
 };

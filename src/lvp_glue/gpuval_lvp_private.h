@@ -29,6 +29,10 @@ static_assert(GPUVAL_CHECK_COUNT <= 31, "a bit each");
 /** Of a shader that may be NULL */
 struct gpuval_lvp_selection gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir);
 
+struct gpuval_lvp_written;
+/** NULL: init is off. */
+struct gpuval_lvp_written *gpuval_lvp_get_written(struct gpuval_lvp *gpuval);
+
 struct gpuval_device *gpuval_lvp_device(struct gpuval_lvp *gpuval);
 
 /** What is wrong with the command that comes next. On the queue's thread. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp_sets.h"
+#include "gpuval_lvp_private.h"
+#include "gpuval_lvp_written.h"
 
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
@@ -269,12 +271,36 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
            !gpuval_objects_is_alive(objects, descriptor->sampler));
 }
 
+/* Has the access to mark what it writes, or to look at what it reads? */
+static bool
+is_unwritten(struct gpuval_lvp_written *written, const struct gpuval_nir_use *use,
+             const struct lvp_descriptor_set *set)
+{
+   if (!written || !set || use->first_slot >= set->layout->size)
+      return written && !set;
+
+   const struct gpuval_descriptor *shadow = get_shadow(set).slots;
+   const struct gpuval_lvp_set_header *header = (const void *)shadow;
+   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
+                                                      : use->num_slots == 0;
+   const struct gpuval_descriptor *descriptor = &shadow[use->first_slot];
+   if (is_outside || !(use->required & descriptor->offers))
+      return false;
+
+   const struct lp_descriptor *slots = set->map;
+   return gpuval_lvp_written_look(
+      written, &slots[use->first_slot], use->required,
+      (descriptor->offers & GPUVAL_OFFERS_DIMENSIONS) == GPUVAL_OFFERS_3D);
+}
+
 void
-gpuval_lvp_emit_sets(struct gpuval_objects *objects, uint32_t stages,
-                     struct lvp_shader *const *shaders, struct lvp_descriptor_set *const *sets,
-                     uint32_t buffers, struct gpuval_lvp_command_data *data)
+gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+                     struct lvp_descriptor_set *const *sets, uint32_t buffers,
+                     struct gpuval_lvp_command_data *data)
 {
    const struct lvp_descriptor_set *known[GPUVAL_LVP_MAX_SETS];
+   struct gpuval_objects *objects = gpuval_lvp_objects(gpuval);
+   struct gpuval_lvp_written *written = gpuval_lvp_get_written(gpuval);
 
    data->objects_address = gpuval_objects_address(objects);
    for (unsigned i = 0; i < GPUVAL_LVP_MAX_SETS; i++) {
@@ -287,10 +313,21 @@ gpuval_lvp_emit_sets(struct gpuval_objects *objects, uint32_t stages,
       const struct gpuval_nir_use *uses =
          gpuval_shader_uses(shaders[stage]->pipeline_nir->gpuval, &num_uses);
 
-      data->bad_uses[stage] = 0;
+      uint32_t bad_bit = 1, unwritten_bit = 1;
+
+      data->bad_uses[stage] = data->unwritten_uses[stage] = 0;
       for (uint32_t i = 0; i < num_uses; i++) {
-         if (is_bad(objects, &uses[i], known[uses[i].set]))
-            data->bad_uses[stage] |= BITFIELD_BIT(i);
+         const struct gpuval_nir_use *use = &uses[i];
+
+         if (use->flags & GPUVAL_USE_WRITTEN) {
+            if (is_unwritten(written, use, known[use->set]))
+               data->unwritten_uses[stage] |= unwritten_bit;
+            unwritten_bit <<= 1;
+         } else {
+            if (is_bad(objects, use, known[use->set]))
+               data->bad_uses[stage] |= bad_bit;
+            bad_bit <<= 1;
+         }
       }
    }
 }

@@ -60,7 +60,7 @@ void gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *bu
  * descriptors whose index is a constant. @buffers: bits of sets that are in descriptor
  * buffers.
  */
-void gpuval_lvp_emit_sets(struct gpuval_objects *objects, uint32_t stages,
+void gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages,
                           struct lvp_shader *const *shaders, struct lvp_descriptor_set *const *sets,
                           uint32_t buffers, struct gpuval_lvp_command_data *data);
 

@@ -77,6 +77,8 @@ enum {
    GPUVAL_USE_NOT_UNIFORM = 0x10,
    /* Behind the entry of its texture: what is wrong with both is reported of that. */
    GPUVAL_USE_SAMPLER = 0x20,
+   /* Not about the descriptor: of init, is all written that it leads to? */
+   GPUVAL_USE_WRITTEN = 0x40,
 };
 
 #define GPUVAL_USE_FORMAT_SHIFT 23 /* enum pipe_format; 0: any */
@@ -139,6 +141,10 @@ struct gpuval_nir_descriptors {
     * where the host knows when a command begins; else NULL.
     */
    nir_def *(*bad_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* The same of those with GPUVAL_USE_WRITTEN, which are counted for themselves: not all is
+    * written. NULL: init is not checked.
+    */
+   nir_def *(*unwritten_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* Something harmless stands in for what is bad. */
    void (*replace)(const struct gpuval_nir_driver *driver, nir_builder *b,
                    const struct gpuval_nir_replacement *replacement);
@@ -150,6 +156,13 @@ struct gpuval_nir_extent {
    nir_def *levels;  /* textures only */
    nir_def *samples; /* where it is multisampled */
    nir_def *known;   /* 1 bit: is there a view? */
+};
+
+/** A subresource behind a descriptor, and what limits there are; 32 bit */
+struct gpuval_nir_subresource {
+   nir_def *set, *slot;
+   nir_def *is_texture; /* 1 bit; else as a storage image or an input attachment */
+   nir_def *level, *layer;
 };
 
 /** A texel buffer */
@@ -203,8 +216,19 @@ struct gpuval_nir_driver {
                   bool is_3d, uint32_t set, nir_def *slot, nir_def *level,
                   struct gpuval_nir_extent *extent);
 
+   /* init: the address of a subresource's first texel, 64 bit; 0 where there is none. */
+   nir_def *(*subresource)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                           const struct gpuval_nir_subresource *subresource);
+   /* Levels of a texture, 32 bit */
+   nir_def *(*levels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                      nir_def *slot);
+   /* Of a sampler: the lowest level of detail, the highest one, a bias; 3 x 32 bit */
+   nir_def *(*lod_limits)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                          nir_def *slot);
+
    const struct gpuval_nir_descriptors *descriptors; /* NULL: they are not checked */
    bool reports_descriptors;                         /* functions: what shaders may report */
+   bool reports_unwritten;
 
    /* The address of an acceleration structure, as traces and ray queries have it for
     * an operand; 64 bit, and itself such an operand. NULL: not to be had.
@@ -367,6 +391,8 @@ enum {
 
 /* In the place of a descriptor set */
 enum {
+   /* init, gpuval_nir_init.c: each entry has its set. */
+   GPUVAL_REPORT_UNWRITTEN = 0xfb,
    /* All is known: what comes in the record's offset, access_size, bound, and the first of
     * address. Each entry has its set.
     */
@@ -384,6 +410,13 @@ struct gpuval_nir_report_params {
    nir_def *detail[4]; /* offset of the group's lowest entry, 0; or see GPUVAL_REPORT_* */
    nir_def *slot;      /* GPUVAL_REPORT_INLINE: the size of the block */
    nir_def *invocation[3];
+};
+
+/** What was found out about the access of an entry: all 32 bit, as struct gpuval_record. */
+struct gpuval_nir_finding {
+   nir_def *offset, *access_size, *bound, *slot, *set;
+   nir_def *address[2]; /* lo, hi */
+   nir_def *other;
 };
 
 /** Emits the report itself at b->cursor, for invocations that have failed. */
@@ -796,6 +829,14 @@ void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
 /** Words that identify the invocation, taken first thing. */
 nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);
 
+/** The failure of an entry, its number being absolute. */
+void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              nir_def *entry, nir_def *const *invocation,
+                              const struct gpuval_nir_finding *finding);
+/** GPUVAL_REPORT_UNWRITTEN: marks, or looks and reports. */
+void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
+                           const struct gpuval_nir_report_params *params);
+
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
                                   nir_def *const *words);
@@ -806,6 +847,7 @@ bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_init(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_shared(struct gpuval_nir_state *state);

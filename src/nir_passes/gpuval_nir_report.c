@@ -324,6 +324,35 @@ has_flag(nir_builder *b, nir_def *bits, unsigned flag)
    return nir_ine_imm(b, nir_iand_imm(b, bits, flag << 24), 0);
 }
 
+void
+gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
+                         nir_def *entry_index, nir_def *const *invocation,
+                         const struct gpuval_nir_finding *finding)
+{
+   nir_def *root = driver->root_address(driver, b);
+   nir_def *entries =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
+   struct entry entry = load_whole_entry(b, entries, entry_index);
+
+   report_failure(b,
+                  &(struct failure){
+                     .invocation = invocation,
+                     .root = root,
+                     .site = entry.site,
+                     .stage = entry.stage,
+                     .hash_lo = entry.hash_lo,
+                     .hash_hi = entry.hash_hi,
+                     .command_id = driver->command_id(driver, b),
+                     .offset = finding->offset,
+                     .access_size = finding->access_size,
+                     .bound = finding->bound,
+                     .slot = finding->slot,
+                     .set = finding->set,
+                     .address = nir_pack_64_2x32_split(b, finding->address[0], finding->address[1]),
+                     .other = finding->other,
+                  });
+}
+
 /* Which of the entry's sites it is: gpuval_nir_descriptor.c, add_sites() */
 static nir_def *
 site_of_verdict(nir_builder *b, const struct entry *entry, const struct gpuval_nir_verdict *verdict)
@@ -438,9 +467,9 @@ join(nir_builder *b, const struct finding *then, const struct finding *otherwise
    };
 }
 
-void
-gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
-                        const struct gpuval_nir_report_params *params)
+static void
+build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
+               const struct gpuval_nir_report_params *params)
 {
    nir_def *is_inline = nir_ieq_imm(b, params->set, GPUVAL_REPORT_INLINE);
    nir_def *is_descriptor = nir_ieq_imm(b, params->set, GPUVAL_REPORT_DESCRIPTOR);
@@ -538,6 +567,22 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
       }
       nir_pop_loop(b, loop);
    }
+   nir_pop_if(b, NULL);
+}
+
+void
+gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct gpuval_nir_report_params *params)
+{
+   if (!driver->reports_unwritten) {
+      build_failures(b, driver, params);
+      return;
+   }
+
+   nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN));
+   gpuval_nir_build_init(b, driver, params);
+   nir_push_else(b, NULL);
+   build_failures(b, driver, params);
    nir_pop_if(b, NULL);
 }
 

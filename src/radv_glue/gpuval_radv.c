@@ -33,6 +33,8 @@ warn_of_limits(void)
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       gpuval_log_warning("indirect, vertex: on this driver, what the GPU reads is not looked at: "
                          "only what is known when a command is recorded");
+   if (gpuval_options_may_check(GPUVAL_CHECK_INIT))
+      gpuval_log_warning("this version does not check init on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
       gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
                          "what traces and ray queries are given");

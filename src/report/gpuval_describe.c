@@ -148,6 +148,19 @@ detail_or(const struct gpuval_event *event, const char *text, char **message)
    ralloc_strcat(message, event->detail ? event->detail : text);
 }
 
+/* Of a shader, or of an attachment that a command loads */
+static void
+unwritten(const struct gpuval_event *event, const char *text, char **message)
+{
+   if (event->place.has_shader) {
+      access_of(event, text, message);
+      return;
+   }
+   detail_or(event, text, message);
+   if (event->resource.object_name)
+      ralloc_asprintf_append(message, ": \"%s\"", event->resource.object_name);
+}
+
 /* "ACCESS at address 0x10 TEXT: DETAIL" */
 static void
 bad_address(const struct gpuval_event *event, const char *text, char **message)
@@ -227,6 +240,7 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
    [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {access_of,
                                          "a shader has written there since the last barrier"},
+   [GPUVAL_KIND_UNINITIALIZED_READ] = {unwritten, "nothing was ever written there"},
    [GPUVAL_KIND_SHARED_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
    [GPUVAL_KIND_SHARED_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
    [GPUVAL_KIND_SHARED_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},

@@ -9,6 +9,7 @@
  * window that nothing else has.
  */
 
+#include "base/gpuval_init.h"
 #include "base/gpuval_shadow.h"
 
 #include <stdlib.h>
@@ -22,15 +23,16 @@
 #include "util/u_math.h"
 #include "util/vma.h"
 
-#define WINDOW_SIZE (1ull << GPUVAL_SHADOW_WINDOW_LOG2)
-#define CLOCKS_SIZE (GPUVAL_SHADOW_CLOCKS * sizeof(struct gpuval_shadow_clock))
+#define WINDOW_SIZE  (1ull << GPUVAL_SHADOW_WINDOW_LOG2)
+#define WRITTEN_SIZE (WINDOW_SIZE >> GPUVAL_INIT_WORD_LOG2)
+#define CLOCKS_SIZE  (GPUVAL_SHADOW_CLOCKS * sizeof(struct gpuval_shadow_clock))
 
 struct gpuval_shadow {
    simple_mtx_t mutex;
    struct util_vma_heap heap; /* of the window */
    struct util_dynarray used; /* struct used: parts of the window with cells */
    struct gpuval_shadow_layout *layout;
-   uint64_t window, words, bytes, times, clocks; /* where they begin */
+   uint64_t window, words, bytes, times, clocks, written; /* where they begin */
 };
 
 struct used {
@@ -77,8 +79,10 @@ gpuval_shadow_create(struct gpuval_shadow_layout *layout)
    shadow->bytes = reserve(WINDOW_SIZE * GPUVAL_SHADOW_BYTES_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->times = reserve(WINDOW_SIZE * GPUVAL_SHADOW_TIMES_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->clocks = reserve(CLOCKS_SIZE, 0, PROT_READ | PROT_WRITE);
+   shadow->written = reserve(WRITTEN_SIZE, 0, PROT_READ | PROT_WRITE);
    util_vma_heap_init(&shadow->heap, shadow->window, WINDOW_SIZE);
-   if (!shadow->window || !shadow->words || !shadow->bytes || !shadow->times || !shadow->clocks) {
+   if (!shadow->window || !shadow->words || !shadow->bytes || !shadow->times || !shadow->clocks ||
+       !shadow->written) {
       gpuval_shadow_destroy(shadow);
       return NULL;
    }
@@ -97,6 +101,7 @@ gpuval_shadow_destroy(struct gpuval_shadow *shadow)
    unreserve(shadow->bytes, WINDOW_SIZE * GPUVAL_SHADOW_BYTES_SCALE);
    unreserve(shadow->times, WINDOW_SIZE * GPUVAL_SHADOW_TIMES_SCALE);
    unreserve(shadow->clocks, CLOCKS_SIZE);
+   unreserve(shadow->written, WRITTEN_SIZE);
    util_vma_heap_finish(&shadow->heap);
    util_dynarray_fini(&shadow->used);
    simple_mtx_destroy(&shadow->mutex);
@@ -113,6 +118,12 @@ uint64_t
 gpuval_shadow_words(const struct gpuval_shadow *shadow)
 {
    return shadow->words - shadow->window * GPUVAL_SHADOW_WORDS_SCALE;
+}
+
+uint64_t
+gpuval_shadow_written(const struct gpuval_shadow *shadow)
+{
+   return shadow->written - (shadow->window >> GPUVAL_INIT_WORD_LOG2);
 }
 
 static uint64_t
@@ -148,6 +159,23 @@ forget(const struct gpuval_shadow *shadow, const struct used *used)
            used->size * GPUVAL_SHADOW_TIMES_SCALE, MADV_DONTNEED);
 }
 
+/* Whole pages: those at the ends may be others', too. */
+static void
+forget_written(const struct gpuval_shadow *shadow, const struct used *used)
+{
+   uint64_t begin = shadow->written + ((used->address - shadow->window) >> GPUVAL_INIT_WORD_LOG2);
+   uint64_t end = begin + DIV_ROUND_UP(used->size, 1 << GPUVAL_INIT_WORD_LOG2);
+   uint64_t first = align64(begin, page_size()), last = end & ~(page_size() - 1);
+
+   if (first >= last) {
+      memset((void *)(uintptr_t)begin, 0, end - begin);
+      return;
+   }
+   memset((void *)(uintptr_t)begin, 0, first - begin);
+   madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+   memset((void *)(uintptr_t)last, 0, end - last);
+}
+
 /* @reuse: its addresses may be given to somebody else */
 static void
 release(struct gpuval_shadow *shadow, uint64_t address, bool reuse)
@@ -157,6 +185,7 @@ release(struct gpuval_shadow *shadow, uint64_t address, bool reuse)
       if (used->address != address)
          continue;
       forget(shadow, used);
+      forget_written(shadow, used);
       if (reuse)
          util_vma_heap_free(&shadow->heap, address, used->size);
       *used = util_dynarray_pop(&shadow->used, struct used);

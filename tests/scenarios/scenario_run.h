@@ -99,6 +99,7 @@ struct run_image {
    const char *name;
    VkImage image;
    VkDeviceMemory memory;
+   bool shares_memory; /* with an image before it */
    VkFormat format;
 };
 
@@ -356,8 +357,23 @@ void run_destroy(struct run *run);
 void run_destroy_images(struct run *run);
 VkSampler run_make_sampler(struct run *run, bool linear);
 struct run_image *run_find_image(struct run *run, const char *name);
+VkImageAspectFlags run_image_aspects(const struct run_image *image);
+/* From UNDEFINED to GENERAL, after and before everything */
+void run_transition_image(VkCommandBuffer cmd, const struct run_image *image,
+                          VkImageSubresourceRange range);
 /* 0: there is none of that name. */
 uint64_t run_find_view(struct run *run, VkObjectType type, const char *name);
+
+/* scenario_run_transfers.c */
+void run_begin_target(struct run *run);
+void run_blit_image(struct run *run);
+void run_clear_image(struct run *run);
+void run_copy_from_image(struct run *run);
+void run_copy_image(struct run *run);
+void run_copy_to_image(struct run *run);
+void run_discard_image(struct run *run);
+void run_end_target(struct run *run);
+void run_resolve_image(struct run *run);
 
 /* scenario_run_layouts.c */
 void run_prepare_sets(struct run *run);

@@ -161,17 +161,19 @@ find_text_option(struct run *run, unsigned first, const char *key)
    return NULL;
 }
 
-static void
-clear_image(struct run *run, const struct run_image *image)
+VkImageAspectFlags
+run_image_aspects(const struct run_image *image)
 {
-   VkCommandBuffer cmd = vkh_begin(run->ctx);
-   const VkImageSubresourceRange range = {
-      .aspectMask = format_aspects(image->format),
-      .levelCount = VK_REMAINING_MIP_LEVELS,
-      .layerCount = VK_REMAINING_ARRAY_LAYERS,
-   };
+   return format_aspects(image->format);
+}
+
+void
+run_transition_image(VkCommandBuffer cmd, const struct run_image *image,
+                     VkImageSubresourceRange range)
+{
    const VkImageMemoryBarrier barrier = {
       .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+      .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
       .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
       .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
       .newLayout = VK_IMAGE_LAYOUT_GENERAL,
@@ -181,12 +183,27 @@ clear_image(struct run *run, const struct run_image *image)
       .subresourceRange = range,
    };
 
-   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+   range.aspectMask = format_aspects(image->format);
+   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                         0, 0, NULL, 0, NULL, 1, &barrier);
-   if (range.aspectMask == VK_IMAGE_ASPECT_COLOR_BIT)
+}
+
+/* @clear: it has zeros then, else anything. */
+static void
+init_image(struct run *run, const struct run_image *image, bool clear)
+{
+   VkCommandBuffer cmd = vkh_begin(run->ctx);
+   const VkImageSubresourceRange range = {
+      .aspectMask = format_aspects(image->format),
+      .levelCount = VK_REMAINING_MIP_LEVELS,
+      .layerCount = VK_REMAINING_ARRAY_LAYERS,
+   };
+
+   run_transition_image(cmd, image, range);
+   if (clear && range.aspectMask == VK_IMAGE_ASPECT_COLOR_BIT)
       vkCmdClearColorImage(cmd, image->image, VK_IMAGE_LAYOUT_GENERAL, &(VkClearColorValue){{0.0f}},
                            1, &range);
-   else
+   else if (clear)
       vkCmdClearDepthStencilImage(cmd, image->image, VK_IMAGE_LAYOUT_GENERAL,
                                   &(VkClearDepthStencilValue){0.0f, 0}, 1, &range);
    vkh_barrier(cmd);
@@ -222,8 +239,8 @@ create_view(struct run *run, const char *name, const struct run_image *image, un
    add_object(run, VK_OBJECT_TYPE_IMAGE_VIEW, name, (uint64_t)view);
 }
 
-/* `image NAME TYPE FORMAT WxHxD [layers=N] [levels=N] [samples=N]`, and a view of all of
- * it with the same name
+/* `image NAME TYPE FORMAT WxHxD [layers=N] [levels=N] [samples=N] [memory=IMAGE] [unwritten]`,
+ * and a view of all of it with the same name
  */
 void
 run_create_image(struct run *run)
@@ -245,6 +262,7 @@ run_create_image(struct run *run)
    const VkImageCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
       .flags =
+         (find_text_option(run, 5, "memory") ? VK_IMAGE_CREATE_ALIAS_BIT : 0) |
          VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | (cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0) |
          (types[type].image_type == VK_IMAGE_TYPE_3D ? VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT : 0),
       .imageType = types[type].image_type,
@@ -268,9 +286,20 @@ run_create_image(struct run *run)
       .allocationSize = requirements.size,
       .memoryTypeIndex = vkh_memory_type(run->ctx, requirements.memoryTypeBits, 0),
    };
-   VKH_CHECK(vkAllocateMemory(run->ctx->device, &allocate, NULL, &image->memory));
+   const char *memory = find_text_option(run, 5, "memory");
+   if (memory)
+      image->memory = run_find_image(run, memory)->memory;
+   else
+      VKH_CHECK(vkAllocateMemory(run->ctx->device, &allocate, NULL, &image->memory));
+   image->shares_memory = memory;
    VKH_CHECK(vkBindImageMemory(run->ctx->device, image->image, image->memory, 0));
-   clear_image(run, image);
+   bool unwritten = false, untouched = false;
+   for (unsigned i = 5; run_has_word(run, i); i++) {
+      unwritten |= strcmp(run_word(run, i), "unwritten") == 0;
+      untouched |= strcmp(run_word(run, i), "untouched") == 0;
+   }
+   if (!untouched)
+      init_image(run, image, !unwritten);
    create_view(run, image->name, image, type, run->statement->word_count);
 }
 
@@ -404,7 +433,8 @@ run_destroy_images(struct run *run)
    }
    for (unsigned i = 0; i < run->image_count; i++) {
       vkDestroyImage(run->ctx->device, run->images[i].image, NULL);
-      vkFreeMemory(run->ctx->device, run->images[i].memory, NULL);
+      if (!run->images[i].shares_memory)
+         vkFreeMemory(run->ctx->device, run->images[i].memory, NULL);
    }
    free(run->objects);
    free(run->images);

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp_written.h"
+#include "gpuval_lvp.h"
+#include "gpuval_lvp_private.h"
+
+#include "gallium/drivers/llvmpipe/lp_texture.h"
+#include "lvp_private.h"
+
+#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/gpuval_written.h"
+#include "vk_acceleration_structure.h"
+#include "vk_format.h"
+#include "vk_image.h"
+
+struct gpuval_lvp_written {
+   struct lvp_device *device;
+   struct gpuval_lvp *gpuval;
+   struct gpuval_written *written;
+
+   PFN_vkMapMemory2KHR map_memory;
+   PFN_vkBindImageMemory2 bind_image_memory;
+   PFN_vkCreateImageView create_image_view;
+   PFN_vkCopyMemoryToImageEXT copy_memory_to_image;
+   PFN_vkCopyImageToImageEXT copy_image_to_image;
+   PFN_vkTransitionImageLayoutEXT transition_image_layout;
+   bool has_sliced_views; /* ever */
+
+   /* On the queue's thread */
+   bool waits;                       /* the last command: nothing runs behind it */
+   const VkRenderingInfo *rendering; /* NULL: outside of passes */
+   bool has_drawn;                   /* in it */
+};
+
+/* Subresources */
+
+typedef void (*visit_function)(struct gpuval_written *written, uint64_t address, uint8_t bits);
+
+/* 0: there is none. A level of a three-dimensional image is one. */
+static uint64_t
+subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level, uint32_t layer)
+{
+   struct pipe_resource *bo = image->planes[plane].bo;
+   const struct llvmpipe_resource *resource = bo ? llvmpipe_resource(bo) : NULL;
+   if (!resource || resource->dt || !resource->tex_data || level > bo->last_level)
+      return 0;
+
+   uint64_t address = (uintptr_t)resource->tex_data + resource->mip_offsets[level];
+   return bo->target == PIPE_TEXTURE_3D ? address : address + layer * resource->img_stride[level];
+}
+
+static uint8_t
+bits_of(const struct lvp_image *image, VkImageAspectFlags aspects)
+{
+   if (image->vk.aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
+      return GPUVAL_INIT_ALL;
+   if ((aspects & image->vk.aspects) == image->vk.aspects)
+      return GPUVAL_INIT_ALL;
+   return aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
+}
+
+static void
+visit(struct gpuval_lvp_written *state, const struct lvp_image *image, VkImageAspectFlags aspects,
+      uint32_t level, uint32_t level_count, uint32_t layer, uint32_t layer_count,
+      visit_function function)
+{
+   static const VkImageAspectFlags planes[] = {
+      VK_IMAGE_ASPECT_PLANE_0_BIT,
+      VK_IMAGE_ASPECT_PLANE_1_BIT,
+      VK_IMAGE_ASPECT_PLANE_2_BIT,
+   };
+   uint8_t bits = bits_of(image, aspects);
+   bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
+
+   for (unsigned plane = 0; plane < image->plane_count; plane++) {
+      if (image->plane_count > 1 && !(aspects & (VK_IMAGE_ASPECT_COLOR_BIT | planes[plane])))
+         continue;
+      for (uint32_t i = 0; i < level_count; i++) {
+         for (uint32_t j = 0; j < (is_3d ? 1 : layer_count); j++)
+            function(state->written,
+                     subresource_address(image, plane, level + i, is_3d ? 0 : layer + j), bits);
+      }
+   }
+}
+
+static void
+visit_range(struct gpuval_lvp_written *state, const struct lvp_image *image,
+            const VkImageSubresourceRange *range, visit_function function)
+{
+   visit(state, image, range->aspectMask, range->baseMipLevel,
+         vk_image_subresource_level_count(&image->vk, range), range->baseArrayLayer,
+         vk_image_subresource_layer_count(&image->vk, range), function);
+}
+
+static void
+mark_layers(struct gpuval_lvp_written *state, VkImage handle,
+            const VkImageSubresourceLayers *layers)
+{
+   LVP_FROM_HANDLE(lvp_image, image, handle);
+
+   visit(state, image, layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
+         vk_image_subresource_layer_count(&image->vk, layers), gpuval_written_set);
+}
+
+static const VkImageSubresourceRange whole_image = {
+   .aspectMask =
+      VK_IMAGE_ASPECT_COLOR_BIT | VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT,
+   .levelCount = VK_REMAINING_MIP_LEVELS,
+   .layerCount = VK_REMAINING_ARRAY_LAYERS,
+};
+
+/* What the host may write at any time, or what has slices that count for themselves, is
+ * written once and for all.
+ */
+static bool
+is_always_written(const struct gpuval_lvp_written *state, const struct lvp_image *image)
+{
+   bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
+
+   return image->vk.tiling != VK_IMAGE_TILING_OPTIMAL ||
+          (is_3d && (state->has_sliced_views ||
+                     image->vk.create_flags & VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT));
+}
+
+static void
+mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
+{
+   visit_range(state, image, &whole_image, gpuval_written_set);
+   if (image->vk.image_type != VK_IMAGE_TYPE_3D)
+      return;
+
+   const struct llvmpipe_resource *resource = llvmpipe_resource(image->planes[0].bo);
+   for (uint32_t level = 0; level < image->vk.mip_levels; level++) {
+      uint64_t address = subresource_address(image, 0, level, 0);
+      for (uint32_t z = 0; address && z < u_minify(image->vk.extent.depth, level); z++)
+         gpuval_written_set(state->written, address + z * resource->img_stride[level],
+                            GPUVAL_INIT_ALL);
+   }
+}
+
+/* Buffers */
+
+static void
+mark_buffer(struct gpuval_lvp_written *state, VkBuffer handle, VkDeviceSize offset,
+            VkDeviceSize size)
+{
+   LVP_FROM_HANDLE(lvp_buffer, buffer, handle);
+
+   if (!buffer || !buffer->map || offset >= buffer->vk.size)
+      return;
+   size = MIN2(size, buffer->vk.size - offset);
+   gpuval_written_mark(state->written, (uintptr_t)buffer->map + offset, size);
+}
+
+static void
+mark_structure(struct gpuval_lvp_written *state, VkAccelerationStructureKHR handle)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, handle);
+
+   if (structure)
+      mark_buffer(state, structure->buffer, structure->offset, structure->size);
+}
+
+/* From there to the end of the buffer: how much it is, is not known. */
+static void
+mark_address(struct gpuval_lvp_written *state, VkDeviceAddress address)
+{
+   struct gpuval_command_range range;
+
+   if (gpuval_device_find_buffer(gpuval_lvp_device(state->gpuval), address, 1, &range))
+      gpuval_written_mark(state->written, address, range.address + range.size - address);
+}
+
+/* The host */
+
+static struct gpuval_lvp_written *
+get_state(VkDevice handle)
+{
+   LVP_FROM_HANDLE(lvp_device, device, handle);
+   return gpuval_lvp_get_written(device->gpuval);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_MapMemory2KHR(VkDevice device, const VkMemoryMapInfoKHR *info, void **data)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+   LVP_FROM_HANDLE(lvp_device_memory, memory, info->memory);
+   VkResult result = state->map_memory(device, info, data);
+
+   /* It may write whatever it likes, and nobody sees it; poison shows what it has written. */
+   if (result == VK_SUCCESS && memory && !gpuval_options()->poison)
+      gpuval_written_mark(state->written, (uintptr_t)memory->map + info->offset,
+                          info->size == VK_WHOLE_SIZE ? memory->size - info->offset : info->size);
+   return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryInfo *infos)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+   VkResult result = state->bind_image_memory(device, count, infos);
+
+   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
+      LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
+      if (is_always_written(state, image))
+         mark_slices(state, image);
+   }
+   return result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
+                     const VkAllocationCallbacks *allocator, VkImageView *view)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+   LVP_FROM_HANDLE(lvp_image, image, info->image);
+
+   if (vk_find_struct_const(info->pNext, IMAGE_VIEW_SLICED_CREATE_INFO_EXT)) {
+      state->has_sliced_views = true;
+      mark_slices(state, image);
+   }
+   return state->create_image_view(device, info, allocator, view);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CopyMemoryToImageEXT(VkDevice device, const VkCopyMemoryToImageInfoEXT *info)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+
+   for (uint32_t i = 0; i < info->regionCount; i++)
+      mark_layers(state, info->dstImage, &info->pRegions[i].imageSubresource);
+   return state->copy_memory_to_image(device, info);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CopyImageToImageEXT(VkDevice device, const VkCopyImageToImageInfoEXT *info)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+
+   for (uint32_t i = 0; i < info->regionCount; i++)
+      mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
+   return state->copy_image_to_image(device, info);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
+                              const VkHostImageLayoutTransitionInfoEXT *infos)
+{
+   struct gpuval_lvp_written *state = get_state(device);
+
+   for (uint32_t i = 0; i < count; i++) {
+      LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
+      if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
+         visit_range(state, image, &infos[i].subresourceRange, gpuval_written_clear);
+   }
+   return state->transition_image_layout(device, count, infos);
+}
+
+struct gpuval_lvp_written *
+gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuval_lvp *gpuval,
+                          struct gpuval_written *written)
+{
+   struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
+   struct gpuval_lvp_written *state = rzalloc(mem_ctx, struct gpuval_lvp_written);
+
+   state->device = device;
+   state->gpuval = gpuval;
+   state->written = written;
+
+   state->map_memory = table->MapMemory2KHR;
+   state->bind_image_memory = table->BindImageMemory2;
+   state->create_image_view = table->CreateImageView;
+   state->copy_memory_to_image = table->CopyMemoryToImageEXT;
+   state->copy_image_to_image = table->CopyImageToImageEXT;
+   state->transition_image_layout = table->TransitionImageLayoutEXT;
+   table->MapMemory2KHR = hook_MapMemory2KHR;
+   table->BindImageMemory2 = hook_BindImageMemory2;
+   table->CreateImageView = hook_CreateImageView;
+   table->CopyMemoryToImageEXT = hook_CopyMemoryToImageEXT;
+   table->CopyImageToImageEXT = hook_CopyImageToImageEXT;
+   table->TransitionImageLayoutEXT = hook_TransitionImageLayoutEXT;
+   return state;
+}
+
+/* Attachments */
+
+struct attachment {
+   const struct lvp_image_view *view;
+   VkImageAspectFlags aspects;
+   uint32_t layer_count;
+   const char *name;
+};
+
+static void
+visit_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
+                 visit_function function)
+{
+   const struct vk_image_view *view = &attachment->view->vk;
+
+   visit(state, attachment->view->image, attachment->aspects, view->base_mip_level, 1,
+         view->base_array_layer, attachment->layer_count, function);
+}
+
+/* Does a load operation read what nobody has written? */
+static bool
+is_unwritten(const struct gpuval_lvp_written *state, const struct attachment *attachment)
+{
+   const struct vk_image_view *view = &attachment->view->vk;
+   const struct lvp_image *image = attachment->view->image;
+   uint8_t bits = bits_of(image, attachment->aspects);
+   uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1 : attachment->layer_count;
+
+   for (uint32_t i = 0; i < count; i++) {
+      uint64_t address =
+         subresource_address(image, 0, view->base_mip_level, view->base_array_layer + i);
+      if (!(gpuval_written_get(state->written, address) & bits))
+         return true;
+   }
+   return false;
+}
+
+static void
+report_load(struct gpuval_lvp_written *state, const struct attachment *attachment, uint32_t number)
+{
+   const struct vk_image_view *view = &attachment->view->vk;
+   struct gpuval_command_failure failure = {
+      .kind = GPUVAL_KIND_UNINITIALIZED_READ,
+      .op = GPUVAL_OP_LOAD,
+      .part = number,
+      .count = 1,
+      .range =
+         {
+            .type = "attachment",
+            .binding = -1,
+            .object = &attachment->view->image->vk.base,
+            .is_image = true,
+         },
+   };
+   snprintf(failure.detail, sizeof(failure.detail),
+            "the load operation of %s reads level %u, layer %u, where nothing was ever written",
+            attachment->name, view->base_mip_level, view->base_array_layer);
+   gpuval_lvp_report(state->gpuval, &failure);
+}
+
+/* Has it a view, and which? */
+static bool
+get_attachment(const VkRenderingInfo *info, const VkRenderingAttachmentInfo *from,
+               VkImageView handle, VkImageAspectFlags aspects, struct attachment *attachment)
+{
+   if (!from || !handle)
+      return false;
+
+   *attachment = (struct attachment){
+      .view = lvp_image_view_from_handle(handle),
+      .aspects = aspects,
+      .layer_count = info->viewMask ? util_last_bit(info->viewMask) : info->layerCount,
+   };
+   return true;
+}
+
+typedef void (*attachment_function)(struct gpuval_lvp_written *state,
+                                    const VkRenderingAttachmentInfo *info,
+                                    struct attachment *attachment, uint32_t number);
+
+static void
+foreach_attachment(struct gpuval_lvp_written *state, attachment_function function)
+{
+   const VkRenderingInfo *info = state->rendering;
+   struct attachment attachment;
+   char name[32];
+
+   for (uint32_t i = 0; info && i < info->colorAttachmentCount; i++) {
+      const VkRenderingAttachmentInfo *color = &info->pColorAttachments[i];
+      if (!get_attachment(info, color, color->imageView, VK_IMAGE_ASPECT_COLOR_BIT, &attachment))
+         continue;
+      snprintf(name, sizeof(name), "color attachment %u", i);
+      attachment.name = name;
+      function(state, color, &attachment, i);
+   }
+   if (!info)
+      return;
+
+   const VkRenderingAttachmentInfo *depth = info->pDepthAttachment;
+   if (get_attachment(info, depth, depth ? depth->imageView : VK_NULL_HANDLE,
+                      VK_IMAGE_ASPECT_DEPTH_BIT, &attachment)) {
+      attachment.name = "the depth attachment";
+      function(state, depth, &attachment, UINT32_MAX);
+   }
+   const VkRenderingAttachmentInfo *stencil = info->pStencilAttachment;
+   if (get_attachment(info, stencil, stencil ? stencil->imageView : VK_NULL_HANDLE,
+                      VK_IMAGE_ASPECT_STENCIL_BIT, &attachment)) {
+      attachment.name = "the stencil attachment";
+      function(state, stencil, &attachment, UINT32_MAX - 1);
+   }
+}
+
+static void
+load(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
+     struct attachment *attachment, uint32_t number)
+{
+   switch (info->loadOp) {
+   case VK_ATTACHMENT_LOAD_OP_LOAD:
+      if (is_unwritten(state, attachment))
+         report_load(state, attachment, number);
+      break;
+   case VK_ATTACHMENT_LOAD_OP_CLEAR:
+      visit_attachment(state, attachment, gpuval_written_set);
+      break;
+   case VK_ATTACHMENT_LOAD_OP_DONT_CARE:
+      if (!is_always_written(state, attachment->view->image))
+         visit_attachment(state, attachment, gpuval_written_clear);
+      break;
+   default:
+      break;
+   }
+}
+
+static void
+draw(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
+     struct attachment *attachment, uint32_t number)
+{
+   visit_attachment(state, attachment, gpuval_written_set);
+}
+
+/* What still runs may read it. */
+static void
+store(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
+      struct attachment *attachment, uint32_t number)
+{
+   struct attachment resolved;
+
+   if (info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE &&
+       !is_always_written(state, attachment->view->image))
+      visit_attachment(state, attachment, gpuval_written_clear_later);
+   if (info->resolveMode && get_attachment(state->rendering, info, info->resolveImageView,
+                                           attachment->aspects, &resolved))
+      visit_attachment(state, &resolved, gpuval_written_set);
+}
+
+static void
+begin_rendering(struct gpuval_lvp_written *state, const VkRenderingInfo *info)
+{
+   state->rendering = info;
+   state->has_drawn = false;
+   if (!(info->flags & VK_RENDERING_RESUMING_BIT))
+      foreach_attachment(state, load);
+}
+
+static void
+end_rendering(struct gpuval_lvp_written *state)
+{
+   if (state->rendering && !(state->rendering->flags & VK_RENDERING_SUSPENDING_BIT))
+      foreach_attachment(state, store);
+   state->rendering = NULL;
+}
+
+/* Commands */
+
+static void
+transition(struct gpuval_lvp_written *state, const VkDependencyInfo *info)
+{
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
+      LVP_FROM_HANDLE(lvp_image, image, barrier->image);
+
+      if (image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
+         visit_range(state, image, &barrier->subresourceRange, gpuval_written_clear_later);
+   }
+}
+
+static void
+clear_image(struct gpuval_lvp_written *state, VkImage handle, uint32_t count,
+            const VkImageSubresourceRange *ranges)
+{
+   LVP_FROM_HANDLE(lvp_image, image, handle);
+
+   for (uint32_t i = 0; i < count; i++)
+      visit_range(state, image, &ranges[i], gpuval_written_set);
+}
+
+static void
+copy_image_to_buffer(struct gpuval_lvp_written *state, const VkCopyImageToBufferInfo2 *info)
+{
+   LVP_FROM_HANDLE(lvp_image, image, info->srcImage);
+
+   for (uint32_t i = 0; i < info->regionCount; i++) {
+      const VkBufferImageCopy2 *region = &info->pRegions[i];
+      const struct vk_image_buffer_layout layout = vk_image_buffer_copy_layout(&image->vk, region);
+      uint64_t layers =
+         MAX2(vk_image_subresource_layer_count(&image->vk, &region->imageSubresource),
+              region->imageExtent.depth);
+      mark_buffer(state, info->dstBuffer, region->bufferOffset, layers * layout.image_stride_B);
+   }
+}
+
+static void
+copy_query_results(struct gpuval_lvp_written *state,
+                   const struct vk_cmd_copy_query_pool_results *copy)
+{
+   /* As many values as one may have */
+   if (copy->query_count)
+      mark_buffer(state, copy->dst_buffer, copy->dst_offset,
+                  (copy->query_count - 1) * copy->stride + (copy->stride ? copy->stride : 8));
+}
+
+static void
+write_transforms(struct gpuval_lvp_written *state,
+                 const struct vk_cmd_bind_transform_feedback_buffers_ext *bind)
+{
+   for (uint32_t i = 0; i < bind->binding_count; i++)
+      mark_buffer(state, bind->buffers[i], bind->offsets[i],
+                  bind->sizes ? bind->sizes[i] : VK_WHOLE_SIZE);
+}
+
+/* What a command writes, or forgets */
+static void
+execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *command)
+{
+   switch ((unsigned)command->type) {
+   case VK_CMD_PIPELINE_BARRIER2:
+      transition(state, command->u.pipeline_barrier2.dependency_info);
+      state->waits = true;
+      return;
+   case VK_CMD_WAIT_EVENTS2:
+      state->waits = true;
+      return;
+   case VK_CMD_BEGIN_RENDERING:
+      begin_rendering(state, command->u.begin_rendering.rendering_info);
+      return;
+   case VK_CMD_END_RENDERING:
+      end_rendering(state);
+      return;
+   case VK_CMD_CLEAR_ATTACHMENTS:
+      foreach_attachment(state, draw);
+      return;
+   case VK_CMD_CLEAR_COLOR_IMAGE:
+      clear_image(state, command->u.clear_color_image.image,
+                  command->u.clear_color_image.range_count, command->u.clear_color_image.ranges);
+      return;
+   case VK_CMD_CLEAR_DEPTH_STENCIL_IMAGE:
+      clear_image(state, command->u.clear_depth_stencil_image.image,
+                  command->u.clear_depth_stencil_image.range_count,
+                  command->u.clear_depth_stencil_image.ranges);
+      return;
+   case VK_CMD_COPY_IMAGE2: {
+      const VkCopyImageInfo2 *info = command->u.copy_image2.copy_image_info;
+      for (uint32_t i = 0; i < info->regionCount; i++)
+         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
+      return;
+   }
+   case VK_CMD_BLIT_IMAGE2: {
+      const VkBlitImageInfo2 *info = command->u.blit_image2.blit_image_info;
+      for (uint32_t i = 0; i < info->regionCount; i++)
+         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
+      return;
+   }
+   case VK_CMD_RESOLVE_IMAGE2: {
+      const VkResolveImageInfo2 *info = command->u.resolve_image2.resolve_image_info;
+      for (uint32_t i = 0; i < info->regionCount; i++)
+         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
+      return;
+   }
+   case VK_CMD_COPY_BUFFER_TO_IMAGE2: {
+      const VkCopyBufferToImageInfo2 *info =
+         command->u.copy_buffer_to_image2.copy_buffer_to_image_info;
+      for (uint32_t i = 0; i < info->regionCount; i++)
+         mark_layers(state, info->dstImage, &info->pRegions[i].imageSubresource);
+      return;
+   }
+   case VK_CMD_COPY_IMAGE_TO_BUFFER2:
+      copy_image_to_buffer(state, command->u.copy_image_to_buffer2.copy_image_to_buffer_info);
+      return;
+   case VK_CMD_COPY_BUFFER2: {
+      const VkCopyBufferInfo2 *info = command->u.copy_buffer2.copy_buffer_info;
+      for (uint32_t i = 0; i < info->regionCount; i++)
+         mark_buffer(state, info->dstBuffer, info->pRegions[i].dstOffset, info->pRegions[i].size);
+      return;
+   }
+   case VK_CMD_FILL_BUFFER:
+      mark_buffer(state, command->u.fill_buffer.dst_buffer, command->u.fill_buffer.dst_offset,
+                  command->u.fill_buffer.size);
+      return;
+   case VK_CMD_UPDATE_BUFFER:
+      mark_buffer(state, command->u.update_buffer.dst_buffer, command->u.update_buffer.dst_offset,
+                  command->u.update_buffer.data_size);
+      return;
+   case VK_CMD_COPY_QUERY_POOL_RESULTS:
+      copy_query_results(state, &command->u.copy_query_pool_results);
+      return;
+   case VK_CMD_BIND_TRANSFORM_FEEDBACK_BUFFERS_EXT:
+      write_transforms(state, &command->u.bind_transform_feedback_buffers_ext);
+      return;
+   case VK_CMD_END_TRANSFORM_FEEDBACK_EXT: {
+      const struct vk_cmd_end_transform_feedback_ext *end = &command->u.end_transform_feedback_ext;
+      for (uint32_t i = 0; end->counter_buffers && i < end->counter_buffer_count; i++)
+         mark_buffer(state, end->counter_buffers[i],
+                     end->counter_buffer_offsets ? end->counter_buffer_offsets[i] : 0, 4);
+      return;
+   }
+   case VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT: {
+      const VkGeneratedCommandsInfoEXT *info =
+         command->u.preprocess_generated_commands_ext.generated_commands_info;
+      gpuval_written_mark(state->written, info->preprocessAddress, info->preprocessSize);
+      return;
+   }
+   case VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR:
+      for (uint32_t i = 0; i < command->u.build_acceleration_structures_khr.info_count; i++)
+         mark_structure(
+            state, command->u.build_acceleration_structures_khr.infos[i].dstAccelerationStructure);
+      return;
+   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR:
+      mark_structure(state, command->u.copy_acceleration_structure_khr.info->dst);
+      return;
+   case VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR:
+      mark_structure(state, command->u.copy_memory_to_acceleration_structure_khr.info->dst);
+      return;
+   case VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR:
+      mark_address(state,
+                   command->u.copy_acceleration_structure_to_memory_khr.info->dst.deviceAddress);
+      return;
+   default:
+      return;
+   }
+}
+
+void
+gpuval_lvp_written_idle(struct gpuval_lvp_written *state)
+{
+   gpuval_written_flush(state->written);
+   state->waits = false;
+   state->rendering = NULL;
+}
+
+void
+gpuval_lvp_written_command(struct gpuval_lvp_written *state,
+                           const struct vk_cmd_queue_entry *command, bool is_draw)
+{
+   if (state->waits)
+      gpuval_written_flush(state->written);
+   state->waits = false;
+
+   if (is_draw && !state->has_drawn) {
+      foreach_attachment(state, draw);
+      state->has_drawn = true;
+   }
+   execute(state, command);
+}
+
+/* Descriptors */
+
+static bool
+is_texture_written(struct gpuval_lvp_written *state, const struct lp_jit_texture *texture,
+                   bool is_3d)
+{
+   if (!texture->width || texture->first_level >= ARRAY_SIZE(texture->img_stride))
+      return true;
+
+   return gpuval_written_is_view_marked(
+      state->written, &(struct gpuval_written_view){
+                         .base = (uintptr_t)texture->base,
+                         .offsets = texture->mip_offsets,
+                         .strides = texture->img_stride,
+                         .first_level = texture->first_level,
+                         .last_level = CLAMP(texture->last_level, texture->first_level,
+                                             ARRAY_SIZE(texture->img_stride) - 1),
+                         .num_layers = is_3d ? 1 : MAX2(texture->depth, 1),
+                      });
+}
+
+static bool
+is_image_written(struct gpuval_lvp_written *state, const struct lp_jit_image *image, bool is_3d)
+{
+   static const uint32_t offset = 0;
+
+   return !image->width || gpuval_written_is_view_marked(
+                              state->written, &(struct gpuval_written_view){
+                                                 .base = (uintptr_t)image->base,
+                                                 .offsets = &offset,
+                                                 .strides = &image->img_stride,
+                                                 .num_layers = is_3d ? 1 : MAX2(image->depth, 1),
+                                              });
+}
+
+bool
+gpuval_lvp_written_look(struct gpuval_lvp_written *state, const struct lp_descriptor *descriptor,
+                        uint32_t required, bool is_3d)
+{
+   switch (required) {
+   case GPUVAL_OFFERS_UNIFORM_BUFFER:
+   case GPUVAL_OFFERS_STORAGE_BUFFER:
+      return !gpuval_written_is_marked(state->written, (uintptr_t)descriptor->buffer.u,
+                                       descriptor->buffer.size);
+   case GPUVAL_OFFERS_UNIFORM_TEXEL_BUFFER:
+      return !gpuval_written_is_marked(
+         state->written, (uintptr_t)descriptor->texture.base,
+         (uint64_t)descriptor->texture.width * descriptor->texture.texel_size);
+   case GPUVAL_OFFERS_STORAGE_TEXEL_BUFFER:
+      return !gpuval_written_is_marked(
+         state->written, (uintptr_t)descriptor->image.base,
+         (uint64_t)descriptor->image.width * descriptor->image.texel_size);
+   case GPUVAL_OFFERS_STORAGE_IMAGE:
+   case GPUVAL_OFFERS_INPUT_ATTACHMENT:
+      return !is_image_written(state, &descriptor->image, is_3d);
+   default:
+      return !is_texture_written(state, &descriptor->texture, is_3d);
+   }
+}

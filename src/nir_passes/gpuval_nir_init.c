@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check of initialization: does an access read what nobody has written? Which memory
+ * has been written is in bytes beside it, see gpuval_init.h.
+ *
+ * Mostly all is written that a descriptor leads to, and that does not change while a
+ * command runs: the driver says so when it begins one, with a bit for each descriptor of
+ * a constant index (gpuval_nir_descriptors::unwritten_uses). Then neither a load has to
+ * look nor a store to mark, and an access costs the test of a bit. Everything else is
+ * done by the report's function: it marks what is written, looks at what is read, and
+ * reports that if need be.
+ *
+ * The level that is sampled is known to the sampler only. Where it has to be known, a
+ * query asks for it, behind a branch which all invocations take together, as the bit is
+ * the command's: so derivatives are there, and helper invocations come along.
+ */
+
+#include "gpuval_nir_init.h"
+#include "gpuval/src/base/gpuval_init.h"
+#include "gpuval_nir.h"
+
+struct pass {
+   struct gpuval_nir_state *state;
+   const struct gpuval_nir_driver *driver;
+   nir_def *unwritten_uses; /* once it is asked for */
+   unsigned num_uses;
+};
+
+/* What is left of an access */
+struct look {
+   const struct gpuval_access *access;
+   struct gpuval_access_use use;
+   bool has_use;
+   bool is_constant;   /* @condition is the same in all invocations */
+   nir_def *condition; /* 1 bit */
+};
+
+static bool
+is_write(const struct gpuval_access *access)
+{
+   return access->op == GPUVAL_OP_STORE || access->op == GPUVAL_OP_ATOMIC;
+}
+
+/* The bit of a constant use, or -1 */
+static int
+find_bit(struct pass *pass, const struct gpuval_nir_use *use)
+{
+   const struct gpuval_nir_descriptors *descriptors = pass->driver->descriptors;
+   struct util_dynarray *uses = &pass->state->table->uses;
+   const struct gpuval_nir_use wanted = {
+      .required = use->required & GPUVAL_OFFERS_RESOURCES,
+      .first_slot = use->first_slot,
+      .num_slots = use->num_slots,
+      .set = use->set,
+      .flags = (use->flags & GPUVAL_USE_VARIABLE) | GPUVAL_USE_CONSTANT | GPUVAL_USE_WRITTEN,
+   };
+   int bit = 0;
+
+   if (!(use->flags & GPUVAL_USE_CONSTANT) ||
+       gl_shader_stage_is_rt(pass->state->b.shader->info.stage))
+      return -1;
+
+   util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
+      if (!(known->flags & GPUVAL_USE_WRITTEN))
+         continue;
+      if (known->required == wanted.required && known->first_slot == wanted.first_slot &&
+          known->num_slots == wanted.num_slots && known->set == wanted.set &&
+          known->flags == wanted.flags)
+         return bit;
+      bit++;
+   }
+   if (bit == (int)descriptors->max_uses)
+      return -1;
+   util_dynarray_append(uses, struct gpuval_nir_use, wanted);
+   return bit;
+}
+
+static struct look
+begin(struct pass *pass, const struct gpuval_access *access)
+{
+   struct look look = {.access = access};
+   nir_builder *b = &pass->state->b;
+
+   look.has_use = gpuval_nir_find_use(pass->state, access, false, &look.use);
+   b->cursor = nir_before_instr(access->instr);
+
+   int bit = look.has_use ? find_bit(pass, &look.use.nir) : -1;
+   if (bit >= 0) {
+      if (!pass->unwritten_uses) {
+         nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+         pass->unwritten_uses = pass->driver->descriptors->unwritten_uses(pass->driver, &at_top);
+      }
+      look.condition = nir_ine_imm(b, nir_iand_imm(b, pass->unwritten_uses, BITFIELD_BIT(bit)), 0);
+      look.is_constant = true;
+   } else {
+      look.condition = nir_imm_true(b);
+   }
+   return look;
+}
+
+static nir_def *
+get_condition(struct pass *pass, const struct look *look)
+{
+   nir_builder *b = &pass->state->b;
+   return look->access->bad ? nir_iand(b, look->condition, nir_inot(b, look->access->bad))
+                            : look->condition;
+}
+
+static void
+report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t flags,
+       uint32_t size, uint32_t image_flags, nir_def *slot, nir_def *detail)
+{
+   struct gpuval_nir_state *state = pass->state;
+   const struct gpuval_access *access = look->access;
+   struct gpuval_site site = {
+      .kind = GPUVAL_KIND_UNINITIALIZED_READ,
+      .op = access->op,
+      .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
+      .set = look->has_use ? (int32_t)look->use.set : -1,
+      .binding = look->has_use ? (int32_t)look->use.binding : -1,
+   };
+   if (!look->has_use && access->type == GPUVAL_ACCESS_BUFFER) {
+      site.set = access->buffer.set;
+      site.binding = access->buffer.binding;
+   }
+
+   const struct gpuval_nir_entry entry = {
+      .offset = flags | (is_write(access) ? GPUVAL_INIT_ENTRY_IS_WRITE : 0),
+      .size = size,
+      .num_slots = image_flags,
+      .set = site.set >= 0 ? site.set : GPUVAL_REPORT_PLAIN,
+      .site = gpuval_nir_add_site(state, &site),
+      .instance = access->instance,
+   };
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = condition,
+                               .detail = detail,
+                               .slot = slot,
+                               .set = GPUVAL_REPORT_UNWRITTEN,
+                               .first_entry = gpuval_nir_add_entry(state, &entry),
+                               .num_entries = 1,
+                            });
+}
+
+/* Buffers */
+
+static void
+report_address(struct pass *pass, const struct look *look, nir_def *condition, nir_def *address,
+               nir_def *size, nir_def *slot)
+{
+   nir_builder *b = &pass->state->b;
+   nir_def *detail = nir_vec4(b, nir_unpack_64_2x32_split_x(b, address),
+                              nir_unpack_64_2x32_split_y(b, address), size, nir_imm_int(b, 0));
+
+   report(pass, look, condition, 0, 0, 0, slot, detail);
+}
+
+/* Bytes of a load that nobody uses do not count. Returns whether there are others. */
+static bool
+get_bytes(const struct gpuval_access *access, uint32_t *skipped, uint32_t *size)
+{
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   struct gpuval_access used = *access;
+
+   if (access->op == GPUVAL_OP_LOAD)
+      used.components &= nir_def_components_read(&intrin->def);
+   if (!used.components)
+      return false;
+   *skipped = gpuval_nir_access_skipped(&used);
+   *size = gpuval_nir_access_bytes(&used);
+   return true;
+}
+
+static bool
+instrument_buffer(struct pass *pass, const struct gpuval_access *access)
+{
+   const struct gpuval_nir_driver *driver = pass->driver;
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   nir_builder *b = &pass->state->b;
+   uint32_t skipped, size;
+   if (!access->is_described || access->buffer.size || !get_bytes(access, &skipped, &size))
+      return false;
+
+   struct look look = begin(pass, access);
+   nir_def *offset = nir_iadd_imm(b, nir_u2u32(b, nir_get_io_offset_src(intrin)->ssa), skipped);
+   nir_def *condition = get_condition(pass, &look);
+   nir_def *slot = driver->slot(driver, b, intrin);
+   if (look.has_use) {
+      nir_def *zero = nir_imm_int(b, 0);
+      report(pass, &look, condition, GPUVAL_INIT_ENTRY_IS_BUFFER, size, 0, slot,
+             nir_vec4(b, offset, zero, zero, zero));
+      return true;
+   }
+
+   /* Which descriptor it is, is known only when it runs. */
+   nir_def *set =
+      access->buffer.set >= 0 ? nir_imm_int(b, access->buffer.set) : driver->set(driver, b, intrin);
+   nir_def *bound = driver->buffer_size(driver, b, set, slot);
+   nir_def *inside = nir_iand(b, nir_uge_imm(b, bound, size),
+                              nir_uge(b, nir_iadd_imm(b, bound, -(int64_t)size), offset));
+   nir_def *address =
+      nir_iadd(b, driver->buffer_address(driver, b, set, slot), nir_u2u64(b, offset));
+   report_address(pass, &look, nir_iand(b, condition, inside), address, nir_imm_int(b, size), slot);
+   return true;
+}
+
+static bool
+instrument_address(struct pass *pass, const struct gpuval_access *access)
+{
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   nir_builder *b = &pass->state->b;
+   uint32_t skipped, size;
+   if (!get_bytes(access, &skipped, &size))
+      return false;
+
+   b->cursor = nir_before_instr(access->instr);
+   const struct look look = {.access = access, .condition = nir_imm_true(b)};
+   nir_def *address = intrin->src[intrin->intrinsic == nir_intrinsic_store_global ? 1 : 0].ssa;
+   address = nir_iadd_imm(b, address, skipped);
+   report_address(pass, &look, get_condition(pass, &look), address, nir_imm_int(b, size), NULL);
+   return true;
+}
+
+static nir_def *
+get_src(const nir_tex_instr *tex, nir_tex_src_type type)
+{
+   int index = nir_tex_instr_src_index(tex, type);
+   return index < 0 ? NULL : tex->src[index].src.ssa;
+}
+
+static bool
+instrument_texels(struct pass *pass, const struct gpuval_access *access)
+{
+   const struct gpuval_nir_driver *driver = pass->driver;
+   nir_instr *instr = access->instr;
+   nir_builder *b = &pass->state->b;
+
+   struct look look = begin(pass, access);
+   if (!look.has_use)
+      return false;
+
+   nir_push_if(b, get_condition(pass, &look));
+   struct gpuval_nir_texels texels;
+   if (driver->texels(driver, b, access->resource, &texels)) {
+      nir_def *coord = instr->type == nir_instr_type_tex
+                          ? get_src(nir_instr_as_tex(instr), nir_tex_src_coord)
+                          : nir_instr_as_intrinsic(instr)->src[1].ssa;
+      nir_def *index = nir_u2u32(b, nir_channel(b, coord, 0));
+      nir_def *offset = nir_imul(b, nir_u2u64(b, index), nir_u2u64(b, texels.size));
+      report_address(pass, &look, nir_ult(b, index, texels.count),
+                     nir_iadd(b, texels.address, offset), texels.size, texels.slot);
+   }
+   nir_pop_if(b, NULL);
+   return true;
+}
+
+/* Images */
+
+/* Formats of stencil are read as integers, those of depth as numbers; colours have all. */
+static uint32_t
+get_mask(nir_alu_type type)
+{
+   uint32_t mask =
+      nir_alu_type_get_base_type(type) == nir_type_float ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
+   return mask << GPUVAL_INIT_ENTRY_MASK_SHIFT;
+}
+
+/* Integer coordinates as the record has them; the layer is the last one of an array. */
+static nir_def *
+get_detail(nir_builder *b, nir_def *coord, unsigned num_coords, nir_def *last)
+{
+   nir_def *words[4];
+
+   for (unsigned i = 0; i < 3; i++)
+      words[i] = i < num_coords ? nir_u2u32(b, nir_channel(b, coord, i)) : nir_imm_int(b, 0);
+   words[3] = last ? nir_u2u32(b, last) : nir_imm_int(b, 0);
+   return nir_vec(b, words, 4);
+}
+
+static bool
+instrument_image(struct pass *pass, const struct gpuval_access *access)
+{
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   enum glsl_sampler_dim dim = nir_intrinsic_image_dim(intrin);
+   nir_builder *b = &pass->state->b;
+
+   struct look look = begin(pass, access);
+   if (!look.has_use)
+      return false;
+
+   /* An input attachment's layer is that of the view; so it has been lowered. */
+   bool is_input = dim == GLSL_SAMPLER_DIM_SUBPASS || dim == GLSL_SAMPLER_DIM_SUBPASS_MS;
+   bool is_cube = dim == GLSL_SAMPLER_DIM_CUBE;
+   unsigned num_coords = is_input ? 3
+                                  : glsl_get_sampler_dim_coordinate_components(dim) +
+                                       (nir_intrinsic_image_array(intrin) && !is_cube);
+   bool has_layer = is_input || is_cube || nir_intrinsic_image_array(intrin);
+   uint32_t layer = has_layer ? num_coords - 1 : GPUVAL_INIT_LAYER_NONE;
+   uint32_t mask = access->op == GPUVAL_OP_LOAD ? get_mask(nir_intrinsic_dest_type(intrin)) : 0;
+
+   report(pass, &look, get_condition(pass, &look),
+          GPUVAL_INIT_ENTRY_IS_IMAGE | mask | layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
+             GPUVAL_INIT_LEVEL_NONE << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
+          0, MIN2(num_coords, 3) | GPUVAL_IMAGE_IS_ONE, gpuval_nir_get_slot(b, &look.use),
+          get_detail(b, intrin->src[1].ssa, num_coords, NULL));
+   return true;
+}
+
+static void
+fetch(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *slot)
+{
+   nir_builder *b = &pass->state->b;
+   nir_def *level = get_src(tex, nir_tex_src_lod);
+   bool is_multisampled = tex->sampler_dim == GLSL_SAMPLER_DIM_MS;
+   nir_def *last = is_multisampled ? get_src(tex, nir_tex_src_ms_index) : level;
+   uint32_t layer = tex->is_array ? tex->coord_components - 1 : GPUVAL_INIT_LAYER_NONE;
+   uint32_t kind = level && !is_multisampled ? GPUVAL_INIT_LEVEL_EXACT : GPUVAL_INIT_LEVEL_NONE;
+
+   report(pass, look, get_condition(pass, look),
+          GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
+             layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT | kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
+          0,
+          tex->coord_components | GPUVAL_IMAGE_IS_ONE |
+             (is_multisampled                   ? GPUVAL_IMAGE_HAS_SAMPLE
+              : kind == GPUVAL_INIT_LEVEL_EXACT ? GPUVAL_IMAGE_HAS_LEVEL
+                                                : 0),
+          slot, get_detail(b, get_src(tex, nir_tex_src_coord), tex->coord_components, last));
+}
+
+/* Face of a cube that a direction hits: Vulkan, "Cube Map Face Selection" */
+static nir_def *
+get_face(nir_builder *b, nir_def *direction)
+{
+   nir_def *x = nir_channel(b, direction, 0);
+   nir_def *y = nir_channel(b, direction, 1);
+   nir_def *z = nir_channel(b, direction, 2);
+   nir_def *abs_x = nir_fabs(b, x), *abs_y = nir_fabs(b, y), *abs_z = nir_fabs(b, z);
+   nir_def *zero = nir_imm_floatN_t(b, 0, direction->bit_size);
+   nir_def *face_x = nir_b2i32(b, nir_flt(b, x, zero));
+   nir_def *face_y = nir_iadd_imm(b, nir_b2i32(b, nir_flt(b, y, zero)), 2);
+   nir_def *face_z = nir_iadd_imm(b, nir_b2i32(b, nir_flt(b, z, zero)), 4);
+   nir_def *is_z = nir_iand(b, nir_fge(b, abs_z, abs_x), nir_fge(b, abs_z, abs_y));
+
+   return nir_bcsel(b, is_z, face_z, nir_bcsel(b, nir_fge(b, abs_y, abs_x), face_y, face_x));
+}
+
+/* Of the resource, as the sampler will find it: 32 bit */
+static nir_def *
+get_sampled_layer(nir_builder *b, const nir_tex_instr *tex)
+{
+   nir_def *coord = get_src(tex, nir_tex_src_coord);
+   nir_def *layer = NULL;
+
+   if (tex->is_array) {
+      nir_def *last = nir_channel(b, coord, tex->coord_components - 1);
+      nir_def *zero = nir_imm_floatN_t(b, 0, coord->bit_size);
+      layer = nir_f2u32(b, nir_fround_even(b, nir_fmax(b, last, zero)));
+   }
+   if (tex->sampler_dim == GLSL_SAMPLER_DIM_CUBE) {
+      nir_def *face = get_face(b, coord);
+      layer = layer ? nir_iadd(b, nir_imul_imm(b, layer, 6), face) : face;
+   }
+   return layer;
+}
+
+/* What textureQueryLod() says: the level, between those of the view, rounded where the
+ * sampler takes the nearest.
+ */
+static nir_def *
+query_level(nir_builder *b, nir_tex_instr *tex)
+{
+   static const nir_tex_src_type types[] = {
+      nir_tex_src_texture_deref,
+      nir_tex_src_sampler_deref,
+   };
+   nir_tex_instr *query = nir_tex_instr_create(b->shader, 1 + ARRAY_SIZE(types));
+   nir_def *coord = get_src(tex, nir_tex_src_coord);
+
+   query->op = nir_texop_lod;
+   query->sampler_dim = tex->sampler_dim;
+   query->is_array = tex->is_array;
+   query->is_shadow = tex->is_shadow;
+   query->coord_components = tex->coord_components - tex->is_array;
+   query->dest_type = nir_type_float32;
+   query->src[0] =
+      nir_tex_src_for_ssa(nir_tex_src_coord, nir_trim_vector(b, coord, query->coord_components));
+   for (unsigned i = 0; i < ARRAY_SIZE(types); i++)
+      query->src[1 + i] = nir_tex_src_for_ssa(types[i], get_src(tex, types[i]));
+   nir_def_init(&query->instr, &query->def, 2, 32);
+   nir_builder_instr_insert(b, &query->instr);
+   return nir_channel(b, &query->def, 0);
+}
+
+/* What textureLod() asks for, within the sampler's limits; NULL: it is not known. */
+static nir_def *
+get_explicit_level(struct pass *pass, const struct look *look, const nir_tex_instr *tex,
+                   nir_def *slot)
+{
+   const struct gpuval_nir_driver *driver = pass->driver;
+   nir_builder *b = &pass->state->b;
+   nir_def *lod = get_src(tex, nir_tex_src_lod);
+   nir_def *set = nir_imm_int(b, look->use.set);
+
+   if (!(look->use.nir.required & GPUVAL_OFFERS_SAMPLER)) {
+      struct gpuval_access_use sampler;
+      nir_cursor cursor = b->cursor;
+      bool found = gpuval_nir_find_use(pass->state, look->access, true, &sampler);
+      b->cursor = cursor;
+      if (!found || sampler.index)
+         return NULL;
+      set = nir_imm_int(b, sampler.set);
+      slot = gpuval_nir_get_slot(b, &sampler);
+   }
+
+   nir_def *limits = driver->lod_limits(driver, b, set, slot);
+   lod = nir_fadd(b, nir_f2f32(b, lod), nir_channel(b, limits, 2));
+   return nir_fmax(b, nir_fmin(b, lod, nir_channel(b, limits, 1)), nir_channel(b, limits, 0));
+}
+
+static void
+sample(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *slot)
+{
+   nir_builder *b = &pass->state->b;
+   bool has_derivatives = b->shader->info.stage == MESA_SHADER_FRAGMENT;
+   enum gpuval_init_level kind = GPUVAL_INIT_LEVEL_UNKNOWN;
+   nir_def *level = nir_imm_int(b, 0);
+
+   /* It may be so in a subgroup only, and then there are no derivatives. */
+   nir_push_if(b, look->condition);
+   if (tex->op == nir_texop_tg4) {
+      kind = GPUVAL_INIT_LEVEL_NONE;
+   } else if (tex->op == nir_texop_txl) {
+      nir_def *found = get_explicit_level(pass, look, tex, slot);
+      if (found) {
+         level = found;
+         kind = GPUVAL_INIT_LEVEL_EXPLICIT;
+      }
+   } else if (tex->op == nir_texop_tex && has_derivatives && look->is_constant &&
+              get_src(tex, nir_tex_src_sampler_deref)) {
+      level = query_level(b, tex);
+      kind = GPUVAL_INIT_LEVEL_SAMPLED;
+   }
+
+   nir_def *layer = get_sampled_layer(b, tex);
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *good = look->access->bad ? nir_inot(b, look->access->bad) : nir_imm_true(b);
+   report(pass, look, good,
+          GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
+             (layer ? 2 : GPUVAL_INIT_LAYER_NONE) << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
+             kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
+          0, GPUVAL_IMAGE_IS_ONE | GPUVAL_IMAGE_HAS_LEVEL, slot,
+          nir_vec4(b, zero, zero, layer ? layer : zero, level));
+   nir_pop_if(b, NULL);
+}
+
+static bool
+instrument_texture(struct pass *pass, const struct gpuval_access *access)
+{
+   nir_tex_instr *tex = nir_instr_as_tex(access->instr);
+   nir_builder *b = &pass->state->b;
+   struct look look = begin(pass, access);
+   if (!look.has_use)
+      return false;
+
+   nir_def *slot = gpuval_nir_get_slot(b, &look.use);
+   if (access->op == GPUVAL_OP_FETCH)
+      fetch(pass, &look, tex, slot);
+   else
+      sample(pass, &look, tex, slot);
+   return true;
+}
+
+static bool
+instrument(struct pass *pass, const struct gpuval_access *access)
+{
+   if (access->op == GPUVAL_OP_QUERY)
+      return false;
+
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+      return instrument_buffer(pass, access);
+   case GPUVAL_ACCESS_ADDRESS:
+      return instrument_address(pass, access);
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+      return instrument_texels(pass, access);
+   case GPUVAL_ACCESS_IMAGE:
+      return instrument_image(pass, access);
+   case GPUVAL_ACCESS_TEXTURE:
+      return access->instr->type == nir_instr_type_tex && instrument_texture(pass, access);
+   default:
+      return false;
+   }
+}
+
+bool
+gpuval_nir_instrument_init(struct gpuval_nir_state *state)
+{
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   struct pass pass = {.state = state, .driver = driver};
+   bool progress = false;
+
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_INIT)) || !driver->descriptors ||
+       !driver->descriptors->unwritten_uses)
+      return false;
+
+   gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
+   return progress;
+}

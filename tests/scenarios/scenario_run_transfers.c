@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What writes images, but for shaders: clears, copies, blits, resolves, and rendering to
+ * a view of one's own; and what makes them unwritten again. A subresource is
+ * `IMAGE[@LEVEL[.LAYER]]`: without a level, or a layer, all of them where the command can,
+ * else the first one.
+ */
+
+#include "scenario_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct subresource {
+   const struct run_image *image;
+   bool has_level, has_layer;
+   uint32_t level, layer;
+   VkImageAspectFlags aspects;
+};
+
+static const char *
+find_option(struct run *run, const char *key)
+{
+   const size_t length = strlen(key);
+   for (unsigned i = 1; run_has_word(run, i); i++) {
+      const char *word = run_word(run, i);
+      if (strncmp(word, key, length) == 0 && word[length] == '=')
+         return word + length + 1;
+   }
+   return NULL;
+}
+
+static struct subresource
+find_subresource(struct run *run, unsigned word)
+{
+   char name[64];
+   snprintf(name, sizeof(name), "%s", run_word(run, word));
+   char *level = strchr(name, '@');
+   char *layer = level ? strchr(level, '.') : NULL;
+   if (level)
+      *level++ = '\0';
+   if (layer)
+      *layer++ = '\0';
+
+   struct subresource found = {
+      .image = run_find_image(run, name),
+      .has_level = level,
+      .has_layer = layer,
+      .level = level ? (uint32_t)atoi(level) : 0,
+      .layer = layer ? (uint32_t)atoi(layer) : 0,
+   };
+   const char *aspect = find_option(run, "aspect");
+   found.aspects = aspect && strcmp(aspect, "depth") == 0     ? VK_IMAGE_ASPECT_DEPTH_BIT
+                   : aspect && strcmp(aspect, "stencil") == 0 ? VK_IMAGE_ASPECT_STENCIL_BIT
+                                                              : run_image_aspects(found.image);
+   return found;
+}
+
+static VkImageSubresourceRange
+get_range(const struct subresource *subresource)
+{
+   return (VkImageSubresourceRange){
+      .aspectMask = subresource->aspects,
+      .baseMipLevel = subresource->level,
+      .levelCount = subresource->has_level ? 1 : VK_REMAINING_MIP_LEVELS,
+      .baseArrayLayer = subresource->layer,
+      .layerCount = subresource->has_layer ? 1 : VK_REMAINING_ARRAY_LAYERS,
+   };
+}
+
+static VkImageSubresourceLayers
+get_layers(const struct subresource *subresource)
+{
+   return (VkImageSubresourceLayers){
+      .aspectMask = subresource->aspects,
+      .mipLevel = subresource->level,
+      .baseArrayLayer = subresource->layer,
+      .layerCount = 1,
+   };
+}
+
+/* `clear_image IMAGE[@LEVEL[.LAYER]] [aspect=depth|stencil]` */
+void
+run_clear_image(struct run *run)
+{
+   const struct subresource image = find_subresource(run, 1);
+   const VkImageSubresourceRange range = get_range(&image);
+   VkCommandBuffer cmd = run_need_commands(run);
+
+   if (range.aspectMask == VK_IMAGE_ASPECT_COLOR_BIT)
+      vkCmdClearColorImage(cmd, image.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                           &(VkClearColorValue){{0.0f}}, 1, &range);
+   else
+      vkCmdClearDepthStencilImage(cmd, image.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                                  &(VkClearDepthStencilValue){0.0f, 0}, 1, &range);
+}
+
+/* `discard_image IMAGE[@LEVEL[.LAYER]]`: a barrier with a transition from UNDEFINED */
+void
+run_discard_image(struct run *run)
+{
+   const struct subresource image = find_subresource(run, 1);
+
+   run_transition_image(run_need_commands(run), image.image, get_range(&image));
+}
+
+/* `copy_image FROM TO`, one texel */
+void
+run_copy_image(struct run *run)
+{
+   const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const VkImageCopy region = {
+      .srcSubresource = get_layers(&from),
+      .dstSubresource = get_layers(&to),
+      .extent = {1, 1, 1},
+   };
+
+   vkCmdCopyImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                  to.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+}
+
+/* `blit_image FROM TO`, one texel */
+void
+run_blit_image(struct run *run)
+{
+   const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const VkImageBlit region = {
+      .srcSubresource = get_layers(&from),
+      .srcOffsets = {{0, 0, 0}, {1, 1, 1}},
+      .dstSubresource = get_layers(&to),
+      .dstOffsets = {{0, 0, 0}, {1, 1, 1}},
+   };
+
+   vkCmdBlitImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                  to.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region, VK_FILTER_NEAREST);
+}
+
+/* `resolve_image FROM TO`, one texel */
+void
+run_resolve_image(struct run *run)
+{
+   const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const VkImageResolve region = {
+      .srcSubresource = get_layers(&from),
+      .dstSubresource = get_layers(&to),
+      .extent = {1, 1, 1},
+   };
+
+   vkCmdResolveImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                     to.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+}
+
+static VkBufferImageCopy
+get_region(const struct subresource *image, uint64_t offset)
+{
+   return (VkBufferImageCopy){
+      .bufferOffset = offset,
+      .imageSubresource = get_layers(image),
+      .imageExtent = {1, 1, 1},
+   };
+}
+
+/* `copy_to_image BUFFER OFFSET IMAGE`, one texel */
+void
+run_copy_to_image(struct run *run)
+{
+   const struct subresource image = find_subresource(run, 3);
+   const VkBufferImageCopy region = get_region(&image, run_number(run, 2));
+
+   vkCmdCopyBufferToImage(run_need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
+                          image.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+}
+
+/* `copy_from_image IMAGE BUFFER OFFSET`, one texel */
+void
+run_copy_from_image(struct run *run)
+{
+   const struct subresource image = find_subresource(run, 1);
+   const VkBufferImageCopy region = get_region(&image, run_number(run, 3));
+
+   vkCmdCopyImageToBuffer(run_need_commands(run), image.image->image, VK_IMAGE_LAYOUT_GENERAL,
+                          run_find_buffer(run, run_word(run, 2))->vk.buffer, 1, &region);
+}
+
+static bool
+has_choice(struct run *run, const char *key, const char *value)
+{
+   const char *found = find_option(run, key);
+   return found && strcmp(found, value) == 0;
+}
+
+/* `begin_target VIEW WxH [load=clear|dont_care] [store=dont_care] [resolve=VIEW]`: else both
+ * keep what there is
+ */
+void
+run_begin_target(struct run *run)
+{
+   unsigned width, height;
+   if (sscanf(run_word(run, 2), "%ux%u", &width, &height) != 2)
+      RUN_ERROR(run, "'%s' is not WxH", run_word(run, 2));
+
+   const char *resolve = find_option(run, "resolve");
+   const VkRenderingAttachmentInfo attachment = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+      .imageView = (VkImageView)run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, run_word(run, 1)),
+      .imageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .resolveMode = resolve ? VK_RESOLVE_MODE_AVERAGE_BIT : VK_RESOLVE_MODE_NONE,
+      .resolveImageView = resolve
+                             ? (VkImageView)run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, resolve)
+                             : VK_NULL_HANDLE,
+      .resolveImageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .loadOp = has_choice(run, "load", "clear")       ? VK_ATTACHMENT_LOAD_OP_CLEAR
+                : has_choice(run, "load", "dont_care") ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
+                                                       : VK_ATTACHMENT_LOAD_OP_LOAD,
+      .storeOp = has_choice(run, "store", "dont_care") ? VK_ATTACHMENT_STORE_OP_DONT_CARE
+                                                       : VK_ATTACHMENT_STORE_OP_STORE,
+   };
+   const bool is_depth = find_option(run, "depth");
+   const VkRenderingInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .renderArea.extent = {width, height},
+      .layerCount = 1,
+      .colorAttachmentCount = is_depth ? 0 : 1,
+      .pColorAttachments = &attachment,
+      .pDepthAttachment = is_depth ? &attachment : NULL,
+   };
+
+   run_end_rendering(run);
+   vkCmdBeginRendering(run_need_commands(run), &info);
+   vkh_set_viewport(run->cmd, width, height);
+   run->in_pass = true;
+}
+
+void
+run_end_target(struct run *run)
+{
+   vkCmdEndRendering(run->cmd);
+   run->in_pass = false;
+}
