@@ -135,7 +135,7 @@ gpuval_shadow_write(struct gpuval_objects *objects, struct gpuval_shadow shadow,
             };
          break;
       case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: {
-         uint32_t sampler = slot->sampler;
+         uint32_t sampler = binding->has_immutable_samplers ? slot->sampler : 0;
          *slot = view_descriptor(objects, type, (const void *)(uintptr_t)image->imageView);
          slot->sampler = binding->has_immutable_samplers ? sampler
                          : image->sampler ? id_of(objects, (const void *)(uintptr_t)image->sampler)
@@ -234,7 +234,7 @@ gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow 
 {
    *get_slot(shadow, binding, element) = (struct gpuval_descriptor){
       .offers = GPUVAL_OFFERS_SAMPLER,
-      .sampler = id_of(objects, sampler),
+      .sampler = sampler ? id_of(objects, sampler) : gpuval_objects_unknown(objects),
    };
 }
 

@@ -124,7 +124,7 @@ void gpuval_shadow_write(struct gpuval_objects *objects, struct gpuval_shadow sh
 void gpuval_shadow_write_set(struct gpuval_objects *objects, struct gpuval_shadow shadow,
                              const struct gpuval_shadow_binding *binding,
                              const VkWriteDescriptorSet *write);
-/** A set has been allocated whose layout has @sampler in that element. */
+/** A set has been allocated whose layout has @sampler, NULL if not known, in that element. */
 void gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow shadow,
                                 const struct gpuval_shadow_binding *binding, uint32_t element,
                                 const struct vk_object_base *sampler);

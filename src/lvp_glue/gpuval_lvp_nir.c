@@ -156,8 +156,9 @@ minify(nir_builder *b, nir_def *size, nir_def *level)
  * of one layer of an array has 1 layer.
  */
 static void
-extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture, bool is_3d,
-       uint32_t set_index, nir_def *slot, nir_def *level, struct gpuval_nir_extent *out)
+extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
+       enum glsl_sampler_dim dim, uint32_t set_index, nir_def *slot, nir_def *level,
+       struct gpuval_nir_extent *out)
 {
    nir_def *set = nir_imm_int(b, set_index);
    nir_def *width = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_WIDTH);
@@ -177,7 +178,7 @@ extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture, 
    out->samples = last; /* of what is multisampled */
    out->levels = nir_iadd_imm(b, nir_isub(b, last, first), 1);
    nir_def *resource_level = level ? nir_iadd(b, first, level) : first;
-   for (unsigned i = 0; i < (is_3d ? 3 : 2); i++)
+   for (unsigned i = 0; i < (dim == GLSL_SAMPLER_DIM_3D ? 3 : 2); i++)
       out->size[i] = minify(b, out->size[i], resource_level);
 }
 

@@ -213,7 +213,7 @@ struct gpuval_nir_driver {
     * NULL, is accessed. NULL: images are not checked.
     */
    void (*extent)(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
-                  bool is_3d, uint32_t set, nir_def *slot, nir_def *level,
+                  enum glsl_sampler_dim dim, uint32_t set, nir_def *slot, nir_def *level,
                   struct gpuval_nir_extent *extent);
 
    /* init: the address of a subresource's first texel, 64 bit; 0 where there is none. */

@@ -70,16 +70,22 @@ get_image_operands(nir_builder *b, nir_intrinsic_instr *intrin, struct operands 
       operands->sample = nir_u2u32(b, intrin->src[2].ssa);
 }
 
+/* The driver may have made a 2D texture of a 1D one (GFX9), by a 0 in the middle. */
 static void
-get_texture_operands(nir_builder *b, nir_tex_instr *tex, struct operands *operands)
+get_texture_operands(nir_builder *b, nir_tex_instr *tex, const struct glsl_type *type,
+                     struct operands *operands)
 {
    nir_def *offset = get_src(tex, nir_tex_src_offset);
+   bool has_2d_coords =
+      glsl_get_sampler_dim(type) == GLSL_SAMPLER_DIM_1D && tex->sampler_dim != GLSL_SAMPLER_DIM_1D;
 
    operands->is_texture = true;
-   operands->dim = tex->sampler_dim;
+   operands->dim = glsl_get_sampler_dim(type);
    operands->is_array = tex->is_array;
    operands->num_coords = tex->coord_components;
    get_coords(b, operands, get_src(tex, nir_tex_src_coord), offset);
+   if (has_2d_coords)
+      operands->coord[1] = operands->coord[--operands->num_coords];
    operands->level = get_src(tex, nir_tex_src_lod);
    operands->sample = get_src(tex, nir_tex_src_ms_index);
    if (operands->level)
@@ -165,14 +171,15 @@ instrument_image(struct pass *pass, const struct gpuval_access_use *use)
 
    struct operands operands = {0};
    if (instr->type == nir_instr_type_tex)
-      get_texture_operands(b, nir_instr_as_tex(instr), &operands);
+      get_texture_operands(b, nir_instr_as_tex(instr),
+                           glsl_without_array(use->access->resource->type), &operands);
    else
       get_image_operands(b, nir_instr_as_intrinsic(instr), &operands);
 
    struct gpuval_nir_extent extent;
    nir_def *slot = gpuval_nir_get_slot(b, use);
-   bool is_3d = operands.dim == GLSL_SAMPLER_DIM_3D;
-   driver->extent(driver, b, operands.is_texture, is_3d, use->set, slot, operands.level, &extent);
+   driver->extent(driver, b, operands.is_texture, operands.dim, use->set, slot, operands.level,
+                  &extent);
 
    nir_def *zero = nir_imm_int(b, 0);
    nir_def *last = operands.level ? operands.level : operands.sample ? operands.sample : zero;

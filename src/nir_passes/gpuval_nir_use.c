@@ -27,13 +27,21 @@ require_class(nir_alu_type type)
    }
 }
 
-/* Input attachments are views of any dimension. */
-static uint32_t
-require_dimension(enum glsl_sampler_dim dim, bool is_array)
+static const struct glsl_type *
+type_of(const nir_deref_instr *deref)
 {
-   uint32_t array = is_array ? GPUVAL_OFFERS_ARRAY : GPUVAL_OFFERS_NO_ARRAY;
+   return glsl_without_array(deref->type);
+}
 
-   switch (dim) {
+/* What the variable has, for drivers may have made another access of it: sizes of cubes are
+ * those of 2D arrays. Input attachments are views of any dimension.
+ */
+static uint32_t
+require_dimension(const struct glsl_type *type)
+{
+   uint32_t array = glsl_sampler_type_is_array(type) ? GPUVAL_OFFERS_ARRAY : GPUVAL_OFFERS_NO_ARRAY;
+
+   switch (glsl_get_sampler_dim(type)) {
    case GLSL_SAMPLER_DIM_1D:
       return GPUVAL_OFFERS_1D | array | GPUVAL_OFFERS_ONE_SAMPLE;
    case GLSL_SAMPLER_DIM_2D:
@@ -60,12 +68,6 @@ require_format(enum pipe_format format)
    return format >> (32 - GPUVAL_USE_FORMAT_SHIFT) ? 0 : format << GPUVAL_USE_FORMAT_SHIFT;
 }
 
-static const struct glsl_type *
-type_of(const nir_deref_instr *deref)
-{
-   return glsl_without_array(deref->type);
-}
-
 static bool
 is_input_attachment(const nir_deref_instr *deref)
 {
@@ -77,8 +79,7 @@ static uint32_t
 require_of_image(const struct gpuval_access *access)
 {
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-   uint32_t required =
-      require_dimension(nir_intrinsic_image_dim(intrin), nir_intrinsic_image_array(intrin));
+   uint32_t required = require_dimension(type_of(access->resource));
 
    if (is_input_attachment(access->resource))
       required |= GPUVAL_OFFERS_INPUT_ATTACHMENT;
@@ -110,7 +111,7 @@ static uint32_t
 require_of_texture(const struct gpuval_access *access)
 {
    const nir_tex_instr *tex = nir_instr_as_tex(access->instr);
-   uint32_t required = require_dimension(tex->sampler_dim, tex->is_array);
+   uint32_t required = require_dimension(type_of(access->resource));
 
    if (is_input_attachment(access->resource))
       required = (required & (GPUVAL_OFFERS_ONE_SAMPLE | GPUVAL_OFFERS_MULTISAMPLED)) |

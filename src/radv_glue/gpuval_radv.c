@@ -15,12 +15,6 @@
 
 /* Device */
 
-static void
-warn_of_descriptors(void)
-{
-   gpuval_log_warning("this version does not check descriptor on RADV yet");
-}
-
 /* What these checks find on lavapipe only; docs/radv.rst */
 static void
 warn_of_limits(void)
@@ -52,11 +46,6 @@ gpuval_radv_create(struct radv_device *device)
       return NULL;
    }
 
-   if (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR)) {
-      static once_flag warned = ONCE_FLAG_INIT;
-      call_once(&warned, warn_of_descriptors);
-   }
-
    struct gpuval_radv *gpuval = rzalloc(NULL, struct gpuval_radv);
    if (!gpuval)
       return NULL;
@@ -69,6 +58,7 @@ gpuval_radv_create(struct radv_device *device)
       .max_sites = MAX_SITES,
       .max_entries = MAX_ENTRIES,
       .clear_when_idle = true,
+      .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
       .data = gpuval,
@@ -89,7 +79,9 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_hook_inputs(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
    gpuval_radv_hook_shaders(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
+   gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_options_sync() != 0);
@@ -107,10 +99,14 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_submits(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);
+   gpuval_radv_finish_sets(gpuval);
    gpuval_hooks_finish(&gpuval->hooks);
    gpuval_radv_finish_commands(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);
+   /* RADV still destroys objects of its own. */
+   gpuval->radv->vk.dispatch_table = gpuval->driver;
+   gpuval->radv->vk.gpuval = NULL;
    gpuval->radv->gpuval = NULL;
    ralloc_free(gpuval);
 }

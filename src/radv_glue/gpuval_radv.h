@@ -73,6 +73,8 @@ void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_st
 
 /* Commands */
 
+/** Bytes of what a command has behind the table of descriptor sets */
+uint32_t gpuval_radv_command_size(const struct gpuval_radv *gpuval);
 /** Gives the command that is being recorded an id and fills in its @data. */
 void gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                         const struct radv_descriptor_state *descriptors, void *data);

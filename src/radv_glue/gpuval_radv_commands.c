@@ -69,7 +69,8 @@ struct gpuval_radv_commands {
    int64_t submission;
    struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
 
-   struct util_dynarray failures; /* gpuval_radv_inputs.c */
+   struct util_dynarray failures;   /* gpuval_radv_inputs.c */
+   struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
 
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
@@ -176,6 +177,16 @@ struct util_dynarray *
 gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->failures;
+}
+
+struct gpuval_radv_bound **
+gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   if (mem_ctx)
+      *mem_ctx = commands;
+   return &commands->bound;
 }
 
 uint64_t *
@@ -310,18 +321,30 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    return chunk->first_id + chunk->count - 1;
 }
 
+uint32_t
+gpuval_radv_command_size(const struct gpuval_radv *gpuval)
+{
+   return gpuval_device_objects(gpuval->device) ? sizeof(struct gpuval_radv_command_data)
+                                                : sizeof(struct gpuval_command_data);
+}
+
 void
 gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                    const struct radv_descriptor_state *descriptors, void *data)
 {
-   const struct gpuval_command_data command_data = {
+   struct gpuval_radv_command_data command_data;
+
+   command_data.base = (struct gpuval_command_data){
       .root_address = gpuval_device_root_address(gpuval->device),
       .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, descriptors),
    };
-   memcpy(data, &command_data, sizeof(command_data));
+   if (gpuval_device_objects(gpuval->device))
+      gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
+   memcpy(data, &command_data, gpuval_radv_command_size(gpuval));
    if (gpuval->hooks.submits)
       gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), cmd_buffer,
-                            descriptors - cmd_buffer->descriptors, data, command_data.command_id);
+                            descriptors - cmd_buffer->descriptors, data,
+                            command_data.base.command_id);
 }
 
 /* As often as they are executed */

@@ -106,11 +106,29 @@ gpuval_radv_nir_exact_size(nir_builder *b, nir_def *descriptor)
    return nir_isub(b, nir_channel(b, descriptor, 2), rounded);
 }
 
+/* With a check for indices, GPUVAL_SAFE keeps accesses away from what is no descriptor, and
+ * so do we.
+ */
+static nir_def *
+load_descriptor(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *resource)
+{
+   nir_binding binding = nir_chase_binding(nir_src_for_ssa(resource));
+   nir_def *index = nir_trim_vector(b, resource, 2);
+   uint32_t size;
+
+   if (driver->descriptors && binding.success && binding.num_indices == 1 &&
+       !nir_src_is_const(binding.indices[0]) &&
+       find_binding(driver->data, binding, &size) == GPUVAL_RADV_BINDING_SET)
+      index =
+         nir_vec2(b, nir_channel(b, index, 0),
+                  gpuval_radv_nir_clamp(driver, b, binding.desc_set, nir_channel(b, index, 1)));
+   return nir_load_descriptor_gpuval(b, index);
+}
+
 static nir_def *
 buffer_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
-   return gpuval_radv_nir_exact_size(
-      b, nir_load_descriptor_gpuval(b, nir_trim_vector(b, slot_index(slot), 2)));
+   return gpuval_radv_nir_exact_size(b, load_descriptor(driver, b, slot_index(slot)));
 }
 
 /* Bits 0 to 47 of the descriptor on every generation; addresses are
@@ -127,8 +145,7 @@ gpuval_radv_nir_base_address(nir_builder *b, nir_def *descriptor)
 static nir_def *
 buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
-   return gpuval_radv_nir_base_address(
-      b, nir_load_descriptor_gpuval(b, nir_trim_vector(b, slot_index(slot), 2)));
+   return gpuval_radv_nir_base_address(b, load_descriptor(driver, b, slot_index(slot)));
 }
 
 /* radv_make_texel_buffer_descriptor() has made it; its place is that of a buffer
@@ -159,7 +176,7 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
       b, 3, 32, index, .desc_set = var->data.descriptor_set, .binding = var->data.binding,
       .desc_type = is_image ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
                             : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
-   nir_def *descriptor = nir_load_descriptor_gpuval(b, nir_trim_vector(b, resource, 2));
+   nir_def *descriptor = load_descriptor(driver, b, resource);
    nir_def *stride =
       nir_ubfe_imm(b, nir_channel(b, descriptor, 1), TEXEL_STRIDE_SHIFT, TEXEL_STRIDE_BITS);
    nir_def *count = nir_channel(b, descriptor, 2);
@@ -239,6 +256,8 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
    .texels = texels,
+   .extent = gpuval_radv_nir_extent,
+   .descriptors = &gpuval_radv_nir_descriptors,
    .root_address = root_address,
    .command_id = command_id,
    .invocation = invocation,

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpuval/src/base/gpuval_layout.h"
 #include "nir.h"
 
 #ifdef __cplusplus
@@ -52,8 +53,31 @@ enum gpuval_radv_binding {
  */
 #define GPUVAL_RADV_SYNC_OFF 0x80000000u
 
+/* Sets that can be bound, and objects that descriptors may lead to (8 MiB) */
+#define GPUVAL_RADV_MAX_SETS          32
+#define GPUVAL_RADV_OBJECT_INDEX_BITS 18
+
+/* Behind the table of descriptor sets. Pointers are the low halves of addresses, as in
+ * that table. Shadows of sets: gpuval_radv_sets.h
+ */
+struct gpuval_radv_command_data {
+   struct gpuval_command_data base;
+   uint64_t objects_address; /* where descriptors are looked at, and all that follows */
+   uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
+   uint32_t stand_in;        /* null descriptors, for what is bad */
+   uint32_t shadows[GPUVAL_RADV_MAX_SETS]; /* 0: none */
+};
+
+struct gpuval_nir_binding;
+
 /* gpuval_nir_driver::data: what only the frontend knows */
 struct gpuval_radv_nir_layout {
+   /* Where the shadow of a binding's descriptors is; slots are bytes. */
+   void (*describe)(const struct gpuval_radv_nir_layout *layout, uint32_t set, uint32_t binding,
+                    struct gpuval_nir_binding *out);
+   uint64_t null_structure; /* an acceleration structure without instances, or 0 */
+   uint32_t address32_hi;
+   uint32_t sets_with_conversions; /* of YCbCr */
    /* *size: bytes of an inline uniform block */
    enum gpuval_radv_binding (*find)(const struct gpuval_radv_nir_layout *layout, uint32_t set,
                                     uint32_t binding, uint32_t *size);
@@ -76,6 +100,31 @@ struct gpuval_radv_nir_args {
    uint32_t command_offset; /* of struct gpuval_command_data in the table */
    uint32_t hashes;         /* GPUVAL_BLOOM_HASHES */
 };
+
+/* gpuval_radv_nir_descriptors.c */
+
+struct gpuval_nir_driver;
+struct gpuval_nir_extent;
+
+/** Of gpuval_radv_nir_driver */
+extern const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors;
+void gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                            bool is_texture, enum glsl_sampler_dim dim, uint32_t set, nir_def *slot,
+                            nir_def *level, struct gpuval_nir_extent *extent);
+
+/** A descriptor's offset in its set, or 0 if it is behind the end, where that is known. */
+nir_def *gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                               uint32_t set, nir_def *slot);
+
+/** Of a driver whose data is struct gpuval_radv_nir_args */
+extern const struct gpuval_nir_descriptors gpuval_radv_nir_late_descriptors;
+
+/**
+ * In radv_nir_apply_pipeline_layout(): the set that a descriptor is in, and its offset
+ * there, unless another one is to stand in. @deref: of the texture or image.
+ */
+void gpuval_radv_nir_stand_in(struct nir_builder *b, nir_deref_instr *deref, nir_def **set,
+                              nir_def **offset);
 
 /** What gpuval_radv_nir_driver has left: right after radv_nir_apply_pipeline_layout(). */
 bool gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args);

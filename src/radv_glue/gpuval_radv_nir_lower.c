@@ -159,7 +159,8 @@ static nir_def *
 build_call(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_intrinsic_instr *call)
 {
    const struct gpuval_nir_function *function = &gpuval_nir_functions[nir_intrinsic_base(call)];
-   const struct gpuval_nir_driver driver = get_driver(args);
+   struct gpuval_nir_driver driver = get_driver(args);
+   driver.descriptors = &gpuval_radv_nir_late_descriptors;
    nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
 
    for (unsigned i = 0; i < function->num_words; i++)
@@ -293,6 +294,16 @@ build_report(struct late_state *state, const struct group *group, nir_def *i)
       });
 }
 
+static bool
+has_reports(const struct group *group, unsigned set)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (nir_intrinsic_desc_set(group->intrins[i]) == set)
+         return true;
+   }
+   return false;
+}
+
 /* One branch for all, a loop for those that have failed */
 static void
 lower_reports(struct late_state *state, const struct group *group)
@@ -301,6 +312,13 @@ lower_reports(struct late_state *state, const struct group *group)
    nir_def *failed = group->intrins[0]->src[0].ssa;
    for (unsigned i = 1; i < group->count; i++)
       failed = nir_ior(b, failed, group->intrins[i]->src[0].ssa);
+
+   /* No code for what none of them is about */
+   bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
+   state->driver.reports_descriptors = has_descriptors;
+   state->driver.descriptors = has_descriptors || has_reports(group, GPUVAL_REPORT_EXACT)
+                                  ? &gpuval_radv_nir_late_descriptors
+                                  : NULL;
 
    nir_push_if(b, failed);
    if (group->count == 1) {

@@ -29,6 +29,9 @@ struct gpuval_radv {
    /* Entry points that are ours, and what lies below */
    struct gpuval_hooks hooks;
    struct vk_device_dispatch_table next;
+   struct radeon_winsys_bo *stand_in_bo;   /* with GPUVAL_SAFE: null descriptors */
+   uint32_t stand_in;                      /* its address, low half */
+   uint64_t null_structure;                /* or 0 */
    struct vk_device_dispatch_table driver; /* below those of gpuval_radv_inputs.c */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
@@ -75,6 +78,9 @@ uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */
 bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
+/** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
+struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+
 /* gpuval_radv_inputs.c */
 
 /** Puts its entry points below all others. */
@@ -88,6 +94,15 @@ void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buf
 void gpuval_radv_registered(struct gpuval_shader *shader);
 /** Entry points that create and destroy what uses shaders. */
 void gpuval_radv_hook_shaders(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+
+/* gpuval_radv_sets.c: where a check asks for descriptors */
+
+void gpuval_radv_init_sets(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+void gpuval_radv_finish_sets(struct gpuval_radv *gpuval);
+/** What shaders need to know of the sets that are bound. */
+void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                             const struct radv_descriptor_state *descriptors,
+                             struct gpuval_radv_command_data *data);
 
 /* gpuval_radv_submit.c */
 

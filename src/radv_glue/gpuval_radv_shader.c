@@ -34,6 +34,7 @@ gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
       robustness = &of_device;
    }
    key->gpuval_check_uniform = !gpuval_is_robust(robustness->uniform_buffers);
+   key->gpuval_check_image = !gpuval_is_robust_image(robustness->images);
    key->gpuval_check_storage = !gpuval_is_robust(robustness->storage_buffers);
 }
 
@@ -87,6 +88,35 @@ find_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32_t b
    }
    return vk_descriptor_type_is_dynamic(found->type) ? GPUVAL_RADV_BINDING_DYNAMIC
                                                      : GPUVAL_RADV_BINDING_SET;
+}
+
+static void
+describe_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32_t number,
+                 struct gpuval_nir_binding *out)
+{
+   const struct radv_shader_layout *layout =
+      container_of(base, const struct layout_data, base)->layout;
+   const struct radv_descriptor_set_binding_layout *binding =
+      get_binding_layout(layout, set, number);
+
+   *out = (struct gpuval_nir_binding){.is_unknown = true};
+   if (!binding || !binding->array_size ||
+       binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK ||
+       layout->set[set].layout->flags & VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT)
+      return;
+
+   *out = (struct gpuval_nir_binding){
+      .first_slot = binding->offset,
+      .stride = binding->size,
+      .count = binding->array_size,
+      .is_variable = layout->set[set].layout->has_variable_descriptors &&
+                     number == layout->set[set].layout->binding_count - 1,
+   };
+   if (vk_descriptor_type_is_dynamic(binding->type)) {
+      uint32_t index = layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
+      out->first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + index * 16);
+      out->stride = 16;
+   }
 }
 
 static void
@@ -152,13 +182,26 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .base =
          {
             .find = find_binding,
+            .describe = describe_binding,
+            .null_structure = gpuval->null_structure,
+            .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
             .texels_in_bytes = radv_device_physical(gpuval->radv)->info.gfx_level == GFX8,
             .max_shared_size = radv_device_physical(gpuval->radv)->max_shared_size,
          },
       .layout = &stage->layout,
    };
+   for (unsigned i = 0; i < stage->layout.num_sets; i++) {
+      const struct radv_descriptor_set_layout *set = stage->layout.set[i].layout;
+      if (set && set->ycbcr_sampler_offsets_offset)
+         data.base.sets_with_conversions |= BITFIELD_BIT(i);
+   }
+
    struct gpuval_nir_driver driver = gpuval_radv_nir_driver;
    driver.data = &data.base;
+   if (!gpuval_device_objects(gpuval->device)) {
+      driver.descriptors = NULL;
+      driver.extent = NULL;
+   }
    const char *name = stage->spirv.object ? stage->spirv.object->object_name : NULL;
    struct gpuval_instrument_info info = {
       .driver = &driver,
@@ -171,10 +214,13 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .checks = gpuval_options_shader_checks(gpuval_options(), hash, name),
       .robust_uniform = !stage->key.gpuval_check_uniform,
       .robust_storage = !stage->key.gpuval_check_storage,
+      .robust_image = !stage->key.gpuval_check_image,
    };
    /* RADV does not record its own barriers as an application's. */
-   if (nir->info.internal)
+   if (nir->info.internal) {
       info.checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+      driver.descriptors = NULL;
+   }
 
    struct gpuval_shader *shader;
    static_assert(sizeof(nir->info.source_blake3) >= GPUVAL_SHADER_KEY_SIZE,

@@ -20,6 +20,9 @@
  * where nothing is mapped, a buffer that the submit does not list, a packet, an
  * intrinsic or an operation that is not known here.
  *
+ * With SOFTGPU_BLIND=1 it leaves out draws, and images read 0: enough for a program's
+ * reports, if not for its results.
+ *
  * One generation, GFX11, and compute only. A thread executes what was submitted,
  * under the lock that ioctls take as well.
  */
@@ -42,6 +45,9 @@
  */
 void softgpu_error(const char *format, ...) PRINTFLIKE(1, 2);
 bool softgpu_failed(void);
+
+/* Draws are to be left out, and images read 0. */
+bool softgpu_is_blind(void);
 
 /* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
  * no more.

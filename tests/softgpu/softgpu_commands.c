@@ -554,6 +554,10 @@ execute_packet(struct processor *processor, const struct packet *packet)
       if (need(packet, 3))
          execute_buffer(processor, address(words), words[2] & 0xfffff);
       return 0;
+   case PKT3_DRAW_INDEX_AUTO:
+      if (softgpu_is_blind())
+         return 0;
+      FALLTHROUGH;
    default:
       softgpu_error("packet 0x%02x is not supported", packet->opcode);
       return 0;

@@ -49,6 +49,13 @@ softgpu_error(const char *format, ...)
 }
 
 bool
+softgpu_is_blind(void)
+{
+   const char *value = getenv("SOFTGPU_BLIND");
+   return value && !strcmp(value, "1");
+}
+
+bool
 softgpu_failed(void)
 {
    return softgpu.failed;

@@ -146,6 +146,16 @@ load(const struct softgpu_wave *wave, const nir_def *def, nir_alu_type type,
    }
 }
 
+static void
+load_nothing(const struct softgpu_wave *wave, const nir_def *def)
+{
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      for (unsigned i = 0; i < def->num_components; i++)
+         softgpu_value(wave, def, lane)[i] = nir_const_value_for_raw_uint(0, def->bit_size);
+   }
+}
+
 void
 softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex)
 {
@@ -155,6 +165,10 @@ softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex)
 
    if (tex->op != nir_texop_txf || tex->sampler_dim != GLSL_SAMPLER_DIM_BUF || handle < 0 ||
        index < 0 || tex->is_sparse) {
+      if (softgpu_is_blind()) {
+         load_nothing(wave, &tex->def);
+         return;
+      }
       softgpu_error("textures are not supported");
       return;
    }
@@ -192,6 +206,11 @@ softgpu_execute_image(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
                             : instr->def.bit_size;
    struct texels texels;
 
+   if (nir_intrinsic_image_dim(instr) != GLSL_SAMPLER_DIM_BUF && softgpu_is_blind()) {
+      if (nir_intrinsic_infos[instr->intrinsic].has_dest)
+         load_nothing(wave, &instr->def);
+      return;
+   }
    if (nir_intrinsic_image_dim(instr) != GLSL_SAMPLER_DIM_BUF || bits > 32) {
       softgpu_error("%s: images are not supported", what);
       return;

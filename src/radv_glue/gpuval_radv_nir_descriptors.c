@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Descriptors of RADV and their shadows, as the passes see them. Sets and shadows:
+ * gpuval_radv_sets.h
+ *
+ * When a shader is instrumented, the sets of an access are constants. The functions of
+ * checks and reports come later, when the shader's arguments are known, and may look for
+ * any set.
+ */
+
+#include "gpuval_radv_nir.h"
+
+#include "gpuval/src/base/gpuval_options.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval_radv_sets.h"
+
+#define FIELD(name) offsetof(struct gpuval_radv_command_data, name)
+
+/* Of command data, at an offset */
+typedef nir_def *(*load_word_func)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                                   nir_def *offset);
+
+static nir_def *
+load_word(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *offset)
+{
+   return nir_load_command_gpuval(b, .base = nir_scalar_as_uint(nir_get_scalar(offset, 0)));
+}
+
+static nir_def *
+load_word_late(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *offset)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+   nir_def *table = nir_pack_64_2x32_split(b, nir_load_scalar_arg_amd(b, 1, .base = args->sets),
+                                           nir_imm_int(b, args->address32_hi));
+
+   return nir_load_smem_amd(b, 1, table, nir_iadd_imm(b, offset, args->command_offset),
+                            .align_mul = 4);
+}
+
+static nir_def *
+load_constant(nir_builder *b, nir_def *address, unsigned components)
+{
+   return nir_build_load_global(b, components, 32, address,
+                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
+                                .align_mul = components == 1 ? 4 : 16);
+}
+
+static nir_def *
+extend(nir_builder *b, nir_def *pointer, uint32_t address32_hi)
+{
+   return nir_pack_64_2x32_split(b, pointer, nir_imm_int(b, address32_hi));
+}
+
+static nir_def *
+build_objects_address(const struct gpuval_nir_driver *driver, nir_builder *b, load_word_func load)
+{
+   nir_def *lo = load(driver, b, nir_imm_int(b, FIELD(objects_address)));
+   return nir_pack_64_2x32_split(b, lo,
+                                 load(driver, b, nir_imm_int(b, FIELD(objects_address) + 4)));
+}
+
+static nir_def *
+get_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+           load_word_func load)
+{
+   nir_def *offset =
+      nir_scalar_is_const(nir_get_scalar(set, 0))
+         ? nir_imm_int(b, FIELD(shadows) + nir_scalar_as_uint(nir_get_scalar(set, 0)) * 4)
+         : nir_iadd_imm(b, nir_ishl_imm(b, set, 2), FIELD(shadows));
+   return load(driver, b, offset);
+}
+
+/* @offset, which may be negative, is from the beginning of the shadow; where there is none,
+ * something is loaded.
+ */
+static nir_def *
+load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
+            nir_def *offset, uint32_t address32_hi, unsigned components, load_word_func load)
+{
+   nir_def *address =
+      nir_bcsel(b, nir_ine_imm(b, shadow, 0), extend(b, nir_iadd(b, shadow, offset), address32_hi),
+                build_objects_address(driver, b, load));
+   return load_constant(b, address, components);
+}
+
+static nir_def *
+build_load(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot,
+           uint32_t address32_hi, load_word_func load)
+{
+   nir_def *shadow = get_shadow(driver, b, set, load);
+   nir_def *dynamic = load(driver, b, nir_imm_int(b, FIELD(dynamic_shadow)));
+   nir_def *is_dynamic = nir_ine_imm(b, nir_iand_imm(b, slot, GPUVAL_RADV_DYNAMIC), 0);
+
+   return load_shadow(driver, b, nir_bcsel(b, is_dynamic, dynamic, shadow),
+                      nir_iand_imm(b, slot, ~GPUVAL_RADV_DYNAMIC), address32_hi, 4, load);
+}
+
+static nir_def *
+build_variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                     uint32_t address32_hi, load_word_func load)
+{
+   const int offset = (int)offsetof(struct gpuval_radv_set_header, variable_count) -
+                      (int)sizeof(struct gpuval_radv_set_header);
+
+   return load_shadow(driver, b, get_shadow(driver, b, set, load), nir_imm_int(b, offset),
+                      address32_hi, 1, load);
+}
+
+/* Late */
+
+static nir_def *
+late_objects_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_objects_address(driver, b, load_word_late);
+}
+
+static nir_def *
+late_has_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
+{
+   return nir_ine_imm(b, get_shadow(driver, b, set, load_word_late), 0);
+}
+
+static nir_def *
+late_load(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+   return build_load(driver, b, set, slot, args->address32_hi, load_word_late);
+}
+
+static nir_def *
+late_variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+   return build_variable_count(driver, b, set, args->address32_hi, load_word_late);
+}
+
+const struct gpuval_nir_descriptors gpuval_radv_nir_late_descriptors = {
+   .object_index_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
+   .load = late_load,
+   .has_shadow = late_has_shadow,
+   .variable_count = late_variable_count,
+   .objects_address = late_objects_address,
+};
+
+/* When a shader is instrumented */
+
+static void
+find_binding(const struct gpuval_nir_driver *driver, uint32_t set, uint32_t binding,
+             struct gpuval_nir_binding *out)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   layout->describe(layout, set, binding, out);
+}
+
+static nir_def *
+objects_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return build_objects_address(driver, b, load_word);
+}
+
+nir_def *
+gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
+                      nir_def *slot)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   const int offset = (int)offsetof(struct gpuval_radv_set_header, size) -
+                      (int)sizeof(struct gpuval_radv_set_header);
+   nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
+   nir_def *size =
+      load_shadow(driver, b, shadow, nir_imm_int(b, offset), layout->address32_hi, 1, load_word);
+   nir_def *inside = nir_ior(b, nir_ult(b, slot, size), nir_ieq_imm(b, shadow, 0));
+
+   return nir_bcsel(b, inside, slot, nir_imm_int(b, 0));
+}
+
+/* The id of the object behind a descriptor, and the address of what is known of it. The
+ * index may lead anywhere: what lies behind the set is not looked at.
+ */
+static nir_def *
+load_object(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set, nir_def *slot,
+            nir_def **address)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
+
+   if (!nir_scalar_is_const(nir_get_scalar(slot, 0)))
+      slot = gpuval_radv_nir_clamp(driver, b, set, slot);
+
+   nir_def *id = load_shadow(driver, b, shadow, slot, layout->address32_hi, 1, load_word);
+   id = nir_bcsel(b, nir_ine_imm(b, shadow, 0), id, nir_imm_int(b, 0));
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
+   *address = nir_iadd(b, objects_address(driver, b),
+                       nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
+   return id;
+}
+
+void
+gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
+                       enum glsl_sampler_dim dim, uint32_t set, nir_def *slot, nir_def *level,
+                       struct gpuval_nir_extent *out)
+{
+   nir_def *address;
+   nir_def *id = load_object(driver, b, set, slot, &address);
+   nir_def *words[2] = {load_constant(b, address, 4),
+                        load_constant(b, nir_iadd_imm(b, address, 16), 4)};
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
+   unsigned num_levelled = dim == GLSL_SAMPLER_DIM_3D ? 3 : dim == GLSL_SAMPLER_DIM_1D ? 1 : 2;
+
+   *out = (struct gpuval_nir_extent){
+      .levels = nir_channel(b, words[1], 0),
+      .samples = nir_channel(b, words[1], 1),
+      /* Else a null descriptor, none, or what was destroyed */
+      .known = nir_iand(b, nir_ine_imm(b, index, 0), nir_ieq(b, nir_channel(b, words[0], 0), id)),
+   };
+   for (unsigned i = 0; i < 3; i++) {
+      /* The layers of a 1D array are where the shader's coordinate has them. */
+      unsigned source = dim == GLSL_SAMPLER_DIM_1D && i == 2 ? 1 : i;
+      out->size[i] = nir_channel(b, words[0], 1 + source);
+      if (is_texture && level && i < num_levelled)
+         out->size[i] = nir_umax_imm(b, nir_ushr(b, out->size[i], nir_iand_imm(b, level, 31)), 1);
+   }
+}
+
+/* What stands in */
+
+/* As an index into an array of textures: gpuval_radv_nir_stand_in() */
+#define STAND_IN_INDEX UINT32_MAX
+
+static nir_def *
+replace_component(nir_builder *b, nir_def *resource, unsigned component, nir_def *bad,
+                  nir_def *with)
+{
+   return nir_vector_insert_imm(
+      b, resource, nir_bcsel(b, bad, with, nir_channel(b, resource, component)), component);
+}
+
+/* Address of the set, offset in it, stride; or the address of an acceleration structure */
+static void
+replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, nir_src *src,
+                 nir_def *bad)
+{
+   nir_def *resource = src->ssa;
+
+   if (resource->bit_size == 64) {
+      if (layout->null_structure)
+         nir_src_rewrite(src,
+                         nir_bcsel(b, bad, nir_imm_int64(b, layout->null_structure), resource));
+      return;
+   }
+   resource =
+      replace_component(b, resource, 0, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)));
+   nir_src_rewrite(src, replace_component(b, resource, 1, bad, nir_imm_int(b, 0)));
+}
+
+/* A variable like @var, but always an array, and so with an index */
+static nir_variable *
+get_array(nir_builder *b, const nir_variable *var)
+{
+   unsigned size = glsl_type_is_array(var->type) ? glsl_get_aoa_size(var->type) : 1;
+   const struct glsl_type *type = glsl_array_type(glsl_without_array(var->type), size, 0);
+
+   nir_foreach_variable_with_modes (other, b->shader, var->data.mode) {
+      if (other->type == type && other->data.descriptor_set == var->data.descriptor_set &&
+          other->data.binding == var->data.binding && other->data.access == var->data.access &&
+          other->data.image.format == var->data.image.format)
+         return other;
+   }
+
+   nir_variable *array = nir_variable_clone(var, b->shader);
+   array->type = type;
+   nir_shader_add_variable(b->shader, array);
+   return array;
+}
+
+static void
+replace_deref(nir_builder *b, nir_src *src, nir_def *bad)
+{
+   nir_deref_instr *deref = nir_src_as_deref(*src);
+   nir_def *index = nir_imm_int(b, 0);
+
+   for (; deref->deref_type == nir_deref_type_array; deref = nir_deref_instr_parent(deref))
+      index = nir_iadd(b, index,
+                       nir_imul_imm(b, nir_u2u32(b, deref->arr.index.ssa),
+                                    MAX2(glsl_get_aoa_size(deref->type), 1)));
+   index = nir_bcsel(b, bad, nir_imm_int(b, STAND_IN_INDEX), index);
+
+   nir_deref_instr *array = nir_build_deref_var(b, get_array(b, deref->var));
+   nir_src_rewrite(src, &nir_build_deref_array(b, array, index)->def);
+}
+
+static void
+replace(const struct gpuval_nir_driver *driver, nir_builder *b,
+        const struct gpuval_nir_replacement *replacement)
+{
+   nir_instr *instr = replacement->instr;
+
+   if (instr->type == nir_instr_type_intrinsic) {
+      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+      nir_src *resource = gpuval_nir_resource_src(intrin);
+
+      if (resource)
+         replace_resource(driver->data, b, resource, replacement->bad);
+      else
+         replace_deref(b, &intrin->src[0], replacement->bad);
+      return;
+   }
+
+   /* nir_vk_lower_ycbcr_tex wants a constant index. */
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   if (layout->sets_with_conversions & BITFIELD_BIT(replacement->set))
+      return;
+
+   nir_tex_instr *tex = nir_instr_as_tex(instr);
+   int resource = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
+   int sampler = nir_tex_instr_src_index(tex, nir_tex_src_sampler_deref);
+   if (replacement->is_resource && resource >= 0)
+      replace_deref(b, &tex->src[resource].src, replacement->bad);
+   if (replacement->is_sampler && sampler >= 0)
+      replace_deref(b, &tex->src[sampler].src, replacement->bad);
+}
+
+void
+gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, nir_def **offset)
+{
+   if (!gpuval_options()->safe || deref->deref_type != nir_deref_type_array ||
+       nir_src_is_const(deref->arr.index))
+      return;
+
+   nir_def *bad = nir_ieq_imm(b, deref->arr.index.ssa, STAND_IN_INDEX);
+   *set = nir_bcsel(b, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)), *set);
+   *offset = nir_bcsel(b, bad, nir_imm_int(b, 0), *offset);
+}
+
+const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
+   .object_index_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
+   .binding = find_binding,
+   .objects_address = objects_address,
+   .replace = replace,
+};
