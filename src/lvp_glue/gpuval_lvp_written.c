@@ -287,7 +287,9 @@ gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuva
 struct attachment {
    const struct lvp_image_view *view;
    VkImageAspectFlags aspects;
-   uint32_t layer_count;
+   uint32_t layers; /* their number, or with views a bit each */
+   bool has_views;
+   bool is_whole; /* the render area is all of it */
    const char *name;
 };
 
@@ -296,9 +298,28 @@ visit_attachment(struct gpuval_lvp_written *state, const struct attachment *atta
                  visit_function function)
 {
    const struct vk_image_view *view = &attachment->view->vk;
+   const struct lvp_image *image = attachment->view->image;
 
-   visit(state, attachment->view->image, attachment->aspects, view->base_mip_level, 1,
-         view->base_array_layer, attachment->layer_count, function);
+   if (!attachment->has_views) {
+      visit(state, image, attachment->aspects, view->base_mip_level, 1, view->base_array_layer,
+            attachment->layers, function);
+      return;
+   }
+   u_foreach_bit (i, attachment->layers)
+      visit(state, image, attachment->aspects, view->base_mip_level, 1, view->base_array_layer + i,
+            1, function);
+}
+
+/* It has anything now; but what is outside of the render area, or in other slices, stays. */
+static void
+forget_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
+                  visit_function function)
+{
+   const struct lvp_image *image = attachment->view->image;
+
+   if (attachment->is_whole && image->vk.image_type != VK_IMAGE_TYPE_3D &&
+       !is_always_written(state, image))
+      visit_attachment(state, attachment, function);
 }
 
 /* Does a load operation read what nobody has written? */
@@ -308,9 +329,13 @@ is_unwritten(const struct gpuval_lvp_written *state, const struct attachment *at
    const struct vk_image_view *view = &attachment->view->vk;
    const struct lvp_image *image = attachment->view->image;
    uint8_t bits = bits_of(image, attachment->aspects);
-   uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1 : attachment->layer_count;
+   uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1
+                    : attachment->has_views                  ? util_last_bit(attachment->layers)
+                                                             : attachment->layers;
 
    for (uint32_t i = 0; i < count; i++) {
+      if (attachment->has_views && !(attachment->layers & BITFIELD_BIT(i)))
+         continue;
       uint64_t address =
          subresource_address(image, 0, view->base_mip_level, view->base_array_layer + i);
       if (!(gpuval_written_get(state->written, address) & bits))
@@ -350,10 +375,16 @@ get_attachment(const VkRenderingInfo *info, const VkRenderingAttachmentInfo *fro
    if (!from || !handle)
       return false;
 
+   const VkRect2D *area = &info->renderArea;
+   const struct lvp_image_view *view = lvp_image_view_from_handle(handle);
    *attachment = (struct attachment){
-      .view = lvp_image_view_from_handle(handle),
+      .view = view,
       .aspects = aspects,
-      .layer_count = info->viewMask ? util_last_bit(info->viewMask) : info->layerCount,
+      .layers = info->viewMask ? info->viewMask : info->layerCount,
+      .has_views = info->viewMask,
+      .is_whole = !area->offset.x && !area->offset.y &&
+                  area->extent.width >= view->vk.extent.width &&
+                  area->extent.height >= view->vk.extent.height,
    };
    return true;
 }
@@ -407,8 +438,7 @@ load(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
       visit_attachment(state, attachment, gpuval_written_set);
       break;
    case VK_ATTACHMENT_LOAD_OP_DONT_CARE:
-      if (!is_always_written(state, attachment->view->image))
-         visit_attachment(state, attachment, gpuval_written_clear);
+      forget_attachment(state, attachment, gpuval_written_clear);
       break;
    default:
       break;
@@ -429,9 +459,8 @@ store(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
 {
    struct attachment resolved;
 
-   if (info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE &&
-       !is_always_written(state, attachment->view->image))
-      visit_attachment(state, attachment, gpuval_written_clear_later);
+   if (info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE)
+      forget_attachment(state, attachment, gpuval_written_clear_later);
    if (info->resolveMode && get_attachment(state->rendering, info, info->resolveImageView,
                                            attachment->aspects, &resolved))
       visit_attachment(state, &resolved, gpuval_written_set);
