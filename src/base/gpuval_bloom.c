@@ -161,13 +161,6 @@ claim_access(enum gpuval_bloom_type type)
                                         : GPUVAL_CLAIM_LOAD;
 }
 
-static bool
-is_nearly_empty(const struct gpuval_bloom *bloom, uint32_t seed)
-{
-   return gpuval_bloom_fill(bloom, seed, GPUVAL_BLOOM_SAMPLES) * GPUVAL_BLOOM_SAMPLES <=
-          gpuval_bloom_max_samples(bloom->hashes);
-}
-
 /* Does another invocation's access to a word, as its claim has it, conflict? An
  * invocation is known by one of 2^14 hashes.
  */
@@ -181,16 +174,6 @@ conflicts(const struct gpuval_bloom_access *access, uint32_t word)
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
    return theirs != GPUVAL_CLAIM_LOAD || !(access->flags & GPUVAL_SYNC_WRITE_AFTER_READ_OK);
-}
-
-/* 0 is a place that nobody has claimed. */
-static bool
-is_of_epoch(const struct gpuval_bloom_access *access, uint64_t who)
-{
-   uint32_t mask = BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-   uint32_t age = (access->command_id - (who >> GPUVAL_CLAIM_COMMAND_SHIFT)) & mask;
-
-   return who && age <= access->command_id - access->epoch_command;
 }
 
 bool
@@ -209,18 +192,17 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    bool known = who >> GPUVAL_CLAIM_TAG_SHIFT == tag;
    *other = known ? who : 0;
 
-   if (bad && known) {
-      bool lost = false;
+   /* A claim that is another granule's, or got lost, says nothing; nor does that of a word
+    * to a store of a part of it: its own load of all may have found no room for a lock.
+    */
+   if (bad) {
       bad = false;
-      u_foreach_bit (i, masks.word) {
-         if (!(marks & 0xf0000u << (4 * i)))
-            continue; /* nobody has marked it, so there is no claim */
-         bad |= conflicts(access, words >> (16 * i) & 0xffff);
-         lost |= !(words >> (16 * i) & 3);
+      u_foreach_bit (i, known ? masks.word : 0) {
+         bool is_whole = (masks.byte >> (4 * i) & 0xf) == 0xf;
+         bool is_marked = marks & 0xf0000u << (4 * i);
+         if ((is_whole || access->type == GPUVAL_BLOOM_LOAD) && is_marked)
+            bad |= conflicts(access, words >> (16 * i) & 0xffff);
       }
-      bad |= lost && is_nearly_empty(bloom, hash[1]);
-   } else if (bad) {
-      bad = is_of_epoch(access, who) && is_nearly_empty(bloom, hash[1]);
    }
 
    if (!known)

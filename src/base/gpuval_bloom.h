@@ -96,11 +96,11 @@ enum gpuval_claim_access {
 /* In the place of the invocation: several have accessed the word in this way. */
 #define GPUVAL_CLAIM_SEVERAL 0xfffc
 
-/* So many buckets are looked at where the claim does not know, */
+/* Of so many buckets */
 #define GPUVAL_BLOOM_SAMPLES 512
 
-/** and so many of them may be used: a filter of which that is a sample errs less
- * than once in 10^9 accesses, down to 4 hashes.
+/** so many may be used: a filter of which that is a sample errs less than once in 10^9
+ * accesses, down to 4 hashes.
  */
 static inline unsigned
 gpuval_bloom_max_samples(unsigned hashes)

@@ -112,6 +112,9 @@ struct gpuval_shadow_range {
  * reported then. It is reported if there was no release, or nothing that was acquired,
  * or that was too early: where a barrier is missing, or is of too small a scope, or
  * nobody looks at the flag.
+ *
+ * Memory barriers of workgroup scope do so for the workgroup only. Of these it is known
+ * whether something was released, and something acquired after that.
  */
 
 /** Of a word, at times + (A - window) * 2; tags are commands and classes as in a party. */
@@ -124,7 +127,7 @@ struct gpuval_shadow_clock {
    struct gpuval_shadow_time first_release;
    struct gpuval_shadow_time found; /* by an atomic, and not acquired before a barrier comes */
    struct gpuval_shadow_time acquired;
-   uint32_t reserved[2];
+   struct gpuval_shadow_time inside; /* 1: released for others of it; 2: and then acquired */
 };
 #define GPUVAL_SHADOW_CLOCKS      (1u << 20)
 #define GPUVAL_SHADOW_TIMES_SCALE 2

@@ -438,10 +438,9 @@ gpuval_device_unlock(struct gpuval_device *device)
       gpuval_device_react(device);
 }
 
-/* The filter may be this full when an epoch begins. Marks of former epochs make
- * it err at a rate of fill ^ hashes, which claims make up for; but where those do
- * not know, the filter is believed up to gpuval_bloom_max_samples() only. With
- * few hash functions clearing would be all that is done, so there is a limit.
+/* The filter may be this full when an epoch begins. Marks of former epochs make it err at
+ * a rate of fill ^ hashes, which claims make up for, but at a cost. With few hash functions
+ * clearing would be all that is done, so there is a limit.
  */
 static double
 fill_limit(const struct gpuval_bloom *bloom)

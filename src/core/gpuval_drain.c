@@ -132,6 +132,7 @@ read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_
    bool is_lost = !state->count && !event->has_record;
    gpuval_report_lock();
    event->count += count;
+   event->same_value &= shader->sites[site - shader->first_site].same_value;
    gpuval_report_unlock();
    state->count += count;
    return is_lost;

@@ -516,8 +516,9 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
       describe_resource(event, shader, site, record, spirv, &location);
    if (record)
       read_record(device, event, record);
+   event->same_value = site->same_value;
    gpuval_event_describe(event);
-   set_fingerprint(event, shader, site);
+   set_fingerprint(event, shader, site - site->same_value);
 
    return event;
 }
@@ -579,7 +580,7 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
       .binding = site->binding,
    };
    if (!site->spirv_offset) {
-      key.site = number + 1;
+      key.site = number + 1 - site->same_value;
       memcpy(&key.shader, shader->key, sizeof(key.shader));
    }
 

@@ -129,6 +129,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, site->set);
       blob_write_uint32(blob, site->binding);
       blob_write_uint32(blob, site->num_kinds);
+      blob_write_uint8(blob, site->same_value);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
@@ -570,6 +571,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       site.set = blob_read_uint32(blob);
       site.binding = blob_read_uint32(blob);
       site.num_kinds = blob_read_uint32(blob);
+      site.same_value = blob_read_uint8(blob);
       if (site.kind >= GPUVAL_KIND_COUNT || site.op >= GPUVAL_OP_COUNT ||
           !gpuval_op_infos[site.op].has_site)
          return false;

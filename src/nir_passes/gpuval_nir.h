@@ -37,6 +37,7 @@ struct gpuval_site {
    int32_t binding;
 
    uint32_t num_kinds; /* of the same access, whose sites stand side by side */
+   bool same_value;    /* of what the one before is, where a store changes nothing */
 };
 
 /** What a shader accesses through, as far as known when compiling. */
@@ -484,6 +485,7 @@ struct gpuval_nir_access_params {
    nir_def *token;         /* of the workgroup; shadow: GPUVAL_SHADOW_CONTEXT */
    nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
+   nir_def *has_value;     /* 1 bit */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
@@ -504,9 +506,11 @@ void gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *dri
  */
 enum {
    GPUVAL_SYNC_NOTHING,
-   GPUVAL_SYNC_RELEASE, /* before an atomic that writes, behind a barrier */
-   GPUVAL_SYNC_FIND,    /* after an atomic that reads */
-   GPUVAL_SYNC_ACQUIRE, /* at a barrier */
+   GPUVAL_SYNC_RELEASE,        /* before an atomic that writes, behind a barrier */
+   GPUVAL_SYNC_FIND,           /* after an atomic that reads */
+   GPUVAL_SYNC_ACQUIRE,        /* at a barrier */
+   GPUVAL_SYNC_RELEASE_INSIDE, /* the same for the workgroup only */
+   GPUVAL_SYNC_ACQUIRE_INSIDE,
 };
 
 /** The same with cells of shadow memory. */
@@ -519,6 +523,8 @@ void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *dri
 #define GPUVAL_SHARED_INVOCATION_MASK 0x3ffu
 /* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order */
 #define GPUVAL_SHARED_IS_PAYLOAD 0x1u
+/* ... size, beside the bytes: a store of what is there already */
+#define GPUVAL_SHARED_SAME 0x80000000u
 
 /**
  * The same, where address is that of a cell: with 64 bits anywhere, with 32 bits in shared
@@ -535,7 +541,8 @@ enum {
    GPUVAL_SYNC_HAS_PHASES = 0x4,
    GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
    GPUVAL_SYNC_ORDERS = 0x40,
-   GPUVAL_SYNC_SHARED = 0x80, /* memory of a workgroup: gpuval_nir_build_shared() */
+   GPUVAL_SYNC_HAS_VALUE = 0x100, /* a store: with GPUVAL_SYNC_SHARED see there */
+   GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
 };
 
 /* Functions that checks leave calls of. A driver that can call compiles them once
@@ -745,6 +752,21 @@ void gpuval_nir_count_phases(struct gpuval_nir_state *state, struct gpuval_nir_p
 /** Does a barrier order memory of any of @modes? */
 bool gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode modes);
 
+/** What a store of @count components of @data stores, 32 bit: gpuval_nir_value.c */
+nir_def *gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count);
+/** The same of @size bytes of memory. */
+nir_def *gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size);
+/**
+ * 1 bit: does the lane whose two words @mark are @other store @value, too? @otherwise, if
+ * there is no such lane.
+ */
+nir_def *gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
+                                   nir_def *const *other, nir_def *value, nir_def *otherwise);
+
+/** Is it a memory barrier, of @scope or wider, that is none of those which begin a phase? */
+bool gpuval_nir_is_fence(const struct gpuval_nir_state *state, const struct gpuval_access *access,
+                         nir_variable_mode modes, mesa_scope scope);
+
 /** A field of struct gpuval_root. */
 nir_def *gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset);
 
@@ -752,6 +774,8 @@ uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t 
 /** Sets that have buffers, which a variable pointer may lead to. */
 uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
+/** Those of a store that is a hazard: what changes something, and what does not */
+uint32_t gpuval_nir_add_store_sites(struct gpuval_nir_state *state, const struct gpuval_site *site);
 uint32_t gpuval_nir_add_sites(struct gpuval_nir_state *state, const struct gpuval_site *site,
                               const enum gpuval_kind *kinds, unsigned count);
 
@@ -781,15 +805,17 @@ void gpuval_nir_report_plain(struct gpuval_nir_state *state, const struct gpuval
 /* Low bits of the command id in the first half of a claim */
 nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
 
-/* The report of a hazard, whose claim may name the other party. */
+/* The report of a hazard, whose claim may name the other party. @same: 1 bit, a store that
+ * changes nothing.
+ */
 void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params, nir_def *root,
-                             nir_def *claim, nir_def *known);
+                             nir_def *claim, nir_def *known, nir_def *same);
 
 /** The same where a half of a cell of shadow memory names it. */
 void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                                     const struct gpuval_nir_access_params *params, nir_def *root,
-                                    nir_def *other_lo, nir_def *other_hi);
+                                    nir_def *other_lo, nir_def *other_hi, nir_def *same);
 /**
  * Finds the resource of @access, with its sampler if they are one descriptor, or with
  * @is_sampler a sampler of its own. May emit the computation of the index before the access.

@@ -384,16 +384,16 @@ has_word(nir_builder *b, const struct masks *masks, unsigned i)
 }
 
 /* 1 bit: does some word's claim conflict? An invocation is known by one of 2^14
- * hashes. @marks: of the granule, the lower half. *lost: did some word's claim get
- * lost?
+ * hashes. @marks: of the granule, the lower half. A claim that got lost says nothing; nor
+ * does that of a word to a store of a part of it, whose own load of all may have found no
+ * room for a lock.
  */
 static nir_def *
 claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *masks,
-                nir_def *flags, nir_def *marks, nir_def **lost)
+                nir_def *flags, nir_def *marks)
 {
    nir_def *conflicts = nir_imm_false(b);
    nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
-   *lost = nir_imm_false(b);
    nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
    nir_def *loads_count =
       nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0);
@@ -401,60 +401,19 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
    for (unsigned i = 0; i < 4; i++) {
       /* Of words that nobody has marked there is no claim. */
       nir_def *is_marked = nir_ine_imm(b, nir_iand_imm(b, marks, 0xf0000u << (4 * i)), 0);
-      nir_def *has = nir_iand(b, has_word(b, masks, i), is_marked);
+      nir_def *bytes = nir_iand_imm(b, masks->byte, 0xfu << (4 * i));
+      nir_def *is_whole = nir_ieq_imm(b, bytes, 0xfu << (4 * i));
+      nir_def *can_tell = nir_ior(b, is_whole, nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_LOAD));
+      nir_def *has = nir_iand(b, can_tell, is_marked);
       nir_def *word = claim_word(b, claim, i);
       nir_def *theirs = nir_iand_imm(b, word, 3);
       nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
       nir_def *bad = nir_bcsel(b, nir_ieq(b, theirs, claim->access), is_store, differs);
       bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, 0xfffc), own));
-      nir_def *is_lost = nir_ieq_imm(b, theirs, GPUVAL_CLAIM_NONE);
-      *lost = nir_ior(b, *lost, nir_iand(b, has, is_lost));
-      bad = nir_iand(b, bad, nir_inot(b, is_lost));
+      bad = nir_iand(b, bad, nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE));
       conflicts = nir_ior(b, conflicts, nir_iand(b, has, bad));
    }
    return conflicts;
-}
-
-/* 1 bit: another granule's claim, but one of this epoch? 0 is nobody's. */
-static nir_def *
-is_of_epoch(nir_builder *b, const struct gpuval_nir_driver *driver, const struct claim *claim,
-            nir_def *command_id)
-{
-   nir_def *theirs = gpuval_nir_claim_command(b, claim->who);
-   nir_def *age =
-      nir_iand_imm(b, nir_isub(b, command_id, theirs), BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS));
-   nir_def *epoch_age = nir_isub(b, command_id, driver->epoch_command(driver, b));
-
-   return nir_iand(b, nir_ine_imm(b, claim->who, 0), nir_uge(b, epoch_age, age));
-}
-
-/* 1 bit: says a sample that a hazard of all buckets cannot well be chance? */
-static nir_def *
-is_nearly_empty(nir_builder *b, nir_def *filter, nir_def *line_mask, nir_def *seed, unsigned hashes)
-{
-   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "sample");
-   nir_variable *used_var = nir_local_variable_create(b->impl, glsl_uint_type(), "used");
-   nir_def *zero = nir_imm_int(b, 0);
-   nir_def *mask = nir_ior_imm(b, nir_ishl_imm(b, line_mask, GPUVAL_BLOOM_LINE_LOG2),
-                               BITFIELD_MASK(GPUVAL_BLOOM_LINE_LOG2));
-   nir_store_var(b, i_var, zero, 0x1);
-   nir_store_var(b, used_var, zero, 0x1);
-
-   nir_loop *loop = nir_push_loop(b);
-   {
-      nir_def *i = nir_load_var(b, i_var);
-      nir_break_if(b, nir_uge_imm(b, i, GPUVAL_BLOOM_SAMPLES));
-      nir_def *index = nir_iand(b, nir_imul_imm(b, nir_iadd(b, seed, i), 2654435769u), mask);
-      nir_def *bucket =
-         nir_load_global(b, nir_iadd(b, filter, nir_ishl_imm(b, nir_u2u64(b, index), 3)), 8, 1, 64);
-      nir_def *is_used = nir_ine_imm(b, bucket, 0);
-      nir_store_var(b, used_var, nir_iadd(b, nir_load_var(b, used_var), nir_b2i32(b, is_used)),
-                    0x1);
-      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-   }
-   nir_pop_loop(b, loop);
-
-   return nir_ule_imm(b, nir_load_var(b, used_var), gpuval_bloom_max_samples(hashes));
 }
 
 /* Stronger accesses replace weaker ones, and others those that are no hazard. But a
@@ -638,24 +597,16 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
          await_claim(b, root, first_index, tag, params,
                      nir_iand(b, nir_inot(b, claim.known), nir_inot(b, sure)));
          claim = load_claim(b, root, first_index, tag, params);
-         nir_def *lost;
-         nir_def *conflict = claim_conflicts(b, &claim, &masks, flags, seen_lo, &lost);
-         nir_def *unsure =
-            nir_bcsel(b, claim.known, lost, is_of_epoch(b, driver, &claim, command_id));
-         /* What has just appeared in the first bucket need not be in the others. */
-         unsure = nir_iand(b, unsure, sure);
-         nir_variable *bad_var = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
-         nir_store_var(b, bad_var, nir_iand(b, claim.known, conflict), 0x1);
-         nir_push_if(b, nir_iand(b, unsure, nir_inot(b, nir_load_var(b, bad_var))));
-         nir_store_var(b, bad_var, is_nearly_empty(b, filter, line_mask, first_hash[1], hashes),
-                       0x1);
-         nir_pop_if(b, NULL);
-         nir_def *bad = nir_load_var(b, bad_var);
+         /* A claim that is another granule's says nothing. */
+         nir_def *bad =
+            nir_iand(b, claim.known, claim_conflicts(b, &claim, &masks, flags, seen_lo));
          const struct quad alone = {.acts = nir_imm_true(b)};
          store_claim(b, &claim, &masks, &alone, nir_imm_true(b), bad, params->entry, command_id);
 
          nir_push_if(b, bad);
-         gpuval_nir_build_hazard(b, driver, params, root, claim.who, claim.known);
+         nir_def *there = gpuval_nir_value_at(b, params->address, params->size);
+         gpuval_nir_build_hazard(b, driver, params, root, claim.who, claim.known,
+                                 nir_iand(b, params->has_value, nir_ieq(b, there, params->value)));
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);

@@ -238,3 +238,23 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    *readers = gpuval_shadow_select(b, is_write, kept, read);
    return nir_ior(b, writer_hazard, readers_hazard);
 }
+
+/* What another lane stores at the same moment is not there yet. */
+nir_def *
+gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
+                      const struct gpuval_nir_access_params *params,
+                      const struct gpuval_shadow_self *self, struct party other, nir_def *is_lane,
+                      nir_def *there)
+{
+   nir_def *mark[2] = {self->mark.lo, self->mark.hi}, *others[2] = {other.lo, other.hi};
+   nir_variable *same_var = nir_local_variable_create(b->impl, glsl_bool_type(), "is_same");
+   nir_store_var(b, same_var, there, 0x1);
+
+   nir_push_if(b, nir_iand(b, is_lane, params->has_value));
+   nir_store_var(b, same_var,
+                 gpuval_nir_is_lanes_value(b, driver->num_lanes, mark, others, params->value,
+                                           nir_imm_false(b)),
+                 0x1);
+   nir_pop_if(b, NULL);
+   return nir_iand(b, nir_load_var(b, same_var), params->has_value);
+}

@@ -69,6 +69,22 @@ gpuval_shadow_build_order(nir_builder *b, nir_def *layout, nir_def *op, nir_def 
    }
    nir_pop_if(b, NULL);
 
+   nir_push_if(b, nir_ior(b, nir_ieq_imm(b, op, GPUVAL_SYNC_RELEASE_INSIDE),
+                          nir_ieq_imm(b, op, GPUVAL_SYNC_RELEASE)));
+   {
+      nir_def *layout_now = nir_iadd_imm(b, layout, offsetof(struct gpuval_shadow_layout, now));
+      nir_global_atomic(b, 32, layout_now, nir_imm_int(b, 1), .atomic_op = nir_atomic_op_umax);
+      raise_time(b, clock, CLOCK(inside), tag, nir_imm_int(b, 1));
+   }
+   nir_pop_if(b, NULL);
+
+   nir_def *acquires = nir_ior(b, nir_ieq_imm(b, op, GPUVAL_SYNC_ACQUIRE_INSIDE),
+                               nir_ieq_imm(b, op, GPUVAL_SYNC_ACQUIRE));
+   nir_push_if(b,
+               nir_iand(b, acquires, nir_ine_imm(b, load_time(b, clock, CLOCK(inside), tag), 0)));
+   raise_time(b, clock, CLOCK(inside), tag, nir_imm_int(b, 2));
+   nir_pop_if(b, NULL);
+
    nir_push_if(b, nir_ieq_imm(b, op, GPUVAL_SYNC_FIND));
    raise_time(b, clock, CLOCK(found), tag, load_time(b, word, 0, tag));
    nir_pop_if(b, NULL);
@@ -94,9 +110,11 @@ gpuval_shadow_may_be_acquired(nir_builder *b, nir_def *layout, nir_def *tag, nir
          load_time(b, find_clock(b, layout, party_workgroup), CLOCK(first_release), tag);
       nir_def *is_released =
          nir_iand(b, nir_ine_imm(b, released, 0), nir_uge(b, acquired, released));
-      nir_store_var(b, var,
-                    nir_iand(b, nir_ine_imm(b, acquired, 0),
-                             nir_ior(b, nir_inot(b, party_is_known), is_released)),
+      nir_def *outside = nir_iand(b, nir_ine_imm(b, acquired, 0),
+                                  nir_ior(b, nir_inot(b, party_is_known), is_released));
+      nir_def *is_inside = nir_iand(b, party_is_known, nir_ieq(b, workgroup, party_workgroup));
+      nir_def *state = load_time(b, find_clock(b, layout, workgroup), CLOCK(inside), tag);
+      nir_store_var(b, var, nir_ior(b, outside, nir_iand(b, is_inside, nir_ieq_imm(b, state, 2))),
                     0x1);
    }
    nir_pop_if(b, NULL);

@@ -91,6 +91,7 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
       .token = words[SYNC_CONTEXT + 1],
       .phase = words[SYNC_CONTEXT + 2],
       .value = words[SYNC_CONTEXT + 3],
+      .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
       .set = get_set(b, words),
       .offset = words[SYNC_OFFSET],
       .slot = words[SYNC_SLOT],

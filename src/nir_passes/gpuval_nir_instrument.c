@@ -101,6 +101,22 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
    return count - 1;
 }
 
+uint32_t
+gpuval_nir_add_store_sites(struct gpuval_nir_state *state, const struct gpuval_site *site)
+{
+   struct util_dynarray *sites = &state->table->sites;
+   struct gpuval_site each = *site;
+   uint32_t before = util_dynarray_num_elements(sites, struct gpuval_site);
+
+   each.num_kinds = 2;
+   uint32_t first = gpuval_nir_add_site(state, &each);
+   if (first < before)
+      return first;
+   each.same_value = true;
+   util_dynarray_append(sites, struct gpuval_site, each);
+   return first;
+}
+
 /* The sites of one access that can fail in several ways, side by side: the number of the
  * first.
  */

@@ -68,6 +68,37 @@ find_phases(struct gpuval_nir_state *state, struct gpuval_nir_phases *phases,
    return scopes;
 }
 
+/* Whoever passes a memory barrier and then waits for the others has no time to use what
+ * it may have acquired.
+ */
+static bool
+is_before_phase(const struct gpuval_nir_state *state, const struct gpuval_access *fence)
+{
+   const struct gpuval_access *end = util_dynarray_end(&state->accesses);
+
+   for (const struct gpuval_access *access = fence + 1;
+        access < end && access->block == fence->block; access++) {
+      if (access->type != GPUVAL_ACCESS_BARRIER)
+         return false;
+      if (nir_intrinsic_execution_scope(nir_instr_as_intrinsic(access->instr)) >= SCOPE_WORKGROUP)
+         return true;
+   }
+   return false;
+}
+
+bool
+gpuval_nir_is_fence(const struct gpuval_nir_state *state, const struct gpuval_access *access,
+                    nir_variable_mode modes, mesa_scope scope)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER)
+      return false;
+
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   return gpuval_nir_covers(barrier, modes) && nir_intrinsic_memory_scope(barrier) >= scope &&
+          nir_intrinsic_execution_scope(barrier) < SCOPE_WORKGROUP &&
+          !is_before_phase(state, access);
+}
+
 static nir_def *
 count_lanes(nir_builder *b)
 {

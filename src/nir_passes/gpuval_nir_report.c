@@ -602,7 +602,7 @@ gpuval_nir_claim_command(nir_builder *b, nir_def *claim)
 static void
 report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
               const struct gpuval_nir_access_params *params, nir_def *root, nir_def *bound,
-              nir_def *other)
+              nir_def *other, nir_def *same)
 {
    nir_def *entries =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
@@ -611,7 +611,7 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    report_failure(b, &(struct failure){
                         .invocation = params->invocation,
                         .root = root,
-                        .site = entry.site,
+                        .site = nir_iadd(b, entry.site, nir_b2i32(b, same)),
                         .stage = entry.stage,
                         .hash_lo = entry.hash_lo,
                         .hash_hi = entry.hash_hi,
@@ -630,7 +630,7 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
 void
 gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params, nir_def *root,
-                        nir_def *claim, nir_def *known)
+                        nir_def *claim, nir_def *known, nir_def *same)
 {
    nir_def *entries =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
@@ -645,16 +645,16 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *zero = nir_imm_int(b, 0);
 
    report_hazard(b, driver, params, root, nir_bcsel(b, known, other_command, zero),
-                 nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero));
+                 nir_bcsel(b, known, nir_ior_imm(b, other_site, 0x80000000), zero), same);
 }
 
 /* The same; a half of the cell names the other party. */
 void
 gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
                                const struct gpuval_nir_access_params *params, nir_def *root,
-                               nir_def *other_lo, nir_def *other_hi)
+                               nir_def *other_lo, nir_def *other_hi, nir_def *same)
 {
-   report_hazard(b, driver, params, root, other_lo, other_hi);
+   report_hazard(b, driver, params, root, other_lo, other_hi, same);
 }
 
 static bool

@@ -118,16 +118,19 @@ meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *addre
 struct found {
    nir_variable *hazard;
    nir_variable *lo, *hi; /* the other party of the first */
+   nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
 };
 
 static void
-remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other)
+remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other,
+         nir_def *is_lane)
 {
    nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
    {
       nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
       nir_store_var(b, found->lo, other.lo, 0x1);
       nir_store_var(b, found->hi, other.hi, 0x1);
+      nir_store_var(b, found->is_lane, is_lane, 0x1);
    }
    nir_pop_if(b, NULL);
 }
@@ -147,7 +150,7 @@ split(nir_builder *b, nir_def *cell, nir_def *bytes, struct party writer, struct
 /* One word, any way: @mask says which of its bytes. */
 static void
 look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
-             nir_def *cell, nir_def *bytes, nir_def *mask)
+             nir_def *cell, nir_def *bytes, nir_def *mask, nir_def *was_taken)
 {
    nir_def *is_whole = nir_ieq_imm(b, mask, BITFIELD_MASK(GPUVAL_SHADOW_WORD));
    struct party writer = load_party(b, cell, 0);
@@ -182,8 +185,10 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct
 
          store_party(b, address, 0, now_writer);
          store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
-         hazard = nir_ior(b, hazard, meet_again(b, self, address, now_writer, now_readers, &other));
-         remember(b, found, hazard, other);
+         remember(b, found, hazard, other, was_taken);
+         nir_def *again = meet_again(b, self, address, now_writer, now_readers, &other);
+         remember(b, found, again, other, nir_imm_true(b));
+         hazard = nir_ior(b, hazard, again);
          nir_store_var(b, clean_var, nir_iand(b, nir_load_var(b, clean_var), nir_inot(b, hazard)),
                        0x1);
       }
@@ -205,9 +210,12 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct
    nir_pop_if(b, NULL);
 }
 
-/* One word, and all of it: returns, 1 bit, whether that was all there is to do. */
+/* One word, and all of it: returns, 1 bit, whether that was all there is to do. If not,
+ * *was_taken says that somebody has taken the mark away a moment later.
+ */
 static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole)
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
+     nir_def **was_taken)
 {
    struct party writer = load_party(b, cell, 0);
    struct party readers = load_party(b, cell, GPUVAL_SHADOW_READERS);
@@ -239,7 +247,9 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
          nir_iand(b, nir_ieq(b, now.hi, self->mark.hi), nir_ieq(b, now.lo, self->mark.lo)), 0x1);
    }
    nir_pop_if(b, NULL);
-   return nir_load_var(b, done_var);
+   nir_def *done = nir_load_var(b, done_var);
+   *was_taken = nir_iand(b, easy, nir_inot(b, done));
+   return done;
 }
 
 /* @address in the window: itself, or by a range outside that has its cells there; 0 if
@@ -342,8 +352,10 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
       .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
       .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
+      .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
    };
    nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
+   nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
    nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
    nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
 
@@ -370,7 +382,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *mask =
          nir_isub(b, nir_ishl(b, nir_imm_int(b, 1), until), nir_ishl(b, nir_imm_int(b, 1), begin));
 
-      nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf));
+      nir_def *was_taken;
+      nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf), &was_taken);
       nir_push_if(b, nir_inot(b, done));
       {
          nir_def *bytes = nir_iadd(
@@ -382,15 +395,21 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
                                                   offsetof(struct gpuval_shadow_layout, serials));
          self.row = find_row(b, &self, gpuval_shadow_bits(b, params->token, 16, 8),
                              nir_isub(b, where, nir_u2u64(b, first)));
-         look_closely(b, &self, &found, cell, bytes, mask);
+         look_closely(b, &self, &found, cell, bytes, mask, was_taken);
       }
       nir_pop_if(b, NULL);
    }
    nir_pop_loop(b, loop);
 
    nir_push_if(b, nir_load_var(b, found.hazard));
-   gpuval_nir_build_shadow_hazard(b, driver, params, root, nir_load_var(b, found.lo),
-                                  nir_load_var(b, found.hi));
+   {
+      struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
+      nir_def *there = gpuval_nir_value_at(b, params->address, params->size);
+      nir_def *same =
+         gpuval_shadow_is_same(b, driver, params, &self, other, nir_load_var(b, found.is_lane),
+                               nir_ieq(b, there, params->value));
+      gpuval_nir_build_shadow_hazard(b, driver, params, root, other.lo, other.hi, same);
+   }
    nir_pop_if(b, NULL);
 }
 

@@ -57,6 +57,12 @@ nir_def *gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *sel
                             struct gpuval_shadow_half *writer, struct gpuval_shadow_half *readers,
                             struct gpuval_shadow_half *other);
 
+/** 1 bit: is it a store that changes nothing? @there: it stores what is there. */
+nir_def *gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               const struct gpuval_nir_access_params *params,
+                               const struct gpuval_shadow_self *self,
+                               struct gpuval_shadow_half other, nir_def *is_lane, nir_def *there);
+
 /** A field of struct gpuval_shadow_layout. */
 nir_def *gpuval_shadow_load_layout(nir_builder *b, nir_def *layout, unsigned bit_size,
                                    unsigned offset);

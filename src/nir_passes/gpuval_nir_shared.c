@@ -186,6 +186,14 @@ emit_sync(struct pass *pass, nir_def *active, nir_def *address, nir_def *size, n
                    .desc_set = GPUVAL_REPORT_PLAIN, .flags = flags | GPUVAL_SYNC_SHARED);
 }
 
+static nir_def *
+load(nir_builder *b, int memory, nir_def *offset, unsigned components, unsigned bit_size)
+{
+   if (memory == PAYLOAD)
+      return nir_load_task_payload(b, components, bit_size, offset, .align_mul = bit_size / 8);
+   return nir_load_shared(b, components, bit_size, offset, .align_mul = bit_size / 8);
+}
+
 /* Components from @first on, side by side */
 static void
 emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
@@ -200,7 +208,7 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    int memory = get_memory(access);
    unsigned size = count * access->component_bytes;
-   bool is_load = access->op == GPUVAL_OP_LOAD;
+   bool is_load = access->op == GPUVAL_OP_LOAD, has_value = access->op == GPUVAL_OP_STORE;
    enum gpuval_bloom_type type = access->is_atomic ? GPUVAL_BLOOM_ATOMIC
                                  : is_load         ? GPUVAL_BLOOM_LOAD
                                                    : GPUVAL_BLOOM_STORE;
@@ -214,7 +222,8 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
    };
    const struct gpuval_nir_entry entry = {
       .size = size,
-      .site = gpuval_nir_add_site(state, &site),
+      .site =
+         has_value ? gpuval_nir_add_store_sites(state, &site) : gpuval_nir_add_site(state, &site),
       .instance = access->instance,
    };
    uint32_t base = gpuval_nir_add_entry(state, &entry);
@@ -228,13 +237,24 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
       nir_imul_imm(b, nir_ushr_imm(b, offset, pass->granule_log2), GPUVAL_SHARED_CELL_SIZE);
    cell = get_address(pass, b, nir_iadd_imm(b, cell, pass->cells_begin[memory]));
 
+   nir_def *slot = nir_imm_int(b, (pass->cells_begin[memory] - pass->order_begin) |
+                                     (memory == PAYLOAD ? GPUVAL_SHARED_IS_PAYLOAD : 0));
+   nir_def *bytes = nir_imm_int(b, size), *value = nir_imm_int(b, 0);
+   if (has_value) {
+      /* What is outside is not even read. */
+      nir_def *at = nir_bcsel(b, active, offset, nir_imm_int(b, 0));
+      nir_def *there = load(b, memory, at, count, access->component_bytes * 8);
+      value = gpuval_nir_value(b, intrin->src[0].ssa, first, count);
+      nir_def *same = nir_ieq(b, gpuval_nir_value(b, there, 0, count), value);
+      bytes = nir_ior(b, bytes,
+                      nir_bcsel(b, same, nir_imm_int(b, GPUVAL_SHARED_SAME), nir_imm_int(b, 0)));
+   }
+
+   unsigned flags = type == GPUVAL_BLOOM_ATOMIC && is_load ? GPUVAL_SYNC_ATOMIC_LOAD : type;
    uint32_t number = MIN2(pass->num_sites + 1, GPUVAL_SHADOW_SITE_UNKNOWN);
    pass->num_sites++;
-   emit_sync(pass, active, cell, nir_imm_int(b, size), offset,
-             nir_imm_int(b, (pass->cells_begin[memory] - pass->order_begin) |
-                               (memory == PAYLOAD ? GPUVAL_SHARED_IS_PAYLOAD : 0)),
-             nir_imm_int(b, 0), base, number,
-             type == GPUVAL_BLOOM_ATOMIC && is_load ? GPUVAL_SYNC_ATOMIC_LOAD : type);
+   emit_sync(pass, active, cell, bytes, offset, slot, value, base, number,
+             flags | (has_value ? GPUVAL_SYNC_HAS_VALUE : 0));
 }
 
 static void
@@ -248,36 +268,10 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    }
 }
 
-/* A memory barrier that is none of those that begin a phase */
 static bool
-is_fence(const struct gpuval_access *access)
+is_fence(const struct pass *pass, const struct gpuval_access *access)
 {
-   if (access->type != GPUVAL_ACCESS_BARRIER)
-      return false;
-
-   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   return gpuval_nir_covers(barrier, MODES) &&
-          nir_intrinsic_memory_scope(barrier) >= SCOPE_WORKGROUP &&
-          nir_intrinsic_execution_scope(barrier) < SCOPE_WORKGROUP;
-}
-
-/* Whoever passes it at once waits for the others: it has no time to use what it may have
- * acquired.
- */
-static bool
-is_before_phase(const struct pass *pass, const struct gpuval_access *fence)
-{
-   const struct gpuval_access *end = util_dynarray_end(&pass->state->accesses);
-
-   for (const struct gpuval_access *access = fence + 1;
-        access < end && access->block == fence->block; access++) {
-      if (access->type == GPUVAL_ACCESS_BARRIER &&
-          nir_intrinsic_execution_scope(nir_instr_as_intrinsic(access->instr)) >= SCOPE_WORKGROUP)
-         return true;
-      if (access->type != GPUVAL_ACCESS_BARRIER)
-         return false;
-   }
-   return false;
+   return gpuval_nir_is_fence(pass->state, access, MODES, SCOPE_WORKGROUP);
 }
 
 /* @op: enum of GPUVAL_SYNC_ORDERS */
@@ -314,8 +308,7 @@ order_fence(struct pass *pass, const struct gpuval_access *access)
 
    b->cursor = nir_after_instr(access->instr);
    nir_def *order = nir_load_var(b, pass->order);
-   if (!is_before_phase(pass, access))
-      emit_order(pass, nir_ine_imm(b, nir_iand_imm(b, order, HAS_FOUND), 0), GPUVAL_SYNC_ACQUIRE);
+   emit_order(pass, nir_ine_imm(b, nir_iand_imm(b, order, HAS_FOUND), 0), GPUVAL_SYNC_ACQUIRE);
    nir_store_var(b, pass->order, nir_ior_imm(b, order, PASSED_BARRIER), 0x1);
 }
 
@@ -323,7 +316,7 @@ order_fence(struct pass *pass, const struct gpuval_access *access)
 static bool
 may_order(const struct gpuval_access *access)
 {
-   return access->is_atomic;
+   return access->is_atomic && access->op != GPUVAL_OP_NONE;
 }
 
 static bool
@@ -333,7 +326,7 @@ needs_order(const struct pass *pass)
 
    gpuval_nir_foreach_access(pass->state, access)
    {
-      has_fences |= is_fence(access) && !is_before_phase(pass, access);
+      has_fences |= is_fence(pass, access);
       has_atomics |= may_order(access);
    }
    return has_fences && has_atomics;
@@ -381,7 +374,7 @@ gpuval_nir_instrument_shared(struct gpuval_nir_state *state)
    }
    gpuval_nir_foreach_access(state, access)
    {
-      if (pass.order && is_fence(access))
+      if (pass.order && is_fence(&pass, access))
          order_fence(&pass, access);
       else if (pass.order && may_order(access))
          order_atomic(&pass, access);

@@ -148,10 +148,11 @@ is_workgroup(nir_builder *b, const struct gpuval_shadow_self *self, struct party
 }
 
 /* Most accesses: nobody else is there in this phase, or others that do the same harmless
- * thing. Returns, 1 bit, whether that was all there is to do.
+ * thing. Returns, 1 bit, whether that was all there is to do. If not, *was_taken says that
+ * somebody has taken the mark away a moment later.
  */
 static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address)
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, nir_def **was_taken)
 {
    struct cell cell = load_cell(b, address);
    struct party mine = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
@@ -179,22 +180,27 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address)
          nir_iand(b, nir_ieq(b, left.hi, self->mark.hi), nir_ieq(b, left.lo, self->mark.lo)), 0x1);
    }
    nir_pop_if(b, NULL);
-   return nir_load_var(b, done_var);
+   nir_def *done = nir_load_var(b, done_var);
+   *was_taken = nir_iand(b, easy, nir_inot(b, done));
+   return done;
 }
 
 struct found {
    nir_variable *hazard;
    nir_variable *lo, *hi; /* the other party of the first */
+   nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
 };
 
 static void
-remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other)
+remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other,
+         nir_def *is_lane)
 {
    nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
    {
       nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
       nir_store_var(b, found->lo, other.lo, 0x1);
       nir_store_var(b, found->hi, other.hi, 0x1);
+      nir_store_var(b, found->is_lane, is_lane, 0x1);
    }
    nir_pop_if(b, NULL);
 }
@@ -204,13 +210,13 @@ remember(nir_builder *b, const struct found *found, nir_def *hazard, struct part
  */
 static void
 look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
-             nir_def *address)
+             nir_def *address, nir_def *was_taken)
 {
    struct cell cell = load_cell(b, address);
    struct party other;
    nir_def *hazard = gpuval_shadow_meet(b, self, &cell.writer, &cell.readers, &other);
    store_cell(b, address, &cell);
-   remember(b, found, hazard, other);
+   remember(b, found, hazard, other, was_taken);
 
    struct cell now = load_cell(b, address);
    struct party left = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
@@ -220,7 +226,7 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct
    nir_push_if(b, gone);
    store_cell(b, address, &now);
    nir_pop_if(b, NULL);
-   remember(b, found, nir_iand(b, hazard, gone), other);
+   remember(b, found, nir_iand(b, hazard, gone), other, nir_imm_true(b));
 }
 
 /* Has somebody released, and somebody acquired, in this phase? */
@@ -259,12 +265,15 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
       .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
       .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
+      .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
    };
    nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
+   nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
    nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
    nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
 
-   nir_def *count = nir_ushr(b, params->size, nir_iand_imm(b, params->token, 0xff));
+   nir_def *size = nir_iand_imm(b, params->size, ~GPUVAL_SHARED_SAME);
+   nir_def *count = nir_ushr(b, size, nir_iand_imm(b, params->token, 0xff));
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "granule");
    nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
    nir_loop *loop = nir_push_loop(b);
@@ -274,16 +283,25 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
 
       nir_def *address = add(b, params->address, nir_imul_imm(b, i, GPUVAL_SHARED_CELL_SIZE));
-      nir_push_if(b, nir_inot(b, look(b, &self, address)));
-      look_closely(b, &self, &found, address);
+      nir_def *was_taken;
+      nir_push_if(b, nir_inot(b, look(b, &self, address, &was_taken)));
+      look_closely(b, &self, &found, address, was_taken);
       nir_pop_if(b, NULL);
    }
    nir_pop_loop(b, loop);
 
    nir_push_if(b, nir_load_var(b, found.hazard));
    nir_push_if(b, nir_inot(b, may_be_acquired(b, params)));
-   gpuval_nir_build_shadow_hazard(b, driver, params, driver->root_address(driver, b),
-                                  nir_load_var(b, found.lo), nir_load_var(b, found.hi));
+   {
+      struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
+      nir_def *there = nir_ine_imm(b, nir_iand_imm(b, params->size, GPUVAL_SHARED_SAME), 0);
+      nir_def *same = gpuval_shadow_is_same(b, driver, params, &self, other,
+                                            nir_load_var(b, found.is_lane), there);
+      struct gpuval_nir_access_params sized = *params;
+      sized.size = size;
+      gpuval_nir_build_shadow_hazard(b, driver, &sized, driver->root_address(driver, b), other.lo,
+                                     other.hi, same);
+   }
    nir_pop_if(b, NULL);
    nir_pop_if(b, NULL);
 }

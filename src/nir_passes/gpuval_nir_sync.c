@@ -30,7 +30,8 @@ struct pass {
    nir_def *context;   /* invocation id, token, for those without phases also 0 */
    uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
    unsigned num_sites;
-   bool has_order; /* atomics and barriers order accesses */
+   bool has_order;         /* atomics and barriers order accesses */
+   nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
 };
 
 /* Most invocations of a subgroup, log2 */
@@ -174,6 +175,7 @@ struct piece {
    nir_def *active, *address, *size, *offset, *slot;
    int set, binding; /* -1: not known */
    bool is_address;  /* no descriptor */
+   nir_def *value;   /* of a store; NULL: not known */
    uint32_t const_size;
 };
 
@@ -208,7 +210,8 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    };
    const struct gpuval_nir_entry entry = {
       .size = piece->const_size,
-      .site = gpuval_nir_add_site(state, &site),
+      .site = piece->value ? gpuval_nir_add_store_sites(state, &site)
+                           : gpuval_nir_add_site(state, &site),
       .instance = access->instance,
    };
    uint32_t base = gpuval_nir_add_entry(state, &entry);
@@ -216,10 +219,13 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    /* What has been reported is not done, or undefined anyway. */
    nir_def *active =
       access->bad ? nir_iand(b, piece->active, nir_inot(b, access->bad)) : piece->active;
+   if (pass->acquired)
+      active = nir_iand(b, active, nir_inot(b, nir_load_var(b, pass->acquired)));
    nir_def *context = get_context(pass);
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phases.var) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
-   unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0);
+   unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0) |
+                    (piece->value ? GPUVAL_SYNC_HAS_VALUE : 0);
    if (state->options->shadow) {
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
          flags |= GPUVAL_SYNC_ATOMIC_LOAD;
@@ -231,20 +237,22 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
                               0, 0, gpuval_order_stage_class(b->shader->info.stage), number));
    }
    nir_sync_gpuval(b, active, piece->address, piece->size, piece->offset, piece->slot,
-                   nir_vec4(b, nir_channel(b, context, 0), token, phase, nir_imm_int(b, 0)),
+                   nir_vec4(b, nir_channel(b, context, 0), token, phase,
+                            piece->value ? piece->value : nir_imm_int(b, 0)),
                    gpuval_nir_invocation(state), .base = base,
                    .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
                    .flags = flags);
 }
 
-/* @skip: bytes behind what the instruction says */
+/* @count components from @first on, that stand side by side */
 static void
-emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip, unsigned size)
+emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_nir_driver *driver = state->options->driver;
    nir_builder *b = &state->b;
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   unsigned skip = first * access->component_bytes, size = count * access->component_bytes;
    struct piece piece = {
       .set = -1,
       .binding = -1,
@@ -253,6 +261,8 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned skip,
       .const_size = size,
    };
 
+   if (access->op == GPUVAL_OP_STORE)
+      piece.value = gpuval_nir_value(b, intrin->src[0].ssa, first, count);
    if (piece.is_address) {
       piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
       piece.active = nir_imm_true(b);
@@ -284,10 +294,11 @@ instrument_memory(struct pass *pass, const struct gpuval_access *access)
       /* A run of components, in pieces of 16 bytes */
       if (i && access->components & BITFIELD_BIT(i - 1))
          continue;
-      unsigned bytes = (ffs(~(access->components >> i)) - 1) * access->component_bytes;
-      unsigned piece = state->options->shadow ? bytes : GPUVAL_BLOOM_GRANULE;
-      for (unsigned done = 0; done < bytes; done += piece)
-         emit_piece(pass, access, i * access->component_bytes + done, MIN2(bytes - done, piece));
+      unsigned count = ffs(~(access->components >> i)) - 1;
+      unsigned piece =
+         state->options->shadow ? count : GPUVAL_BLOOM_GRANULE / access->component_bytes;
+      for (unsigned done = 0; done < count; done += piece)
+         emit_piece(pass, access, i + done, MIN2(count - done, piece));
    }
    return true;
 }
@@ -349,17 +360,24 @@ instrument(struct pass *pass, const struct gpuval_access *access)
 
 /* What atomics and memory barriers do to the order inside a command: shadow memory only.
  * A barrier of device scope, or of the queue family's, counts; one of a workgroup's for
- * its own invocations, which share a clock.
+ * its own invocations, if it stands alone.
  */
 static bool
-orders_buffers(const struct gpuval_access *access)
+orders_buffers(const struct pass *pass, const struct gpuval_access *access)
 {
    if (access->type != GPUVAL_ACCESS_BARRIER)
       return false;
 
    const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   return gpuval_nir_covers(barrier, BUFFER_MODES) &&
-          nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY;
+   return (gpuval_nir_covers(barrier, BUFFER_MODES) &&
+           nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY) ||
+          gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_WORKGROUP);
+}
+
+static bool
+orders_workgroup(const struct gpuval_access *barrier)
+{
+   return nir_intrinsic_memory_scope(nir_instr_as_intrinsic(barrier->instr)) < SCOPE_QUEUE_FAMILY;
 }
 
 static void
@@ -392,7 +410,9 @@ atomic_address(struct pass *pass, const struct gpuval_access *access)
    return nir_iadd(b, address, nir_u2u64(b, offset));
 }
 
-/* @released: is there a barrier before? A variable, for it may be anywhere. */
+/* @released: what the barriers before make of it, GPUVAL_SYNC_NOTHING or one that releases.
+ * A variable, for they may be anywhere.
+ */
 static void
 order_atomic(struct pass *pass, const struct gpuval_access *access, nir_variable *released)
 {
@@ -400,9 +420,7 @@ order_atomic(struct pass *pass, const struct gpuval_access *access, nir_variable
 
    if (access->op != GPUVAL_OP_LOAD) {
       b->cursor = nir_before_instr(access->instr);
-      nir_def *op = nir_bcsel(b, nir_load_var(b, released), nir_imm_int(b, GPUVAL_SYNC_RELEASE),
-                              nir_imm_int(b, GPUVAL_SYNC_NOTHING));
-      emit_order(pass, op, atomic_address(pass, access));
+      emit_order(pass, nir_load_var(b, released), atomic_address(pass, access));
    }
    if (access->op != GPUVAL_OP_STORE) {
       b->cursor = nir_after_instr(access->instr);
@@ -418,7 +436,7 @@ instrument_order(struct pass *pass)
 
    gpuval_nir_foreach_access(state, access)
    {
-      has_barriers |= orders_buffers(access);
+      has_barriers |= orders_buffers(pass, access);
       has_atomics |= access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
                                            access->type == GPUVAL_ACCESS_BUFFER);
    }
@@ -427,16 +445,21 @@ instrument_order(struct pass *pass)
 
    get_context(pass);
    nir_variable *released =
-      nir_local_variable_create(state->b.impl, glsl_bool_type(), "gpuval released");
+      nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval released");
    nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-   nir_store_var(&at_top, released, nir_imm_false(&at_top), 0x1);
+   nir_store_var(&at_top, released, nir_imm_int(&at_top, GPUVAL_SYNC_NOTHING), 0x1);
    gpuval_nir_foreach_access(state, access)
    {
       nir_builder *b = &state->b;
-      if (orders_buffers(access)) {
+      if (orders_buffers(pass, access)) {
+         bool inside = orders_workgroup(access);
          b->cursor = nir_after_instr(access->instr);
-         nir_store_var(b, released, nir_imm_true(b), 0x1);
-         emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_ACQUIRE), nir_imm_int64(b, 0));
+         nir_def *before = nir_load_var(b, released);
+         nir_def *is_wider = nir_ieq_imm(b, before, GPUVAL_SYNC_RELEASE);
+         nir_def *op = nir_imm_int(b, inside ? GPUVAL_SYNC_RELEASE_INSIDE : GPUVAL_SYNC_RELEASE);
+         nir_store_var(b, released, nir_bcsel(b, is_wider, before, op), 0x1);
+         emit_order(pass, nir_imm_int(b, inside ? GPUVAL_SYNC_ACQUIRE_INSIDE : GPUVAL_SYNC_ACQUIRE),
+                    nir_imm_int64(b, 0));
       } else if (access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
                                        (access->type == GPUVAL_ACCESS_BUFFER &&
                                         access->is_described && !access->buffer.size))) {
@@ -444,6 +467,58 @@ instrument_order(struct pass *pass)
       }
    }
    pass->has_order = true;
+}
+
+static bool
+is_fence(const struct pass *pass, const struct gpuval_access *access)
+{
+   return gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_WORKGROUP);
+}
+
+static bool
+lets_others_in(const struct gpuval_access *access)
+{
+   return access->type == GPUVAL_ACCESS_BARRIER &&
+          nir_intrinsic_execution_scope(nir_instr_as_intrinsic(access->instr)) >= SCOPE_SUBGROUP;
+}
+
+/* The filter does not know what atomics order (a flag, a ticket, a lock, the last block).
+ * Who has accessed something by an atomic that reads, and then passed a memory barrier, may
+ * come after anything of its command; so may those who have met it at a barrier since. What
+ * they access from then on is not looked at.
+ */
+static void
+find_acquired(struct pass *pass)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   bool has_fences = false, has_atomics = false;
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      has_fences |= is_fence(pass, access);
+      has_atomics |= access->is_atomic;
+   }
+   if (!has_fences || !has_atomics)
+      return;
+
+   nir_variable *found = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval found");
+   pass->acquired = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval acquired");
+   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   nir_store_var(&at_top, found, nir_imm_false(&at_top), 0x1);
+   nir_store_var(&at_top, pass->acquired, nir_imm_false(&at_top), 0x1);
+   gpuval_nir_foreach_access(state, access)
+   {
+      b->cursor = nir_after_instr(access->instr);
+      /* Barriers are of the atomic's instruction where it has an order. */
+      if (lets_others_in(access))
+         nir_store_var(b, pass->acquired, nir_imm_true(b), 0x1);
+      else if (is_fence(pass, access))
+         nir_store_var(b, pass->acquired,
+                       nir_ior(b, nir_load_var(b, pass->acquired), nir_load_var(b, found)), 0x1);
+      else if (access->is_atomic && access->op != GPUVAL_OP_NONE && access->op != GPUVAL_OP_STORE)
+         nir_store_var(b, found, nir_imm_true(b), 0x1);
+   }
 }
 
 static bool
@@ -485,6 +560,8 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    pass.has_subgroups = pass.phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
    pass.is_subgroup = pass.phases.scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
 
+   if (!state->options->shadow)
+      find_acquired(&pass);
    gpuval_nir_foreach_access(state, access)
    {
       progress |= instrument(&pass, access);
@@ -492,7 +569,7 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
 
    if (state->options->shadow)
       instrument_order(&pass);
-   if (pass.has_phases || pass.has_order)
+   if (pass.has_phases || pass.has_order || pass.acquired)
       nir_lower_vars_to_ssa(state->b.shader);
    return progress;
 }

@@ -151,6 +151,7 @@ get_driver(const struct gpuval_radv_nir_args *args)
    struct gpuval_nir_driver driver = late_driver;
    driver.data = args;
    driver.hashes = args->hashes;
+   driver.num_lanes = 64; /* at most */
    return driver;
 }
 
@@ -350,11 +351,11 @@ is_shared(const nir_intrinsic_instr *access)
    return nir_intrinsic_flags(access) & GPUVAL_SYNC_SHARED;
 }
 
-/* flags | set << 8 */
+/* flags | set << 16 */
 static uint32_t
 get_access_word(const nir_intrinsic_instr *access)
 {
-   return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 8;
+   return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 16;
 }
 
 /* Sources of @sync_gpuval */
@@ -380,7 +381,7 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
    nir_push_if(b, nir_iand(b, on, select_src(b, group, i, ACCESS_ACTIVE, 0)));
    {
       nir_def *word = select_constant(b, group, i, get_access_word);
-      nir_def *flags = nir_iand_imm(b, word, 0xff);
+      nir_def *flags = nir_iand_imm(b, word, 0xffff);
       const struct gpuval_nir_access_params access = {
          .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
          .size = select_src(b, group, i, ACCESS_SIZE, 0),
@@ -392,7 +393,8 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
          .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
          .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
          .value = select_src(b, group, i, ACCESS_CONTEXT, 3),
-         .set = nir_ushr_imm(b, word, 8),
+         .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+         .set = nir_ushr_imm(b, word, 16),
          .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
          .slot = select_src(b, group, i, ACCESS_SLOT, 0),
          .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),

@@ -384,7 +384,7 @@ TEST_F(nir_passes_test, claims_lead_to_entries_only)
       for (nir_def *&word : params.invocation)
          word = any;
       gpuval_nir_build_hazard(b, &test_driver, &params, root_address(NULL, b),
-                              nir_imm_int64(b, claim), nir_imm_true(b));
+                              nir_imm_int64(b, claim), nir_imm_true(b), nir_imm_false(b));
    }
    nir_validate_shader(b->shader, "hazards");
    nir_opt_constant_folding(b->shader);
