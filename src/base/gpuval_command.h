@@ -3,6 +3,7 @@
 #ifndef GPUVAL_COMMAND_H
 #define GPUVAL_COMMAND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define GPUVAL_MAX_LABELS 16
@@ -11,6 +12,8 @@
 struct gpuval_command {
    const char *op; /* the Vulkan command in snake case, without vkCmd */
    int64_t index;  /* among the actions of its command buffer; -1: it is none */
+   bool has_draw;  /* of several that the command makes */
+   uint32_t draw;  /* from 0 */
    uint64_t command_buffer;
    const char *command_buffer_name;
    uint64_t primary; /* of a secondary command buffer */

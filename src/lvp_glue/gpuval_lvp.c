@@ -2,6 +2,7 @@
 
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_commands.h"
+#include "gpuval_lvp_draws.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_inputs.h"
@@ -85,6 +86,7 @@ struct gpuval_lvp {
    struct hash_table *created; /* nir_shader * -> struct gpuval_shader, until it is held */
 
    struct gpuval_lvp_commands *commands;
+   struct gpuval_lvp_draws *draws; /* NULL: they are not told apart */
 
    /* On the queue's thread only */
    unsigned work;
@@ -200,6 +202,8 @@ gpuval_lvp_create(struct lvp_device *device)
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
    } else {
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
+      /* sync knows the parties to a hazard by their commands. */
+      gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands);
    }
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
@@ -852,6 +856,8 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       gpuval_lvp_emit_sets(gpuval, instrumented, shaders, sets[pipeline_type(stages)],
                            gpuval->descriptor_buffers[pipeline_type(stages)], (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
+   if (gpuval->draws)
+      gpuval_lvp_draws_emit(gpuval->draws, &gpuval->current, instrumented, push_constants);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
    if (gpuval->order && instrumented)

@@ -29,13 +29,16 @@ struct note {
    const char *shader_names[LVP_SHADER_STAGES];
 };
 
-/* Commands of one type that follow one another and have all else in common */
+/* Commands of one type that follow one another and have all else in common; or draws that
+ * one command makes
+ */
 struct run {
    struct note *note; /* NULL: none */
    uint64_t first_id;
    uint32_t count; /* grows without the mutex, in the newest run */
    enum vk_cmd_type type;
    int64_t first_index;
+   uint32_t first_draw; /* 0: not the draws of one command */
    int64_t submission;
 };
 
@@ -267,11 +270,21 @@ begin_run(struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command 
       .first_id = id,
       .type = command->type,
       .first_index = command->index,
+      .first_draw = command->draw,
       .submission = command->submission,
    };
    simple_mtx_unlock(&commands->mutex);
 
    return run;
+}
+
+static bool
+follows(const struct run *run, const struct gpuval_lvp_command *command)
+{
+   if (command->draw)
+      return run->first_draw && run->first_index == command->index &&
+             run->first_draw + run->count == command->draw;
+   return !run->first_draw && run->first_index + run->count == command->index;
 }
 
 /* Whether @command may be the next one of the run. What was written just now, a word at
@@ -283,7 +296,7 @@ continues(const struct gpuval_lvp_commands *commands, const struct gpuval_lvp_co
    const struct run *run = commands->run;
    const struct gpuval_lvp_command *current = &commands->current;
 
-   return run && run->type == command->type && run->first_index + run->count == command->index &&
+   return run && run->type == command->type && follows(run, command) &&
           current->cmd_buffer == command->cmd_buffer && current->primary == command->primary &&
           current->pipeline == command->pipeline && current->submission == command->submission &&
           current->labels[0] == command->labels[0] && current->labels[1] == command->labels[1] &&
@@ -371,7 +384,10 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    *out = run.note->facts;
    out->submission = run.submission;
    out->op = commands->op;
-   out->index = run.first_index + (command - run.first_id);
+   out->has_draw = run.first_draw;
+   if (out->has_draw)
+      out->draw = run.first_draw - 1 + (command - run.first_id);
+   out->index = run.first_index + (out->has_draw ? 0 : command - run.first_id);
    if (stage < ARRAY_SIZE(run.note->shader_names))
       out->shader_name = run.note->shader_names[stage];
    return true;

@@ -230,6 +230,7 @@ resource_extent(const struct gpuval_event *event, struct gpuval_value *value)
 
 PLACE(command_op, set_string(value, place->command.op))
 PLACE(command_index, set_number(value, place->command.index >= 0, place->command.index))
+PLACE(command_draw, set_number(value, place->command.has_draw, place->command.draw))
 PLACE(command_buffer, set_handle(value, place->command.command_buffer))
 PLACE(command_buffer_name, set_string(value, place->command.command_buffer_name))
 PLACE(command_primary, set_handle(value, place->command.primary))
@@ -256,6 +257,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define FIRST    GPUVAL_COLUMNS_FIRST
 #define SECOND   GPUVAL_COLUMNS_SECOND
 #define THIRD    GPUVAL_COLUMNS_THIRD
+#define FOURTH   GPUVAL_COLUMNS_FOURTH
 #define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
@@ -306,6 +308,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"resource", "extent", NULL, THIRD, OF_EVENT resource_extent},
    {"command", "op", NULL, FIRST, OF_PLACE command_op},
    {"command", "index", NULL, FIRST, OF_PLACE command_index},
+   {"command", "draw", NULL, FOURTH, OF_PLACE command_draw},
    {"command", "command_buffer", "command_buffer", FIRST, OF_PLACE command_buffer},
    {"command", "command_buffer_name", "command_buffer_name", FIRST, OF_PLACE command_buffer_name},
    {"command", "primary", "primary", FIRST, OF_PLACE command_primary},

@@ -106,6 +106,8 @@ write_command(FILE *f, const struct gpuval_command *command)
    fprintf(f, "%s", command->op);
    if (command->index >= 0)
       fprintf(f, " %" PRId64, command->index);
+   if (command->has_draw)
+      fprintf(f, ", draw %" PRIu32, command->draw);
    if (command->command_buffer)
       write_object(f, " of command buffer ", command->command_buffer, command->command_buffer_name);
    if (command->primary)
