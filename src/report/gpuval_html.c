@@ -6,6 +6,7 @@
 
 #include "gpuval_formats.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,20 +54,28 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    fputs("</script>\n<script type=\"application/json\" id=\"events\">[\n", f);
 }
 
+/* Runs are short here: there may be a million of them. */
 static void
 write_row(FILE *f, const struct gpuval_row *row, unsigned index)
 {
+   struct gpuval_row without_runs = *row;
    char *json = NULL;
    size_t size;
 
    FILE *memory = open_memstream(&json, &size);
    if (!memory)
       return;
-   gpuval_jsonl_write_row(memory, row);
+   without_runs.num_seen = 0;
+   gpuval_jsonl_write_row(memory, &without_runs);
    fclose(memory);
+   *strrchr(json, '}') = '\0';
    fputs(index ? "," : "", f);
    write_json(f, json);
    free(json);
+   for (unsigned i = 0; i < row->num_seen; i++)
+      fprintf(f, "%s%" PRIu32 ",%" PRIu64, i ? "," : ",\"seen\":[", row->seen[i].run,
+              row->seen[i].count);
+   fputs(row->num_seen ? "]}\n" : "}\n", f);
 }
 
 static void

@@ -152,14 +152,12 @@ write_seen(FILE *f, const struct gpuval_row *row)
 {
    if (row->baseline)
       fprintf(f, ",\"baseline\":\"%s\"", row->baseline);
-   if (!row->num_seen)
-      return;
-
-   fputs(",\"runs\":[", f);
-   for (unsigned i = 0; i < row->num_seen; i++)
-      fprintf(f, "%s{\"run\":%" PRIu32 ",\"count\":%" PRIu64 "}", i ? "," : "", row->seen[i].run,
+   for (unsigned i = 0; i < row->num_seen; i++) {
+      fputs(i ? "," : ",\"runs\":[", f);
+      fprintf(f, "{\"run\":%" PRIu32 ",\"count\":%" PRIu64 "}", row->seen[i].run,
               row->seen[i].count);
-   fputc(']', f);
+   }
+   fputs(row->num_seen ? "]" : "", f);
 
    for (unsigned i = 0; i < row->num_machines; i++) {
       fputs(i ? "," : ",\"machines\":[", f);

@@ -209,6 +209,26 @@ text = xml.etree.ElementTree.parse('b.junit.xml').getroot().find('.//failure').t
 assert 'command.labels: frame\ngpuval:forged\ufffd[31m\n' in text, text
 EOF
 
+begin 'HTML'
+run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.html,$PWD/c.jsonl" two_errors
+no_complaint err
+python3 - <<'EOF' || wrong 'it does not say what c.jsonl says'
+import html.parser, json
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.texts, self.now = {}, None
+    def handle_starttag(self, tag, attributes):
+        self.now = dict(attributes).get('id') if tag == 'script' else None
+    def handle_data(self, data):
+        self.texts[self.now] = self.texts.get(self.now, '') + data
+reader = Reader()
+reader.feed(open('a.html').read())
+lines = [json.loads(line) for line in open('c.jsonl')]
+assert json.loads(reader.texts['events']) == lines[:-1]
+assert json.loads(reader.texts['summary']) == lines[-1]
+EOF
+
 begin 'annotations'
 run GITHUB_ACTIONS=true GPUVAL=bounds GPUVAL_LOG="$PWD/log" two_errors
 lines err '^::error file=(first|second)\.comp,line=[0-9]+,title=gpuval bounds/buffer-oob::(load|store) of ' 2

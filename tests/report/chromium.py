@@ -94,6 +94,8 @@ class Browser:
             case 'Network.requestWillBeSent':
                 if not parameters['request']['url'].startswith(('file:', 'data:', 'about:')):
                     self.errors.append('asks for ' + parameters['request']['url'])
+            case 'Page.javascriptDialogOpening':
+                raise RuntimeError('a dialog: ' + parameters['message'])
             case 'Page.loadEventFired':
                 self.loaded = True
 

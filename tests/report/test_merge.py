@@ -160,6 +160,16 @@ class Merge(ReportTest):
             self.assertEqual(row['machines'], HOSTILE[6])
 
 
+    def test_what_no_string_of_ours_has(self):
+        for escaped, read in (('a\\u0000b', 'a\ufffdb'), ('a\\ud800b', 'a\ufffdb'),
+                              ('\\ud83d\\ude00\\/', '\U0001f600/')):
+            text = json.dumps(failure(1, message='MARK')).replace('MARK', escaped)
+            with open('a.jsonl', 'w', encoding='utf-8') as file:
+                file.write(f'{text}\n{json.dumps(summary([failure(1)]))}\n')
+            self.tool('a.jsonl', '-o', 'm.jsonl')
+            self.assertEqual(self.read('m.jsonl')[0][0]['message'], read)
+
+
 class Trouble(ReportTest):
     def damaged(self, text, *words, lines=1):
         self.write('good.jsonl', [failure(1)])

@@ -39,6 +39,7 @@ function make(tag, properties, ...children)
 /* --- What there is ------------------------------------------------------- */
 
 const title = (event) => `${event.check}/${event.kind}`;
+const seen = (event) => event.seen || []; /* run, count, run, count, ... */
 const isMessage = (event) => event.severity === 'info';
 const stageOf = (event) => (event.shader && event.shader.stage) || 'command';
 
@@ -91,7 +92,7 @@ function allText(value, out)
 function haystack(event)
 {
    if (event.text === undefined) {
-      const {runs: _, text: __, index: ___, ...facts} = event;
+      const {seen: _, text: __, index: ___, ...facts} = event;
       event.text = `${title(event)}\n${allText(facts, []).join('\n')}`.toLowerCase();
    }
    return event.text;
@@ -177,29 +178,30 @@ function facts(event)
 
 function runTable(event)
 {
-   if (!event.runs || !isMerged)
+   const list = seen(event);
+   if (!list.length || !isMerged)
       return null;
    const box = make('details', {}, make('summary', {},
-      `${plural(event.runs.length, 'run', 'runs')}` +
+      `${plural(list.length / 2, 'run', 'runs')}` +
       (event.machines ? ` on ${plural(event.machines.length, 'machine', 'machines')}` : '')));
    box.addEventListener('toggle', () => {
       if (box.dataset.filled)
          return;
       box.dataset.filled = 'yes';
-      const list = make('dl');
+      const table = make('dl');
       for (const machine of event.machines || [])
-         list.append(make('dt', {}, machine.host),
+         table.append(make('dt', {}, machine.host),
                      make('dd', {}, `${plural(machine.runs, 'run', 'runs')}, ${plural(machine.count, 'time', 'times')}`));
-      for (const seen of event.runs.slice(0, 500)) {
-         const run = runs[seen.run] || {};
-         list.append(make('dt', {}, run.file || run.program || `run ${seen.run}`),
-                     make('dd', {}, [plural(seen.count, 'time', 'times'), run.program, run.host, run.time]
-                        .filter(Boolean).join('  ·  ')));
+      for (let i = 0; i < Math.min(list.length, 1000); i += 2) {
+         const run = runs[list[i]] || {};
+         table.append(make('dt', {}, run.file || run.program || `run ${list[i]}`),
+                      make('dd', {}, [plural(list[i + 1], 'time', 'times'), run.program, run.host, run.time]
+                         .filter(Boolean).join('  ·  ')));
       }
-      if (event.runs.length > 500)
-         list.append(make('dt', {}, '…'),
-                     make('dd', {}, `and ${number(event.runs.length - 500)} more: JSON Lines has all`));
-      box.append(list);
+      if (list.length > 1000)
+         table.append(make('dt', {}, '…'),
+                      make('dd', {}, `and ${number(list.length / 2 - 500)} more: JSON Lines has all`));
+      box.append(table);
    });
    return box;
 }
@@ -346,7 +348,9 @@ const timeline = (() => {
       last, size, bins: Math.ceil((last + 1) / size),
       binsOf(event) {
          if (isMerged) {
-            const found = new Set((event.runs || []).map((seen) => Math.floor(seen.run / size)));
+            const found = new Set();
+            for (let i = 0; i < seen(event).length; i += 2)
+               found.add(Math.floor(seen(event)[i] / size));
             return [...found].map((bin) => [bin, 1]);
          }
          const at = submission(event);
@@ -396,6 +400,8 @@ function renderTimeline()
       });
       return button;
    }));
+   for (const element of [byId('bars'), byId('axis')]) /* a few bars are no walls */
+      element.style.maxWidth = `${Math.max(timeline.bins * 3, 20)}rem`;
    byId('axis-first').textContent = binName(0);
    byId('axis-last').textContent = binName(timeline.bins - 1);
    byId('legend').replaceChildren(...checks.map((check) =>
