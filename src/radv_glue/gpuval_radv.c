@@ -4,6 +4,7 @@
 
 #include "radv_buffer.h"
 #include "radv_device.h"
+#include "radv_device_memory.h"
 #include "radv_instance.h"
 #include "radv_physical_device.h"
 
@@ -32,6 +33,37 @@ warn_of_limits(void)
    if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
       gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
                          "what traces and ray queries are given");
+}
+
+/* Memory, for address: when it is freed, the buffers there are gone, too. */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
+                    const VkAllocationCallbacks *allocator, VkDeviceMemory *memory_handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   struct gpuval_radv *gpuval = device->gpuval;
+   VkResult result = gpuval->next.AllocateMemory(handle, info, allocator, memory_handle);
+
+   if (result == VK_SUCCESS) {
+      VK_FROM_HANDLE(radv_device_memory, memory, *memory_handle);
+      if (memory->bo)
+         gpuval_device_add_memory(gpuval->device, &memory->base, radv_buffer_get_va(memory->bo),
+                                  memory->alloc_size);
+   }
+   return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_FreeMemory(VkDevice handle, VkDeviceMemory memory_handle,
+                const VkAllocationCallbacks *allocator)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   VK_FROM_HANDLE(radv_device_memory, memory, memory_handle);
+
+   if (memory)
+      gpuval_device_remove_memory(device->gpuval->device, &memory->base);
+   device->gpuval->next.FreeMemory(handle, memory_handle, allocator);
 }
 
 struct gpuval_radv *
@@ -79,6 +111,10 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_hook_inputs(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
    gpuval_radv_hook_shaders(gpuval, &device->vk.dispatch_table);
+   if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS)) {
+      device->vk.dispatch_table.AllocateMemory = hook_AllocateMemory;
+      device->vk.dispatch_table.FreeMemory = hook_FreeMemory;
+   }
    gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);

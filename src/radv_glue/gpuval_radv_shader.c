@@ -12,6 +12,7 @@
 #include "radv_shader_args.h"
 
 #include "gpuval/src/core/gpuval_instrument.h"
+#include "util/set.h"
 #include "util/u_atomic.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
@@ -235,10 +236,62 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       lower_invocation(nir, system_values);
 }
 
+static const nir_variable *
+query_of(const nir_intrinsic_instr *intrin)
+{
+   return nir_deref_instr_get_variable(nir_src_as_deref(intrin->src[0]));
+}
+
+static bool
+note_initialized(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic == nir_intrinsic_rq_initialize)
+      _mesa_set_add(data, query_of(intrin));
+   return false;
+}
+
+static bool
+drop_uninitialized(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_rq_confirm_intersection:
+   case nir_intrinsic_rq_generate_intersection:
+   case nir_intrinsic_rq_load:
+   case nir_intrinsic_rq_proceed:
+   case nir_intrinsic_rq_terminate:
+      break;
+   default:
+      return false;
+   }
+   if (_mesa_set_search(data, query_of(intrin)))
+      return false;
+
+   b->cursor = nir_before_instr(&intrin->instr);
+   if (nir_intrinsic_infos[intrin->intrinsic].has_dest)
+      nir_def_rewrite_uses(&intrin->def,
+                           nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size));
+   nir_instr_remove(&intrin->instr);
+   return true;
+}
+
+/* nir_opt_ray_query_ranges crashes where a query is initialized nowhere. The check ray has
+ * reported what is done with it.
+ */
+static void
+drop_uninitialized_queries(nir_shader *nir)
+{
+   struct set *initialized = _mesa_pointer_set_create(NULL);
+
+   nir_shader_intrinsics_pass(nir, note_initialized, nir_metadata_all, initialized);
+   nir_shader_intrinsics_pass(nir, drop_uninitialized, nir_metadata_control_flow, initialized);
+   _mesa_set_destroy(initialized, NULL);
+}
+
 /* The checks have seen queries; the loads of a traversal are none of the application's. */
 void
 gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir)
 {
+   drop_uninitialized_queries(nir);
    NIR_PASS(_, nir, nir_opt_ray_queries);
    NIR_PASS(_, nir, nir_opt_ray_query_ranges);
    NIR_PASS(_, nir, radv_nir_lower_ray_queries, gpuval->radv);
