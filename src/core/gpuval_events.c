@@ -4,7 +4,7 @@
  * record has been checked; its sizes and offsets are only printed.
  */
 
-#include "gpuval_device.h"
+#include "gpuval_events.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,21 +12,6 @@
 #include "base/gpuval_names.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
-
-/* A distinct failure: the same instruction of the same shader, however many
- * pipelines it is in.
- */
-struct gpuval_failure_key {
-   uint64_t shader_hash;
-   uint32_t stage;
-   uint32_t kind;
-   uint32_t op;
-   uint32_t spirv_offset;
-   int32_t set;
-   int32_t binding;
-   uint32_t site;   /* 0 where spirv_offset tells; else the number in its shader, from 1 */
-   uint32_t shader; /* of its key; 0 where spirv_offset tells; else of labels */
-};
 
 static uint32_t
 hash_failure(const void *key)
@@ -222,9 +207,9 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
    }
 }
 
-static void
-describe_command(struct gpuval_device *device, const struct gpuval_event *event,
-                 struct gpuval_place *place, uint32_t command_id)
+void
+gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval_event *event,
+                               struct gpuval_place *place, uint32_t command_id)
 {
    struct gpuval_command command = {.index = -1, .submission = -1};
 
@@ -304,7 +289,7 @@ describe_party(struct gpuval_device *device, struct gpuval_event *event,
       describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
                      &location);
    }
-   describe_command(device, event, &event->other, party.command_id);
+   gpuval_events_describe_command(device, event, &event->other, party.command_id);
 }
 
 /* What a claim of the filter says: likely */
@@ -333,8 +318,9 @@ describe_claim(struct gpuval_device *device, struct gpuval_event *event,
    /* The command with these low bits that is nearest: mostly an earlier one, but
     * fragments may run after a later dispatch. */
    uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
-   describe_command(device, event, &event->other,
-                    record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
+   gpuval_events_describe_command(
+      device, event, &event->other,
+      record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
 }
 
 static void
@@ -424,7 +410,7 @@ read_shared(struct gpuval_device *device, struct gpuval_event *event,
    if (site)
       describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
                      &location);
-   describe_command(device, event, &event->other, record->command_id);
+   gpuval_events_describe_command(device, event, &event->other, record->command_id);
 }
 
 static void
@@ -463,15 +449,15 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_UNWRITTEN] = read_unwritten,
 };
 
-static void
-read_record(struct gpuval_device *device, struct gpuval_event *event,
-            const struct gpuval_record *record)
+void
+gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *event,
+                          const struct gpuval_record *record)
 {
    enum gpuval_words words = gpuval_kind_infos[event->kind].words;
 
    event->has_record = true;
    memcpy(event->invocation, record->invocation, sizeof(event->invocation));
-   describe_command(device, event, &event->place, record->command_id);
+   gpuval_events_describe_command(device, event, &event->place, record->command_id);
    if (read_words[words])
       read_words[words](device, event, record);
 }
@@ -515,7 +501,7 @@ create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
    if (site->op)
       describe_resource(event, shader, site, record, spirv, &location);
    if (record)
-      read_record(device, event, record);
+      gpuval_events_read_record(device, event, record);
    event->same_value = site->same_value;
    gpuval_event_describe(event);
    set_fingerprint(event, shader, site - site->same_value);
@@ -592,24 +578,9 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
    return *slot;
 }
 
-static struct gpuval_event *
-create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
-{
-   struct gpuval_event *event = gpuval_event_create(GPUVAL_KIND_INDIRECT_AFTER_WRITE);
-
-   event->place.access.op = GPUVAL_OP_INDIRECT;
-   read_record(device, event, record);
-   gpuval_event_describe(event);
-   gpuval_event_set_fingerprint(event, -1, -1, 0);
-   return event;
-}
-
-/* @event happened @count times more; if @key is known, it is another one's, and freed.
- * device->mutex is held.
- */
-static void
-count_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
-            struct gpuval_event *event, uint64_t count)
+void
+gpuval_events_count(struct gpuval_device *device, const struct gpuval_failure_key *key,
+                    struct gpuval_event *event, uint64_t count)
 {
    struct gpuval_event *known = find_event(device, key);
 
@@ -622,108 +593,4 @@ count_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
    gpuval_report_lock();
    event->count += count;
    gpuval_report_unlock();
-}
-
-/* The same command with the same pipeline, after the same shader: one failure */
-void
-gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_indirect_read *read,
-                              uint64_t claim)
-{
-   struct gpuval_record record = {
-      .command_id = read->command.command_id,
-      .access_size = read->size,
-      .address = {read->address, read->address >> 32},
-   };
-   if (device->shadow.memory) {
-      record.bound = claim;
-      record.other = claim >> 32;
-   } else if (claim) {
-      const struct gpuval_entry *entries = device->entries.map;
-      uint32_t entry = MIN2(claim & (GPUVAL_MAX_ENTRIES - 1), device->info.max_entries - 1);
-      record.other = entries[entry].site | GPUVAL_OTHER_KNOWN;
-      record.bound = claim >> GPUVAL_CLAIM_COMMAND_SHIFT & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);
-   }
-
-   mtx_lock(&device->mutex);
-   struct gpuval_event *event = create_indirect_event(device, &record);
-   const struct gpuval_failure_key key = {
-      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
-      .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
-      .kind = event->kind,
-      .op = GPUVAL_OP_INDIRECT,
-   };
-
-   count_event(device, &key, event, 1);
-   gpuval_device_unlock(device);
-}
-
-/* The same of a failure that no shader is in. Handles of what a frame makes anew would
- * make a new event of it each frame, so names stand for objects.
- */
-static struct gpuval_failure_key
-get_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
-                const struct gpuval_event *event)
-{
-   const struct gpuval_command *command = &event->place.command;
-   struct gpuval_failure_key key = {
-      .shader_hash = bound,
-      .stage = event->place.has_command ? _mesa_hash_string(command->op) : 0,
-      .kind = failure->kind,
-      .op = failure->op,
-      .spirv_offset =
-         event->resource.object_name ? _mesa_hash_string(event->resource.object_name) : 0,
-      .set = -1,
-      .binding = failure->range.binding,
-      .site = failure->part,
-   };
-
-   for (unsigned i = 0; event->place.has_command && i < command->num_labels; i++)
-      key.shader = key.shader * 31 + _mesa_hash_string(command->labels[i]);
-   return key;
-}
-
-static struct gpuval_event *
-create_command_event(struct gpuval_device *device, uint32_t command_id,
-                     const struct gpuval_command_failure *failure)
-{
-   const struct gpuval_command_range *range = &failure->range;
-   struct gpuval_event *event = gpuval_event_create(failure->kind);
-
-   event->has_record = true;
-   event->detail = failure->detail[0] ? ralloc_strdup(event, failure->detail) : NULL;
-   describe_command(device, event, &event->place, command_id);
-
-   event->place.access.op = failure->op;
-   if (failure->size)
-      event->place.access.size = failure->size;
-   event->place.access.address = range->address ? range->address + failure->offset : 0;
-
-   event->resource.type = range->type;
-   event->resource.binding = range->binding;
-   if (!range->is_image) {
-      event->place.access.offset = failure->offset;
-      event->resource.size = range->size;
-   }
-   if (range->object) {
-      event->resource.object = (uintptr_t)range->object;
-      event->resource.object_type = range->object->type;
-      event->resource.object_name = gpuval_object_name(event, range->object);
-      if (!range->is_image)
-         event->resource.object_offset = range->object_offset + failure->offset;
-   }
-   gpuval_event_describe(event);
-   gpuval_event_set_fingerprint(event, failure->part, range->binding, 0);
-   return event;
-}
-
-void
-gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
-                             const struct gpuval_command_failure *failure)
-{
-   mtx_lock(&device->mutex);
-   struct gpuval_event *event = create_command_event(device, command_id, failure);
-   const struct gpuval_failure_key key = get_command_key(failure, bound, event);
-
-   count_event(device, &key, event, failure->count);
-   gpuval_device_unlock(device);
 }

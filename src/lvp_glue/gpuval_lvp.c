@@ -19,17 +19,12 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval/src/core/gpuval_instrument.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "gpuval/src/core/gpuval_written.h"
 #include "util/os_time.h"
-#include "util/simple_mtx.h"
 #include "util/u_inlines.h"
 #include "util/u_memory.h"
-#include "nir_serialize.h"
-#include "vk_pipeline.h"
-#include "vk_shader_module.h"
 
 #define WAIT_AT_EXIT_NS 2000000000
 
@@ -50,20 +45,6 @@ static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 
-/* Between spirv_to_nir and the hook */
-struct parsed_shader {
-   uint32_t *spirv;
-   size_t spirv_size;
-   uint64_t hash;
-   char *entry;
-   char *name;
-   uint32_t checks;
-   bool robust_uniform;
-   bool robust_storage;
-   bool robust_image;
-   bool robust_vertex;
-};
-
 /* One command buffer that is being executed */
 struct execution {
    const struct lvp_cmd_buffer *cmd_buffer;
@@ -80,10 +61,7 @@ struct gpuval_lvp {
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
    struct gpuval_shadow *window;   /* where memory is put; NULL: it stays where it is */
    bool warned_memory;
-
-   simple_mtx_t mutex;         /* what follows */
-   struct hash_table *parsed;  /* nir_shader * -> struct parsed_shader */
-   struct hash_table *created; /* nir_shader * -> struct gpuval_shader, until it is held */
+   struct gpuval_lvp_pending *pending; /* shaders that are being created */
 
    struct gpuval_lvp_commands *commands;
    struct gpuval_lvp_draws *draws; /* NULL: they are not told apart */
@@ -192,9 +170,7 @@ gpuval_lvp_create(struct lvp_device *device)
                                           device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
                                        gpuval->shadow != NULL);
    create_constants(gpuval, device->pscreen);
-   simple_mtx_init(&gpuval->mutex, mtx_plain);
-   gpuval->parsed = _mesa_pointer_hash_table_create(gpuval);
-   gpuval->created = _mesa_pointer_hash_table_create(gpuval);
+   gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    if (gpuval_options_sync()) {
@@ -234,8 +210,14 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
       gpuval_lvp_order_finish(gpuval->order);
    if (gpuval->inputs)
       gpuval_lvp_inputs_destroy(gpuval->inputs);
-   simple_mtx_destroy(&gpuval->mutex);
+   gpuval_lvp_pending_destroy(gpuval->pending);
    ralloc_free(gpuval);
+}
+
+struct gpuval_lvp_pending *
+gpuval_lvp_pending(struct gpuval_lvp *gpuval)
+{
+   return gpuval->pending;
 }
 
 struct gpuval_device *
@@ -330,239 +312,6 @@ void
 gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
 {
    gpuval_device_remove_buffer(gpuval->device, &buffer->vk.base);
-}
-
-/* Shaders */
-
-void
-gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options *options)
-{
-   gpuval_spirv_options(options);
-}
-
-void
-gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
-                         const VkPipelineShaderStageCreateInfo *info, const void *pipeline_next)
-{
-   VK_FROM_HANDLE(vk_shader_module, module, info->module);
-   const VkShaderModuleCreateInfo *module_info =
-      vk_find_struct_const(info->pNext, SHADER_MODULE_CREATE_INFO);
-   const void *spirv = module ? (const void *)module->data : NULL;
-   size_t spirv_size = module ? module->size : 0;
-   if (!module && module_info) {
-      spirv = module_info->pCode;
-      spirv_size = module_info->codeSize;
-   }
-   if (!spirv || (module && module->nir))
-      return; /* the driver's own */
-
-   struct vk_pipeline_robustness_state robustness;
-   vk_pipeline_robustness_state_fill(&gpuval->lvp->vk, &robustness, pipeline_next, info->pNext);
-
-   struct parsed_shader *parsed = rzalloc(NULL, struct parsed_shader);
-   parsed->spirv = ralloc_memdup(parsed, spirv, spirv_size);
-   parsed->spirv_size = spirv_size;
-   parsed->entry = ralloc_strdup(parsed, info->pName);
-   if (module)
-      parsed->name = gpuval_object_name(parsed, &module->base);
-   parsed->hash = gpuval_shader_hash(spirv, spirv_size);
-   parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash, parsed->name);
-   parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
-   parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);
-   parsed->robust_image = gpuval_is_robust_image(robustness.images);
-   parsed->robust_vertex = gpuval_is_robust(robustness.vertex_inputs);
-
-   simple_mtx_lock(&gpuval->mutex);
-   _mesa_hash_table_insert(gpuval->parsed, nir, parsed);
-   simple_mtx_unlock(&gpuval->mutex);
-}
-
-static struct parsed_shader *
-take_parsed(struct gpuval_lvp *gpuval, nir_shader *nir)
-{
-   struct parsed_shader *parsed = NULL;
-
-   simple_mtx_lock(&gpuval->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(gpuval->parsed, nir);
-   if (entry) {
-      parsed = entry->data;
-      _mesa_hash_table_remove(gpuval->parsed, entry);
-   }
-   simple_mtx_unlock(&gpuval->mutex);
-
-   return parsed;
-}
-
-/* @shader belongs to who will hold @nir: gpuval_lvp_hold_shader(). That of NIR which did
- * not come to that, and was at the same address, is given back now.
- */
-static void
-add_created(struct gpuval_lvp *gpuval, const nir_shader *nir, struct gpuval_shader *shader)
-{
-   struct gpuval_shader *forgotten = NULL;
-
-   simple_mtx_lock(&gpuval->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(gpuval->created, nir);
-   if (entry) {
-      forgotten = entry->data;
-      _mesa_hash_table_remove(gpuval->created, entry);
-   }
-   if (shader)
-      _mesa_hash_table_insert(gpuval->created, nir, shader);
-   simple_mtx_unlock(&gpuval->mutex);
-
-   if (forgotten)
-      gpuval_shader_release(forgotten);
-}
-
-struct layout_data {
-   struct gpuval_lvp_nir_layout base;
-   const struct lvp_pipeline_layout *layout;
-};
-
-static struct gpuval_lvp_nir_binding
-find_binding(const struct gpuval_lvp_nir_layout *base, uint32_t set, uint32_t binding)
-{
-   const struct layout_data *data = container_of(base, const struct layout_data, base);
-   const struct lvp_descriptor_set_layout *set_layout = get_set_layout(data->layout, set);
-   const struct lvp_descriptor_set_binding_layout *layout = &set_layout->binding[binding];
-   bool is_inline = layout->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
-
-   struct gpuval_lvp_nir_binding found = {
-      .first_slot = layout->descriptor_index,
-      .stride = layout->stride,
-      .count = layout->array_size,
-      .is_variable = set_layout->gpuval_variable_binding == binding,
-      .inline_size = is_inline ? layout->uniform_block_size : 0,
-      .stand_in = gpuval_lvp_stand_in_slot(set_layout),
-   };
-   for (uint32_t i = 0; layout->immutable_samplers && i < layout->array_size; i++)
-      found.has_conversion |= layout->immutable_samplers[i]->vk.ycbcr_conversion != NULL;
-   return found;
-}
-
-static void
-describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *bindings)
-{
-   const struct lvp_pipeline_layout *layout =
-      container_of(driver->data, const struct layout_data, base)->layout;
-
-   for (unsigned set = 0; layout && set < layout->vk.set_count; set++) {
-      if (!layout->vk.set_layouts[set])
-         continue;
-
-      const struct lvp_descriptor_set_layout *set_layout = get_set_layout(layout, set);
-      for (unsigned i = 0; i < set_layout->binding_count; i++) {
-         const struct lvp_descriptor_set_binding_layout *binding = &set_layout->binding[i];
-         if (!binding->valid)
-            continue;
-
-         const struct gpuval_binding described = {
-            .set = set,
-            .binding = i,
-            .type = binding->type,
-            .first_slot = binding->descriptor_index,
-            .array_size = binding->array_size,
-            .stride = binding->stride,
-            .inline_size = binding->uniform_block_size,
-         };
-         util_dynarray_append(bindings, struct gpuval_binding, described);
-      }
-   }
-}
-
-/* What was to be checked of a shader, for what is not looked at in it but when it is
- * executed: behind the key, where it survives cloning and serialization as that does.
- */
-static_assert(sizeof(((struct shader_info *)0)->source_blake3) ==
-                 GPUVAL_SHADER_KEY_SIZE + sizeof(struct gpuval_lvp_selection),
-              "nothing but debugging uses it");
-
-static void
-set_selection(nir_shader *nir, const struct gpuval_lvp_selection *selection)
-{
-   memcpy(nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE, selection, sizeof(*selection));
-}
-
-struct gpuval_lvp_selection
-gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir)
-{
-   struct gpuval_lvp_selection selection = {0};
-
-   if (pipeline_nir)
-      memcpy(&selection, pipeline_nir->nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE,
-             sizeof(selection));
-   return selection;
-}
-
-void
-gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
-                      const struct lvp_pipeline_layout *layout)
-{
-   struct parsed_shader *parsed = take_parsed(gpuval, nir);
-   if (!parsed)
-      parsed = rzalloc(NULL, struct parsed_shader);
-
-   struct layout_data data = {.base = {find_binding}, .layout = layout};
-   struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
-   driver.data = &data.base;
-   driver.subgroup_bits = util_logbase2(gpuval_lvp_num_lanes());
-   if (parsed->checks & BITFIELD_BIT(GPUVAL_CHECK_SHARED))
-      gpuval_lvp_nir_lower_shared(nir);
-   const struct gpuval_instrument_info info = {
-      .driver = &driver,
-      .describe_bindings = describe_bindings,
-      .spirv = parsed->spirv,
-      .spirv_size = parsed->spirv_size,
-      .shader_hash = parsed->hash,
-      .entry = parsed->entry,
-      .name = parsed->name,
-      .checks = parsed->checks,
-      .robust_uniform = parsed->robust_uniform,
-      .robust_storage = parsed->robust_storage,
-      .robust_image = parsed->robust_image,
-   };
-   struct gpuval_shader *shader;
-
-   gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &shader);
-   /* Stages of rays will be in one shader with others. */
-   if (shader && gl_shader_stage_is_rt(nir->info.stage))
-      gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
-   add_created(gpuval, nir, shader);
-
-   set_selection(nir, &(struct gpuval_lvp_selection){
-                         .checks = parsed->checks,
-                         .robust_vertex = parsed->robust_vertex,
-                      });
-   ralloc_free(parsed);
-}
-
-void
-gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir)
-{
-   simple_mtx_lock(&gpuval->mutex);
-   struct hash_entry *entry = _mesa_hash_table_search(gpuval->created, pipeline_nir->nir);
-   if (entry) {
-      pipeline_nir->gpuval = entry->data;
-      _mesa_hash_table_remove(gpuval->created, entry);
-   }
-   simple_mtx_unlock(&gpuval->mutex);
-}
-
-void
-gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob)
-{
-   gpuval_shader_write(pipeline_nir->gpuval, blob);
-}
-
-bool
-gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob_reader *blob)
-{
-   struct gpuval_shader *shader;
-   bool read = gpuval_device_read_shader(gpuval->device, blob, &shader);
-
-   add_created(gpuval, nir, shader);
-   return read;
 }
 
 /* Execution */

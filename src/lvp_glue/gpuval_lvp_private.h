@@ -17,6 +17,7 @@ struct gpuval_command_failure;
 struct gpuval_device;
 struct gpuval_lvp;
 
+struct lvp_device;
 struct lvp_pipeline_nir;
 
 /** What a shader was selected for when it was compiled */
@@ -34,6 +35,11 @@ struct gpuval_lvp_written;
 struct gpuval_lvp_written *gpuval_lvp_get_written(struct gpuval_lvp *gpuval);
 
 struct gpuval_device *gpuval_lvp_device(struct gpuval_lvp *gpuval);
+
+/* Shaders between spirv_to_nir and what holds them: gpuval_lvp_shaders.c */
+struct gpuval_lvp_pending *gpuval_lvp_pending_create(void *mem_ctx, struct lvp_device *device);
+void gpuval_lvp_pending_destroy(struct gpuval_lvp_pending *pending);
+struct gpuval_lvp_pending *gpuval_lvp_pending(struct gpuval_lvp *gpuval);
 
 /** What is wrong with the command that comes next. On the queue's thread. */
 void gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure);

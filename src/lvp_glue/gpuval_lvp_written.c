@@ -3,6 +3,7 @@
 #include "gpuval_lvp_written.h"
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_private.h"
+#include "gpuval_lvp_written_private.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
@@ -13,32 +14,12 @@
 #include "vk_format.h"
 #include "vk_image.h"
 
-struct gpuval_lvp_written {
-   struct lvp_device *device;
-   struct gpuval_lvp *gpuval;
-   struct gpuval_written *written;
-
-   PFN_vkMapMemory2KHR map_memory;
-   PFN_vkBindImageMemory2 bind_image_memory;
-   PFN_vkCreateImageView create_image_view;
-   PFN_vkCopyMemoryToImageEXT copy_memory_to_image;
-   PFN_vkCopyImageToImageEXT copy_image_to_image;
-   PFN_vkTransitionImageLayoutEXT transition_image_layout;
-   bool has_sliced_views; /* ever */
-
-   /* On the queue's thread */
-   bool waits;                       /* the last command: nothing runs behind it */
-   const VkRenderingInfo *rendering; /* NULL: outside of passes */
-   bool has_drawn;                   /* in it */
-};
-
 /* Subresources */
 
-typedef void (*visit_function)(struct gpuval_written *written, uint64_t address, uint8_t bits);
-
 /* 0: there is none. A level of a three-dimensional image is one. */
-static uint64_t
-subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level, uint32_t layer)
+uint64_t
+gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level,
+                               uint32_t layer)
 {
    struct pipe_resource *bo = image->planes[plane].bo;
    const struct llvmpipe_resource *resource = bo ? llvmpipe_resource(bo) : NULL;
@@ -49,8 +30,8 @@ subresource_address(const struct lvp_image *image, unsigned plane, uint32_t leve
    return bo->target == PIPE_TEXTURE_3D ? address : address + layer * resource->img_stride[level];
 }
 
-static uint8_t
-bits_of(const struct lvp_image *image, VkImageAspectFlags aspects)
+uint8_t
+gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects)
 {
    if (image->vk.aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
       return GPUVAL_INIT_ALL;
@@ -59,17 +40,18 @@ bits_of(const struct lvp_image *image, VkImageAspectFlags aspects)
    return aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
 }
 
-static void
-visit(struct gpuval_lvp_written *state, const struct lvp_image *image, VkImageAspectFlags aspects,
-      uint32_t level, uint32_t level_count, uint32_t layer, uint32_t layer_count,
-      visit_function function)
+void
+gpuval_lvp_visit_subresources(struct gpuval_lvp_written *state, const struct lvp_image *image,
+                              VkImageAspectFlags aspects, uint32_t level, uint32_t level_count,
+                              uint32_t layer, uint32_t layer_count,
+                              gpuval_lvp_visit_function function)
 {
    static const VkImageAspectFlags planes[] = {
       VK_IMAGE_ASPECT_PLANE_0_BIT,
       VK_IMAGE_ASPECT_PLANE_1_BIT,
       VK_IMAGE_ASPECT_PLANE_2_BIT,
    };
-   uint8_t bits = bits_of(image, aspects);
+   uint8_t bits = gpuval_lvp_aspect_bits(image, aspects);
    bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
 
    for (unsigned plane = 0; plane < image->plane_count; plane++) {
@@ -78,18 +60,20 @@ visit(struct gpuval_lvp_written *state, const struct lvp_image *image, VkImageAs
       for (uint32_t i = 0; i < level_count; i++) {
          for (uint32_t j = 0; j < (is_3d ? 1 : layer_count); j++)
             function(state->written,
-                     subresource_address(image, plane, level + i, is_3d ? 0 : layer + j), bits);
+                     gpuval_lvp_subresource_address(image, plane, level + i, is_3d ? 0 : layer + j),
+                     bits);
       }
    }
 }
 
 static void
 visit_range(struct gpuval_lvp_written *state, const struct lvp_image *image,
-            const VkImageSubresourceRange *range, visit_function function)
+            const VkImageSubresourceRange *range, gpuval_lvp_visit_function function)
 {
-   visit(state, image, range->aspectMask, range->baseMipLevel,
-         vk_image_subresource_level_count(&image->vk, range), range->baseArrayLayer,
-         vk_image_subresource_layer_count(&image->vk, range), function);
+   gpuval_lvp_visit_subresources(state, image, range->aspectMask, range->baseMipLevel,
+                                 vk_image_subresource_level_count(&image->vk, range),
+                                 range->baseArrayLayer,
+                                 vk_image_subresource_layer_count(&image->vk, range), function);
 }
 
 static void
@@ -98,8 +82,9 @@ mark_layers(struct gpuval_lvp_written *state, VkImage handle,
 {
    LVP_FROM_HANDLE(lvp_image, image, handle);
 
-   visit(state, image, layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
-         vk_image_subresource_layer_count(&image->vk, layers), gpuval_written_set);
+   gpuval_lvp_visit_subresources(
+      state, image, layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
+      vk_image_subresource_layer_count(&image->vk, layers), gpuval_written_set);
 }
 
 static const VkImageSubresourceRange whole_image = {
@@ -112,8 +97,8 @@ static const VkImageSubresourceRange whole_image = {
 /* What the host may write at any time, or what has slices that count for themselves, is
  * written once and for all.
  */
-static bool
-is_always_written(const struct gpuval_lvp_written *state, const struct lvp_image *image)
+bool
+gpuval_lvp_is_always_written(const struct gpuval_lvp_written *state, const struct lvp_image *image)
 {
    bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
 
@@ -131,7 +116,7 @@ mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
 
    const struct llvmpipe_resource *resource = llvmpipe_resource(image->planes[0].bo);
    for (uint32_t level = 0; level < image->vk.mip_levels; level++) {
-      uint64_t address = subresource_address(image, 0, level, 0);
+      uint64_t address = gpuval_lvp_subresource_address(image, 0, level, 0);
       for (uint32_t z = 0; address && z < u_minify(image->vk.extent.depth, level); z++)
          gpuval_written_set(state->written, address + z * resource->img_stride[level],
                             GPUVAL_INIT_ALL);
@@ -202,7 +187,7 @@ hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryIn
 
    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
       LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
-      if (is_always_written(state, image))
+      if (gpuval_lvp_is_always_written(state, image))
          mark_slices(state, image);
    }
    return result;
@@ -250,7 +235,8 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
 
    for (uint32_t i = 0; i < count; i++) {
       LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
-      if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
+      if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+          !gpuval_lvp_is_always_written(state, image))
          visit_range(state, image, &infos[i].subresourceRange, gpuval_written_clear);
    }
    return state->transition_image_layout(device, count, infos);
@@ -282,207 +268,6 @@ gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuva
    return state;
 }
 
-/* Attachments */
-
-struct attachment {
-   const struct lvp_image_view *view;
-   VkImageAspectFlags aspects;
-   uint32_t layers; /* their number, or with views a bit each */
-   bool has_views;
-   bool is_whole; /* the render area is all of it */
-   const char *name;
-};
-
-static void
-visit_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
-                 visit_function function)
-{
-   const struct vk_image_view *view = &attachment->view->vk;
-   const struct lvp_image *image = attachment->view->image;
-
-   if (!attachment->has_views) {
-      visit(state, image, attachment->aspects, view->base_mip_level, 1, view->base_array_layer,
-            attachment->layers, function);
-      return;
-   }
-   u_foreach_bit (i, attachment->layers)
-      visit(state, image, attachment->aspects, view->base_mip_level, 1, view->base_array_layer + i,
-            1, function);
-}
-
-/* It has anything now; but what is outside of the render area, or in other slices, stays. */
-static void
-forget_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
-                  visit_function function)
-{
-   const struct lvp_image *image = attachment->view->image;
-
-   if (attachment->is_whole && image->vk.image_type != VK_IMAGE_TYPE_3D &&
-       !is_always_written(state, image))
-      visit_attachment(state, attachment, function);
-}
-
-/* Does a load operation read what nobody has written? */
-static bool
-is_unwritten(const struct gpuval_lvp_written *state, const struct attachment *attachment)
-{
-   const struct vk_image_view *view = &attachment->view->vk;
-   const struct lvp_image *image = attachment->view->image;
-   uint8_t bits = bits_of(image, attachment->aspects);
-   uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1
-                    : attachment->has_views                  ? util_last_bit(attachment->layers)
-                                                             : attachment->layers;
-
-   for (uint32_t i = 0; i < count; i++) {
-      if (attachment->has_views && !(attachment->layers & BITFIELD_BIT(i)))
-         continue;
-      uint64_t address =
-         subresource_address(image, 0, view->base_mip_level, view->base_array_layer + i);
-      if (!(gpuval_written_get(state->written, address) & bits))
-         return true;
-   }
-   return false;
-}
-
-static void
-report_load(struct gpuval_lvp_written *state, const struct attachment *attachment, uint32_t number)
-{
-   const struct vk_image_view *view = &attachment->view->vk;
-   struct gpuval_command_failure failure = {
-      .kind = GPUVAL_KIND_UNINITIALIZED_READ,
-      .op = GPUVAL_OP_LOAD,
-      .part = number,
-      .count = 1,
-      .range =
-         {
-            .type = "attachment",
-            .binding = -1,
-            .object = &attachment->view->image->vk.base,
-            .is_image = true,
-         },
-   };
-   snprintf(failure.detail, sizeof(failure.detail),
-            "the load operation of %s reads level %u, layer %u, where nothing was ever written",
-            attachment->name, view->base_mip_level, view->base_array_layer);
-   gpuval_lvp_report(state->gpuval, &failure);
-}
-
-/* Has it a view, and which? */
-static bool
-get_attachment(const VkRenderingInfo *info, const VkRenderingAttachmentInfo *from,
-               VkImageView handle, VkImageAspectFlags aspects, struct attachment *attachment)
-{
-   if (!from || !handle)
-      return false;
-
-   const VkRect2D *area = &info->renderArea;
-   const struct lvp_image_view *view = lvp_image_view_from_handle(handle);
-   *attachment = (struct attachment){
-      .view = view,
-      .aspects = aspects,
-      .layers = info->viewMask ? info->viewMask : info->layerCount,
-      .has_views = info->viewMask,
-      .is_whole = !area->offset.x && !area->offset.y &&
-                  area->extent.width >= view->vk.extent.width &&
-                  area->extent.height >= view->vk.extent.height,
-   };
-   return true;
-}
-
-typedef void (*attachment_function)(struct gpuval_lvp_written *state,
-                                    const VkRenderingAttachmentInfo *info,
-                                    struct attachment *attachment, uint32_t number);
-
-static void
-foreach_attachment(struct gpuval_lvp_written *state, attachment_function function)
-{
-   const VkRenderingInfo *info = state->rendering;
-   struct attachment attachment;
-   char name[32];
-
-   for (uint32_t i = 0; info && i < info->colorAttachmentCount; i++) {
-      const VkRenderingAttachmentInfo *color = &info->pColorAttachments[i];
-      if (!get_attachment(info, color, color->imageView, VK_IMAGE_ASPECT_COLOR_BIT, &attachment))
-         continue;
-      snprintf(name, sizeof(name), "color attachment %u", i);
-      attachment.name = name;
-      function(state, color, &attachment, i);
-   }
-   if (!info)
-      return;
-
-   const VkRenderingAttachmentInfo *depth = info->pDepthAttachment;
-   if (get_attachment(info, depth, depth ? depth->imageView : VK_NULL_HANDLE,
-                      VK_IMAGE_ASPECT_DEPTH_BIT, &attachment)) {
-      attachment.name = "the depth attachment";
-      function(state, depth, &attachment, UINT32_MAX);
-   }
-   const VkRenderingAttachmentInfo *stencil = info->pStencilAttachment;
-   if (get_attachment(info, stencil, stencil ? stencil->imageView : VK_NULL_HANDLE,
-                      VK_IMAGE_ASPECT_STENCIL_BIT, &attachment)) {
-      attachment.name = "the stencil attachment";
-      function(state, stencil, &attachment, UINT32_MAX - 1);
-   }
-}
-
-static void
-load(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-     struct attachment *attachment, uint32_t number)
-{
-   switch (info->loadOp) {
-   case VK_ATTACHMENT_LOAD_OP_LOAD:
-      if (is_unwritten(state, attachment))
-         report_load(state, attachment, number);
-      break;
-   case VK_ATTACHMENT_LOAD_OP_CLEAR:
-      visit_attachment(state, attachment, gpuval_written_set);
-      break;
-   case VK_ATTACHMENT_LOAD_OP_DONT_CARE:
-      forget_attachment(state, attachment, gpuval_written_clear);
-      break;
-   default:
-      break;
-   }
-}
-
-static void
-draw(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-     struct attachment *attachment, uint32_t number)
-{
-   visit_attachment(state, attachment, gpuval_written_set);
-}
-
-/* What still runs may read it. */
-static void
-store(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-      struct attachment *attachment, uint32_t number)
-{
-   struct attachment resolved;
-
-   if (info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE)
-      forget_attachment(state, attachment, gpuval_written_clear_later);
-   if (info->resolveMode && get_attachment(state->rendering, info, info->resolveImageView,
-                                           attachment->aspects, &resolved))
-      visit_attachment(state, &resolved, gpuval_written_set);
-}
-
-static void
-begin_rendering(struct gpuval_lvp_written *state, const VkRenderingInfo *info)
-{
-   state->rendering = info;
-   state->has_drawn = false;
-   if (!(info->flags & VK_RENDERING_RESUMING_BIT))
-      foreach_attachment(state, load);
-}
-
-static void
-end_rendering(struct gpuval_lvp_written *state)
-{
-   if (state->rendering && !(state->rendering->flags & VK_RENDERING_SUSPENDING_BIT))
-      foreach_attachment(state, store);
-   state->rendering = NULL;
-}
-
 /* Commands */
 
 static void
@@ -493,7 +278,8 @@ transition(struct gpuval_lvp_written *state, const VkDependencyInfo *info)
       LVP_FROM_HANDLE(lvp_image, image, barrier->image);
 
       if (image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
+          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED &&
+          !gpuval_lvp_is_always_written(state, image))
          visit_range(state, image, &barrier->subresourceRange, gpuval_written_clear_later);
    }
 }
@@ -555,13 +341,13 @@ execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *comma
       state->waits = true;
       return;
    case VK_CMD_BEGIN_RENDERING:
-      begin_rendering(state, command->u.begin_rendering.rendering_info);
+      gpuval_lvp_written_begin_rendering(state, command->u.begin_rendering.rendering_info);
       return;
    case VK_CMD_END_RENDERING:
-      end_rendering(state);
+      gpuval_lvp_written_end_rendering(state);
       return;
    case VK_CMD_CLEAR_ATTACHMENTS:
-      foreach_attachment(state, draw);
+      gpuval_lvp_written_draw(state);
       return;
    case VK_CMD_CLEAR_COLOR_IMAGE:
       clear_image(state, command->u.clear_color_image.image,
@@ -670,7 +456,7 @@ gpuval_lvp_written_command(struct gpuval_lvp_written *state,
    state->waits = false;
 
    if (is_draw && !state->has_drawn) {
-      foreach_attachment(state, draw);
+      gpuval_lvp_written_draw(state);
       state->has_drawn = true;
    }
    execute(state, command);

@@ -8,7 +8,7 @@
  * size is a load, too) is not the application's for the next one.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 #include "spirv/spirv.h"
 

@@ -16,7 +16,7 @@
  */
 
 #include "gpuval/src/base/gpuval_address_table.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /* Accesses [first, end) of the list */
 struct group {

@@ -6,7 +6,7 @@
  * The SPIR-V offset travels with it: code motion around it does not matter.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 void
 gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset)

@@ -24,7 +24,7 @@
  */
 
 #include "gpuval/src/base/gpuval_bloom.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 static const uint32_t primes[GPUVAL_BLOOM_MAX_HASHES] = GPUVAL_BLOOM_PRIMES;
 

@@ -19,7 +19,7 @@
  * nothing here but for inline uniform blocks, which lie between other things.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 #include "util/hash_table.h"
 #include "util/ralloc.h"

@@ -9,7 +9,7 @@
  * GPUVAL_SAFE needs nothing here.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /* Reports that wait for others, as those of gpuval_nir_bounds.c */
 #define MAX_PENDING 8

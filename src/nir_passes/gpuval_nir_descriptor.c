@@ -16,7 +16,7 @@
  * Reports stand before the accesses, as these may be the last thing that happens.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /* Constant uses of a shader that are looked up: one each is enough. */
 struct lookup {

@@ -4,7 +4,7 @@
  * wants? gpuval_descriptor.h has the tables.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 static nir_def *
 has_any(nir_builder *b, nir_def *bits, uint32_t mask)

@@ -16,8 +16,8 @@
  * what a backend likes them to be.
  */
 
-#include "gpuval_nir.h"
 #include "gpuval_nir_float.h"
+#include "gpuval_nir_private.h"
 
 #include "util/hash_table.h"
 #include "util/ralloc.h"

@@ -6,7 +6,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /* First two words of whatever has entries: see gpuval_nir_function_word(). */
 enum {

@@ -17,7 +17,7 @@
 
 #include "gpuval_nir_init.h"
 #include "gpuval/src/base/gpuval_init.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 struct pass {
    struct gpuval_nir_state *state;

@@ -6,8 +6,8 @@
 
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir.h"
 #include "gpuval_nir_init.h"
+#include "gpuval_nir_private.h"
 
 struct entry {
    nir_def *flags;

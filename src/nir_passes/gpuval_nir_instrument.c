@@ -10,7 +10,7 @@
  * have been collected: no backend wants them.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 #include "util/hash_table.h"
 #include "util/ralloc.h"

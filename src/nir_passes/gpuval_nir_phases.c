@@ -7,7 +7,7 @@
  * beside it that does it is. Barriers of a subgroup begin one of the subgroup.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 bool
 gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode modes)

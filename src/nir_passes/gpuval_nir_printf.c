@@ -17,7 +17,7 @@
  * tells where it is from.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 #include "util/mesa-blake3.h"
 #include "util/ralloc.h"

@@ -11,8 +11,8 @@
  * says whether they have had one.
  */
 
-#include "gpuval_nir.h"
 #include "gpuval_nir_float.h"
+#include "gpuval_nir_private.h"
 
 #include "spirv/spirv.h"
 

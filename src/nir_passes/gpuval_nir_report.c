@@ -22,7 +22,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 uint32_t
 gpuval_stage_to_spirv(gl_shader_stage stage)

@@ -6,7 +6,7 @@
 #define GPUVAL_NIR_SHADOW_H
 
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /** A half of a cell */
 struct gpuval_shadow_half {

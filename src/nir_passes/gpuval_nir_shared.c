@@ -20,7 +20,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 enum {
    SHARED,

@@ -19,7 +19,7 @@
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_order.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 struct pass {
    struct gpuval_nir_state *state;

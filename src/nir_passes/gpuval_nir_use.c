@@ -2,7 +2,7 @@
 
 /* What an access wants of a descriptor, and where that is. */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 #include "util/format/u_formats.h"
 #include "nir_deref.h"

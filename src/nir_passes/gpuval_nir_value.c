@@ -4,7 +4,7 @@
  * words. So that a hazard can say that nothing has changed by it: gpuval_site::same_value.
  */
 
-#include "gpuval_nir.h"
+#include "gpuval_nir_private.h"
 
 /* @words: so many have been put in */
 static nir_def *

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files that make events of failures. device->mutex is held. */
+
+#ifndef GPUVAL_EVENTS_H
+#define GPUVAL_EVENTS_H
+
+#include "gpuval_device.h"
+
+/* A distinct failure: the same instruction of the same shader, however many
+ * pipelines it is in.
+ */
+struct gpuval_failure_key {
+   uint64_t shader_hash;
+   uint32_t stage;
+   uint32_t kind;
+   uint32_t op;
+   uint32_t spirv_offset;
+   int32_t set;
+   int32_t binding;
+   uint32_t site;   /* 0 where spirv_offset tells; else the number in its shader, from 1 */
+   uint32_t shader; /* of its key; 0 where spirv_offset tells; else of labels */
+};
+
+/** @event happened @count times more; if @key is known, it is another one's, and freed. */
+void gpuval_events_count(struct gpuval_device *device, const struct gpuval_failure_key *key,
+                         struct gpuval_event *event, uint64_t count);
+
+/** What is known of a command. */
+void gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval_event *event,
+                                    struct gpuval_place *place, uint32_t command_id);
+
+/** What a record says, to an event that has its kind. */
+void gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *event,
+                               const struct gpuval_record *record);
+
+#endif

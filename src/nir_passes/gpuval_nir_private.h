@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files of the passes only. */
+
+#ifndef GPUVAL_NIR_PRIVATE_H
+#define GPUVAL_NIR_PRIVATE_H
+
+#include "gpuval_nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an access goes through. */
+enum gpuval_access_type {
+   GPUVAL_ACCESS_NONE,         /* an edge only */
+   GPUVAL_ACCESS_BUFFER,       /* uniform or storage buffer, or inline uniform block */
+   GPUVAL_ACCESS_LENGTH,       /* size of a storage buffer: its descriptor only */
+   GPUVAL_ACCESS_TEXEL_BUFFER, /* as a texture or an image */
+   GPUVAL_ACCESS_IMAGE,        /* storage image */
+   GPUVAL_ACCESS_TEXTURE,      /* sampled image, input attachment */
+   GPUVAL_ACCESS_ADDRESS,
+   GPUVAL_ACCESS_SHARED,
+   GPUVAL_ACCESS_TASK_PAYLOAD,
+   GPUVAL_ACCESS_OUTPUT,  /* a store to one, but not of tessellation control */
+   GPUVAL_ACCESS_RAYS,    /* a trace, or something with a ray query */
+   GPUVAL_ACCESS_BARRIER, /* no access, but stands between some */
+};
+
+/** One thing that the application's shader does. */
+struct gpuval_access {
+   nir_instr *instr;
+   nir_block *block; /* before any check has added control flow */
+   enum gpuval_access_type type;
+   enum gpuval_op op;
+   uint32_t instance; /* of its SPIR-V instruction: gpuval_nir_spirv_offset() */
+
+   /* Reports of what stands before it must not wait for it. */
+   bool is_edge;
+   bool is_atomic;      /* also a load or store that is one in SPIR-V */
+   bool is_interlocked; /* between the ends of a fragment shader interlock */
+
+   /* Whatever has data: BUFFER, ADDRESS, SHARED, TASK_PAYLOAD */
+   uint8_t component_bytes;
+   uint16_t components; /* mask of those that are accessed */
+
+   /* 1 bit: a check before has reported it, so that others are to keep silent, and it is
+    * not to be performed; NULL: never
+    */
+   nir_def *bad;
+
+   /* BUFFER */
+   bool is_described; /* else it is not to be checked */
+   struct gpuval_nir_buffer buffer;
+
+   /* TEXEL_BUFFER, IMAGE, TEXTURE, OUTPUT */
+   nir_deref_instr *resource;
+   nir_deref_instr *sampler; /* NULL: none */
+
+   /* OUTPUT: SPIR-V offset of the assignment, 32 bit; NULL: not known */
+   nir_def *assigned;
+};
+
+/** One descriptor of an access: gpuval_nir_use.c */
+struct gpuval_access_use {
+   const struct gpuval_access *access;
+   bool is_sampler; /* and not the resource */
+   struct gpuval_nir_use nir;
+   uint32_t set, binding;
+
+   nir_def *index; /* flattened; NULL: @constant */
+   uint32_t constant;
+   nir_scalar scalar; /* the index, where there is but one */
+   uint32_t count;    /* elements that the shader declares; UINT32_MAX: open */
+   bool is_non_uniform;
+
+   struct gpuval_nir_binding layout;
+};
+
+struct gpuval_nir_state {
+   nir_builder b;
+   const struct gpuval_nir_options *options;
+   struct gpuval_nir_table *table;
+   nir_def *invocation;
+   struct util_dynarray instances; /* uint32_t SPIR-V offsets, by nir_instr::index */
+   struct util_dynarray accesses;  /* struct gpuval_access, in the order of blocks */
+   /* struct gpuval_nir_replacement: made last, other checks see the application's own. */
+   struct util_dynarray replacements;
+   struct hash_table *sites; /* struct gpuval_site to index + 1 */
+};
+
+/** Fills state->accesses. */
+void gpuval_nir_find_accesses(struct gpuval_nir_state *state);
+
+#define gpuval_nir_foreach_access(state, access)                                                   \
+   util_dynarray_foreach (&(state)->accesses, struct gpuval_access, access)
+
+/** Bytes from the first that @access touches to behind the last. */
+static inline uint32_t
+gpuval_nir_access_bytes(const struct gpuval_access *access)
+{
+   return (util_last_bit(access->components) - (ffs(access->components) - 1)) *
+          access->component_bytes;
+}
+
+/** Bytes that a store leaves out first. */
+static inline uint32_t
+gpuval_nir_access_skipped(const struct gpuval_access *access)
+{
+   return (ffs(access->components) - 1) * access->component_bytes;
+}
+
+/* gpuval_nir_access_params::phase: barriers of the workgroup before, and above them those
+ * of the subgroup since the last of these. All bits of either mean that it is not known.
+ */
+#define GPUVAL_NIR_PHASE_MASK  0xffffu
+#define GPUVAL_NIR_SUB_ONE     0x10000u
+#define GPUVAL_NIR_SUB_UNKNOWN 0xffff0000u
+
+/** Barriers of a shader with workgroups, counted as they come: gpuval_nir_phases.c */
+struct gpuval_nir_phases {
+   nir_variable_mode modes; /* memory that they have to order, one of these */
+   uint32_t types;          /* accesses to it: BITFIELD_BIT(enum gpuval_access_type) */
+   bool is_plain;           /* subgroups and workgroups are one count */
+   nir_variable *ended;     /* set to 0 when a phase of the workgroup begins, or NULL */
+
+   /* Filled in */
+   uint32_t scopes;   /* of those that there are: BITFIELD_BIT(mesa_scope) */
+   nir_variable *var; /* the count, while there are scopes */
+   nir_def *lanes;    /* invocations of the subgroup at the beginning */
+};
+
+void gpuval_nir_count_phases(struct gpuval_nir_state *state, struct gpuval_nir_phases *phases);
+/** Does a barrier order memory of any of @modes? */
+bool gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode modes);
+
+/** What a store of @count components of @data stores, 32 bit: gpuval_nir_value.c */
+nir_def *gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count);
+/** The same of @size bytes of memory. */
+nir_def *gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size);
+/**
+ * 1 bit: does the lane whose two words @mark are @other store @value, too? @otherwise, if
+ * there is no such lane.
+ */
+nir_def *gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
+                                   nir_def *const *other, nir_def *value, nir_def *otherwise);
+
+/** Is it a memory barrier, of @scope or wider, that is none of those which begin a phase? */
+bool gpuval_nir_is_fence(const struct gpuval_nir_state *state, const struct gpuval_access *access,
+                         nir_variable_mode modes, mesa_scope scope);
+
+/** A field of struct gpuval_root. */
+nir_def *gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset);
+
+uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
+/** Sets that have buffers, which a variable pointer may lead to. */
+uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
+uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);
+/** Those of a store that is a hazard: what changes something, and what does not */
+uint32_t gpuval_nir_add_store_sites(struct gpuval_nir_state *state, const struct gpuval_site *site);
+uint32_t gpuval_nir_add_sites(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                              const enum gpuval_kind *kinds, unsigned count);
+
+struct gpuval_nir_report {
+   nir_def *failed; /* 1 bit */
+   nir_def *offset; /* lowest offset of the group; NULL: 0, or */
+   nir_def *detail; /* all four words */
+   nir_def *slot;   /* descriptor; GPUVAL_REPORT_INLINE: its size; NULL: 0 */
+   unsigned set;    /* or GPUVAL_REPORT_* */
+   uint32_t first_entry;
+   uint32_t num_entries;
+};
+
+/** Appends to the table; returns the entry's number in it. */
+uint32_t gpuval_nir_add_entry(struct gpuval_nir_state *state, const struct gpuval_nir_entry *entry);
+
+void gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report);
+
+/**
+ * The report of what is about no descriptor, with an entry and perhaps a site of its own.
+ * @size: bytes of the access, if it is one; the words, which may be NULL, are the record's
+ * offset and slot.
+ */
+void gpuval_nir_report_plain(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                             uint32_t size, nir_def *failed, nir_def *offset, nir_def *slot);
+
+/* Low bits of the command id in the first half of a claim */
+nir_def *gpuval_nir_claim_command(nir_builder *b, nir_def *claim);
+
+/* The report of a hazard, whose claim may name the other party. @same: 1 bit, a store that
+ * changes nothing.
+ */
+void gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params, nir_def *root,
+                             nir_def *claim, nir_def *known, nir_def *same);
+
+/** The same where a half of a cell of shadow memory names it. */
+void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                    const struct gpuval_nir_access_params *params, nir_def *root,
+                                    nir_def *other_lo, nir_def *other_hi, nir_def *same);
+/**
+ * Finds the resource of @access, with its sampler if they are one descriptor, or with
+ * @is_sampler a sampler of its own. May emit the computation of the index before the access.
+ * Returns false where there is none, or nothing is known of it.
+ */
+bool gpuval_nir_find_use(struct gpuval_nir_state *state, const struct gpuval_access *access,
+                         bool is_sampler, struct gpuval_access_use *use);
+/** Its slot, 32 bit, at b->cursor */
+nir_def *gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use);
+
+/** Emits the look-up of a descriptor at b->cursor: gpuval_nir_descriptor.c */
+struct gpuval_nir_verdict gpuval_nir_build_use(nir_builder *b,
+                                               const struct gpuval_nir_driver *driver,
+                                               const struct gpuval_nir_use_params *params);
+/** Id of the object that a descriptor leads to, as far as it is known; else 0. 32 bit */
+nir_def *gpuval_nir_load_object(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                nir_def *set, nir_def *slot);
+/** Is anything true of that? 1 bit */
+nir_def *gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verdict);
+
+/**
+ * Looks up @slot, 32 bit: bit 0 of the result says that the descriptor is bad. Bit 1: @index,
+ * if it is not NULL, differs from that of the first invocation of the subgroup that is no
+ * helper.
+ */
+nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot,
+                             nir_def *index);
+/* What it calls, with GPUVAL_FUNCTION_DESCRIPTOR_WORDS */
+nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                     nir_def *const *words);
+
+/** export: has the shader outputs, and are they checked? */
+bool gpuval_nir_has_exports(const struct gpuval_nir_state *state);
+/** To be called before any check, while temporaries are variables. */
+void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
+
+/** Words that identify the invocation, taken first thing. */
+nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);
+
+/** The failure of an entry, its number being absolute. */
+void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              nir_def *entry, nir_def *const *invocation,
+                              const struct gpuval_nir_finding *finding);
+/** GPUVAL_REPORT_UNWRITTEN: marks, or looks and reports. */
+void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
+                           const struct gpuval_nir_report_params *params);
+
+/* GPUVAL_FUNCTION_ADDRESS */
+nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                  nir_def *const *words);
+
+bool gpuval_nir_instrument_address(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_init(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_shared(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
