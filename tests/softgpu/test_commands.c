@@ -51,6 +51,12 @@ softgpu_error(const char *format, ...)
 }
 
 bool
+softgpu_is_blind(void)
+{
+   return false;
+}
+
+bool
 softgpu_failed(void)
 {
    return *message != 0;

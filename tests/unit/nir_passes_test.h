@@ -14,7 +14,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "base/gpuval_layout.h"
-#include "nir_passes/gpuval_nir.h"
+#include "nir_passes/gpuval_nir_private.h"
 
 namespace {
 
