@@ -40,6 +40,12 @@ void gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *b
 
 /** Into keys of caches: an instrumented shader has numbers of one device in it. */
 void gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx);
+/** Accesses out of range that a stage must not have: radv_shader_stage_key::gpuval. */
+enum gpuval_radv_undefined {
+   GPUVAL_RADV_UNDEFINED_UNIFORM,
+   GPUVAL_RADV_UNDEFINED_STORAGE,
+   GPUVAL_RADV_UNDEFINED_IMAGE,
+};
 /** @robustness: of a pipeline's stage; NULL for shader objects, which are as the device is. */
 void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
                                const struct vk_pipeline_robustness_state *robustness,

@@ -34,9 +34,9 @@ gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
       vk_pipeline_robustness_state_fill(&gpuval->radv->vk, &of_device, NULL, NULL);
       robustness = &of_device;
    }
-   key->gpuval_check_uniform = !gpuval_is_robust(robustness->uniform_buffers);
-   key->gpuval_check_image = !gpuval_is_robust_image(robustness->images);
-   key->gpuval_check_storage = !gpuval_is_robust(robustness->storage_buffers);
+   key->gpuval = !gpuval_is_robust(robustness->uniform_buffers) << GPUVAL_RADV_UNDEFINED_UNIFORM |
+                 !gpuval_is_robust(robustness->storage_buffers) << GPUVAL_RADV_UNDEFINED_STORAGE |
+                 !gpuval_is_robust_image(robustness->images) << GPUVAL_RADV_UNDEFINED_IMAGE;
 }
 
 void
@@ -213,9 +213,9 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .entry = stage->entrypoint,
       .name = name,
       .checks = gpuval_options_shader_checks(gpuval_options(), hash, name),
-      .robust_uniform = !stage->key.gpuval_check_uniform,
-      .robust_storage = !stage->key.gpuval_check_storage,
-      .robust_image = !stage->key.gpuval_check_image,
+      .robust_uniform = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_UNIFORM)),
+      .robust_storage = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_STORAGE)),
+      .robust_image = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_IMAGE)),
    };
    /* RADV does not record its own barriers as an application's. */
    if (nir->info.internal) {
