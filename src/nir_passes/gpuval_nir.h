@@ -400,7 +400,7 @@ enum {
    GPUVAL_REPORT_EXACT = 0xfc,
    GPUVAL_REPORT_DESCRIPTOR = 0xfd, /* each entry has its own */
    GPUVAL_REPORT_INLINE = 0xfe,     /* inline uniform block: no descriptor */
-   GPUVAL_REPORT_PLAIN = 0xff,      /* not about a buffer */
+   GPUVAL_REPORT_PLAIN = 0xff,      /* not about a buffer; detail[1]: which of the entries */
 };
 
 /** What a @report_gpuval hands over; all 32 bit. */

@@ -160,23 +160,52 @@ is_misaligned(nir_builder *b, const nir_intrinsic_instr *intrin)
    return nir_ine_imm(b, nir_iand_imm(b, low, alignment - 1), offset);
 }
 
-static void
-report(struct pass *pass, const struct group *group, enum gpuval_kind kind, nir_def *failed,
+static uint32_t
+add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
+{
+   const struct gpuval_site site = {
+      .kind = kind,
+      .op = group->first->op,
+      .spirv_offset = gpuval_nir_spirv_offset(pass->state, group->first->instance),
+      .set = -1,
+      .binding = -1,
+   };
+   const struct gpuval_nir_entry entry = {
+      .size = group->highest - group->lowest,
+      .site = gpuval_nir_add_site(pass->state, &site),
+   };
+
+   return gpuval_nir_add_entry(pass->state, &entry);
+}
+
+/* One report for both kinds, since each is a branch. @misaligned may be NULL. Returns whether
+ * the access is bad.
+ */
+static nir_def *
+report(struct pass *pass, const struct group *group, nir_def *outside, nir_def *misaligned,
        nir_def *address)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
-   const struct gpuval_site site = {
-      .kind = kind,
-      .op = group->first->op,
-      .spirv_offset = gpuval_nir_spirv_offset(state, group->first->instance),
-      .set = -1,
-      .binding = -1,
-   };
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *low = nir_unpack_64_2x32_split_x(b, address);
+   uint32_t first_entry = add_entry(pass, group, GPUVAL_KIND_INVALID_ADDRESS);
+   nir_def *bad = outside, *number = zero;
 
-   gpuval_nir_report_plain(state, &site, group->highest - group->lowest, failed,
-                           nir_unpack_64_2x32_split_x(b, address),
-                           nir_unpack_64_2x32_split_y(b, address));
+   if (misaligned) {
+      add_entry(pass, group, GPUVAL_KIND_MISALIGNED);
+      bad = nir_ior(b, outside, misaligned);
+      number = nir_b2i32(b, nir_inot(b, outside));
+   }
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = bad,
+                               .detail = nir_vec4(b, low, number, zero, zero),
+                               .slot = nir_unpack_64_2x32_split_y(b, address),
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = first_entry,
+                               .num_entries = 1,
+                            });
+   return bad;
 }
 
 /* Zeros for loads, and what others may write to */
@@ -214,15 +243,8 @@ instrument(struct pass *pass, const struct group *group)
    split_address(get_address(group->first), &first_offset);
    nir_def *address = nir_iadd_imm(b, get_address(group->first), group->lowest - first_offset);
 
-   nir_def *bad = is_outside(pass, address, group->highest - group->lowest);
-   report(pass, group, GPUVAL_KIND_INVALID_ADDRESS, bad, address);
-
-   nir_def *misaligned = is_misaligned(b, group->intrin);
-   if (misaligned) {
-      misaligned = nir_iand(b, misaligned, nir_inot(b, bad));
-      report(pass, group, GPUVAL_KIND_MISALIGNED, misaligned, address);
-      bad = nir_ior(b, bad, misaligned);
-   }
+   nir_def *outside = is_outside(pass, address, group->highest - group->lowest);
+   nir_def *bad = report(pass, group, outside, is_misaligned(b, group->intrin), address);
 
    for (struct gpuval_access *access = group->first; access < group->end; access++) {
       access->bad = bad;

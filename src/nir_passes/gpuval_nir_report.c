@@ -505,13 +505,15 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_store_var(b, instance_var, nir_imm_int(b, ~0), 0x1);
       nir_store_var(b, site_var, nir_imm_int(b, ~0), 0x1);
 
+      nir_def *number = nir_bcsel(b, range.is_plain, params->detail[1], zero);
       nir_loop *loop = nir_push_loop(b);
       {
          nir_def *i = nir_load_var(b, i_var);
          nir_break_if(b, nir_uge(b, i, params->num_entries));
          nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
 
-         struct entry entry = load_whole_entry(b, entries, nir_iadd(b, params->first_entry, i));
+         struct entry entry =
+            load_whole_entry(b, entries, nir_iadd(b, params->first_entry, nir_iadd(b, i, number)));
          struct finding found;
          if (driver->descriptors) {
             nir_push_if(b, is_exact);
