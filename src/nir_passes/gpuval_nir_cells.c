@@ -258,3 +258,17 @@ gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
    return nir_iand(b, nir_load_var(b, same_var), params->has_value);
 }
+
+void
+gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found, nir_def *hazard,
+                       struct gpuval_shadow_half other, nir_def *is_lane)
+{
+   nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
+   {
+      nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
+      nir_store_var(b, found->lo, other.lo, 0x1);
+      nir_store_var(b, found->hi, other.hi, 0x1);
+      nir_store_var(b, found->is_lane, is_lane, 0x1);
+   }
+   nir_pop_if(b, NULL);
+}

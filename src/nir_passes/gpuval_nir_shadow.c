@@ -115,26 +115,6 @@ meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *addre
    return hazard;
 }
 
-struct found {
-   nir_variable *hazard;
-   nir_variable *lo, *hi; /* the other party of the first */
-   nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
-};
-
-static void
-remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other,
-         nir_def *is_lane)
-{
-   nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
-   {
-      nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
-      nir_store_var(b, found->lo, other.lo, 0x1);
-      nir_store_var(b, found->hi, other.hi, 0x1);
-      nir_store_var(b, found->is_lane, is_lane, 0x1);
-   }
-   nir_pop_if(b, NULL);
-}
-
 /* The cells of the bytes of a word that has become one for each */
 static void
 split(nir_builder *b, nir_def *cell, nir_def *bytes, struct party writer, struct party readers)
@@ -149,8 +129,9 @@ split(nir_builder *b, nir_def *cell, nir_def *bytes, struct party writer, struct
 
 /* One word, any way: @mask says which of its bytes. */
 static void
-look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
-             nir_def *cell, nir_def *bytes, nir_def *mask, nir_def *was_taken)
+look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
+             const struct gpuval_shadow_found *found, nir_def *cell, nir_def *bytes, nir_def *mask,
+             nir_def *was_taken)
 {
    nir_def *is_whole = nir_ieq_imm(b, mask, BITFIELD_MASK(GPUVAL_SHADOW_WORD));
    struct party writer = load_party(b, cell, 0);
@@ -185,9 +166,9 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct
 
          store_party(b, address, 0, now_writer);
          store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
-         remember(b, found, hazard, other, was_taken);
+         gpuval_shadow_remember(b, found, hazard, other, was_taken);
          nir_def *again = meet_again(b, self, address, now_writer, now_readers, &other);
-         remember(b, found, again, other, nir_imm_true(b));
+         gpuval_shadow_remember(b, found, again, other, nir_imm_true(b));
          hazard = nir_ior(b, hazard, again);
          nir_store_var(b, clean_var, nir_iand(b, nir_load_var(b, clean_var), nir_inot(b, hazard)),
                        0x1);
@@ -348,7 +329,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    self.layout = layout;
    nir_def *words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words));
 
-   struct found found = {
+   struct gpuval_shadow_found found = {
       .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
       .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
       .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),

@@ -185,38 +185,18 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, ni
    return done;
 }
 
-struct found {
-   nir_variable *hazard;
-   nir_variable *lo, *hi; /* the other party of the first */
-   nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
-};
-
-static void
-remember(nir_builder *b, const struct found *found, nir_def *hazard, struct party other,
-         nir_def *is_lane)
-{
-   nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
-   {
-      nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
-      nir_store_var(b, found->lo, other.lo, 0x1);
-      nir_store_var(b, found->hi, other.hi, 0x1);
-      nir_store_var(b, found->is_lane, is_lane, 0x1);
-   }
-   nir_pop_if(b, NULL);
-}
-
 /* Those that run in lockstep have all left their marks: whose mark is not there meets
  * whoever has taken it away.
  */
 static void
-look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct found *found,
-             nir_def *address, nir_def *was_taken)
+look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
+             const struct gpuval_shadow_found *found, nir_def *address, nir_def *was_taken)
 {
    struct cell cell = load_cell(b, address);
    struct party other;
    nir_def *hazard = gpuval_shadow_meet(b, self, &cell.writer, &cell.readers, &other);
    store_cell(b, address, &cell);
-   remember(b, found, hazard, other, was_taken);
+   gpuval_shadow_remember(b, found, hazard, other, was_taken);
 
    struct cell now = load_cell(b, address);
    struct party left = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
@@ -226,7 +206,7 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self, const struct
    nir_push_if(b, gone);
    store_cell(b, address, &now);
    nir_pop_if(b, NULL);
-   remember(b, found, nir_iand(b, hazard, gone), other, nir_imm_true(b));
+   gpuval_shadow_remember(b, found, nir_iand(b, hazard, gone), other, nir_imm_true(b));
 }
 
 /* Has somebody released, and somebody acquired, in this phase? */
@@ -261,7 +241,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_nir_access_params *params)
 {
    struct gpuval_shadow_self self = make_self(b, params);
-   struct found found = {
+   struct gpuval_shadow_found found = {
       .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
       .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
       .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
