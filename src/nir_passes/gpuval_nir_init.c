@@ -504,5 +504,7 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
       return false;
 
    gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
+   if (progress)
+      nir_metadata_preserve(state->b.impl, nir_metadata_none); /* there are conditions */
    return progress;
 }
