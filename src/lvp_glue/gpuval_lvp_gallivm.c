@@ -315,7 +315,8 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
 
    unsigned function =
       call->function < GPUVAL_FUNCTION_COUNT ? call->function : nir_intrinsic_base(instr);
-   if (function == GPUVAL_FUNCTION_SYNC && nir_intrinsic_flags(instr) & GPUVAL_SYNC_SHARED)
+   if (instr->intrinsic == nir_intrinsic_sync_gpuval &&
+       nir_intrinsic_flags(instr) & GPUVAL_SYNC_SHARED)
       function = GPUVAL_FUNCTION_SHARED;
    LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words,
                                                num_results(instr));
