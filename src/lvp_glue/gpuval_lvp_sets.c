@@ -242,6 +242,18 @@ gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers
    }
 }
 
+/* What it always uses; NULL: it is outside. */
+static const struct gpuval_descriptor *
+find_descriptor(const struct gpuval_nir_use *use, const struct lvp_descriptor_set *set)
+{
+   const struct gpuval_descriptor *shadow = get_shadow(set).slots;
+   const struct gpuval_lvp_set_header *header = (const void *)shadow;
+   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
+                                                      : use->num_slots == 0;
+
+   return is_outside ? NULL : &shadow[use->first_slot];
+}
+
 /* The same as gpuval_nir_build_use(). A set of another layout may be bound that the shader
  * does not use after all.
  */
@@ -252,15 +264,10 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    if (!set || use->first_slot >= set->layout->size)
       return false;
 
-   const struct gpuval_descriptor *shadow = get_shadow(set).slots;
-   const struct gpuval_lvp_set_header *header = (const void *)shadow;
-
-   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
-                                                      : use->num_slots == 0;
-   if (is_outside)
+   const struct gpuval_descriptor *descriptor = find_descriptor(use, set);
+   if (!descriptor)
       return true;
 
-   const struct gpuval_descriptor *descriptor = &shadow[use->first_slot];
    uint32_t types_and_views = use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS);
    uint32_t format = use->required >> GPUVAL_USE_FORMAT_SHIFT;
    return types_and_views & ~descriptor->offers ||
@@ -279,12 +286,8 @@ is_unwritten(struct gpuval_lvp_written *written, const struct gpuval_nir_use *us
    if (!written || !set || use->first_slot >= set->layout->size)
       return written && !set;
 
-   const struct gpuval_descriptor *shadow = get_shadow(set).slots;
-   const struct gpuval_lvp_set_header *header = (const void *)shadow;
-   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
-                                                      : use->num_slots == 0;
-   const struct gpuval_descriptor *descriptor = &shadow[use->first_slot];
-   if (is_outside || !(use->required & descriptor->offers))
+   const struct gpuval_descriptor *descriptor = find_descriptor(use, set);
+   if (!descriptor || !(use->required & descriptor->offers))
       return false;
 
    const struct lp_descriptor *slots = set->map;

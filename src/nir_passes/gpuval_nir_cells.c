@@ -259,6 +259,22 @@ gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
    return nir_iand(b, nir_load_var(b, same_var), params->has_value);
 }
 
+struct gpuval_shadow_found
+gpuval_shadow_create_found(nir_builder *b)
+{
+   struct gpuval_shadow_found found = {
+      .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
+      .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
+      .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
+      .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
+   };
+   nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
+   nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
+   nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
+   return found;
+}
+
 void
 gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found, nir_def *hazard,
                        struct gpuval_shadow_half other, nir_def *is_lane)

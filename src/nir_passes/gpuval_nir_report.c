@@ -324,33 +324,42 @@ has_flag(nir_builder *b, nir_def *bits, unsigned flag)
    return nir_ine_imm(b, nir_iand_imm(b, bits, flag << 24), 0);
 }
 
+/* What an entry says of a failure of its access */
+static struct failure
+begin_failure(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root,
+              nir_def *entry_index, nir_def *const *invocation)
+{
+   nir_def *entries =
+      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
+   struct entry entry = load_whole_entry(b, entries, entry_index);
+
+   return (struct failure){
+      .invocation = invocation,
+      .root = root,
+      .site = entry.site,
+      .stage = entry.stage,
+      .hash_lo = entry.hash_lo,
+      .hash_hi = entry.hash_hi,
+      .command_id = driver->command_id(driver, b),
+   };
+}
+
 void
 gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
                          nir_def *entry_index, nir_def *const *invocation,
                          const struct gpuval_nir_finding *finding)
 {
-   nir_def *root = driver->root_address(driver, b);
-   nir_def *entries =
-      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-   struct entry entry = load_whole_entry(b, entries, entry_index);
+   struct failure failure =
+      begin_failure(b, driver, driver->root_address(driver, b), entry_index, invocation);
 
-   report_failure(b,
-                  &(struct failure){
-                     .invocation = invocation,
-                     .root = root,
-                     .site = entry.site,
-                     .stage = entry.stage,
-                     .hash_lo = entry.hash_lo,
-                     .hash_hi = entry.hash_hi,
-                     .command_id = driver->command_id(driver, b),
-                     .offset = finding->offset,
-                     .access_size = finding->access_size,
-                     .bound = finding->bound,
-                     .slot = finding->slot,
-                     .set = finding->set,
-                     .address = nir_pack_64_2x32_split(b, finding->address[0], finding->address[1]),
-                     .other = finding->other,
-                  });
+   failure.offset = finding->offset;
+   failure.access_size = finding->access_size;
+   failure.bound = finding->bound;
+   failure.slot = finding->slot;
+   failure.set = finding->set;
+   failure.address = nir_pack_64_2x32_split(b, finding->address[0], finding->address[1]);
+   failure.other = finding->other;
+   report_failure(b, &failure);
 }
 
 /* Which of the entry's sites it is: gpuval_nir_descriptor.c, add_sites() */
@@ -606,26 +615,17 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
               const struct gpuval_nir_access_params *params, nir_def *root, nir_def *bound,
               nir_def *other, nir_def *same)
 {
-   nir_def *entries =
-      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-   struct entry entry = load_whole_entry(b, entries, params->entry);
+   struct failure failure = begin_failure(b, driver, root, params->entry, params->invocation);
 
-   report_failure(b, &(struct failure){
-                        .invocation = params->invocation,
-                        .root = root,
-                        .site = nir_iadd(b, entry.site, nir_b2i32(b, same)),
-                        .stage = entry.stage,
-                        .hash_lo = entry.hash_lo,
-                        .hash_hi = entry.hash_hi,
-                        .command_id = driver->command_id(driver, b),
-                        .offset = params->offset,
-                        .access_size = params->size,
-                        .bound = bound,
-                        .slot = params->slot,
-                        .set = params->set,
-                        .address = params->address,
-                        .other = other,
-                     });
+   failure.site = nir_iadd(b, failure.site, nir_b2i32(b, same));
+   failure.offset = params->offset;
+   failure.access_size = params->size;
+   failure.bound = bound;
+   failure.slot = params->slot;
+   failure.set = params->set;
+   failure.address = params->address;
+   failure.other = other;
+   report_failure(b, &failure);
 }
 
 /* The record of a hazard; the claim of the granule names the other party. */

@@ -329,16 +329,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    self.layout = layout;
    nir_def *words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words));
 
-   struct gpuval_shadow_found found = {
-      .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
-      .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
-      .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
-      .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
-   };
-   nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
-   nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
-   nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
+   struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
    nir_def *first = nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, address), GPUVAL_SHADOW_WORD - 1);
    nir_def *end = nir_iadd(b, first, params->size);

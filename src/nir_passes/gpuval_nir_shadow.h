@@ -85,13 +85,15 @@ nir_def *gpuval_shadow_may_be_acquired(nir_builder *b, nir_def *layout, nir_def 
                                        nir_def *workgroup, nir_def *party_workgroup,
                                        nir_def *party_is_known);
 
-/** What an access has met so far. Variables of 1, 32, 32 and 1 bit, zero at first. */
+/** What an access has met so far */
 struct gpuval_shadow_found {
    nir_variable *hazard;
    nir_variable *lo, *hi; /* the other party of the first */
    nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
 };
 
+/** Nothing yet */
+struct gpuval_shadow_found gpuval_shadow_create_found(nir_builder *b);
 /** The first hazard stays. */
 void gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found,
                             nir_def *hazard, struct gpuval_shadow_half other, nir_def *is_lane);

@@ -241,16 +241,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_nir_access_params *params)
 {
    struct gpuval_shadow_self self = make_self(b, params);
-   struct gpuval_shadow_found found = {
-      .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
-      .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
-      .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
-      .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
-   };
-   nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
-   nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
-   nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
+   struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
    nir_def *size = nir_iand_imm(b, params->size, ~GPUVAL_SHARED_SAME);
    nir_def *count = nir_ushr(b, size, nir_iand_imm(b, params->token, 0xff));

@@ -54,24 +54,14 @@ static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
    switch (value->type) {
-   case GPUVAL_VALUE_STRING:
-   case GPUVAL_VALUE_WORD:
-      write_string(f, value->string);
-      break;
-   case GPUVAL_VALUE_NUMBER:
-      fprintf(f, "%" PRId64, value->number);
-      break;
    case GPUVAL_VALUE_FLOAT:
       write_float(f, value->real);
       break;
    case GPUVAL_VALUE_HANDLE:
-      fprintf(f, "\"0x%" PRIx64 "\"", value->bits);
-      break;
    case GPUVAL_VALUE_HASH:
-      fprintf(f, "\"%016" PRIx64 "\"", value->bits);
-      break;
-   case GPUVAL_VALUE_TRUE:
-      fputs("true", f);
+      fputc('"', f);
+      gpuval_value_write(f, value, write_string);
+      fputc('"', f);
       break;
    case GPUVAL_VALUE_STRINGS:
    case GPUVAL_VALUE_NUMBERS:
@@ -86,7 +76,8 @@ write_value(FILE *f, const struct gpuval_value *value)
       }
       fputc(']', f);
       break;
-   case GPUVAL_VALUE_UNKNOWN:
+   default:
+      gpuval_value_write(f, value, write_string);
       break;
    }
 }

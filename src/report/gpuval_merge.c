@@ -270,86 +270,93 @@ complain_of_lines(struct gpuval_merge *merge, const char *name, unsigned number,
    ralloc_free(what);
 }
 
-void
-gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
+struct reading {
+   FILE *f;
+   const char *name;
+   void *mem_ctx; /* of merge->line */
+   unsigned number;
+   unsigned broken, first_broken;
+   const char *first_error;
+};
+
+/* Reads the next line that is one of a report into merge->line. At the end it returns false,
+ * and has said what was wrong with others.
+ */
+static bool
+next_line(struct gpuval_merge *merge, struct reading *reading)
 {
-   unsigned number = 0, broken = 0, first_broken = 0;
-   const char *first_error = NULL;
-   bool is_open = true; /* there is no summary yet of what was read */
-   uint32_t first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
    ssize_t length;
 
-   while ((length = getline(&merge->text, &merge->text_size, f)) >= 0) {
-      number++;
+   ralloc_free(reading->mem_ctx);
+   reading->mem_ctx = NULL;
+   while ((length = getline(&merge->text, &merge->text_size, reading->f)) >= 0) {
+      reading->number++;
       if (strspn(merge->text, " \t\r\n") == length)
          continue;
 
-      void *mem_ctx = ralloc_context(NULL);
-      const char *error = gpuval_line_read(&merge->line, mem_ctx, merge->text, length);
-      if (error && !broken++) {
-         first_broken = number;
-         first_error = error;
+      reading->mem_ctx = ralloc_context(NULL);
+      const char *error = gpuval_line_read(&merge->line, reading->mem_ctx, merge->text, length);
+      if (!error)
+         return true;
+      if (!reading->broken++) {
+         reading->first_broken = reading->number;
+         reading->first_error = error;
       }
-      if (!error)
-         note_unknown(merge, name, number);
-      if (!error && !merge->line.is_summary)
-         add_failure(merge, util_dynarray_num_elements(&merge->runs, struct gpuval_run));
+      ralloc_free(reading->mem_ctx);
+      reading->mem_ctx = NULL;
+   }
+   if (reading->broken)
+      complain_of_lines(merge, reading->name, reading->first_broken, reading->first_error,
+                        reading->broken);
+   if (ferror(reading->f))
+      complain(merge, reading->name, 0, strerror(errno));
+   return false;
+}
 
-      if (!error)
-         is_open = !merge->line.is_summary;
-      if (!error && !is_open) {
+void
+gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
+{
+   struct reading reading = {.f = f, .name = name};
+   bool is_open = true; /* there is no summary yet of what was read */
+   uint32_t first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+
+   while (next_line(merge, &reading)) {
+      note_unknown(merge, name, reading.number);
+      is_open = !merge->line.is_summary;
+      if (is_open) {
+         add_failure(merge, util_dynarray_num_elements(&merge->runs, struct gpuval_run));
+      } else {
          add_runs(merge, name, first_seen, false);
          first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
       }
-      ralloc_free(mem_ctx);
    }
 
-   merge->summary.lost_lines += broken;
-   if (broken)
-      complain_of_lines(merge, name, first_broken, first_error, broken);
-   if (ferror(f))
-      complain(merge, name, 0, strerror(errno));
-   else if (is_open && !broken)
+   merge->summary.lost_lines += reading.broken;
+   if (!ferror(f) && is_open && !reading.broken)
       complain(merge, name, 0, "there is no summary: it is cut off, or its program was killed");
    if (is_open)
       add_runs(merge, name, first_seen, true);
-   else if (broken)
+   else if (reading.broken)
       util_dynarray_top_ptr(&merge->runs, struct gpuval_run)->incomplete = true;
 }
 
 void
 gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name)
 {
-   unsigned number = 0, broken = 0, first_broken = 0;
-   const char *first_error = NULL;
-   ssize_t length;
+   struct reading reading = {.f = f, .name = name};
 
    merge->summary.has_baseline = true;
    if (!merge->baseline)
       merge->baseline = _mesa_hash_table_u64_create(merge);
-   while ((length = getline(&merge->text, &merge->text_size, f)) >= 0) {
-      number++;
-      if (strspn(merge->text, " \t\r\n") == length)
+   while (next_line(merge, &reading)) {
+      if (merge->line.is_summary || gpuval_row_is_message(&merge->line.row))
          continue;
 
-      void *mem_ctx = ralloc_context(NULL);
-      const char *error = gpuval_line_read(&merge->line, mem_ctx, merge->text, length);
-      if (error && !broken++) {
-         first_broken = number;
-         first_error = error;
-      }
-      if (!error && !merge->line.is_summary && !gpuval_row_is_message(&merge->line.row)) {
-         uint64_t fingerprint = get_fingerprint(&merge->line.row);
-         if (!_mesa_hash_table_u64_search(merge->baseline, fingerprint))
-            merge->summary.baseline_absent++; /* until it is seen */
-         _mesa_hash_table_u64_insert(merge->baseline, fingerprint, merge);
-      }
-      ralloc_free(mem_ctx);
+      uint64_t fingerprint = get_fingerprint(&merge->line.row);
+      if (!_mesa_hash_table_u64_search(merge->baseline, fingerprint))
+         merge->summary.baseline_absent++; /* until it is seen */
+      _mesa_hash_table_u64_insert(merge->baseline, fingerprint, merge);
    }
-   if (broken)
-      complain_of_lines(merge, name, first_broken, first_error, broken);
-   if (ferror(f))
-      complain(merge, name, 0, strerror(errno));
 }
 
 /* Seen, by failure; runs stay in order. */

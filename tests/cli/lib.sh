@@ -168,3 +168,13 @@ finish()
    echo "$case_number cases"
    exit 0
 }
+
+wait_for() # FILE
+{
+   tries=300
+   until [ -e "$1" ] || [ "$tries" -eq 0 ]; do
+      tries=$((tries - 1))
+      sleep 0.1
+   done
+   [ "$tries" -gt 0 ] || wrong "there is no $1"
+}

@@ -13,16 +13,6 @@
 no_device=$(absolute "$3")
 shim=${6:+$(absolute "$6")}
 
-wait_for() # FILE
-{
-   tries=300
-   until [ -e "$1" ] || [ "$tries" -eq 0 ]; do
-      tries=$((tries - 1))
-      sleep 0.1
-   done
-   [ "$tries" -gt 0 ] || wrong "there is no $1"
-}
-
 # What `gpuval OPTIONS -- PROGRAM` does with the program of a scenario.
 run_scenario() # SCENARIO OPTION...
 {

@@ -22,16 +22,6 @@ wait_for_line() # FILE PATTERN
    [ "$tries" -gt 0 ] || wrong "$1 has no line with '$2'"
 }
 
-wait_for() # FILE
-{
-   tries=300
-   until [ -e "$1" ] || [ "$tries" -eq 0 ]; do
-      tries=$((tries - 1))
-      sleep 0.1
-   done
-   [ "$tries" -gt 0 ] || wrong "there is no $1"
-}
-
 begin 'labels'
 run GPUVAL=bounds,printf GPUVAL_RECORD=manual GPUVAL_REPORT="$PWD/a.jsonl,$PWD/a.csv" session_labels
 no_complaint err
