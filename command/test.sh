@@ -6,6 +6,7 @@
 passed=0
 failed=0
 skipped=0
+failures= # what count_tests() says again at the end
 
 # "RESULT NAME" of each test in one of Meson's logs, an object a line.
 test_results() # JSON
@@ -13,17 +14,16 @@ test_results() # JSON
    sed -n 's/^{"name": "\([^"]*\)".*"result": "\([A-Z]*\)".*/\2 \1/p' "$1"
 }
 
-# The last line that a test has printed: why it was skipped.
-last_words() # JSON NAME
+# The last lines that a test has printed there.
+last_words() # JSON NAME stdout|stderr LINES
 {
-   sed -n 's/^{"name": "\([^"]*\)", "stdout": "\(\([^"\\]\|\\.\)*\)".*/\1|\2/p' "$1" |
-      awk -v name="$2" 'index($0, name "|") == 1 {
-         text = substr($0, length(name) + 2)
-         gsub(/(\\n)+$/, "", text)
-         count = split(text, lines, /\\n/)
-         gsub(/\\"/, "\"", lines[count])
-         print lines[count]
-      }' | head -n 1
+   { grep -F "{\"name\": \"$2\"," "$1" || true; } | head -n 1 |
+      sed -n 's/^.*"'"$3"'": "\(\([^"\\]\|\\.\)*\)".*$/\1/p' |
+      sed 's/\\n/\n/g; s/\\"/"/g; s/\\\\/\\/g' |
+      awk -v limit="$4" '
+         { lines[NR] = $0 }
+         $0 != "" { last = NR }
+         END { for (i = last > limit ? last - limit + 1 : 1; i <= last; i++) print lines[i] }'
 }
 
 listed_tests() # OBJ SELECTION...
@@ -34,16 +34,19 @@ listed_tests() # OBJ SELECTION...
       grep -v -e '^ninja:' -e '^$' -e '^No suitable tests'
 }
 
-fail_test() # TEXT
+fail_test() # TEXT [OUTPUT]
 {
    failed=$((failed + 1))
+   failures="$failures
+failed: $1${2:+
+$2}"
    say "failed: $1"
 }
 
 # A test that says nothing has not said why it was skipped.
 skip_test() # JSON NAME LABEL
 {
-   reason=$(last_words "$1" "$2")
+   reason=$(last_words "$1" "$2" stdout 1)
    if [ -z "$reason" ]; then
       fail_test "$2: skipped without a reason ($3)"
       return
@@ -79,7 +82,10 @@ run_tests() # LABEL OBJ SELECTION...
       '') ;; # no results at all
       OK | EXPECTEDFAIL) passed=$((passed + 1)) ;;
       SKIP | IGNORED) skip_test "$log" "$name" "$label" ;;
-      *) fail_test "$name ($label)" ;;
+      *)
+         output=$(last_words "$log" "$name" stdout 10 && last_words "$log" "$name" stderr 10)
+         fail_test "$name ($label): $result" "$output"
+         ;;
       esac
    done 4<<EOF
 $results
@@ -104,6 +110,7 @@ count_tests()
 {
    total="$passed passed, $failed failed"
    [ "$skipped" -eq 0 ] || total="$total, $skipped skipped"
+   [ -z "$failures" ] || say "what failed:$failures"
    echo "$total"
    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }

@@ -42,9 +42,9 @@ test_named() # NAME RESULT [STDOUT]
 counts() # LINE STATUS PATTERN...
 {
    number=$((number + 1))
-   passed=0 failed=0 skipped=0
+   passed=0 failed=0 skipped=0 failures=
    run_tests tests "$private" 2>"$private/err" >"$private/out"
-   line=$(count_tests)
+   line=$(count_tests 2>>"$private/err")
    status=$?
    if [ "$line" != "$1" ] || [ "$status" -ne "$2" ]; then
       echo "$number: '$line', $status instead of '$1', $2"
@@ -52,7 +52,7 @@ counts() # LINE STATUS PATTERN...
    fi
    shift 2
    for pattern in "$@"; do
-      grep -q -x -F -e "gpuval: $pattern" "$private/err" && continue
+      grep -q -x -F -e "gpuval: $pattern" -e "$pattern" "$private/err" && continue
       echo "$number: no line '$pattern' in:"
       sed 's/^/   /' "$private/err"
       bad=$((bad + 1))
@@ -66,13 +66,13 @@ test_named three EXPECTEDFAIL
 counts '3 passed, 0 failed' 0 'tests: 3 tests'
 
 test_named one OK
-test_named two FAIL
+test_named two FAIL 'first\nlast \"words\"\n\n'
 test_named three TIMEOUT
 test_named four ERROR
 test_named five UNEXPECTEDPASS
 test_named six INTERRUPT
-counts '1 passed, 5 failed' 1 'failed: mesa:gpuval / two (tests)' \
-   'failed: mesa:gpuval / six (tests)'
+counts '1 passed, 5 failed' 1 'failed: mesa:gpuval / two (tests): FAIL' \
+   'failed: mesa:gpuval / six (tests): INTERRUPT' 'first' 'last "words"' 'no "result": "OK"'
 
 test_named one OK
 test_named two SKIP 'a word\nno \"GPU\"\n'
