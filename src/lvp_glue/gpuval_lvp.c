@@ -73,9 +73,11 @@ struct gpuval_lvp {
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    uint32_t descriptor_buffers[LVP_PIPELINE_TYPE_COUNT]; /* in the place of sets */
+   uint32_t emitted_sets; /* types of pipelines whose sets command data still has */
    struct gpuval_lvp_command current;
    struct pipe_resource *constants; /* constant buffer 0 of compute shaders, or NULL */
    uint8_t *constants_map;
+   bool has_constants;                     /* it is bound */
    VkShaderEXT shaders[LVP_SHADER_STAGES]; /* where there are no pipelines */
    uint32_t failed_id; /* of the current command, where the host has found something wrong */
    bool has_failed_id;
@@ -344,6 +346,8 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
    memset(gpuval->descriptor_buffers, 0, sizeof(gpuval->descriptor_buffers));
    memset(gpuval->shaders, 0, sizeof(gpuval->shaders));
+   gpuval->emitted_sets = 0;
+   gpuval->has_constants = false; /* lavapipe unbinds all behind a command buffer */
 
    gpuval->arguments = NULL;
    if (gpuval->order)
@@ -396,7 +400,7 @@ find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
 /* Returns whether it has been recorded, and not generated. */
 static bool
 note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
-             const struct vk_cmd_queue_entry *command)
+             const struct vk_cmd_queue_entry *command, unsigned kind)
 {
    struct execution *execution = find_execution(gpuval, commands, command);
    if (!execution)
@@ -427,8 +431,7 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
       return true;
    }
 
-   unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
-   if (!kind)
+   if (!(kind & (GPUVAL_LVP_ACTION | GPUVAL_LVP_OTHER)))
       return true;
 
    gpuval->arguments = reads_arguments(gpuval, command->type, kind) ? command : NULL;
@@ -456,22 +459,33 @@ command_pipeline_type(enum vk_cmd_type type)
 }
 
 static bool
-is_draw(struct gpuval_lvp *gpuval, enum vk_cmd_type type)
+looks_at_all(const struct gpuval_lvp *gpuval)
 {
-   return gpuval_lvp_command_kind(gpuval->commands, type) & GPUVAL_LVP_ACTION &&
-          command_pipeline_type(type) == LVP_PIPELINE_GRAPHICS;
+   return gpuval->order || gpuval->written || gpuval->structures || gpuval->inputs;
 }
 
 struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
 {
+   unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
+
+   /* The first command of a secondary tells that it is executed once more. */
+   if (!kind && !looks_at_all(gpuval) && commands->next != &command->cmd_link)
+      return command;
+
    if (gpuval->order)
       gpuval_lvp_order_command(gpuval->order, command);
-   gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
-   bool is_recorded = note_command(gpuval, commands, command);
-   if (gpuval->written)
-      gpuval_lvp_written_command(gpuval->written, command, is_draw(gpuval, command->type));
+   if (kind & GPUVAL_LVP_BINDS) {
+      gpuval->emitted_sets = 0;
+      gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
+   }
+   bool is_recorded = note_command(gpuval, commands, command, kind);
+   if (gpuval->written) {
+      bool is_draw =
+         kind & GPUVAL_LVP_ACTION && command_pipeline_type(command->type) == LVP_PIPELINE_GRAPHICS;
+      gpuval_lvp_written_command(gpuval->written, command, is_draw);
+   }
    if (gpuval->structures)
       command = gpuval_lvp_structures_check(gpuval->structures, command);
    if (gpuval->inputs)
@@ -568,13 +582,28 @@ note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *con
    }
 }
 
+/* What was found out of them holds until something else is bound, but what has been
+ * written changes with each command.
+ */
+static void
+emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
+          struct lvp_descriptor_set *const *sets, enum lvp_pipeline_type type,
+          struct gpuval_lvp_command_data *data)
+{
+   if (gpuval->emitted_sets == BITFIELD_BIT(type) && !gpuval->written)
+      return;
+
+   gpuval_lvp_emit_sets(gpuval, stages, shaders, sets, gpuval->descriptor_buffers[type], data);
+   gpuval->emitted_sets = BITFIELD_BIT(type);
+}
+
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                 struct lvp_descriptor_set *const sets[][GPUVAL_LVP_MAX_SETS],
                 uint8_t *push_constants, bool *dirty)
 {
-   bool is_compute =
-      stages & (BITFIELD_BIT(MESA_SHADER_COMPUTE) | BITFIELD_BIT(MESA_SHADER_RAYGEN));
+   enum lvp_pipeline_type type = pipeline_type(stages);
+   bool is_compute = type != LVP_PIPELINE_GRAPHICS;
    uint8_t *constants = is_compute && gpuval->constants ? gpuval->constants_map : push_constants;
    struct gpuval_command_data *data = (void *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    uint32_t instrumented = 0;
@@ -602,10 +631,9 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->functions = gpuval_lvp_jit_functions(gpuval->jit);
    if (gpuval_lvp_objects(gpuval))
-      gpuval_lvp_emit_sets(gpuval, instrumented, shaders, sets[pipeline_type(stages)],
-                           gpuval->descriptor_buffers[pipeline_type(stages)], (void *)data);
+      emit_sets(gpuval, instrumented, shaders, sets[type], type, (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
-   if (gpuval->draws)
+   if (gpuval->draws && !is_compute)
       gpuval_lvp_draws_emit(gpuval->draws, &gpuval->current, instrumented, push_constants);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
@@ -620,11 +648,14 @@ gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context
    if (stage != MESA_SHADER_COMPUTE || !gpuval->constants)
       return false;
 
-   const struct pipe_constant_buffer buffer = {
-      .buffer = gpuval->constants,
-      .buffer_size = GPUVAL_LVP_CONSTANTS_SIZE,
-   };
    memcpy(gpuval->constants_map, push_constants, MIN2(size, GPUVAL_LVP_COMMAND_DATA_OFFSET));
-   context->set_constant_buffer(context, stage, 0, false, &buffer);
+   if (!gpuval->has_constants) {
+      const struct pipe_constant_buffer buffer = {
+         .buffer = gpuval->constants,
+         .buffer_size = GPUVAL_LVP_CONSTANTS_SIZE,
+      };
+      context->set_constant_buffer(context, stage, 0, false, &buffer);
+      gpuval->has_constants = true;
+   }
    return true;
 }

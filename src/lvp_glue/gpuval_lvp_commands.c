@@ -116,6 +116,16 @@ gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands)
 }
 
 /* By name, as Vulkan's commands are many and more will come. */
+static bool
+begins_with_any(const char *name, const char *const *begins, unsigned count)
+{
+   for (unsigned i = 0; i < count; i++) {
+      if (!strncmp(name, begins[i], strlen(begins[i])))
+         return true;
+   }
+   return false;
+}
+
 static unsigned
 find_kind(enum vk_cmd_type type)
 {
@@ -125,16 +135,23 @@ find_kind(enum vk_cmd_type type)
       "VK_CMD_TRACE_RAYS",
       "VK_CMD_EXECUTE_GENERATED",
    };
+   static const char *const binds[] = {
+      "VK_CMD_BIND_",
+      "VK_CMD_PUSH_DESCRIPTOR",
+      "VK_CMD_SET_DESCRIPTOR_BUFFER",
+      "VK_CMD_EXECUTE_",
+      "VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE", /* labels, as lavapipe has them */
+   };
    const char *name = vk_cmd_queue_type_names[type];
+
+   unsigned kind = begins_with_any(name, binds, ARRAY_SIZE(binds)) ? GPUVAL_LVP_BINDS : 0;
 
    if (type == VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT ||
        type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR || type == VK_CMD_BEGIN_RENDERING)
-      return GPUVAL_LVP_OTHER;
-   for (unsigned i = 0; i < ARRAY_SIZE(actions); i++) {
-      if (!strncmp(name, actions[i], strlen(actions[i])))
-         return GPUVAL_LVP_ACTION | (strstr(name, "_INDIRECT") ? GPUVAL_LVP_INDIRECT : 0);
-   }
-   return 0;
+      return kind | GPUVAL_LVP_OTHER;
+   if (begins_with_any(name, actions, ARRAY_SIZE(actions)))
+      kind |= GPUVAL_LVP_ACTION | (strstr(name, "_INDIRECT") ? GPUVAL_LVP_INDIRECT : 0);
+   return kind;
 }
 
 unsigned

@@ -35,6 +35,7 @@ enum {
    GPUVAL_LVP_ACTION = 1 << 0,   /* draws, dispatches or traces */
    GPUVAL_LVP_INDIRECT = 1 << 1, /* and reads its arguments from a buffer */
    GPUVAL_LVP_OTHER = 1 << 2,    /* no action, but something may be wrong with it */
+   GPUVAL_LVP_BINDS = 1 << 3,    /* shaders, descriptors or commands: what actions use */
 };
 unsigned gpuval_lvp_command_kind(struct gpuval_lvp_commands *commands, enum vk_cmd_type type);
 
