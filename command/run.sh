@@ -142,10 +142,15 @@ print_variable() # NAME VALUE
    printf "export %s='%s'\n" "$1" "$(printf '%s\n' "$2" | sed "s/'/'\\\\''/g")"
 }
 
+# What comes before there is a child is kept for it.
 pass_on() # SIGNAL
 {
    passed_on=yes
-   kill -s "$1" "$child" 2>/dev/null
+   if [ -n "$child" ]; then
+      kill -s "$1" "$child" 2>/dev/null
+   else
+      kept_signals="$kept_signals $1"
+   fi
 }
 
 # A terminal sends this to the program, too; `kill` and what ends jobs do not.
@@ -183,18 +188,23 @@ run_as_child() # PROGRAM [ARGS]
    if setpriv --pdeathsig KILL true 2>/dev/null; then
       set -- setpriv --pdeathsig KILL -- "$@"
    fi
-   if { command exec 9<&0; } 2>/dev/null; then
-      "$@" <&9 9<&- &
-   else
-      "$@" <&- &
-   fi
-   child=$!
+   child=
+   kept_signals=
    for signal in HUP TERM USR1 USR2; do
       # shellcheck disable=SC2064 # this signal
       trap "pass_on $signal" "$signal"
    done
    trap 'pass_on_interrupt INT' INT
    trap 'pass_on_interrupt QUIT' QUIT
+   if { command exec 9<&0; } 2>/dev/null; then
+      "$@" <&9 9<&- &
+   else
+      "$@" <&- &
+   fi
+   child=$!
+   for signal in $kept_signals; do
+      pass_on "$signal"
+   done
 
    # Each signal ends a wait. Of a program that had just ended by itself the next
    # one knows nothing (127).

@@ -127,7 +127,7 @@ begin 'signals'
 for signal in HUP INT QUIT TERM USR1 USR2; do
    rm -f there
    # shellcheck disable=SC2016 # for the inner shell
-   env --default-signal=INT,QUIT "$command" run -- sh -c '
+   env --default-signal=HUP,INT,QUIT,TERM,USR1,USR2 "$command" run -- sh -c '
       trap "kill \$!; exit 42" "$1"
       sleep 100 &
       touch there
