@@ -24,8 +24,8 @@ printf '%-24s %-14s %16s %10s %10s %18s %18s\n' \
 for checks in assume bounds sync; do
    for name in assume_graphics bounds_store bounds_types stage_vertex stage_tessellation \
       stage_geometry stage_fragment stage_mesh stage_rays; do
-      GPUVAL_TEST_STATS=1 "$compile" "$gpu" "$checks" "$runner" "$shim" "$driver" \
-         "$folder/$name.scn" || exit
+      GPUVAL_TEST_STATS=1 "$compile" "$gpu" "$runner" "$shim" "$driver" \
+         "$checks" "$folder/$name.scn" || exit
    done | awk -v checks="$checks" '
       NF != 13 { print; next }
       {

@@ -4,7 +4,7 @@
 # RADV makes code of the scenarios' shaders for a GPU that is not there, with
 # ACO's validation of IR and register allocation, plain and instrumented:
 #
-#    compile.sh GPU CHECKS RUNNER SHIM DRIVER SCENARIO...
+#    compile.sh GPU RUNNER SHIM DRIVER CHECKS SCENARIO... [-- CHECKS SCENARIO...]...
 #
 # GPU is one of Mesa's drm-shim (polaris10), which is SHIM, or a family that only
 # RADV's null winsys knows (gfx1201). Fails when something does not compile, when
@@ -25,11 +25,10 @@ absolute() # FILE
 }
 
 gpu=$1
-checks=$2
-runner=$3
-shim=$(absolute "$4")
-driver=$(absolute "$5")
-shift 5
+runner=$2
+shim=$(absolute "$3")
+driver=$(absolute "$4")
+shift 4
 
 # What a developer's shell may have set would hold here, too.
 for name in $(env | sed -nE 's/^((GPUVAL|RADV|ACO|NIR)[A-Z0-9_]*)=.*/\1/p'); do
@@ -92,23 +91,41 @@ compare_stats() # the words of sum_stats, plain, then checked
    if [ "${GPUVAL_TEST_STATS-}" = 1 ]; then
       echo "$name $*"
    elif [ "$7" -lt "$1" ]; then
-      fail "$name" "$7 instructions with checks, $1 without"
+      fail "$name, $checks" "$7 instructions with checks, $1 without"
    elif [ "${12}" -gt $(($6 + 256)) ]; then
-      fail "$name" "${12} spilled VGPRs with checks, $6 without"
+      fail "$name, $checks" "${12} spilled VGPRs with checks, $6 without"
    else
       [ "$7" -le "$1" ] || larger=$((larger + 1))
       good=$((good + 1))
    fi
 }
 
+# Without checks it is the same in each list.
+run_plain() # FILE NAME
+{
+   if [ ! -f "$private/$2.status" ]; then
+      run "$1" "$2.plain"
+      echo "$?" >"$private/$2.status"
+   fi
+   read -r status <"$private/$2.status"
+}
+
 bad=0
 good=0
 larger=0
+checks=$1
+shift
 for file do
+   if [ "$file" = -- ]; then
+      checks=
+      continue
+   elif [ -z "$checks" ]; then
+      checks=$file
+      continue
+   fi
    name=${file##*/}
    name=${name%.scn}
-   run "$file" plain
-   status=$?
+   run_plain "$file" "$name"
    if [ "$status" -eq 77 ]; then
       echo "$name: not on this device"
       continue
@@ -116,19 +133,19 @@ for file do
    run "$file" checked "GPUVAL=$checks"
    checked_status=$?
    if [ "$status" -ne 0 ] || [ "$checked_status" -ne 0 ]; then
-      fail "$name" "does not compile"
+      fail "$name, $checks" "does not compile"
       continue
    fi
    # What RADV says of the limits of some checks is none.
    complaint=$(grep 'ACO ERROR\|validation failed\|gpuval: error\|gpuval: warning' "$private/checked" |
       grep -v 'on this driver' | head -n 1)
    if [ -n "$complaint" ]; then
-      fail "$name" "$complaint"
+      fail "$name, $checks" "$complaint"
       continue
    fi
 
    # shellcheck disable=SC2046 # words
-   compare_stats $(sum_stats plain) $(sum_stats checked)
+   compare_stats $(sum_stats "$name.plain") $(sum_stats checked)
 done
 
 [ "${GPUVAL_TEST_STATS-}" != 1 ] || exit 0
