@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Programs that run for a long time, fast: what they no longer use is given back, and
- * they stay checked to the last.
+/* Programs that run for a long time, fast, and large ones: what they no longer use is
+ * given back, and they stay checked to the last.
  *
  *    gpuval-growth shaders SPIRV COUNT       so many different shaders, one after the other
  *    gpuval-growth resubmissions SPIRV COUNT so many submits of one command buffer
@@ -9,6 +9,11 @@
  * The last dispatch, and in the beginning one, writes outside its buffer. Prints how much
  * memory it takes after a fifth of its work, when it has all that it needs, and at its
  * end; fails if that is more.
+ *
+ *    gpuval-growth buffers SPIRV COUNT       so many buffers, accessed by address
+ *
+ * All of them live in the first dispatch; before the second one, one of GONE_ONE_OF is
+ * destroyed.
  */
 
 #include <malloc.h>
@@ -26,6 +31,11 @@
 /* Shaders that live at a time, and those that are executed: one of so many */
 #define LIVING          64
 #define EXECUTED_ONE_OF 500
+
+/* Buffers in one memory, with room between them */
+#define BUFFER_SIZE   16
+#define BUFFER_STRIDE 256
+#define GONE_ONE_OF   1000
 
 /* Pages that come and go: the allocator's, the loader's, LLVM's */
 #define TOLERATED_KIB 4096
@@ -166,17 +176,93 @@ many_submits(struct program *program, uint32_t count)
    return result;
 }
 
+static VkDeviceMemory
+allocate_buffers(struct vkh_context *ctx, VkBuffer *buffers, uint32_t count)
+{
+   const VkBufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = BUFFER_SIZE,
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+   };
+   for (uint32_t i = 0; i < count; i++)
+      VKH_CHECK(vkCreateBuffer(ctx->device, &info, NULL, &buffers[i]));
+
+   VkMemoryRequirements requirements;
+   vkGetBufferMemoryRequirements(ctx->device, buffers[0], &requirements);
+   if (requirements.size > BUFFER_STRIDE || BUFFER_STRIDE % requirements.alignment)
+      vkh_die("the buffers do not fit into their places");
+
+   const VkMemoryAllocateInfo allocate = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+      .pNext = &(VkMemoryAllocateFlagsInfo){.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                            .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT},
+      .allocationSize = (VkDeviceSize)count * BUFFER_STRIDE,
+      .memoryTypeIndex = vkh_memory_type(ctx, requirements.memoryTypeBits, 0),
+   };
+   VkDeviceMemory memory;
+   VKH_CHECK(vkAllocateMemory(ctx->device, &allocate, NULL, &memory));
+   for (uint32_t i = 0; i < count; i++)
+      VKH_CHECK(vkBindBufferMemory(ctx->device, buffers[i], memory, (uint64_t)i * BUFFER_STRIDE));
+   return memory;
+}
+
+static int
+many_buffers(struct program *program, uint32_t count)
+{
+   struct vkh_context *ctx = program->ctx;
+   VkBuffer *buffers = calloc(count, sizeof(*buffers));
+   VkDeviceMemory memory = allocate_buffers(ctx, buffers, count);
+   struct vkh_buffer table =
+      vkh_buffer_create(ctx, (uint64_t)count * sizeof(uint64_t), "addresses");
+   uint64_t *addresses = table.map;
+
+   for (uint32_t i = 0; i < count; i++) {
+      const VkBufferDeviceAddressInfo info = {
+         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+         .buffer = buffers[i],
+      };
+      addresses[i] = vkGetBufferDeviceAddress(ctx->device, &info) + BUFFER_SIZE - sizeof(uint32_t);
+   }
+   vkh_set_write_buffer(ctx, program->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, table.buffer, 0,
+                        VK_WHOLE_SIZE);
+
+   VkShaderModule module = vkh_shader_module(ctx, program->code, program->size, "buffers.comp");
+   VkPipeline pipeline = vkh_compute_pipeline(
+      ctx, &(struct vkh_compute_desc){.module = module, .layout = program->layout});
+   vkDestroyShaderModule(ctx->device, module, NULL);
+
+   for (unsigned i = 0; i < 2; i++) {
+      VkCommandBuffer cmd = vkh_begin(ctx);
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, 1,
+                              &program->set, 0, NULL);
+      vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(count), &count);
+      vkCmdDispatch(cmd, (count + 63) / 64, 1, 1);
+      vkh_submit_wait(ctx, cmd);
+      for (uint32_t j = 0; j < count; j += i ? 1 : GONE_ONE_OF) {
+         vkDestroyBuffer(ctx->device, buffers[j], NULL);
+         buffers[j] = VK_NULL_HANDLE;
+      }
+   }
+   vkDestroyPipeline(ctx->device, pipeline, NULL);
+   vkFreeMemory(ctx->device, memory, NULL);
+   vkh_buffer_destroy(ctx, &table);
+   free(buffers);
+   return 0;
+}
+
 int
 main(int argc, char **argv)
 {
    if (argc != 4)
-      vkh_die("usage: gpuval-growth shaders|resubmissions SPIRV COUNT");
+      vkh_die("usage: gpuval-growth shaders|resubmissions|buffers SPIRV COUNT");
 
    struct program program = {.ctx = vkh_context_create(NULL)};
    program.code = vkh_read_file(argv[2], &program.size);
+   const bool is_buffers = strcmp(argv[1], "buffers") == 0;
    while (program.number_word < program.size / 4 && program.code[program.number_word] != NUMBER)
       program.number_word++;
-   if (program.number_word == program.size / 4)
+   if (!is_buffers && program.number_word == program.size / 4)
       vkh_die("%s has no number to replace", argv[2]);
 
    VkDescriptorSetLayout set_layout =
@@ -188,8 +274,9 @@ main(int argc, char **argv)
                         program.buffer.buffer, 0, VK_WHOLE_SIZE);
 
    uint32_t count = strtoul(argv[3], NULL, 10);
-   int result =
-      strcmp(argv[1], "shaders") ? many_submits(&program, count) : many_shaders(&program, count);
+   int result = is_buffers                        ? many_buffers(&program, count)
+                : strcmp(argv[1], "shaders") == 0 ? many_shaders(&program, count)
+                                                  : many_submits(&program, count);
 
    vkh_buffer_destroy(program.ctx, &program.buffer);
    vkDestroyPipelineLayout(program.ctx->device, program.layout, NULL);
