@@ -72,6 +72,7 @@ gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range 
    *gone = (struct gpuval_gone_buffer){
       .begin = range->address,
       .size = range->size,
+      .object = (uintptr_t)range->object,
       .name = gpuval_object_name(NULL, range->object),
    };
 }

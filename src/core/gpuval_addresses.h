@@ -31,7 +31,8 @@ struct gpuval_buffer {
 
 struct gpuval_gone_buffer {
    uint64_t begin, size;
-   char *name; /* debug_utils, or NULL */
+   uint64_t object; /* the VkBuffer that it was */
+   char *name;      /* debug_utils, or NULL */
 };
 
 struct gpuval_addresses {

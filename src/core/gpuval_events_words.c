@@ -58,6 +58,7 @@ gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *ev
    char *name = NULL;
    if (nearest.gone) {
       name = nearest.gone->name ? ralloc_strdup(event, nearest.gone->name) : NULL;
+      event->resource.object = nearest.gone->object;
       event->resource.size = nearest.gone->size;
       event->resource.object_offset = address - nearest.gone->begin;
    } else if (nearest.range) {
