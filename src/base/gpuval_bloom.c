@@ -210,6 +210,8 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    uint32_t strength = claim_access(access->type), strongest = 0;
    uint32_t mine = strength | claim_owner(access->invocation);
    uint64_t after = words;
+   bool in_order =
+      access->type == GPUVAL_BLOOM_STORE && access->flags & GPUVAL_SYNC_WRITE_AFTER_WRITE_OK;
    for (unsigned i = 0; i < 4; i++) {
       uint32_t word = words >> (16 * i) & 0xffff, theirs = word & 3;
       strongest = MAX2(strongest, theirs);
@@ -217,7 +219,7 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
           (bad ? strength <= theirs || theirs == GPUVAL_CLAIM_NONE : strength < theirs))
          continue;
 
-      bool several = theirs == strength && word != mine;
+      bool several = theirs == strength && word != mine && !in_order;
       after &= ~(0xffffull << (16 * i));
       after |= (uint64_t)(several ? strength | GPUVAL_CLAIM_SEVERAL : mine) << (16 * i);
    }

@@ -28,6 +28,7 @@
  * - readers of one class when another class, or a later command that is not ordered
  *   after them by a watermark of that class, reads the same word;
  * - atomic readers when there are others that are not;
+ * - a writer whom an atomic comes after;
  * - an invocation that is 2^22 times N away counts as the same one.
  *
  * An access to a part of a word turns the cell over to the bytes: the writer becomes

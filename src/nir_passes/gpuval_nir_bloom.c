@@ -404,7 +404,7 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
       nir_def *bytes = nir_iand_imm(b, masks->byte, 0xfu << (4 * i));
       nir_def *is_whole = nir_ieq_imm(b, bytes, 0xfu << (4 * i));
       nir_def *can_tell = nir_ior(b, is_whole, nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_LOAD));
-      nir_def *has = nir_iand(b, can_tell, is_marked);
+      nir_def *has = nir_iand(b, has_word(b, masks, i), nir_iand(b, can_tell, is_marked));
       nir_def *word = claim_word(b, claim, i);
       nir_def *theirs = nir_iand_imm(b, word, 3);
       nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
@@ -417,14 +417,18 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
 }
 
 /* Stronger accesses replace weaker ones, and others those that are no hazard. But a
- * hazard with what is not known must not become all that is known.
+ * hazard with what is not known must not become all that is known. A store that comes
+ * after others in order has the word to itself: it may be loaded by whoever has stored.
  */
 static void
 store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks,
-            const struct quad *quad, nir_def *wanted, nir_def *bad, nir_def *entry,
+            const struct quad *quad, nir_def *flags, nir_def *wanted, nir_def *bad, nir_def *entry,
             nir_def *command_id)
 {
    nir_def *zero = nir_imm_int(b, 0);
+   nir_def *in_order =
+      nir_iand(b, nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE),
+               nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_WRITE_OK), 0));
    nir_def *changed[2] = {zero, zero}, *mine[2] = {zero, zero}, *strongest = zero;
    nir_def *replaces[4], *values[4];
 
@@ -442,6 +446,7 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
 
       nir_def *owner = nir_iand_imm(b, claim->owner, 0xffff);
       nir_def *is_another = nir_iand(b, nir_ieq(b, theirs, claim->access), nir_ine(b, word, owner));
+      is_another = nir_iand(b, is_another, nir_inot(b, in_order));
       values[i] = nir_bcsel(b, is_another, nir_ior_imm(b, owner, GPUVAL_CLAIM_SEVERAL), owner);
       mine[i / 2] =
          nir_ior(b, mine[i / 2], nir_iand(b, nir_ishl_imm(b, values[i], i % 2 * 16), bits));
@@ -541,6 +546,9 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *flags = driver->sync_flags(driver, b);
    nir_def *acts =
       nir_ior(b, nir_ine_imm(b, missing, 0), is_hazard(b, &masks, all_lo, all_hi, type, flags));
+   /* The marks may be there, but of another one whom this store comes after. */
+   nir_def *in_order = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_WRITE_OK), 0);
+   acts = nir_ior(b, acts, nir_iand(b, in_order, nir_ieq_imm(b, type, GPUVAL_BLOOM_STORE)));
    if (quad.here)
       acts = nir_ine_imm(b, quad_bits(b, &quad, nir_b2i32(b, acts)), 0);
    nir_push_if(b, acts);
@@ -587,8 +595,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       nir_def *command_id = driver->command_id(driver, b);
       nir_def *tag = nir_ushr_imm(b, first_hash[1], 8);
       struct claim claim = load_claim(b, root, first_index, tag, params);
-      store_claim(b, &claim, &masks, &quad, nir_inot(b, maybe), nir_imm_false(b), params->entry,
-                  command_id);
+      store_claim(b, &claim, &masks, &quad, flags, nir_inot(b, maybe), nir_imm_false(b),
+                  params->entry, command_id);
 
       nir_push_if(b, maybe);
       {
@@ -601,7 +609,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
          nir_def *bad =
             nir_iand(b, claim.known, claim_conflicts(b, &claim, &masks, flags, seen_lo));
          const struct quad alone = {.acts = nir_imm_true(b)};
-         store_claim(b, &claim, &masks, &alone, nir_imm_true(b), bad, params->entry, command_id);
+         store_claim(b, &claim, &masks, &alone, flags, nir_imm_true(b), bad, params->entry,
+                     command_id);
 
          nir_push_if(b, bad);
          nir_def *there = gpuval_nir_value_at(b, params->address, params->size);

@@ -218,8 +218,10 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
       nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
    read = gpuval_shadow_select(b, is_older, several, read);
    read = gpuval_shadow_select(b, stays, *readers, read);
-   struct party kept =
-      gpuval_shadow_select(b, nir_ior(b, after_readers, readers_hazard), nobody, *readers);
+   /* An atomic does not stand for those it comes after: others that come do not meet it. */
+   nir_def *may_meet = nir_iand(b, self->is_atomic, is_of_command(b, self, *readers));
+   nir_def *gone = nir_ior(b, nir_iand(b, after_readers, nir_inot(b, may_meet)), readers_hazard);
+   struct party kept = gpuval_shadow_select(b, gone, nobody, *readers);
 
    /* The writer: atomics join each other. One's own plain store stays, as it meets
     * more.
