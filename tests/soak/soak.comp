@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accesses of all kinds, one a push constant: each invocation does one, to the
- * element START + STRIDE * i. Lines are 100 + 10 * op (soak.h), and where an op has a
- * second access the line behind.
+ * Interprets the instructions of a dispatch (soak.h), which are push constants. Lines of
+ * accesses are 200 + 10 * op, and where an op has a second one the line behind.
+ *
+ * VARIANT: modules that differ in this only have sites of their own. BARRIERS: with
+ * those of workgroups and subgroups.
  */
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_atomic_int64 : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_KHR_shader_subgroup_basic : require
 
-layout(local_size_x = 16) in;
+layout(local_size_x = 32) in;
 
 layout(push_constant) uniform Constants
 {
-   uint op;
-   uint count;
-   uint start;
-   uint stride;
-   uvec2 address; /* of the buffer */
+   uvec2 address; /* of the memory */
+   uint count;    /* of instructions */
    uint never;    /* a value that no memory has */
+   uvec4 code[6];
 } constants;
 
 layout(set = 0, binding = 0, std430) buffer Bytes { uint8_t bytes[]; };
@@ -30,104 +32,222 @@ layout(set = 0, binding = 0, std430) buffer Words { uint words[]; };
 layout(set = 0, binding = 0, std430) volatile buffer VolatileWords { uint volatile_words[]; };
 layout(set = 0, binding = 0, std430) buffer Longs { uint64_t longs[]; };
 layout(set = 0, binding = 0, std430) buffer Vectors { uvec4 vectors[]; };
+layout(set = 0, binding = 0, scalar) buffer Shifted { uint before; uvec4 shifted[]; };
 layout(set = 0, binding = 1, std140) uniform Uniforms { uvec4 uniforms[1024]; };
 layout(set = 0, binding = 2, std430) buffer Sink { uint sink[]; };
+layout(set = 0, binding = 3, std430) buffer Flags { uint flags[]; };
+layout(set = 0, binding = 4) uniform utextureBuffer texels;
+layout(set = 0, binding = 5, r32ui) uniform uimageBuffer image;
 
-layout(buffer_reference, std430, buffer_reference_align = 4) buffer WordsAt { uint words[]; };
-layout(buffer_reference, std430, buffer_reference_align = 16) buffer VectorsAt { uvec4 vectors[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) buffer WordAt { uint x; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer PairAt { uvec2 x; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer VectorAt { uvec4 x; };
+
+uvec2
+address(uint at)
+{
+   uint carry;
+   uint low = uaddCarry(constants.address.x, at, carry);
+   return uvec2(low, constants.address.y + carry);
+}
+
+/* Short branches have none in llvmpipe's code: invocations would wait for each other
+ * whether there is a barrier in the program or not, and go on in another order.
+ */
+uint
+branch()
+{
+   uint sum = 0u;
+   for (uint i = 0u; i < constants.count >> 8; i++)
+      sum ^= sum * 5u + i;
+   return sum;
+}
 
 void
 main()
 {
-   uint i = gl_GlobalInvocationID.x;
-   if (i >= constants.count)
-      return;
-
-   uint element = constants.start + constants.stride * i;
+   uint local = gl_LocalInvocationIndex;
+   uint group = gl_WorkGroupID.x;
+   bool gate = false;
    uint result = 0u;
 
-   switch (constants.op) {
-   case 0:
-#line 100
-      result = uint(bytes[element]);
-      break;
-   case 1:
-#line 110
-      result = uint(halves[element]);
-      break;
-   case 2:
-#line 120
-      result = words[element];
-      break;
-   case 3:
-#line 130
-      result = uint(longs[element]);
-      break;
-   case 4: {
-#line 140
-      uvec4 vector = vectors[element];
-      result = vector.x + vector.y + vector.z + vector.w;
-      break;
-   }
-   case 5: {
-#line 150
-      uvec4 vector = uniforms[element];
-      result = vector.x + vector.y + vector.z + vector.w;
-      break;
-   }
-   case 6:
-#line 160
-      result = WordsAt(constants.address).words[element];
-      break;
-   case 7:
-#line 170
-      bytes[element] = uint8_t(1);
-      break;
-   case 8:
-#line 180
-      halves[element] = uint16_t(1);
-      break;
-   case 9:
-#line 190
-      words[element] = 1u;
-      break;
-   case 10:
+   for (uint i = 0u; i < constants.count; i++) {
+      uvec4 code = constants.code[i];
+      uint op = code.x & 63u;
+      uint at = code.y + (local ^ (code.x >> 26)) * (code.z & 0xffffu) + group * (code.z >> 16);
+
+#ifdef BARRIERS
+      if (op == 40u) {
+         result += branch();
+         memoryBarrierBuffer();
+         barrier();
+         continue;
+      }
+      if (op == 41u) {
+         result += branch();
+         barrier();
+         continue;
+      }
+      if (op == 42u) {
+         result += branch();
+         subgroupBarrier();
+         continue;
+      }
+#endif
+
+      if (((local - (code.x >> 6)) & 31u) > (code.x >> 11 & 31u) ||
+          (code.x >> (16u + group) & 1u) == 0u || ((code.x >> 20 & 1u) != 0u && !gate))
+         continue;
+
+      switch (op) {
+      case 0:
 #line 200
-      longs[element] = 1ul;
-      break;
-   case 11:
+         result += uint(bytes[at]);
+         break;
+      case 1:
 #line 210
-      vectors[element] = uvec4(1u);
-      break;
-   case 12:
+         result += uint(halves[at / 2u]);
+         break;
+      case 2:
 #line 220
-      VectorsAt(constants.address).vectors[element] = uvec4(1u);
-      break;
-   case 13:
+         result += words[at / 4u];
+         break;
+      case 3:
 #line 230
-      atomicOr(words[element], 1u);
-      break;
-   case 14:
+         result += uint(longs[at / 8u]);
+         break;
+      case 4: {
 #line 240
-      atomicOr(longs[element], 1ul);
-      break;
-   case 15:
+         uvec4 vector = vectors[at / 16u];
+         result += vector.x + vector.y + vector.z + vector.w;
+         break;
+      }
+      case 5: {
 #line 250
-      atomicOr(WordsAt(constants.address).words[element], 1u);
-      break;
-   case 16:
+         uvec4 vector = uniforms[at / 16u];
+         result += vector.x + vector.y + vector.z + vector.w;
+         break;
+      }
+      case 6:
 #line 260
-      result = words[element];
-      words[element] = result | 1u;
-      break;
-   case 17:
+         result += texelFetch(texels, int(at / 4u)).x;
+         break;
+      case 7:
 #line 270
-      volatile_words[element] = 1u;
-      result = volatile_words[element];
-      break;
+         result += imageLoad(image, int(at / 4u)).x;
+         break;
+      case 8:
+#line 280
+         result += WordAt(address(at)).x;
+         break;
+      case 9: {
+#line 290
+         uvec2 pair = PairAt(address(at)).x;
+         result += pair.x + pair.y;
+         break;
+      }
+      case 10: {
+#line 300
+         uvec4 vector = VectorAt(address(at)).x;
+         result += vector.x + vector.y + vector.z + vector.w;
+         break;
+      }
+      case 11: {
+#line 310
+         uvec4 vector = shifted[at / 16u];
+         result += vector.x + vector.y + vector.z + vector.w;
+         break;
+      }
+      case 12:
+#line 320
+         bytes[at] = uint8_t(i);
+         break;
+      case 13:
+#line 330
+         halves[at / 2u] = uint16_t(i);
+         break;
+      case 14:
+#line 340
+         words[at / 4u] = i;
+         break;
+      case 15:
+#line 350
+         longs[at / 8u] = uint64_t(i);
+         break;
+      case 16:
+#line 360
+         vectors[at / 16u] = uvec4(i);
+         break;
+      case 17:
+#line 370
+         imageStore(image, int(at / 4u), uvec4(i));
+         break;
+      case 18:
+#line 380
+         PairAt(address(at)).x = uvec2(i);
+         break;
+      case 19:
+#line 390
+         VectorAt(address(at)).x = uvec4(i);
+         break;
+      case 20:
+#line 400
+         shifted[at / 16u] = uvec4(i);
+         break;
+      case 21:
+#line 410
+         atomicOr(words[at / 4u], 1u);
+         break;
+      case 22:
+#line 420
+         atomicOr(longs[at / 8u], 1ul);
+         break;
+      case 23:
+#line 430
+         atomicOr(WordAt(address(at)).x, 1u);
+         break;
+      case 24:
+#line 440
+         imageAtomicOr(image, int(at / 4u), 1u);
+         break;
+      case 25: {
+#line 450
+         uint word = words[at / 4u];
+         words[at / 4u] = word | 1u;
+         break;
+      }
+      case 26:
+#line 460
+         volatile_words[at / 4u] = i;
+         result += volatile_words[at / 4u];
+         break;
+
+      case 43:
+         memoryBarrierBuffer();
+         atomicExchange(flags[code.y], code.w);
+         break;
+      case 44:
+         gate = atomicAdd(flags[code.y], 0u) == code.w;
+         memoryBarrierBuffer();
+         break;
+      case 45:
+         atomicExchange(flags[code.y], code.w);
+         break;
+      case 46:
+         gate = atomicAdd(flags[code.y], 0u) == code.w;
+         break;
+      case 47:
+         memoryBarrierBuffer();
+         gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
+         memoryBarrierBuffer();
+         break;
+      case 48:
+         gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
+         break;
+      }
    }
 
    /* Nobody looks at what was loaded, but the compiler must not know. */
-   if (result == constants.never)
-      sink[i] = result;
+   if (result == constants.never - VARIANT)
+      sink[local] = result;
 }

@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Random programs of dispatches and barriers, and what a check of their
- * synchronization has to find in them.
+ * Random programs of dispatches, and what a check of their synchronization has to
+ * find in them.
  *
- * The model knows nothing of the filter. It goes by what counts for Vulkan: two
- * accesses to a byte by two invocations, not both loads and not both atomics, with
- * nothing between that orders them. Programs for which what the documents
- * (docs/sync.rst) say of the check makes a difference are not generated: then there
- * is but one right answer, and counts are exact.
+ *    soak.c           runs programs in processes, and compares
+ *    soak_generate.c  random programs
+ *    soak_model.c     which of their accesses race
+ *    soak_machine.c   in the process: runs programs through Vulkan
+ *    soak.comp        one shader for all of them: it interprets instructions
+ *
+ * A program is a few dispatches with something between them that orders them, or
+ * does not. A dispatch is a list of instructions, which all invocations go through;
+ * each is for some of them, and says which element an invocation accesses.
+ *
+ * The model knows nothing of how races are found. It goes by what counts for Vulkan:
+ * two accesses to a byte by two invocations, not both loads and not both atomics,
+ * and no chain of barriers, or of fences and atomics, from one to the other. Who
+ * comes second depends on the order in which things happen. The model has that of
+ * llvmpipe with one thread, so that there is one right answer: how often each
+ * instruction of the shader comes second, exactly.
+ *
+ * What happens to a byte behind its first race is a consequence, and a matter of
+ * taste. No program goes there: who races has its bytes to itself until all is in
+ * order again.
  */
 
 #ifndef SOAK_H
@@ -17,10 +32,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOAK_BUFFER_SIZE 16384
-#define SOAK_WINDOW      512 /* bytes that a program touches */
-#define SOAK_MAX_STEPS   8
-#define SOAK_GROUP       16 /* invocations */
+#define SOAK_MEMORY     16384
+#define SOAK_WINDOW     512 /* bytes that a program touches */
+#define SOAK_GROUP      32  /* invocations of a workgroup */
+#define SOAK_MAX_GROUPS 3
+#define SOAK_MAX_CODE   6 /* instructions of a dispatch */
+#define SOAK_MAX_STEPS  6
+#define SOAK_FLAGS      16384 /* words that only fences and atomics use */
+
+/* What programs consist of, beside loads, stores and atomics of one size, each in its
+ * place, and barriers between commands.
+ */
+enum soak_feature {
+   SOAK_WIDTHS = 1 << 0,     /* several sizes in one program: parts of words */
+   SOAK_STRADDLING = 1 << 1, /* vectors that are aligned to 4 bytes only */
+   SOAK_PHASES = 1 << 2,     /* barriers of workgroups */
+   SOAK_SUBGROUPS = 1 << 3,  /* and of subgroups */
+   SOAK_RELEASE = 1 << 4,    /* flags and tickets, by atomics and fences */
+   SOAK_SCOPES = 1 << 5,     /* barriers between commands that order a part */
+   SOAK_SEVERAL = 1 << 6,    /* invocations access more than one element */
+};
+#define SOAK_ALL_FEATURES 127u
 
 enum soak_type {
    SOAK_LOAD,
@@ -28,58 +60,142 @@ enum soak_type {
    SOAK_ATOMIC,
    SOAK_LOAD_STORE, /* of the same element */
    SOAK_STORE_LOAD,
-   SOAK_EXCHANGE, /* a store, and behind a barrier() a load of the neighbour's */
+   SOAK_ACCESS_TYPES,
+
+   SOAK_BARRIER_GROUP = SOAK_ACCESS_TYPES,
+   SOAK_BARRIER_CONTROL, /* that does not order buffers */
+   SOAK_BARRIER_SUBGROUP,
+   SOAK_RELEASE_FLAG, /* fence, then writes `value` */
+   SOAK_ACQUIRE_FLAG, /* opens the gate if `value` is there, then fence */
+   SOAK_WRITE_FLAG,   /* both without a fence */
+   SOAK_READ_FLAG,
+   SOAK_TICKET, /* opens the gate for the last of `value` that come, between fences */
+   SOAK_TICKET_RELAXED,
+};
+
+/* What a barrier has to make visible */
+enum soak_loads {
+   SOAK_LOADS_STORAGE,
+   SOAK_LOADS_UNIFORM,
+   SOAK_LOADS_SAMPLED,
 };
 
 struct soak_op {
    const char *name;
    enum soak_type type;
-   unsigned size; /* bytes of the element */
+   uint8_t size;  /* bytes of the element */
+   uint8_t align; /* of its address */
+   uint8_t skew;  /* the address modulo `align` */
+   enum soak_loads loads;
 };
 
 extern const struct soak_op soak_ops[];
 extern const unsigned soak_op_count;
 
-/* Two an op: the second one for types that do two things. In the shaders, the sites
- * of an op have a line of their own, and the next.
+/* Two an op that accesses: the second one for types that do two things. In the shader,
+ * the sites of an op have a line of their own, and the next.
  */
 #define SOAK_MAX_SITES  64
-#define SOAK_FIRST_LINE 100
+#define SOAK_FIRST_LINE 200
 #define SOAK_OP_LINES   10
+
+/* Invocation (local, group) takes part if (local - first) % SOAK_GROUP < count, the
+ * group's bit is set, and the gate is open where that counts. It accesses the bytes
+ * from base + (local ^ swap) * stride + group * group_stride on.
+ */
+struct soak_instruction {
+   uint8_t op;
+   uint8_t first, count, groups;
+   uint8_t swap;
+   bool gated;
+   uint16_t base, stride, group_stride;
+   uint32_t flag, value; /* of those that use a flag: which one */
+};
 
 /* How a step is separated from the next */
 enum soak_separator {
    SOAK_NOTHING,
    SOAK_SUBMIT,            /* begins another one, which nothing orders */
    SOAK_BARRIER_ELSEWHERE, /* between other stages, or for other accesses */
-   SOAK_BARRIER_EXECUTION, /* writes after reads are in order */
    SOAK_BARRIER,           /* in one of several ways */
    SOAK_BARRIER_BUFFER,
    SOAK_BARRIER_ALL,
    SOAK_WAIT, /* for the submit, on the host */
+   /* SOAK_SCOPES */
+   SOAK_BARRIER_EXECUTION, /* writes after reads are in order */
+   SOAK_BARRIER_AVAILABLE, /* makes writes available, and visible to nobody */
+   SOAK_BARRIER_READS,     /* makes writes visible to loads from storage buffers only */
+   SOAK_BARRIER_RANGE,     /* of the first half of the window */
+   SOAK_BARRIER_OTHER,     /* of another buffer: orders execution */
    SOAK_SEPARATOR_COUNT,
 };
 
-extern const char *const soak_separator_names[SOAK_SEPARATOR_COUNT];
-
 struct soak_step {
-   unsigned op;
-   uint32_t start, count, stride; /* elements */
-   enum soak_separator separator;
+   struct soak_instruction code[SOAK_MAX_CODE];
+   uint8_t code_count;
+   uint8_t groups;
+   uint8_t separator; /* enum soak_separator */
 };
 
 struct soak_program {
    uint64_t seed;
-   unsigned step_count;
+   uint16_t window; /* its first byte */
+   uint8_t step_count;
+   bool clean;     /* nothing races */
+   bool any_order; /* nor does it if things happen in another order */
    struct soak_step steps[SOAK_MAX_STEPS];
 };
 
-/* @hashes: of the filter, to know which programs it may be wrong about */
-void soak_generate(uint64_t seed, unsigned hashes, struct soak_program *program);
+/* Two shaders, since barriers let invocations go on in another order, and several of
+ * each that differ in nothing but their sites: a false report of one program must
+ * not make up for what was missed in another one. The first half is for programs that
+ * are clean.
+ */
+#define SOAK_VARIANTS 4
 
-/* Adds to counts[site]: the accesses that have to be reported. */
-void soak_answer(const struct soak_program *program, uint64_t counts[SOAK_MAX_SITES]);
+bool soak_is_barrier(const struct soak_instruction *code);
+bool soak_has_barriers(const struct soak_program *program);
+unsigned soak_variant(const struct soak_program *program);
+/* The name of the shader that runs it */
+const char *soak_shader_name(bool barriers, unsigned variant);
 
+/* --- soak_generate.c ------------------------------------------------------ */
+
+/* @features: enum soak_feature; @subgroup: invocations of one */
+void soak_generate(uint64_t seed, unsigned features, unsigned subgroup,
+                   struct soak_program *program);
 void soak_print(const struct soak_program *program);
+
+/* --- soak_model.c --------------------------------------------------------- */
+
+enum soak_verdict {
+   SOAK_CLEAN,
+   SOAK_RACES,
+   SOAK_AMBIGUOUS, /* there is no one right answer */
+};
+
+struct soak_model; /* what is known of memory between two steps */
+
+struct soak_model *soak_model_create(unsigned subgroup);
+void soak_model_copy(struct soak_model *to, const struct soak_model *from);
+void soak_model_destroy(struct soak_model *model);
+/* Whether all that has been is in order with all that comes */
+bool soak_model_is_empty(const struct soak_model *model);
+
+/* Goes through a dispatch, and what comes behind it. Adds to counts[site], if there is
+ * such, the accesses that have to be reported. *@any_order becomes false where another
+ * order in which things happen might matter.
+ */
+enum soak_verdict soak_model_step(struct soak_model *model, const struct soak_program *program,
+                                  const struct soak_step *step, uint64_t *counts, bool *any_order);
+void soak_model_separate(struct soak_model *model, const struct soak_program *program,
+                         enum soak_separator separator);
+
+/* --- soak_machine.c ------------------------------------------------------- */
+
+/* Runs programs one after the other on the first device. */
+void soak_run(const struct soak_program *programs, uint64_t count);
+/* Invocations of a subgroup of that device */
+unsigned soak_subgroup_size(void);
 
 #endif /* SOAK_H */

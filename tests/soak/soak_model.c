@@ -1,371 +1,525 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * What is in order with what, by vector clocks. clock[i][j] is how far invocation i
+ * knows invocation j: an access of j at its own time t is before all that i does if
+ * t <= clock[i][j]. Barriers of a workgroup, of a subgroup, and fences around atomics
+ * make invocations know of each other:
+ *
+ *    fence              what comes later may be seen without what came before, so the
+ *                       own time goes on; what came before is what atomics give away
+ *                       from here on, and what earlier atomics have seen is known now
+ *    atomic             gives to its word what was before the last fence, and gets what
+ *                       those have given that wrote to the word before
+ *    barrier            all know what any of them knows
+ *
+ * Each byte has a list of who accessed it, and when, since things were last in order.
+ *
+ * The exact engine keeps releases and acquires by workgroups, and does not report what
+ * they may have ordered (base/gpuval_shadow.h). So there is no right answer about whoever
+ * races when its workgroup has acquired something.
+ *
+ * The order in which things happen is llvmpipe's with one thread: one workgroup after
+ * the other; in each, one vector (which is a subgroup) after the other, each up to the
+ * next barrier, also of subgroups; instructions one after the other, for all lanes.
+ */
+
 #include "soak.h"
 
-#include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* In the order of the shader's cases; the last one is a shader of its own. */
-const struct soak_op soak_ops[] = {
-   {"load 8", SOAK_LOAD, 1},
-   {"load 16", SOAK_LOAD, 2},
-   {"load 32", SOAK_LOAD, 4},
-   {"load 64", SOAK_LOAD, 8},
-   {"load 128", SOAK_LOAD, 16},
-   {"load 128 of a uniform buffer", SOAK_LOAD, 16},
-   {"load 32 through an address", SOAK_LOAD, 4},
-   {"store 8", SOAK_STORE, 1},
-   {"store 16", SOAK_STORE, 2},
-   {"store 32", SOAK_STORE, 4},
-   {"store 64", SOAK_STORE, 8},
-   {"store 128", SOAK_STORE, 16},
-   {"store 128 through an address", SOAK_STORE, 16},
-   {"atomic 32", SOAK_ATOMIC, 4},
-   {"atomic 64", SOAK_ATOMIC, 8},
-   {"atomic 32 through an address", SOAK_ATOMIC, 4},
-   {"load and store 32", SOAK_LOAD_STORE, 4},
-   {"store and load 32", SOAK_STORE_LOAD, 4},
-   {"exchange 128", SOAK_EXCHANGE, 16},
+#include "vk_headless.h"
+
+#define MAX_INVOCATIONS (SOAK_GROUP * SOAK_MAX_GROUPS)
+#define MAX_TOUCHES     64
+#define BEFORE          0xff /* as an invocation: of a step before this one */
+
+typedef uint16_t clocks[MAX_INVOCATIONS];
+
+enum touch_type {
+   TOUCH_LOAD,
+   TOUCH_STORE,
+   TOUCH_ATOMIC,
+   /* As they are when dependencies have made them available, or visible to storage loads */
+   TOUCH_STORE_AVAILABLE,
+   TOUCH_ATOMIC_AVAILABLE,
+   TOUCH_STORE_SEEN,
+   TOUCH_TYPES,
 };
-const unsigned soak_op_count = sizeof(soak_ops) / sizeof(soak_ops[0]);
+#define ALL_TOUCHES ((1u << TOUCH_TYPES) - 1)
 
-const char *const soak_separator_names[SOAK_SEPARATOR_COUNT] = {
-   [SOAK_NOTHING] = "nothing",
-   [SOAK_SUBMIT] = "another submit",
-   [SOAK_BARRIER_ELSEWHERE] = "a barrier for others",
-   [SOAK_BARRIER_EXECUTION] = "an execution barrier",
-   [SOAK_BARRIER] = "a barrier",
-   [SOAK_BARRIER_BUFFER] = "a buffer barrier",
-   [SOAK_BARRIER_ALL] = "a barrier for everything",
-   [SOAK_WAIT] = "a wait",
+struct touch {
+   uint8_t type;
+   uint8_t who;
+   bool hidden; /* a cell has it no more, since an atomic came: docs/sync.rst */
+   uint16_t time;
 };
-
-/* --- Random programs ------------------------------------------------------ */
-
-/* SplitMix64: the same numbers everywhere */
-static uint64_t
-next_random(uint64_t *state)
-{
-   uint64_t x = *state += 0x9e3779b97f4a7c15;
-
-   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-   x = (x ^ x >> 27) * 0x94d049bb133111eb;
-   return x ^ x >> 31;
-}
-
-static uint32_t
-below(uint64_t *state, uint32_t limit)
-{
-   return (next_random(state) >> 32) % limit;
-}
-
-static enum soak_separator
-random_separator(uint64_t *state)
-{
-   /* Out of 20 */
-   static const unsigned char weights[SOAK_SEPARATOR_COUNT] = {
-      [SOAK_NOTHING] = 7,           [SOAK_SUBMIT] = 2,  [SOAK_BARRIER_ELSEWHERE] = 2,
-      [SOAK_BARRIER_EXECUTION] = 2, [SOAK_BARRIER] = 3, [SOAK_BARRIER_BUFFER] = 1,
-      [SOAK_BARRIER_ALL] = 2,       [SOAK_WAIT] = 1,
-   };
-   uint32_t number = below(state, 20);
-   enum soak_separator separator = 0;
-
-   while (number >= weights[separator])
-      number -= weights[separator++];
-   return separator;
-}
-
-/* @window: where in the buffer, bytes */
-static struct soak_step
-random_step(uint64_t *state, uint32_t window)
-{
-   struct soak_step step = {.op = below(state, soak_op_count)};
-   const struct soak_op *op = &soak_ops[step.op];
-   const uint32_t elements = SOAK_WINDOW / op->size;
-
-   step.separator = random_separator(state);
-   if (op->type == SOAK_EXCHANGE) {
-      step.count = SOAK_GROUP;
-      step.stride = 1 + below(state, 2);
-   } else if (below(state, 4) == 0) {
-      /* Everybody the same one, in one workgroup */
-      step.count = 1 + below(state, SOAK_GROUP);
-      step.stride = 0;
-   } else {
-      step.stride = 1 + below(state, 3);
-      step.count = 1 + below(state, 2 * SOAK_GROUP);
-   }
-
-   if (step.stride && (step.count - 1) * step.stride >= elements)
-      step.count = (elements - 1) / step.stride + 1;
-   const uint32_t span = (step.count - 1) * step.stride + 1;
-   step.start = window / op->size + below(state, elements - span + 1);
-   return step;
-}
-
-/* --- The model ------------------------------------------------------------ */
-
-#define NOBODY  0
-#define SEVERAL UINT32_MAX /* invocations, which are numbered from 1 */
 
 struct byte {
-   uint32_t loaded, stored, atomic; /* by */
-   uint32_t loaded_late;            /* after the last execution barrier */
-   bool failed;                     /* an access to its word has been reported */
+   uint8_t count;
+   bool raced;
+   struct touch touches[MAX_TOUCHES];
 };
 
-struct granule {
-   unsigned owners; /* who came first to some bytes of it */
-   bool touched;    /* in dispatches before this one */
-   bool touching;
+struct soak_model {
+   unsigned subgroup;
+   struct byte bytes[SOAK_WINDOW];
 };
 
-struct model {
-   struct byte bytes[SOAK_BUFFER_SIZE];
-   struct granule granules[SOAK_BUFFER_SIZE / 16];
-   bool reads_ordered;
-   uint32_t invocations; /* so far */
-   uint64_t *counts;     /* by site; may be NULL */
+struct step {
+   struct soak_model *model;
+   const struct soak_program *program;
+   const struct soak_step *step;
+   uint64_t *counts;
+   bool races, ambiguous, any_order;
 
-   /* What makes the answer depend on the check */
-   unsigned hashes;
-   double misses; /* expected */
-   bool ambiguous;
+   clocks clock[MAX_INVOCATIONS];
+   clocks given[MAX_INVOCATIONS]; /* at the last fence: what atomics give away */
+   clocks taken[MAX_INVOCATIONS]; /* by atomics, and not known before the next fence */
+   bool gate[MAX_INVOCATIONS];
+   bool has_fence[MAX_INVOCATIONS], has_atomic[SOAK_MAX_GROUPS];
+   bool released, acquired[SOAK_MAX_GROUPS];
+
+   /* Of each byte: the last instruction of a vector that stored there, and whether the
+    * byte had been touched before
+    */
+   unsigned now, stored_at[SOAK_WINDOW];
+   bool was_touched[SOAK_WINDOW];
+
+   /* What atomics have given to a word, and of which size those were */
+   clocks words[SOAK_WINDOW / 4];
+   uint8_t word_sizes[SOAK_WINDOW / 4];
+
+   struct flag {
+      bool used;
+      uint32_t number, value;
+      clocks given;
+   } flags[SOAK_MAX_CODE];
 };
 
-static bool
-by_others(uint32_t who, uint32_t self)
+/* --- Order ---------------------------------------------------------------- */
+
+static void
+join(clocks to, const clocks from)
 {
-   return who != NOBODY && who != self;
+   for (unsigned i = 0; i < MAX_INVOCATIONS; i++) {
+      if (from[i] > to[i])
+         to[i] = from[i];
+   }
+}
+
+/* Invocations from `first` on */
+static void
+join_all(struct step *s, unsigned first, unsigned count)
+{
+   clocks all = {0};
+
+   for (unsigned i = first; i < first + count; i++)
+      join(all, s->clock[i]);
+   for (unsigned i = first; i < first + count; i++) {
+      memcpy(s->clock[i], all, sizeof(all));
+      s->clock[i][i]++;
+   }
 }
 
 static void
-add(uint32_t *who, uint32_t self)
+fence(struct step *s, unsigned who)
 {
-   *who = *who == NOBODY || *who == self ? self : SEVERAL;
+   join(s->clock[who], s->taken[who]);
+   memcpy(s->given[who], s->clock[who], sizeof(clocks));
+   s->clock[who][who]++;
+   s->has_fence[who] = true;
+   s->acquired[who / SOAK_GROUP] |= s->has_atomic[who / SOAK_GROUP];
 }
 
-enum answer {
-   NO,
-   YES,
-   EITHER,
-};
-
-static enum answer
-find_conflict(const struct model *model, enum soak_type type, uint32_t at, unsigned size,
-              uint32_t self)
+/* Read and written at once: who reads this one has also read what it had read. */
+static void
+atomic(struct step *s, clocks word, unsigned who)
 {
-   bool conflict = false, late_read = false;
-
-   for (uint32_t i = at; i < at + size; i++) {
-      const struct byte *byte = &model->bytes[i];
-
-      conflict |= by_others(byte->stored, self);
-      conflict |= type != SOAK_ATOMIC && by_others(byte->atomic, self);
-      if (type != SOAK_LOAD && !model->reads_ordered)
-         conflict |= by_others(byte->loaded, self);
-      if (type != SOAK_LOAD)
-         late_read |= by_others(byte->loaded_late, self);
-   }
-   /* Reads behind an execution barrier are not told from those before it. */
-   return conflict ? YES : late_read ? EITHER : NO;
+   join(s->taken[who], word);
+   join(word, s->given[who]);
+   s->has_atomic[who / SOAK_GROUP] = true;
+   s->released |= s->has_fence[who];
 }
+
+/* --- Accesses ------------------------------------------------------------- */
 
 static bool
-is_unclaimed(const struct model *model, uint32_t at, unsigned size)
+is_before(const struct step *s, const struct touch *touch, unsigned who)
 {
-   for (uint32_t i = at; i < at + size; i++) {
-      const struct byte *byte = &model->bytes[i];
-      if (byte->loaded || byte->stored || byte->atomic)
-         return false;
-   }
-   return true;
+   return touch->who != BEFORE && (touch->who == who || touch->time <= s->clock[who][touch->who]);
 }
 
-/* What happens to a word after the first failure is a consequence, of which not each
- * need be reported.
+/* `before` came first: docs/sync-scopes.rst, "How it is kept". An atomic that is seen has
+ * nothing on a store that is.
  */
 static bool
-has_failed(struct model *model, uint32_t at, unsigned size)
+conflicts(enum touch_type before, enum touch_type type, enum soak_loads loads)
 {
-   bool failed = false;
-
-   for (uint32_t i = at & ~3u; i < at + size || i % 4; i++) {
-      failed |= model->bytes[i].failed;
-      model->bytes[i].failed = true;
-   }
-   return failed;
-}
-
-/* A load, store or atomic */
-static void
-access(struct model *model, unsigned site, enum soak_type type, uint32_t at, unsigned size,
-       uint32_t self)
-{
-   struct granule *granule = &model->granules[at / 16];
-   const enum answer answer = find_conflict(model, type, at, size, self);
-
-   if (answer == YES) {
-      if (model->counts)
-         model->counts[site]++;
-      model->ambiguous |= has_failed(model, at, size);
-      /* An invocation whose lock is there by chance gets away. */
-      const double bit = 1 - pow(7.0 / 8, granule->owners + 1);
-      model->misses += pow(bit, 3 * model->hashes);
-   }
-   model->ambiguous |= answer == EITHER;
-   if (is_unclaimed(model, at, size))
-      granule->owners++;
-   granule->touching = true;
-
-   for (uint32_t i = at; i < at + size; i++) {
-      struct byte *byte = &model->bytes[i];
-
-      if (type == SOAK_LOAD)
-         add(&byte->loaded, self);
-      if (type == SOAK_LOAD && model->reads_ordered)
-         add(&byte->loaded_late, self);
-      if (type == SOAK_STORE)
-         add(&byte->stored, self);
-      if (type == SOAK_ATOMIC)
-         add(&byte->atomic, self);
+   switch (before) {
+   case TOUCH_LOAD:
+      return type != TOUCH_LOAD;
+   case TOUCH_ATOMIC:
+      return type != TOUCH_ATOMIC;
+   case TOUCH_STORE_AVAILABLE:
+      return type != TOUCH_STORE;
+   case TOUCH_ATOMIC_AVAILABLE:
+      return type == TOUCH_LOAD;
+   case TOUCH_STORE_SEEN:
+      return type == TOUCH_LOAD && loads != SOAK_LOADS_STORAGE;
+   default:
+      return true;
    }
 }
 
-static uint32_t
-element_at(const struct soak_step *step, uint32_t i)
+static bool
+races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_loads loads,
+      unsigned who)
 {
-   return (step->start + step->stride * i) * soak_ops[step->op].size;
+   bool found = false, hidden = false;
+
+   for (unsigned i = 0; i < byte->count && !found; i++) {
+      const struct touch *touch = &byte->touches[i];
+      const bool meets = conflicts(touch->type, type, loads) && !is_before(s, touch, who);
+      found |= meets && !touch->hidden;
+      hidden |= meets && touch->hidden;
+   }
+   s->ambiguous |= hidden && !found;
+   return found;
 }
 
 static void
-exchange(struct model *model, const struct soak_step *step, unsigned site)
+touch(struct step *s, struct byte *byte, enum touch_type type, unsigned who)
 {
-   const uint32_t first = model->invocations + 1;
+   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, s->clock[who][who]};
 
-   for (uint32_t i = 0; i < SOAK_GROUP; i++)
-      access(model, site, SOAK_STORE, element_at(step, i), 16, first + i);
-
-   /* The neighbour is in order with this one: as if it were itself. */
-   for (uint32_t i = 0; i < SOAK_GROUP; i++) {
-      const uint32_t neighbour = (i + 1) % SOAK_GROUP, at = element_at(step, neighbour);
-
-      /* Where others have been before, it is not known whose bytes these are. */
-      model->ambiguous |= model->granules[at / 16].touched &&
-                          find_conflict(model, SOAK_LOAD, at, 16, first + neighbour) == NO;
-      access(model, site + 1, SOAK_LOAD, at, 16, first + neighbour);
+   /* What is in order with a store is so with what comes after it. */
+   if (type == TOUCH_STORE && !byte->raced)
+      byte->count = 0;
+   for (unsigned i = 0; type == TOUCH_ATOMIC && i < byte->count; i++) {
+      struct touch *before = &byte->touches[i];
+      const bool is_own = before->who == who && before->time == touch.time;
+      const bool is_atomic = before->type == TOUCH_ATOMIC || before->type == TOUCH_ATOMIC_AVAILABLE;
+      before->hidden |=
+         (before->type == TOUCH_STORE && !is_own) || (is_atomic && before->who == BEFORE);
    }
-}
-
-static void
-run_step(struct model *model, const struct soak_step *step)
-{
-   const struct soak_op *op = &soak_ops[step->op];
-   const unsigned site = 2 * step->op;
-
-   if (op->type == SOAK_EXCHANGE)
-      exchange(model, step, site);
-
-   for (uint32_t i = 0; i < step->count && op->type != SOAK_EXCHANGE; i++) {
-      const uint32_t self = model->invocations + 1 + i, at = element_at(step, i);
-
-      if (op->type == SOAK_LOAD_STORE) {
-         access(model, site, SOAK_LOAD, at, op->size, self);
-         access(model, site + 1, SOAK_STORE, at, op->size, self);
-      } else if (op->type == SOAK_STORE_LOAD) {
-         access(model, site, SOAK_STORE, at, op->size, self);
-         access(model, site + 1, SOAK_LOAD, at, op->size, self);
-      } else {
-         access(model, site, op->type, at, op->size, self);
+   for (unsigned i = 0; i < byte->count; i++) {
+      if (byte->touches[i].type == type && byte->touches[i].who == who) {
+         byte->touches[i] = touch;
+         return;
       }
    }
-   /* Who of a crowd comes first with what depends on the machine. */
-   model->ambiguous |= (op->type == SOAK_LOAD_STORE || op->type == SOAK_STORE_LOAD) &&
-                       step->stride == 0 && step->count > 1;
-   model->invocations += step->count;
+   if (byte->count == MAX_TOUCHES)
+      s->ambiguous = true;
+   else
+      byte->touches[byte->count++] = touch;
+}
 
-   for (unsigned i = 0; i < SOAK_BUFFER_SIZE / 16; i++) {
-      struct granule *granule = &model->granules[i];
-      granule->touched |= granule->touching;
-      granule->touching = false;
+/* Lanes of a vector that store at once come second to each other. Whoever also meets
+ * somebody from before makes it open how many of them do.
+ */
+static void
+note_lockstep(struct step *s, unsigned at, unsigned size)
+{
+   for (unsigned i = at; i < at + size; i++) {
+      if (s->stored_at[i] == s->now) {
+         s->ambiguous |= s->was_touched[i];
+      } else {
+         s->stored_at[i] = s->now;
+         s->was_touched[i] = s->model->bytes[i].count > 0;
+      }
    }
 }
 
 static void
-separate(struct model *model, enum soak_separator separator)
+synchronize_words(struct step *s, unsigned at, unsigned size, unsigned who)
 {
-   switch (separator) {
-   case SOAK_BARRIER_EXECUTION:
-      model->reads_ordered = true;
-      for (unsigned i = 0; i < SOAK_BUFFER_SIZE; i++)
-         model->bytes[i].loaded_late = NOBODY;
-      break;
-   case SOAK_BARRIER:
-   case SOAK_BARRIER_BUFFER:
-   case SOAK_BARRIER_ALL:
-   case SOAK_WAIT:
-      memset(model->bytes, 0, sizeof(model->bytes));
-      memset(model->granules, 0, sizeof(model->granules));
-      model->reads_ordered = false;
-      break;
-   default:
-      break;
+   for (unsigned word = at / 4; word < (at + size) / 4; word++) {
+      /* What atomics of different sizes mean to each other is not defined. */
+      s->ambiguous |= s->word_sizes[word] && s->word_sizes[word] != size;
+      s->word_sizes[word] = (uint8_t)size;
+      atomic(s, s->words[word], who);
    }
 }
 
 static void
-run(struct model *model, const struct soak_program *program)
+access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
+             const struct soak_op *op, unsigned who)
 {
-   for (unsigned i = 0; i < program->step_count; i++) {
-      run_step(model, &program->steps[i]);
-      separate(model, program->steps[i].separator);
+   struct byte *bytes = &s->model->bytes[at];
+   bool raced = false;
+
+   if (type == TOUCH_STORE)
+      note_lockstep(s, at, op->size);
+   for (unsigned i = 0; i < op->size; i++) {
+      s->ambiguous |= bytes[i].raced;
+      if (races(s, &bytes[i], type, op->loads, who)) {
+         bytes[i].raced = true;
+         raced = true;
+         s->ambiguous |= s->released && s->acquired[who / SOAK_GROUP];
+      }
+      touch(s, &bytes[i], type, who);
+   }
+   if (type == TOUCH_ATOMIC)
+      synchronize_words(s, at, op->size, who);
+   s->races |= raced;
+   if (raced && s->counts)
+      s->counts[site]++;
+}
+
+/* --- Instructions --------------------------------------------------------- */
+
+static bool
+takes_part(const struct step *s, const struct soak_instruction *code, unsigned who)
+{
+   const unsigned local = who % SOAK_GROUP, group = who / SOAK_GROUP;
+
+   return (local - code->first) % SOAK_GROUP < code->count && (code->groups >> group & 1) &&
+          (!code->gated || s->gate[who]);
+}
+
+static struct flag *
+find_flag(struct step *s, uint32_t number)
+{
+   for (unsigned i = 0; i < SOAK_MAX_CODE; i++) {
+      struct flag *flag = &s->flags[i];
+      if (!flag->used)
+         *flag = (struct flag){.used = true, .number = number};
+      if (flag->number == number)
+         return flag;
+   }
+   vkh_die("too many flags");
+}
+
+static void
+use_flag(struct step *s, const struct soak_instruction *code, enum soak_type type, unsigned who)
+{
+   struct flag *flag = find_flag(s, code->flag);
+   const bool writes = type == SOAK_RELEASE_FLAG || type == SOAK_WRITE_FLAG;
+   const bool ticket = type == SOAK_TICKET || type == SOAK_TICKET_RELAXED;
+
+   if (type == SOAK_RELEASE_FLAG || type == SOAK_TICKET)
+      fence(s, who);
+   atomic(s, flag->given, who);
+   if (writes)
+      flag->value = code->value;
+   else if (ticket)
+      s->gate[who] = ++flag->value == code->value;
+   else
+      s->gate[who] = flag->value == code->value;
+   if (type == SOAK_ACQUIRE_FLAG || type == SOAK_TICKET)
+      fence(s, who);
+
+   /* Who is the last one, or has come too early, may be another the next time. */
+   s->any_order &= type == SOAK_RELEASE_FLAG || (type == SOAK_ACQUIRE_FLAG && s->gate[who]);
+}
+
+/* The instruction, for the invocations of a vector */
+static void
+execute(struct step *s, const struct soak_instruction *code, unsigned first)
+{
+   const struct soak_op *op = &soak_ops[code->op];
+   const unsigned sites = op->type == SOAK_LOAD_STORE || op->type == SOAK_STORE_LOAD ? 2 : 1;
+
+   bool active[MAX_INVOCATIONS];
+   for (unsigned who = first; who < first + s->model->subgroup; who++)
+      active[who] = takes_part(s, code, who);
+
+   for (unsigned site = 0; site < sites; site++) {
+      s->now++;
+      static const enum touch_type touches[SOAK_ACCESS_TYPES][2] = {
+         [SOAK_LOAD] = {TOUCH_LOAD},
+         [SOAK_STORE] = {TOUCH_STORE},
+         [SOAK_ATOMIC] = {TOUCH_ATOMIC},
+         [SOAK_LOAD_STORE] = {TOUCH_LOAD, TOUCH_STORE},
+         [SOAK_STORE_LOAD] = {TOUCH_STORE, TOUCH_LOAD},
+      };
+      for (unsigned who = first; who < first + s->model->subgroup; who++) {
+         if (!active[who])
+            continue;
+         if (op->type >= SOAK_ACCESS_TYPES) {
+            use_flag(s, code, op->type, who);
+            continue;
+         }
+         const unsigned at = code->base - s->program->window +
+                             (who % SOAK_GROUP ^ code->swap) * code->stride +
+                             who / SOAK_GROUP * code->group_stride;
+         access_bytes(s, 2 * code->op + site, touches[op->type][site], at, op, who);
+      }
+   }
+}
+
+static void
+meet(struct step *s, enum soak_type type, unsigned first)
+{
+   if (type == SOAK_BARRIER_SUBGROUP) {
+      for (unsigned vector = 0; vector < SOAK_GROUP; vector += s->model->subgroup)
+         join_all(s, first + vector, s->model->subgroup);
+   } else if (type == SOAK_BARRIER_GROUP) {
+      join_all(s, first, SOAK_GROUP);
+   }
+}
+
+static void
+run_group(struct step *s, unsigned group)
+{
+   const unsigned first = group * SOAK_GROUP;
+
+   for (unsigned begin = 0, end; begin < s->step->code_count; begin = end + 1) {
+      for (end = begin; end < s->step->code_count; end++) {
+         if (soak_is_barrier(&s->step->code[end]))
+            break;
+      }
+      const bool ends_with_fence =
+         end < s->step->code_count && soak_ops[s->step->code[end].op].type == SOAK_BARRIER_GROUP;
+      for (unsigned vector = 0; vector < SOAK_GROUP; vector += s->model->subgroup) {
+         for (unsigned i = begin; i < end; i++)
+            execute(s, &s->step->code[i], first + vector);
+         for (unsigned i = 0; ends_with_fence && i < s->model->subgroup; i++)
+            fence(s, first + vector + i);
+      }
+      if (end < s->step->code_count)
+         meet(s, soak_ops[s->step->code[end].op].type, first);
    }
 }
 
 /* --- Public --------------------------------------------------------------- */
 
-void
-soak_generate(uint64_t seed, unsigned hashes, struct soak_program *program)
+struct soak_model *
+soak_model_create(unsigned subgroup)
 {
-   static struct model model;
-   uint64_t state = seed * 0x2545f4914f6cdd1d;
-
-   do {
-      const uint32_t window = below(&state, (SOAK_BUFFER_SIZE - SOAK_WINDOW) / 16) * 16;
-
-      *program = (struct soak_program){
-         .seed = seed,
-         .step_count = 2 + below(&state, SOAK_MAX_STEPS - 1),
-      };
-      for (unsigned i = 0; i < program->step_count; i++)
-         program->steps[i] = random_step(&state, window);
-      program->steps[program->step_count - 1].separator = SOAK_WAIT;
-
-      model = (struct model){.hashes = hashes};
-      run(&model, program);
-   } while (model.ambiguous || model.misses > 1e-9);
+   struct soak_model *model = vkh_calloc(1, sizeof(*model));
+   if (SOAK_GROUP % subgroup)
+      vkh_skip("subgroups of %u invocations", subgroup);
+   model->subgroup = subgroup;
+   return model;
 }
 
 void
-soak_answer(const struct soak_program *program, uint64_t counts[SOAK_MAX_SITES])
+soak_model_copy(struct soak_model *to, const struct soak_model *from)
 {
-   static struct model model;
-
-   model = (struct model){.counts = counts};
-   run(&model, program);
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      to->bytes[i].raced = from->bytes[i].raced;
+      to->bytes[i].count = from->bytes[i].count;
+      memcpy(to->bytes[i].touches, from->bytes[i].touches,
+             from->bytes[i].count * sizeof(struct touch));
+   }
 }
 
 void
-soak_print(const struct soak_program *program)
+soak_model_destroy(struct soak_model *model)
 {
-   for (unsigned i = 0; i < program->step_count; i++) {
-      const struct soak_step *step = &program->steps[i];
-      const struct soak_op *op = &soak_ops[step->op];
+   free(model);
+}
 
-      printf("   %s: %u times from byte %u, every %u bytes; then %s\n", op->name, step->count,
-             step->start * op->size, step->stride * op->size,
-             soak_separator_names[step->separator]);
+enum soak_verdict
+soak_model_step(struct soak_model *model, const struct soak_program *program,
+                const struct soak_step *step, uint64_t *counts, bool *any_order)
+{
+   static struct step s;
+
+   memset(&s, 0, sizeof(s));
+   s.model = model;
+   s.program = program;
+   s.step = step;
+   s.counts = counts;
+   s.any_order = true;
+   for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
+      s.clock[i][i] = 1;
+   for (unsigned group = 0; group < step->groups; group++)
+      run_group(&s, group);
+   *any_order &= s.any_order;
+
+   /* Nobody of this step is known to the next one; one touch of each type is enough. */
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      bool types[TOUCH_TYPES] = {0};
+      for (unsigned j = 0; j < byte->count; j++)
+         types[byte->touches[j].type] = true;
+      byte->count = 0;
+      for (unsigned type = 0; type < TOUCH_TYPES; type++) {
+         if (types[type])
+            byte->touches[byte->count++] = (struct touch){(uint8_t)type, BEFORE};
+      }
+   }
+   return s.ambiguous ? SOAK_AMBIGUOUS : s.races ? SOAK_RACES : SOAK_CLEAN;
+}
+
+/* Forgets what is in order with all that comes, by types of touches. */
+static void
+forget(struct soak_model *model, unsigned bytes, unsigned types)
+{
+   for (unsigned i = 0; i < bytes; i++) {
+      struct byte *byte = &model->bytes[i];
+      unsigned kept = 0;
+      for (unsigned j = 0; j < byte->count; j++) {
+         if (!(types >> byte->touches[j].type & 1))
+            byte->touches[kept++] = byte->touches[j];
+      }
+      byte->count = (uint8_t)kept;
+      byte->raced &= types != ALL_TOUCHES;
+   }
+}
+
+/* Touches of one type become others. */
+static void
+turn(struct soak_model *model, enum touch_type from, enum touch_type to)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      for (unsigned j = 0; j < model->bytes[i].count; j++) {
+         struct touch *touch = &model->bytes[i].touches[j];
+         if (touch->type == from)
+            touch->type = (uint8_t)to;
+      }
+   }
+}
+
+bool
+soak_model_is_empty(const struct soak_model *model)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      if (model->bytes[i].count)
+         return false;
+   }
+   return true;
+}
+
+void
+soak_model_separate(struct soak_model *model, const struct soak_program *program,
+                    enum soak_separator separator)
+{
+   switch (separator) {
+   case SOAK_BARRIER_EXECUTION:
+   case SOAK_BARRIER_OTHER:
+      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      break;
+   case SOAK_BARRIER:
+   case SOAK_BARRIER_BUFFER:
+   case SOAK_BARRIER_ALL:
+   case SOAK_WAIT:
+      forget(model, SOAK_WINDOW, ALL_TOUCHES);
+      break;
+   case SOAK_BARRIER_RANGE:
+      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      forget(model, SOAK_WINDOW / 2, ALL_TOUCHES);
+      break;
+   case SOAK_BARRIER_AVAILABLE:
+      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      turn(model, TOUCH_STORE, TOUCH_STORE_AVAILABLE);
+      turn(model, TOUCH_ATOMIC, TOUCH_ATOMIC_AVAILABLE);
+      break;
+   case SOAK_BARRIER_READS:
+      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      turn(model, TOUCH_STORE, TOUCH_STORE_SEEN);
+      turn(model, TOUCH_ATOMIC, TOUCH_STORE_SEEN);
+      turn(model, TOUCH_STORE_AVAILABLE, TOUCH_STORE_SEEN);
+      turn(model, TOUCH_ATOMIC_AVAILABLE, TOUCH_STORE_SEEN);
+      break;
+   case SOAK_NOTHING:
+   case SOAK_SUBMIT:
+   case SOAK_BARRIER_ELSEWHERE:
+   case SOAK_SEPARATOR_COUNT:
+      break;
    }
 }

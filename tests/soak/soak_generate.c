@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Random programs. Instructions are added one by one, and go again if the model does
+ * not know what is right then. Half of the programs are made to be clean: nothing that
+ * races stays in them.
+ */
+
+#include "soak.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "vk_headless.h"
+
+/* In the order of the shader's cases */
+const struct soak_op soak_ops[] = {
+   {"load 8", SOAK_LOAD, 1, 1},
+   {"load 16", SOAK_LOAD, 2, 2},
+   {"load 32", SOAK_LOAD, 4, 4},
+   {"load 64", SOAK_LOAD, 8, 8},
+   {"load 128", SOAK_LOAD, 16, 16},
+   {"load 128 of a uniform buffer", SOAK_LOAD, 16, 16, 0, SOAK_LOADS_UNIFORM},
+   {"load 32 of a texel buffer", SOAK_LOAD, 4, 4, 0, SOAK_LOADS_SAMPLED},
+   {"load 32 of a storage texel buffer", SOAK_LOAD, 4, 4},
+   {"load 32 through an address", SOAK_LOAD, 4, 4},
+   {"load 2x32 through an address", SOAK_LOAD, 8, 4},
+   {"load 4x32 through an address", SOAK_LOAD, 16, 4},
+   {"load 128 that straddles", SOAK_LOAD, 16, 16, 4},
+   {"store 8", SOAK_STORE, 1, 1},
+   {"store 16", SOAK_STORE, 2, 2},
+   {"store 32", SOAK_STORE, 4, 4},
+   {"store 64", SOAK_STORE, 8, 8},
+   {"store 128", SOAK_STORE, 16, 16},
+   {"store 32 to a storage texel buffer", SOAK_STORE, 4, 4},
+   {"store 2x32 through an address", SOAK_STORE, 8, 4},
+   {"store 4x32 through an address", SOAK_STORE, 16, 4},
+   {"store 128 that straddles", SOAK_STORE, 16, 16, 4},
+   {"atomic 32", SOAK_ATOMIC, 4, 4},
+   {"atomic 64", SOAK_ATOMIC, 8, 8},
+   {"atomic 32 through an address", SOAK_ATOMIC, 4, 4},
+   {"atomic 32 of a storage texel buffer", SOAK_ATOMIC, 4, 4},
+   {"load and store 32", SOAK_LOAD_STORE, 4, 4},
+   {"store and load 32", SOAK_STORE_LOAD, 4, 4},
+   [40] = {"barrier of the workgroup", SOAK_BARRIER_GROUP},
+   {"barrier of the workgroup, not for buffers", SOAK_BARRIER_CONTROL},
+   {"barrier of the subgroup", SOAK_BARRIER_SUBGROUP},
+   {"release", SOAK_RELEASE_FLAG},
+   {"acquire", SOAK_ACQUIRE_FLAG},
+   {"write flag", SOAK_WRITE_FLAG},
+   {"read flag", SOAK_READ_FLAG},
+   {"ticket", SOAK_TICKET},
+   {"ticket without fences", SOAK_TICKET_RELAXED},
+};
+const unsigned soak_op_count = 27; /* that access */
+
+static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
+   [SOAK_NOTHING] = "nothing",
+   [SOAK_SUBMIT] = "another submit",
+   [SOAK_BARRIER_ELSEWHERE] = "a barrier for others",
+   [SOAK_BARRIER_EXECUTION] = "an execution barrier",
+   [SOAK_BARRIER] = "a barrier",
+   [SOAK_BARRIER_BUFFER] = "a buffer barrier",
+   [SOAK_BARRIER_ALL] = "a barrier for everything",
+   [SOAK_WAIT] = "a wait",
+   [SOAK_BARRIER_AVAILABLE] = "a barrier for writes, visible to nobody",
+   [SOAK_BARRIER_READS] = "a barrier for storage loads",
+   [SOAK_BARRIER_RANGE] = "a barrier for half of the memory",
+   [SOAK_BARRIER_OTHER] = "a barrier for another buffer",
+};
+
+enum {
+   OP_BARRIER_GROUP = 40,
+   OP_BARRIER_CONTROL,
+   OP_BARRIER_SUBGROUP,
+   OP_RELEASE,
+   OP_ACQUIRE,
+   OP_WRITE_FLAG,
+   OP_READ_FLAG,
+   OP_TICKET,
+   OP_TICKET_RELAXED,
+};
+
+/* SplitMix64: the same numbers everywhere */
+static uint64_t
+next_random(uint64_t *state)
+{
+   uint64_t x = *state += 0x9e3779b97f4a7c15;
+
+   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+   x = (x ^ x >> 27) * 0x94d049bb133111eb;
+   return x ^ x >> 31;
+}
+
+static uint32_t
+below(uint64_t *state, uint32_t limit)
+{
+   return (uint32_t)((next_random(state) >> 32) % limit);
+}
+
+struct generator {
+   uint64_t random;
+   unsigned features;
+   struct soak_program *program;
+   struct soak_step *step;
+   struct soak_model *model, *tried;
+   uint32_t flags; /* used so far */
+   unsigned size;  /* of all elements; 0: of any */
+};
+
+/* --- Instructions --------------------------------------------------------- */
+
+static bool
+is_allowed(const struct generator *g, const struct soak_op *op)
+{
+   if (g->size && op->size != g->size)
+      return false;
+   return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
+}
+
+static uint8_t
+random_op(struct generator *g, bool stores)
+{
+   uint8_t op;
+   do
+      op = (uint8_t)below(&g->random, soak_op_count);
+   while (!is_allowed(g, &soak_ops[op]) || (stores && soak_ops[op].type != SOAK_STORE));
+   return op;
+}
+
+/* Who: all, one, or some; in all workgroups, or in one */
+static void
+random_invocations(struct generator *g, struct soak_instruction *code)
+{
+   const unsigned all = (1u << g->step->groups) - 1;
+
+   code->groups = (uint8_t)(below(&g->random, 2) ? all : 1u << below(&g->random, g->step->groups));
+   code->first = (uint8_t)below(&g->random, SOAK_GROUP);
+   switch (below(&g->random, 4)) {
+   case 0:
+   case 1:
+      code->first = 0;
+      code->count = SOAK_GROUP;
+      break;
+   case 2:
+      code->count = 1;
+      break;
+   default:
+      code->count = (uint8_t)(1 + below(&g->random, SOAK_GROUP));
+      break;
+   }
+}
+
+/* Which element: each its own or its neighbour's, some distance apart, or all the same
+ * one. False: there is no room for that.
+ */
+static bool
+random_elements(struct generator *g, struct soak_instruction *code)
+{
+   const struct soak_op *op = &soak_ops[code->op];
+   static const uint8_t swaps[] = {0, 0, 0, 1, 2, 7, 8, 16, 31};
+   unsigned stride = op->size;
+
+   if (op->align < op->size && below(&g->random, 2))
+      stride = op->size + op->align;
+   code->swap = swaps[below(&g->random, sizeof(swaps))];
+   code->stride = (uint16_t)(below(&g->random, 6) ? stride : 0);
+   if (below(&g->random, 4) == 0)
+      code->stride = (uint16_t)(2 * stride);
+   code->group_stride = (uint16_t)(below(&g->random, 3) ? SOAK_GROUP * code->stride : 0);
+
+   const unsigned span = code->stride * (SOAK_GROUP - 1) +
+                         code->group_stride * (g->step->groups - 1u) + op->size + op->skew;
+   if (span > SOAK_WINDOW)
+      return false;
+   const unsigned places = (SOAK_WINDOW - span) / op->align + 1;
+   code->base = (uint16_t)(g->program->window + below(&g->random, places) * op->align + op->skew);
+   return true;
+}
+
+static bool
+random_access(struct generator *g, struct soak_instruction *code)
+{
+   *code = (struct soak_instruction){.op = random_op(g, false)};
+   random_invocations(g, code);
+   return random_elements(g, code);
+}
+
+static bool
+has_fences(const struct soak_step *step)
+{
+   for (unsigned i = 0; i < step->code_count; i++) {
+      const enum soak_type type = soak_ops[step->code[i].op].type;
+      if (type == SOAK_BARRIER_GROUP || (type >= SOAK_RELEASE_FLAG))
+         return true;
+   }
+   return false;
+}
+
+static bool
+has_atomics(const struct soak_step *step)
+{
+   for (unsigned i = 0; i < step->code_count; i++) {
+      if (soak_ops[step->code[i].op].type == SOAK_ATOMIC)
+         return true;
+   }
+   return false;
+}
+
+/* Where fences meet atomics, these order what other dispatches do as well. The model
+ * knows of one dispatch only: all before it, and all behind it, has to be in order.
+ */
+static bool
+is_island(const struct soak_step *step)
+{
+   return has_fences(step) && has_atomics(step);
+}
+
+/* Whether an invocation accesses more than one element; gates are taken for open. */
+static bool
+accesses_several(const struct soak_step *step)
+{
+   for (unsigned who = 0; who < SOAK_GROUP * step->groups; who++) {
+      unsigned elements = 0;
+      for (unsigned i = 0; i < step->code_count; i++) {
+         const struct soak_instruction *code = &step->code[i];
+         elements += soak_ops[code->op].type < SOAK_ACCESS_TYPES &&
+                     (who % SOAK_GROUP - code->first) % SOAK_GROUP < code->count &&
+                     (code->groups >> who / SOAK_GROUP & 1);
+      }
+      if (elements > 1)
+         return true;
+   }
+   return false;
+}
+
+/* Keeps what has been added from `count` on, if the model knows what is right. */
+static bool
+keep(struct generator *g, unsigned count)
+{
+   bool any_order = true;
+
+   soak_model_copy(g->tried, g->model);
+   const enum soak_verdict verdict =
+      soak_model_step(g->tried, g->program, g->step, NULL, &any_order);
+   const bool good = verdict == SOAK_CLEAN || (verdict == SOAK_RACES && !g->program->clean);
+   const bool known =
+      !is_island(g->step) || ((g->features & SOAK_RELEASE) && soak_model_is_empty(g->model));
+   const bool kept = good && known && ((g->features & SOAK_SEVERAL) || !accesses_several(g->step));
+
+   if (!kept)
+      g->step->code_count = (uint8_t)count;
+   return kept;
+}
+
+static void
+add(struct generator *g, struct soak_instruction code)
+{
+   g->step->code[g->step->code_count++] = code;
+}
+
+static void
+try_access(struct generator *g)
+{
+   struct soak_instruction code;
+
+   if (random_access(g, &code)) {
+      add(g, code);
+      keep(g, g->step->code_count - 1u);
+   }
+}
+
+static void
+try_barrier(struct generator *g)
+{
+   struct soak_instruction code = {.op = OP_BARRIER_GROUP};
+   const unsigned kind = below(&g->random, 6);
+
+   if (kind == 0)
+      code.op = OP_BARRIER_CONTROL;
+   if ((g->features & SOAK_SUBGROUPS) && (kind > 3 || !(g->features & SOAK_PHASES)))
+      code.op = OP_BARRIER_SUBGROUP;
+   else if (!(g->features & SOAK_PHASES))
+      return;
+   add(g, code);
+   keep(g, g->step->code_count - 1u);
+}
+
+/* One invocation writes, and another one that has heard of it reads or writes there. */
+static void
+try_message(struct generator *g)
+{
+   const unsigned count = g->step->code_count;
+   const bool relaxed = below(&g->random, 3) == 0;
+   struct soak_instruction write = {
+      .op = random_op(g, true),
+      .first = (uint8_t)below(&g->random, SOAK_GROUP),
+      .count = 1,
+      .groups = 1,
+   };
+   if (count + 4 > SOAK_MAX_CODE || !random_elements(g, &write))
+      return;
+   write.stride = write.group_stride = write.swap = 0;
+
+   struct soak_instruction release = write;
+   release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG : OP_RELEASE;
+   release.flag = g->flags;
+   release.value = 1 + below(&g->random, 1000);
+
+   struct soak_instruction acquire = release;
+   acquire.op = relaxed && release.op == OP_RELEASE ? OP_READ_FLAG : OP_ACQUIRE;
+   acquire.groups = (uint8_t)(1u << below(&g->random, g->step->groups));
+   acquire.first = (uint8_t)below(&g->random, SOAK_GROUP);
+   acquire.count = (uint8_t)(1 + below(&g->random, 3));
+
+   struct soak_instruction read = write;
+   read.groups = acquire.groups;
+   read.first = acquire.first;
+   read.count = acquire.count;
+   read.gated = true;
+   do
+      read.op = random_op(g, false);
+   while (soak_ops[read.op].size != soak_ops[write.op].size ||
+          soak_ops[read.op].align != soak_ops[write.op].align ||
+          soak_ops[read.op].skew != soak_ops[write.op].skew);
+
+   add(g, write);
+   add(g, release);
+   add(g, acquire);
+   add(g, read);
+   g->flags += keep(g, count);
+}
+
+/* All write an element of their own, and the last one to come reads one of them. */
+static void
+try_ticket(struct generator *g)
+{
+   const unsigned count = g->step->code_count;
+   struct soak_instruction write = {
+      .op = random_op(g, true),
+      .count = (uint8_t)(1 + below(&g->random, SOAK_GROUP)),
+      .groups = (uint8_t)((1u << g->step->groups) - 1),
+   };
+   if (count + 3 > SOAK_MAX_CODE || !random_elements(g, &write) || !write.stride)
+      return;
+
+   struct soak_instruction ticket = write;
+   ticket.op = below(&g->random, 3) ? OP_TICKET : OP_TICKET_RELAXED;
+   ticket.flag = g->flags;
+   ticket.value = (uint32_t)write.count * g->step->groups;
+
+   struct soak_instruction read = write;
+   read.gated = true;
+   read.swap ^= (uint8_t)(1u << below(&g->random, 5));
+   do
+      read.op = random_op(g, false);
+   while (soak_ops[read.op].size != soak_ops[write.op].size ||
+          soak_ops[read.op].align != soak_ops[write.op].align ||
+          soak_ops[read.op].skew != soak_ops[write.op].skew);
+
+   add(g, write);
+   add(g, ticket);
+   add(g, read);
+   g->flags += keep(g, count);
+}
+
+/* --- Steps ---------------------------------------------------------------- */
+
+static enum soak_separator
+random_separator(struct generator *g)
+{
+   /* 18 without SOAK_SCOPES, 25 with */
+   static const unsigned char weights[SOAK_SEPARATOR_COUNT] = {
+      [SOAK_NOTHING] = 7,
+      [SOAK_SUBMIT] = 2,
+      [SOAK_BARRIER_ELSEWHERE] = 2,
+      [SOAK_BARRIER] = 3,
+      [SOAK_BARRIER_BUFFER] = 1,
+      [SOAK_BARRIER_ALL] = 2,
+      [SOAK_WAIT] = 1,
+      [SOAK_BARRIER_EXECUTION] = 2,
+      [SOAK_BARRIER_READS] = 1,
+      [SOAK_BARRIER_AVAILABLE] = 1,
+      [SOAK_BARRIER_RANGE] = 2,
+      [SOAK_BARRIER_OTHER] = 1,
+   };
+   uint32_t number = below(&g->random, g->features & SOAK_SCOPES ? 25 : 18);
+   unsigned separator = 0;
+
+   if (is_island(g->step))
+      return SOAK_BARRIER;
+   while (number >= weights[separator])
+      number -= weights[separator++];
+   return separator;
+}
+
+static void
+generate_step(struct generator *g)
+{
+   const unsigned tries = 2 + below(&g->random, 6);
+   bool any_order = true;
+
+   g->step->groups = (uint8_t)(1 + below(&g->random, SOAK_MAX_GROUPS));
+   for (unsigned i = 0; i < tries && g->step->code_count < SOAK_MAX_CODE; i++) {
+      const unsigned what = below(&g->random, 8);
+      if (what < 2 && (g->features & (SOAK_PHASES | SOAK_SUBGROUPS)))
+         try_barrier(g);
+      else if (what == 2 && (g->features & SOAK_RELEASE))
+         try_message(g);
+      else if (what == 3 && (g->features & SOAK_RELEASE))
+         try_ticket(g);
+      else
+         try_access(g);
+   }
+   soak_model_step(g->model, g->program, g->step, NULL, &any_order);
+   /* Whose atomic comes first decides about what is in order. */
+   g->program->any_order &= any_order && !is_island(g->step);
+   g->step->separator = (uint8_t)random_separator(g);
+   soak_model_separate(g->model, g->program, g->step->separator);
+}
+
+/* --- Public --------------------------------------------------------------- */
+
+bool
+soak_is_barrier(const struct soak_instruction *code)
+{
+   const enum soak_type type = soak_ops[code->op].type;
+   return type >= SOAK_BARRIER_GROUP && type <= SOAK_BARRIER_SUBGROUP;
+}
+
+bool
+soak_has_barriers(const struct soak_program *program)
+{
+   for (unsigned i = 0; i < program->step_count; i++) {
+      for (unsigned j = 0; j < program->steps[i].code_count; j++) {
+         if (soak_is_barrier(&program->steps[i].code[j]))
+            return true;
+      }
+   }
+   return false;
+}
+
+unsigned
+soak_variant(const struct soak_program *program)
+{
+   return (unsigned)(program->seed / 2 % (SOAK_VARIANTS / 2)) +
+          (program->clean ? 0 : SOAK_VARIANTS / 2);
+}
+
+void
+soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_program *program)
+{
+   static const unsigned sizes[] = {1, 2, 4, 4, 4, 8, 16, 16};
+   static struct soak_model *model, *tried;
+
+   if (!model) {
+      model = soak_model_create(subgroup);
+      tried = soak_model_create(subgroup);
+   }
+   struct generator g = {
+      .random = seed * 0x2545f4914f6cdd1d,
+      .features = features,
+      .program = program,
+      .model = model,
+      .tried = tried,
+      .flags = (uint32_t)(seed % (SOAK_FLAGS / 16)) * 16,
+   };
+   *program = (struct soak_program){
+      .seed = seed,
+      .clean = seed % 2 == 0,
+      .any_order = true,
+      .step_count = (uint8_t)(1 + below(&g.random, SOAK_MAX_STEPS)),
+   };
+   program->window = (uint16_t)(below(&g.random, (SOAK_MEMORY - SOAK_WINDOW) / 16) * 16);
+   if (!(features & SOAK_WIDTHS))
+      g.size = sizes[below(&g.random, VKH_COUNT(sizes))];
+
+   soak_model_separate(model, program, SOAK_WAIT);
+   for (unsigned i = 0; i < program->step_count; i++) {
+      g.step = &program->steps[i];
+      generate_step(&g);
+   }
+   program->steps[program->step_count - 1].separator = SOAK_WAIT;
+}
+
+static void
+print_instruction(const struct soak_step *step, const struct soak_instruction *code)
+{
+   const struct soak_op *op = &soak_ops[code->op];
+
+   printf("      %s", op->name);
+   if (op->type < SOAK_ACCESS_TYPES)
+      printf(" at %u + (local ^ %u) * %u + group * %u", code->base, code->swap, code->stride,
+             code->group_stride);
+   else if (op->type >= SOAK_RELEASE_FLAG)
+      printf(" %u, %u", code->flag, code->value);
+   if (!soak_is_barrier(code))
+      printf(", for %u from %u on, workgroups 0x%x%s", code->count, code->first, code->groups,
+             code->gated ? ", if the gate is open" : "");
+   printf("\n");
+}
+
+void
+soak_print(const struct soak_program *program)
+{
+   printf("   window at %u, %s\n", program->window, program->clean ? "clean" : "may race");
+   for (unsigned i = 0; i < program->step_count; i++) {
+      const struct soak_step *step = &program->steps[i];
+      printf("   %u workgroups:\n", step->groups);
+      for (unsigned j = 0; j < step->code_count; j++)
+         print_instruction(step, &step->code[j]);
+      printf("   then %s\n", separator_names[step->separator]);
+   }
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Runs programs through Vulkan.
+ */
+
+#include "soak.h"
+
+#include <string.h>
+
+#include "soak_barriers0.h"
+#include "soak_barriers1.h"
+#include "soak_barriers2.h"
+#include "soak_barriers3.h"
+#include "soak_plain0.h"
+#include "soak_plain1.h"
+#include "soak_plain2.h"
+#include "soak_plain3.h"
+#include "vk_headless.h"
+
+static const struct {
+   const char *name;
+   const uint32_t *code;
+   size_t size;
+} shaders[2][SOAK_VARIANTS] = {
+   {
+      {"plain0", soak_plain0, sizeof(soak_plain0)},
+      {"plain1", soak_plain1, sizeof(soak_plain1)},
+      {"plain2", soak_plain2, sizeof(soak_plain2)},
+      {"plain3", soak_plain3, sizeof(soak_plain3)},
+   },
+   {
+      {"barriers0", soak_barriers0, sizeof(soak_barriers0)},
+      {"barriers1", soak_barriers1, sizeof(soak_barriers1)},
+      {"barriers2", soak_barriers2, sizeof(soak_barriers2)},
+      {"barriers3", soak_barriers3, sizeof(soak_barriers3)},
+   },
+};
+
+struct constants {
+   VkDeviceAddress address;
+   uint32_t count, never;
+   uint32_t code[SOAK_MAX_CODE][4];
+};
+
+struct machine {
+   struct vkh_context *ctx;
+   struct vkh_buffer memory, sink, flags;
+   VkBufferView view;
+   VkDescriptorSetLayout set_layout;
+   VkPipelineLayout layout;
+   VkDescriptorSet set;
+   VkPipeline pipelines[2][SOAK_VARIANTS];
+   VkCommandBuffer cmd;
+   VkCommandBuffer unfinished[SOAK_MAX_STEPS]; /* submitted, not waited for */
+   unsigned unfinished_count;
+};
+
+const char *
+soak_shader_name(bool barriers, unsigned variant)
+{
+   return shaders[barriers][variant].name;
+}
+
+/* --- The machine ---------------------------------------------------------- */
+
+static void
+create_descriptors(struct machine *m)
+{
+   const struct {
+      VkDescriptorType type;
+      VkBuffer buffer; /* or a view of the memory */
+   } bindings[] = {
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->memory.buffer},
+      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, m->memory.buffer},
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->sink.buffer},
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->flags.buffer},
+      {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, VK_NULL_HANDLE},
+      {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE},
+   };
+   VkDescriptorSetLayoutBinding layout[VKH_COUNT(bindings)];
+   const VkBufferViewCreateInfo view = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+      .buffer = m->memory.buffer,
+      .format = VK_FORMAT_R32_UINT,
+      .range = VK_WHOLE_SIZE,
+   };
+
+   VKH_CHECK(vkCreateBufferView(m->ctx->device, &view, NULL, &m->view));
+   for (unsigned i = 0; i < VKH_COUNT(bindings); i++) {
+      layout[i] = (VkDescriptorSetLayoutBinding){
+         .binding = i,
+         .descriptorType = bindings[i].type,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+      };
+   }
+   m->set_layout = vkh_set_layout(m->ctx, layout, VKH_COUNT(bindings));
+   m->set = vkh_set_allocate(m->ctx, m->set_layout);
+   for (unsigned i = 0; i < VKH_COUNT(bindings); i++) {
+      const VkWriteDescriptorSet write = {
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = m->set,
+         .dstBinding = i,
+         .descriptorCount = 1,
+         .descriptorType = bindings[i].type,
+         .pTexelBufferView = &m->view,
+      };
+      if (bindings[i].buffer)
+         vkh_set_write_buffer(m->ctx, m->set, i, 0, bindings[i].type, bindings[i].buffer, 0,
+                              VK_WHOLE_SIZE);
+      else
+         vkUpdateDescriptorSets(m->ctx->device, 1, &write, 0, NULL);
+   }
+}
+
+static void
+create_machine(struct machine *m)
+{
+   *m = (struct machine){.ctx = vkh_context_create(&(struct vkh_options){
+                            .application = "gpuval-soak",
+                         })};
+   m->memory = vkh_buffer_create(m->ctx, SOAK_MEMORY, "memory");
+   m->sink = vkh_buffer_create(m->ctx, 4 * SOAK_GROUP, "sink");
+   m->flags = vkh_buffer_create(m->ctx, 4 * SOAK_FLAGS, "flags");
+   create_descriptors(m);
+   m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
+}
+
+static void
+destroy_machine(struct machine *m)
+{
+   for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++)
+      vkDestroyPipeline(m->ctx->device, m->pipelines[i / SOAK_VARIANTS][i % SOAK_VARIANTS], NULL);
+   vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
+   vkDestroyDescriptorSetLayout(m->ctx->device, m->set_layout, NULL);
+   vkDestroyBufferView(m->ctx->device, m->view, NULL);
+   vkh_buffer_destroy(m->ctx, &m->memory);
+   vkh_buffer_destroy(m->ctx, &m->sink);
+   vkh_buffer_destroy(m->ctx, &m->flags);
+   vkh_context_destroy(m->ctx);
+}
+
+/* Each is made when the first program needs it. */
+static VkPipeline
+get_pipeline(struct machine *m, bool barriers, unsigned variant)
+{
+   VkPipeline *pipeline = &m->pipelines[barriers][variant];
+
+   if (!*pipeline) {
+      VkShaderModule module =
+         vkh_shader_module(m->ctx, shaders[barriers][variant].code, shaders[barriers][variant].size,
+                           shaders[barriers][variant].name);
+      const struct vkh_compute_desc desc = {.module = module, .layout = m->layout};
+      *pipeline = vkh_compute_pipeline(m->ctx, &desc);
+      vkDestroyShaderModule(m->ctx->device, module, NULL);
+   }
+   return *pipeline;
+}
+
+/* --- What orders steps ---------------------------------------------------- */
+
+static void
+submit(struct machine *m)
+{
+   vkh_submit(m->ctx, m->cmd, VK_NULL_HANDLE);
+   m->unfinished[m->unfinished_count++] = m->cmd;
+   m->cmd = VK_NULL_HANDLE;
+}
+
+static void
+submit_and_wait(struct machine *m)
+{
+   submit(m);
+   VKH_CHECK(vkQueueWaitIdle(m->ctx->queue));
+   vkFreeCommandBuffers(m->ctx->device, m->ctx->command_pool, m->unfinished_count, m->unfinished);
+   m->unfinished_count = 0;
+}
+
+static void
+memory_barrier(struct machine *m, VkPipelineStageFlags2 src, VkAccessFlags2 src_access,
+               VkPipelineStageFlags2 dst, VkAccessFlags2 dst_access)
+{
+   const VkMemoryBarrier2 barrier = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = src,
+      .srcAccessMask = src_access,
+      .dstStageMask = dst,
+      .dstAccessMask = dst_access,
+   };
+   const VkDependencyInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+      .memoryBarrierCount = 1,
+      .pMemoryBarriers = &barrier,
+   };
+
+   vkCmdPipelineBarrier2(m->cmd, &info);
+}
+
+static void
+buffer_barrier(struct machine *m, const struct vkh_buffer *buffer, VkDeviceSize offset,
+               VkDeviceSize size)
+{
+   const VkBufferMemoryBarrier barrier = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+      .dstAccessMask =
+         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_UNIFORM_READ_BIT,
+      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .buffer = buffer->buffer,
+      .offset = offset,
+      .size = size,
+   };
+
+   vkCmdPipelineBarrier(m->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
+}
+
+static void
+separate(struct machine *m, const struct soak_program *program, enum soak_separator separator)
+{
+   const VkPipelineStageFlags2 compute = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+   const VkAccessFlags2 loads = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
+                                VK_ACCESS_2_SHADER_SAMPLED_READ_BIT | VK_ACCESS_2_UNIFORM_READ_BIT;
+   const VkAccessFlags2 stores = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+
+   switch (separator) {
+   case SOAK_NOTHING:
+   case SOAK_SEPARATOR_COUNT:
+      break;
+   case SOAK_SUBMIT:
+      submit(m);
+      break;
+   case SOAK_BARRIER_ELSEWHERE:
+      memory_barrier(m, VK_PIPELINE_STAGE_2_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                     VK_PIPELINE_STAGE_2_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_READ_BIT);
+      memory_barrier(m, compute, stores, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
+      break;
+   case SOAK_BARRIER_EXECUTION:
+      memory_barrier(m, compute, 0, compute, 0);
+      break;
+   case SOAK_BARRIER:
+      memory_barrier(m, compute, stores, compute, loads | stores);
+      break;
+   case SOAK_BARRIER_BUFFER:
+      buffer_barrier(m, &m->memory, 0, VK_WHOLE_SIZE);
+      break;
+   case SOAK_BARRIER_ALL:
+      vkh_barrier(m->cmd);
+      break;
+   case SOAK_WAIT:
+      submit_and_wait(m);
+      break;
+   case SOAK_BARRIER_AVAILABLE:
+      memory_barrier(m, compute, stores, compute, 0);
+      break;
+   case SOAK_BARRIER_READS:
+      memory_barrier(m, compute, stores, compute, VK_ACCESS_2_SHADER_STORAGE_READ_BIT);
+      break;
+   case SOAK_BARRIER_RANGE:
+      buffer_barrier(m, &m->memory, program->window, SOAK_WINDOW / 2);
+      break;
+   case SOAK_BARRIER_OTHER:
+      buffer_barrier(m, &m->sink, 0, VK_WHOLE_SIZE);
+      break;
+   }
+}
+
+/* --- Programs ------------------------------------------------------------- */
+
+static void
+encode(const struct soak_instruction *code, uint32_t words[4])
+{
+   const bool flag = soak_ops[code->op].type >= SOAK_RELEASE_FLAG;
+
+   words[0] = code->op | (uint32_t)code->first << 6 | (code->count - 1u) << 11 |
+              (uint32_t)code->groups << 16 | (uint32_t)code->gated << 20 |
+              (uint32_t)code->swap << 26;
+   words[1] = flag ? code->flag : code->base;
+   words[2] = code->stride | (uint32_t)code->group_stride << 16;
+   words[3] = code->value;
+}
+
+static void
+run_step(struct machine *m, const struct soak_program *program, const struct soak_step *step)
+{
+   struct constants constants = {
+      .address = m->memory.address,
+      .count = step->code_count,
+      .never = 0xdeadbeef,
+   };
+
+   for (unsigned i = 0; i < step->code_count; i++)
+      encode(&step->code[i], constants.code[i]);
+   if (!m->cmd)
+      m->cmd = vkh_begin(m->ctx);
+   vkCmdBindPipeline(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,
+                     get_pipeline(m, soak_has_barriers(program), soak_variant(program)));
+   vkCmdBindDescriptorSets(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, m->layout, 0, 1, &m->set, 0,
+                           NULL);
+   vkCmdPushConstants(m->cmd, m->layout, VK_SHADER_STAGE_ALL, 0, sizeof(constants), &constants);
+   vkCmdDispatch(m->cmd, step->groups, 1, 1);
+   separate(m, program, step->separator);
+}
+
+/* Each program ends with a wait: the next one has nothing to do with it. */
+void
+soak_run(const struct soak_program *programs, uint64_t count)
+{
+   struct machine machine;
+
+   create_machine(&machine);
+   for (uint64_t i = 0; i < count; i++) {
+      for (unsigned j = 0; j < programs[i].step_count; j++)
+         run_step(&machine, &programs[i], &programs[i].steps[j]);
+   }
+   destroy_machine(&machine);
+}
+
+unsigned
+soak_subgroup_size(void)
+{
+   struct vkh_context *ctx = vkh_instance_create(NULL);
+   VkPhysicalDeviceSubgroupProperties subgroup = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+   };
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &subgroup,
+   };
+
+   vkGetPhysicalDeviceProperties2(ctx->physical_device, &properties);
+   vkh_context_destroy(ctx);
+   return subgroup.subgroupSize;
+}
