@@ -145,6 +145,11 @@ struct gpuval_written *gpuval_device_written(struct gpuval_device *device);
 void gpuval_device_shadow_command(struct gpuval_device *device,
                                   struct gpuval_order_threshold threshold, bool idle,
                                   struct gpuval_command_data *data);
+/**
+ * Another draw of the command that @data is of, with an id of its own: shadow memory knows
+ * it by that, as long as numbers are plenty. Else it counts as the draw before.
+ */
+void gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_command_data *data);
 
 /** Serials begin again; no work may be in flight. */
 void gpuval_device_shadow_restart(struct gpuval_device *device);

@@ -127,6 +127,23 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
    data->shadow_others = behind_others << GPUVAL_SHADOW_COMMAND_SHIFT;
 }
 
+void
+gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_command_data *data)
+{
+   struct gpuval_shadow_device *shadow = &device->shadow;
+   uint32_t number = data->shadow_command >> GPUVAL_SHADOW_COMMAND_SHIFT;
+
+   /* The other half of the numbers is for commands. */
+   if (!shadow->memory || !number || shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2)
+      return;
+
+   uint32_t *serials = shadow->serials.map;
+   serials[shadow->next] = serials[number];
+   shadow->commands[shadow->next] = shadow->commands[number];
+   shadow->commands[shadow->next].command_id = data->command_id;
+   data->shadow_command = shadow->next++ << GPUVAL_SHADOW_COMMAND_SHIFT;
+}
+
 bool
 gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
                            struct gpuval_shadow_party *party)

@@ -180,9 +180,8 @@ gpuval_lvp_create(struct lvp_device *device)
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
    } else {
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
-      /* sync knows the parties to a hazard by their commands. */
-      gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands);
    }
+   gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands, gpuval->device);
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
@@ -633,7 +632,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (gpuval_lvp_objects(gpuval))
       emit_sets(gpuval, instrumented, shaders, sets[type], type, (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
-   if (gpuval->draws && !is_compute)
+   if (!is_compute)
       gpuval_lvp_draws_emit(gpuval->draws, &gpuval->current, instrumented, push_constants);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);

@@ -13,6 +13,7 @@
 
 struct gpuval_lvp_draws {
    struct gpuval_lvp_commands *commands;
+   struct gpuval_device *device;
    struct u_upload_mgr *uploader;
    void (*draw_vbo)(struct pipe_context *context, const struct pipe_draw_info *info,
                     unsigned drawid_offset, const struct pipe_draw_indirect_info *indirect,
@@ -33,6 +34,7 @@ begin_draw(struct gpuval_lvp_draws *draws, struct pipe_context *context, uint32_
 
    command.draw = number + 1;
    data->command_id = gpuval_lvp_commands_add(draws->commands, &command);
+   gpuval_device_shadow_draw(draws->device, data);
 
    u_foreach_bit (stage, draws->stages) {
       struct pipe_constant_buffer buffer = {.buffer_size = GPUVAL_LVP_CONSTANTS_SIZE};
@@ -86,13 +88,14 @@ draw_vbo(struct pipe_context *context, const struct pipe_draw_info *info, unsign
 
 struct gpuval_lvp_draws *
 gpuval_lvp_draws_create(void *mem_ctx, struct lvp_device *device,
-                        struct gpuval_lvp_commands *commands)
+                        struct gpuval_lvp_commands *commands, struct gpuval_device *gpuval)
 {
    struct gpuval_lvp_draws *draws = rzalloc(mem_ctx, struct gpuval_lvp_draws);
    struct pipe_context *context = device->queue.ctx;
 
    assert(!context->priv);
    draws->commands = commands;
+   draws->device = gpuval;
    draws->uploader = device->queue.uploader;
    draws->draw_vbo = context->draw_vbo;
    context->priv = draws;

@@ -11,7 +11,8 @@ struct gpuval_lvp_draws;
 
 /** Puts itself between lavapipe and the context that its queue draws with. */
 struct gpuval_lvp_draws *gpuval_lvp_draws_create(void *mem_ctx, struct lvp_device *device,
-                                                 struct gpuval_lvp_commands *commands);
+                                                 struct gpuval_lvp_commands *commands,
+                                                 struct gpuval_device *gpuval);
 
 /**
  * The state of @command has been emitted, which may be a draw: @stages have shaders with
