@@ -13,13 +13,17 @@
     VK_ACCESS_2_MEMORY_WRITE_BIT)
 
 /* Those of all classes */
-#define SHADER_STAGES                                                                              \
+#define ALL_STAGES                                                                                 \
    (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |                \
     VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |                                          \
     VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |                                       \
     VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT | VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT |            \
     VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT |            \
-    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR)
+    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR |      \
+    VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |                                  \
+    VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT |                              \
+    VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT |                                              \
+    VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
 
 /* To which second access scopes do accesses belong? An atomic is a read and a write. */
 static const VkAccessFlags2 read_accesses[READS] = {
@@ -46,7 +50,7 @@ struct gpuval_order_point {
 struct gpuval_order_snapshot {
    uint32_t era;
    int queue; /* -1: the host */
-   uint32_t serial;
+   uint32_t serial, transition;
    struct gpuval_order_stages first;
    struct state state;
 };
@@ -55,11 +59,21 @@ struct gpuval_order_snapshot {
 static void
 raise_by_work(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32_t serial)
 {
-   for (unsigned i = 0; i < GPUVAL_ORDER_STAGE_CLASSES; i++) {
+   for (unsigned i = 0; i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
       uint32_t *watermark = &to[gpuval_order_source(queue, i)];
       if (stages & gpuval_order_class_stage(i))
          *watermark = MAX2(*watermark, serial);
    }
+}
+
+/* Layouts have changed in dependencies, which are commands, too. */
+static void
+raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32_t serial)
+{
+   uint32_t *watermark = &to[gpuval_order_source(queue, GPUVAL_ORDER_TRANSITION)];
+
+   if ((stages & ALL_STAGES) == ALL_STAGES)
+      *watermark = MAX2(*watermark, serial);
 }
 
 /* Dependencies */
@@ -70,6 +84,8 @@ struct part {
    struct gpuval_order_stages first, second;
    int queue; /* whose work the first scope has; -1: none */
    uint32_t serial;
+   uint32_t transition; /* the last of the queue's then */
+   uint32_t changes;    /* the one that it is itself; 0: none */
    struct state *from;
    bool is_seen; /* SEEN stays as it is */
 };
@@ -78,7 +94,7 @@ struct part {
 static bool
 covers_all(const struct gpuval_order *order, const struct part *part, VkPipelineStageFlags2 stages)
 {
-   return order->num_queues == 1 && part->queue >= 0 && (stages & SHADER_STAGES) == SHADER_STAGES;
+   return order->num_queues == 1 && part->queue >= 0 && (stages & ALL_STAGES) == ALL_STAGES;
 }
 
 static void
@@ -88,8 +104,12 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
    memset(vector, 0, order->num_sources * sizeof(*vector));
    if (!covers_all(order, part, part->first.execution))
       raise_by_stages(order, vector, part->from->execution, EXECUTED, part->first.execution);
-   if (part->queue >= 0)
+   if (part->queue >= 0) {
       raise_by_work(vector, part->queue, part->first.execution, part->serial);
+      raise_by_transitions(vector, part->queue, part->first.execution, part->transition);
+      if (part->changes)
+         vector[gpuval_order_source(part->queue, GPUVAL_ORDER_TRANSITION)] = part->changes;
+   }
    raise_stages(order, to->execution, EXECUTED, part->second.execution, vector);
 
    if (part->is_seen)
@@ -184,9 +204,12 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       .first = {~(VkPipelineStageFlags2)0, ~(VkPipelineStageFlags2)0},
       .queue = (int)index,
       .serial = queue->serial,
+      .transition = queue->transition,
+      .changes = queue->changes ? queue->transition : 0,
       .from = &queue->state,
       .is_seen = queue->state.is_seen_by_all,
    };
+   queue->changes = false;
 
    /* A part reads a vector before it writes any. */
    struct state before;
@@ -211,6 +234,7 @@ gpuval_order_set_event(struct gpuval_order *order, unsigned index, VkPipelineSta
    snapshot->era = order->era;
    snapshot->queue = (int)index;
    snapshot->serial = queue->serial;
+   snapshot->transition = queue->transition;
    snapshot->first = gpuval_order_first_stages(stages);
    gpuval_order_copy_state(order, snapshot, &snapshot->state, &queue->state);
    queue->has_changed = true;
@@ -266,6 +290,7 @@ gpuval_order_wait_event(struct gpuval_order *order, unsigned queue,
       .first = snapshot->first,
       .queue = snapshot->queue,
       .serial = snapshot->serial,
+      .transition = snapshot->transition,
       .from = &state,
    };
    apply_parts(order, queue, part, count, barriers);
@@ -302,6 +327,7 @@ gpuval_order_signal(struct gpuval_order *order, unsigned index, VkPipelineStageF
    begin_point(order, point);
    raise_by_stages(order, point->watermarks, queue->state.execution, EXECUTED, first);
    raise_by_work(point->watermarks, index, first, queue->serial);
+   raise_by_transitions(point->watermarks, index, first, queue->transition);
    queue->has_changed = true;
 }
 
@@ -324,9 +350,12 @@ gpuval_order_event_signal(struct gpuval_order *order, const struct gpuval_order_
       return;
    raise_by_stages(order, point->watermarks, snapshot->state.execution, EXECUTED,
                    snapshot->first.execution);
-   if (snapshot->queue >= 0)
+   if (snapshot->queue >= 0) {
       raise_by_work(point->watermarks, snapshot->queue, snapshot->first.execution,
                     snapshot->serial);
+      raise_by_transitions(point->watermarks, snapshot->queue, snapshot->first.execution,
+                           snapshot->transition);
+   }
 }
 
 void
@@ -383,7 +412,7 @@ gpuval_order_wait(struct gpuval_order *order, unsigned index,
 /* Work */
 
 uint32_t
-gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
+gpuval_order_use(struct gpuval_order *order, unsigned index)
 {
    struct queue *queue = &order->queues[index];
 
@@ -391,9 +420,34 @@ gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
       queue->serial = ++order->serial;
       queue->has_changed = false;
    }
-   u_foreach_bit (class_, classes)
-      order->last[gpuval_order_source(index, class_)] = queue->serial;
    return queue->serial;
+}
+
+uint32_t
+gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
+{
+   uint32_t serial = gpuval_order_use(order, index);
+
+   u_foreach_bit (class_, classes)
+      order->last[gpuval_order_source(index, class_)] = serial;
+   return serial;
+}
+
+uint32_t
+gpuval_order_transition(struct gpuval_order *order, unsigned index, VkPipelineStageFlags2 stages,
+                        uint32_t *before)
+{
+   struct queue *queue = &order->queues[index];
+   VkPipelineStageFlags2 first = gpuval_order_first_stages(stages).execution;
+
+   memset(before, 0, order->num_sources * sizeof(*before));
+   raise_by_stages(order, before, queue->state.execution, EXECUTED, first);
+   raise_by_work(before, index, first, queue->serial);
+
+   queue->transition = ++order->serial;
+   queue->changes = true;
+   before[gpuval_order_source(index, GPUVAL_ORDER_TRANSITION)] = queue->transition;
+   return queue->transition;
 }
 
 /* All */
@@ -414,7 +468,7 @@ gpuval_order_create(unsigned num_queues)
    struct gpuval_order *order = rzalloc(NULL, struct gpuval_order);
 
    order->num_queues = num_queues;
-   order->num_sources = num_queues * GPUVAL_ORDER_STAGE_CLASSES;
+   order->num_sources = num_queues * GPUVAL_ORDER_MODEL_CLASSES;
    order->last = rzalloc_array(order, uint32_t, order->num_sources);
    init_queues(order);
    return order;

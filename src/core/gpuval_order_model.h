@@ -17,11 +17,20 @@
 extern "C" {
 #endif
 
-/** The stage of Vulkan's that a class runs in. */
+/* Classes of what no shader does, in the place of those that stand for queues: tables do not
+ * have them.
+ */
+#define GPUVAL_ORDER_TRANSFER      (GPUVAL_ORDER_STAGE_CLASSES + 0)
+#define GPUVAL_ORDER_COLOR         (GPUVAL_ORDER_STAGE_CLASSES + 1)
+#define GPUVAL_ORDER_DEPTH         (GPUVAL_ORDER_STAGE_CLASSES + 2)
+#define GPUVAL_ORDER_TRANSITION    (GPUVAL_ORDER_STAGE_CLASSES + 3) /* of layouts: in no stage */
+#define GPUVAL_ORDER_MODEL_CLASSES (GPUVAL_ORDER_STAGE_CLASSES + 4)
+
+/** The stage of Vulkan's that a class runs in, or those of transfers and of depth. */
 static inline VkPipelineStageFlags2
-gpuval_order_class_stage(enum gpuval_order_class class_)
+gpuval_order_class_stage(unsigned class_)
 {
-   static const VkPipelineStageFlags2 stages[GPUVAL_ORDER_STAGE_CLASSES] = {
+   static const VkPipelineStageFlags2 stages[GPUVAL_ORDER_MODEL_CLASSES] = {
       VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
       VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
       VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
@@ -32,6 +41,11 @@ gpuval_order_class_stage(enum gpuval_order_class class_)
       VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
       VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
       VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+      VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |
+         VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
+      VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+      VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+      0,
    };
    return stages[class_];
 }
@@ -99,6 +113,16 @@ void gpuval_order_wait(struct gpuval_order *order, unsigned queue,
  * anything has happened since the last one.
  */
 uint32_t gpuval_order_work(struct gpuval_order *order, unsigned queue, uint32_t classes);
+/** The same of something that tables need not know. */
+uint32_t gpuval_order_use(struct gpuval_order *order, unsigned queue);
+
+/**
+ * Layouts change with the pipeline barrier that comes next, whose parts have the first scopes
+ * @stages. Returns the transition's serial. @before, one entry a source, becomes what is
+ * ordered before it. What comes in the second scopes comes after it, and so do transitions.
+ */
+uint32_t gpuval_order_transition(struct gpuval_order *order, unsigned queue,
+                                 VkPipelineStageFlags2 stages, uint32_t *before);
 
 /** Changes whenever a table of the queue would. */
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
@@ -115,15 +139,25 @@ uint32_t gpuval_order_queue_class(unsigned queue);
  * queue.
  */
 static inline unsigned
-gpuval_order_source(unsigned queue, enum gpuval_order_class class_)
+gpuval_order_source(unsigned queue, unsigned class_)
 {
-   return queue * GPUVAL_ORDER_STAGE_CLASSES + class_;
+   return queue * GPUVAL_ORDER_MODEL_CLASSES + class_;
+}
+static inline unsigned
+gpuval_order_source_queue(unsigned source)
+{
+   return source / GPUVAL_ORDER_MODEL_CLASSES;
+}
+static inline unsigned
+gpuval_order_source_class(unsigned source)
+{
+   return source % GPUVAL_ORDER_MODEL_CLASSES;
 }
 unsigned gpuval_order_num_sources(const struct gpuval_order *order);
 
 /** Watermarks for an access of @class_ that would come now in @queue: execution, */
-uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
-                               enum gpuval_order_class class_, unsigned source);
+uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue, unsigned class_,
+                               unsigned source);
 /** memory, at an address, */
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,

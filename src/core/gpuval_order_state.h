@@ -64,7 +64,9 @@ struct state {
 
 struct queue {
    struct state state;
-   uint32_t serial; /* of the last work */
+   uint32_t serial;     /* of the last work */
+   uint32_t transition; /* of the last change of layouts; 0: there was none */
+   bool changes;        /* it is the next dependency's */
    bool has_changed;
    uint64_t version;
 };

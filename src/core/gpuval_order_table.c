@@ -43,13 +43,17 @@ get_available(const struct gpuval_order *order, const struct state *state, uint3
                get_vector(order, state->execution, SEEN + class_row(class_))[source]);
 }
 
+/* Where a class has several stages, what is missed so is never false. */
 uint32_t
-gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
-                      enum gpuval_order_class class_, unsigned source)
+gpuval_order_executed(const struct gpuval_order *order, unsigned queue, unsigned class_,
+                      unsigned source)
 {
    const struct state *state = &order->queues[queue].state;
+   uint32_t highest = 0;
 
-   return get_vector(order, state->execution, EXECUTED + class_row(class_))[source];
+   u_foreach_bit64 (stage, gpuval_order_class_stage(class_))
+      highest = MAX2(highest, get_vector(order, state->execution, EXECUTED + stage)[source]);
+   return highest;
 }
 
 uint32_t
@@ -98,8 +102,10 @@ fill_row(const struct gpuval_order *order, const struct state *state, uint32_t *
 {
    memset(row, 0, sizeof(*row));
    for (unsigned source = 0; source < order->num_sources; source++) {
-      unsigned queue = source / GPUVAL_ORDER_STAGE_CLASSES;
-      unsigned to = queue ? gpuval_order_queue_class(queue) : source % GPUVAL_ORDER_STAGE_CLASSES;
+      unsigned queue = gpuval_order_source_queue(source);
+      unsigned to = queue ? gpuval_order_queue_class(queue) : gpuval_order_source_class(source);
+      if (gpuval_order_source_class(source) >= GPUVAL_ORDER_STAGE_CLASSES)
+         continue;
       uint32_t executed = get_vector(order, state->execution, EXECUTED + class_row(class_))[source];
 
       row->execution_watermark[to] = MAX2(row->execution_watermark[to], executed);
@@ -134,7 +140,7 @@ get_lowest(const struct gpuval_order *order, unsigned queue, uint32_t classes,
            enum gpuval_order_access first, enum gpuval_order_access last, unsigned source)
 {
    const struct state *state = &order->queues[queue].state;
-   bool has_written = source % GPUVAL_ORDER_STAGE_CLASSES != GPUVAL_ORDER_INDIRECT;
+   bool has_written = gpuval_order_source_class(source) != GPUVAL_ORDER_INDIRECT;
    uint32_t lowest = UINT32_MAX;
 
    u_foreach_bit (class_, classes) {

@@ -600,6 +600,40 @@ gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
    return count;
 }
 
+unsigned
+gpuval_submits_num_sources(const struct gpuval_submits *submits)
+{
+   return gpuval_order_num_sources(submits->order);
+}
+
+uint32_t
+gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *version,
+                   uint32_t *before)
+{
+   simple_mtx_lock(&submits->mutex);
+   unsigned num_sources = gpuval_order_num_sources(submits->order);
+   uint64_t present = gpuval_order_version(submits->order, queue) + 1; /* 0: never */
+
+   for (unsigned i = 0; *version != present && i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
+      for (unsigned source = 0; source < num_sources; source++)
+         *before++ = gpuval_order_executed(submits->order, queue, i, source);
+   }
+   *version = present;
+   uint32_t serial = gpuval_order_use(submits->order, queue);
+   simple_mtx_unlock(&submits->mutex);
+   return serial;
+}
+
+uint32_t
+gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
+                          VkPipelineStageFlags2 stages, uint32_t *before)
+{
+   simple_mtx_lock(&submits->mutex);
+   uint32_t serial = gpuval_order_transition(submits->order, queue, stages, before);
+   simple_mtx_unlock(&submits->mutex);
+   return serial;
+}
+
 void
 gpuval_submits_restart(struct gpuval_submits *submits)
 {

@@ -112,6 +112,19 @@ bool gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_
 unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
                                      uint32_t out[GPUVAL_SYNC_EPOCHS]);
 
+/**
+ * Something is used now that tables need not know. Returns its serial. @before: what is ordered
+ * before, GPUVAL_ORDER_MODEL_CLASSES rows by class of what comes now, each of
+ * gpuval_submits_num_sources(); rewritten if @version is not the present one, which is true
+ * to begin with 0.
+ */
+uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *version,
+                            uint32_t *before);
+unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
+/** gpuval_order_transition() */
+uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
+                                   VkPipelineStageFlags2 stages, uint32_t *before);
+
 /** See gpuval_order_restart(): to be called when serials have come to here, as soon as
  * nothing is executed.
  */

@@ -45,7 +45,7 @@ gpuval_sync_create(const struct gpuval_order *order)
       sync->epochs[i].first = rzalloc_array(sync, uint32_t, num_sources);
    sync->next.first = rzalloc_array(sync, uint32_t, num_sources);
    sync->last_read = rzalloc_array(sync, uint32_t, num_sources);
-   sync->last = rzalloc_array(sync, struct last, num_sources / GPUVAL_ORDER_STAGE_CLASSES);
+   sync->last = rzalloc_array(sync, struct last, gpuval_order_source_queue(num_sources));
    return sync;
 }
 
@@ -63,7 +63,7 @@ gpuval_sync_restart(struct gpuval_sync *sync)
    for (unsigned i = 0; i < GPUVAL_SYNC_EPOCHS; i++)
       sync->epochs[i].number = 0;
    memset(sync->next.first, 0, num_sources * sizeof(uint32_t));
-   memset(sync->last, 0, num_sources / GPUVAL_ORDER_STAGE_CLASSES * sizeof(struct last));
+   memset(sync->last, 0, gpuval_order_source_queue(num_sources) * sizeof(struct last));
 }
 
 static struct epoch *
@@ -76,7 +76,7 @@ get_epoch(struct gpuval_sync *sync, uint32_t number)
 static bool
 is_shader(unsigned source)
 {
-   return source % GPUVAL_ORDER_STAGE_CLASSES != GPUVAL_ORDER_INDIRECT;
+   return gpuval_order_source_class(source) != GPUVAL_ORDER_INDIRECT;
 }
 
 /* Nothing that shaders have written in it is ordered before the work. */
@@ -152,10 +152,11 @@ are_reads_over(const struct gpuval_sync *sync)
 {
    unsigned num_sources = gpuval_order_num_sources(sync->order);
 
-   for (unsigned i = GPUVAL_ORDER_INDIRECT; i < num_sources; i += GPUVAL_ORDER_STAGE_CLASSES) {
+   for (unsigned i = GPUVAL_ORDER_INDIRECT; i < num_sources; i += GPUVAL_ORDER_MODEL_CLASSES) {
       for (unsigned j = 0; sync->next.first[i] && j < num_sources; j++) {
-         if (gpuval_order_executed(sync->order, j / GPUVAL_ORDER_STAGE_CLASSES,
-                                   j % GPUVAL_ORDER_STAGE_CLASSES, i) < sync->last_read[i])
+         if (gpuval_order_source_class(j) < GPUVAL_ORDER_STAGE_CLASSES &&
+             gpuval_order_executed(sync->order, gpuval_order_source_queue(j),
+                                   gpuval_order_source_class(j), i) < sync->last_read[i])
             return false;
       }
    }

@@ -118,6 +118,59 @@ TEST_F(order, full_barrier)
    EXPECT_FALSE(executed(second));
 }
 
+/* What no shader does is ordered as well, also by chains that only shaders' stages are in. */
+TEST_F(order, transfers_and_attachments)
+{
+   uint32_t copy = gpuval_order_use(model, 0);
+   const unsigned source = gpuval_order_source(0, GPUVAL_ORDER_TRANSFER);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COLOR, source), copy);
+
+   depend(VK_PIPELINE_STAGE_2_BLIT_BIT, 0, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), copy);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COLOR, source), copy);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_TRANSFER, source), copy);
+
+   depend(VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT |
+             VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+          0, VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COLOR, source), copy);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_DEPTH, source), copy);
+
+   depend(ALL, 0, VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_DEPTH, source), copy);
+}
+
+TEST_F(order, transitions)
+{
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   const unsigned source = gpuval_order_source(0, GPUVAL_ORDER_TRANSITION);
+   run first = dispatch();
+
+   uint32_t other =
+      gpuval_order_transition(model, 0, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, before.data());
+   EXPECT_GT(other, first.serial);
+   EXPECT_LT(before[gpuval_order_source(0, GPUVAL_ORDER_COMPUTE)], first.serial);
+   depend(VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0);
+
+   /* What comes in its second scope comes after it, and so does what is behind that. */
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_FRAGMENT, source), other);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), other);
+   depend(VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0, VK_PIPELINE_STAGE_2_TRANSFER_BIT, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_TRANSFER, source), other);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), other);
+
+   /* So do other transitions. */
+   uint32_t second =
+      gpuval_order_transition(model, 0, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, before.data());
+   EXPECT_GT(second, other);
+   EXPECT_GE(before[source], other);
+   EXPECT_GE(before[gpuval_order_source(0, GPUVAL_ORDER_COMPUTE)], first.serial);
+   depend(VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0, 0, 0);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), other);
+   depend(ALL, 0, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), second);
+}
+
 TEST_F(order, spans_end_where_something_happens)
 {
    run first = dispatch();
