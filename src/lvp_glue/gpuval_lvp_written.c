@@ -11,69 +11,26 @@
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_written.h"
 #include "vk_acceleration_structure.h"
-#include "vk_format.h"
 #include "vk_image.h"
 
 /* Subresources */
 
-/* 0: there is none. A level of a three-dimensional image is one. */
-uint64_t
-gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level,
-                               uint32_t layer)
+void
+gpuval_lvp_written_set(void *data, uint64_t address, uint8_t bits)
 {
-   struct pipe_resource *bo = image->planes[plane].bo;
-   const struct llvmpipe_resource *resource = bo ? llvmpipe_resource(bo) : NULL;
-   if (!resource || resource->dt || !resource->tex_data || level > bo->last_level)
-      return 0;
-
-   uint64_t address = (uintptr_t)resource->tex_data + resource->mip_offsets[level];
-   return bo->target == PIPE_TEXTURE_3D ? address : address + layer * resource->img_stride[level];
-}
-
-uint8_t
-gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects)
-{
-   if (image->vk.aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
-      return GPUVAL_INIT_ALL;
-   if ((aspects & image->vk.aspects) == image->vk.aspects)
-      return GPUVAL_INIT_ALL;
-   return aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
+   gpuval_written_set(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
 
 void
-gpuval_lvp_visit_subresources(struct gpuval_lvp_written *state, const struct lvp_image *image,
-                              VkImageAspectFlags aspects, uint32_t level, uint32_t level_count,
-                              uint32_t layer, uint32_t layer_count,
-                              gpuval_lvp_visit_function function)
+gpuval_lvp_written_clear(void *data, uint64_t address, uint8_t bits)
 {
-   static const VkImageAspectFlags planes[] = {
-      VK_IMAGE_ASPECT_PLANE_0_BIT,
-      VK_IMAGE_ASPECT_PLANE_1_BIT,
-      VK_IMAGE_ASPECT_PLANE_2_BIT,
-   };
-   uint8_t bits = gpuval_lvp_aspect_bits(image, aspects);
-   bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
-
-   for (unsigned plane = 0; plane < image->plane_count; plane++) {
-      if (image->plane_count > 1 && !(aspects & (VK_IMAGE_ASPECT_COLOR_BIT | planes[plane])))
-         continue;
-      for (uint32_t i = 0; i < level_count; i++) {
-         for (uint32_t j = 0; j < (is_3d ? 1 : layer_count); j++)
-            function(state->written,
-                     gpuval_lvp_subresource_address(image, plane, level + i, is_3d ? 0 : layer + j),
-                     bits);
-      }
-   }
+   gpuval_written_clear(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
 
-static void
-visit_range(struct gpuval_lvp_written *state, const struct lvp_image *image,
-            const VkImageSubresourceRange *range, gpuval_lvp_visit_function function)
+void
+gpuval_lvp_written_clear_later(void *data, uint64_t address, uint8_t bits)
 {
-   gpuval_lvp_visit_subresources(state, image, range->aspectMask, range->baseMipLevel,
-                                 vk_image_subresource_level_count(&image->vk, range),
-                                 range->baseArrayLayer,
-                                 vk_image_subresource_layer_count(&image->vk, range), function);
+   gpuval_written_clear_later(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
 
 static void
@@ -82,9 +39,15 @@ mark_layers(struct gpuval_lvp_written *state, VkImage handle,
 {
    LVP_FROM_HANDLE(lvp_image, image, handle);
 
-   gpuval_lvp_visit_subresources(
-      state, image, layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
-      vk_image_subresource_layer_count(&image->vk, layers), gpuval_written_set);
+   gpuval_lvp_visit_image(image,
+                          &(VkImageSubresourceRange){
+                             .aspectMask = layers->aspectMask,
+                             .baseMipLevel = layers->mipLevel,
+                             .levelCount = 1,
+                             .baseArrayLayer = layers->baseArrayLayer,
+                             .layerCount = layers->layerCount,
+                          },
+                          gpuval_lvp_written_set, state);
 }
 
 static const VkImageSubresourceRange whole_image = {
@@ -110,7 +73,7 @@ gpuval_lvp_is_always_written(const struct gpuval_lvp_written *state, const struc
 static void
 mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
 {
-   visit_range(state, image, &whole_image, gpuval_written_set);
+   gpuval_lvp_visit_image(image, &whole_image, gpuval_lvp_written_set, state);
    if (image->vk.image_type != VK_IMAGE_TYPE_3D)
       return;
 
@@ -237,7 +200,7 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
       LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
       if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
           !gpuval_lvp_is_always_written(state, image))
-         visit_range(state, image, &infos[i].subresourceRange, gpuval_written_clear);
+         gpuval_lvp_visit_image(image, &infos[i].subresourceRange, gpuval_lvp_written_clear, state);
    }
    return state->transition_image_layout(device, count, infos);
 }
@@ -280,33 +243,23 @@ transition(struct gpuval_lvp_written *state, const VkDependencyInfo *info)
       if (image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
           barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED &&
           !gpuval_lvp_is_always_written(state, image))
-         visit_range(state, image, &barrier->subresourceRange, gpuval_written_clear_later);
+         gpuval_lvp_visit_image(image, &barrier->subresourceRange, gpuval_lvp_written_clear_later,
+                                state);
    }
 }
 
 static void
-clear_image(struct gpuval_lvp_written *state, VkImage handle, uint32_t count,
-            const VkImageSubresourceRange *ranges)
+transfer(void *data, const struct gpuval_lvp_transfer *transfer)
 {
-   LVP_FROM_HANDLE(lvp_image, image, handle);
+   struct gpuval_lvp_written *state = data;
 
-   for (uint32_t i = 0; i < count; i++)
-      visit_range(state, image, &ranges[i], gpuval_written_set);
-}
-
-static void
-copy_image_to_buffer(struct gpuval_lvp_written *state, const VkCopyImageToBufferInfo2 *info)
-{
-   LVP_FROM_HANDLE(lvp_image, image, info->srcImage);
-
-   for (uint32_t i = 0; i < info->regionCount; i++) {
-      const VkBufferImageCopy2 *region = &info->pRegions[i];
-      const struct vk_image_buffer_layout layout = vk_image_buffer_copy_layout(&image->vk, region);
-      uint64_t layers =
-         MAX2(vk_image_subresource_layer_count(&image->vk, &region->imageSubresource),
-              region->imageExtent.depth);
-      mark_buffer(state, info->dstBuffer, region->bufferOffset, layers * layout.image_stride_B);
-   }
+   if (!transfer->is_write)
+      return;
+   if (transfer->image)
+      gpuval_lvp_visit_image(transfer->image, &transfer->range, gpuval_lvp_written_set, state);
+   else
+      gpuval_written_mark(state->written, (uintptr_t)transfer->buffer->map + transfer->offset,
+                          transfer->size);
 }
 
 static void
@@ -349,57 +302,6 @@ execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *comma
    case VK_CMD_CLEAR_ATTACHMENTS:
       gpuval_lvp_written_draw(state);
       return;
-   case VK_CMD_CLEAR_COLOR_IMAGE:
-      clear_image(state, command->u.clear_color_image.image,
-                  command->u.clear_color_image.range_count, command->u.clear_color_image.ranges);
-      return;
-   case VK_CMD_CLEAR_DEPTH_STENCIL_IMAGE:
-      clear_image(state, command->u.clear_depth_stencil_image.image,
-                  command->u.clear_depth_stencil_image.range_count,
-                  command->u.clear_depth_stencil_image.ranges);
-      return;
-   case VK_CMD_COPY_IMAGE2: {
-      const VkCopyImageInfo2 *info = command->u.copy_image2.copy_image_info;
-      for (uint32_t i = 0; i < info->regionCount; i++)
-         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
-      return;
-   }
-   case VK_CMD_BLIT_IMAGE2: {
-      const VkBlitImageInfo2 *info = command->u.blit_image2.blit_image_info;
-      for (uint32_t i = 0; i < info->regionCount; i++)
-         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
-      return;
-   }
-   case VK_CMD_RESOLVE_IMAGE2: {
-      const VkResolveImageInfo2 *info = command->u.resolve_image2.resolve_image_info;
-      for (uint32_t i = 0; i < info->regionCount; i++)
-         mark_layers(state, info->dstImage, &info->pRegions[i].dstSubresource);
-      return;
-   }
-   case VK_CMD_COPY_BUFFER_TO_IMAGE2: {
-      const VkCopyBufferToImageInfo2 *info =
-         command->u.copy_buffer_to_image2.copy_buffer_to_image_info;
-      for (uint32_t i = 0; i < info->regionCount; i++)
-         mark_layers(state, info->dstImage, &info->pRegions[i].imageSubresource);
-      return;
-   }
-   case VK_CMD_COPY_IMAGE_TO_BUFFER2:
-      copy_image_to_buffer(state, command->u.copy_image_to_buffer2.copy_image_to_buffer_info);
-      return;
-   case VK_CMD_COPY_BUFFER2: {
-      const VkCopyBufferInfo2 *info = command->u.copy_buffer2.copy_buffer_info;
-      for (uint32_t i = 0; i < info->regionCount; i++)
-         mark_buffer(state, info->dstBuffer, info->pRegions[i].dstOffset, info->pRegions[i].size);
-      return;
-   }
-   case VK_CMD_FILL_BUFFER:
-      mark_buffer(state, command->u.fill_buffer.dst_buffer, command->u.fill_buffer.dst_offset,
-                  command->u.fill_buffer.size);
-      return;
-   case VK_CMD_UPDATE_BUFFER:
-      mark_buffer(state, command->u.update_buffer.dst_buffer, command->u.update_buffer.dst_offset,
-                  command->u.update_buffer.data_size);
-      return;
    case VK_CMD_COPY_QUERY_POOL_RESULTS:
       copy_query_results(state, &command->u.copy_query_pool_results);
       return;
@@ -435,6 +337,7 @@ execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *comma
                    command->u.copy_acceleration_structure_to_memory_khr.info->dst.deviceAddress);
       return;
    default:
+      gpuval_lvp_visit_transfers(command, transfer, state);
       return;
    }
 }

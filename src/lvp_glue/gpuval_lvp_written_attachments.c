@@ -11,47 +11,21 @@
 #include "gpuval/src/core/gpuval_objects.h"
 #include "vk_image.h"
 
-struct attachment {
-   const struct lvp_image_view *view;
-   VkImageAspectFlags aspects;
-   uint32_t layers; /* their number, or with views a bit each */
-   bool has_views;
-   bool is_whole; /* the render area is all of it */
-   const char *name;
-};
-
-static void
-visit_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
-                 gpuval_lvp_visit_function function)
-{
-   const struct vk_image_view *view = &attachment->view->vk;
-   const struct lvp_image *image = attachment->view->image;
-
-   if (!attachment->has_views) {
-      gpuval_lvp_visit_subresources(state, image, attachment->aspects, view->base_mip_level, 1,
-                                    view->base_array_layer, attachment->layers, function);
-      return;
-   }
-   u_foreach_bit (i, attachment->layers)
-      gpuval_lvp_visit_subresources(state, image, attachment->aspects, view->base_mip_level, 1,
-                                    view->base_array_layer + i, 1, function);
-}
-
 /* It has anything now; but what is outside of the render area, or in other slices, stays. */
 static void
-forget_attachment(struct gpuval_lvp_written *state, const struct attachment *attachment,
+forget_attachment(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment,
                   gpuval_lvp_visit_function function)
 {
    const struct lvp_image *image = attachment->view->image;
 
    if (attachment->is_whole && image->vk.image_type != VK_IMAGE_TYPE_3D &&
        !gpuval_lvp_is_always_written(state, image))
-      visit_attachment(state, attachment, function);
+      gpuval_lvp_visit_attachment(attachment, function, state);
 }
 
 /* Does a load operation read what nobody has written? */
 static bool
-is_unwritten(const struct gpuval_lvp_written *state, const struct attachment *attachment)
+is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment)
 {
    const struct vk_image_view *view = &attachment->view->vk;
    const struct lvp_image *image = attachment->view->image;
@@ -72,13 +46,13 @@ is_unwritten(const struct gpuval_lvp_written *state, const struct attachment *at
 }
 
 static void
-report_load(struct gpuval_lvp_written *state, const struct attachment *attachment, uint32_t number)
+report_load(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment)
 {
    const struct vk_image_view *view = &attachment->view->vk;
    struct gpuval_command_failure failure = {
       .kind = GPUVAL_KIND_UNINITIALIZED_READ,
       .op = GPUVAL_OP_LOAD,
-      .part = number,
+      .part = attachment->number,
       .count = 1,
       .range =
          {
@@ -94,78 +68,21 @@ report_load(struct gpuval_lvp_written *state, const struct attachment *attachmen
    gpuval_lvp_report(state->gpuval, &failure);
 }
 
-/* Has it a view, and which? */
-static bool
-get_attachment(const VkRenderingInfo *info, const VkRenderingAttachmentInfo *from,
-               VkImageView handle, VkImageAspectFlags aspects, struct attachment *attachment)
-{
-   if (!from || !handle)
-      return false;
-
-   const VkRect2D *area = &info->renderArea;
-   const struct lvp_image_view *view = lvp_image_view_from_handle(handle);
-   *attachment = (struct attachment){
-      .view = view,
-      .aspects = aspects,
-      .layers = info->viewMask ? info->viewMask : info->layerCount,
-      .has_views = info->viewMask,
-      .is_whole = !area->offset.x && !area->offset.y &&
-                  area->extent.width >= view->vk.extent.width &&
-                  area->extent.height >= view->vk.extent.height,
-   };
-   return true;
-}
-
-typedef void (*attachment_function)(struct gpuval_lvp_written *state,
-                                    const VkRenderingAttachmentInfo *info,
-                                    struct attachment *attachment, uint32_t number);
-
 static void
-foreach_attachment(struct gpuval_lvp_written *state, attachment_function function)
+load(void *data, const struct gpuval_lvp_attachment *attachment)
 {
-   const VkRenderingInfo *info = state->rendering;
-   struct attachment attachment;
-   char name[32];
+   struct gpuval_lvp_written *state = data;
 
-   for (uint32_t i = 0; info && i < info->colorAttachmentCount; i++) {
-      const VkRenderingAttachmentInfo *color = &info->pColorAttachments[i];
-      if (!get_attachment(info, color, color->imageView, VK_IMAGE_ASPECT_COLOR_BIT, &attachment))
-         continue;
-      snprintf(name, sizeof(name), "color attachment %u", i);
-      attachment.name = name;
-      function(state, color, &attachment, i);
-   }
-   if (!info)
-      return;
-
-   const VkRenderingAttachmentInfo *depth = info->pDepthAttachment;
-   if (get_attachment(info, depth, depth ? depth->imageView : VK_NULL_HANDLE,
-                      VK_IMAGE_ASPECT_DEPTH_BIT, &attachment)) {
-      attachment.name = "the depth attachment";
-      function(state, depth, &attachment, UINT32_MAX);
-   }
-   const VkRenderingAttachmentInfo *stencil = info->pStencilAttachment;
-   if (get_attachment(info, stencil, stencil ? stencil->imageView : VK_NULL_HANDLE,
-                      VK_IMAGE_ASPECT_STENCIL_BIT, &attachment)) {
-      attachment.name = "the stencil attachment";
-      function(state, stencil, &attachment, UINT32_MAX - 1);
-   }
-}
-
-static void
-load(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-     struct attachment *attachment, uint32_t number)
-{
-   switch (info->loadOp) {
+   switch (attachment->info->loadOp) {
    case VK_ATTACHMENT_LOAD_OP_LOAD:
       if (is_unwritten(state, attachment))
-         report_load(state, attachment, number);
+         report_load(state, attachment);
       break;
    case VK_ATTACHMENT_LOAD_OP_CLEAR:
-      visit_attachment(state, attachment, gpuval_written_set);
+      gpuval_lvp_visit_attachment(attachment, gpuval_lvp_written_set, state);
       break;
    case VK_ATTACHMENT_LOAD_OP_DONT_CARE:
-      forget_attachment(state, attachment, gpuval_written_clear);
+      forget_attachment(state, attachment, gpuval_lvp_written_clear);
       break;
    default:
       break;
@@ -173,24 +90,17 @@ load(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
 }
 
 static void
-draw(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-     struct attachment *attachment, uint32_t number)
+set_written(void *data, const struct gpuval_lvp_attachment *attachment)
 {
-   visit_attachment(state, attachment, gpuval_written_set);
+   gpuval_lvp_visit_attachment(attachment, gpuval_lvp_written_set, data);
 }
 
 /* What still runs may read it. */
 static void
-store(struct gpuval_lvp_written *state, const VkRenderingAttachmentInfo *info,
-      struct attachment *attachment, uint32_t number)
+store(void *data, const struct gpuval_lvp_attachment *attachment)
 {
-   struct attachment resolved;
-
-   if (info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE)
-      forget_attachment(state, attachment, gpuval_written_clear_later);
-   if (info->resolveMode && get_attachment(state->rendering, info, info->resolveImageView,
-                                           attachment->aspects, &resolved))
-      visit_attachment(state, &resolved, gpuval_written_set);
+   if (attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE)
+      forget_attachment(data, attachment, gpuval_lvp_written_clear_later);
 }
 
 void
@@ -199,19 +109,22 @@ gpuval_lvp_written_begin_rendering(struct gpuval_lvp_written *state, const VkRen
    state->rendering = info;
    state->has_drawn = false;
    if (!(info->flags & VK_RENDERING_RESUMING_BIT))
-      foreach_attachment(state, load);
+      gpuval_lvp_visit_attachments(info, false, load, state);
 }
 
 void
 gpuval_lvp_written_end_rendering(struct gpuval_lvp_written *state)
 {
-   if (state->rendering && !(state->rendering->flags & VK_RENDERING_SUSPENDING_BIT))
-      foreach_attachment(state, store);
+   if (state->rendering && !(state->rendering->flags & VK_RENDERING_SUSPENDING_BIT)) {
+      gpuval_lvp_visit_attachments(state->rendering, false, store, state);
+      gpuval_lvp_visit_attachments(state->rendering, true, set_written, state);
+   }
    state->rendering = NULL;
 }
 
 void
 gpuval_lvp_written_draw(struct gpuval_lvp_written *state)
 {
-   foreach_attachment(state, draw);
+   if (state->rendering)
+      gpuval_lvp_visit_attachments(state->rendering, false, set_written, state);
 }

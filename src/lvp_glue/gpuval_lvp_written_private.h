@@ -5,6 +5,7 @@
 #ifndef GPUVAL_LVP_WRITTEN_PRIVATE_H
 #define GPUVAL_LVP_WRITTEN_PRIVATE_H
 
+#include "gpuval_lvp_images.h"
 #include "gpuval_lvp_written.h"
 
 #include "lvp_private.h"
@@ -30,20 +31,10 @@ struct gpuval_lvp_written {
    bool has_drawn;                   /* in it */
 };
 
-typedef void (*gpuval_lvp_visit_function)(struct gpuval_written *written, uint64_t address,
-                                          uint8_t bits);
-
-/** 0: there is none. A level of a three-dimensional image is one. */
-uint64_t gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane,
-                                        uint32_t level, uint32_t layer);
-
-/** GPUVAL_INIT_COLOR is depth, too. */
-uint8_t gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects);
-
-void gpuval_lvp_visit_subresources(struct gpuval_lvp_written *state, const struct lvp_image *image,
-                                   VkImageAspectFlags aspects, uint32_t level, uint32_t level_count,
-                                   uint32_t layer, uint32_t layer_count,
-                                   gpuval_lvp_visit_function function);
+/* gpuval_lvp_visit_function, @data being the state */
+void gpuval_lvp_written_set(void *data, uint64_t address, uint8_t bits);
+void gpuval_lvp_written_clear(void *data, uint64_t address, uint8_t bits);
+void gpuval_lvp_written_clear_later(void *data, uint64_t address, uint8_t bits);
 
 bool gpuval_lvp_is_always_written(const struct gpuval_lvp_written *state,
                                   const struct lvp_image *image);
