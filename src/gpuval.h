@@ -181,6 +181,15 @@ void gpuval_device_indirect_read(struct gpuval_device *device,
 void gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
                                   const struct gpuval_command_failure *failure);
 
+struct gpuval_race_use;
+/**
+ * Nothing orders @use, which comes second, and @other. @object: what both use, or NULL. Each
+ * call counts as one.
+ */
+void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
+                               const struct gpuval_race_use *other,
+                               const struct vk_object_base *object);
+
 /**
  * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
  * must be removed before it dies.
@@ -245,6 +254,10 @@ uint32_t gpuval_shader_entry_base(const struct gpuval_shader *shader);
 /** struct gpuval_nir_table::uses; as long as the shader has users. */
 const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shader,
                                                 uint32_t *num_uses);
+
+/** The site of a number in gpuval_nir_use::num_slots, device-wide, and whose it is. */
+uint32_t gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number);
+uint64_t gpuval_shader_serial(const struct gpuval_shader *shader);
 
 /** Not 0, and no other shader's while it lives. */
 uint32_t gpuval_shader_number(const struct gpuval_shader *shader);

@@ -21,7 +21,7 @@ const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
    [GPUVAL_CHECK_SYNC] = {"sync", true},
    [GPUVAL_CHECK_SYNC_COMPUTE] = {"sync-compute", true},
    [GPUVAL_CHECK_SHARED] = {"shared", true},
-   [GPUVAL_CHECK_RACE] = {"race", false},
+   [GPUVAL_CHECK_RACE] = {"race", true},
    [GPUVAL_CHECK_INIT] = {"init", true},
 };
 

@@ -88,6 +88,7 @@ needs_objects(const struct gpuval_device *device)
 {
    return device->info.object_bits && (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
                                        gpuval_options_may_check(GPUVAL_CHECK_BOUNDS) ||
+                                       gpuval_options_may_check(GPUVAL_CHECK_RACE) ||
                                        gpuval_options_may_check(GPUVAL_CHECK_INIT));
 }
 

@@ -479,9 +479,17 @@ set_fingerprint(struct gpuval_event *event, const struct gpuval_shader *shader,
    gpuval_event_set_fingerprint(event, site->set, site->binding, number);
 }
 
-static struct gpuval_event *
-create_event(struct gpuval_device *device, const struct gpuval_shader *shader,
-             const struct gpuval_site *site, const struct gpuval_record *record)
+void
+gpuval_events_describe_site(const struct gpuval_event *event, struct gpuval_place *place,
+                            const struct gpuval_shader *shader, const struct gpuval_site *site)
+{
+   struct gpuval_spirv_location location = {0};
+   describe_place(event, place, shader, site, gpuval_module_spirv(shader->module), &location);
+}
+
+struct gpuval_event *
+gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *shader,
+                     const struct gpuval_site *site, const struct gpuval_record *record)
 {
    struct gpuval_event *event = gpuval_event_create(site->kind);
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
@@ -515,7 +523,7 @@ gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index, 
 {
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
    const struct gpuval_site *site = &shader->sites[site_index - shader->first_site];
-   struct gpuval_event *event = create_event(device, shader, site, NULL);
+   struct gpuval_event *event = gpuval_events_create(device, shader, site, NULL);
 
    event->message = ralloc_strdup(event, text);
    set_fingerprint(event, shader, site);
@@ -545,16 +553,9 @@ add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
    gpuval_report_event(event, &device->notices);
 }
 
-struct gpuval_event *
-gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
-                        const struct gpuval_record *record)
+struct gpuval_failure_key
+gpuval_events_site_key(const struct gpuval_shader *shader, uint32_t number)
 {
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-   uint32_t number = site_index - shader->first_site;
-   struct gpuval_event **slot = &shader->states[number].event;
-   if (*slot && (*slot)->period == gpuval_report_period())
-      return *slot;
-
    const struct gpuval_site *site = &shader->sites[number];
    struct gpuval_failure_key key = {
       .shader_hash = shader->module->hash,
@@ -569,10 +570,23 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
       key.site = number + 1 - site->same_value;
       memcpy(&key.shader, shader->key, sizeof(key.shader));
    }
+   return key;
+}
 
+struct gpuval_event *
+gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
+                        const struct gpuval_record *record)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+   uint32_t number = site_index - shader->first_site;
+   struct gpuval_event **slot = &shader->states[number].event;
+   if (*slot && (*slot)->period == gpuval_report_period())
+      return *slot;
+
+   const struct gpuval_failure_key key = gpuval_events_site_key(shader, number);
    *slot = find_event(device, &key);
    if (!*slot) {
-      *slot = create_event(device, shader, site, record);
+      *slot = gpuval_events_create(device, shader, &shader->sites[number], record);
       add_event(device, &key, *slot);
    }
    return *slot;

@@ -34,4 +34,25 @@ void gpuval_events_describe_command(struct gpuval_device *device, const struct g
 void gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *event,
                                const struct gpuval_record *record);
 
+/** The failure of the @number-th site of @shader, as a key, */
+struct gpuval_failure_key gpuval_events_site_key(const struct gpuval_shader *shader,
+                                                 uint32_t number);
+/** and its event; @record may be NULL. */
+struct gpuval_event *gpuval_events_create(struct gpuval_device *device,
+                                          const struct gpuval_shader *shader,
+                                          const struct gpuval_site *site,
+                                          const struct gpuval_record *record);
+/** Shader, source and access of @place */
+void gpuval_events_describe_site(const struct gpuval_event *event, struct gpuval_place *place,
+                                 const struct gpuval_shader *shader,
+                                 const struct gpuval_site *site);
+
+/** Of a failure that the host finds. @bound: as gpuval_device_report_command() has it */
+struct gpuval_failure_key gpuval_events_command_key(const struct gpuval_command_failure *failure,
+                                                    uint64_t bound,
+                                                    const struct gpuval_event *event);
+struct gpuval_event *gpuval_events_create_of_command(struct gpuval_device *device,
+                                                     uint32_t command_id,
+                                                     const struct gpuval_command_failure *failure);
+
 #endif

@@ -57,9 +57,9 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
 /* The same of a failure that no shader is in. Handles of what a frame makes anew would
  * make a new event of it each frame, so names stand for objects.
  */
-static struct gpuval_failure_key
-get_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
-                const struct gpuval_event *event)
+struct gpuval_failure_key
+gpuval_events_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
+                          const struct gpuval_event *event)
 {
    const struct gpuval_command *command = &event->place.command;
    struct gpuval_failure_key key = {
@@ -79,9 +79,9 @@ get_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
    return key;
 }
 
-static struct gpuval_event *
-create_command_event(struct gpuval_device *device, uint32_t command_id,
-                     const struct gpuval_command_failure *failure)
+struct gpuval_event *
+gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_id,
+                                const struct gpuval_command_failure *failure)
 {
    const struct gpuval_command_range *range = &failure->range;
    struct gpuval_event *event = gpuval_event_create(failure->kind);
@@ -118,8 +118,8 @@ gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, 
                              const struct gpuval_command_failure *failure)
 {
    mtx_lock(&device->mutex);
-   struct gpuval_event *event = create_command_event(device, command_id, failure);
-   const struct gpuval_failure_key key = get_command_key(failure, bound, event);
+   struct gpuval_event *event = gpuval_events_create_of_command(device, command_id, failure);
+   const struct gpuval_failure_key key = gpuval_events_command_key(failure, bound, event);
 
    gpuval_events_count(device, &key, event, failure->count);
    gpuval_device_unlock(device);

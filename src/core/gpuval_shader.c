@@ -440,6 +440,18 @@ gpuval_shader_uses(const struct gpuval_shader *shader, uint32_t *num_uses)
 }
 
 uint32_t
+gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number)
+{
+   return shader->first_site + MIN2(number, shader->num_sites - 1);
+}
+
+uint64_t
+gpuval_shader_serial(const struct gpuval_shader *shader)
+{
+   return shader->serial;
+}
+
+uint32_t
 gpuval_shader_number(const struct gpuval_shader *shader)
 {
    return shader->first_site + 1;

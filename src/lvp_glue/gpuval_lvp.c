@@ -10,6 +10,7 @@
 #include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
+#include "gpuval_lvp_race.h"
 #include "gpuval_lvp_sets.h"
 #include "gpuval_lvp_structures.h"
 #include "gpuval_lvp_written.h"
@@ -84,6 +85,7 @@ struct gpuval_lvp {
    struct gpuval_lvp_inputs *inputs;         /* NULL: nobody looks at what commands read */
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
    struct gpuval_lvp_written *written;       /* NULL: without init */
+   struct gpuval_lvp_race *race;             /* NULL: without race */
 
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
@@ -175,7 +177,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
-   if (gpuval_options_sync()) {
+   bool has_race = gpuval_options_may_check(GPUVAL_CHECK_RACE);
+   if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
    } else {
@@ -188,6 +191,8 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_device_written(gpuval->device))
       gpuval->written =
          gpuval_lvp_written_create(gpuval, device, gpuval, gpuval_device_written(gpuval->device));
+   if (has_race && gpuval_lvp_objects(gpuval))
+      gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, gpuval->order->hooks.submits);
    if (gpuval_device_structures(gpuval->device))
       gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval);
    return gpuval;
@@ -211,6 +216,8 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
       gpuval_lvp_order_finish(gpuval->order);
    if (gpuval->inputs)
       gpuval_lvp_inputs_destroy(gpuval->inputs);
+   if (gpuval->race)
+      gpuval_lvp_race_destroy(gpuval->race);
    gpuval_lvp_pending_destroy(gpuval->pending);
    ralloc_free(gpuval);
 }
@@ -288,6 +295,8 @@ void
 gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
    gpuval_device_remove_memory(gpuval->device, &memory->base);
+   if (gpuval->race)
+      gpuval_lvp_race_forget(gpuval->race, (uintptr_t)memory->map, memory->size);
    if (!gpuval->window)
       return;
 
@@ -326,6 +335,8 @@ gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval)
 void
 gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
+   if (gpuval->race)
+      gpuval_lvp_race_idle(gpuval->race);
    gpuval_device_end_work(gpuval->device, gpuval->work);
    if (gpuval->order)
       gpuval_lvp_order_end(gpuval->order);
@@ -349,6 +360,8 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->has_constants = false; /* lavapipe unbinds all behind a command buffer */
 
    gpuval->arguments = NULL;
+   if (gpuval->race)
+      gpuval_lvp_race_idle(gpuval->race);
    if (gpuval->order)
       gpuval_lvp_order_begin(gpuval->order, cmd_buffer);
    if (gpuval->inputs)
@@ -361,7 +374,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
 static bool
 reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type, unsigned kind)
 {
-   if (!gpuval->order || !(kind & GPUVAL_LVP_INDIRECT))
+   if (!gpuval_options_sync() || !(kind & GPUVAL_LVP_INDIRECT))
       return false;
    return type == VK_CMD_DISPATCH_INDIRECT ||
           gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
@@ -473,13 +486,15 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    if (!kind && !looks_at_all(gpuval) && commands->next != &command->cmd_link)
       return command;
 
-   if (gpuval->order)
-      gpuval_lvp_order_command(gpuval->order, command);
    if (kind & GPUVAL_LVP_BINDS) {
       gpuval->emitted_sets = 0;
       gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
    }
    bool is_recorded = note_command(gpuval, commands, command, kind);
+   if (gpuval->race)
+      gpuval_lvp_race_command(gpuval->race, command);
+   if (gpuval->order)
+      gpuval_lvp_order_command(gpuval->order, command);
    if (gpuval->written) {
       bool is_draw =
          kind & GPUVAL_LVP_ACTION && command_pipeline_type(command->type) == LVP_PIPELINE_GRAPHICS;
@@ -500,21 +515,38 @@ is_generated(enum vk_cmd_type type)
           type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV;
 }
 
-void
-gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure)
+/* NULL: shaders are, or there is none. */
+static const struct lvp_pipeline *
+get_pipeline(const struct gpuval_lvp *gpuval)
+{
+   const struct gpuval_lvp_command *command = &gpuval->current;
+   bool uses_pipeline = command->index >= 0 && !is_generated(command->type);
+
+   return uses_pipeline ? gpuval->pipelines[command_pipeline_type(command->type)] : NULL;
+}
+
+uint32_t
+gpuval_lvp_command_id(struct gpuval_lvp *gpuval)
 {
    struct gpuval_lvp_command command = gpuval->current;
-   bool uses_pipeline = command.index >= 0 && !is_generated(command.type);
 
-   command.pipeline = uses_pipeline ? gpuval->pipelines[command_pipeline_type(command.type)] : NULL;
+   command.pipeline = get_pipeline(gpuval);
    memset(command.shaders, 0, sizeof(command.shaders));
    if (!gpuval->has_failed_id)
       gpuval->failed_id = gpuval_lvp_commands_add(gpuval->commands, &command);
    gpuval->has_failed_id = true;
+   return gpuval->failed_id;
+}
 
-   uint64_t bound = uses_pipeline ? _mesa_hash_data(gpuval->shaders, sizeof(gpuval->shaders)) : 0;
-   gpuval_device_report_command(gpuval->device, gpuval->failed_id,
-                                command.pipeline ? (uintptr_t)command.pipeline : bound, failure);
+void
+gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure)
+{
+   const struct lvp_pipeline *pipeline = get_pipeline(gpuval);
+   bool has_shaders = gpuval->current.index >= 0 && !is_generated(gpuval->current.type);
+   uint64_t bound = has_shaders ? _mesa_hash_data(gpuval->shaders, sizeof(gpuval->shaders)) : 0;
+
+   gpuval_device_report_command(gpuval->device, gpuval_lvp_command_id(gpuval),
+                                pipeline ? (uintptr_t)pipeline : bound, failure);
 }
 
 static enum lvp_pipeline_type
@@ -632,11 +664,14 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (gpuval_lvp_objects(gpuval))
       emit_sets(gpuval, instrumented, shaders, sets[type], type, (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
+   if (gpuval->race)
+      gpuval_lvp_race_shaders(gpuval->race, data->command_id, instrumented, shaders, sets[type],
+                              gpuval->descriptor_buffers[type], (void *)data);
    if (!is_compute)
       gpuval_lvp_draws_emit(gpuval->draws, &gpuval->current, instrumented, push_constants);
    if (gpuval->arguments)
       read_arguments(gpuval, data->command_id);
-   if (gpuval->order && instrumented)
+   if (gpuval_options_sync() && instrumented)
       gpuval_lvp_order_work(gpuval->order, instrumented, data);
 }
 

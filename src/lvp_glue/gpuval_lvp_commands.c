@@ -142,13 +142,29 @@ find_kind(enum vk_cmd_type type)
       "VK_CMD_EXECUTE_",
       "VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE", /* labels, as lavapipe has them */
    };
+   static const enum vk_cmd_type others[] = {
+      VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT,
+      VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR,
+      VK_CMD_BEGIN_RENDERING,
+      VK_CMD_PIPELINE_BARRIER2,
+      VK_CMD_CLEAR_COLOR_IMAGE,
+      VK_CMD_CLEAR_DEPTH_STENCIL_IMAGE,
+      VK_CMD_COPY_IMAGE2,
+      VK_CMD_BLIT_IMAGE2,
+      VK_CMD_RESOLVE_IMAGE2,
+      VK_CMD_COPY_BUFFER_TO_IMAGE2,
+      VK_CMD_COPY_IMAGE_TO_BUFFER2,
+      VK_CMD_COPY_BUFFER2,
+      VK_CMD_FILL_BUFFER,
+      VK_CMD_UPDATE_BUFFER,
+   };
    const char *name = vk_cmd_queue_type_names[type];
-
    unsigned kind = begins_with_any(name, binds, ARRAY_SIZE(binds)) ? GPUVAL_LVP_BINDS : 0;
 
-   if (type == VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT ||
-       type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR || type == VK_CMD_BEGIN_RENDERING)
-      return kind | GPUVAL_LVP_OTHER;
+   for (unsigned i = 0; i < ARRAY_SIZE(others); i++) {
+      if (type == others[i])
+         return kind | GPUVAL_LVP_OTHER;
+   }
    if (begins_with_any(name, actions, ARRAY_SIZE(actions)))
       kind |= GPUVAL_LVP_ACTION | (strstr(name, "_INDIRECT") ? GPUVAL_LVP_INDIRECT : 0);
    return kind;
@@ -397,6 +413,10 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
             vk_cmd_queue_type_names[run.type] + strlen("VK_CMD_"));
    for (char *c = commands->op; *c; c++)
       *c += *c >= 'A' && *c <= 'Z' ? 'a' - 'A' : 0; /* tolower() minds the locale */
+   /* The runtime calls the newer one of two, as an action's own name is told apart. */
+   size_t length = strlen(commands->op);
+   if (run.first_index < 0 && commands->op[length - 1] == '2')
+      commands->op[length - 1] = '\0';
 
    *out = run.note->facts;
    out->submission = run.submission;

@@ -144,6 +144,8 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    driver.num_lanes = gpuval_lvp_num_lanes();
    driver.reports_descriptors = gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR);
    driver.reports_unwritten = gpuval_options_may_check(GPUVAL_CHECK_INIT);
+   if (!gpuval_options_may_check(GPUVAL_CHECK_RACE))
+      driver.used_address = NULL;
    driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
 

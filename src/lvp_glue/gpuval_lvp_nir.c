@@ -261,6 +261,12 @@ root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 }
 
 static nir_def *
+used_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return load_command_data(b, 64, offsetof(struct gpuval_lvp_command_data, used_address));
+}
+
+static nir_def *
 command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_command_data(b, 32, offsetof(struct gpuval_command_data, command_id));
@@ -408,6 +414,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .descriptors = &gpuval_lvp_nir_descriptors,
    .structure_address = structure_address,
    .root_address = root_address,
+   .used_address = used_address,
    .command_id = command_id,
    .epoch = epoch,
    .sync_flags = sync_flags,

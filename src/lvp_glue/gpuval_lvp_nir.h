@@ -36,6 +36,8 @@ struct gpuval_lvp_command_data {
                                            * gpuval_lvp_sets.h; 0: there is none */
    uint32_t bad_uses[8];                  /* of constant indices, by gl_shader_stage */
    uint32_t unwritten_uses[8];            /* init: the same */
+   uint32_t race_uses[8];                 /* race: those that are to be marked, */
+   uint64_t used_address;                 /* race: in uint32_t[8] */
 };
 #define GPUVAL_LVP_MAX_USES 32
 

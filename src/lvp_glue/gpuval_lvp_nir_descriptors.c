@@ -101,6 +101,12 @@ unwritten_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses));
 }
 
+static nir_def *
+race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, race_uses));
+}
+
 /* As lvp_lower_pipeline_layout makes it: constant buffer, slot, 0 */
 static nir_def *
 get_handle(nir_builder *b, uint32_t set, nir_def *slot)
@@ -178,5 +184,6 @@ const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors = {
    .objects_address = objects_address,
    .bad_uses = bad_uses,
    .unwritten_uses = unwritten_uses,
+   .race_uses = race_uses,
    .replace = replace,
 };

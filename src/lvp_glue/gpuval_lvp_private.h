@@ -41,6 +41,9 @@ struct gpuval_lvp_pending *gpuval_lvp_pending_create(void *mem_ctx, struct lvp_d
 void gpuval_lvp_pending_destroy(struct gpuval_lvp_pending *pending);
 struct gpuval_lvp_pending *gpuval_lvp_pending(struct gpuval_lvp *gpuval);
 
+/** Id of the command that comes next, which is for reports only. On the queue's thread. */
+uint32_t gpuval_lvp_command_id(struct gpuval_lvp *gpuval);
+
 /** What is wrong with the command that comes next. On the queue's thread. */
 void gpuval_lvp_report(struct gpuval_lvp *gpuval, const struct gpuval_command_failure *failure);
 

@@ -242,9 +242,8 @@ gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers
    }
 }
 
-/* What it always uses; NULL: it is outside. */
-static const struct gpuval_descriptor *
-find_descriptor(const struct gpuval_nir_use *use, const struct lvp_descriptor_set *set)
+const struct gpuval_descriptor *
+gpuval_lvp_find_descriptor(const struct gpuval_nir_use *use, const struct lvp_descriptor_set *set)
 {
    const struct gpuval_descriptor *shadow = get_shadow(set).slots;
    const struct gpuval_lvp_set_header *header = (const void *)shadow;
@@ -264,7 +263,7 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    if (!set || use->first_slot >= set->layout->size)
       return false;
 
-   const struct gpuval_descriptor *descriptor = find_descriptor(use, set);
+   const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
    if (!descriptor)
       return true;
 
@@ -286,7 +285,7 @@ is_unwritten(struct gpuval_lvp_written *written, const struct gpuval_nir_use *us
    if (!written || !set || use->first_slot >= set->layout->size)
       return written && !set;
 
-   const struct gpuval_descriptor *descriptor = find_descriptor(use, set);
+   const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
    if (!descriptor || !(use->required & descriptor->offers))
       return false;
 
@@ -322,7 +321,9 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
       for (uint32_t i = 0; i < num_uses; i++) {
          const struct gpuval_nir_use *use = &uses[i];
 
-         if (use->flags & GPUVAL_USE_WRITTEN) {
+         if (use->flags & GPUVAL_USE_RACE) {
+            continue;
+         } else if (use->flags & GPUVAL_USE_WRITTEN) {
             if (is_unwritten(written, use, known[use->set]))
                data->unwritten_uses[stage] |= unwritten_bit;
             unwritten_bit <<= 1;

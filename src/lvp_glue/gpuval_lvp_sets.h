@@ -26,7 +26,8 @@
 extern "C" {
 #endif
 
-struct gpuval_objects;
+struct gpuval_descriptor;
+struct gpuval_nir_use;
 
 struct gpuval_lvp_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */
@@ -54,6 +55,10 @@ gpuval_lvp_shadow_offset(const struct lvp_descriptor_set_layout *layout)
  * descriptor buffers of the application. They have no shadow.
  */
 void gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers);
+
+/** What @use, which has GPUVAL_USE_CONSTANT, leads to; NULL: it is outside. */
+const struct gpuval_descriptor *gpuval_lvp_find_descriptor(const struct gpuval_nir_use *use,
+                                                           const struct lvp_descriptor_set *set);
 
 /**
  * What shaders need to know of the sets of a command, and how those are of their

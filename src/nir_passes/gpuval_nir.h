@@ -80,7 +80,15 @@ enum {
    GPUVAL_USE_SAMPLER = 0x20,
    /* Not about the descriptor: of init, is all written that it leads to? */
    GPUVAL_USE_WRITTEN = 0x40,
+   /* Nor this: num_slots is race's, GPUVAL_RACE_USE_*. */
+   GPUVAL_USE_RACE = 0x80,
 };
+
+/* Of GPUVAL_USE_RACE: a site, and what it does there */
+#define GPUVAL_RACE_USE_SITE_MASK 0xffffffu
+#define GPUVAL_RACE_USE_IS_WRITE  0x1000000u
+#define GPUVAL_RACE_USE_IS_ATOMIC 0x2000000u
+#define GPUVAL_RACE_USE_OP_SHIFT  28 /* enum gpuval_op */
 
 #define GPUVAL_USE_FORMAT_SHIFT 23 /* enum pipe_format; 0: any */
 static_assert(GPUVAL_OFFERS_TYPES + GPUVAL_OFFERS_VIEWS == (1u << GPUVAL_USE_FORMAT_SHIFT) - 1,
@@ -146,6 +154,8 @@ struct gpuval_nir_descriptors {
     * written. NULL: init is not checked.
     */
    nir_def *(*unwritten_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* race: those with GPUVAL_USE_RACE that have to mark themselves; NULL: it is not checked. */
+   nir_def *(*race_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* Something harmless stands in for what is bad. */
    void (*replace)(const struct gpuval_nir_driver *driver, nir_builder *b,
                    const struct gpuval_nir_replacement *replacement);
@@ -228,7 +238,9 @@ struct gpuval_nir_driver {
                           nir_def *slot);
 
    const struct gpuval_nir_descriptors *descriptors; /* NULL: they are not checked */
-   bool reports_descriptors;                         /* functions: what shaders may report */
+   /* race: where GPUVAL_REPORT_USED marks what is used, 64 bit; NULL: it does not come. */
+   nir_def *(*used_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   bool reports_descriptors; /* functions: what shaders may report */
    bool reports_unwritten;
 
    /* The address of an acceleration structure, as traces and ray queries have it for
@@ -392,6 +404,8 @@ enum {
 
 /* In the place of a descriptor set */
 enum {
+   /* race, gpuval_nir_race.c: detail: offset behind used_address, bit. Not a failure. */
+   GPUVAL_REPORT_USED = 0xfa,
    /* init, gpuval_nir_init.c: each entry has its set. */
    GPUVAL_REPORT_UNWRITTEN = 0xfb,
    /* All is known: what comes in the record's offset, access_size, bound, and the first of

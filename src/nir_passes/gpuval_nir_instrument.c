@@ -160,7 +160,8 @@ static bool (*const passes[])(struct gpuval_nir_state *state) = {
    gpuval_nir_instrument_address,      gpuval_nir_instrument_bounds,
    gpuval_nir_instrument_bounds_image, gpuval_nir_instrument_export,
    gpuval_nir_instrument_printf,       gpuval_nir_instrument_sync,
-   gpuval_nir_instrument_shared,       gpuval_nir_instrument_init, /* changes the control flow */
+   gpuval_nir_instrument_shared,       gpuval_nir_instrument_race,
+   gpuval_nir_instrument_init, /* changes the control flow */
 };
 
 bool

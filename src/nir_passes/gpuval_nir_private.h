@@ -245,6 +245,10 @@ void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *dr
 void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);
 
+/** GPUVAL_REPORT_USED: marks. */
+void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *driver,
+                           const struct gpuval_nir_report_params *params);
+
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
                                   nir_def *const *words);
@@ -257,6 +261,7 @@ bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_init(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
+bool gpuval_nir_instrument_race(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_shared(struct gpuval_nir_state *state);
 bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);

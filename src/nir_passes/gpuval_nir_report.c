@@ -585,16 +585,21 @@ void
 gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_report_params *params)
 {
-   if (!driver->reports_unwritten) {
-      build_failures(b, driver, params);
-      return;
+   if (driver->used_address) {
+      nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_USED));
+      gpuval_nir_build_used(b, driver, params);
+      nir_push_else(b, NULL);
    }
-
-   nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN));
-   gpuval_nir_build_init(b, driver, params);
-   nir_push_else(b, NULL);
+   if (driver->reports_unwritten) {
+      nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN));
+      gpuval_nir_build_init(b, driver, params);
+      nir_push_else(b, NULL);
+   }
    build_failures(b, driver, params);
-   nir_pop_if(b, NULL);
+   if (driver->reports_unwritten)
+      nir_pop_if(b, NULL);
+   if (driver->used_address)
+      nir_pop_if(b, NULL);
 }
 
 nir_def *

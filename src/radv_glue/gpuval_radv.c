@@ -30,6 +30,8 @@ warn_of_limits(void)
                          "only what is known when a command is recorded");
    if (gpuval_options_may_check(GPUVAL_CHECK_INIT))
       gpuval_log_warning("this version does not check init on RADV yet");
+   if (gpuval_options_may_check(GPUVAL_CHECK_RACE))
+      gpuval_log_warning("this version does not check race on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
       gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
                          "what traces and ray queries are given");

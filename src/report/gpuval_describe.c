@@ -161,6 +161,22 @@ unwritten(const struct gpuval_event *event, const char *text, char **message)
       ralloc_asprintf_append(message, ": \"%s\"", event->resource.object_name);
 }
 
+/* "ACCESS of RESOURCE: DETAIL", or of a command "COMMAND reads the image "name": DETAIL" */
+static void
+race(const struct gpuval_event *event, const char *text, char **message)
+{
+   if (event->place.has_shader) {
+      access_of(event, text, message);
+      return;
+   }
+   ralloc_asprintf_append(
+      message, "%s %s the %s", event->place.has_command ? event->place.command.op : "a command",
+      event->place.access.op == GPUVAL_OP_LOAD ? "reads" : "writes", event->resource.type);
+   if (event->resource.object_name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.object_name);
+   ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
+}
+
 /* "ACCESS at address 0x10 TEXT: DETAIL" */
 static void
 bad_address(const struct gpuval_event *event, const char *text, char **message)
@@ -240,6 +256,7 @@ static const struct description descriptions[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
    [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {access_of,
                                          "a shader has written there since the last barrier"},
+   [GPUVAL_KIND_RESOURCE_RACE] = {race, "nothing orders it and another command"},
    [GPUVAL_KIND_UNINITIALIZED_READ] = {unwritten, "nothing was ever written there"},
    [GPUVAL_KIND_SHARED_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
    [GPUVAL_KIND_SHARED_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},

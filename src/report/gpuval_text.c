@@ -148,9 +148,11 @@ write_other(FILE *f, const struct gpuval_event *event)
    const char *likely = event->other_is_certain ? "" : "likely ";
 
    if (!other->has_shader) {
-      bool is_indirect = other->access.op == GPUVAL_OP_INDIRECT;
-      fprintf(f, "gpuval:    %safter %s", likely,
-              is_indirect ? "the read of the arguments" : "another access");
+      const char *access = other->access.op == GPUVAL_OP_INDIRECT ? "the read of the arguments"
+                           : other->access.op == GPUVAL_OP_LOAD   ? "the read"
+                           : other->access.op == GPUVAL_OP_STORE  ? "the write"
+                                                                  : "another access";
+      fprintf(f, "gpuval:    %safter %s", likely, access);
       fputs(other->has_command ? " of " : "\n", f);
       if (other->has_command)
          write_command(f, &other->command);

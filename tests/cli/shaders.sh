@@ -185,9 +185,5 @@ $first-$first bounds
 ffffffffffffffff-0000000000000000 bounds
 EOF
 one_complaint err GPUVAL_SHADERS 'line 2'
-with_rules 'a check that is not there yet' <<EOF
-$every race
-EOF
-lines err '^gpuval: warning: .*race' 1   # while there is no race
 
 finish

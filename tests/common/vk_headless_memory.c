@@ -329,6 +329,20 @@ vkh_begin_rendering(VkCommandBuffer cmd, const struct vkh_target *target)
       .pDepthAttachment = target->depth ? &depth : NULL,
    };
 
+   /* After the pass before: what is written to attachments, and nothing else. */
+   const VkPipelineStageFlags stages =
+      VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
+   const VkAccessFlags writes =
+      VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+   const VkAccessFlags reads =
+      VK_ACCESS_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+   const VkMemoryBarrier barrier = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+      .srcAccessMask = writes,
+      .dstAccessMask = reads | writes,
+   };
+
+   vkCmdPipelineBarrier(cmd, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
    vkCmdBeginRendering(cmd, &info);
    /* With secondary command buffers the state is theirs to set. */
    if (!(target->flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT))

@@ -109,7 +109,9 @@ schema_error(const struct json *json)
 {
    const bool is_command = strcmp(json_get_string(json, "access.op", ""), "indirect") == 0 ||
                            strcmp(json_get_string(json, "check", ""), "vertex") == 0 ||
-                           strcmp(json_get_string(json, "resource.type", ""), "attachment") == 0;
+                           strcmp(json_get_string(json, "resource.type", ""), "attachment") == 0 ||
+                           strcmp(json_get_string(json, "resource.type", ""), "image") == 0 ||
+                           strcmp(json_get_string(json, "resource.type", ""), "buffer") == 0;
 
    for (unsigned i = 0; i < VKH_COUNT(schema); i++) {
       const struct json *value = json_get(json, schema[i].path);

@@ -42,6 +42,7 @@ static const struct flag stage_flags[] = {
    {"all", VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT},
    /* Only with the calls of synchronization2 */
    {"copy", VK_PIPELINE_STAGE_2_COPY_BIT},
+   {"clear", VK_PIPELINE_STAGE_2_CLEAR_BIT},
    {"index_input", VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT},
    {"pre_rasterization", VK_PIPELINE_STAGE_2_PRE_RASTERIZATION_SHADERS_BIT},
 };
@@ -170,6 +171,23 @@ add_barrier(struct run *run, struct dependency *d, const char *kind, struct run_
          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
          .image = run->color.image,
          .subresourceRange = {run->color.aspect, 0, 1, 0, 1},
+      };
+   } else if (strncmp(kind, "image=", 6) == 0 || strncmp(kind, "discard=", 8) == 0) {
+      const bool discards = kind[0] == 'd';
+      const struct run_image *image = run_find_image(run, strchr(kind, '=') + 1);
+      d->images[d->info.imageMemoryBarrierCount++] = (VkImageMemoryBarrier2){
+         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+         .srcStageMask = src.stages,
+         .srcAccessMask = src.access,
+         .dstStageMask = dst.stages,
+         .dstAccessMask = dst.access,
+         .oldLayout = discards ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+         .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+         .image = image->image,
+         .subresourceRange = {run_image_aspects(image), 0, VK_REMAINING_MIP_LEVELS, 0,
+                              VK_REMAINING_ARRAY_LAYERS},
       };
    } else if (!execution) {
       RUN_ERROR(run, "%s is no kind of barrier", kind);

@@ -81,6 +81,28 @@ get_layers(const struct subresource *subresource)
    };
 }
 
+/* `extent=WxH`, `at=X,Y`: of what is copied, on both sides; else one texel */
+struct box {
+   VkOffset3D begin, end;
+   VkExtent3D extent;
+};
+
+static struct box
+get_box(struct run *run)
+{
+   const char *extent = find_option(run, "extent");
+   const char *at = find_option(run, "at");
+   unsigned width = 1, height = 1, x = 0, y = 0;
+   if ((extent && sscanf(extent, "%ux%u", &width, &height) != 2) ||
+       (at && sscanf(at, "%u,%u", &x, &y) != 2))
+      RUN_ERROR(run, "extent=WxH at=X,Y");
+   return (struct box){
+      .begin = {(int32_t)x, (int32_t)y, 0},
+      .end = {(int32_t)(x + width), (int32_t)(y + height), 1},
+      .extent = {width, height, 1},
+   };
+}
+
 /* `clear_image IMAGE[@LEVEL[.LAYER]] [aspect=depth|stencil]` */
 void
 run_clear_image(struct run *run)
@@ -106,46 +128,53 @@ run_discard_image(struct run *run)
    run_transition_image(run_need_commands(run), image.image, get_range(&image));
 }
 
-/* `copy_image FROM TO`, one texel */
+/* `copy_image FROM TO` */
 void
 run_copy_image(struct run *run)
 {
    const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const struct box box = get_box(run);
    const VkImageCopy region = {
       .srcSubresource = get_layers(&from),
+      .srcOffset = box.begin,
       .dstSubresource = get_layers(&to),
-      .extent = {1, 1, 1},
+      .dstOffset = box.begin,
+      .extent = box.extent,
    };
 
    vkCmdCopyImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
                   to.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
 }
 
-/* `blit_image FROM TO`, one texel */
+/* `blit_image FROM TO` */
 void
 run_blit_image(struct run *run)
 {
    const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const struct box box = get_box(run);
    const VkImageBlit region = {
       .srcSubresource = get_layers(&from),
-      .srcOffsets = {{0, 0, 0}, {1, 1, 1}},
+      .srcOffsets = {box.begin, box.end},
       .dstSubresource = get_layers(&to),
-      .dstOffsets = {{0, 0, 0}, {1, 1, 1}},
+      .dstOffsets = {box.begin, box.end},
    };
 
    vkCmdBlitImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
                   to.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region, VK_FILTER_NEAREST);
 }
 
-/* `resolve_image FROM TO`, one texel */
+/* `resolve_image FROM TO` */
 void
 run_resolve_image(struct run *run)
 {
    const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const struct box box = get_box(run);
    const VkImageResolve region = {
       .srcSubresource = get_layers(&from),
+      .srcOffset = box.begin,
       .dstSubresource = get_layers(&to),
-      .extent = {1, 1, 1},
+      .dstOffset = box.begin,
+      .extent = box.extent,
    };
 
    vkCmdResolveImage(run_need_commands(run), from.image->image, VK_IMAGE_LAYOUT_GENERAL,
@@ -153,32 +182,35 @@ run_resolve_image(struct run *run)
 }
 
 static VkBufferImageCopy
-get_region(const struct subresource *image, uint64_t offset)
+get_region(struct run *run, const struct subresource *image, uint64_t offset)
 {
+   const struct box box = get_box(run);
+
    return (VkBufferImageCopy){
       .bufferOffset = offset,
       .imageSubresource = get_layers(image),
-      .imageExtent = {1, 1, 1},
+      .imageOffset = box.begin,
+      .imageExtent = box.extent,
    };
 }
 
-/* `copy_to_image BUFFER OFFSET IMAGE`, one texel */
+/* `copy_to_image BUFFER OFFSET IMAGE` */
 void
 run_copy_to_image(struct run *run)
 {
    const struct subresource image = find_subresource(run, 3);
-   const VkBufferImageCopy region = get_region(&image, run_number(run, 2));
+   const VkBufferImageCopy region = get_region(run, &image, run_number(run, 2));
 
    vkCmdCopyBufferToImage(run_need_commands(run), run_find_buffer(run, run_word(run, 1))->vk.buffer,
                           image.image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
 }
 
-/* `copy_from_image IMAGE BUFFER OFFSET`, one texel */
+/* `copy_from_image IMAGE BUFFER OFFSET` */
 void
 run_copy_from_image(struct run *run)
 {
    const struct subresource image = find_subresource(run, 1);
-   const VkBufferImageCopy region = get_region(&image, run_number(run, 3));
+   const VkBufferImageCopy region = get_region(run, &image, run_number(run, 3));
 
    vkCmdCopyImageToBuffer(run_need_commands(run), image.image->image, VK_IMAGE_LAYOUT_GENERAL,
                           run_find_buffer(run, run_word(run, 2))->vk.buffer, 1, &region);

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_race.h"
+
+#include <stdlib.h>
+
+#include "util/hash_table.h"
+#include "util/macros.h"
+#include "util/ralloc.h"
+#include "util/simple_mtx.h"
+#include "util/u_dynarray.h"
+
+/* Of a subresource: more are unordered with each other only where races are many. */
+#define MAX_USES 16
+/* Of buffers' bytes, all together */
+#define MAX_RANGES 256
+/* What comes between two barriers; what comes then is not looked at. */
+#define MAX_NOTES (1u << 20)
+
+struct place {
+   uint64_t address, size; /* size 0: a subresource */
+};
+
+struct note {
+   struct gpuval_race_use use;
+   const uint32_t *before;
+   const uint32_t *flag;
+   uint32_t bits;
+   unsigned num_places;
+   const struct vk_object_base *object;
+};
+
+/* Who has used a subresource; none of them is behind another that says more */
+struct lock {
+   unsigned num_uses;
+   struct gpuval_race_use uses[];
+};
+
+struct range {
+   struct place place;
+   struct gpuval_race_use use;
+};
+
+struct gpuval_race {
+   gpuval_race_function report;
+   void *data;
+
+   void *segment; /* what gpuval_race_alloc() has given away */
+   linear_ctx *linear;
+   struct util_dynarray notes, places;
+   bool is_full; /* the last note had no room */
+
+   simple_mtx_t mutex;           /* what follows: memory is freed by any thread */
+   struct hash_table_u64 *locks; /* address -> struct lock */
+   struct util_dynarray ranges;  /* struct range */
+   struct util_dynarray freed;   /* struct place: memory that is to be forgotten */
+};
+
+static void
+begin_segment(struct gpuval_race *race)
+{
+   ralloc_free(race->segment);
+   race->segment = ralloc_context(race);
+   race->linear = linear_context(race->segment);
+   util_dynarray_clear(&race->notes);
+   util_dynarray_clear(&race->places);
+}
+
+struct gpuval_race *
+gpuval_race_create(gpuval_race_function report, void *data)
+{
+   struct gpuval_race *race = rzalloc(NULL, struct gpuval_race);
+
+   race->report = report;
+   race->data = data;
+   simple_mtx_init(&race->mutex, mtx_plain);
+   race->locks = _mesa_hash_table_u64_create(race);
+   util_dynarray_init(&race->notes, race);
+   util_dynarray_init(&race->places, race);
+   util_dynarray_init(&race->ranges, race);
+   util_dynarray_init(&race->freed, race);
+   begin_segment(race);
+   return race;
+}
+
+static void
+free_locks(struct gpuval_race *race)
+{
+   hash_table_u64_foreach (race->locks, entry)
+      free(entry.data);
+   _mesa_hash_table_u64_clear(race->locks);
+   util_dynarray_clear(&race->ranges);
+}
+
+void
+gpuval_race_destroy(struct gpuval_race *race)
+{
+   free_locks(race);
+   simple_mtx_destroy(&race->mutex);
+   ralloc_free(race);
+}
+
+void
+gpuval_race_restart(struct gpuval_race *race)
+{
+   util_dynarray_clear(&race->notes);
+   util_dynarray_clear(&race->places);
+   simple_mtx_lock(&race->mutex);
+   free_locks(race);
+   simple_mtx_unlock(&race->mutex);
+}
+
+void
+gpuval_race_forget(struct gpuval_race *race, uint64_t address, uint64_t size)
+{
+   const struct place place = {address, size};
+
+   simple_mtx_lock(&race->mutex);
+   util_dynarray_append(&race->freed, struct place, place);
+   simple_mtx_unlock(&race->mutex);
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+   const struct place *one = a, *other = b;
+   return one->address < other->address ? -1 : one->address > other->address;
+}
+
+/* Ascending, none in another one: memory may have been given away and freed again. */
+static void
+merge_places(struct util_dynarray *places)
+{
+   struct place *last = places->data;
+
+   qsort(places->data, util_dynarray_num_elements(places, struct place), sizeof(struct place),
+         compare_places);
+   util_dynarray_foreach (places, struct place, place) {
+      uint64_t end = MAX2(last->address + last->size, place->address + place->size);
+      if (place->address <= last->address + last->size)
+         last->size = end - last->address;
+      else
+         *++last = *place;
+   }
+   places->size = (char *)(last + 1) - (char *)places->data;
+}
+
+static bool
+is_freed(const struct util_dynarray *freed, uint64_t address)
+{
+   const struct place *places = freed->data;
+   unsigned begin = 0, end = util_dynarray_num_elements(freed, struct place);
+
+   while (begin < end) {
+      unsigned middle = begin + (end - begin) / 2;
+      if (places[middle].address <= address)
+         begin = middle + 1;
+      else
+         end = middle;
+   }
+   return begin && address - places[begin - 1].address < places[begin - 1].size;
+}
+
+/* All at once, as programs may free many. */
+static void
+forget_freed(struct gpuval_race *race)
+{
+   if (!race->freed.size)
+      return;
+
+   merge_places(&race->freed);
+   hash_table_u64_foreach (race->locks, entry) {
+      if (!is_freed(&race->freed, entry.key))
+         continue;
+      free(entry.data);
+      _mesa_hash_table_u64_remove(race->locks, entry.key);
+   }
+
+   unsigned count = 0;
+   util_dynarray_foreach (&race->ranges, struct range, range) {
+      if (!is_freed(&race->freed, range->place.address))
+         *util_dynarray_element(&race->ranges, struct range, count++) = *range;
+   }
+   race->ranges.size = count * sizeof(struct range);
+   util_dynarray_clear(&race->freed);
+}
+
+/* Notes */
+
+void *
+gpuval_race_alloc(struct gpuval_race *race, unsigned size)
+{
+   return linear_zalloc_child(race->linear, size);
+}
+
+void
+gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
+                 const uint32_t *before, const uint32_t *flag, uint32_t bits,
+                 const struct vk_object_base *object)
+{
+   const struct note note = {*use, before, flag, bits, 0, object};
+
+   race->is_full = util_dynarray_num_elements(&race->notes, struct note) >= MAX_NOTES;
+   if (!race->is_full)
+      util_dynarray_append(&race->notes, struct note, note);
+}
+
+void
+gpuval_race_note_bytes(struct gpuval_race *race, uint64_t address, uint64_t size)
+{
+   const struct place place = {address, size};
+   if (race->is_full || !address)
+      return;
+
+   util_dynarray_append(&race->places, struct place, place);
+   util_dynarray_top_ptr(&race->notes, struct note)->num_places++;
+}
+
+void
+gpuval_race_note_subresource(struct gpuval_race *race, uint64_t address)
+{
+   gpuval_race_note_bytes(race, address, 0);
+}
+
+/* Races */
+
+/* A subresource is one as long as it is not known that other texels are meant. */
+static bool
+overlap(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
+{
+   if (a->extent != GPUVAL_RACE_BOX || b->extent != GPUVAL_RACE_BOX)
+      return true;
+
+   for (unsigned i = 0; i < ARRAY_SIZE(a->begin); i++) {
+      if (a->begin[i] >= b->end[i] || b->begin[i] >= a->end[i])
+         return false;
+   }
+   return true;
+}
+
+static bool
+is_ordered(const struct gpuval_race_use *other, const uint32_t *before)
+{
+   return other->serial <= before[other->source];
+}
+
+static bool
+is_race(const struct gpuval_race_use *use, const uint32_t *before,
+        const struct gpuval_race_use *other)
+{
+   bool is_loop =
+      use->pass && use->pass == other->pass && (use->is_attachment || other->is_attachment);
+
+   return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
+          use->command_id != other->command_id && !is_loop && !is_ordered(other, before) &&
+          overlap(use, other);
+}
+
+static bool
+is_same(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
+{
+   return a->source == b->source && a->serial == b->serial && a->is_write == b->is_write &&
+          a->is_atomic == b->is_atomic && a->is_attachment == b->is_attachment &&
+          a->pass == b->pass && a->extent == b->extent &&
+          !memcmp(a->begin, b->begin, sizeof(a->begin)) &&
+          !memcmp(a->end, b->end, sizeof(a->end)) &&
+          (!a->is_write || a->command_id == b->command_id);
+}
+
+/* Whoever is in a race with @other, is in one with @use, or comes after both. Of a source serials
+ * ascend, and what is ordered is a beginning of them.
+ */
+static bool
+replaces(const struct gpuval_race_use *use, const uint32_t *before,
+         const struct gpuval_race_use *other)
+{
+   bool covers = use->extent == GPUVAL_RACE_WHOLE || use->extent == other->extent;
+
+   if (use->extent == GPUVAL_RACE_BOX && covers) {
+      for (unsigned i = 0; i < ARRAY_SIZE(use->begin); i++)
+         covers &= use->begin[i] <= other->begin[i] && use->end[i] >= other->end[i];
+   }
+   return (use->source == other->source || is_ordered(other, before)) && covers &&
+          (use->is_write || !other->is_write) && (!use->is_atomic || other->is_atomic);
+}
+
+static const struct gpuval_race_use *
+find_in_lock(const struct gpuval_race *race, const struct note *note, uint64_t address)
+{
+   const struct lock *lock = _mesa_hash_table_u64_search(race->locks, address);
+
+   for (unsigned i = 0; lock && i < lock->num_uses; i++) {
+      if (is_race(&note->use, note->before, &lock->uses[i]))
+         return &lock->uses[i];
+   }
+   return NULL;
+}
+
+static void
+add_to_lock(struct gpuval_race *race, const struct note *note, uint64_t address)
+{
+   struct lock *lock = _mesa_hash_table_u64_search(race->locks, address);
+   unsigned count = 0;
+
+   for (unsigned i = 0; lock && i < lock->num_uses; i++) {
+      if (is_same(&note->use, &lock->uses[i]))
+         return;
+   }
+   for (unsigned i = 0; lock && i < lock->num_uses; i++) {
+      if (!replaces(&note->use, note->before, &lock->uses[i]))
+         lock->uses[count++] = lock->uses[i];
+   }
+   if (count == MAX_USES)
+      memmove(&lock->uses[0], &lock->uses[1], --count * sizeof(lock->uses[0]));
+
+   /* Mostly there is one. */
+   if (!lock || count > 0) {
+      lock = realloc(lock, sizeof(*lock) + (count + 1) * sizeof(lock->uses[0]));
+      _mesa_hash_table_u64_insert(race->locks, address, lock);
+   }
+   lock->uses[count] = note->use;
+   lock->num_uses = count + 1;
+}
+
+static bool
+places_overlap(const struct place *a, const struct place *b)
+{
+   return a->address < b->address + b->size && b->address < a->address + a->size;
+}
+
+static const struct gpuval_race_use *
+find_in_ranges(const struct gpuval_race *race, const struct note *note, const struct place *place)
+{
+   util_dynarray_foreach (&race->ranges, struct range, range) {
+      if (places_overlap(&range->place, place) && is_race(&note->use, note->before, &range->use))
+         return &range->use;
+   }
+   return NULL;
+}
+
+static void
+add_range(struct gpuval_race *race, const struct note *note, const struct place *place)
+{
+   const struct range added = {*place, note->use};
+   unsigned count = 0;
+
+   util_dynarray_foreach (&race->ranges, struct range, range) {
+      bool is_inside = range->place.address >= place->address &&
+                       range->place.address + range->place.size <= place->address + place->size;
+      if (!is_inside || !replaces(&note->use, note->before, &range->use))
+         *util_dynarray_element(&race->ranges, struct range, count++) = *range;
+   }
+   if (count == MAX_RANGES)
+      memmove(race->ranges.data, util_dynarray_element(&race->ranges, struct range, 1),
+              --count * sizeof(struct range));
+   race->ranges.size = count * sizeof(struct range);
+   util_dynarray_append(&race->ranges, struct range, added);
+}
+
+/* A shader that may have used any of several is in a race if it is in one in each of them;
+ * which one it has used, those who come later cannot know.
+ */
+static void
+process(struct gpuval_race *race, const struct note *note, const struct place *places)
+{
+   bool is_one_of_many = note->flag && note->num_places > 1;
+   const struct gpuval_race_use *found = NULL;
+   struct gpuval_race_use other;
+
+   for (unsigned i = 0; i < note->num_places && !note->use.goes_on; i++) {
+      const struct gpuval_race_use *use = places[i].size
+                                             ? find_in_ranges(race, note, &places[i])
+                                             : find_in_lock(race, note, places[i].address);
+      if (use && !found) {
+         found = &other;
+         other = *use;
+      } else if (!use && is_one_of_many) {
+         found = NULL;
+         break;
+      }
+   }
+   for (unsigned i = 0; i < note->num_places && !is_one_of_many; i++) {
+      if (places[i].size)
+         add_range(race, note, &places[i]);
+      else
+         add_to_lock(race, note, places[i].address);
+   }
+
+   if (found) {
+      simple_mtx_unlock(&race->mutex);
+      race->report(race->data, &note->use, &other, note->object);
+      simple_mtx_lock(&race->mutex);
+   }
+}
+
+void
+gpuval_race_flush(struct gpuval_race *race)
+{
+   const struct place *places = race->places.data;
+   if (!race->notes.size)
+      return;
+
+   simple_mtx_lock(&race->mutex);
+   forget_freed(race);
+   util_dynarray_foreach (&race->notes, struct note, note) {
+      if (!note->flag || *note->flag & note->bits)
+         process(race, note, places);
+      places += note->num_places;
+   }
+   simple_mtx_unlock(&race->mutex);
+   begin_segment(race);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check `race`: two commands use one subresource, or the same bytes of a buffer, one of them
+ * writes, and nothing orders the two. Who has used what, and what is ordered before that; which
+ * command uses what is the driver's to know.
+ *
+ * What a lock is in seed 004 for the time of a command, is here a list of uses that a later one
+ * may be unordered with: the order is that of dependencies (gpuval_order_model.h) and not the
+ * clock's, so that a race is found in each run.
+ *
+ * Whether a shader has used something is known when it has run. So uses are noted in the order
+ * of commands, with what is ordered before them, and looked at when nothing runs.
+ *
+ * For the thread that executes commands.
+ */
+
+#ifndef GPUVAL_RACE_H
+#define GPUVAL_RACE_H
+
+#include "base/gpuval_checks.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct vk_object_base;
+
+#define GPUVAL_RACE_NO_SITE UINT32_MAX
+
+/** How much of a subresource is used */
+enum gpuval_race_extent {
+   GPUVAL_RACE_WHOLE,
+   GPUVAL_RACE_BOX,       /* what gpuval_race_use::begin and end say */
+   GPUVAL_RACE_SOMEWHERE, /* a shader's */
+};
+
+/** One use by a command */
+struct gpuval_race_use {
+   unsigned source; /* gpuval_order_source() */
+   uint32_t serial;
+   uint32_t command_id;
+   uint32_t pass; /* that it is in; 0: none. What is in one is not in a race */
+   uint32_t site; /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
+   uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
+   enum gpuval_op op;
+   bool is_write;
+   bool is_atomic; /* two of them are no race */
+   bool is_attachment;
+   bool is_transition; /* of the layout */
+   bool goes_on;       /* with one that was noted before, so that it is not looked at again */
+   uint32_t view;      /* id of the view that a shader uses; 0: none */
+   enum gpuval_race_extent extent;
+   int32_t begin[3], end[3]; /* texels */
+};
+
+struct gpuval_race;
+
+/** A race: @use comes after @other. @object: what both use. */
+typedef void (*gpuval_race_function)(void *data, const struct gpuval_race_use *use,
+                                     const struct gpuval_race_use *other,
+                                     const struct vk_object_base *object);
+
+struct gpuval_race *gpuval_race_create(gpuval_race_function report, void *data);
+void gpuval_race_destroy(struct gpuval_race *race);
+
+/** Zeroed memory that lives until gpuval_race_flush(). */
+void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
+
+/**
+ * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
+ * @flag is NULL, or has one of @bits then. @before, @flag: live until gpuval_race_flush().
+ * @object: until then, too, or NULL.
+ */
+void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
+                      const uint32_t *before, const uint32_t *flag, uint32_t bits,
+                      const struct vk_object_base *object);
+/**
+ * What the last one is a use of: a subresource, by the address of its first texel. Of several
+ * a shader has used one or another.
+ */
+void gpuval_race_note_subresource(struct gpuval_race *race, uint64_t address);
+/** Or some bytes of a buffer; @use has no extent then. */
+void gpuval_race_note_bytes(struct gpuval_race *race, uint64_t address, uint64_t size);
+
+/** Nothing runs: looks at what has been noted. */
+void gpuval_race_flush(struct gpuval_race *race);
+
+/** Forgets what was used: all of it, with what has been noted, as serials begin again; */
+void gpuval_race_restart(struct gpuval_race *race);
+/** or what is in memory that is freed. Any thread */
+void gpuval_race_forget(struct gpuval_race *race, uint64_t address, uint64_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

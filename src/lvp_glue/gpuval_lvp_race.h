@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check `race` on lavapipe: which commands use which subresources. All on the queue's
+ * thread, if nothing else is said.
+ */
+
+#ifndef GPUVAL_LVP_RACE_H
+#define GPUVAL_LVP_RACE_H
+
+#include "gpuval_lvp_nir.h"
+
+#include <stdint.h>
+
+struct gpuval_lvp;
+struct gpuval_lvp_race;
+struct gpuval_submits;
+struct lvp_descriptor_set;
+struct lvp_shader;
+struct vk_cmd_queue_entry;
+
+struct gpuval_lvp_race *gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
+                                               struct gpuval_submits *submits);
+void gpuval_lvp_race_destroy(struct gpuval_lvp_race *race);
+
+/** Memory that is about to be freed; any thread. */
+void gpuval_lvp_race_forget(struct gpuval_lvp_race *race, uint64_t address, uint64_t size);
+
+/** A command buffer begins, or the last one has ended; nothing runs. */
+void gpuval_lvp_race_idle(struct gpuval_lvp_race *race);
+/** Before a command is executed, and before order knows it. */
+void gpuval_lvp_race_command(struct gpuval_lvp_race *race,
+                             const struct vk_cmd_queue_entry *command);
+/** What shaders of the current command could use. @buffers: bits of sets that are in descriptor
+ * buffers.
+ */
+void gpuval_lvp_race_shaders(struct gpuval_lvp_race *race, uint32_t command_id, uint32_t stages,
+                             struct lvp_shader *const *shaders,
+                             struct lvp_descriptor_set *const *sets, uint32_t buffers,
+                             struct gpuval_lvp_command_data *data);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "core/gpuval_race.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+struct found {
+   uint32_t use, other; /* ids of commands */
+};
+
+class race : public ::testing::Test {
+ protected:
+   race(): engine(gpuval_race_create(report, this))
+   {
+   }
+   ~race()
+   {
+      gpuval_race_destroy(engine);
+   }
+
+   static void report(void *data, const gpuval_race_use *use, const gpuval_race_use *other,
+                      const vk_object_base *)
+   {
+      ((race *)data)->races.push_back({use->command_id, other->command_id});
+   }
+
+   /* By the command that comes now, of source 0 */
+   gpuval_race_use read(gpuval_race_extent extent = GPUVAL_RACE_WHOLE)
+   {
+      gpuval_race_use use = {};
+      use.serial = serial;
+      use.command_id = ++commands;
+      use.site = GPUVAL_RACE_NO_SITE;
+      use.extent = extent;
+      return use;
+   }
+
+   gpuval_race_use write(gpuval_race_extent extent = GPUVAL_RACE_WHOLE)
+   {
+      gpuval_race_use use = read(extent);
+      use.is_write = true;
+      return use;
+   }
+
+   gpuval_race_use box(int32_t x, int32_t width)
+   {
+      gpuval_race_use use = write(GPUVAL_RACE_BOX);
+      use.begin[0] = x;
+      use.end[0] = x + width;
+      use.end[1] = use.end[2] = 1;
+      return use;
+   }
+
+   void note(const gpuval_race_use &use, uint64_t address = 0x1000)
+   {
+      uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
+      *before = ordered;
+      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note_subresource(engine, address);
+   }
+
+   void note_bytes(const gpuval_race_use &use, uint64_t address, uint64_t size)
+   {
+      uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
+      *before = ordered;
+      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note_bytes(engine, address, size);
+   }
+
+   /* Of all that came */
+   void order()
+   {
+      ordered = serial++;
+   }
+
+   size_t count()
+   {
+      gpuval_race_flush(engine);
+      size_t found = races.size();
+      races.clear();
+      return found;
+   }
+
+   gpuval_race *engine;
+   std::vector<found> races;
+   uint32_t serial = 1, ordered = 0, commands = 0;
+};
+
+TEST_F(race, one_writes)
+{
+   note(read());
+   note(read());
+   EXPECT_EQ(count(), 0u);
+   note(write());
+   gpuval_race_flush(engine);
+   ASSERT_EQ(races.size(), 1u);
+   EXPECT_EQ(races[0].use, 3u);
+   EXPECT_EQ(count(), 1u);
+   note(read());
+   EXPECT_EQ(count(), 1u);
+   note(write(), 0x2000);
+   EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(race, order)
+{
+   note(write());
+   order();
+   note(read());
+   note(read());
+   EXPECT_EQ(count(), 0u);
+   order();
+   note(write());
+   EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(race, write_behind_a_read)
+{
+   note(write());
+   order();
+   note(read());
+   note(write());
+   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(race, same_command)
+{
+   gpuval_race_use use = write();
+   note(use);
+   note(use);
+   EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(race, atomics)
+{
+   gpuval_race_use a = write(GPUVAL_RACE_SOMEWHERE), b = write(GPUVAL_RACE_SOMEWHERE);
+   a.is_atomic = b.is_atomic = true;
+   note(a);
+   note(b);
+   EXPECT_EQ(count(), 0u);
+   note(read());
+   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(race, pass)
+{
+   gpuval_race_use a = write(), b = read(GPUVAL_RACE_SOMEWHERE);
+   a.pass = b.pass = 1;
+   a.is_attachment = true;
+   note(a);
+   note(b);
+   EXPECT_EQ(count(), 0u);
+   b = read(GPUVAL_RACE_SOMEWHERE);
+   b.pass = 2;
+   note(b);
+   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(race, boxes)
+{
+   note(box(0, 4));
+   note(box(4, 4));
+   EXPECT_EQ(count(), 0u);
+   note(box(3, 2));
+   EXPECT_EQ(count(), 1u);
+   order();
+   note(box(0, 4));
+   note(read(GPUVAL_RACE_SOMEWHERE));
+   EXPECT_EQ(count(), 1u);
+   note(read(GPUVAL_RACE_WHOLE));
+   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(race, what_has_not_happened)
+{
+   uint32_t *memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
+   gpuval_race_use use = write();
+   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2, NULL);
+   gpuval_race_note_subresource(engine, 0x1000);
+   note(read());
+   memory[1] = 0x1;
+   EXPECT_EQ(count(), 0u);
+
+   memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
+   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2, NULL);
+   gpuval_race_note_subresource(engine, 0x1000);
+   memory[1] = 0x2;
+   EXPECT_EQ(count(), 1u);
+}
+
+/* A shader may have used one or the other. */
+TEST_F(race, one_of_many)
+{
+   for (int conflicts = 1; conflicts <= 2; conflicts++) {
+      for (int i = 0; i < conflicts; i++)
+         note(write(), 0x1000 + i * 0x1000);
+
+      uint32_t *memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
+      memory[0] = ordered;
+      memory[1] = 1;
+      gpuval_race_use use = read(GPUVAL_RACE_SOMEWHERE);
+      gpuval_race_note(engine, &use, &memory[0], &memory[1], 1, NULL);
+      gpuval_race_note_subresource(engine, 0x1000);
+      gpuval_race_note_subresource(engine, 0x2000);
+      EXPECT_EQ(count(), conflicts == 2 ? 1u : 0u);
+      order();
+   }
+}
+
+TEST_F(race, bytes)
+{
+   note_bytes(write(), 0x1000, 16);
+   note_bytes(read(), 0x1010, 16);
+   EXPECT_EQ(count(), 0u);
+   note_bytes(read(), 0x100f, 1);
+   EXPECT_EQ(count(), 1u);
+   for (int i = 0; i < 1000; i++)
+      note_bytes(write(), 0x10000 + i * 16, 16);
+   EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(race, memory_is_freed)
+{
+   note(write(), 0x1000);
+   note(write(), 0x3000);
+   note_bytes(write(), 0x1800, 16);
+   gpuval_race_flush(engine);
+   gpuval_race_forget(engine, 0x1000, 0x1000);
+   note(write(), 0x1000);
+   note_bytes(write(), 0x1800, 16);
+   EXPECT_EQ(count(), 0u);
+   note(write(), 0x3000);
+   EXPECT_EQ(count(), 1u);
+   gpuval_race_restart(engine);
+   note(write(), 0x3000);
+   EXPECT_EQ(count(), 0u);
+}
+
+} // namespace
