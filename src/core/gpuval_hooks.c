@@ -4,6 +4,7 @@
 
 #include "base/gpuval_names.h"
 #include "base/gpuval_options.h"
+#include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
 #include "vk_util.h"
 
@@ -57,18 +58,35 @@ gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queu
  * back if nothing comes of them.
  */
 
+static uint32_t
+note_labels(const struct gpuval_hooks *hooks, const struct vk_queue *queue, uint32_t count,
+            const VkSubmitInfo2 *infos)
+{
+   uint32_t num_command_buffers = 0;
+
+   for (uint32_t i = 0; i < count; i++)
+      num_command_buffers += infos[i].commandBufferInfoCount;
+   if (hooks->labels)
+      gpuval_queue_labels_submit(hooks->labels, queue, num_command_buffers);
+   return num_command_buffers;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    struct gpuval_hooks *hooks = queue->base.device->gpuval;
    unsigned index = gpuval_hooks_queue(hooks, queue);
-   uint64_t last = gpuval_submits_last(hooks->submits, index);
+   uint64_t last = hooks->submits ? gpuval_submits_last(hooks->submits, index) : 0;
 
-   gpuval_submits_note(hooks->submits, index, count, infos, fence);
+   if (hooks->submits)
+      gpuval_submits_note(hooks->submits, index, count, infos, fence);
+   uint32_t num_command_buffers = note_labels(hooks, queue, count, infos);
    VkResult result = hooks->next.QueueSubmit2(handle, count, infos, fence);
-   if (result != VK_SUCCESS)
+   if (result != VK_SUCCESS && hooks->submits)
       gpuval_submits_failed(hooks->submits, index, last);
+   if (result != VK_SUCCESS && hooks->labels)
+      gpuval_queue_labels_failed(hooks->labels, num_command_buffers);
    return result;
 }
 
@@ -377,7 +395,6 @@ hook_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *l
    X(WaitForPresentKHR)
 
 #define ORDER(X)                                                                                   \
-   X(QueueSubmit2)                                                                                 \
    X(QueueBindSparse)                                                                              \
    X(SignalSemaphore)                                                                              \
    X(SetEvent)                                                                                     \
@@ -411,6 +428,9 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
       table->name = hook_##name;
    WAITS(HOOK)
    HOOK(SetDebugUtilsObjectNameEXT)
+   if (with_order || hooks->labels) {
+      HOOK(QueueSubmit2)
+   }
    if (with_order) {
       ORDER(HOOK)
    }

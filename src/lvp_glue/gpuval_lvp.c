@@ -7,7 +7,6 @@
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
-#include "gpuval_lvp_labels.h"
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_race.h"
@@ -50,7 +49,7 @@ static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 struct execution {
    const struct lvp_cmd_buffer *cmd_buffer;
    int64_t next_index;
-   const struct gpuval_lvp_labels *labels;
+   const struct gpuval_labels *labels;
 };
 
 struct gpuval_lvp {
@@ -65,11 +64,13 @@ struct gpuval_lvp {
    struct gpuval_lvp_pending *pending; /* shaders that are being created */
 
    struct gpuval_lvp_commands *commands;
-   struct gpuval_lvp_draws *draws; /* NULL: they are not told apart */
+   struct gpuval_lvp_draws *draws;
+   struct gpuval_queue_labels *open_labels; /* of the queue, when command buffers are submitted */
 
    /* On the queue's thread only */
    unsigned work;
    int64_t submission;
+   const struct gpuval_labels *queue_labels;
    struct execution primary, secondary;
    const struct vk_cmd_queue_entry *execute_commands;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
@@ -176,12 +177,14 @@ gpuval_lvp_create(struct lvp_device *device)
    create_constants(gpuval, device->pscreen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
-   gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
+   gpuval->open_labels = gpuval_queue_labels_create(gpuval);
    bool has_race = gpuval_options_may_check(GPUVAL_CHECK_RACE);
    if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
-      gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
+      gpuval_lvp_order_init(gpuval->order, device, gpuval->device, gpuval->open_labels);
    } else {
+      gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
+      gpuval->hooks.labels = gpuval->open_labels;
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
    }
    gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands, gpuval->device);
@@ -211,6 +214,7 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    gpuval_lvp_jit_destroy(gpuval->jit);
    pipe_resource_reference(&gpuval->constants, NULL);
    align_free(gpuval->constants_map);
+   gpuval_queue_labels_destroy(gpuval->open_labels);
    gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->order)
       gpuval_lvp_order_finish(gpuval->order);
@@ -344,6 +348,7 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
    if (gpuval->written)
       gpuval_lvp_written_idle(gpuval->written);
    gpuval_lvp_commands_end_submit(gpuval->commands);
+   gpuval_queue_labels_end_submit(gpuval->open_labels);
    gpuval->submission++;
 }
 
@@ -351,6 +356,7 @@ void
 gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer *cmd_buffer)
 {
    gpuval->primary = (struct execution){.cmd_buffer = cmd_buffer};
+   gpuval->queue_labels = gpuval_queue_labels_execute(gpuval->open_labels);
    gpuval->secondary = (struct execution){0};
    gpuval->execute_commands = NULL;
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
@@ -454,8 +460,9 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
    current->index = kind & GPUVAL_LVP_ACTION ? execution->next_index++ : -1;
    current->cmd_buffer = execution->cmd_buffer;
    current->primary = gpuval->primary.cmd_buffer;
-   current->labels[0] = gpuval->primary.labels;
-   current->labels[1] = execution == &gpuval->secondary ? execution->labels : NULL;
+   current->labels[0] = gpuval->queue_labels;
+   current->labels[1] = gpuval->primary.labels;
+   current->labels[2] = execution == &gpuval->secondary ? execution->labels : NULL;
    current->submission = gpuval->submission;
    return true;
 }

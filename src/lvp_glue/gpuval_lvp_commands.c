@@ -228,7 +228,7 @@ write_content(struct blob *blob, const struct gpuval_lvp_command *command)
 
    unsigned num_labels = 0;
    for (unsigned i = 0; i < ARRAY_SIZE(command->labels); i++) {
-      const struct gpuval_lvp_labels *labels = command->labels[i];
+      const struct gpuval_labels *labels = command->labels[i];
       const char *name = labels ? labels->names : NULL;
 
       for (unsigned j = 0; name && j < labels->count && num_labels < GPUVAL_MAX_LABELS; j++) {
@@ -333,6 +333,7 @@ continues(const struct gpuval_lvp_commands *commands, const struct gpuval_lvp_co
           current->cmd_buffer == command->cmd_buffer && current->primary == command->primary &&
           current->pipeline == command->pipeline && current->submission == command->submission &&
           current->labels[0] == command->labels[0] && current->labels[1] == command->labels[1] &&
+          current->labels[2] == command->labels[2] &&
           (command->pipeline || common_equal(current, command));
 }
 

@@ -5,10 +5,9 @@
 #ifndef GPUVAL_LVP_COMMANDS_H
 #define GPUVAL_LVP_COMMANDS_H
 
-#include "gpuval_lvp_labels.h"
-
 #include "lvp_private.h"
 
+#include "gpuval/src/core/gpuval_queue_labels.h"
 #include "gpuval/src/gpuval.h"
 
 struct gpuval_lvp_commands;
@@ -23,7 +22,7 @@ struct gpuval_lvp_command {
    const struct lvp_cmd_buffer *primary;
    const struct lvp_pipeline *pipeline;
    const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
-   const struct gpuval_lvp_labels *labels[2];           /* of the primary, of the secondary */
+   const struct gpuval_labels *labels[3];               /* of queue, primary, secondary */
    int64_t submission;
 };
 

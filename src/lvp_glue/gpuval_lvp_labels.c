@@ -8,10 +8,11 @@
  * from there on; the queue frees it with the command.
  */
 
-#include "gpuval_lvp_labels.h"
 #include "gpuval_lvp.h"
 
 #include "lvp_private.h"
+
+#include "gpuval/src/core/gpuval_queue_labels.h"
 
 #include "vk_cmd_enqueue_entrypoints.h"
 #include "vk_common_entrypoints.h"
@@ -28,21 +29,12 @@ enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
    if (queue->cmds.prev == last)
       return; /* no memory; the command buffer knows */
 
-   size_t size = 0;
-   util_dynarray_foreach (&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label)
-      size += strlen(label->pLabelName) + 1;
-
-   struct gpuval_lvp_labels *labels =
-      vk_alloc(queue->alloc, sizeof(*labels) + size, 8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   struct gpuval_labels *labels = vk_alloc(queue->alloc, gpuval_labels_size(&cmd_buffer->vk.labels),
+                                           8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
    if (!labels)
       return;
 
-   char *name = labels->names;
-   labels->count = 0;
-   util_dynarray_foreach (&cmd_buffer->vk.labels, VkDebugUtilsLabelEXT, label) {
-      name = strcpy(name, label->pLabelName) + strlen(label->pLabelName) + 1;
-      labels->count++;
-   }
+   gpuval_labels_write(labels, &cmd_buffer->vk.labels);
    list_entry(queue->cmds.prev, struct vk_cmd_queue_entry, cmd_link)->driver_data = labels;
 }
 

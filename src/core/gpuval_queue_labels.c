@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_queue_labels.h"
+
+#include "util/list.h"
+#include "util/ralloc.h"
+#include "util/simple_mtx.h"
+
+/* What is open from a command buffer on, until the next note */
+struct note {
+   struct list_head link;
+   uint64_t first;
+   size_t size;
+   struct gpuval_labels labels;
+};
+
+struct gpuval_queue_labels {
+   simple_mtx_t mutex;
+   uint64_t submitted, executed; /* command buffers */
+   struct list_head notes;       /* the first one may count still */
+};
+
+size_t
+gpuval_labels_size(const struct util_dynarray *labels)
+{
+   size_t size = sizeof(struct gpuval_labels);
+
+   util_dynarray_foreach (labels, VkDebugUtilsLabelEXT, label)
+      size += strlen(label->pLabelName) + 1;
+   return size;
+}
+
+void
+gpuval_labels_write(struct gpuval_labels *to, const struct util_dynarray *labels)
+{
+   char *name = to->names;
+
+   to->count = 0;
+   util_dynarray_foreach (labels, VkDebugUtilsLabelEXT, label) {
+      name = strcpy(name, label->pLabelName) + strlen(label->pLabelName) + 1;
+      to->count++;
+   }
+}
+
+struct gpuval_queue_labels *
+gpuval_queue_labels_create(void *mem_ctx)
+{
+   struct gpuval_queue_labels *labels = rzalloc(mem_ctx, struct gpuval_queue_labels);
+
+   simple_mtx_init(&labels->mutex, mtx_plain);
+   list_inithead(&labels->notes);
+   return labels;
+}
+
+void
+gpuval_queue_labels_destroy(struct gpuval_queue_labels *labels)
+{
+   simple_mtx_destroy(&labels->mutex);
+   ralloc_free(labels);
+}
+
+/* What was open is mostly what still is. */
+static bool
+is_noted(const struct gpuval_queue_labels *labels, const struct note *note)
+{
+   if (list_is_empty(&labels->notes))
+      return !note->labels.count;
+
+   const struct note *last = list_last_entry(&labels->notes, struct note, link);
+   return last->size == note->size && !memcmp(&last->labels, &note->labels, note->size);
+}
+
+void
+gpuval_queue_labels_submit(struct gpuval_queue_labels *labels, const struct vk_queue *queue,
+                           uint32_t count)
+{
+   simple_mtx_lock(&labels->mutex);
+   size_t size = gpuval_labels_size(&queue->labels);
+   struct note *note = rzalloc_size(labels, offsetof(struct note, labels) + size);
+   note->first = labels->submitted;
+   note->size = size;
+   gpuval_labels_write(&note->labels, &queue->labels);
+   if (!count || is_noted(labels, note))
+      ralloc_free(note);
+   else
+      list_addtail(&note->link, &labels->notes);
+   labels->submitted += count;
+   simple_mtx_unlock(&labels->mutex);
+}
+
+void
+gpuval_queue_labels_failed(struct gpuval_queue_labels *labels, uint32_t count)
+{
+   simple_mtx_lock(&labels->mutex);
+   labels->submitted -= count;
+   list_for_each_entry_safe_rev(struct note, note, &labels->notes, link)
+   {
+      if (note->first < labels->submitted || !count)
+         break;
+      list_del(&note->link);
+      ralloc_free(note);
+   }
+   simple_mtx_unlock(&labels->mutex);
+}
+
+const struct gpuval_labels *
+gpuval_queue_labels_execute(struct gpuval_queue_labels *labels)
+{
+   const struct gpuval_labels *open = NULL;
+
+   simple_mtx_lock(&labels->mutex);
+   list_for_each_entry (struct note, note, &labels->notes, link) {
+      if (note->first > labels->executed)
+         break;
+      open = &note->labels;
+   }
+   labels->executed++;
+   simple_mtx_unlock(&labels->mutex);
+   return open && open->count ? open : NULL;
+}
+
+/* Only the last one that has begun counts. */
+void
+gpuval_queue_labels_end_submit(struct gpuval_queue_labels *labels)
+{
+   simple_mtx_lock(&labels->mutex);
+   list_for_each_entry_safe (struct note, note, &labels->notes, link) {
+      if (note->link.next == &labels->notes ||
+          list_entry(note->link.next, struct note, link)->first > labels->executed)
+         break;
+      list_del(&note->link);
+      ralloc_free(note);
+   }
+   simple_mtx_unlock(&labels->mutex);
+}
