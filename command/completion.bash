@@ -12,6 +12,7 @@ _gpuval_options() # COMMAND
       --progress --printf-prefix --gl'
    case $1 in
    setup) echo '--mesa-src --no-install' ;;
+   doctor) echo --collect ;;
    run) echo "$run --error-exitcode" ;;
    env) echo "$run" ;;
    test) echo '--all --suite' ;;
@@ -89,7 +90,8 @@ _gpuval()
    --driver) _gpuval_words "$current" lavapipe radv ;;
    --log) _gpuval_words "$current" stderr stdout && _gpuval_files "$current" ;;
    --error-exitcode) ;;
-   --report | --shaders | --suppressions | --mesa-src | --output | -o | --baseline | --root)
+   --report | --shaders | --suppressions | --mesa-src | --output | -o | --baseline | --root | \
+      --collect)
       _gpuval_files "$current"
       ;;
    *)

@@ -161,6 +161,23 @@ build'*) is_ready || ill "it cannot be built without the group 'build'" ;;
 
 command_doctor()
 {
+   case ${1:-} in
+   --collect | --collect=*)
+      . "$rooms/collect.sh"
+      case $1 in
+      --collect=*) first=${1#--collect=} ;;
+      *)
+         [ $# -ge 2 ] || usage_error "--collect needs a file"
+         first=$2
+         shift
+         ;;
+      esac
+      shift
+      [ -n "$first" ] || usage_error "--collect needs a file"
+      collect "$first" "$@"
+      return
+      ;;
+   esac
    [ $# -eq 0 ] || usage_error "unknown argument '$1'"
    . "$rooms/needs.sh"
    show_build
@@ -178,9 +195,16 @@ help_doctor()
 {
    cat <<EOF
 usage: ./gpuval doctor
+       ./gpuval doctor --collect FILE.tar.gz [LOG...]
 
 Says what is built and whether it is up to date, which drivers the Vulkan loader
 will use with and without ./gpuval run, which GPUs there are, and what the machine
 lacks. Changes nothing. Exits with 1 if ./gpuval run cannot work as things are.
+
+  --collect FILE.tar.gz
+             runs the demos on RADV and writes what they say, versions, what the kernel
+             says of the card, dumps of the demos' shaders, and LOGs of your own into
+             one file, to go with a report of a problem (docs/radv.rst). Nothing is sent
+             anywhere
 EOF
 }

@@ -69,4 +69,41 @@ begin 'nothing is changed'
 find "$checkout" -newer "$checkout/gpuval" -type f >changed
 empty changed
 
+begin 'one file for all'
+demos=$checkout/build/obj/src/gpuval/demos
+mkdir -p "$checkout/demos" "$demos"
+echo 'small	a demo' >"$checkout/demos/list"
+cat >"$demos/demo-small" <<'EOF'
+#!/bin/sh
+echo 'gpuval: note: self-test on a GPU: passed' >"$GPUVAL_LOG"
+echo 'gpuval: no errors' >>"$GPUVAL_LOG"
+echo "$GPUVAL, $VK_DRIVER_FILES"
+: >"$GPUVAL_DUMP/shader"
+exit 3
+EOF
+chmod +x "$demos/demo-small"
+echo 'what my game said' >my.log
+GPUVAL=sync RADV_DEBUG=hang gpuval doctor --collect all.tar.gz my.log
+exits 0
+lines out '^   self-test on a GPU: passed$' 1
+lines out '^   demo-small: no errors, exit status: 3$' 1
+lines err 'all.tar.gz has all of it: look at what you send' 1
+tar -xzf all.tar.gz
+for file in doctor.txt machine.txt cards.txt kernel.txt result.txt given/my.log \
+   demo-small/log.txt demo-small/dump/shader; do
+   [ -f "gpuval/$file" ] || wrong "there is no $file"
+done
+lines gpuval/machine.txt '^gpuval ' 1
+lines gpuval/environment.txt '^RADV_DEBUG=hang$' 1
+lines gpuval/demo-small/output.txt "^basic, $icd/radeon_icd.test.json$" 1
+
+gpuval doctor --collect
+exits 2
+lines err 'collect needs a file' 1
+gpuval doctor --collect no/such/folder.tar.gz
+exits 1
+gpuval doctor --collect=all.tar.gz no-such.log
+exits 1
+lines err 'no-such.log cannot be read' 1
+
 finish
