@@ -7,6 +7,7 @@
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/gpuval.h"
 #include "vk_image.h"
+#include "vk_render_pass.h"
 
 /* lavapipe has one. */
 #define QUEUE 0
@@ -232,11 +233,19 @@ attach(void *data, const struct gpuval_lvp_attachment *attachment)
       note_layers(state, &use, before, attachment, area, i, 1);
 }
 
-/* It uses them from begin to end. */
-static void
-begin_rendering(struct gpuval_lvp_race *state, const VkRenderingInfo *info)
+static bool
+is_subpass(const VkRenderingInfo *info)
 {
-   bool resumes = info->flags & VK_RENDERING_RESUMING_BIT;
+   return info->flags & VK_RENDERING_INPUT_ATTACHMENT_NO_CONCURRENT_WRITES_BIT_MESA;
+}
+
+/* It uses them from begin to end. The runtime makes several renderings of a subpass where it
+ * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
+ */
+static void
+begin_rendering(struct gpuval_lvp_race *state, const VkRenderingInfo *info, bool follows)
+{
+   bool resumes = info->flags & VK_RENDERING_RESUMING_BIT || (follows && is_subpass(info));
 
    if (!resumes)
       state->num_passes++;
@@ -258,6 +267,7 @@ end_rendering(struct gpuval_lvp_race *state)
    if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
       gpuval_lvp_visit_attachments(info, true, attach, state);
    state->ends = false;
+   state->has_ended_subpass = is_subpass(info);
    state->rendering = NULL;
    state->pass = 0;
 }
@@ -295,8 +305,11 @@ transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
 void
 gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
 {
+   bool follows = state->has_ended_subpass;
+
    if (state->waits)
       flush(state);
+   state->has_ended_subpass = false;
 
    switch ((unsigned)command->type) {
    case VK_CMD_PIPELINE_BARRIER2:
@@ -307,7 +320,7 @@ gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue
       state->waits = true;
       return;
    case VK_CMD_BEGIN_RENDERING:
-      begin_rendering(state, command->u.begin_rendering.rendering_info);
+      begin_rendering(state, command->u.begin_rendering.rendering_info, follows);
       return;
    case VK_CMD_END_RENDERING:
       end_rendering(state);

@@ -20,6 +20,7 @@ struct gpuval_lvp_race {
    const VkRenderingInfo *rendering; /* NULL: outside of passes */
    uint32_t rendering_command;
    bool ends;                 /* the rendering */
+   bool has_ended_subpass;    /* the last command */
    uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
 
    uint32_t serial;        /* the last one */
