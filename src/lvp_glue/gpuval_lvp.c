@@ -60,7 +60,7 @@ struct gpuval_lvp {
    struct gpuval_hooks hooks;      /* where order has none */
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
    struct gpuval_shadow *window;   /* where memory is put; NULL: it stays where it is */
-   bool warned_memory;
+   bool warned_memory, warned_sparse;
    struct gpuval_lvp_pending *pending; /* shaders that are being created */
 
    struct gpuval_lvp_commands *commands;
@@ -318,8 +318,14 @@ gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *me
 void
 gpuval_lvp_add_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
 {
+   bool is_sparse = buffer->vk.create_flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT;
+
    gpuval_device_add_buffer(gpuval->device, &buffer->vk.base, (uintptr_t)buffer->map,
                             buffer->vk.size);
+   if (is_sparse && gpuval->window && !gpuval->warned_sparse) {
+      gpuval->warned_sparse = true;
+      gpuval_log_warning("sync and init do not look at buffers with sparse binding");
+   }
 }
 
 void

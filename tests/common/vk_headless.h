@@ -178,6 +178,9 @@ struct vkh_buffer vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, 
 /** One that nobody has written, and the host has not mapped. */
 struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size,
                                               const char *name);
+/** One with VK_BUFFER_CREATE_SPARSE_BINDING_BIT, all of it bound. */
+struct vkh_buffer vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size,
+                                           const char *name);
 /** The same, once it is needed: sets buffer->map. */
 void vkh_buffer_map(struct vkh_context *ctx, struct vkh_buffer *buffer);
 struct vkh_buffer vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,

@@ -39,9 +39,24 @@ allocate(struct vkh_context *ctx, const VkMemoryRequirements *requirements,
    return memory;
 }
 
+static void
+bind_sparse(struct vkh_context *ctx, const struct vkh_buffer *buffer, VkDeviceSize size)
+{
+   const VkSparseMemoryBind bind = {.size = size, .memory = buffer->memory};
+   const VkSparseBufferMemoryBindInfo buffer_bind = {buffer->buffer, 1, &bind};
+   const VkBindSparseInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO,
+      .bufferBindCount = 1,
+      .pBufferBinds = &buffer_bind,
+   };
+
+   VKH_CHECK(vkQueueBindSparse(ctx->queue, 1, &info, VK_NULL_HANDLE));
+   VKH_CHECK(vkQueueWaitIdle(ctx->queue));
+}
+
 static struct vkh_buffer
 create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
-              const char *name)
+              VkBufferCreateFlags flags, const char *name)
 {
    struct vkh_buffer buffer = {.size = size};
    const bool address = ctx->features.v12.bufferDeviceAddress;
@@ -51,6 +66,7 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
       ctx->queue_count > 1 && families[0] != families[1] && !ctx->exclusive_buffers;
    const VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .flags = flags,
       .size = size,
       .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT |
@@ -68,7 +84,10 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
    buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
-   VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
+   if (flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
+      bind_sparse(ctx, &buffer, requirements.size);
+   else
+      VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
    if (address) {
       const VkBufferDeviceAddressInfo address_info = {
          .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
@@ -90,7 +109,7 @@ struct vkh_buffer
 vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
                         const char *name)
 {
-   struct vkh_buffer buffer = create_buffer(ctx, size, extra_usage, name);
+   struct vkh_buffer buffer = create_buffer(ctx, size, extra_usage, 0, name);
 
    vkh_buffer_map(ctx, &buffer);
    memset(buffer.map, 0, size);
@@ -100,7 +119,18 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
 struct vkh_buffer
 vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size, const char *name)
 {
-   return create_buffer(ctx, size, 0, name);
+   return create_buffer(ctx, size, 0, 0, name);
+}
+
+struct vkh_buffer
+vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size, const char *name)
+{
+   struct vkh_buffer buffer =
+      create_buffer(ctx, size, 0, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, name);
+
+   vkh_buffer_map(ctx, &buffer);
+   memset(buffer.map, 0, size);
+   return buffer;
 }
 
 struct vkh_buffer

@@ -111,8 +111,10 @@ do_buffer(struct run *run)
    run->buffers = scenario_grow(run->buffers, &run->buffer_count, sizeof(*run->buffers));
    struct run_buffer *buffer = &run->buffers[run->buffer_count - 1];
    buffer->name = run_word(run, 1);
-   const bool unwritten = run_has_word(run, 3) && strcmp(run_word(run, 3), "unwritten") == 0;
-   buffer->vk = (unwritten ? vkh_buffer_create_unwritten : vkh_buffer_create)(
+   const char *how = run_has_word(run, 3) ? run_word(run, 3) : "";
+   buffer->vk = (strcmp(how, "unwritten") == 0 ? vkh_buffer_create_unwritten
+                 : strcmp(how, "sparse") == 0  ? vkh_buffer_create_sparse
+                                               : vkh_buffer_create)(
       run->ctx, run_number(run, 2), run_debug_name(run, buffer->name));
 }
 
