@@ -248,11 +248,10 @@ static bool
 is_race(const struct gpuval_race_use *use, const uint32_t *before,
         const struct gpuval_race_use *other)
 {
-   bool is_loop =
-      use->pass && use->pass == other->pass && (use->is_attachment || other->is_attachment);
+   bool is_one_pass = use->pass && use->pass == other->pass;
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
-          use->command_id != other->command_id && !is_loop && !is_ordered(other, before) &&
+          use->command_id != other->command_id && !is_one_pass && !is_ordered(other, before) &&
           overlap(use, other);
 }
 
@@ -260,8 +259,7 @@ static bool
 is_same(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
 {
    return a->source == b->source && a->serial == b->serial && a->is_write == b->is_write &&
-          a->is_atomic == b->is_atomic && a->is_attachment == b->is_attachment &&
-          a->pass == b->pass && a->extent == b->extent &&
+          a->is_atomic == b->is_atomic && a->pass == b->pass && a->extent == b->extent &&
           !memcmp(a->begin, b->begin, sizeof(a->begin)) &&
           !memcmp(a->end, b->end, sizeof(a->end)) &&
           (!a->is_write || a->command_id == b->command_id);

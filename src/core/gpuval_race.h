@@ -47,8 +47,7 @@ struct gpuval_race_use {
    uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
    enum gpuval_op op;
    bool is_write;
-   bool is_atomic; /* two of them are no race */
-   bool is_attachment;
+   bool is_atomic;     /* two of them are no race */
    bool is_transition; /* of the layout */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
    uint32_t view;      /* id of the view that a shader uses; 0: none */

@@ -223,7 +223,6 @@ attach(void *data, const struct gpuval_lvp_attachment *attachment)
 
    if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_NONE && !use.is_write)
       return;
-   use.is_attachment = true;
    use.goes_on = state->ends && !attachment->is_resolve;
    if (!attachment->has_views) {
       note_layers(state, &use, before, attachment, area, 0, attachment->layers);

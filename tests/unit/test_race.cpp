@@ -150,7 +150,6 @@ TEST_F(race, pass)
 {
    gpuval_race_use a = write(), b = read(GPUVAL_RACE_SOMEWHERE);
    a.pass = b.pass = 1;
-   a.is_attachment = true;
    note(a);
    note(b);
    EXPECT_EQ(count(), 0u);
