@@ -226,9 +226,8 @@ add_runs(struct gpuval_merge *merge, const char *name, uint32_t first_seen, bool
       run.incomplete |= incomplete;
       util_dynarray_append(&merge->runs, struct gpuval_run, run);
    }
-   for (unsigned i = 0; !incomplete && i < gpuval_num_summary_counts; i++)
-      *gpuval_summary_count(&merge->summary, &gpuval_summary_counts[i]) +=
-         *gpuval_summary_count(summary, &gpuval_summary_counts[i]);
+   if (!incomplete)
+      gpuval_summary_add(&merge->summary, summary);
 
    /* Without the summary that has them, all that is known is that it is this report. */
    uint32_t last_run = util_dynarray_num_elements(&merge->runs, struct gpuval_run) - 1;

@@ -3,7 +3,6 @@
 #include "gpuval_report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "util/u_process.h"
+#include "gpuval_beside.h"
 #include "gpuval_paths.h"
 #include "gpuval_suppressions.h"
 
@@ -292,30 +292,6 @@ summarize(void)
    return summary;
 }
 
-/* A file beside @name, of this process alone: others may write the same report, and
- * in containers even have the same id. *beside is the caller's. NULL: see errno.
- */
-static FILE *
-open_beside(const char *name, char **beside)
-{
-   int fd = -1;
-
-   *beside = NULL;
-   for (unsigned i = 0; i < 100 && fd < 0; i++) {
-      ralloc_free(*beside);
-      *beside =
-         ralloc_asprintf(NULL, "%s.%d-%08x.new", name, (int)getpid(), (uint32_t)os_time_get_nano());
-      fd = open(*beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (fd < 0 && errno != EEXIST)
-         break;
-   }
-
-   FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-   if (fd >= 0 && !f)
-      close(fd);
-   return f;
-}
-
 /* NAME.2.jsonl of a second session */
 static char *
 get_name(const char *name, const struct gpuval_summary *summary)
@@ -338,19 +314,14 @@ write_file(const char *option, const struct gpuval_summary *summary)
    struct gpuval_event *const *list = get_events(&num_events);
    char *beside, *name = get_name(option, summary);
 
-   FILE *f = open_beside(name, &beside);
-   bool written = f != NULL;
+   FILE *f = gpuval_open_beside(name, &beside);
+   bool written = false;
    if (f) {
       gpuval_report_write(gpuval_report_format(option), f, list, num_events, summary);
-      written = !ferror(f);
-      written &= fclose(f) == 0;
-      written = written && !rename(beside, name);
+      written = gpuval_close_beside(f, name, beside);
    }
-   if (!written) {
+   if (!written)
       gpuval_log_error("GPUVAL_REPORT: %s: %s", name, strerror(errno));
-      unlink(beside);
-   }
-   ralloc_free(beside);
    ralloc_free(name);
    return written;
 }
@@ -359,16 +330,16 @@ static bool
 try_file(const char *name)
 {
    char *beside;
-   FILE *f = open_beside(name, &beside);
+   FILE *f = gpuval_open_beside(name, &beside);
 
-   if (f) {
-      fclose(f);
-      unlink(beside);
-   } else {
+   if (!f) {
       gpuval_log_error("GPUVAL_REPORT: %s: %s; it is not written", name, strerror(errno));
+      return false;
    }
+   fclose(f);
+   unlink(beside);
    ralloc_free(beside);
-   return f != NULL;
+   return true;
 }
 
 void
@@ -459,13 +430,8 @@ end_session(const char *by)
 
    write_end(&summary, by);
    write_files_locked();
-   total.errors += summary.errors;
-   total.occurrences += summary.occurrences;
-   total.lost += summary.lost;
-   total.messages += summary.messages;
-   total.lost_messages += summary.lost_messages;
-   total.suppressed += summary.suppressed;
-   total.suppressed_occurrences += summary.suppressed_occurrences;
+   gpuval_summary_add(&total, &summary);
+   total.shaders = summary.shaders; /* which no session has to itself */
    p_atomic_set(&period, period + 1);
 }
 

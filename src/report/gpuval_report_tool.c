@@ -5,7 +5,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include "base/gpuval_text.h"
 #include "util/ralloc.h"
 #include "util/u_dynarray.h"
+#include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"
 #include "gpuval_paths.h"
@@ -29,7 +29,7 @@ enum {
 struct output {
    const char *name;
    const struct gpuval_report_format *format;
-   FILE *f; /* of its name, and ".new" */
+   FILE *f;
    char *beside;
 };
 
@@ -212,8 +212,7 @@ read_all(struct gpuval_merge *merge)
 static void
 open_output(struct output *output)
 {
-   output->beside = ralloc_asprintf(NULL, "%s.%d.new", output->name, (int)getpid());
-   output->f = fopen(output->beside, "wxe");
+   output->f = gpuval_open_beside(output->name, &output->beside);
    if (!output->f)
       fail("%s: %s", output->name, strerror(errno));
 }
@@ -228,15 +227,8 @@ write_row(void *data, const struct gpuval_row *row, unsigned index)
 static void
 close_output(struct output *output)
 {
-   bool written = !ferror(output->f);
-
-   written &= !fclose(output->f);
-   if (!written || rename(output->beside, output->name)) {
-      int error = errno;
-      unlink(output->beside);
-      fail("%s: %s", output->name, strerror(error));
-   }
-   ralloc_free(output->beside);
+   if (!gpuval_close_beside(output->f, output->name, output->beside))
+      fail("%s: %s", output->name, strerror(errno));
 }
 
 static void

@@ -57,6 +57,15 @@ gpuval_summary_count(const struct gpuval_summary *summary, const struct gpuval_s
    return (uint64_t *)((char *)summary + count->offset);
 }
 
+/** Adds the numbers of @from. */
+static inline void
+gpuval_summary_add(struct gpuval_summary *to, const struct gpuval_summary *from)
+{
+   for (unsigned i = 0; i < gpuval_num_summary_counts; i++)
+      *gpuval_summary_count(to, &gpuval_summary_counts[i]) +=
+         *gpuval_summary_count(from, &gpuval_summary_counts[i]);
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -72,6 +72,16 @@ class drain_test : public ::testing::Test {
       create_device(0);
    }
 
+   std::vector<const struct gpuval_event *> events()
+   {
+      std::vector<const struct gpuval_event *> events;
+      if (!device->failures)
+         return events;
+      hash_table_foreach (device->failures, entry)
+         events.push_back((const struct gpuval_event *)entry->data);
+      return events;
+   }
+
    /* @max_numbers: of sites and of entries; 0: as many as there can be. */
    void create_device(uint32_t max_numbers, bool has_shadow = false)
    {

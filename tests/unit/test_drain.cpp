@@ -490,16 +490,6 @@ class indirect_test : public sync_test {
       read.num_other_epochs = 1;
       gpuval_device_indirect_read(device, &read);
    }
-
-   std::vector<const struct gpuval_event *> indirect_events()
-   {
-      std::vector<const struct gpuval_event *> events;
-      if (!device->failures)
-         return events;
-      hash_table_foreach (device->failures, entry)
-         events.push_back((const struct gpuval_event *)entry->data);
-      return events;
-   }
 };
 
 TEST_F(indirect_test, after_a_write)
@@ -513,8 +503,8 @@ TEST_F(indirect_test, after_a_write)
    read(ADDRESS, 1);
    gpuval_device_remove_buffer(device, &buffer);
 
-   ASSERT_EQ(indirect_events().size(), 1u);
-   const struct gpuval_event *event = indirect_events()[0];
+   ASSERT_EQ(events().size(), 1u);
+   const struct gpuval_event *event = events()[0];
    EXPECT_EQ(event->kind, GPUVAL_KIND_INDIRECT_AFTER_WRITE);
    EXPECT_EQ(event->count, 2u);
    EXPECT_FALSE(event->place.has_shader);
@@ -536,7 +526,7 @@ TEST_F(indirect_test, beside_a_write)
    read(ADDRESS, 1);
    write(ADDRESS + 0x100, 1);
    read(ADDRESS + 0x100, 2);
-   EXPECT_TRUE(indirect_events().empty());
+   EXPECT_TRUE(events().empty());
 }
 
 /* The last 4 of 20 bytes are in another granule. */
@@ -544,9 +534,9 @@ TEST_F(indirect_test, across_granules)
 {
    write(ADDRESS + 16, 1);
    read(ADDRESS, 1, 16);
-   EXPECT_TRUE(indirect_events().empty());
+   EXPECT_TRUE(events().empty());
    read(ADDRESS, 1, 20);
-   EXPECT_EQ(indirect_events().size(), 1u);
+   EXPECT_EQ(events().size(), 1u);
 }
 
 TEST_F(indirect_test, written_later_in_a_shaders_epoch)
@@ -572,9 +562,9 @@ TEST_F(indirect_test, garbage_in_claims)
       device->root->invocations = random();
       read(address, 1);
    }
-   for (const struct gpuval_event *event : indirect_events())
+   for (const struct gpuval_event *event : events())
       EXPECT_FALSE(text(event).empty());
-   EXPECT_FALSE(indirect_events().empty());
+   EXPECT_FALSE(events().empty());
 }
 
 TEST_F(sync_test, garbage_in_a_valid_record)

@@ -92,16 +92,6 @@ class shaders_test : public drain_test {
    {
       return _mesa_hash_table_num_entries(device->modules);
    }
-
-   std::vector<const struct gpuval_event *> events()
-   {
-      std::vector<const struct gpuval_event *> events;
-      if (!device->failures)
-         return events;
-      hash_table_foreach (device->failures, entry)
-         events.push_back((const struct gpuval_event *)entry->data);
-      return events;
-   }
 };
 
 TEST_F(shaders_test, the_last_user_takes_it_along)
