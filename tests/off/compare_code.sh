@@ -177,13 +177,6 @@ for file in "$@"; do
    name=${name%.scn}
    compare_scenario "$name"
    status=$?
-   # Now and then llvmpipe's code of one shader is another one in the next run: what
-   # counts comes twice.
-   if [ "$status" -eq 1 ]; then
-      rm -rf "${private:?}/$name"
-      compare_scenario "$name"
-      status=$?
-   fi
    case $status in
    0) good=$((good + 1)) ;;
    77) echo "$name: not on this device" ;;
