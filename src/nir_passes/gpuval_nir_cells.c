@@ -52,6 +52,16 @@ gpuval_shadow_is_everybody(nir_builder *b, const struct gpuval_shadow_self *self
       nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUPS << GPUVAL_SHADOW_SHARE_SHIFT));
 }
 
+/* An atomic leaves what its invocation has stored before. */
+nir_def *
+gpuval_shadow_is_own(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+{
+   nir_def *alike = nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), GPUVAL_SHADOW_ATOMIC);
+   nir_def *same =
+      nir_ult_imm(b, nir_ixor(b, party.lo, self->mark.lo), 1u << GPUVAL_SHADOW_INVOCATION_SHIFT);
+   return nir_iand(b, nir_iand(b, alike, same), nir_inot(b, self->is_atomic));
+}
+
 struct distance {
    nir_def *same_workgroup, *same_subgroup;
 };
@@ -168,6 +178,28 @@ join(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
       nir_ior(b, self->mark.lo, nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
       self->mark.hi,
    };
+}
+
+/* Not ordered before are those of other workgroups, and those of this very phase. */
+nir_def *
+gpuval_shadow_joins(nir_builder *b, const struct gpuval_shadow_self *self, struct party party,
+                    nir_def *is_own, struct party *joined)
+{
+   struct distance distance = distance_to(b, self, party);
+   nir_def *alike = nir_ult_imm(b, nir_ixor(b, party.hi, self->mark.hi), GPUVAL_SHADOW_ATOMIC);
+   nir_def *is_known = nir_iand(b, nir_ine_imm(b, self->phase, GPUVAL_SHADOW_PHASE_UNKNOWN),
+                                nir_ine_imm(b, self->sub, GPUVAL_SHADOW_SUB_UNKNOWN));
+   nir_def *same_phase = nir_iand(b, nir_ieq(b, party.hi, self->mark.hi), is_known);
+   nir_def *apart = nir_ior(b, same_phase, nir_inot(b, distance.same_workgroup));
+
+   *joined = join(b, self, party);
+   return nir_iand(b, nir_iand(b, alike, apart), nir_inot(b, is_own));
+}
+
+nir_def *
+gpuval_shadow_is_as_far(nir_builder *b, struct party a, struct party other)
+{
+   return nir_iand(b, nir_ieq(b, a.hi, other.hi), nir_ieq(b, share_of(b, a), share_of(b, other)));
 }
 
 struct party

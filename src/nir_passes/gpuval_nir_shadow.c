@@ -25,6 +25,9 @@
 
 #define party gpuval_shadow_half
 
+/* Once alone, once with one other; then all of a subgroup stand for each other. */
+#define MAX_JOINS 2
+
 static nir_def *
 command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bit_size,
              unsigned offset)
@@ -192,45 +195,94 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
 }
 
 /* One word, and all of it: returns, 1 bit, whether that was all there is to do. If not,
- * *was_taken says that somebody has taken the mark away a moment later.
+ * *was_taken says that somebody has taken the mark away a moment later. The same as
+ * gpuval_shadow_meet() where there is nothing to find: one's own accesses, in whatever
+ * phase, what is past, and loads that join other loads.
  */
 static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
-     nir_def **was_taken)
+look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
+          nir_def *may_join, nir_def **was_taken)
 {
    struct party writer = load_party(b, cell, 0);
    struct party readers = load_party(b, cell, GPUVAL_SHADOW_READERS);
    nir_def *is_write = nir_inot(b, self->is_read);
 
+   nir_def *own_writer = gpuval_shadow_is_own(b, self, writer);
+   nir_def *own_readers = gpuval_shadow_is_own(b, self, readers);
+   nir_def *writer_past = nir_ior(b, nir_ult(b, writer.hi, self->ordered), own_writer);
+   nir_def *readers_past = nir_ior(b, nir_ult(b, readers.hi, self->ordered), own_readers);
+
    /* The half that this access is about */
    struct party mine = gpuval_shadow_select(b, self->is_read, readers, writer);
+   struct party joined;
+   nir_def *joins =
+      nir_iand(b, may_join,
+               gpuval_shadow_joins(b, self, mine,
+                                   nir_bcsel(b, self->is_read, own_readers, own_writer), &joined));
    nir_def *covered = nir_ior(b, gpuval_shadow_is_self(b, self, mine),
                               nir_iand(b, nir_ior(b, self->is_read, self->is_atomic),
                                        gpuval_shadow_is_everybody(b, self, mine)));
-   nir_def *fresh = nir_ult(b, mine.hi, self->ordered);
+   covered = nir_ior(b, covered, nir_iand(b, joins, gpuval_shadow_is_as_far(b, joined, mine)));
 
-   nir_def *writer_past = nir_ior(b, is_write, nir_ult(b, writer.hi, self->ordered));
-   nir_def *readers_past = nir_ior(b, self->is_read, nir_ult(b, readers.hi, self->ordered));
-   nir_def *easy = nir_iand(b, nir_iand(b, writer_past, readers_past),
-                            nir_iand(b, nir_ior(b, covered, fresh), is_whole));
+   nir_def *other_past = nir_bcsel(b, self->is_read, writer_past, readers_past);
+   nir_def *mine_past = nir_bcsel(b, self->is_read, readers_past, writer_past);
+   nir_def *easy = nir_iand(b, nir_iand(b, other_past, is_whole),
+                            nir_ior(b, nir_ior(b, covered, mine_past), joins));
+
+   /* A store replaces what its own invocation has loaded. */
+   nir_def *forgets = nir_iand(b, nir_iand(b, easy, is_write), own_readers);
+   nir_push_if(b, forgets);
+   store_party(b, cell, GPUVAL_SHADOW_READERS,
+               (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
+   nir_pop_if(b, NULL);
 
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
    nir_store_var(b, done_var, easy, 0x1);
    nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
    {
+      struct party mark =
+         gpuval_shadow_select(b, nir_iand(b, joins, nir_inot(b, mine_past)), joined, self->mark);
       nir_def *half = nir_iadd(
          b, cell,
          nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
-      store_party(b, half, 0, self->mark);
+      store_party(b, half, 0, mark);
       struct party now = load_party(b, half, 0);
-      nir_store_var(
-         b, done_var,
-         nir_iand(b, nir_ieq(b, now.hi, self->mark.hi), nir_ieq(b, now.lo, self->mark.lo)), 0x1);
+      nir_store_var(b, done_var,
+                    nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo)), 0x1);
    }
    nir_pop_if(b, NULL);
    nir_def *done = nir_load_var(b, done_var);
    *was_taken = nir_iand(b, easy, nir_inot(b, done));
    return done;
+}
+
+/* Loads of one word by invocations in lockstep take the mark away from each other, and
+ * then join each other.
+ */
+static nir_def *
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
+     nir_def *may_join, nir_def **was_taken)
+{
+   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "is_done");
+   nir_variable *taken_var = nir_local_variable_create(b->impl, glsl_bool_type(), "taken");
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "try");
+
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *taken;
+      nir_def *done = look_once(b, self, cell, is_whole, may_join, &taken);
+      nir_def *i = nir_load_var(b, i_var);
+
+      nir_store_var(b, done_var, done, 0x1);
+      nir_store_var(b, taken_var, taken, 0x1);
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+      nir_break_if(
+         b, nir_inot(b, nir_iand(b, nir_iand(b, taken, may_join), nir_ult_imm(b, i, MAX_JOINS))));
+   }
+   nir_pop_loop(b, loop);
+   *was_taken = nir_load_var(b, taken_var);
+   return nir_load_var(b, done_var);
 }
 
 /* @address in the window: itself, or by a range outside that has its cells there; 0 if
@@ -337,6 +389,12 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    count = nir_bcsel(b, nir_ine_imm(b, address, 0), count, nir_imm_int(b, 0));
    address = nir_iand_imm(b, address, ~(uint64_t)(GPUVAL_SHADOW_WORD - 1));
 
+   /* Who has acquired something may be ordered after other loads. */
+   nir_def *now =
+      gpuval_shadow_load_layout(b, layout, 32, offsetof(struct gpuval_shadow_layout, now));
+   nir_def *may_join =
+      nir_iand(b, nir_iand(b, self.is_read, nir_inot(b, self.is_atomic)), nir_ieq_imm(b, now, 0));
+
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
    nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
    nir_loop *loop = nir_push_loop(b);
@@ -355,7 +413,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_isub(b, nir_ishl(b, nir_imm_int(b, 1), until), nir_ishl(b, nir_imm_int(b, 1), begin));
 
       nir_def *was_taken;
-      nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf), &was_taken);
+      nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf), may_join, &was_taken);
       nir_push_if(b, nir_inot(b, done));
       {
          nir_def *bytes = nir_iadd(

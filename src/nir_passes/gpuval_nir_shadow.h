@@ -45,6 +45,19 @@ struct gpuval_shadow_half gpuval_shadow_select(nir_builder *b, nir_def *conditio
 /** This very invocation, in this very phase, alone, and alike; its access may differ. 1 bit */
 nir_def *gpuval_shadow_is_self(nir_builder *b, const struct gpuval_shadow_self *self,
                                struct gpuval_shadow_half party);
+/** This very invocation, in any phase, alone, and none of both by an atomic. 1 bit */
+nir_def *gpuval_shadow_is_own(nir_builder *b, const struct gpuval_shadow_self *self,
+                              struct gpuval_shadow_half party);
+/**
+ * 1 bit: of a plain access of this command whom @self, alike, is certainly not ordered
+ * after, unless something was acquired; *joined stands for both. @is_own: of this party
+ */
+nir_def *gpuval_shadow_joins(nir_builder *b, const struct gpuval_shadow_self *self,
+                             struct gpuval_shadow_half party, nir_def *is_own,
+                             struct gpuval_shadow_half *joined);
+/** 1 bit: of the same phase, and no further apart */
+nir_def *gpuval_shadow_is_as_far(nir_builder *b, struct gpuval_shadow_half a,
+                                 struct gpuval_shadow_half other);
 /** Several workgroups of this command and class, as atomic or not as this one. 1 bit */
 nir_def *gpuval_shadow_is_everybody(nir_builder *b, const struct gpuval_shadow_self *self,
                                     struct gpuval_shadow_half party);
