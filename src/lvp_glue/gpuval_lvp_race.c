@@ -273,7 +273,8 @@ end_rendering(struct gpuval_lvp_race *state)
 
 /* A layout changes between the two scopes of its barrier, which is a write. What stands in the
  * same call counts together: subpass dependencies and the transitions for which there are
- * reach us as parts of one.
+ * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
+ * for a semaphore does for it: silent.
  */
 static void
 transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
@@ -281,6 +282,9 @@ transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
    VkPipelineStageFlags2 stages = gpuval_event_stages(info);
    struct gpuval_race_use use;
    uint32_t *before = NULL;
+
+   if (!(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT))
+      return;
 
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
       const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
