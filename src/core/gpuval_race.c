@@ -250,6 +250,12 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before,
 {
    bool is_one_pass = use->pass && use->pass == other->pass;
 
+   /* What comes before its command buffer, a program that moves resources between several
+    * does not say in each barrier.
+    */
+   if ((use->is_transition || other->is_transition) && use->recording != other->recording)
+      return false;
+
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
           use->command_id != other->command_id && !is_one_pass && !is_ordered(other, before) &&
           overlap(use, other);

@@ -42,13 +42,14 @@ struct gpuval_race_use {
    unsigned source; /* gpuval_order_source() */
    uint32_t serial;
    uint32_t command_id;
-   uint32_t pass; /* that it is in; 0: none. What is in one is not in a race */
-   uint32_t site; /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
+   uint32_t pass;      /* that it is in; 0: none. What is in one is not in a race */
+   uint32_t recording; /* a number of the primary command buffer's execution */
+   uint32_t site;      /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
    uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
    enum gpuval_op op;
    bool is_write;
    bool is_atomic;     /* two of them are no race */
-   bool is_transition; /* of the layout */
+   bool is_transition; /* of the layout: in a race with what is of the same recording only */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
    uint32_t view;      /* id of the view that a shader uses; 0: none */
    enum gpuval_race_extent extent;

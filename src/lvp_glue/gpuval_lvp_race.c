@@ -66,6 +66,7 @@ gpuval_lvp_race_idle(struct gpuval_lvp_race *state)
       gpuval_submits_restart(state->submits);
    state->rendering = NULL;
    state->pass = 0;
+   state->recording++;
 }
 
 /* Uses */
@@ -80,6 +81,7 @@ gpuval_lvp_race_use(struct gpuval_lvp_race *state, uint32_t command_id, unsigned
       .serial = gpuval_submits_use(state->submits, QUEUE, &state->version, state->ordered),
       .command_id = command_id,
       .pass = state->pass,
+      .recording = state->recording,
       .site = GPUVAL_RACE_NO_SITE,
       .op = is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD,
       .is_write = is_write,

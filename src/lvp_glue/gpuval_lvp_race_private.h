@@ -22,6 +22,7 @@ struct gpuval_lvp_race {
    bool ends;                 /* the rendering */
    bool has_ended_subpass;    /* the last command */
    uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
+   uint32_t recording;        /* gpuval_race_use::recording */
 
    uint32_t serial;        /* the last one */
    uint64_t version;       /* of what is ordered before what comes now: */
