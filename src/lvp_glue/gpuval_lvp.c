@@ -81,8 +81,8 @@ struct gpuval_lvp {
    uint8_t *constants_map;
    bool has_constants;                     /* it is bound */
    VkShaderEXT shaders[LVP_SHADER_STAGES]; /* where there are no pipelines */
-   uint32_t failed_id; /* of the current command, where the host has found something wrong */
-   bool has_failed_id;
+   uint32_t id; /* of the current command, where the host has asked for one */
+   bool has_id;
    struct gpuval_lvp_inputs *inputs;         /* NULL: nobody looks at what commands read */
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
    struct gpuval_lvp_written *written;       /* NULL: without init */
@@ -459,7 +459,7 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
       return true;
 
    gpuval->arguments = reads_arguments(gpuval, command->type, kind) ? command : NULL;
-   gpuval->has_failed_id = false;
+   gpuval->has_id = false;
 
    struct gpuval_lvp_command *current = &gpuval->current;
    current->type = command->type;
@@ -496,7 +496,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
 
    /* The first command of a secondary tells that it is executed once more. */
-   if (!kind && !looks_at_all(gpuval) && commands->next != &command->cmd_link)
+   if (!(kind & ~GPUVAL_LVP_OTHER) && !looks_at_all(gpuval) && commands->next != &command->cmd_link)
       return command;
 
    if (kind & GPUVAL_LVP_BINDS) {
@@ -545,10 +545,10 @@ gpuval_lvp_command_id(struct gpuval_lvp *gpuval)
 
    command.pipeline = get_pipeline(gpuval);
    memset(command.shaders, 0, sizeof(command.shaders));
-   if (!gpuval->has_failed_id)
-      gpuval->failed_id = gpuval_lvp_commands_add(gpuval->commands, &command);
-   gpuval->has_failed_id = true;
-   return gpuval->failed_id;
+   if (!gpuval->has_id)
+      gpuval->id = gpuval_lvp_commands_add(gpuval->commands, &command);
+   gpuval->has_id = true;
+   return gpuval->id;
 }
 
 void

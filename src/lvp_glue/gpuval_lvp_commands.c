@@ -115,7 +115,6 @@ gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands)
    ralloc_free(commands);
 }
 
-/* By name, as Vulkan's commands are many and more will come. */
 static bool
 begins_with_any(const char *name, const char *const *begins, unsigned count)
 {
@@ -126,6 +125,7 @@ begins_with_any(const char *name, const char *const *begins, unsigned count)
    return false;
 }
 
+/* By name, as Vulkan's commands are many and more will come. */
 static unsigned
 find_kind(enum vk_cmd_type type)
 {

@@ -31,6 +31,18 @@ gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects
    return aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
 }
 
+VkImageSubresourceRange
+gpuval_lvp_layers_range(const VkImageSubresourceLayers *layers)
+{
+   return (VkImageSubresourceRange){
+      .aspectMask = layers->aspectMask,
+      .baseMipLevel = layers->mipLevel,
+      .levelCount = 1,
+      .baseArrayLayer = layers->baseArrayLayer,
+      .layerCount = layers->layerCount,
+   };
+}
+
 void
 gpuval_lvp_visit_image(const struct lvp_image *image, const VkImageSubresourceRange *range,
                        gpuval_lvp_visit_function function, void *data)
@@ -144,14 +156,7 @@ make_transfer(VkImage handle, const VkImageSubresourceLayers *layers, bool is_wr
    return (struct gpuval_lvp_transfer){
       .is_write = is_write,
       .image = lvp_image_from_handle(handle),
-      .range =
-         {
-            .aspectMask = layers->aspectMask,
-            .baseMipLevel = layers->mipLevel,
-            .levelCount = 1,
-            .baseArrayLayer = layers->baseArrayLayer,
-            .layerCount = layers->layerCount,
-         },
+      .range = gpuval_lvp_layers_range(layers),
       .has_box = true,
    };
 }

@@ -18,6 +18,9 @@ uint64_t gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned 
 /** GPUVAL_INIT_*; COLOR is depth, too. */
 uint8_t gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects);
 
+/** As a range of one level */
+VkImageSubresourceRange gpuval_lvp_layers_range(const VkImageSubresourceLayers *layers);
+
 /** @address may be 0. */
 typedef void (*gpuval_lvp_visit_function)(void *data, uint64_t address, uint8_t bits);
 

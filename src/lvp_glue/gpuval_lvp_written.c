@@ -38,16 +38,9 @@ mark_layers(struct gpuval_lvp_written *state, VkImage handle,
             const VkImageSubresourceLayers *layers)
 {
    LVP_FROM_HANDLE(lvp_image, image, handle);
+   const VkImageSubresourceRange range = gpuval_lvp_layers_range(layers);
 
-   gpuval_lvp_visit_image(image,
-                          &(VkImageSubresourceRange){
-                             .aspectMask = layers->aspectMask,
-                             .baseMipLevel = layers->mipLevel,
-                             .levelCount = 1,
-                             .baseArrayLayer = layers->baseArrayLayer,
-                             .layerCount = layers->layerCount,
-                          },
-                          gpuval_lvp_written_set, state);
+   gpuval_lvp_visit_image(image, &range, gpuval_lvp_written_set, state);
 }
 
 static const VkImageSubresourceRange whole_image = {

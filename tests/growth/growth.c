@@ -77,20 +77,21 @@ create_pipeline(struct program *program, uint32_t number)
 }
 
 static void
-record_dispatch(struct program *program, VkCommandBuffer cmd, VkPipeline pipeline, uint32_t index)
+record_dispatch(struct program *program, VkCommandBuffer cmd, VkPipeline pipeline, uint32_t word,
+                uint32_t groups)
 {
    vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
    vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, 1,
                            &program->set, 0, NULL);
-   vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(index), &index);
-   vkCmdDispatch(cmd, 1, 1, 1);
+   vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(word), &word);
+   vkCmdDispatch(cmd, groups, 1, 1);
 }
 
 static void
-dispatch(struct program *program, VkPipeline pipeline, uint32_t index)
+dispatch(struct program *program, VkPipeline pipeline, uint32_t word, uint32_t groups)
 {
    VkCommandBuffer cmd = vkh_begin(program->ctx);
-   record_dispatch(program, cmd, pipeline, index);
+   record_dispatch(program, cmd, pipeline, word, groups);
    vkh_submit_wait(program->ctx, cmd);
 }
 
@@ -116,7 +117,7 @@ many_shaders(struct program *program, uint32_t count)
 
       bool is_last = i == count - 1;
       if (is_last || i % EXECUTED_ONE_OF == 0)
-         dispatch(program, *pipeline, is_last || !i ? DATA_WORDS : 0);
+         dispatch(program, *pipeline, is_last || !i ? DATA_WORDS : 0, 1);
       if (i == count / 5)
          before = resident_kib();
    }
@@ -148,10 +149,10 @@ many_submits(struct program *program, uint32_t count)
                                      .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT}));
       vkh_barrier(cmds[i]);
       vkh_label_begin(program->ctx, cmds[i], "a frame");
-      record_dispatch(program, cmds[i], pipeline, i ? 0 : DATA_WORDS);
+      record_dispatch(program, cmds[i], pipeline, i ? 0 : DATA_WORDS, 1);
       vkh_label_begin(program->ctx, cmds[i], "its second half");
       vkh_barrier(cmds[i]);
-      record_dispatch(program, cmds[i], pipeline, 0);
+      record_dispatch(program, cmds[i], pipeline, 0, 1);
       vkh_label_end(program->ctx, cmds[i]);
       vkh_label_end(program->ctx, cmds[i]);
       VKH_CHECK(vkEndCommandBuffer(cmds[i]));
@@ -232,13 +233,7 @@ many_buffers(struct program *program, uint32_t count)
    vkDestroyShaderModule(ctx->device, module, NULL);
 
    for (unsigned i = 0; i < 2; i++) {
-      VkCommandBuffer cmd = vkh_begin(ctx);
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, 1,
-                              &program->set, 0, NULL);
-      vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(count), &count);
-      vkCmdDispatch(cmd, (count + 63) / 64, 1, 1);
-      vkh_submit_wait(ctx, cmd);
+      dispatch(program, pipeline, count, (count + 63) / 64);
       for (uint32_t j = 0; j < count; j += i ? 1 : GONE_ONE_OF) {
          vkDestroyBuffer(ctx->device, buffers[j], NULL);
          buffers[j] = VK_NULL_HANDLE;
