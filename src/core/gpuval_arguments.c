@@ -153,6 +153,32 @@ gpuval_arguments_are_valid(const struct gpuval_arguments *arguments,
    return strides_are_valid(limits, &trace);
 }
 
+struct gpuval_draw
+gpuval_arguments_get_draw(const struct gpuval_arguments *arguments, uint32_t index)
+{
+   VkDrawIndexedIndirectCommand indexed;
+   VkDrawIndirectCommand plain;
+
+   if (arguments->type == GPUVAL_ARGUMENTS_DRAW_INDEXED) {
+      memcpy(&indexed, get_struct(arguments, index), sizeof(indexed));
+      return (struct gpuval_draw){
+         .indexed = true,
+         .first = indexed.firstIndex,
+         .count = indexed.indexCount,
+         .vertex_offset = indexed.vertexOffset,
+         .first_instance = indexed.firstInstance,
+         .num_instances = indexed.instanceCount,
+      };
+   }
+   memcpy(&plain, get_struct(arguments, index), sizeof(plain));
+   return (struct gpuval_draw){
+      .first = plain.firstVertex,
+      .count = plain.vertexCount,
+      .first_instance = plain.firstInstance,
+      .num_instances = plain.instanceCount,
+   };
+}
+
 /* "draw 3", where there may be several */
 static int
 print_index(const struct gpuval_arguments *arguments, uint32_t index, char *out)
@@ -227,7 +253,8 @@ gpuval_check_arguments(const struct gpuval_arguments *arguments,
    uint32_t first = 0;
    uint64_t invalid = 0;
    bool looks = arguments->data && !(is_vertex_draw(arguments->type) && limits->first_instance);
-   for (uint32_t i = 0; looks && i < inside; i++) {
+   uint32_t num_known = arguments->num_known ? MIN2(inside, arguments->num_known) : inside;
+   for (uint32_t i = 0; looks && i < num_known; i++) {
       if (!gpuval_arguments_are_valid(arguments, limits, i) && !invalid++)
          first = i;
    }

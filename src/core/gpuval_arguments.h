@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/gpuval_failure.h"
+#include "gpuval_vertex.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +49,8 @@ struct gpuval_arguments {
    uint64_t offset;                   /* of the first struct in it */
    uint64_t stride;
    uint32_t count;
-   bool counted; /* @count has been read from a buffer, and clamped */
+   uint32_t num_known; /* structs that @data has; 0: all of them */
+   bool counted;       /* @count has been read from a buffer, and clamped */
 };
 
 /** How many of the structs, from the first on, are in the range. */
@@ -57,6 +59,10 @@ uint32_t gpuval_arguments_inside(const struct gpuval_arguments *arguments);
 /** Is that struct, which is in the range, what the device can do? */
 bool gpuval_arguments_are_valid(const struct gpuval_arguments *arguments,
                                 const struct gpuval_arguments_limits *limits, uint32_t index);
+
+/** The struct of a draw of vertices, which has to be in @data. */
+struct gpuval_draw gpuval_arguments_get_draw(const struct gpuval_arguments *arguments,
+                                             uint32_t index);
 
 #define GPUVAL_ARGUMENTS_MAX_FAILURES 2
 

@@ -182,11 +182,35 @@ count_vertices(const struct vertices *vertices)
    uint64_t count = 0;
    int64_t vertex;
 
-   if (!looks_at_indices(vertices) || !vertices->input->indices.restart)
+   const struct gpuval_index_buffer *indices = &vertices->input->indices;
+
+   if (!looks_at_indices(vertices) || !indices->restart || !indices->data)
       return vertices->num_indices;
    for (uint32_t i = 0; i < vertices->num_indices; i++)
       count += get_vertex(vertices, i, &vertex);
    return count;
+}
+
+/* Is any index inside? */
+static bool
+all_are_inside(const struct vertices *vertices, uint64_t limit)
+{
+   int64_t greatest = greatest_index(&vertices->input->indices);
+   int32_t vertex_offset = vertices->draw->vertex_offset;
+
+   return vertex_offset >= 0 && greatest + vertex_offset < limit;
+}
+
+bool
+gpuval_draw_needs_indices(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                          uint32_t *num_indices)
+{
+   const struct vertices vertices = {.input = input, .draw = draw};
+
+   *num_indices = draw->indexed ? count_inside(&input->indices, draw) : 0;
+   return *num_indices && draw->num_instances && !input->robust_attributes &&
+          input->num_vertices != MANY && looks_at_indices(&vertices) &&
+          !all_are_inside(&vertices, input->num_vertices);
 }
 
 /* Is some vertex of the draw outside of buffers that have @limit of them? */
@@ -202,12 +226,8 @@ exceeds(const struct vertices *vertices, uint64_t limit)
    if (!looks_at_indices(vertices))
       return draw->vertex_offset < 0 || draw->vertex_offset >= limit;
 
-   /* Any index will do? */
-   int64_t greatest = greatest_index(&vertices->input->indices);
-   if (draw->vertex_offset >= 0 && greatest + draw->vertex_offset < limit)
+   if (all_are_inside(vertices, limit) || !vertices->input->indices.data)
       return false;
-   if (!vertices->input->indices.data)
-      return false; /* not known */
 
    struct extremes found =
       find_extremes(&vertices->input->indices, draw->first, vertices->num_indices);
@@ -245,7 +265,7 @@ check_by_vertex(const struct vertices *vertices, const struct gpuval_vertex_attr
                 struct gpuval_command_failure *failure)
 {
    uint64_t limit = count_elements(vertices->input, attribute);
-   int64_t first;
+   int64_t first = 0;
 
    if (!exceeds(vertices, limit))
       return 0;

@@ -69,6 +69,14 @@ struct gpuval_draw {
    uint32_t num_instances;
 };
 
+/**
+ * Does it depend on what the indices are whether attributes that go by vertices are inside?
+ * Without them (gpuval_index_buffer::data), gpuval_check_draw() is silent about those.
+ * *num_indices: how many, from the draw's first one on, are in the buffer.
+ */
+bool gpuval_draw_needs_indices(const struct gpuval_vertex_input *input,
+                               const struct gpuval_draw *draw, uint32_t *num_indices);
+
 #define GPUVAL_DRAW_MAX_FAILURES (GPUVAL_MAX_ATTRIBUTES + 1)
 
 /**

@@ -358,19 +358,8 @@ check_indirect_draws(struct gpuval_lvp_inputs *inputs, const struct gpuval_argum
    uint32_t count = arguments->data ? gpuval_arguments_inside(arguments) : 0;
 
    for (uint32_t i = 0; i < count; i++) {
-      const char *data = (const char *)arguments->data + arguments->offset + arguments->stride * i;
-      VkDrawIndexedIndirectCommand indexed;
-      VkDrawIndirectCommand plain;
-
-      if (arguments->type == GPUVAL_ARGUMENTS_DRAW_INDEXED) {
-         memcpy(&indexed, data, sizeof(indexed));
-         check_indices(inputs, indexed.firstIndex, indexed.indexCount, indexed.vertexOffset,
-                       indexed.firstInstance, indexed.instanceCount);
-      } else {
-         memcpy(&plain, data, sizeof(plain));
-         check_vertices(inputs, plain.firstVertex, plain.vertexCount, plain.firstInstance,
-                        plain.instanceCount);
-      }
+      const struct gpuval_draw draw = gpuval_arguments_get_draw(arguments, i);
+      check_draw(inputs, &draw);
    }
 }
 

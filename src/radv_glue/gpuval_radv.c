@@ -24,10 +24,6 @@ warn_of_limits(void)
 
    if (p_atomic_xchg(&warned, 1))
       return;
-   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
-       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
-      gpuval_log_warning("indirect, vertex: on this driver, what the GPU reads is not looked at: "
-                         "only what is known when a command is recorded");
    if (gpuval_options_may_check(GPUVAL_CHECK_INIT))
       gpuval_log_warning("this version does not check init on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RACE))

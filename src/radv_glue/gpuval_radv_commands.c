@@ -70,6 +70,8 @@ struct gpuval_radv_commands {
    struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
 
    struct util_dynarray failures;   /* gpuval_radv_inputs.c */
+   struct util_dynarray looks;      /* gpuval_radv_looks.c */
+   unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
 
    /* gpuval_radv_sync.c */
@@ -162,6 +164,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       list_inithead(&cmd_buffer->gpuval->chunks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
+      util_dynarray_init(&cmd_buffer->gpuval->looks, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->notes, cmd_buffer->gpuval);
    }
    return cmd_buffer->gpuval;
@@ -177,6 +180,18 @@ struct util_dynarray *
 gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->failures;
+}
+
+struct util_dynarray *
+gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->looks;
+}
+
+unsigned *
+gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->in_flight;
 }
 
 struct gpuval_radv_bound **
@@ -208,6 +223,7 @@ gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
    if (!commands)
       return;
 
+   gpuval_radv_forget_looks(gpuval, cmd_buffer);
    simple_mtx_lock(&gpuval->mutex);
    list_for_each_entry (struct chunk, chunk, &commands->chunks, link)
       _mesa_hash_table_u64_remove(gpuval->commands, chunk->first_id / CHUNK_SIZE + 1);
@@ -357,6 +373,19 @@ report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
    gpuval_radv_report_failures(gpuval, cmd_buffer);
    util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct radv_cmd_buffer *, secondary)
       report_failures(gpuval, *secondary);
+}
+
+void
+gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *buffers)
+{
+   struct gpuval_radv_commands *commands = cmd_buffer->gpuval;
+
+   if (!commands)
+      return;
+   if (commands->looks.size)
+      util_dynarray_append(buffers, struct radv_cmd_buffer *, cmd_buffer);
+   util_dynarray_foreach (&commands->secondaries, struct radv_cmd_buffer *, secondary)
+      gpuval_radv_collect_looks(*secondary, buffers);
 }
 
 void

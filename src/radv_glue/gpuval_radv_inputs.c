@@ -2,10 +2,11 @@
 
 /* indirect, vertex: what is known of a command when it is recorded. That is where arguments
  * are, how many vertices and instances a direct draw has, and what is bound, which RADV keeps
- * as its own state. What the GPU reads there, and so the vertices of indexed and indirect
- * draws, is not known.
+ * as its own state. A failure belongs to a recorded command; each submit that executes it
+ * reports it.
  *
- * A failure belongs to a recorded command; each submit that executes it reports it.
+ * Arguments, counts and indices themselves are looked at when they have been read
+ * (gpuval_radv_looks.c).
  */
 
 #include "gpuval_radv_private.h"
@@ -23,12 +24,6 @@
 #include "vk_format.h"
 #include "vk_pipeline.h"
 
-struct failure_note {
-   uint32_t command_id;
-   uint64_t bound;
-   struct gpuval_command_failure failure;
-};
-
 /* The command that is being recorded */
 struct recording {
    struct gpuval_radv *gpuval;
@@ -37,6 +32,7 @@ struct recording {
    bool has_id;
    uint32_t command_id;
    bool failed;
+   struct gpuval_radv_look *condition; /* what tells whether it is executed */
 };
 
 static struct recording
@@ -72,44 +68,76 @@ what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind
                    : _mesa_hash_data(state->shader_objs, sizeof(state->shader_objs));
 }
 
+static uint32_t
+get_id(struct recording *recording)
+{
+   if (!recording->has_id)
+      recording->command_id = gpuval_radv_add_command(
+         recording->gpuval, recording->cmd_buffer,
+         radv_get_descriptors_state(recording->cmd_buffer, recording->bind_point));
+   recording->has_id = true;
+   return recording->command_id;
+}
+
+/* A command that is executed on a condition */
+static void
+note_conditional(struct recording *recording, const struct gpuval_command_failure *failure)
+{
+   const struct gpuval_radv_look look = {
+      .command_id = get_id(recording),
+      .bound = what_is_bound(recording->cmd_buffer, recording->bind_point),
+      .is_conditional = true,
+   };
+
+   if (!recording->condition)
+      recording->condition = gpuval_radv_add_look(recording->cmd_buffer, &look);
+   if (recording->condition)
+      util_dynarray_append(&recording->condition->failures, struct gpuval_command_failure,
+                           *failure);
+}
+
 static void
 note(struct recording *recording, const struct gpuval_command_failure *failure)
 {
    struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
 
-   if (!recording->has_id)
-      recording->command_id =
-         gpuval_radv_add_command(recording->gpuval, cmd_buffer,
-                                 radv_get_descriptors_state(cmd_buffer, recording->bind_point));
-   recording->has_id = true;
    recording->failed = true;
+   if (cmd_buffer->state.predicating) {
+      note_conditional(recording, failure);
+      return;
+   }
 
-   const struct failure_note note = {
-      .command_id = recording->command_id,
+   const struct gpuval_radv_failure note = {
+      .command_id = get_id(recording),
       .bound = what_is_bound(cmd_buffer, recording->bind_point),
       .failure = *failure,
    };
-   util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct failure_note, note);
+   util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
+}
+
+void
+gpuval_radv_report_failure(struct gpuval_radv *gpuval, const struct gpuval_radv_failure *note)
+{
+   struct gpuval_command_failure failure = note->failure;
+   struct gpuval_command_range *range = &failure.range, there = {0};
+
+   /* It may have been destroyed by now, and who an address belongs to takes a search. */
+   if (range->address)
+      gpuval_device_find_buffer(gpuval->device, range->address, 1, &there);
+   if (!range->object && there.object) {
+      range->object = there.object;
+      range->object_offset = range->address - there.address;
+   } else if (range->object != there.object) {
+      range->object = NULL;
+   }
+   gpuval_device_report_command(gpuval->device, note->command_id, note->bound, &failure);
 }
 
 void
 gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 {
-   util_dynarray_foreach (gpuval_radv_failures(cmd_buffer), struct failure_note, note) {
-      struct gpuval_command_failure failure = note->failure;
-      struct gpuval_command_range *range = &failure.range, there = {0};
-
-      /* It may have been destroyed by now, and who an address belongs to takes a search. */
-      if (range->address)
-         gpuval_device_find_buffer(gpuval->device, range->address, 1, &there);
-      if (!range->object && there.object) {
-         range->object = there.object;
-         range->object_offset = range->address - there.address;
-      } else if (range->object != there.object) {
-         range->object = NULL;
-      }
-      gpuval_device_report_command(gpuval->device, note->command_id, note->bound, &failure);
-   }
+   util_dynarray_foreach (gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note)
+      gpuval_radv_report_failure(gpuval, note);
 }
 
 /* Where arguments are */
@@ -134,35 +162,41 @@ get_range(VkBuffer handle, const char *type)
    };
 }
 
+static bool
+checks_arguments(void)
+{
+   return gpuval_options_may_check(GPUVAL_CHECK_INDIRECT);
+}
+
 /* Returns how many of the structs may be executed. */
 static uint32_t
-check_structs(struct recording *recording, struct gpuval_arguments *arguments)
+check_structs(struct recording *recording, const struct gpuval_arguments *arguments)
 {
-   const struct gpuval_arguments_limits limits =
-      gpuval_arguments_get_limits(&recording->gpuval->radv->vk, arguments->type, false);
+   const struct gpuval_arguments_limits limits = {0}; /* @arguments have no data */
    struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
-   unsigned count = gpuval_check_arguments(arguments, &limits, failures);
+   unsigned count = checks_arguments() ? gpuval_check_arguments(arguments, &limits, failures) : 0;
 
    for (unsigned i = 0; i < count; i++)
       note(recording, &failures[i]);
    return skips(recording) ? gpuval_arguments_inside(arguments) : arguments->count;
 }
 
-static uint32_t
-check_buffer(struct recording *recording, enum gpuval_arguments_type type, VkBuffer buffer,
-             VkDeviceSize offset, uint32_t count, uint32_t stride)
+static struct gpuval_arguments
+get_structs(enum gpuval_arguments_type type, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
+            uint32_t stride)
 {
-   return check_structs(recording, &(struct gpuval_arguments){
-                                      .type = type,
-                                      .range = get_range(buffer, "indirect_buffer"),
-                                      .offset = offset,
-                                      .stride = stride,
-                                      .count = count,
-                                   });
+   return (struct gpuval_arguments){
+      .type = type,
+      .range = get_range(buffer, "indirect_buffer"),
+      .offset = offset,
+      .stride = stride,
+      .count = count,
+   };
 }
 
-static uint32_t
-check_address(struct recording *recording, enum gpuval_arguments_type type, VkDeviceAddress address)
+static struct gpuval_arguments
+get_structs_at(struct recording *recording, enum gpuval_arguments_type type,
+               VkDeviceAddress address)
 {
    struct gpuval_arguments arguments = {
       .type = type,
@@ -174,7 +208,7 @@ check_address(struct recording *recording, enum gpuval_arguments_type type, VkDe
                                  &arguments.range))
       arguments.offset = address - arguments.range.address;
    arguments.range.type = "address";
-   return check_structs(recording, &arguments);
+   return arguments;
 }
 
 static bool
@@ -183,9 +217,27 @@ check_bytes(struct recording *recording, VkBuffer buffer, VkDeviceSize offset, c
    const struct gpuval_command_range range = get_range(buffer, "indirect_buffer");
    struct gpuval_command_failure failure;
 
-   if (gpuval_check_argument_bytes(&range, offset, 4, what, &failure))
+   if (!gpuval_check_argument_bytes(&range, offset, 4, what, &failure))
+      return true;
+   if (checks_arguments())
       note(recording, &failure);
-   return !skips(recording);
+   return false;
+}
+
+/* What is in the arguments, once they have been read; before the command is recorded */
+static struct gpuval_radv_look *
+look(struct recording *recording, struct gpuval_radv_look *at)
+{
+   at->command_id = get_id(recording);
+   at->bound = what_is_bound(recording->cmd_buffer, recording->bind_point);
+   at->checks_arguments = checks_arguments();
+   return gpuval_radv_add_look(recording->cmd_buffer, at);
+}
+
+static struct gpuval_radv_look *
+look_at_structs(struct recording *recording, const struct gpuval_arguments *arguments)
+{
+   return look(recording, &(struct gpuval_radv_look){.arguments = *arguments});
 }
 
 /* Vertices */
@@ -290,6 +342,7 @@ describe_indices(struct recording *recording, struct gpuval_index_buffer *indice
          },
       .is_null = is_null && device->vk.enabled_features.nullDescriptor,
       .index_size = size,
+      .restart = state->dynamic.vk.ia.primitive_restart_enable,
    };
 }
 
@@ -314,14 +367,70 @@ describe_input(struct recording *recording, const struct radv_shader *vertex, bo
    gpuval_vertex_input_update(input);
 }
 
+static const struct radv_shader *
+get_vertex_shader(const struct recording *recording)
+{
+   return gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
+             ? radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX)
+             : NULL;
+}
+
+static struct gpuval_radv_look *
+look_at_indices(struct recording *recording, const struct gpuval_index_buffer *indices,
+                const struct gpuval_draw *draw, uint32_t count, bool is_whole)
+{
+   return look(recording, &(struct gpuval_radv_look){
+                             .is_indexed = true,
+                             .is_whole = is_whole,
+                             .draw = *draw,
+                             .arguments =
+                                {
+                                   .range = indices->range,
+                                   .offset = (uint64_t)draw->first * indices->index_size,
+                                   .stride = indices->index_size,
+                                   .count = count,
+                                },
+                          });
+}
+
+/* Of a direct draw */
+static void
+look_at_draw(struct recording *recording, const struct gpuval_vertex_input *input,
+             const struct gpuval_draw *draw)
+{
+   struct gpuval_radv_look *at = NULL;
+   uint32_t count;
+
+   if (gpuval_draw_needs_indices(input, draw, &count))
+      at = look_at_indices(recording, &input->indices, draw, count, false);
+   if (at)
+      gpuval_radv_look_at_vertices(recording->cmd_buffer, at, input);
+}
+
+/* Of indirect ones: what they will draw of it is not known. */
+static const struct gpuval_radv_look *
+look_at_all_indices(struct recording *recording, const struct gpuval_vertex_input *input)
+{
+   const struct gpuval_draw all = {
+      .indexed = true,
+      .count = input->indices.range.size / input->indices.index_size,
+      .vertex_offset = -1,
+      .num_instances = 1,
+   };
+   uint32_t count;
+
+   return gpuval_draw_needs_indices(input, &all, &count)
+             ? look_at_indices(recording, &input->indices, &all, count, true)
+             : NULL;
+}
+
 static void
 check_draws(struct recording *recording, const struct gpuval_draw *draws, uint32_t count)
 {
-   const struct radv_shader *vertex =
-      radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX);
+   const struct radv_shader *vertex = get_vertex_shader(recording);
    struct gpuval_vertex_input input = {0};
 
-   if (!vertex || !count || !gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+   if (!vertex || !count)
       return;
 
    describe_input(recording, vertex, draws[0].indexed, &input);
@@ -330,7 +439,33 @@ check_draws(struct recording *recording, const struct gpuval_draw *draws, uint32
       unsigned num_failures = gpuval_check_draw(&input, &draws[i], failures);
       for (unsigned j = 0; j < num_failures; j++)
          note(recording, &failures[j]);
+      look_at_draw(recording, &input, &draws[i]);
    }
+}
+
+/* Behind the command; @at: NULL, or what look() returned */
+static void
+finish_look(struct recording *recording, struct gpuval_radv_look *at)
+{
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
+   const struct radv_shader *vertex = get_vertex_shader(recording);
+   struct gpuval_vertex_input input = {0};
+
+   if (!at)
+      return;
+
+   bool is_draw = recording->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+   at->limits = gpuval_arguments_get_limits(
+      &recording->gpuval->radv->vk, at->arguments.type,
+      is_draw && radv_get_shader(cmd_buffer->state.shaders, MESA_SHADER_TASK));
+   if (!vertex || !is_draw)
+      return;
+
+   bool indexed = at->arguments.type == GPUVAL_ARGUMENTS_DRAW_INDEXED;
+   describe_input(recording, vertex, indexed, &input);
+   gpuval_radv_look_at_vertices(cmd_buffer, at, &input);
+   if (indexed)
+      at->indices = look_at_all_indices(recording, &input);
 }
 
 /* Entry points, below those that give a command its name. Draws are looked at when RADV has
@@ -422,27 +557,50 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
                                                  uint32_t stride)                                  \
    {                                                                                               \
       struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
-      count = check_buffer(&recording, type, buffer, offset, count, stride);                       \
+      const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);  \
+      count = check_structs(&recording, &arguments);                                               \
+      struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);                       \
       driver_of(handle)->name(handle, buffer, offset, count, stride);                              \
+      finish_look(&recording, at);                                                                 \
    }
 DEFINE_DRAW(CmdDrawIndirect, GPUVAL_ARGUMENTS_DRAW)
 DEFINE_DRAW(CmdDrawIndexedIndirect, GPUVAL_ARGUMENTS_DRAW_INDEXED)
 DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
 
-/* How many there are is not known. */
-#define DEFINE_COUNTED_DRAW(name)                                                                  \
+/* NULL as well where the count is outside */
+static struct gpuval_radv_look *
+look_at_counted(struct recording *recording, const struct gpuval_arguments *arguments,
+                VkBuffer buffer, VkDeviceSize offset, bool *inside)
+{
+   struct gpuval_radv_look at = {
+      .arguments = *arguments,
+      .count_address = get_range(buffer, NULL).address + offset,
+      .max_count = arguments->count,
+   };
+
+   *inside = check_bytes(recording, buffer, offset, "the count");
+   return *inside ? look(recording, &at) : NULL;
+}
+
+#define DEFINE_COUNTED_DRAW(name, type)                                                            \
    static VKAPI_ATTR void VKAPI_CALL hook_##name(                                                  \
       VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,         \
       VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
    {                                                                                               \
       struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
-      if (check_bytes(&recording, count_buffer, count_offset, "the count"))                        \
+      const struct gpuval_arguments arguments =                                                    \
+         get_structs(type, buffer, offset, max_count, stride);                                     \
+      bool inside;                                                                                 \
+      struct gpuval_radv_look *at =                                                                \
+         look_at_counted(&recording, &arguments, count_buffer, count_offset, &inside);             \
+      if (inside || !skips(&recording))                                                            \
          driver_of(handle)->name(handle, buffer, offset, count_buffer, count_offset, max_count,    \
                                  stride);                                                          \
+      finish_look(&recording, at);                                                                 \
    }
-DEFINE_COUNTED_DRAW(CmdDrawIndirectCount)
-DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount)
-DEFINE_COUNTED_DRAW(CmdDrawMeshTasksIndirectCountEXT)
+DEFINE_COUNTED_DRAW(CmdDrawIndirectCount, GPUVAL_ARGUMENTS_DRAW)
+DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount, GPUVAL_ARGUMENTS_DRAW_INDEXED)
+DEFINE_COUNTED_DRAW(CmdDrawMeshTasksIndirectCountEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
@@ -450,19 +608,35 @@ hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
                                  uint32_t counter_offset, uint32_t stride)
 {
    struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_look at = {
+      .count_address = get_range(buffer, NULL).address + offset,
+      .is_counter = true,
+      .counter_offset = counter_offset,
+      .counter_stride = stride,
+      .draw = {.first_instance = first_instance, .num_instances = instances},
+   };
+   bool inside = check_bytes(&recording, buffer, offset, "the counter");
+   struct gpuval_radv_look *counted =
+      inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX) ? look(&recording, &at) : NULL;
 
-   if (check_bytes(&recording, buffer, offset, "the counter"))
+   if (inside || !skips(&recording))
       driver_of(handle)->CmdDrawIndirectByteCountEXT(handle, instances, first_instance, buffer,
                                                      offset, counter_offset, stride);
+   finish_look(&recording, counted);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset)
 {
    struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_COMPUTE);
+   const struct gpuval_arguments arguments =
+      get_structs(GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
+   uint32_t count = check_structs(&recording, &arguments);
+   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
 
-   if (check_buffer(&recording, GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0))
+   if (count)
       driver_of(handle)->CmdDispatchIndirect(handle, buffer, offset);
+   finish_look(&recording, at);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -473,18 +647,28 @@ hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddres
                              VkDeviceAddress address)
 {
    struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+   const struct gpuval_arguments arguments =
+      get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
+   uint32_t count = check_structs(&recording, &arguments);
+   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
 
-   if (check_address(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address))
+   if (count)
       driver_of(handle)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, address);
+   finish_look(&recording, at);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
 {
    struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+   const struct gpuval_arguments arguments =
+      get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
+   uint32_t count = check_structs(&recording, &arguments);
+   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
 
-   if (check_address(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address))
+   if (count)
       driver_of(handle)->CmdTraceRaysIndirect2KHR(handle, address);
+   finish_look(&recording, at);
 }
 
 void
@@ -503,14 +687,16 @@ gpuval_radv_hook_inputs(struct gpuval_radv *gpuval)
       HOOK(CmdDrawMultiEXT)
       HOOK(CmdDrawMultiIndexedEXT)
    }
-   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT)) {
+   if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || checks_arguments()) {
       HOOK(CmdDrawIndirect)
       HOOK(CmdDrawIndexedIndirect)
-      HOOK(CmdDrawMeshTasksIndirectEXT)
       HOOK(CmdDrawIndirectCount)
       HOOK(CmdDrawIndexedIndirectCount)
-      HOOK(CmdDrawMeshTasksIndirectCountEXT)
       HOOK(CmdDrawIndirectByteCountEXT)
+   }
+   if (checks_arguments()) {
+      HOOK(CmdDrawMeshTasksIndirectEXT)
+      HOOK(CmdDrawMeshTasksIndirectCountEXT)
       HOOK(CmdDispatchIndirect)
       HOOK(CmdTraceRaysIndirectKHR)
       HOOK(CmdTraceRaysIndirect2KHR)

@@ -16,6 +16,7 @@
 #include "vk_queue.h"
 #include "vk_sync.h"
 
+#include "gpuval/src/core/gpuval_arguments.h"
 #include "gpuval/src/core/gpuval_hooks.h"
 #include "winsys/gpuval_winsys_radv.h"
 
@@ -45,6 +46,7 @@ struct gpuval_radv {
    void *description; /* strings of the last gpuval_radv_describe_command() */
 
    simple_mtx_t submit_mutex;
+   struct list_head starting; /* submits that the driver is about to make */
    struct list_head in_flight;
    struct list_head unused;
 
@@ -73,6 +75,11 @@ uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buf
 
 /** What gpuval_radv_inputs.c and sync need to know of a command buffer. */
 struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
+struct util_dynarray *gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer);
+/** Submits with it, as gpuval_radv_submit.c knows them, where it has looks. */
+unsigned *gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer);
+/** Appends it and its secondaries (struct radv_cmd_buffer *), those that have looks. */
+void gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *buffers);
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
 uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */
@@ -83,10 +90,70 @@ struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer,
 
 /* gpuval_radv_inputs.c */
 
+/** What is wrong with a recorded command. */
+struct gpuval_radv_failure {
+   uint32_t command_id;
+   uint64_t bound;
+   struct gpuval_command_failure failure;
+};
+
+void gpuval_radv_report_failure(struct gpuval_radv *gpuval,
+                                const struct gpuval_radv_failure *failure);
 /** Puts its entry points below all others. */
 void gpuval_radv_hook_inputs(struct gpuval_radv *gpuval);
 /** A command buffer is submitted, or executed by one that is. */
 void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_looks.c */
+
+/** What a command reads from buffers. */
+struct gpuval_radv_look {
+   uint32_t command_id;
+   uint64_t bound;
+   bool checks_arguments; /* by indirect */
+
+   struct gpuval_arguments arguments; /* as many as there may be */
+   struct gpuval_arguments_limits limits;
+   uint64_t count_address; /* 0: their number is known */
+   uint32_t max_count;
+
+   /* A direct draw's indices: those that the range of arguments has */
+   bool is_indexed;
+   bool is_whole;           /* all of them or none */
+   struct gpuval_draw draw; /* that, or one whose count a counter has */
+
+   /* Struct gpuval_command_failure: known already, should it be executed */
+   struct util_dynarray failures;
+   bool is_conditional;
+
+   /* What is at count_address is a counter of VK_EXT_transform_feedback. */
+   bool is_counter;
+   uint32_t counter_offset;
+   uint32_t counter_stride;
+
+   const struct gpuval_vertex_input *input; /* NULL: vertex does not look at it */
+   const struct gpuval_radv_look *indices;  /* of indirect draws: all that are there, or NULL */
+
+   struct gpuval_radv_copy *copy; /* gpuval_radv_looks.c's */
+   uint32_t num_copied;           /* structs */
+};
+
+/**
+ * Has the GPU copy it, in front of the command that is recorded next. NULL: there is nothing
+ * to look at. It lives as long as what the command buffer has recorded; what is only known
+ * behind the command may be filled in then.
+ */
+struct gpuval_radv_look *gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer,
+                                              const struct gpuval_radv_look *look);
+/** Sets its input to a copy of @input, where the look before has another one. */
+void gpuval_radv_look_at_vertices(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_look *look,
+                                  const struct gpuval_vertex_input *input);
+
+/**
+ * Looks at what the GPU has copied, and appends what is wrong (struct gpuval_radv_failure).
+ * No submit of the command buffer is in flight.
+ */
+void gpuval_radv_check_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *found);
 
 /* gpuval_radv_users.c */
 
@@ -108,6 +175,9 @@ void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer 
 
 /** Is no work in flight? With @wait: when it has ended, but not forever. */
 bool gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait);
+
+/** Before what a command buffer has recorded goes: looks at what has been executed of it. */
+void gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 void gpuval_radv_init_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);

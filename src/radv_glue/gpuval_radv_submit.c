@@ -24,7 +24,14 @@
 struct submit {
    struct list_head link;
    struct vk_sync *sync;
-   unsigned work; /* as gpuval_device_end_work() wants it */
+   unsigned work;                /* as gpuval_device_end_work() wants it */
+   struct util_dynarray buffers; /* struct radv_cmd_buffer *, those with looks */
+};
+
+/* What retires: works (unsigned), and what is wrong with commands (gpuval_radv_failure) */
+struct retired {
+   struct util_dynarray works;
+   struct util_dynarray failures;
 };
 
 static bool
@@ -34,33 +41,105 @@ is_done(struct gpuval_radv *gpuval, const struct submit *submit, uint64_t timeou
           VK_SUCCESS;
 }
 
-/* Takes what is done off the list. Queues overtake each other. @done: unsigned, works. */
+/* With submit_mutex; each submit that is in flight has to be counted once. */
 static void
-retire(struct gpuval_radv *gpuval, uint64_t timeout, struct util_dynarray *done)
+count_buffers(struct submit *submit, int step)
 {
+   util_dynarray_foreach (&submit->buffers, struct radv_cmd_buffer *, buffer)
+      *gpuval_radv_in_flight(*buffer) += step;
+}
+
+static void
+forget_buffers(struct submit *submit)
+{
+   count_buffers(submit, -1);
+   util_dynarray_clear(&submit->buffers);
+}
+
+static void
+check_buffers(struct submit *submit, struct util_dynarray *failures)
+{
+   count_buffers(submit, -1);
+   util_dynarray_foreach (&submit->buffers, struct radv_cmd_buffer *, buffer) {
+      if (!*gpuval_radv_in_flight(*buffer))
+         gpuval_radv_check_looks(*buffer, failures);
+   }
+   util_dynarray_clear(&submit->buffers);
+}
+
+/* Takes what is done off the list. Queues overtake each other. */
+static void
+retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
+{
+   util_dynarray_init(&retired->works, NULL);
+   util_dynarray_init(&retired->failures, NULL);
+
    simple_mtx_lock(&gpuval->submit_mutex);
    list_for_each_entry_safe (struct submit, submit, &gpuval->in_flight, link) {
       if (is_done(gpuval, submit, timeout)) {
          list_move_to(&submit->link, &gpuval->unused);
-         util_dynarray_append(done, unsigned, submit->work);
+         util_dynarray_append(&retired->works, unsigned, submit->work);
+         check_buffers(submit, &retired->failures);
       }
    }
    simple_mtx_unlock(&gpuval->submit_mutex);
 }
 
 static void
+report(struct gpuval_radv *gpuval, struct util_dynarray *failures)
+{
+   util_dynarray_foreach (failures, struct gpuval_radv_failure, failure)
+      gpuval_radv_report_failure(gpuval, failure);
+   util_dynarray_fini(failures);
+}
+
+/* It may be there several times: a secondary one. */
+static void
+remove_buffer(struct list_head *submits, const struct radv_cmd_buffer *cmd_buffer)
+{
+   list_for_each_entry (struct submit, submit, submits, link) {
+      struct radv_cmd_buffer **buffers = submit->buffers.data;
+      unsigned count = util_dynarray_num_elements(&submit->buffers, struct radv_cmd_buffer *);
+      unsigned kept = 0;
+
+      for (unsigned i = 0; i < count; i++) {
+         if (buffers[i] != cmd_buffer)
+            buffers[kept++] = buffers[i];
+      }
+      submit->buffers.size = kept * sizeof(*buffers);
+   }
+}
+
+void
+gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   struct util_dynarray failures;
+
+   if (!gpuval_radv_looks(cmd_buffer)->size)
+      return;
+   util_dynarray_init(&failures, NULL);
+   simple_mtx_lock(&gpuval->submit_mutex);
+   remove_buffer(&gpuval->starting, cmd_buffer);
+   remove_buffer(&gpuval->in_flight, cmd_buffer);
+   gpuval_radv_check_looks(cmd_buffer, &failures);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   report(gpuval, &failures);
+}
+
+static void
 look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 {
-   struct util_dynarray done;
-   util_dynarray_init(&done, NULL);
-   retire(gpuval, timeout, &done);
+   struct retired retired;
+
+   retire(gpuval, timeout, &retired);
+   report(gpuval, &retired.failures);
 
    /* A pair of its own, so that the log is up to date while work is in flight. */
    unsigned own = gpuval_device_begin_work(gpuval->device);
-   util_dynarray_foreach (&done, unsigned, work)
+   util_dynarray_foreach (&retired.works, unsigned, work)
       gpuval_device_end_work(gpuval->device, *work);
    gpuval_device_end_work(gpuval->device, own);
-   util_dynarray_fini(&done);
+   util_dynarray_fini(&retired.works);
 }
 
 void
@@ -84,16 +163,34 @@ take_submit(struct gpuval_radv *gpuval)
 
    if (submit && vk_sync_reset(device, submit->sync) == VK_SUCCESS)
       return submit;
-   if (!submit)
+   if (!submit) {
       submit = rzalloc(NULL, struct submit);
-   else
+      if (submit)
+         util_dynarray_init(&submit->buffers, submit);
+   } else {
       vk_sync_destroy(device, submit->sync);
+   }
    if (submit && vk_sync_create(device, device->physical->supported_sync_types[0], 0, 0,
                                 &submit->sync) == VK_SUCCESS)
       return submit;
 
    ralloc_free(submit);
    return NULL;
+}
+
+/* Its command buffers may be done, and gone, before the driver's function returns. */
+static void
+begin_submit(struct gpuval_radv *gpuval, struct submit *submit,
+             const struct vk_queue_submit *original)
+{
+   for (uint32_t i = 0; i < original->command_buffer_count; i++)
+      gpuval_radv_collect_looks(
+         container_of(original->command_buffers[i], struct radv_cmd_buffer, vk), &submit->buffers);
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_addtail(&submit->link, &gpuval->starting);
+   count_buffers(submit, 1);
+   simple_mtx_unlock(&gpuval->submit_mutex);
 }
 
 static VkResult
@@ -119,12 +216,15 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    gpuval_radv_submitted(gpuval, original->command_buffers, original->command_buffer_count);
    gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                             original->command_buffer_count);
+   begin_submit(gpuval, submit, original);
    unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
    VkResult result = gpuval->driver_submit(queue, &copy);
    ralloc_free(signals);
 
    simple_mtx_lock(&gpuval->submit_mutex);
-   list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
+   list_move_to(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
+   if (result != VK_SUCCESS)
+      forget_buffers(submit);
    simple_mtx_unlock(&gpuval->submit_mutex);
    gpuval_radv_end_epochs(gpuval);
    if (result != VK_SUCCESS)
@@ -136,11 +236,11 @@ void
 gpuval_radv_wait_for_work(void *data)
 {
    struct gpuval_radv *gpuval = data;
-   struct util_dynarray done;
+   struct retired retired;
 
-   util_dynarray_init(&done, NULL);
-   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS), &done);
-   util_dynarray_fini(&done);
+   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS), &retired);
+   report(gpuval, &retired.failures);
+   util_dynarray_fini(&retired.works);
 }
 
 bool
@@ -159,6 +259,7 @@ void
 gpuval_radv_init_submits(struct gpuval_radv *gpuval)
 {
    simple_mtx_init(&gpuval->submit_mutex, mtx_plain);
+   list_inithead(&gpuval->starting);
    list_inithead(&gpuval->in_flight);
    list_inithead(&gpuval->unused);
 

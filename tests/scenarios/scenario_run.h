@@ -121,6 +121,7 @@ struct run {
    enum scenario_kind kind;
    bool checks_on;
    bool compile_only; /* pipelines are made, and that is all */
+   bool no_results;   /* what is in memory does not matter */
    bool names;
 
    struct vkh_context *ctx;

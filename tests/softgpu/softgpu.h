@@ -49,6 +49,11 @@ bool softgpu_failed(void);
 /* Draws are to be left out, and images read 0. */
 bool softgpu_is_blind(void);
 
+/* What is not uniform is as the hardware has it, where ACO takes it from the first lane;
+ * else it is an error.
+ */
+bool softgpu_takes_first_lane(void);
+
 /* To be called often: lets in who waits. Afterwards, what was mapped may be mapped
  * no more.
  */

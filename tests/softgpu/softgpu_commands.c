@@ -490,6 +490,7 @@ execute_packet(struct processor *processor, const struct packet *packet)
    case PKT3_INDEX_BASE:
    case PKT3_INDEX_BUFFER_SIZE:
    case PKT3_NUM_INSTANCES:
+   case PKT3_LOAD_CONTEXT_REG_INDEX:
       return 0;
    case PKT3_EVENT_WRITE:
       if (packet->count > 1 && (words[0] & 0x3f) != V_028A90_PIXEL_PIPE_STAT_CONTROL)
@@ -554,7 +555,15 @@ execute_packet(struct processor *processor, const struct packet *packet)
       if (need(packet, 3))
          execute_buffer(processor, address(words), words[2] & 0xfffff);
       return 0;
+   case PKT3_DRAW_INDIRECT:
+   case PKT3_DRAW_INDEX_INDIRECT:
+   case PKT3_DRAW_INDEX_2:
+   case PKT3_DRAW_INDIRECT_MULTI:
    case PKT3_DRAW_INDEX_AUTO:
+   case PKT3_DRAW_INDEX_OFFSET_2:
+   case PKT3_DRAW_INDEX_INDIRECT_MULTI:
+   case PKT3_DISPATCH_MESH_INDIRECT_MULTI:
+   case PKT3_DISPATCH_MESH_DIRECT:
       if (softgpu_is_blind())
          return 0;
       FALLTHROUGH;

@@ -48,11 +48,23 @@ softgpu_error(const char *format, ...)
    fprintf(stderr, "softgpu: error: %s\n", text);
 }
 
+static bool
+is_set(const char *name)
+{
+   const char *value = getenv(name);
+   return value && !strcmp(value, "1");
+}
+
 bool
 softgpu_is_blind(void)
 {
-   const char *value = getenv("SOFTGPU_BLIND");
-   return value && !strcmp(value, "1");
+   return is_set("SOFTGPU_BLIND");
+}
+
+bool
+softgpu_takes_first_lane(void)
+{
+   return is_set("SOFTGPU_FIRST_LANE");
 }
 
 bool

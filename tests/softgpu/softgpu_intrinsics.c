@@ -52,7 +52,7 @@ softgpu_uniform(const struct softgpu_wave *wave, const nir_src *src, unsigned co
    const uint64_t value = softgpu_uint(wave, src, component, softgpu_first_lane(wave));
    softgpu_foreach_lane(lane, wave->exec)
    {
-      if (softgpu_uint(wave, src, component, lane) != value)
+      if (softgpu_uint(wave, src, component, lane) != value && !softgpu_takes_first_lane())
          softgpu_error("%s: a source is not uniform", what);
    }
    return value;

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+
+/* indirect, vertex: what commands read from buffers. The GPU copies it to memory of the
+ * command buffer's right before the command, and when that has run, the host looks at the
+ * copy by the same functions as on lavapipe.
+ *
+ * A copy belongs to a recorded command, and each execution writes it anew. The host looks
+ * when a submit has ended that was the last one in flight with that command buffer. So of
+ * executions that overlap (SIMULTANEOUS_USE), and of several within one submit, the last is
+ * looked at.
+ */
+
+#include "gpuval_radv_private.h"
+
+#include "radv_cmd_buffer.h"
+#include "radv_cp_dma.h"
+#include "radv_cs.h"
+#include "radv_device.h"
+#include "sid.h"
+
+#include "gpuval/src/base/gpuval_log.h"
+#include "util/u_atomic.h"
+
+/* Of one command: more is not copied. A draw's arguments are 16 to 20 bytes; draws of
+ * indices are many.
+ */
+#define MAX_COPIED  (64 * 1024)
+#define MAX_INDICES (16 * 1024)
+
+/* What the GPU writes behind the rest */
+#define DONE 0x646f6e65
+
+struct gpuval_radv_copy {
+   uint32_t done;
+   uint32_t count; /* or counter */
+   char data[];
+};
+
+static void
+copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
+{
+   if (size)
+      radv_cp_dma_buffer_copy(cmd_buffer, from, to, size);
+}
+
+/* Indices, as many as there is room for */
+static uint64_t
+get_indices_size(const struct gpuval_radv_look *look, uint32_t *count)
+{
+   uint32_t size = look->arguments.stride;
+
+   *count = MIN2(look->arguments.count, MAX_INDICES / size);
+   if (look->is_whole && *count < look->arguments.count)
+      *count = 0;
+   return (uint64_t)*count * size;
+}
+
+/* As much of the structs as there is room for */
+static uint64_t
+get_size(const struct gpuval_radv_look *look, uint32_t *count)
+{
+   const struct gpuval_arguments *arguments = &look->arguments;
+   uint32_t size = gpuval_arguments_size(arguments->type);
+
+   if (look->is_indexed)
+      return get_indices_size(look, count);
+
+   *count = gpuval_arguments_inside(arguments);
+   if (!*count)
+      return 0;
+   if (arguments->stride)
+      *count = MIN2(*count, (MAX_COPIED - size) / arguments->stride + 1);
+   return arguments->stride * (*count - 1) + size;
+}
+
+static void
+warn_of_size(const struct gpuval_radv_look *look)
+{
+   static uint32_t warned[2];
+
+   if (!p_atomic_xchg(&warned[look->is_indexed], 1))
+      gpuval_log_warning("%s: on this driver the first %u KiB of a command's %s are looked at",
+                         look->is_indexed ? "vertex" : "indirect, vertex",
+                         (look->is_indexed ? MAX_INDICES : MAX_COPIED) / 1024,
+                         look->is_indexed ? "indices" : "arguments");
+}
+
+/* The hardware of compute queues has no predication: RADV jumps over what it leaves out. */
+static bool
+is_left_out(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return cmd_buffer->state.predicating && cmd_buffer->qf != RADV_QUEUE_GENERAL;
+}
+
+struct gpuval_radv_look *
+gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_look *original)
+{
+   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
+   const struct gpuval_arguments *arguments = &original->arguments;
+   uint32_t num_copied = 0, offset;
+   uint64_t size = arguments->count ? get_size(original, &num_copied) : 0;
+   struct gpuval_radv_copy *copy;
+
+   if (num_copied < (original->is_indexed ? arguments->count : gpuval_arguments_inside(arguments)))
+      warn_of_size(original);
+   if ((!num_copied && !original->count_address && !original->is_conditional) ||
+       is_left_out(cmd_buffer) ||
+       !radv_cmd_buffer_upload_alloc(cmd_buffer, sizeof(*copy) + size, &offset, (void **)&copy))
+      return NULL;
+   copy->done = 0;
+
+   uint64_t address = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
+   if (original->count_address)
+      copy_bytes(cmd_buffer, original->count_address,
+                 address + offsetof(struct gpuval_radv_copy, count), 4);
+   copy_bytes(cmd_buffer, arguments->range.address + arguments->offset,
+              address + offsetof(struct gpuval_radv_copy, data), size);
+   radv_cp_dma_wait_for_idle(cmd_buffer);
+   radv_cs_write_data(device, cmd_buffer->cs, cmd_buffer->qf, V_370_ME,
+                      address + offsetof(struct gpuval_radv_copy, done), 1, &(uint32_t){DONE},
+                      cmd_buffer->state.predicating);
+
+   struct util_dynarray *looks = gpuval_radv_looks(cmd_buffer);
+   struct gpuval_radv_look *look = ralloc(looks->mem_ctx, struct gpuval_radv_look);
+   *look = *original;
+   look->copy = copy;
+   look->num_copied = num_copied;
+   util_dynarray_init(&look->failures, look);
+   util_dynarray_append(looks, struct gpuval_radv_look *, look);
+   return look;
+}
+
+void
+gpuval_radv_look_at_vertices(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_look *look,
+                             const struct gpuval_vertex_input *input)
+{
+   const struct util_dynarray *looks = gpuval_radv_looks(cmd_buffer);
+   unsigned count = util_dynarray_num_elements(looks, struct gpuval_radv_look *);
+   const struct gpuval_radv_look *before =
+      count > 1 ? *util_dynarray_element(looks, struct gpuval_radv_look *, count - 2) : NULL;
+
+   if (before && before->input && !memcmp(before->input, input, sizeof(*input)))
+      look->input = before->input;
+   else
+      look->input = ralloc_memdup(look, input, sizeof(*input));
+}
+
+/* The host's part */
+
+static void
+add(struct util_dynarray *found, const struct gpuval_radv_look *look,
+    const struct gpuval_command_failure *failures, unsigned count)
+{
+   for (unsigned i = 0; i < count; i++) {
+      const struct gpuval_radv_failure failure = {
+         .command_id = look->command_id,
+         .bound = look->bound,
+         .failure = failures[i],
+      };
+      util_dynarray_append(found, struct gpuval_radv_failure, failure);
+   }
+}
+
+static void
+check_draw(const struct gpuval_radv_look *look, const struct gpuval_vertex_input *input,
+           const struct gpuval_draw *draw, struct util_dynarray *found)
+{
+   struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
+
+   add(found, look, failures, gpuval_check_draw(input, draw, failures));
+}
+
+static void
+check_draws(const struct gpuval_radv_look *look, const struct gpuval_arguments *arguments,
+            struct util_dynarray *found)
+{
+   struct gpuval_vertex_input input = *look->input;
+   uint32_t count = MIN2(arguments->count, look->num_copied);
+
+   if (look->indices)
+      input.indices.data = look->indices->copy->data;
+   for (uint32_t i = 0; i < count; i++) {
+      const struct gpuval_draw draw = gpuval_arguments_get_draw(arguments, i);
+      check_draw(look, &input, &draw, found);
+   }
+}
+
+static void
+check_structs(const struct gpuval_radv_look *look, uint32_t count, struct util_dynarray *found)
+{
+   struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
+   struct gpuval_arguments arguments = look->arguments;
+
+   /* What is outside has been reported by those that record, where they know how many
+    * there are.
+    */
+   arguments.count = look->count_address ? count : gpuval_arguments_inside(&arguments);
+   arguments.counted = look->count_address != 0;
+   arguments.data = (const char *)look->copy->data - arguments.offset;
+   arguments.num_known = look->num_copied;
+
+   if (look->checks_arguments)
+      add(found, look, failures, gpuval_check_arguments(&arguments, &look->limits, failures));
+   if (look->input)
+      check_draws(look, &arguments, found);
+}
+
+/* As many vertices as have been captured */
+static void
+check_counter(const struct gpuval_radv_look *look, struct util_dynarray *found)
+{
+   struct gpuval_draw draw = look->draw;
+
+   if (!look->input || !look->counter_stride)
+      return;
+   draw.count = (look->copy->count - look->counter_offset) / look->counter_stride;
+   check_draw(look, look->input, &draw, found);
+}
+
+/* Attributes that go by instances, and indices outside, are known when it is recorded. */
+static void
+check_indices(const struct gpuval_radv_look *look, struct util_dynarray *found)
+{
+   struct gpuval_vertex_input input = *look->input;
+   struct gpuval_draw draw = look->draw;
+
+   input.num_attributes = 0;
+   for (unsigned i = 0; i < look->input->num_attributes; i++) {
+      const struct gpuval_vertex_attribute *attribute = &look->input->attributes[i];
+      if (!input.bindings[attribute->binding].per_instance)
+         input.attributes[input.num_attributes++] = *attribute;
+   }
+   gpuval_vertex_input_update(&input);
+   input.indices.data = look->copy->data - (uint64_t)draw.first * input.indices.index_size;
+   draw.count = look->num_copied;
+   check_draw(look, &input, &draw, found);
+}
+
+void
+gpuval_radv_check_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *found)
+{
+   util_dynarray_foreach (gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, each) {
+      struct gpuval_radv_look *look = *each;
+
+      if (p_atomic_read(&look->copy->done) != DONE)
+         continue;
+      add(found, look, look->failures.data,
+          util_dynarray_num_elements(&look->failures, struct gpuval_command_failure));
+      if (look->is_counter)
+         check_counter(look, found);
+      else if (look->is_indexed && look->input)
+         check_indices(look, found);
+      else if (!look->is_indexed && look->arguments.count)
+         check_structs(look, MIN2(look->copy->count, look->max_count), found);
+      look->copy->done = 0;
+   }
+}
