@@ -8,6 +8,7 @@
 
 #include "lvp_private.h"
 
+#include "gpuval/src/core/gpuval_instances.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "vk_acceleration_structure.h"
 #include "vk_common_entrypoints.h"
@@ -70,87 +71,6 @@ lvp_DestroyAccelerationStructureKHR(VkDevice device,
 
 /* Instances */
 
-static const char *
-describe_state(enum gpuval_structure_state state)
-{
-   switch (state) {
-   case GPUVAL_STRUCTURE_DESTROYED:
-      return "which is destroyed";
-   case GPUVAL_STRUCTURE_NOT_BUILT:
-      return "which has never been built";
-   case GPUVAL_STRUCTURE_TOP_LEVEL:
-   case GPUVAL_STRUCTURE_STALE:
-      return "which is a top-level structure";
-   default:
-      return "where no acceleration structure is";
-   }
-}
-
-/* One geometry of instances */
-struct instances {
-   const VkAccelerationStructureGeometryInstancesDataKHR *data;
-   const char *first;
-   uint32_t count;
-};
-
-static const VkAccelerationStructureInstanceKHR *
-get_instance(const struct instances *instances, uint32_t i)
-{
-   return instances->data->arrayOfPointers
-             ? ((const VkAccelerationStructureInstanceKHR *const *)instances->first)[i]
-             : &((const VkAccelerationStructureInstanceKHR *)instances->first)[i];
-}
-
-/* Of the first bad instance; @address is that of its reference. */
-static struct gpuval_command_failure
-describe_instance(struct gpuval_lvp_structures *structures, uint32_t index,
-                  const uint64_t *reference, enum gpuval_structure_state state)
-{
-   uint64_t address = (uintptr_t)reference;
-   struct gpuval_command_failure failure = {
-      .kind = GPUVAL_KIND_RAY_BAD_STRUCTURE,
-      .op = GPUVAL_OP_INDIRECT,
-      .size = sizeof(*reference),
-      .range = {.binding = -1, .address = address},
-   };
-
-   if (gpuval_device_find_buffer(structures->device, address, sizeof(*reference), &failure.range))
-      failure.offset = address - failure.range.address;
-   failure.range.type = "address";
-   snprintf(failure.detail, sizeof(failure.detail),
-            "instance %" PRIu32 " refers to address 0x%" PRIx64 ", %s", index, *reference,
-            describe_state(state));
-   return failure;
-}
-
-/* Adds the good ones to @references. */
-static void
-check_instances(struct gpuval_lvp_structures *structures, const struct instances *instances,
-                struct gpuval_command_failure *failure, struct util_dynarray *references)
-{
-   uint64_t last = 0; /* that was good: many refer to the same */
-
-   for (uint32_t i = 0; i < instances->count; i++) {
-      const VkAccelerationStructureInstanceKHR *instance = get_instance(instances, i);
-      const struct vk_object_base *object;
-      uint64_t reference = instance->accelerationStructureReference;
-      if (!reference || reference == last)
-         continue;
-
-      enum gpuval_structure_state state =
-         gpuval_structures_find(structures->known, reference, &object);
-      if (state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL) {
-         util_dynarray_append(references, uint64_t, reference);
-         last = reference;
-      } else if (!failure->count++) {
-         uint64_t count = failure->count;
-         *failure =
-            describe_instance(structures, i, &instance->accelerationStructureReference, state);
-         failure->count = count;
-      }
-   }
-}
-
 static const VkAccelerationStructureGeometryKHR *
 get_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i)
 {
@@ -159,15 +79,17 @@ get_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i
 
 static bool
 get_instances(const VkAccelerationStructureGeometryKHR *geometry,
-              const VkAccelerationStructureBuildRangeInfoKHR *range, struct instances *instances)
+              const VkAccelerationStructureBuildRangeInfoKHR *range,
+              struct gpuval_instances *instances)
 {
    const char *first = geometry->geometry.instances.data.hostAddress;
 
    if (geometry->geometryType != VK_GEOMETRY_TYPE_INSTANCES_KHR || !first)
       return false;
-   *instances = (struct instances){
-      .data = &geometry->geometry.instances,
-      .first = first + range->primitiveOffset,
+   *instances = (struct gpuval_instances){
+      .data = first + range->primitiveOffset,
+      .array_of_pointers = geometry->geometry.instances.arrayOfPointers,
+      .address = (uintptr_t)first + range->primitiveOffset,
       .count = range->primitiveCount,
    };
    return true;
@@ -185,9 +107,9 @@ check_top_level(struct gpuval_lvp_structures *structures,
 
    util_dynarray_init(&references, NULL);
    for (uint32_t i = 0; i < info->geometryCount; i++) {
-      struct instances instances;
+      struct gpuval_instances instances;
       if (get_instances(get_geometry(info, i), &ranges[i], &instances))
-         check_instances(structures, &instances, &failure, &references);
+         gpuval_instances_check(structures->device, &instances, &failure, &references);
    }
    if (failure.count)
       gpuval_lvp_report(structures->gpuval, &failure);
@@ -200,30 +122,20 @@ check_top_level(struct gpuval_lvp_structures *structures,
 
 /* What is executed instead: references to nothing stand for those that are bad. */
 
-static bool
-is_good(struct gpuval_lvp_structures *structures, uint64_t reference)
-{
-   const struct vk_object_base *object;
-   enum gpuval_structure_state state =
-      reference ? gpuval_structures_find(structures->known, reference, &object)
-                : GPUVAL_STRUCTURE_NONE;
-   return state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL;
-}
-
 static void
 replace_instances(struct gpuval_lvp_structures *structures,
                   VkAccelerationStructureGeometryKHR *geometry,
                   const VkAccelerationStructureBuildRangeInfoKHR *range)
 {
-   struct instances instances;
+   struct gpuval_instances instances;
    if (!get_instances(geometry, range, &instances))
       return;
 
    VkAccelerationStructureInstanceKHR *good =
       ralloc_array(structures->mem_ctx, VkAccelerationStructureInstanceKHR, instances.count);
    for (uint32_t i = 0; i < instances.count; i++) {
-      good[i] = *get_instance(&instances, i);
-      if (!is_good(structures, good[i].accelerationStructureReference))
+      good[i] = *gpuval_instances_get(&instances, i);
+      if (!gpuval_instances_is_good(structures->device, good[i].accelerationStructureReference))
          good[i].accelerationStructureReference = 0;
    }
    geometry->geometry.instances.arrayOfPointers = false;

@@ -248,6 +248,8 @@ struct gpuval_nir_driver {
     */
    nir_def *(*structure_address)(const struct gpuval_nir_driver *driver, nir_builder *b,
                                  nir_def *structure);
+   /* The address of one without instances; NULL: it is 0. */
+   nir_def *(*empty_structure)(const struct gpuval_nir_driver *driver, nir_builder *b);
 
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(const struct gpuval_nir_driver *driver, nir_builder *b);

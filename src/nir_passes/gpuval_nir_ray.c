@@ -190,8 +190,11 @@ check_structure(struct gpuval_nir_state *state, const struct gpuval_access *acce
          .words = {nir_unpack_64_2x32_split_x(b, address), nir_unpack_64_2x32_split_y(b, address)},
          .binding = binding,
       });
-   if (state->options->safe)
-      nir_src_rewrite(ray->structure, nir_bcsel(b, empty, nir_imm_int64(b, 0), address));
+   if (state->options->safe) {
+      nir_def *stand_in =
+         driver->empty_structure ? driver->empty_structure(driver, b) : nir_imm_int64(b, 0);
+      nir_src_rewrite(ray->structure, nir_bcsel(b, empty, stand_in, address));
+   }
 }
 
 static bool

@@ -28,9 +28,6 @@ warn_of_limits(void)
       gpuval_log_warning("this version does not check init on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RACE))
       gpuval_log_warning("this version does not check race on RADV yet");
-   if (gpuval_options_may_check(GPUVAL_CHECK_RAY))
-      gpuval_log_warning("ray: on this driver, acceleration structures are not looked at: only "
-                         "what traces and ray queries are given");
 }
 
 /* Memory, for address: when it is freed, the buffers there are gone, too. */
@@ -114,6 +111,7 @@ gpuval_radv_create(struct radv_device *device)
       device->vk.dispatch_table.FreeMemory = hook_FreeMemory;
    }
    gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_hook_structures(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    gpuval->hooks.waited = gpuval_radv_look;

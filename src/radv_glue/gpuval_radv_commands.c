@@ -71,6 +71,7 @@ struct gpuval_radv_commands {
 
    struct util_dynarray failures;   /* gpuval_radv_inputs.c */
    struct util_dynarray looks;      /* gpuval_radv_looks.c */
+   struct util_dynarray built;      /* gpuval_radv_structures.c */
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
 
@@ -165,6 +166,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->looks, cmd_buffer->gpuval);
+      util_dynarray_init(&cmd_buffer->gpuval->built, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->notes, cmd_buffer->gpuval);
    }
    return cmd_buffer->gpuval;
@@ -186,6 +188,12 @@ struct util_dynarray *
 gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->looks;
+}
+
+struct util_dynarray *
+gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->built;
 }
 
 unsigned *
@@ -332,7 +340,8 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    command->op = commands->op;
    command->index = commands->op ? commands->index : -1;
    command->labels = note_labels(commands);
-   note_pipeline(commands, command, descriptors);
+   if (descriptors)
+      note_pipeline(commands, command, descriptors);
    p_atomic_set(&chunk->count, chunk->count + 1);
    return chunk->first_id + chunk->count - 1;
 }
@@ -365,14 +374,15 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
 
 /* As often as they are executed */
 static void
-report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 {
    if (!cmd_buffer->gpuval)
       return;
 
    gpuval_radv_report_failures(gpuval, cmd_buffer);
+   gpuval_radv_note_built(gpuval, cmd_buffer);
    util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct radv_cmd_buffer *, secondary)
-      report_failures(gpuval, *secondary);
+      note_execution(gpuval, *secondary);
 }
 
 void
@@ -411,13 +421,13 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *cons
    simple_mtx_unlock(&gpuval->mutex);
 
    for (uint32_t i = 0; i < count; i++)
-      report_failures(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
+      note_execution(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
 }
 
 /* Entry points */
 
 static const struct vk_device_dispatch_table *
-begin_action(VkCommandBuffer handle, const char *op, bool *is_ours)
+begin_action(VkCommandBuffer handle, const char *op, bool is_counted, bool *is_ours)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
@@ -426,7 +436,7 @@ begin_action(VkCommandBuffer handle, const char *op, bool *is_ours)
    *is_ours = !commands->op;
    if (*is_ours) {
       commands->op = op;
-      commands->index = commands->next_index++;
+      commands->index = is_counted ? commands->next_index++ : -1;
    }
    return &radv_cmd_buffer_device(cmd_buffer)->gpuval->next;
 }
@@ -502,15 +512,31 @@ end_action(VkCommandBuffer handle, bool is_ours)
    X(CmdExecuteGeneratedCommandsEXT, "execute_generated_commands_ext",                             \
      (VkCommandBuffer c, VkBool32 p, const VkGeneratedCommandsInfoEXT *i), (c, p, i))
 
-#define DEFINE_ACTION(name, op, parameters, arguments)                                             \
+/* What RADV makes dispatches of, which have no number among the application's */
+#define OTHERS(X)                                                                                  \
+   X(CmdBuildAccelerationStructuresKHR, "build_acceleration_structures_khr",                       \
+     (VkCommandBuffer c, uint32_t n, const VkAccelerationStructureBuildGeometryInfoKHR *i,         \
+      const VkAccelerationStructureBuildRangeInfoKHR *const *r),                                   \
+     (c, n, i, r))                                                                                 \
+   X(CmdCopyAccelerationStructureKHR, "copy_acceleration_structure_khr",                           \
+     (VkCommandBuffer c, const VkCopyAccelerationStructureInfoKHR *i), (c, i))                     \
+   X(CmdCopyAccelerationStructureToMemoryKHR, "copy_acceleration_structure_to_memory_khr",         \
+     (VkCommandBuffer c, const VkCopyAccelerationStructureToMemoryInfoKHR *i), (c, i))             \
+   X(CmdCopyMemoryToAccelerationStructureKHR, "copy_memory_to_acceleration_structure_khr",         \
+     (VkCommandBuffer c, const VkCopyMemoryToAccelerationStructureInfoKHR *i), (c, i))
+
+#define DEFINE(name, op, parameters, arguments, is_counted)                                        \
    static VKAPI_ATTR void VKAPI_CALL hook_##name parameters                                        \
    {                                                                                               \
       bool is_ours;                                                                                \
-      const struct vk_device_dispatch_table *next = begin_action(c, op, &is_ours);                 \
+      const struct vk_device_dispatch_table *next = begin_action(c, op, is_counted, &is_ours);     \
       next->name arguments;                                                                        \
       end_action(c, is_ours);                                                                      \
    }
+#define DEFINE_ACTION(name, op, parameters, arguments) DEFINE(name, op, parameters, arguments, true)
+#define DEFINE_OTHER(name, op, parameters, arguments)  DEFINE(name, op, parameters, arguments, false)
 ACTIONS(DEFINE_ACTION)
+OTHERS(DEFINE_OTHER)
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *secondaries)
@@ -542,5 +568,6 @@ gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_
    if (table->name)                                                                                \
       table->name = hook_##name;
    ACTIONS(HOOK_ACTION)
+   OTHERS(HOOK_ACTION)
    table->CmdExecuteCommands = hook_CmdExecuteCommands;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* indirect, vertex: what commands read from buffers. The GPU copies it to memory of the
+/* indirect, vertex, ray: what commands read from buffers. The GPU copies it to memory of the
  * command buffer's right before the command, and when that has run, the host looks at the
  * copy by the same functions as on lavapipe.
  *
@@ -19,13 +19,17 @@
 #include "sid.h"
 
 #include "gpuval/src/base/gpuval_log.h"
+#include "gpuval/src/core/gpuval_instances.h"
+#include "gpuval/src/core/gpuval_structures.h"
 #include "util/u_atomic.h"
+#include "util/u_dynarray.h"
 
 /* Of one command: more is not copied. A draw's arguments are 16 to 20 bytes; draws of
  * indices are many.
  */
-#define MAX_COPIED  (64 * 1024)
-#define MAX_INDICES (16 * 1024)
+#define MAX_COPIED    (64 * 1024)
+#define MAX_INDICES   (16 * 1024)
+#define MAX_INSTANCES (1024 * 1024)
 
 /* What the GPU writes behind the rest */
 #define DONE 0x646f6e65
@@ -33,8 +37,23 @@
 struct gpuval_radv_copy {
    uint32_t done;
    uint32_t count; /* or counter */
-   char data[];
+   alignas(8) char data[];
 };
+
+/* Bytes */
+static uint32_t
+get_room(const struct gpuval_radv_look *look)
+{
+   return look->top_level ? MAX_INSTANCES : look->is_indexed ? MAX_INDICES : MAX_COPIED;
+}
+
+/* How many structs, indices or instances there are to be copied */
+static uint32_t
+count_there(const struct gpuval_radv_look *look)
+{
+   return look->top_level || look->is_indexed ? look->arguments.count
+                                              : gpuval_arguments_inside(&look->arguments);
+}
 
 static void
 copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
@@ -43,13 +62,13 @@ copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint6
       radv_cp_dma_buffer_copy(cmd_buffer, from, to, size);
 }
 
-/* Indices, as many as there is room for */
+/* Indices or instances, as many as there is room for */
 static uint64_t
-get_indices_size(const struct gpuval_radv_look *look, uint32_t *count)
+get_packed_size(const struct gpuval_radv_look *look, uint32_t *count)
 {
    uint32_t size = look->arguments.stride;
 
-   *count = MIN2(look->arguments.count, MAX_INDICES / size);
+   *count = MIN2(look->arguments.count, get_room(look) / size);
    if (look->is_whole && *count < look->arguments.count)
       *count = 0;
    return (uint64_t)*count * size;
@@ -62,8 +81,8 @@ get_size(const struct gpuval_radv_look *look, uint32_t *count)
    const struct gpuval_arguments *arguments = &look->arguments;
    uint32_t size = gpuval_arguments_size(arguments->type);
 
-   if (look->is_indexed)
-      return get_indices_size(look, count);
+   if (look->is_indexed || look->top_level)
+      return get_packed_size(look, count);
 
    *count = gpuval_arguments_inside(arguments);
    if (!*count)
@@ -76,13 +95,16 @@ get_size(const struct gpuval_radv_look *look, uint32_t *count)
 static void
 warn_of_size(const struct gpuval_radv_look *look)
 {
-   static uint32_t warned[2];
+   static uint32_t warned_arguments, warned_indices, warned_instances;
+   uint32_t *warned = look->top_level    ? &warned_instances
+                      : look->is_indexed ? &warned_indices
+                                         : &warned_arguments;
+   const char *checks = look->top_level ? "ray" : look->is_indexed ? "vertex" : "indirect, vertex";
+   const char *what = look->top_level ? "instances" : look->is_indexed ? "indices" : "arguments";
 
-   if (!p_atomic_xchg(&warned[look->is_indexed], 1))
+   if (!p_atomic_xchg(warned, 1))
       gpuval_log_warning("%s: on this driver the first %u KiB of a command's %s are looked at",
-                         look->is_indexed ? "vertex" : "indirect, vertex",
-                         (look->is_indexed ? MAX_INDICES : MAX_COPIED) / 1024,
-                         look->is_indexed ? "indices" : "arguments");
+                         checks, get_room(look) / 1024, what);
 }
 
 /* The hardware of compute queues has no predication: RADV jumps over what it leaves out. */
@@ -101,11 +123,12 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
    uint64_t size = arguments->count ? get_size(original, &num_copied) : 0;
    struct gpuval_radv_copy *copy;
 
-   if (num_copied < (original->is_indexed ? arguments->count : gpuval_arguments_inside(arguments)))
+   if (num_copied < count_there(original))
       warn_of_size(original);
    if ((!num_copied && !original->count_address && !original->is_conditional) ||
        is_left_out(cmd_buffer) ||
-       !radv_cmd_buffer_upload_alloc(cmd_buffer, sizeof(*copy) + size, &offset, (void **)&copy))
+       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, sizeof(*copy) + size, 8, &offset,
+                                             (void **)&copy))
       return NULL;
    copy->done = 0;
 
@@ -236,8 +259,30 @@ check_indices(const struct gpuval_radv_look *look, struct util_dynarray *found)
    check_draw(look, &input, &draw, found);
 }
 
+static void
+check_instances(struct gpuval_device *device, const struct gpuval_radv_look *look,
+                struct util_dynarray *found)
+{
+   struct gpuval_command_failure failure = {0};
+   struct util_dynarray references;
+   const struct gpuval_instances instances = {
+      .data = look->copy->data,
+      .address = look->arguments.range.address,
+      .count = look->num_copied,
+   };
+
+   util_dynarray_init(&references, NULL);
+   gpuval_instances_check(device, &instances, &failure, &references);
+   add(found, look, &failure, failure.count > 0);
+   gpuval_device_structure_built(device, look->top_level, GPUVAL_STRUCTURE_TOP_LEVEL,
+                                 util_dynarray_begin(&references),
+                                 util_dynarray_num_elements(&references, uint64_t));
+   util_dynarray_fini(&references);
+}
+
 void
-gpuval_radv_check_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *found)
+gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                        struct util_dynarray *found)
 {
    util_dynarray_foreach (gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, each) {
       struct gpuval_radv_look *look = *each;
@@ -246,7 +291,9 @@ gpuval_radv_check_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray
          continue;
       add(found, look, look->failures.data,
           util_dynarray_num_elements(&look->failures, struct gpuval_command_failure));
-      if (look->is_counter)
+      if (look->top_level)
+         check_instances(gpuval->device, look, found);
+      else if (look->is_counter)
          check_counter(look, found);
       else if (look->is_indexed && look->input)
          check_indices(look, found);

@@ -249,6 +249,20 @@ max_shared_size(const struct gpuval_nir_driver *driver, gl_shader_stage stage)
    return stage == MESA_SHADER_MESH ? 28672 : layout->max_shared_size;
 }
 
+/* It is what the descriptor has. */
+static nir_def *
+structure_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *structure)
+{
+   return structure->bit_size == 64 ? structure : NULL;
+}
+
+static nir_def *
+empty_structure(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   return nir_imm_int64(b, layout->null_structure);
+}
+
 const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .describe = describe,
    .slot = slot,
@@ -258,6 +272,8 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .texels = texels,
    .extent = gpuval_radv_nir_extent,
    .descriptors = &gpuval_radv_nir_descriptors,
+   .structure_address = structure_address,
+   .empty_structure = empty_structure,
    .root_address = root_address,
    .command_id = command_id,
    .invocation = invocation,

@@ -69,12 +69,13 @@ void gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer 
 /** Entry points that draw, dispatch and so on. */
 void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
-/** Gives the command that is being recorded an id. */
+/** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                                  const struct radv_descriptor_state *descriptors);
 
 /** What gpuval_radv_inputs.c and sync need to know of a command buffer. */
 struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
+struct util_dynarray *gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer);
 /** Submits with it, as gpuval_radv_submit.c knows them, where it has looks. */
 unsigned *gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer);
@@ -126,6 +127,9 @@ struct gpuval_radv_look {
    struct util_dynarray failures;
    bool is_conditional;
 
+   /* ray: the arguments are instances that this is built of. */
+   const struct vk_object_base *top_level;
+
    /* What is at count_address is a counter of VK_EXT_transform_feedback. */
    bool is_counter;
    uint32_t counter_offset;
@@ -153,7 +157,15 @@ void gpuval_radv_look_at_vertices(struct radv_cmd_buffer *cmd_buffer, struct gpu
  * Looks at what the GPU has copied, and appends what is wrong (struct gpuval_radv_failure).
  * No submit of the command buffer is in flight.
  */
-void gpuval_radv_check_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *found);
+void gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                             struct util_dynarray *found);
+
+/* gpuval_radv_structures.c */
+
+void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
+                                 struct vk_device_dispatch_table *table);
+/** A command buffer is submitted: what it builds is there. */
+void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_users.c */
 

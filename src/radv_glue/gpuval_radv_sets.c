@@ -533,7 +533,7 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");
 
 /* Zero is a null descriptor for the hardware, whatever its type, but for acceleration
- * structures.
+ * structures (gpuval_radv_structures.c).
  */
 static void
 init_stand_ins(struct gpuval_radv *gpuval)
@@ -551,15 +551,6 @@ init_stand_ins(struct gpuval_radv *gpuval)
       memset(map, 0, 4096);
       gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
    }
-
-   /* The one that RADV has for null descriptors */
-   if (device->vk.enabled_features.accelerationStructure &&
-       !device->meta_state.accel_struct_build.null.accel_struct)
-      radv_device_init_null_accel_struct(device);
-   VK_FROM_HANDLE(vk_acceleration_structure, structure,
-                  device->meta_state.accel_struct_build.null.accel_struct);
-   if (structure)
-      gpuval->null_structure = vk_acceleration_structure_get_va(structure);
 }
 
 void

@@ -57,12 +57,12 @@ forget_buffers(struct submit *submit)
 }
 
 static void
-check_buffers(struct submit *submit, struct util_dynarray *failures)
+check_buffers(struct gpuval_radv *gpuval, struct submit *submit, struct util_dynarray *failures)
 {
    count_buffers(submit, -1);
    util_dynarray_foreach (&submit->buffers, struct radv_cmd_buffer *, buffer) {
       if (!*gpuval_radv_in_flight(*buffer))
-         gpuval_radv_check_looks(*buffer, failures);
+         gpuval_radv_check_looks(gpuval, *buffer, failures);
    }
    util_dynarray_clear(&submit->buffers);
 }
@@ -79,7 +79,9 @@ retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
       if (is_done(gpuval, submit, timeout)) {
          list_move_to(&submit->link, &gpuval->unused);
          util_dynarray_append(&retired->works, unsigned, submit->work);
-         check_buffers(submit, &retired->failures);
+         check_buffers(gpuval, submit, &retired->failures);
+      } else if (vk_device_is_lost_no_report(&gpuval->radv->vk)) {
+         check_buffers(gpuval, submit, &retired->failures); /* what has been executed of it */
       }
    }
    simple_mtx_unlock(&gpuval->submit_mutex);
@@ -121,7 +123,7 @@ gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd
    simple_mtx_lock(&gpuval->submit_mutex);
    remove_buffer(&gpuval->starting, cmd_buffer);
    remove_buffer(&gpuval->in_flight, cmd_buffer);
-   gpuval_radv_check_looks(cmd_buffer, &failures);
+   gpuval_radv_check_looks(gpuval, cmd_buffer, &failures);
    simple_mtx_unlock(&gpuval->submit_mutex);
    report(gpuval, &failures);
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+
+/* ray: acceleration structures. What builds and copies is noted when it is recorded, and a
+ * structure counts as built from the submit on. Its instances are copied in front of the
+ * build (gpuval_radv_looks.c), and looked at when it has run.
+ */
+
+#include "gpuval_radv_private.h"
+
+#include "meta/radv_meta.h"
+#include "radv_cmd_buffer.h"
+#include "radv_device.h"
+
+#include "gpuval/src/core/gpuval_structures.h"
+#include "vk_acceleration_structure.h"
+
+/* A command that makes something of a structure */
+struct note {
+   const struct vk_object_base *object;
+   const struct vk_object_base *from; /* what it is a copy of, or NULL */
+   enum gpuval_structure_state state;
+};
+
+static void
+add_note(VkCommandBuffer handle, VkAccelerationStructureKHR to, VkAccelerationStructureKHR from,
+         enum gpuval_structure_state state)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, to);
+   VK_FROM_HANDLE(vk_acceleration_structure, original, from);
+   const struct note note = {
+      .object = &structure->base,
+      .from = original ? &original->base : NULL,
+      .state = state,
+   };
+
+   util_dynarray_append(gpuval_radv_built(cmd_buffer), struct note, note);
+}
+
+void
+gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   util_dynarray_foreach (gpuval_radv_built(cmd_buffer), struct note, note) {
+      if (note->from)
+         gpuval_device_structure_copied(gpuval->device, note->object, note->from);
+      else
+         gpuval_device_structure_built(gpuval->device, note->object, note->state, NULL, 0);
+   }
+}
+
+/* Entry points */
+
+static struct gpuval_radv *
+gpuval_of(VkDevice handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   return device->gpuval;
+}
+
+static const struct vk_device_dispatch_table *
+driver_of(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CreateAccelerationStructureKHR(VkDevice handle,
+                                    const VkAccelerationStructureCreateInfoKHR *info,
+                                    const VkAllocationCallbacks *allocator,
+                                    VkAccelerationStructureKHR *structure_handle)
+{
+   struct gpuval_radv *gpuval = gpuval_of(handle);
+   VkResult result =
+      gpuval->next.CreateAccelerationStructureKHR(handle, info, allocator, structure_handle);
+
+   if (result == VK_SUCCESS) {
+      VK_FROM_HANDLE(vk_acceleration_structure, structure, *structure_handle);
+      gpuval_structures_add(gpuval_device_structures(gpuval->device), &structure->base,
+                            vk_acceleration_structure_get_va(structure));
+   }
+   return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_DestroyAccelerationStructureKHR(VkDevice handle, VkAccelerationStructureKHR structure_handle,
+                                     const VkAllocationCallbacks *allocator)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, structure_handle);
+   struct gpuval_radv *gpuval = gpuval_of(handle);
+
+   if (structure) {
+      gpuval_radv_look(gpuval); /* instances that refer to it are still right */
+      gpuval_structures_remove(gpuval_device_structures(gpuval->device), &structure->base);
+   }
+   gpuval->next.DestroyAccelerationStructureKHR(handle, structure_handle, allocator);
+}
+
+static void
+look_at_instances(struct radv_cmd_buffer *cmd_buffer,
+                  const VkAccelerationStructureBuildGeometryInfoKHR *info,
+                  const VkAccelerationStructureBuildRangeInfoKHR *range)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->dstAccelerationStructure);
+   const VkAccelerationStructureGeometryKHR *geometry =
+      info->pGeometries ? info->pGeometries : info->ppGeometries[0];
+   const VkAccelerationStructureGeometryInstancesDataKHR *instances = &geometry->geometry.instances;
+
+   if (instances->arrayOfPointers || !instances->data.deviceAddress)
+      return;
+
+   struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
+   gpuval_radv_add_look(
+      cmd_buffer, &(struct gpuval_radv_look){
+                     .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, NULL),
+                     .top_level = &structure->base,
+                     .arguments =
+                        {
+                           .range.address = instances->data.deviceAddress + range->primitiveOffset,
+                           .stride = sizeof(VkAccelerationStructureInstanceKHR),
+                           .count = range->primitiveCount,
+                        },
+                  });
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdBuildAccelerationStructuresKHR(VkCommandBuffer handle, uint32_t count,
+                                       const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                                       const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   for (uint32_t i = 0; i < count; i++) {
+      bool is_top = infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
+      enum gpuval_structure_state state =
+         is_top ? GPUVAL_STRUCTURE_TOP_LEVEL
+         : infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_BOTTOM_LEVEL_KHR
+            ? GPUVAL_STRUCTURE_BOTTOM_LEVEL
+            : GPUVAL_STRUCTURE_ANY_LEVEL;
+
+      add_note(handle, infos[i].dstAccelerationStructure, VK_NULL_HANDLE, state);
+      if (is_top && infos[i].geometryCount == 1)
+         look_at_instances(cmd_buffer, &infos[i], ranges[i]);
+   }
+   driver_of(handle)->CmdBuildAccelerationStructuresKHR(handle, count, infos, ranges);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
+                                     const VkCopyAccelerationStructureInfoKHR *info)
+{
+   add_note(handle, info->dst, info->src, GPUVAL_STRUCTURE_NONE);
+   driver_of(handle)->CmdCopyAccelerationStructureKHR(handle, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdCopyMemoryToAccelerationStructureKHR(VkCommandBuffer handle,
+                                             const VkCopyMemoryToAccelerationStructureInfoKHR *info)
+{
+   add_note(handle, info->dst, VK_NULL_HANDLE, GPUVAL_STRUCTURE_ANY_LEVEL);
+   driver_of(handle)->CmdCopyMemoryToAccelerationStructureKHR(handle, info);
+}
+
+/* What RADV binds for null descriptors is also what GPUVAL_SAFE puts in place of others. */
+static void
+init_null_structure(struct gpuval_radv *gpuval)
+{
+   struct radv_device *device = gpuval->radv;
+
+   if (gpuval_options()->safe && !device->meta_state.accel_struct_build.null.accel_struct)
+      radv_device_init_null_accel_struct(device);
+   VK_FROM_HANDLE(vk_acceleration_structure, structure,
+                  device->meta_state.accel_struct_build.null.accel_struct);
+   if (!structure)
+      return;
+
+   gpuval->null_structure = vk_acceleration_structure_get_va(structure);
+   if (!gpuval_device_structures(gpuval->device))
+      return;
+   gpuval_structures_add(gpuval_device_structures(gpuval->device), &structure->base,
+                         gpuval->null_structure);
+   gpuval_device_structure_built(gpuval->device, &structure->base, GPUVAL_STRUCTURE_ANY_LEVEL, NULL,
+                                 0);
+}
+
+void
+gpuval_radv_hook_structures(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+{
+   if (!gpuval->radv->vk.enabled_features.accelerationStructure)
+      return;
+   init_null_structure(gpuval);
+   if (!gpuval_device_structures(gpuval->device))
+      return;
+
+#define HOOK(name)                                                                                 \
+   if (table->name)                                                                                \
+      table->name = hook_##name;
+   HOOK(CreateAccelerationStructureKHR)
+   HOOK(DestroyAccelerationStructureKHR)
+   table = &gpuval->next; /* below those that give commands their names */
+   HOOK(CmdBuildAccelerationStructuresKHR)
+   HOOK(CmdCopyAccelerationStructureKHR)
+   HOOK(CmdCopyMemoryToAccelerationStructureKHR)
+}
