@@ -240,6 +240,45 @@ look_at_structs(struct recording *recording, const struct gpuval_arguments *argu
    return look(recording, &(struct gpuval_radv_look){.arguments = *arguments});
 }
 
+/* What a draw will have bound; state.shaders has shader objects only when it is recorded. */
+static bool
+has_task_shader(const struct radv_cmd_buffer *cmd_buffer)
+{
+   const struct radv_cmd_state *state = &cmd_buffer->state;
+
+   return state->graphics_pipeline ? state->shaders[MESA_SHADER_TASK] != NULL
+                                   : state->shader_objs[MESA_SHADER_TASK] != NULL;
+}
+
+/* Returns whether *copy is to be read instead. What task shaders draw, another queue reads. */
+static bool
+make_safe(struct recording *recording, const struct gpuval_arguments *arguments,
+          struct radv_buffer *copy)
+{
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
+   bool is_mesh = arguments->type == GPUVAL_ARGUMENTS_DRAW_MESH_TASKS;
+
+   if (!gpuval_options()->safe || !checks_arguments() || (is_mesh && has_task_shader(cmd_buffer)))
+      return false;
+
+   const struct gpuval_arguments_limits limits =
+      gpuval_arguments_get_limits(&recording->gpuval->radv->vk, arguments->type, false);
+   return gpuval_radv_make_safe(cmd_buffer, arguments, &limits, copy);
+}
+
+static bool
+make_safe_draws(struct recording *recording, struct gpuval_arguments arguments, uint32_t count,
+                struct radv_buffer *copy, VkBuffer *buffer, VkDeviceSize *offset, uint32_t *stride)
+{
+   arguments.count = count;
+   if (!make_safe(recording, &arguments, copy))
+      return false;
+   *buffer = radv_buffer_to_handle(copy);
+   *offset = 0;
+   *stride = gpuval_arguments_size(arguments.type);
+   return true;
+}
+
 /* Vertices */
 
 static void
@@ -560,6 +599,8 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
       const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);  \
       count = check_structs(&recording, &arguments);                                               \
       struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);                       \
+      struct radv_buffer copy;                                                                     \
+      make_safe_draws(&recording, arguments, count, &copy, &buffer, &offset, &stride);             \
       driver_of(handle)->name(handle, buffer, offset, count, stride);                              \
       finish_look(&recording, at);                                                                 \
    }
@@ -593,6 +634,10 @@ look_at_counted(struct recording *recording, const struct gpuval_arguments *argu
       bool inside;                                                                                 \
       struct gpuval_radv_look *at =                                                                \
          look_at_counted(&recording, &arguments, count_buffer, count_offset, &inside);             \
+      struct radv_buffer copy;                                                                     \
+      if (gpuval_options()->safe && checks_arguments())                                            \
+         max_count = gpuval_arguments_inside(&arguments);                                          \
+      make_safe_draws(&recording, arguments, max_count, &copy, &buffer, &offset, &stride);         \
       if (inside || !skips(&recording))                                                            \
          driver_of(handle)->name(handle, buffer, offset, count_buffer, count_offset, max_count,    \
                                  stride);                                                          \
@@ -633,8 +678,11 @@ hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize o
       get_structs(GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
    uint32_t count = check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
+   struct radv_buffer copy;
 
-   if (count)
+   if (count && make_safe(&recording, &arguments, &copy))
+      driver_of(handle)->CmdDispatchIndirect(handle, radv_buffer_to_handle(&copy), 0);
+   else if (count)
       driver_of(handle)->CmdDispatchIndirect(handle, buffer, offset);
    finish_look(&recording, at);
 }
@@ -651,7 +699,10 @@ hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddres
       get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
    uint32_t count = check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
+   struct radv_buffer copy;
 
+   if (count && make_safe(&recording, &arguments, &copy))
+      address = radv_buffer_get_va(copy.bo) + copy.offset;
    if (count)
       driver_of(handle)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, address);
    finish_look(&recording, at);
@@ -665,7 +716,10 @@ hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
       get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
    uint32_t count = check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
+   struct radv_buffer copy;
 
+   if (count && make_safe(&recording, &arguments, &copy))
+      address = radv_buffer_get_va(copy.bo) + copy.offset;
    if (count)
       driver_of(handle)->CmdTraceRaysIndirect2KHR(handle, address);
    finish_look(&recording, at);

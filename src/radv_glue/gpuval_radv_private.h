@@ -167,6 +167,17 @@ void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
 /** A command buffer is submitted: what it builds is there. */
 void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
+/* gpuval_radv_safe.c */
+
+/**
+ * With GPUVAL_SAFE, right before a command that reads them: has the GPU make a copy of the
+ * arguments, packed, of which those that are above a limit do nothing. False: there is none,
+ * and none is needed as a rule. *copy is good for recording that one command.
+ */
+bool gpuval_radv_make_safe(struct radv_cmd_buffer *cmd_buffer,
+                           const struct gpuval_arguments *arguments,
+                           const struct gpuval_arguments_limits *limits, struct radv_buffer *copy);
+
 /* gpuval_radv_users.c */
 
 /** By the call that this thread is in, which is a user of @shader. */
