@@ -59,15 +59,14 @@ gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queu
  */
 
 static uint32_t
-note_labels(const struct gpuval_hooks *hooks, const struct vk_queue *queue, uint32_t count,
+note_labels(struct gpuval_queue_labels *labels, const struct vk_queue *queue, uint32_t count,
             const VkSubmitInfo2 *infos)
 {
    uint32_t num_command_buffers = 0;
 
    for (uint32_t i = 0; i < count; i++)
       num_command_buffers += infos[i].commandBufferInfoCount;
-   if (hooks->labels)
-      gpuval_queue_labels_submit(hooks->labels, queue, num_command_buffers);
+   gpuval_queue_labels_submit(labels, queue, num_command_buffers);
    return num_command_buffers;
 }
 
@@ -81,12 +80,12 @@ hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, Vk
 
    if (hooks->submits)
       gpuval_submits_note(hooks->submits, index, count, infos, fence);
-   uint32_t num_command_buffers = note_labels(hooks, queue, count, infos);
+   uint32_t num_command_buffers = note_labels(hooks->labels[index], queue, count, infos);
    VkResult result = hooks->next.QueueSubmit2(handle, count, infos, fence);
    if (result != VK_SUCCESS && hooks->submits)
       gpuval_submits_failed(hooks->submits, index, last);
-   if (result != VK_SUCCESS && hooks->labels)
-      gpuval_queue_labels_failed(hooks->labels, num_command_buffers);
+   if (result != VK_SUCCESS)
+      gpuval_queue_labels_failed(hooks->labels[index], num_command_buffers);
    return result;
 }
 
@@ -418,6 +417,7 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
    hooks->next = *table;
    vk_foreach_queue (queue, device) {
       assert(hooks->num_queues < GPUVAL_MAX_QUEUES);
+      hooks->labels[hooks->num_queues] = gpuval_queue_labels_create(NULL);
       hooks->queues[hooks->num_queues++] = queue;
    }
    if (with_order)
@@ -428,9 +428,7 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
       table->name = hook_##name;
    WAITS(HOOK)
    HOOK(SetDebugUtilsObjectNameEXT)
-   if (with_order || hooks->labels) {
-      HOOK(QueueSubmit2)
-   }
+   HOOK(QueueSubmit2)
    if (with_order) {
       ORDER(HOOK)
    }
@@ -448,4 +446,6 @@ gpuval_hooks_finish(struct gpuval_hooks *hooks)
 {
    if (hooks->submits)
       gpuval_submits_destroy(hooks->submits);
+   for (unsigned i = 0; i < hooks->num_queues; i++)
+      gpuval_queue_labels_destroy(hooks->labels[i]);
 }

@@ -28,9 +28,9 @@ struct gpuval_hooks {
    struct vk_device_dispatch_table next; /* what lies below */
    struct gpuval_submits *submits;       /* NULL: nobody asks for order */
    struct gpuval_objects *objects;       /* NULL: nobody asks for descriptors */
-   struct gpuval_queue_labels *labels;   /* of the only queue; NULL: nobody asks for them */
    struct vk_queue *queues[GPUVAL_MAX_QUEUES];
    unsigned num_queues;
+   struct gpuval_queue_labels *labels[GPUVAL_MAX_QUEUES]; /* of each */
 
    /* Whenever the host may have learned that work has ended; may be NULL */
    void (*waited)(void *data);
@@ -39,7 +39,7 @@ struct gpuval_hooks {
 
 /**
  * @device: complete, with its queues. @with_order: makes hooks->submits and fills
- * it from now on. The driver has set objects, labels, waited and data.
+ * it from now on. The driver has set objects, waited and data.
  */
 void gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order);
 void gpuval_hooks_finish(struct gpuval_hooks *hooks);

@@ -3,6 +3,7 @@
 #include "gpuval_lvp.h"
 #include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_draws.h"
+#include "gpuval_lvp_executions.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_inputs.h"
@@ -45,13 +46,6 @@ static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 
-/* One command buffer that is being executed */
-struct execution {
-   const struct lvp_cmd_buffer *cmd_buffer;
-   int64_t next_index;
-   const struct gpuval_labels *labels;
-};
-
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
@@ -65,14 +59,12 @@ struct gpuval_lvp {
 
    struct gpuval_lvp_commands *commands;
    struct gpuval_lvp_draws *draws;
-   struct gpuval_queue_labels *open_labels; /* of the queue, when command buffers are submitted */
+   struct gpuval_queue_labels *queue_labels;
 
    /* On the queue's thread only */
    unsigned work;
    int64_t submission;
-   const struct gpuval_labels *queue_labels;
-   struct execution primary, secondary;
-   const struct vk_cmd_queue_entry *execute_commands;
+   struct gpuval_lvp_executions *executions;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    uint32_t descriptor_buffers[LVP_PIPELINE_TYPE_COUNT]; /* in the place of sets */
    uint32_t emitted_sets; /* types of pipelines whose sets command data still has */
@@ -177,16 +169,16 @@ gpuval_lvp_create(struct lvp_device *device)
    create_constants(gpuval, device->pscreen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
-   gpuval->open_labels = gpuval_queue_labels_create(gpuval);
+   gpuval->executions = gpuval_lvp_executions_create(gpuval);
    bool has_race = gpuval_options_may_check(GPUVAL_CHECK_RACE);
    if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
-      gpuval_lvp_order_init(gpuval->order, device, gpuval->device, gpuval->open_labels);
+      gpuval_lvp_order_init(gpuval->order, device, gpuval->device);
    } else {
       gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
-      gpuval->hooks.labels = gpuval->open_labels;
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
    }
+   gpuval->queue_labels = device->vk.gpuval->labels[0];
    gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands, gpuval->device);
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
@@ -214,10 +206,11 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
    gpuval_lvp_jit_destroy(gpuval->jit);
    pipe_resource_reference(&gpuval->constants, NULL);
    align_free(gpuval->constants_map);
-   gpuval_queue_labels_destroy(gpuval->open_labels);
    gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->order)
       gpuval_lvp_order_finish(gpuval->order);
+   else
+      gpuval_hooks_finish(&gpuval->hooks);
    if (gpuval->inputs)
       gpuval_lvp_inputs_destroy(gpuval->inputs);
    if (gpuval->race)
@@ -354,17 +347,16 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
    if (gpuval->written)
       gpuval_lvp_written_idle(gpuval->written);
    gpuval_lvp_commands_end_submit(gpuval->commands);
-   gpuval_queue_labels_end_submit(gpuval->open_labels);
+   gpuval_lvp_executions_end_submit(gpuval->executions);
+   gpuval_queue_labels_end_submit(gpuval->queue_labels);
    gpuval->submission++;
 }
 
 void
 gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer *cmd_buffer)
 {
-   gpuval->primary = (struct execution){.cmd_buffer = cmd_buffer};
-   gpuval->queue_labels = gpuval_queue_labels_execute(gpuval->open_labels);
-   gpuval->secondary = (struct execution){0};
-   gpuval->execute_commands = NULL;
+   gpuval_lvp_executions_begin(gpuval->executions, cmd_buffer,
+                               gpuval_queue_labels_execute(gpuval->queue_labels));
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
    memset(gpuval->descriptor_buffers, 0, sizeof(gpuval->descriptor_buffers));
    memset(gpuval->shaders, 0, sizeof(gpuval->shaders));
@@ -392,48 +384,17 @@ reads_arguments(const struct gpuval_lvp *gpuval, enum vk_cmd_type type, unsigned
           gpuval_options_sync() & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
 }
 
-/* Whose commands are these? NULL: of none, they have been generated. */
-static struct execution *
-find_execution(struct gpuval_lvp *gpuval, const struct list_head *commands,
-               const struct vk_cmd_queue_entry *command)
-{
-   if (commands == &gpuval->primary.cmd_buffer->vk.cmd_queue.cmds) {
-      gpuval->secondary = (struct execution){0};
-      return &gpuval->primary;
-   }
-
-   /* A secondary may be executed twice in a row. */
-   if (gpuval->secondary.cmd_buffer &&
-       commands == &gpuval->secondary.cmd_buffer->vk.cmd_queue.cmds) {
-      if (commands->next == &command->cmd_link)
-         gpuval->secondary = (struct execution){.cmd_buffer = gpuval->secondary.cmd_buffer};
-      return &gpuval->secondary;
-   }
-
-   const struct vk_cmd_queue_entry *execute = gpuval->execute_commands;
-   for (unsigned i = 0; execute && i < execute->u.execute_commands.command_buffer_count; i++) {
-      LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, execute->u.execute_commands.command_buffers[i]);
-      if (commands == &cmd_buffer->vk.cmd_queue.cmds) {
-         gpuval->secondary = (struct execution){.cmd_buffer = cmd_buffer};
-         return &gpuval->secondary;
-      }
-   }
-   return NULL;
-}
-
 /* Returns whether it has been recorded, and not generated. */
 static bool
 note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
              const struct vk_cmd_queue_entry *command, unsigned kind)
 {
-   struct execution *execution = find_execution(gpuval, commands, command);
+   struct gpuval_lvp_execution *execution =
+      gpuval_lvp_executions_find(gpuval->executions, commands, command);
    if (!execution)
       return false;
 
    switch ((unsigned)command->type) {
-   case VK_CMD_EXECUTE_COMMANDS:
-      gpuval->execute_commands = command;
-      return true;
    case VK_CMD_BIND_PIPELINE: {
       LVP_FROM_HANDLE(lvp_pipeline, pipeline, command->u.bind_pipeline.pipeline);
       gpuval->pipelines[lvp_pipeline_type_from_bind_point(
@@ -451,7 +412,7 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
       return true;
    case VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE_KHR:
       if (command->driver_data)
-         execution->labels = command->driver_data;
+         gpuval_lvp_executions_label(gpuval->executions, execution, command->driver_data);
       return true;
    }
 
@@ -465,10 +426,9 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
    current->type = command->type;
    current->index = kind & GPUVAL_LVP_ACTION ? execution->next_index++ : -1;
    current->cmd_buffer = execution->cmd_buffer;
-   current->primary = gpuval->primary.cmd_buffer;
-   current->labels[0] = gpuval->queue_labels;
-   current->labels[1] = gpuval->primary.labels;
-   current->labels[2] = execution == &gpuval->secondary ? execution->labels : NULL;
+   current->primary = gpuval_lvp_executions_primary(gpuval->executions);
+   current->labels[0] = execution->outer;
+   current->labels[1] = execution->labels ? &execution->labels->open : NULL;
    current->submission = gpuval->submission;
    return true;
 }

@@ -333,7 +333,6 @@ continues(const struct gpuval_lvp_commands *commands, const struct gpuval_lvp_co
           current->cmd_buffer == command->cmd_buffer && current->primary == command->primary &&
           current->pipeline == command->pipeline && current->submission == command->submission &&
           current->labels[0] == command->labels[0] && current->labels[1] == command->labels[1] &&
-          current->labels[2] == command->labels[2] &&
           (command->pipeline || common_equal(current, command));
 }
 

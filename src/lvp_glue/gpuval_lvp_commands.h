@@ -22,7 +22,7 @@ struct gpuval_lvp_command {
    const struct lvp_cmd_buffer *primary;
    const struct lvp_pipeline *pipeline;
    const struct lvp_shader *shaders[LVP_SHADER_STAGES]; /* where there is no pipeline */
-   const struct gpuval_labels *labels[3];               /* of queue, primary, secondary */
+   const struct gpuval_labels *labels[2]; /* open outside of the command buffer, and inside */
    int64_t submission;
 };
 

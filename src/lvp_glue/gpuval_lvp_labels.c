@@ -12,13 +12,13 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_queue_labels.h"
+#include "gpuval_lvp_executions.h"
 
 #include "vk_cmd_enqueue_entrypoints.h"
 #include "vk_common_entrypoints.h"
 
 static void
-enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
+enqueue_labels(struct lvp_cmd_buffer *cmd_buffer, bool ends_earlier)
 {
    if (!cmd_buffer->device->gpuval)
       return;
@@ -29,12 +29,16 @@ enqueue_labels(struct lvp_cmd_buffer *cmd_buffer)
    if (queue->cmds.prev == last)
       return; /* no memory; the command buffer knows */
 
-   struct gpuval_labels *labels = vk_alloc(queue->alloc, gpuval_labels_size(&cmd_buffer->vk.labels),
-                                           8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   struct gpuval_lvp_labels *labels = vk_alloc(
+      queue->alloc,
+      offsetof(struct gpuval_lvp_labels, open) + gpuval_labels_size(&cmd_buffer->vk.labels), 8,
+      VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
    if (!labels)
       return;
 
-   gpuval_labels_write(labels, &cmd_buffer->vk.labels);
+   labels->ends_earlier = ends_earlier;
+   labels->regions = gpuval_labels_regions(&cmd_buffer->vk);
+   gpuval_labels_write(&labels->open, &cmd_buffer->vk.labels);
    list_entry(queue->cmds.prev, struct vk_cmd_queue_entry, cmd_link)->driver_data = labels;
 }
 
@@ -44,15 +48,16 @@ lvp_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
 {
    LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
    vk_common_CmdBeginDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
-   enqueue_labels(cmd_buffer);
+   enqueue_labels(cmd_buffer, false);
 }
 
 VKAPI_ATTR void VKAPI_CALL
 lvp_CmdEndDebugUtilsLabelEXT(VkCommandBuffer commandBuffer)
 {
    LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   bool ends_earlier = gpuval_labels_ends_earlier(&cmd_buffer->vk);
    vk_common_CmdEndDebugUtilsLabelEXT(commandBuffer);
-   enqueue_labels(cmd_buffer);
+   enqueue_labels(cmd_buffer, ends_earlier);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -60,6 +65,9 @@ lvp_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
                                 const VkDebugUtilsLabelEXT *pLabelInfo)
 {
    LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
-   vk_common_CmdInsertDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
-   enqueue_labels(cmd_buffer);
+   if (cmd_buffer->device->gpuval)
+      gpuval_labels_insert(&cmd_buffer->vk, pLabelInfo);
+   else
+      vk_common_CmdInsertDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
+   enqueue_labels(cmd_buffer, false);
 }

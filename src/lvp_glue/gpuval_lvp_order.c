@@ -73,12 +73,11 @@ hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *
 
 void
 gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
-                      struct gpuval_device *gpuval, struct gpuval_queue_labels *labels)
+                      struct gpuval_device *gpuval)
 {
    struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
 
    order->hooks.objects = gpuval_device_objects(gpuval);
-   order->hooks.labels = labels;
    gpuval_hooks_init(&order->hooks, &device->vk, true);
    table->CmdWaitEvents = hook_CmdWaitEvents;
    table->CmdWaitEvents2 = hook_CmdWaitEvents2;

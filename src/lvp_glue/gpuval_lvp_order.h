@@ -21,7 +21,7 @@ struct gpuval_lvp_order {
 };
 
 void gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
-                           struct gpuval_device *gpuval, struct gpuval_queue_labels *labels);
+                           struct gpuval_device *gpuval);
 void gpuval_lvp_order_finish(struct gpuval_lvp_order *order);
 
 /* On the queue's thread */

@@ -19,6 +19,7 @@
 #include "radv_shader_object.h"
 
 #include "gpuval/src/base/gpuval_names.h"
+#include "gpuval/src/core/gpuval_queue_labels.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 
@@ -30,14 +31,9 @@ struct command {
    int64_t index;
    uint64_t pipeline;
    const char *pipeline_name;
-   const struct labels *labels;
+   const struct gpuval_labels *labels; /* of the command buffer's own; NULL: none */
+   uint32_t num_ended;                 /* regions of earlier ones that it has ended by then */
    const char *shader_names[MESA_VULKAN_SHADER_STAGES]; /* of shader objects */
-};
-
-/* The labels that are open, outermost first */
-struct labels {
-   unsigned count;
-   const char *names[GPUVAL_MAX_LABELS];
 };
 
 struct chunk {
@@ -46,6 +42,13 @@ struct chunk {
    const struct gpuval_radv_commands *owner;
    uint32_t count; /* what of it may be read by others */
    struct command commands[CHUNK_SIZE];
+};
+
+/* One that a command buffer executes */
+struct secondary {
+   struct radv_cmd_buffer *cmd_buffer;
+   const struct gpuval_labels *labels; /* of those that are open there, the command buffer's own */
+   uint32_t num_ended;                 /* as of a command */
 };
 
 struct gpuval_radv_commands {
@@ -60,14 +63,18 @@ struct gpuval_radv_commands {
    /* Strings of the last command, mostly those of the next */
    uint64_t pipeline;
    const char *pipeline_name;
-   const struct labels *labels;
+   const struct gpuval_labels *labels;
+   uint32_t num_ended; /* regions of labels that have begun in earlier command buffers */
 
    /* The mutex of gpuval_radv */
    const char *name;
    uint64_t primary;
    const char *primary_name;
-   int64_t submission;
-   struct util_dynarray secondaries; /* struct radv_cmd_buffer * */
+   int64_t last_submission;          /* or -1 */
+   int64_t submission;               /* -1: it was submitted again while it was in flight */
+   struct gpuval_labels *outer;      /* open around it; of a primary one, the last are those */
+   uint32_t num_left;                /* that earlier command buffers have left open */
+   struct util_dynarray secondaries; /* struct secondary */
 
    struct util_dynarray failures;   /* gpuval_radv_inputs.c */
    struct util_dynarray looks;      /* gpuval_radv_looks.c */
@@ -118,6 +125,35 @@ set_name(void *mem_ctx, const char **copy, const struct vk_object_base *object)
    gpuval_names_unlock();
 }
 
+/* How many are open around it when it has ended so many */
+static uint32_t
+num_outer(const struct gpuval_labels *outer, uint32_t num_left, uint32_t num_ended)
+{
+   return gpuval_labels_count(outer) - MIN2(num_ended, num_left);
+}
+
+/* Those outside of its command buffer, then its own */
+static void
+describe_labels(const struct gpuval_radv_commands *owner, const struct command *command,
+                void *mem_ctx, struct gpuval_command *out)
+{
+   const struct {
+      const struct gpuval_labels *labels;
+      uint32_t count;
+   } parts[] = {
+      {owner->outer, num_outer(owner->outer, owner->num_left, command->num_ended)},
+      {command->labels, gpuval_labels_count(command->labels)},
+   };
+
+   for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
+      const char *name = parts[i].labels ? parts[i].labels->names : NULL;
+      for (uint32_t j = 0; j < parts[i].count && out->num_labels < GPUVAL_MAX_LABELS; j++) {
+         out->labels[out->num_labels++] = copy_name(mem_ctx, name);
+         name += strlen(name) + 1;
+      }
+   }
+}
+
 bool
 gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
                              struct gpuval_command *out)
@@ -147,8 +183,7 @@ gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage st
       out->pipeline_name = copy_name(mem_ctx, command->pipeline_name);
       if (stage < ARRAY_SIZE(command->shader_names))
          out->shader_name = copy_name(mem_ctx, command->shader_names[stage]);
-      for (unsigned i = 0; command->labels && i < command->labels->count; i++)
-         out->labels[out->num_labels++] = copy_name(mem_ctx, command->labels->names[i]);
+      describe_labels(owner, command, mem_ctx, out);
    }
    simple_mtx_unlock(&gpuval->mutex);
 
@@ -161,7 +196,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
    if (!cmd_buffer->gpuval) {
       cmd_buffer->gpuval = rzalloc(NULL, struct gpuval_radv_commands);
       cmd_buffer->gpuval->cmd_buffer = cmd_buffer;
-      cmd_buffer->gpuval->submission = -1;
+      cmd_buffer->gpuval->submission = cmd_buffer->gpuval->last_submission = -1;
       list_inithead(&cmd_buffer->gpuval->chunks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
@@ -305,26 +340,17 @@ note_pipeline(struct gpuval_radv_commands *commands, struct command *command,
    command->pipeline_name = commands->pipeline_name;
 }
 
-static const struct labels *
+static const struct gpuval_labels *
 note_labels(struct gpuval_radv_commands *commands)
 {
    const struct util_dynarray *open = &commands->cmd_buffer->vk.labels;
-   const struct labels *last = commands->labels;
-   unsigned count = MIN2(util_dynarray_num_elements(open, VkDebugUtilsLabelEXT), GPUVAL_MAX_LABELS);
-   const VkDebugUtilsLabelEXT *labels = open->data;
 
-   bool same = last ? count == last->count : !count;
-   for (unsigned i = 0; same && i < count; i++)
-      same = !strcmp(labels[i].pLabelName, last->names[i]);
-   if (same)
-      return last;
-
-   struct labels *copy = rzalloc(commands, struct labels);
-   copy->count = count;
-   for (unsigned i = 0; i < count; i++)
-      copy->names[i] = ralloc_strdup(copy, labels[i].pLabelName);
-   commands->labels = copy;
-   return copy;
+   if (!gpuval_labels_are(commands->labels, open)) {
+      struct gpuval_labels *copy = ralloc_size(commands, gpuval_labels_size(open));
+      gpuval_labels_write(copy, open);
+      commands->labels = copy;
+   }
+   return commands->labels;
 }
 
 uint32_t
@@ -340,6 +366,7 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    command->op = commands->op;
    command->index = commands->op ? commands->index : -1;
    command->labels = note_labels(commands);
+   command->num_ended = commands->num_ended;
    if (descriptors)
       note_pipeline(commands, command, descriptors);
    p_atomic_set(&chunk->count, chunk->count + 1);
@@ -381,8 +408,8 @@ note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 
    gpuval_radv_report_failures(gpuval, cmd_buffer);
    gpuval_radv_note_built(gpuval, cmd_buffer);
-   util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct radv_cmd_buffer *, secondary)
-      note_execution(gpuval, *secondary);
+   util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct secondary, secondary)
+      note_execution(gpuval, secondary->cmd_buffer);
 }
 
 void
@@ -394,34 +421,102 @@ gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarr
       return;
    if (commands->looks.size)
       util_dynarray_append(buffers, struct radv_cmd_buffer *, cmd_buffer);
-   util_dynarray_foreach (&commands->secondaries, struct radv_cmd_buffer *, secondary)
-      gpuval_radv_collect_looks(*secondary, buffers);
+   util_dynarray_foreach (&commands->secondaries, struct secondary, secondary)
+      gpuval_radv_collect_looks(secondary->cmd_buffer, buffers);
 }
 
-void
-gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers,
-                      uint32_t count)
+/* What is true of one submit only, of one that is in flight nobody can tell it of a record.
+ * @outer: what is open around @commands; the first time counts.
+ */
+static void
+note_submission(struct gpuval_radv *gpuval, struct gpuval_radv_commands *commands,
+                const struct radv_cmd_buffer *primary, const struct gpuval_labels *outer,
+                uint32_t num_left)
 {
+   if (!commands || commands->last_submission == gpuval->next_submission)
+      return;
+
+   bool is_in_flight =
+      commands->last_submission >= 0 && gpuval_radv_is_in_flight(gpuval, commands->last_submission);
+   uint64_t handle = primary ? cmd_buffer_handle(primary) : 0;
+   commands->last_submission = gpuval->next_submission;
+   commands->submission = is_in_flight ? -1 : gpuval->next_submission;
+   set_name(commands, &commands->name, &commands->cmd_buffer->vk.base);
+   if (primary && (!is_in_flight || commands->primary == handle)) {
+      commands->primary = handle;
+      set_name(commands, &commands->primary_name, &primary->vk.base);
+   } else if (primary) {
+      commands->primary = 0;
+      commands->primary_name = NULL;
+   }
+   if (!gpuval_labels_equal(commands->outer, outer) || commands->num_left != num_left) {
+      ralloc_free(commands->outer);
+      commands->outer =
+         is_in_flight ? NULL
+                      : gpuval_labels_join(commands, outer, gpuval_labels_count(outer), NULL, 0);
+      commands->num_left = commands->outer ? num_left : 0;
+   }
+
+   util_dynarray_foreach (&commands->secondaries, struct secondary, secondary) {
+      struct gpuval_labels *inside =
+         gpuval_labels_join(NULL, outer, num_outer(outer, num_left, secondary->num_ended),
+                            secondary->labels, gpuval_labels_count(secondary->labels));
+      note_submission(gpuval, secondary->cmd_buffer->gpuval,
+                      primary ? primary : commands->cmd_buffer, inside, 0);
+      ralloc_free(inside);
+   }
+}
+
+/* What it has ended of those that were left open, and what it leaves open itself */
+static struct gpuval_labels *
+leave_labels(struct gpuval_radv *gpuval, struct gpuval_labels *left,
+             const struct radv_cmd_buffer *cmd_buffer)
+{
+   const struct gpuval_radv_commands *commands = cmd_buffer->gpuval;
+   uint32_t regions = gpuval_labels_regions(&cmd_buffer->vk), count = gpuval_labels_count(left);
+
+   if (commands && commands->num_ended && count) {
+      struct gpuval_labels *fewer =
+         gpuval_labels_join(gpuval, left, count - MIN2(commands->num_ended, count), NULL, 0);
+      ralloc_free(left);
+      left = fewer;
+   }
+   if (!regions)
+      return left;
+
+   struct gpuval_labels *open = ralloc_size(NULL, gpuval_labels_size(&cmd_buffer->vk.labels));
+   gpuval_labels_write(open, &cmd_buffer->vk.labels);
+   left = gpuval_labels_leave(gpuval, left, open, regions);
+   ralloc_free(open);
+   return left;
+}
+
+int64_t
+gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
+                      struct vk_command_buffer *const *buffers, uint32_t count)
+{
+   struct gpuval_queue_labels *queue_labels = gpuval->hooks.labels[queue];
+
    simple_mtx_lock(&gpuval->mutex);
    for (uint32_t i = 0; i < count; i++) {
       const struct radv_cmd_buffer *cmd_buffer =
          container_of(buffers[i], const struct radv_cmd_buffer, vk);
-      struct gpuval_radv_commands *commands = cmd_buffer->gpuval;
-      if (!commands)
-         continue;
-
-      commands->submission = gpuval->next_submission;
-      set_name(commands, &commands->name, &cmd_buffer->vk.base);
-      util_dynarray_foreach (&commands->secondaries, struct radv_cmd_buffer *, secondary) {
-         if ((*secondary)->gpuval)
-            (*secondary)->gpuval->submission = gpuval->next_submission;
-      }
+      const struct gpuval_labels *labels = gpuval_queue_labels_execute(queue_labels);
+      struct gpuval_labels **left = &gpuval->left_labels[queue];
+      uint32_t num_left = gpuval_labels_count(*left);
+      struct gpuval_labels *outer =
+         gpuval_labels_join(NULL, labels, gpuval_labels_count(labels), *left, num_left);
+      note_submission(gpuval, cmd_buffer->gpuval, NULL, outer, num_left);
+      ralloc_free(outer);
+      *left = leave_labels(gpuval, *left, cmd_buffer);
    }
-   gpuval->next_submission++;
+   gpuval_queue_labels_end_submit(queue_labels);
+   int64_t number = gpuval->next_submission++;
    simple_mtx_unlock(&gpuval->mutex);
 
    for (uint32_t i = 0; i < count; i++)
       note_execution(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
+   return number;
 }
 
 /* Entry points */
@@ -546,19 +641,38 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
 
    for (uint32_t i = 0; i < count; i++) {
       VK_FROM_HANDLE(radv_cmd_buffer, secondary, secondaries[i]);
-      struct gpuval_radv_commands *commands = get_commands(secondary);
+      struct gpuval_radv_commands *commands = get_commands(primary);
+      const struct secondary executed = {
+         .cmd_buffer = secondary,
+         .labels = note_labels(commands),
+         .num_ended = commands->num_ended,
+      };
 
+      get_commands(secondary);
       simple_mtx_lock(&gpuval->mutex);
-      commands->primary = cmd_buffer_handle(primary);
-      set_name(commands, &commands->primary_name, &primary->vk.base);
-      set_name(commands, &commands->name, &secondary->vk.base);
-      util_dynarray_append(&get_commands(primary)->secondaries, struct radv_cmd_buffer *,
-                           secondary);
+      util_dynarray_append(&commands->secondaries, struct secondary, executed);
       simple_mtx_unlock(&gpuval->mutex);
       if (gpuval->hooks.submits)
          gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);
    }
    gpuval->next.CmdExecuteCommands(handle, count, secondaries);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdEndDebugUtilsLabelEXT(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   if (gpuval_labels_ends_earlier(&cmd_buffer->vk))
+      get_commands(cmd_buffer)->num_ended++;
+   radv_cmd_buffer_device(cmd_buffer)->gpuval->next.CmdEndDebugUtilsLabelEXT(handle);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer handle, const VkDebugUtilsLabelEXT *label)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   gpuval_labels_insert(&cmd_buffer->vk, label);
 }
 
 void
@@ -570,4 +684,6 @@ gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_
    ACTIONS(HOOK_ACTION)
    OTHERS(HOOK_ACTION)
    table->CmdExecuteCommands = hook_CmdExecuteCommands;
+   table->CmdEndDebugUtilsLabelEXT = hook_CmdEndDebugUtilsLabelEXT;
+   table->CmdInsertDebugUtilsLabelEXT = hook_CmdInsertDebugUtilsLabelEXT;
 }

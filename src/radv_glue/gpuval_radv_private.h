@@ -40,6 +40,7 @@ struct gpuval_radv {
    struct hash_table_u64 *commands; /* ids -> what is known of them, in chunks */
    uint32_t next_chunk;
    int64_t next_submission;
+   struct gpuval_labels *left_labels[GPUVAL_MAX_QUEUES]; /* open since earlier command buffers */
 
    struct hash_table_u64 *retained; /* VkPipeline -> what its library keeps alive */
 
@@ -64,8 +65,9 @@ void gpuval_radv_init_commands(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_commands(struct gpuval_radv *gpuval);
 bool gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
                                   struct gpuval_command *command);
-void gpuval_radv_submitted(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers,
-                           uint32_t count);
+/** Returns the number of the submit. */
+int64_t gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
+                              struct vk_command_buffer *const *buffers, uint32_t count);
 /** Entry points that draw, dispatch and so on. */
 void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
@@ -195,6 +197,9 @@ void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer 
                              struct gpuval_radv_command_data *data);
 
 /* gpuval_radv_submit.c */
+
+/** The submit with that number */
+bool gpuval_radv_is_in_flight(struct gpuval_radv *gpuval, int64_t number);
 
 /** Is no work in flight? With @wait: when it has ended, but not forever. */
 bool gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait);

@@ -24,7 +24,8 @@
 struct submit {
    struct list_head link;
    struct vk_sync *sync;
-   unsigned work;                /* as gpuval_device_end_work() wants it */
+   unsigned work; /* as gpuval_device_end_work() wants it */
+   int64_t number;
    struct util_dynarray buffers; /* struct radv_cmd_buffer *, those with looks */
 };
 
@@ -150,6 +151,18 @@ gpuval_radv_look(void *data)
    look_for(data, 0);
 }
 
+bool
+gpuval_radv_is_in_flight(struct gpuval_radv *gpuval, int64_t number)
+{
+   bool found = false;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link)
+      found |= submit->number == number;
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   return found;
+}
+
 static struct submit *
 take_submit(struct gpuval_radv *gpuval)
 {
@@ -215,7 +228,9 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    };
    copy.signals = signals;
 
-   gpuval_radv_submitted(gpuval, original->command_buffers, original->command_buffer_count);
+   submit->number =
+      gpuval_radv_submitted(gpuval, gpuval_hooks_queue(&gpuval->hooks, queue),
+                            original->command_buffers, original->command_buffer_count);
    gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                             original->command_buffer_count);
    begin_submit(gpuval, submit, original);
