@@ -133,7 +133,8 @@ struct gpuval_record {
    uint32_t slot;       /* of the descriptor in its set */
    uint32_t address[2]; /* of the start of the range; sync: of the access */
    uint32_t set;        /* or GPUVAL_REPORT_*; sync through an address: PLAIN */
-   uint32_t other;      /* sync: bits 0 to 21 are the device-wide site that is
+   uint32_t other;      /* bounds: id of the buffer that is bound, or 0;
+                         * sync: bits 0 to 21 are the device-wide site that is
                          * likely the other party, bit 31 says that it is known;
                          * bound has the low 18 bits of its command id then; with
                          * shadow memory bound and other are the two halves of a

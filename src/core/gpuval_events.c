@@ -348,6 +348,28 @@ describe_buffer(struct gpuval_device *device, struct gpuval_event *event, uint64
    event->resource.object_name = gpuval_object_name(event, buffer);
    if (with_offset)
       event->resource.object_offset = offset;
+   else
+      event->resource.offset = offset;
+}
+
+/* The descriptor knows its buffer, whatever else is in the same memory. */
+static bool
+describe_bound(struct gpuval_device *device, struct gpuval_event *event, uint32_t id,
+               uint64_t begin)
+{
+   struct gpuval_object_info info;
+   if (!id || !device->objects || !gpuval_objects_describe(device->objects, event, id, &info) ||
+       info.type != VK_OBJECT_TYPE_BUFFER)
+      return false;
+
+   gpuval_events_name_object(event, &info);
+   const void *buffer = (const void *)(uintptr_t)info.handle;
+   struct hash_entry *entry =
+      info.end == GPUVAL_OBJECT_ALIVE ? _mesa_hash_table_search(device->buffers, buffer) : NULL;
+   const struct gpuval_range *range = entry ? entry->data : NULL;
+   if (range && begin >= range->address && begin - range->address < range->size)
+      event->resource.offset = begin - range->address;
+   return true;
 }
 
 static void
@@ -359,10 +381,12 @@ read_range(struct gpuval_device *device, struct gpuval_event *event,
    event->place.access.size = record->access_size;
    event->place.access.offset = record->offset;
    event->resource.size = record->bound;
-   if (begin) {
-      event->place.access.address = begin + record->offset;
+   if (!begin)
+      return;
+
+   event->place.access.address = begin + record->offset;
+   if (!describe_bound(device, event, record->other, begin))
       describe_buffer(device, event, begin, false);
-   }
 }
 
 static void

@@ -4,7 +4,7 @@
  * find_descriptor() and find_exact().
  */
 
-#include "gpuval_device.h"
+#include "gpuval_events.h"
 
 #include "util/format/u_format.h"
 #include "util/ralloc.h"
@@ -100,32 +100,13 @@ wrong_view(struct gpuval_event *event, uint32_t word, uint32_t offers,
    return reason;
 }
 
-static const char *
-object_type_name(VkObjectType type)
-{
-   switch (type) {
-   case VK_OBJECT_TYPE_BUFFER:
-      return "buffer";
-   case VK_OBJECT_TYPE_BUFFER_VIEW:
-      return "buffer view";
-   case VK_OBJECT_TYPE_IMAGE_VIEW:
-      return "image view";
-   case VK_OBJECT_TYPE_SAMPLER:
-      return "sampler";
-   case VK_OBJECT_TYPE_ACCELERATION_STRUCTURE_KHR:
-      return "acceleration structure";
-   default:
-      return "object";
-   }
-}
-
 static char *
 destroyed(struct gpuval_event *event, const struct gpuval_object_info *object)
 {
    if (!object)
       return ralloc_strdup(event, "what it leads to was destroyed");
 
-   const char *type = object_type_name(object->type);
+   const char *type = gpuval_object_type_name(object->type);
    switch (object->end) {
    case GPUVAL_OBJECT_PARENT_DESTROYED:
       return ralloc_asprintf(event, "the %s of the %s was destroyed",
@@ -134,6 +115,21 @@ destroyed(struct gpuval_event *event, const struct gpuval_object_info *object)
       return ralloc_asprintf(event, "the memory of the %s was freed", type);
    default:
       return ralloc_asprintf(event, "the %s was destroyed", type);
+   }
+}
+
+void
+gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object_info *info)
+{
+   bool is_view =
+      info->type == VK_OBJECT_TYPE_IMAGE_VIEW || info->type == VK_OBJECT_TYPE_BUFFER_VIEW;
+
+   event->resource.object = info->handle;
+   event->resource.object_type = info->type;
+   event->resource.object_name = info->name;
+   if (is_view) {
+      event->resource.parent = info->parent;
+      event->resource.parent_name = info->parent_name;
    }
 }
 
@@ -155,8 +151,7 @@ gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event 
    bool has_object = event->kind == GPUVAL_KIND_DESTROYED || event->kind == GPUVAL_KIND_WRONG_VIEW;
    if (has_object && gpuval_objects_describe(device->objects, event, id, &info)) {
       object = &info;
-      event->resource.object = info.handle;
-      event->resource.object_name = info.name;
+      gpuval_events_name_object(event, &info);
    }
 
    switch (event->kind) {
@@ -189,8 +184,7 @@ describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t
    if (!device->objects || !gpuval_objects_describe(device->objects, event, id, info))
       return false;
 
-   event->resource.object = info->handle;
-   event->resource.object_name = info->name;
+   gpuval_events_name_object(event, info);
    return true;
 }
 

@@ -47,9 +47,7 @@ describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t
 
    if (!device->objects || !gpuval_objects_describe(device->objects, event, id, &info))
       return;
-   event->resource.object = info.handle;
-   event->resource.object_type = info.type;
-   event->resource.object_name = info.name;
+   gpuval_events_name_object(event, &info);
 }
 
 static struct gpuval_event *

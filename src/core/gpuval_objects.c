@@ -279,6 +279,10 @@ gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint32_t 
             info->name = gpuval_object_name(mem_ctx, place->base);
          else
             info->name = place->info.name ? ralloc_strdup(mem_ctx, place->info.name) : NULL;
+         if (place->parent && place->parent->base) {
+            info->parent = place->parent->info.handle;
+            info->parent_name = gpuval_object_name(mem_ctx, place->parent->base);
+         }
          found = true;
       }
    }

@@ -44,7 +44,9 @@ enum gpuval_object_end {
 struct gpuval_object_info {
    VkObjectType type;
    uint64_t handle;
-   char *name; /* debug_utils, or NULL */
+   char *name;      /* debug_utils, or NULL */
+   uint64_t parent; /* of a view, what it is of; of that, the memory. 0: not known */
+   char *parent_name;
    enum gpuval_object_end end;
    struct gpuval_object_view view;
 };

@@ -143,6 +143,7 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.num_lanes = gpuval_lvp_num_lanes();
    driver.reports_descriptors = gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR);
+   driver.names_buffers = gpuval_options_may_check(GPUVAL_CHECK_BOUNDS);
    driver.reports_unwritten = gpuval_options_may_check(GPUVAL_CHECK_INIT);
    if (!gpuval_options_may_check(GPUVAL_CHECK_RACE))
       driver.used_address = NULL;

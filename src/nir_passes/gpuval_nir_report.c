@@ -411,7 +411,7 @@ find_descriptor(nir_builder *b, const struct gpuval_nir_driver *driver, const st
 
 /* What entries of one report have in common: the range behind the descriptor */
 struct range {
-   nir_def *is_plain, *slot, *bound, *address;
+   nir_def *is_plain, *slot, *bound, *address, *object;
 };
 
 static struct finding
@@ -476,6 +476,21 @@ join(nir_builder *b, const struct finding *then, const struct finding *otherwise
    };
 }
 
+/* Id of the buffer, which others may share the memory with */
+static nir_def *
+load_bound(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *no_buffer,
+           const struct gpuval_nir_report_params *params)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+
+   if (!driver->descriptors || !driver->names_buffers)
+      return zero;
+   nir_push_if(b, nir_inot(b, no_buffer));
+   nir_def *object = gpuval_nir_load_object(b, driver, params->set, params->slot);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, object, zero);
+}
+
 static void
 build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
                const struct gpuval_nir_report_params *params)
@@ -505,6 +520,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       range.address = nir_bcsel(b, no_buffer, nir_imm_int64(b, 0),
                                 driver->buffer_address(driver, b, set, range.slot));
       nir_def *command_id = driver->command_id(driver, b);
+      range.object = load_bound(b, driver, no_buffer, params);
 
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_variable *instance_var =
@@ -571,7 +587,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
                      .slot = found.slot,
                      .set = found.set,
                      .address = nir_pack_64_2x32_split(b, found.address[0], found.address[1]),
-                     .other = nir_bcsel(b, is_exact, entry.num_slots, zero),
+                     .other = nir_bcsel(b, is_exact, entry.num_slots, range.object),
                   });
          }
          nir_pop_if(b, NULL);

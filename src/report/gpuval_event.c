@@ -29,8 +29,30 @@ gpuval_event_create(enum gpuval_kind kind)
    init_place(&event->other);
    event->resource.object_type = VK_OBJECT_TYPE_BUFFER;
    event->resource.set = event->resource.binding = event->resource.index = -1;
+   event->resource.offset = -1;
    event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
    return event;
+}
+
+const char *
+gpuval_object_type_name(uint32_t type)
+{
+   switch (type) {
+   case VK_OBJECT_TYPE_BUFFER:
+      return "buffer";
+   case VK_OBJECT_TYPE_BUFFER_VIEW:
+      return "buffer view";
+   case VK_OBJECT_TYPE_IMAGE:
+      return "image";
+   case VK_OBJECT_TYPE_IMAGE_VIEW:
+      return "image view";
+   case VK_OBJECT_TYPE_SAMPLER:
+      return "sampler";
+   case VK_OBJECT_TYPE_ACCELERATION_STRUCTURE_KHR:
+      return "acceleration structure";
+   default:
+      return "object";
+   }
 }
 
 const char *

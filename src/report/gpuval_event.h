@@ -91,7 +91,10 @@ struct gpuval_event {
       uint64_t object;      /* 0: not known */
       uint32_t object_type; /* VkObjectType */
       char *object_name;
-      int64_t object_offset;
+      int64_t object_offset; /* of the access */
+      uint64_t parent;       /* the image or buffer of a view, 0: not known */
+      char *parent_name;
+      int64_t offset;  /* of the range in its buffer */
       uint64_t memory; /* VkDeviceMemory, 0: not known */
       char *memory_name;
       int64_t memory_offset;
@@ -115,6 +118,9 @@ bool gpuval_event_is_message(const struct gpuval_event *event);
 
 /** As reports name a stage: tess_ctrl, any_hit. */
 const char *gpuval_stage_name(gl_shader_stage stage);
+
+/** "image view", or "object": of a VkObjectType. */
+const char *gpuval_object_type_name(uint32_t type);
 
 /**
  * Sets gpuval_event::message from what else is known, by kind; not that of a

@@ -208,7 +208,11 @@ EVENT(resource_binding, set_number(value, event->resource.binding >= 0, event->r
 EVENT(resource_index, set_number(value, event->resource.index >= 0, event->resource.index))
 EVENT(resource_type, set_string(value, event->resource.type))
 EVENT(resource_name, set_string(value, event->resource.name))
+EVENT(resource_object, set_handle(value, event->resource.object))
 EVENT(resource_object_name, set_string(value, event->resource.object_name))
+EVENT(resource_parent, set_handle(value, event->resource.parent))
+EVENT(resource_parent_name, set_string(value, event->resource.parent_name))
+EVENT(resource_offset, set_number(value, event->resource.offset >= 0, event->resource.offset))
 EVENT(resource_size, set_number(value, event->resource.size >= 0, event->resource.size))
 EVENT(resource_object_offset,
       set_number(value, event->resource.object_offset >= 0, event->resource.object_offset))
@@ -258,6 +262,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define SECOND   GPUVAL_COLUMNS_SECOND
 #define THIRD    GPUVAL_COLUMNS_THIRD
 #define FOURTH   GPUVAL_COLUMNS_FOURTH
+#define FIFTH    GPUVAL_COLUMNS_FIFTH
 #define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
@@ -299,11 +304,15 @@ const struct gpuval_field gpuval_fields[] = {
    {"resource", "index", NULL, FIRST, OF_EVENT resource_index},
    {"resource", "type", NULL, FIRST, OF_EVENT resource_type},
    {"resource", "name", NULL, FIRST, OF_EVENT resource_name},
+   {"resource", "object", NULL, FIFTH, OF_EVENT resource_object},
    {"resource", "object_name", NULL, FIRST, OF_EVENT resource_object_name},
    {"resource", "object_offset", NULL, SECOND, OF_EVENT resource_object_offset},
+   {"resource", "parent", NULL, FIFTH, OF_EVENT resource_parent},
+   {"resource", "parent_name", NULL, FIFTH, OF_EVENT resource_parent_name},
    {"resource", "memory", NULL, SECOND, OF_EVENT resource_memory},
    {"resource", "memory_name", NULL, SECOND, OF_EVENT resource_memory_name},
    {"resource", "memory_offset", NULL, SECOND, OF_EVENT resource_memory_offset},
+   {"resource", "offset", NULL, FIFTH, OF_EVENT resource_offset},
    {"resource", "size", NULL, FIRST, OF_EVENT resource_size},
    {"resource", "extent", NULL, THIRD, OF_EVENT resource_extent},
    {"command", "op", NULL, FIRST, OF_PLACE command_op},

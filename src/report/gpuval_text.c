@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include <vulkan/vulkan_core.h>
+
 #include "base/gpuval_text.h"
 #include "util/u_math.h"
 #include "gpuval_fields.h"
@@ -139,6 +141,25 @@ write_memory(FILE *f, const struct gpuval_event *event)
    fputc('\n', f);
 }
 
+/* What was bound; write_memory() has it where an address says more */
+static void
+write_resource(FILE *f, const struct gpuval_event *event)
+{
+   if (!event->resource.object || event->resource.object_offset >= 0)
+      return;
+
+   fprintf(f, "gpuval:    resource %s", gpuval_object_type_name(event->resource.object_type));
+   write_object(f, " ", event->resource.object, event->resource.object_name);
+   if (event->resource.offset >= 0)
+      fprintf(f, ", bound at offset %" PRId64, event->resource.offset);
+   if (event->resource.parent) {
+      fprintf(f, " of %s",
+              event->resource.object_type == VK_OBJECT_TYPE_IMAGE_VIEW ? "image" : "buffer");
+      write_object(f, " ", event->resource.parent, event->resource.parent_name);
+   }
+   fputc('\n', f);
+}
+
 /* What the shader knows of the other party is what was written down last. */
 static void
 write_other(FILE *f, const struct gpuval_event *event)
@@ -199,6 +220,7 @@ gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
       fprintf(f, "gpuval:    ");
       write_command(f, &place->command);
    }
+   write_resource(f, event);
    write_memory(f, event);
    if (event->has_other)
       write_other(f, event);

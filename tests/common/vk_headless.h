@@ -175,6 +175,10 @@ struct vkh_buffer {
 
 /* The contents are zero. `name` (debug_utils) may be NULL. */
 struct vkh_buffer vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, const char *name);
+/** In the memory of another one, which is to be destroyed later. */
+struct vkh_buffer vkh_buffer_create_at(struct vkh_context *ctx, VkDeviceSize size,
+                                       const struct vkh_buffer *other, VkDeviceSize offset,
+                                       const char *name);
 /** One that nobody has written, and the host has not mapped. */
 struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size,
                                               const char *name);

@@ -54,9 +54,15 @@ bind_sparse(struct vkh_context *ctx, const struct vkh_buffer *buffer, VkDeviceSi
    VKH_CHECK(vkQueueWaitIdle(ctx->queue));
 }
 
+/* Where another buffer has memory */
+struct place {
+   const struct vkh_buffer *other;
+   VkDeviceSize offset;
+};
+
 static struct vkh_buffer
 create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
-              VkBufferCreateFlags flags, const char *name)
+              VkBufferCreateFlags flags, const struct place *place, const char *name)
 {
    struct vkh_buffer buffer = {.size = size};
    const bool address = ctx->features.v12.bufferDeviceAddress;
@@ -83,8 +89,12 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
 
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
-   buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
-   if (flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
+   if (!place)
+      buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
+   if (place)
+      VKH_CHECK(
+         vkBindBufferMemory(ctx->device, buffer.buffer, place->other->memory, place->offset));
+   else if (flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
       bind_sparse(ctx, &buffer, requirements.size);
    else
       VKH_CHECK(vkBindBufferMemory(ctx->device, buffer.buffer, buffer.memory, 0));
@@ -109,7 +119,7 @@ struct vkh_buffer
 vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags extra_usage,
                         const char *name)
 {
-   struct vkh_buffer buffer = create_buffer(ctx, size, extra_usage, 0, name);
+   struct vkh_buffer buffer = create_buffer(ctx, size, extra_usage, 0, NULL, name);
 
    vkh_buffer_map(ctx, &buffer);
    memset(buffer.map, 0, size);
@@ -119,17 +129,28 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
 struct vkh_buffer
 vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size, const char *name)
 {
-   return create_buffer(ctx, size, 0, 0, name);
+   return create_buffer(ctx, size, 0, 0, NULL, name);
 }
 
 struct vkh_buffer
 vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size, const char *name)
 {
    struct vkh_buffer buffer =
-      create_buffer(ctx, size, 0, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, name);
+      create_buffer(ctx, size, 0, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, NULL, name);
 
    vkh_buffer_map(ctx, &buffer);
    memset(buffer.map, 0, size);
+   return buffer;
+}
+
+struct vkh_buffer
+vkh_buffer_create_at(struct vkh_context *ctx, VkDeviceSize size, const struct vkh_buffer *other,
+                     VkDeviceSize offset, const char *name)
+{
+   const struct place place = {other, offset};
+   struct vkh_buffer buffer = create_buffer(ctx, size, 0, 0, &place, name);
+
+   buffer.map = (char *)other->map + offset;
    return buffer;
 }
 

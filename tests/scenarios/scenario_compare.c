@@ -431,7 +431,7 @@ scenario_compare(struct scenario *scenario, const char *folder, const char *name
       compare_summary(&compare);
       compare_fingerprints(&compare);
       compare_log(&compare, log);
-      compare_messages(&compare, messages);
+      compare_messages(&compare, messages, log);
       if (scenario->printf && compare_has_printf(&compare))
          compare.differences += scenario_printf_compare(scenario, compare.summary, log, messages);
       print_unexpected(&compare);

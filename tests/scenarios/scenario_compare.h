@@ -58,7 +58,7 @@ void compare_instruction(struct compare *compare, const struct report *report);
 void compare_log(struct compare *compare, const char *path);
 /* After abort() there is the log only: each EXPECT must have its block there. */
 void compare_log_only(struct compare *compare, const char *path);
-/* Each report is one message. */
-void compare_messages(struct compare *compare, const char *path);
+/* Each report is one message, which says what the block of the log says and names its objects. */
+void compare_messages(struct compare *compare, const char *path, const char *log_path);
 
 #endif /* SCENARIO_COMPARE_H */

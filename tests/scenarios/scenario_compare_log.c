@@ -150,10 +150,76 @@ compare_log_only(struct compare *compare, const char *path)
 
 /* --- The program's own messenger ------------------------------------------ */
 
-/* Each report is one message, `gpuval-CHECK-KIND` and text with the report's. */
-void
-compare_messages(struct compare *compare, const char *path)
+/* Each block of the log is a message as scenario_run_device.c writes it down. */
+static void
+compare_blocks(struct compare *compare, const char *log, const char *messages)
 {
+   static const char prefix[] = "gpuval: error: ";
+
+   for (const char *begin = log, *end; *begin; begin = end) {
+      end = begin + strcspn(begin, "\n") + 1;
+      if (strncmp(begin, prefix, strlen(prefix)) != 0)
+         continue;
+      while (strncmp(end, "gpuval:    ", 11) == 0)
+         end += strcspn(end, "\n") + 1;
+
+      char *block = scenario_format(" %.*s@", (int)(end - begin), begin);
+      for (char *c = block; (c = strchr(c, '\n'));)
+         *c = '\v';
+      if (!strstr(messages, block)) {
+         compare_difference(compare, NULL, "the program did not hear what the log says");
+         printf("   expected: %.*s", (int)(end - begin), begin);
+      }
+      free(block);
+   }
+}
+
+/* Does the line name the objects of the report? */
+static bool
+has_objects(const struct json *report, const char *line)
+{
+   static const char *const objects[][2] = {
+      {"command.command_buffer", "command.command_buffer_name"},
+      {"command.pipeline", "command.pipeline_name"},
+      {"resource.object", "resource.object_name"},
+      {"resource.memory", "resource.memory_name"},
+      {"other.command.command_buffer", "other.command.command_buffer_name"},
+      {"other.command.pipeline", "other.command.pipeline_name"},
+   };
+   const char *end = line + strcspn(line, "\n");
+   bool found = true;
+
+   for (unsigned i = 0; i < VKH_COUNT(objects) && found; i++) {
+      const char *handle = json_get_string(report, objects[i][0], NULL);
+      char *object =
+         scenario_format("\v@%s %s\v", handle, json_get_string(report, objects[i][1], ""));
+      const char *at = strstr(line, object);
+      found = !handle || (at && at < end);
+      free(object);
+   }
+   return found;
+}
+
+static bool
+has_message(const struct json *report, const char *messages)
+{
+   const char *check = json_get_string(report, "check", ""),
+              *kind = json_get_string(report, "kind", "");
+   char *begin = scenario_format("gpuval-%s-%s gpuval: error: %s/%s: %s\v", check, kind, check,
+                                 kind, json_get_string(report, "message", ""));
+   const char *line = strstr(messages, begin);
+
+   while (line && !has_objects(report, line))
+      line = strstr(line + 1, begin);
+   free(begin);
+   return line;
+}
+
+/* Each report is one message, `gpuval-CHECK-KIND`: the whole block of the log, with its objects */
+void
+compare_messages(struct compare *compare, const char *path, const char *log_path)
+{
+   char *log = vkh_read_file(log_path, NULL);
    char *messages = vkh_read_file(path, NULL);
    const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
 
@@ -161,16 +227,15 @@ compare_messages(struct compare *compare, const char *path)
       compare_difference(compare, NULL, "the program heard another number of messages");
       printf("   %u messages, %u reports\n", count, compare->report_count);
    }
+   if (compare->report_count < 100)
+      compare_blocks(compare, log, messages);
    for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
       const struct json *json = compare->reports[i].json;
-      char *id = scenario_format("gpuval-%s-%s ", json_get_string(json, "check", ""),
-                                 json_get_string(json, "kind", ""));
-      const char *text = strstr(messages, json_get_string(json, "message", ""));
-      if (!text || count_lines(messages, id) == 0) {
+      if (!has_message(json, messages)) {
          compare_difference(compare, NULL, "the program did not hear a report's message");
-         printf("   expected: %s%s\n", id, json_get_string(json, "message", ""));
+         printf("   expected: %s\n", json_get_string(json, "message", ""));
       }
-      free(id);
    }
    free(messages);
+   free(log);
 }

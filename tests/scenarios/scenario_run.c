@@ -45,10 +45,34 @@ run_number_or(struct run *run, unsigned i, uint64_t fallback)
    return run_has_word(run, i) ? run_number(run, i) : fallback;
 }
 
+/* What would not fit into a word of a scenario: \n, \e, \s (a space) and bytes as \xff */
+const char *
+run_unescape(const char *word)
+{
+   static const char escapes[] = "n\ne\x1bs ";
+   if (!strchr(word, '\\'))
+      return word;
+
+   char *text = scenario_format("%s", word);
+   for (char *c = text; (c = strchr(c, '\\')); c++) {
+      const char *escape = c[1] ? strchr(escapes, c[1]) : NULL;
+      unsigned byte, length = 2;
+      if (escape)
+         byte = (unsigned char)escape[1];
+      else if (sscanf(c, "\\x%2x", &byte) == 1)
+         length = 4;
+      else
+         continue;
+      *c = (char)byte;
+      memmove(c + 1, c + length, strlen(c + length) + 1);
+   }
+   return text;
+}
+
 const char *
 run_debug_name(const struct run *run, const char *name)
 {
-   return run->names ? name : NULL;
+   return run->names ? run_unescape(name) : NULL;
 }
 
 struct run_buffer *
@@ -104,7 +128,21 @@ run_values(struct run *run, const char *type, unsigned first, void *out, size_t 
 
 /* --- Statements: resources ------------------------------------------------ */
 
-/* `buffer NAME BYTES [unwritten]` */
+/* NAME[+OFFSET] */
+static void
+create_alias(struct run *run, struct run_buffer *buffer, const char *where)
+{
+   char *name = scenario_format("%.*s", (int)strcspn(where, "+"), where);
+   const char *offset = where + strlen(name);
+   const struct vkh_buffer other = run_find_buffer(run, name)->vk;
+
+   buffer->vk = vkh_buffer_create_at(run->ctx, run_number(run, 2), &other,
+                                     *offset ? strtoull(offset + 1, NULL, 0) : 0,
+                                     run_debug_name(run, buffer->name));
+   free(name);
+}
+
+/* `buffer NAME BYTES [unwritten|sparse|at=OTHER]` */
 static void
 do_buffer(struct run *run)
 {
@@ -112,6 +150,10 @@ do_buffer(struct run *run)
    struct run_buffer *buffer = &run->buffers[run->buffer_count - 1];
    buffer->name = run_word(run, 1);
    const char *how = run_has_word(run, 3) ? run_word(run, 3) : "";
+   if (strncmp(how, "at=", 3) == 0) {
+      create_alias(run, buffer, how + 3);
+      return;
+   }
    buffer->vk = (strcmp(how, "unwritten") == 0 ? vkh_buffer_create_unwritten
                  : strcmp(how, "sparse") == 0  ? vkh_buffer_create_sparse
                                                : vkh_buffer_create)(
@@ -265,6 +307,7 @@ static const struct {
    {"end_target", run_end_target},
    {"execute", run_execute},
    {"execute_rendering", run_execute_rendering},
+   {"execute_nested", run_execute},
    {"exclusive", do_nothing},
    {"extension", do_nothing},
    {"feature", do_nothing},

@@ -193,6 +193,8 @@ size_t run_values(struct run *run, const char *type, unsigned first, void *out, 
 struct run_buffer *run_find_buffer(struct run *run, const char *name);
 /* NAME[+OFFSET][:RANGE] */
 struct run_item run_parse_item(struct run *run, const char *word);
+/* \n, \e, \s and \xff in names and labels */
+const char *run_unescape(const char *word);
 const char *run_debug_name(const struct run *run, const char *name);
 
 /* scenario_run_device.c */
@@ -277,6 +279,7 @@ VkCommandBuffer run_begin_reusable(struct run *run);
 /* The words of the statement say how. */
 void run_submit(struct run *run, VkCommandBuffer cmd);
 void run_resubmit(struct run *run);
+void run_free_command_buffer(struct run *run, const char *name);
 void run_select_queue(struct run *run);
 void run_wait_fence(struct run *run);
 void run_poll_fence(struct run *run);
@@ -392,6 +395,7 @@ void run_destroy_sets(struct run *run);
 /* scenario_run_pipelines.c */
 void run_create_pipeline(struct run *run);
 void run_bind_pipeline(struct run *run, const struct run_pipeline *pipeline);
+void run_destroy_pipeline(struct run *run, const char *name);
 void run_destroy_pipelines(struct run *run);
 
 /* scenario_run_rays.c */

@@ -240,17 +240,7 @@ void
 run_label(struct run *run)
 {
    run_end_rendering(run);
-   /* What would not fit into a line of a scenario */
-   char *label = scenario_format("%s", run_word(run, 1));
-   for (char *c = label; (c = strchr(c, '\\')); c++) {
-      const char *escape = c[1] ? strchr("n\ne\x1b", c[1]) : NULL;
-      if (!escape)
-         continue;
-      *c = escape[1];
-      memmove(c + 1, c + 2, strlen(c + 2) + 1);
-   }
-   vkh_label_begin(run->ctx, run_need_commands(run), label);
-   free(label);
+   vkh_label_begin(run->ctx, run_need_commands(run), run_unescape(run_word(run, 1)));
 }
 
 void
@@ -263,7 +253,7 @@ run_label_end(struct run *run)
 void
 run_label_insert(struct run *run)
 {
-   vkh_label_insert(run->ctx, run_need_commands(run), run_word(run, 1));
+   vkh_label_insert(run->ctx, run_need_commands(run), run_unescape(run_word(run, 1)));
 }
 
 void
@@ -271,7 +261,7 @@ run_queue_label(struct run *run)
 {
    const VkDebugUtilsLabelEXT label = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
-      .pLabelName = run_word(run, 1),
+      .pLabelName = run_unescape(run_word(run, 1)),
    };
    VKH_PROC(run->ctx, vkQueueBeginDebugUtilsLabelEXT)(run->ctx->queue, &label);
 }

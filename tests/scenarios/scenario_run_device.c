@@ -38,6 +38,7 @@ struct wanted {
    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional;
    VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated;
    VkPhysicalDeviceMultiDrawFeaturesEXT multi_draw;
+   VkPhysicalDeviceNestedCommandBufferFeaturesEXT nested;
    VkPhysicalDeviceIndexTypeUint8FeaturesEXT index_uint8;
    VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT dynamic_input;
    VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
@@ -221,6 +222,13 @@ want_inputs(struct run *run, struct wanted *wanted)
       want_struct(wanted, &wanted->generated,
                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT);
       wanted->generated.deviceGeneratedCommands = VK_TRUE;
+   } else if (strcmp(word, "execute_nested") == 0) {
+      want_extension(wanted, VK_EXT_NESTED_COMMAND_BUFFER_EXTENSION_NAME);
+      want_struct(wanted, &wanted->nested,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NESTED_COMMAND_BUFFER_FEATURES_EXT);
+      wanted->nested.nestedCommandBuffer = VK_TRUE;
+      wanted->nested.nestedCommandBufferRendering = VK_TRUE;
+      wanted->nested.nestedCommandBufferSimultaneousUse = VK_TRUE;
    } else if (strcmp(word, "draw_byte_count") == 0) {
       want_extension(wanted, VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
       want_struct(wanted, &wanted->transform_feedback,
@@ -357,6 +365,29 @@ read_ahead(struct run *run, struct wanted *wanted)
    run->statement = NULL;
 }
 
+/* One line: the lines of a message end in vertical tabs, and so do the objects behind them. */
+static void
+write_error(const struct run *run, const char *prefix,
+            const VkDebugUtilsMessengerCallbackDataEXT *data)
+{
+   char *text = scenario_format("%s%s %s", prefix, data->pMessageIdName, data->pMessage);
+   for (char *c = text; (c = strchr(c, '\n'));)
+      *c = '\v';
+   for (uint32_t i = 0; i < data->objectCount; i++) {
+      const VkDebugUtilsObjectNameInfoEXT *object = &data->pObjects[i];
+      char *longer =
+         scenario_format("%s@0x%llx %s\v", text, (unsigned long long)object->objectHandle,
+                         object->pObjectName ? object->pObjectName : "");
+      free(text);
+      text = longer;
+   }
+   for (char *c = text; (c = strchr(c, '\n'));)
+      *c = '?'; /* of names */
+   fprintf(run->messages, "%s\n", text);
+   fflush(run->messages);
+   free(text);
+}
+
 /* May be called by a thread of the driver, hence one fprintf() a message. */
 static VkBool32 VKAPI_PTR
 on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -372,9 +403,7 @@ on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
    } else if (strncmp(id, "gpuval-", 7) == 0) {
       const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
                          message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
-      fprintf(run->messages, "%s%s %.*s\n", error ? "" : "not-an-error ", id,
-              (int)strcspn(data->pMessage, "\n"), data->pMessage);
-      fflush(run->messages);
+      write_error(run, error ? "" : "not-an-error ", data);
    } else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) {
       /* Of validation layers */
       fprintf(stderr, "%s: %s\n", id, data->pMessage);

@@ -415,6 +415,10 @@ run_destroy(struct run *run)
          vkFreeMemory(device, buffer->vk.memory, NULL);
          buffer->vk.memory = VK_NULL_HANDLE;
          buffer->vk.map = NULL;
+      } else if (strcmp(kind, "pipeline") == 0) {
+         run_destroy_pipeline(run, name);
+      } else if (strcmp(kind, "command_buffer") == 0) {
+         run_free_command_buffer(run, name);
       } else if (strcmp(kind, "structure") == 0) {
          VKH_PROC(run->ctx, vkDestroyAccelerationStructureKHR)(device, run->tlas, NULL);
          run->tlas = VK_NULL_HANDLE;

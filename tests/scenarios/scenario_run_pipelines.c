@@ -602,23 +602,47 @@ run_bind_pipeline(struct run *run, const struct run_pipeline *pipeline)
       vkCmdBindPipeline(run->cmd, pipeline->bind_point, pipeline->pipeline);
 }
 
+static void
+destroy_pipeline(struct run *run, struct run_pipeline *pipeline)
+{
+   VkDevice device = run->ctx->device;
+
+   if (pipeline->library.pipeline)
+      vkh_library_destroy(run->ctx, &pipeline->library);
+   else
+      vkDestroyPipeline(device, pipeline->pipeline, NULL);
+   vkDestroyPipeline(device, pipeline->ray_library, NULL);
+   for (unsigned i = 0; i < pipeline->shader_count; i++)
+      VKH_PROC(run->ctx, vkDestroyShaderEXT)(device, pipeline->shaders[i], NULL);
+   if (pipeline->shader_table.buffer)
+      vkh_buffer_destroy(run->ctx, &pipeline->shader_table);
+}
+
+/* `destroy pipeline NAME`, with the modules of all that there are */
+void
+run_destroy_pipeline(struct run *run, const char *name)
+{
+   for (unsigned i = 0; i < run->pipeline_count; i++) {
+      struct run_pipeline *pipeline = &run->pipelines[i];
+      if (strcmp(pipeline->name, name) != 0)
+         continue;
+      destroy_pipeline(run, pipeline);
+      *pipeline = (struct run_pipeline){.name = ""};
+   }
+   for (unsigned i = 0; i < run->scenario->section_count; i++) {
+      vkDestroyShaderModule(run->ctx->device, run->modules[i], NULL);
+      run->modules[i] = VK_NULL_HANDLE;
+   }
+   run->current_pipeline = -1;
+}
+
 void
 run_destroy_pipelines(struct run *run)
 {
    VkDevice device = run->ctx->device;
 
-   for (unsigned i = 0; i < run->pipeline_count; i++) {
-      struct run_pipeline *pipeline = &run->pipelines[i];
-      if (pipeline->library.pipeline)
-         vkh_library_destroy(run->ctx, &pipeline->library);
-      else
-         vkDestroyPipeline(device, pipeline->pipeline, NULL);
-      vkDestroyPipeline(device, pipeline->ray_library, NULL);
-      for (unsigned j = 0; j < pipeline->shader_count; j++)
-         VKH_PROC(run->ctx, vkDestroyShaderEXT)(device, pipeline->shaders[j], NULL);
-      if (pipeline->shader_table.buffer)
-         vkh_buffer_destroy(run->ctx, &pipeline->shader_table);
-   }
+   for (unsigned i = 0; i < run->pipeline_count; i++)
+      destroy_pipeline(run, &run->pipelines[i]);
    for (unsigned i = 0; i < run->scenario->section_count; i++) {
       vkDestroyShaderModule(device, run->modules[i], NULL);
       free(run->codes[i]);

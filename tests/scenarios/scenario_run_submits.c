@@ -230,6 +230,18 @@ run_resubmit(struct run *run)
    run_submit(run, last);
 }
 
+/* `destroy command_buffer last`: of `submit WORD…` */
+void
+run_free_command_buffer(struct run *run, const char *name)
+{
+   VkCommandBuffer *last = &get_submits(run)->last[get_submits(run)->queue];
+
+   if (strcmp(name, "last") != 0 || !*last)
+      RUN_ERROR(run, "there is no command buffer %s", name);
+   vkFreeCommandBuffers(run->ctx->device, run->ctx->command_pool, 1, last);
+   *last = VK_NULL_HANDLE;
+}
+
 /* `queue N`: for what is recorded and submitted from here on */
 void
 run_select_queue(struct run *run)
