@@ -291,7 +291,7 @@ key_applies(const struct compare *compare, const char *key)
       compare->kind == SCENARIO_SHADER_OBJECT || compare->kind == SCENARIO_SHADER_OBJECT_BINARY;
    if (strcmp(key, "file") == 0 || strcmp(key, "line") == 0)
       return false;
-   return !(objects && strcmp(key, "pipeline_name") == 0);
+   return !(objects && (strcmp(key, "pipeline_name") == 0 || strcmp(key, "command.pipeline") == 0));
 }
 
 /* Returns the number of keys that differ; prints them when `print`. */
