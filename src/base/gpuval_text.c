@@ -40,15 +40,17 @@ decode(const unsigned char *s, unsigned length)
    return character;
 }
 
-/* Of those beyond ASCII: C1 controls, of which some terminals take U+009B for an
- * escape; line and paragraph separators; embeddings, overrides and isolates.
- */
-static bool
-is_harmful(uint32_t character)
+uint32_t
+gpuval_utf8_harmful(const char *text, unsigned length)
 {
-   return (character >= 0x80 && character <= 0x9f) ||
-          (character >= 0x2028 && character <= 0x202e) ||
-          (character >= 0x2066 && character <= 0x2069);
+   if (length < 2)
+      return 0;
+
+   uint32_t character = decode((const unsigned char *)text, length);
+   bool is_harmful = (character >= 0x80 && character <= 0x9f) ||
+                     (character >= 0x2028 && character <= 0x202e) ||
+                     (character >= 0x2066 && character <= 0x2069);
+   return is_harmful ? character : 0;
 }
 
 void
@@ -64,8 +66,8 @@ gpuval_write_escaped(FILE *f, const char *text)
       }
 
       unsigned length = gpuval_utf8_length(text);
-      uint32_t character = decode((const unsigned char *)text, length);
-      if (length > 1 && !is_harmful(character)) {
+      uint32_t character = gpuval_utf8_harmful(text, length);
+      if (length > 1 && !character) {
          text += length;
          continue;
       }
@@ -73,7 +75,7 @@ gpuval_write_escaped(FILE *f, const char *text)
       fwrite(plain, 1, text - plain, f);
       if (byte == '\n')
          fputs("\\n", f);
-      else if (length > 1)
+      else if (character)
          fprintf(f, "\\u%04x", character);
       else
          fprintf(f, "\\x%02x", byte);

@@ -8,6 +8,7 @@
 #define GPUVAL_TEXT_H
 
 #include <locale.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -16,6 +17,13 @@ extern "C" {
 
 /** Length of the UTF-8 sequence that @text, which is not empty, begins with; 0: none. */
 unsigned gpuval_utf8_length(const char *text);
+
+/**
+ * The character that is @length > 1 bytes long there, should it be one of these, else 0: C1
+ * controls, of which some terminals take U+009B for an escape; line and paragraph
+ * separators; embeddings, overrides and isolates. None is beyond U+FFFF.
+ */
+uint32_t gpuval_utf8_harmful(const char *text, unsigned length);
 
 /**
  * Writes @text so that it stays on its line, and does nothing to a terminal: control

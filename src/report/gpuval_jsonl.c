@@ -23,7 +23,11 @@ write_string(FILE *f, const char *string)
          fprintf(f, "\\u%04x", byte);
       } else {
          unsigned length = gpuval_utf8_length(s);
-         if (length) {
+         uint32_t harmful = gpuval_utf8_harmful(s, length);
+         if (harmful) {
+            fprintf(f, "\\u%04x", harmful);
+            s += length - 1;
+         } else if (length) {
             fwrite(s, 1, length, f);
             s += length - 1;
          } else {

@@ -209,6 +209,64 @@ text = xml.etree.ElementTree.parse('b.junit.xml').getroot().find('.//failure').t
 assert 'command.labels: frame\ngpuval:forged\ufffd[31m\n' in text, text
 EOF
 
+begin 'hostile names in all formats'
+run GITHUB_ACTIONS=true GPUVAL=bounds GPUVAL_LOG="$PWD/log" \
+   GPUVAL_REPORT="$PWD/a.jsonl,$PWD/b.csv,$PWD/c.sarif,$PWD/d.junit.xml,$PWD/e.html" hostile_names
+python3 - <<'EOF' || wrong 'they cannot be read back'
+import csv, html.parser, json, re, xml.etree.ElementTree
+
+def read(name):  # in which nothing is no UTF-8
+    return open(name, encoding='utf-8', errors='strict', newline='').read()
+
+event, summary = map(json.loads, read('a.jsonl').splitlines())
+buffer = '=1+1,"\'`;\n\ufffd\ufffd\ufffd(\ufffd<b>&amp;]]>\x1b[31m'
+names = [event['resource']['object_name'], event['command']['pipeline_name'],
+         event['command']['command_buffer_name'], *event['command']['labels']]
+simple = [re.sub('\ufffd+', '\ufffd', name) for name in names]
+assert simple == [buffer.replace('\ufffd\ufffd\ufffd', '\ufffd'),
+                  '</script><script>alert(1)</script>', '\ufffd<!-- -- >',
+                  '\u202e\u2028a\ngpuval: error: forged\x01\x7f',
+                  '::error file=x::forged%0A\x85'], simple
+text = event['source']['text']
+assert text.endswith('</script><script>alert("1")</script> ]]> ::error::, \'%0A\''), text
+
+row, = csv.DictReader(read('b.csv').splitlines(keepends=True), strict=True)
+assert [row['resource_object_name'], row['pipeline_name'], row['command_buffer_name'],
+        row['labels']] == names[:3] + [' > '.join(names[3:])], row
+assert row['source_text'] == text and row['fingerprint'] == event['fingerprint']
+
+result, = json.loads(read('c.sarif'))['runs'][0]['results']
+assert result['properties']['gpuval'] == event
+assert result['locations'][0]['physicalLocation']['region']['snippet']['text'] == text
+
+failure = xml.etree.ElementTree.fromstring(read('d.junit.xml')).find('.//failure').text
+for key, name in zip(['resource.object_name', 'command.pipeline_name'], names):
+    said = re.sub('[\x00-\x08\x0b\x0c\x0e-\x1f]', '\ufffd', name)
+    assert f'{key}: {said}\n' in failure, failure
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.now = {}, None
+    def handle_starttag(self, tag, attributes):
+        self.now = dict(attributes).get('id', tag)
+        assert tag != 'b', attributes
+    def handle_data(self, data):
+        self.scripts[self.now] = self.scripts.get(self.now, '') + data
+reader = Reader()
+reader.feed(read('e.html'))
+assert json.loads(reader.scripts['events']) == [event]
+
+for name in 'log', 'err':
+    lines = read(name).split('\n')
+    assert lines.pop() == ''
+    begin = 'gpuval: ' if name == 'log' else '::error file='
+    for line in lines:
+        assert line.startswith(begin), line
+        assert not re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e]', line), line
+assert len(lines) == 1, lines
+EOF
+
 begin 'HTML'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.html,$PWD/c.jsonl" two_errors
 no_complaint err
