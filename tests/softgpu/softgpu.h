@@ -15,10 +15,20 @@
  *    softgpu_access.c      those that access memory
  *    softgpu_subgroups.c   those between the lanes of a wave
  *    softgpu_texels.c      texel buffers
+ *    softgpu_views.c       what host and GPU see, where it is not the same
  *
  * What a program can get wrong is told, and the device is lost: an address
  * where nothing is mapped, a buffer that the submit does not list, a packet, an
  * intrinsic or an operation that is not known here.
+ *
+ * SOFTGPU_BROKEN names what does not work on memory that host and GPU share, as behind a bus
+ * that cannot do it: `add32`, `add64`, `or32`, `or64` are atomics without an effect, with
+ * `order` plain stores come at the end of a workgroup only. With `hang` no submit ends.
+ *
+ * SOFTGPU_MODE names what a GPU may do to annoy: with `busy` a fence is signaled when there is
+ * another submit, or some milliseconds late, with `views` host and GPU do not see at once what
+ * the other one writes (softgpu_views.c), and with `lost=N` the device is lost in submit N of
+ * those that have work, and what is in the memory of our buffers with it.
  *
  * With SOFTGPU_BLIND=1 it leaves out draws, and images read 0: enough for a program's
  * reports, if not for its results.
@@ -61,6 +71,10 @@ void softgpu_yield(void);
 /* For a while. */
 void softgpu_pause(void);
 
+/* SOFTGPU_BROKEN, SOFTGPU_MODE */
+bool softgpu_is_broken(const char *what);
+bool softgpu_has_mode(const char *mode);
+
 /* --- softgpu_memory.c ----------------------------------------------------- */
 
 enum softgpu_access {
@@ -80,6 +94,9 @@ void *softgpu_map_some(uint64_t va, uint64_t size, enum softgpu_access access, u
 
 /* Whether it is mapped; no error otherwise. */
 const void *softgpu_find(uint64_t va, uint64_t size);
+
+/* Memory that GPU and host share, and its caches do not have. */
+bool softgpu_is_uncached(uint64_t va);
 
 bool softgpu_read(uint64_t va, void *data, uint64_t size);
 bool softgpu_write(uint64_t va, const void *data, uint64_t size);
@@ -121,5 +138,15 @@ struct softgpu_dispatch {
 };
 
 void softgpu_run(const struct softgpu_dispatch *dispatch);
+
+/* --- softgpu_views.c ------------------------------------------------------ */
+
+/* To be called often. */
+void softgpu_meet_sometimes(void);
+
+/* --- softgpu_access.c ----------------------------------------------------- */
+
+/* SOFTGPU_BROKEN=order: what has been stored gets where it belongs. */
+void softgpu_flush_stores(void);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "util/u_debug.h"
 #include "util/u_math.h"
 #include "nir_constant_expressions.h"
 
@@ -37,14 +38,50 @@ load_global(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane
       softgpu_set_uint(wave, instr, lane, i, load_bytes(&data[i * bytes], bytes));
 }
 
+/* Stores that the host does not see yet */
+static struct {
+   unsigned count;
+   struct {
+      uint64_t va, value;
+      unsigned bytes;
+   } stores[4096];
+} late;
+
+void
+softgpu_flush_stores(void)
+{
+   if (late.count)
+      softgpu_pause(); /* the host has a look */
+   for (unsigned i = 0; i < late.count; i++)
+      softgpu_write(late.stores[i].va, &late.stores[i].value, late.stores[i].bytes);
+   late.count = 0;
+}
+
+static void
+write_global(uint64_t va, uint64_t value, unsigned bytes)
+{
+   static int is_late = -1;
+   if (is_late < 0)
+      is_late = softgpu_is_broken("order");
+
+   if (!is_late || !softgpu_is_uncached(va)) {
+      softgpu_write(va, &value, bytes);
+      return;
+   }
+   if (late.count == ARRAY_SIZE(late.stores))
+      softgpu_flush_stores();
+   late.stores[late.count].va = va;
+   late.stores[late.count].value = value;
+   late.stores[late.count++].bytes = bytes;
+}
+
 static void
 store_global(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned lane,
              uint64_t va)
 {
    const unsigned bytes = instr->src[0].ssa->bit_size / 8;
    u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
-      const uint64_t value = softgpu_uint(wave, &instr->src[0], i, lane);
-      softgpu_write(va + i * bytes, &value, bytes);
+      write_global(va + i * bytes, softgpu_uint(wave, &instr->src[0], i, lane), bytes);
    }
 }
 
@@ -109,13 +146,50 @@ do_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, 
    softgpu_set_uint(wave, instr, lane, 0, old);
 }
 
+static bool
+is_broken(const nir_intrinsic_instr *instr)
+{
+   static int broken = -1;
+   if (broken < 0)
+      broken = softgpu_is_broken("add32") | softgpu_is_broken("add64") << 1 |
+               softgpu_is_broken("or32") << 2 | softgpu_is_broken("or64") << 3;
+   const nir_atomic_op op = nir_intrinsic_atomic_op(instr);
+   const unsigned first = op == nir_atomic_op_iadd ? 0 : op == nir_atomic_op_ior ? 2 : 8;
+
+   return broken >> (first + (instr->def.bit_size == 64)) & 1;
+}
+
 void
 softgpu_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane, uint64_t va,
                unsigned data)
 {
    void *memory = softgpu_map(va, instr->def.bit_size / 8, SOFTGPU_WRITE);
-   if (memory)
+   if (is_broken(instr) && softgpu_is_uncached(va))
+      softgpu_set_uint(wave, instr, lane, 0, 0);
+   else if (memory)
       do_atomic(wave, instr, lane, memory, data);
+}
+
+/* SOFTGPU_SAME_ADDRESS=N: no more than N lanes may do an atomic at one address at once. */
+static void
+check_addresses(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
+{
+   static long max = -1;
+   if (max < 0)
+      max = debug_get_num_option("SOFTGPU_SAME_ADDRESS", 0);
+   if (!max)
+      return;
+
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      long same = 0;
+      softgpu_foreach_lane(other, wave->exec) same += softgpu_uint(wave, &instr->src[0], 0, lane) ==
+                                                      softgpu_uint(wave, &instr->src[0], 0, other);
+      if (same > max) {
+         softgpu_error("%s: %ld lanes at one address", softgpu_name(instr), same);
+         return;
+      }
+   }
 }
 
 /* An address with a constant and, as the last source, an offset of 32 bits. */
@@ -386,6 +460,7 @@ softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       break;
    case nir_intrinsic_global_atomic_amd:
    case nir_intrinsic_global_atomic_swap_amd:
+      check_addresses(wave, instr);
       softgpu_foreach_lane(lane, wave->exec)
          softgpu_atomic(wave, instr, lane, global_address(wave, instr, 0, lane), 1);
       break;

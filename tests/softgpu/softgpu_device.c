@@ -26,7 +26,9 @@
 #include "util/u_atomic.h"
 #include "util/u_debug.h"
 
-#define MEMORY_SIZE (UINT64_C(4) << 30)
+#define MEMORY_SIZE  (UINT64_C(4) << 30)
+#define LINGER_NS    5000000
+#define NOTHING_SIZE (UINT64_C(1) << 20)
 
 struct softgpu softgpu;
 struct shim_device shim_device;
@@ -65,6 +67,41 @@ bool
 softgpu_takes_first_lane(void)
 {
    return is_set("SOFTGPU_FIRST_LANE");
+}
+
+static bool
+has_word(const char *list, const char *what)
+{
+   const size_t length = strlen(what);
+
+   while (list && *list) {
+      const size_t word = strcspn(list, ",");
+      if (word == length && !strncmp(list, what, length))
+         return true;
+      list += word + (list[word] == ',');
+   }
+   return false;
+}
+
+bool
+softgpu_is_broken(const char *what)
+{
+   return has_word(getenv("SOFTGPU_BROKEN"), what);
+}
+
+bool
+softgpu_has_mode(const char *mode)
+{
+   return has_word(getenv("SOFTGPU_MODE"), mode);
+}
+
+/* Of lost=N; 0: it is not lost */
+static unsigned
+lost_in_submit(void)
+{
+   const char *mode = getenv("SOFTGPU_MODE");
+   const char *number = mode ? strstr(mode, "lost=") : NULL;
+   return number ? (unsigned)atoi(number + strlen("lost=")) : 0;
 }
 
 bool
@@ -121,7 +158,10 @@ execute_job(const struct softgpu_job *job)
    util_dynarray_foreach (&job->buffers, struct shim_bo *, bo)
       ((struct softgpu_buffer *)*bo)->listed = job->number;
    softgpu_begin_submit();
+   while (softgpu_is_broken("hang"))
+      softgpu_pause();
 
+   softgpu_meet();
    util_dynarray_foreach (&job->commands, struct drm_amdgpu_cs_chunk_ib, ib) {
       if (softgpu.failed)
          break;
@@ -132,7 +172,24 @@ execute_job(const struct softgpu_job *job)
       else
          softgpu_error("queues of type %u are not supported", ib->ip_type);
    }
+   softgpu_meet();
    softgpu.lost |= softgpu.failed;
+
+   static unsigned submits;
+   if (++submits == lost_in_submit()) {
+      fprintf(stderr, "softgpu: the device is lost\n");
+      softgpu_scramble();
+      softgpu.lost = softgpu.lost_as_asked = true;
+   }
+}
+
+/* SOFTGPU_MODE=busy: until there is another job, but not for ever. */
+static void
+linger(void)
+{
+   const int64_t end = os_time_get_nano() + LINGER_NS;
+   while (list_is_empty(&softgpu.jobs) && os_time_get_nano() < end)
+      softgpu_pause();
 }
 
 /* One job after the other, whatever the queue. A job waits for jobs before it
@@ -156,6 +213,8 @@ work(void *unused)
          softgpu_apply_change(&job->change);
       else if (!softgpu.lost)
          execute_job(job);
+      if (softgpu_has_mode("busy"))
+         linger();
       softgpu.completed = job->number;
       free_job(job);
       cnd_broadcast(&softgpu.done);
@@ -309,6 +368,32 @@ no_user_memory(int fd, unsigned long request, void *argument)
    return -EINVAL;
 }
 
+static ioctl_fn_t noop_info;
+
+/* As Mesa's shim answers, but that
+ *
+ * - no memory is where the pointers of 32 bits to nothing lead,
+ * - the host sees SOFTGPU_VISIBLE_MIB of video memory only, if that is set.
+ */
+static int
+answer_info(int fd, unsigned long request, void *argument)
+{
+   const struct drm_amdgpu_info *info = argument;
+   const int result = noop_info(fd, request, argument);
+   const uint64_t visible = (uint64_t)debug_get_num_option("SOFTGPU_VISIBLE_MIB", 0) << 20;
+
+   if (result == 0 && info->query == AMDGPU_INFO_DEV_INFO) {
+      struct drm_amdgpu_info_device *device = (void *)(uintptr_t)info->return_pointer;
+      device->high_va_offset += NOTHING_SIZE;
+   } else if (result == 0 && info->query == AMDGPU_INFO_MEMORY && visible) {
+      struct drm_amdgpu_memory_info *memory = (void *)(uintptr_t)info->return_pointer;
+      memory->cpu_accessible_vram.total_heap_size = visible;
+      memory->cpu_accessible_vram.usable_heap_size = visible;
+      memory->cpu_accessible_vram.max_allocation = visible / 4 * 3;
+   }
+   return result;
+}
+
 /* --- Mesa's drm-shim ------------------------------------------------------ */
 
 static uint32_t
@@ -352,6 +437,8 @@ drm_shim_device_init(void)
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_MMAP] = softgpu_gem_mmap;
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_VA] = softgpu_gem_va;
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_USERPTR] = no_user_memory;
+   noop_info = shim_device.driver_ioctls[DRM_AMDGPU_INFO];
+   shim_device.driver_ioctls[DRM_AMDGPU_INFO] = answer_info;
    shim_device.driver_ioctls[DRM_AMDGPU_CS] = submit;
    shim_device.driver_ioctls[DRM_AMDGPU_WAIT_CS] = wait_for_submit;
 }
@@ -413,7 +500,7 @@ check_leaks(const struct shim_fd *shim_fd)
 /* Programs do not get to know of either, and tests look at the status. */
 static void __attribute__((destructor)) fail_at_exit(void)
 {
-   if (softgpu.leaked || softgpu.lost) {
+   if (softgpu.leaked || (softgpu.lost && !softgpu.lost_as_asked)) {
       fflush(NULL);
       _exit(99);
    }

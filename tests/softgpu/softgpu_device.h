@@ -23,6 +23,8 @@ struct softgpu_buffer {
    uint64_t size; /* the other one has 32 bits */
    uint64_t flags;
    uint64_t listed; /* the last job that lists it */
+   char *view;      /* softgpu_views.c: as the GPU sees it, or NULL, */
+   char *met;       /* and as both did when they met last */
 };
 
 /* Sorted by start, without overlaps. */
@@ -32,6 +34,7 @@ struct softgpu_mapping {
    struct softgpu_buffer *buffer; /* NULL: sparse, and nothing is bound */
    uint64_t offset;
    bool writeable;
+   bool uncached;
 };
 
 /* A submit until it is done. Changes of addresses are jobs, too: as in the kernel,
@@ -80,6 +83,7 @@ struct softgpu {
    struct util_dynarray syncobjs; /* by handle; 0 is never used */
    bool failed;                   /* in this job */
    bool lost;
+   bool lost_as_asked;
    bool leaked;
 };
 
@@ -93,6 +97,15 @@ int softgpu_gem_create(int fd, unsigned long request, void *argument);
 int softgpu_gem_mmap(int fd, unsigned long request, void *argument);
 int softgpu_gem_va(int fd, unsigned long request, void *argument);
 int softgpu_gem_close(int fd, void *argument);
+
+/* --- softgpu_views.c ------------------------------------------------------ */
+
+/* Where the GPU sees the buffer. */
+char *softgpu_gpu_view(const struct softgpu_mapping *mapping);
+/* All that one of both has written gets to the other. */
+void softgpu_meet(void);
+/* The device is lost, and memory with it. */
+void softgpu_scramble(void);
 
 /* --- softgpu_syncobjs.c --------------------------------------------------- */
 

@@ -321,6 +321,7 @@ execute_wave(struct run *run, struct softgpu_wave *wave)
       struct softgpu_frame *frame = &wave->frames[step->frame];
 
       softgpu_yield();
+      softgpu_meet_sometimes();
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
       if (run->instructions > MAX_INSTRUCTIONS) {
@@ -439,6 +440,7 @@ run_workgroup(struct run *run)
          waiting += wave->at_barrier;
       }
    }
+   softgpu_flush_stores();
 }
 
 static bool

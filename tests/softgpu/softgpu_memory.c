@@ -146,8 +146,7 @@ softgpu_map_some(uint64_t va, uint64_t size, enum softgpu_access access, uint64_
    }
    const uint64_t address = va & ADDRESS_MASK;
    *available = MIN2(size, mapping->end - address);
-   return softgpu.memory + mapping->buffer->base.mem_addr + mapping->offset +
-          (address - mapping->start);
+   return softgpu_gpu_view(mapping) + mapping->offset + (address - mapping->start);
 }
 
 void *
@@ -170,8 +169,15 @@ softgpu_find(uint64_t va, uint64_t size)
    const uint64_t address = va & ADDRESS_MASK;
    if (!mapping || mapping->end - address < size)
       return NULL;
-   return softgpu.memory + mapping->buffer->base.mem_addr + mapping->offset +
-          (address - mapping->start);
+   return softgpu_gpu_view(mapping) + mapping->offset + (address - mapping->start);
+}
+
+bool
+softgpu_is_uncached(uint64_t va)
+{
+   const char *reason;
+   const struct softgpu_mapping *mapping = look_up(va, SOFTGPU_READ, &reason);
+   return mapping && mapping->uncached;
 }
 
 bool
@@ -231,6 +237,8 @@ drm_shim_bo_put(struct shim_bo *bo)
    mtx_lock(&shim_device.mem_lock);
    util_vma_heap_free(&shim_device.mem_heap, bo->mem_addr, buffer->size);
    mtx_unlock(&shim_device.mem_lock);
+   free(buffer->view);
+   free(buffer->met);
    free(buffer);
 }
 
@@ -397,6 +405,7 @@ softgpu_gem_va(int fd, unsigned long request, void *argument)
             .buffer = (struct softgpu_buffer *)bo,
             .offset = va->offset_in_bo,
             .writeable = va->flags & AMDGPU_VM_PAGE_WRITEABLE,
+            .uncached = (va->flags & AMDGPU_VM_MTYPE_MASK) == AMDGPU_VM_MTYPE_UC,
          },
    };
    const bool fits = !bo || (va->offset_in_bo <= change.mapping.buffer->size &&
