@@ -201,10 +201,10 @@ Says what is built and whether it is up to date, which drivers the Vulkan loader
 will use with and without ./gpuval run, which GPUs there are, and what the machine
 lacks. Changes nothing. Exits with 1 if ./gpuval run cannot work as things are.
 
-   --collect FILE.tar.gz  runs the demos on RADV and writes what they say, versions,
-                          what the kernel says of the card, dumps of the demos'
-                          shaders, and LOGs of your own into one file, to go with a
-                          report of a problem (docs/radv.rst); nothing is sent
-                          anywhere
+   --collect FILE.tar.gz  runs the demos on RADV and writes what they and the
+                          self-test say, versions, what the kernel says of the
+                          card, dumps of the demos' shaders, and LOGs of your own
+                          into one file, to go with a report of a problem
+                          (docs/radv.rst); nothing is sent anywhere
 EOF
 }

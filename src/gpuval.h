@@ -60,6 +60,9 @@ struct gpuval_device_info {
    uint32_t max_sites;
    uint32_t max_entries;
 
+   /* The filter of sync is not larger, whatever GPUVAL_BLOOM_SIZE_LOG2 says; 0: no limit */
+   unsigned max_bloom_size_log2;
+
    uint32_t object_bits; /* GPUVAL_OBJECT_INDEX_BITS; 0: descriptors have no shadows */
 
    /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
@@ -67,8 +70,8 @@ struct gpuval_device_info {
 
    bool has_poison; /* the driver fills what it allocates where gpuval_options()->poison */
 
-   /* The host has no atomics on that memory: slots are given back only when no
-    * work is in flight.
+   /* The host has no atomics on that memory, and reads from it are slow: what shaders
+    * may use is not written, and slots are given back when work that may use them has ended.
     */
    bool clear_when_idle;
 
@@ -117,6 +120,9 @@ uint64_t gpuval_device_root_address(const struct gpuval_device *device);
  */
 unsigned gpuval_device_begin_work(struct gpuval_device *device);
 void gpuval_device_end_work(struct gpuval_device *device, unsigned work);
+
+/** The same where no work has ended: what has failed by now is in the log. */
+void gpuval_device_look(struct gpuval_device *device);
 
 /**
  * A new epoch begins and no work is in flight: clears the filter of sync if it

@@ -58,8 +58,8 @@ static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB"
  * own: the others are read at every access that sync looks at.
  */
 struct gpuval_root {
-   uint64_t control_address;    /* uint32_t[GPUVAL_CONTROL_WORDS] */
-   uint64_t records_address;    /* struct gpuval_record[GPUVAL_SLOT_COUNT] */
+   uint64_t slots_address;      /* struct gpuval_slots; the host changes it while shaders run */
+   uint64_t canary;             /* GPUVAL_ROOT_CANARY, or this memory was lost */
    uint64_t counters_address;   /* uint64_t[GPUVAL_MAX_SITES] */
    uint64_t entries_address;    /* struct gpuval_entry[GPUVAL_MAX_ENTRIES] */
    uint64_t printf_address;     /* struct gpuval_printf_header, entries behind it; the
@@ -82,7 +82,8 @@ struct gpuval_root {
    uint64_t written_window; /* init: memory from here on has such bytes */
    uint32_t reserved[14];
 
-   uint32_t failed;      /* not 0: some counter moved; what the host polls */
+   uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
+                          * host polls, and clears before it looks */
    uint32_t invocations; /* sync: seed 000's counter for invocation ids */
    uint64_t printf_lost; /* messages for which there was no room */
    uint32_t num_failing; /* goes on beyond max_failing */
@@ -96,6 +97,8 @@ static_assert(offsetof(struct gpuval_root, failed) == 192, "a cache line of its 
 #define GPUVAL_ROOT_SCRATCH       512
 #define GPUVAL_ROOT_ALL_ADDRESSES 768 /* a table that has them all */
 #define GPUVAL_ROOT_SIZE          1024
+
+#define GPUVAL_ROOT_CANARY 0x6c61767570672121ull /* !!gpuval */
 
 /* One access of a shader, as the failing path reads it. Entries of accesses
  * which share a descriptor and everything of the offset but a constant stand
@@ -141,6 +144,15 @@ struct gpuval_record {
                          * party, see gpuval_shadow.h */
 };
 static_assert(sizeof(struct gpuval_record) == 64, "one cache line a record");
+
+/* One after the other, so that a shader needs one address only: it may be another one the
+ * next time.
+ */
+struct gpuval_slots {
+   uint32_t control[GPUVAL_CONTROL_WORDS];
+   struct gpuval_record records[GPUVAL_SLOT_COUNT];
+};
+static_assert(offsetof(struct gpuval_slots, records) % 64 == 0, "in cache lines");
 
 /* The same from gpuval_record::offset on, of an access to an image or a texel buffer. */
 struct gpuval_record_image {

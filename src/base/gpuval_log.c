@@ -120,3 +120,12 @@ gpuval_log_warning(const char *format, ...)
    write_line("warning", format, args);
    va_end(args);
 }
+
+void
+gpuval_log_note(const char *format, ...)
+{
+   va_list args;
+   va_start(args, format);
+   write_line("note", format, args);
+   va_end(args);
+}

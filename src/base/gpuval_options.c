@@ -361,6 +361,7 @@ read_environment(void)
       drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.robust = get_bool("GPUVAL_ROBUST", false);
+   options.self_test = get_bool("GPUVAL_SELF_TEST", true);
    options.poison = get_bool("GPUVAL_POISON", false);
    const char *dump = get_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;

@@ -53,8 +53,9 @@ struct gpuval_options {
    unsigned num_rules;
 
    bool safe;
-   bool robust; /* report what robustness makes defined, too */
-   bool poison; /* memory is allocated filled */
+   bool self_test; /* of what only a GPU can tell */
+   bool robust;    /* report what robustness makes defined, too */
+   bool poison;    /* memory is allocated filled */
    enum gpuval_on_error on_error;
    enum gpuval_record_mode record;
    const char *dump;

@@ -46,7 +46,15 @@ gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
 static bool
 alloc_bloom(struct gpuval_device *device)
 {
-   uint64_t size = 1ull << gpuval_options()->bloom_size_log2;
+   unsigned size_log2 = gpuval_options()->bloom_size_log2;
+   unsigned max_log2 = device->info.max_bloom_size_log2;
+   if (max_log2 && size_log2 > max_log2) {
+      gpuval_log_note("sync: the host sees little of this device's memory (there is no resizable "
+                      "BAR): the bloom filter has %u KiB, and hazards may be missed",
+                      1u << (max_log2 - 10));
+      size_log2 = max_log2;
+   }
+   uint64_t size = 1ull << size_log2;
    uint64_t buckets = size / sizeof(uint64_t);
    uint32_t claims = MIN2(buckets, GPUVAL_BLOOM_MAX_CLAIMS);
 
@@ -113,9 +121,9 @@ static bool
 alloc_buffers(struct gpuval_device *device)
 {
    if (!gpuval_device_alloc(device, &device->root_buffer, GPUVAL_ROOT_SIZE) ||
-       !gpuval_device_alloc(device, &device->control, GPUVAL_CONTROL_WORDS * sizeof(uint32_t)) ||
-       !gpuval_device_alloc(device, &device->records,
-                            GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record)) ||
+       !gpuval_device_alloc(device, &device->slots[0].buffer, sizeof(struct gpuval_slots)) ||
+       (device->info.clear_when_idle &&
+        !gpuval_device_alloc(device, &device->slots[1].buffer, sizeof(struct gpuval_slots))) ||
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
        !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->entries,
@@ -148,10 +156,11 @@ alloc_buffers(struct gpuval_device *device)
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
          GPUVAL_INDIRECT_SITE;
+   device->slots[1].is_clean = true;
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
-      .control_address = device->control.address,
-      .records_address = device->records.address,
+      .slots_address = device->slots[0].buffer.address,
+      .canary = GPUVAL_ROOT_CANARY,
       .counters_address = device->counters.address,
       .entries_address = device->entries.address,
       .bloom_address = device->bloom_buffer.address,
@@ -333,8 +342,8 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->objects_buffer);
    gpuval_addresses_finish(device);
    gpuval_device_free(device, &device->root_buffer);
-   gpuval_device_free(device, &device->control);
-   gpuval_device_free(device, &device->records);
+   gpuval_device_free(device, &device->slots[0].buffer);
+   gpuval_device_free(device, &device->slots[1].buffer);
    gpuval_device_free(device, &device->counters);
    gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
@@ -393,11 +402,10 @@ gpuval_device_begin_work(struct gpuval_device *device)
    return phase;
 }
 
-void
-gpuval_device_end_work(struct gpuval_device *device, unsigned phase)
+/* All that has failed by now gets into the log. device->mutex is held, and is not then. */
+static void
+look(struct gpuval_device *device)
 {
-   mtx_lock(&device->mutex);
-   device->work[phase]--;
    gpuval_device_drain(device, gpuval_device_is_idle(device));
    /* What this work has printed, though other work may print on and on. */
    for (unsigned i = 0; gpuval_device_drain_printf(device, gpuval_device_is_idle(device)) &&
@@ -412,6 +420,21 @@ gpuval_device_end_work(struct gpuval_device *device, unsigned phase)
     * whatever thread.
     */
    gpuval_notices_wait(device->info.vk);
+}
+
+void
+gpuval_device_end_work(struct gpuval_device *device, unsigned phase)
+{
+   mtx_lock(&device->mutex);
+   device->work[phase]--;
+   look(device);
+}
+
+void
+gpuval_device_look(struct gpuval_device *device)
+{
+   mtx_lock(&device->mutex);
+   look(device);
 }
 
 void

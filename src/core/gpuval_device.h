@@ -85,6 +85,14 @@ struct gpuval_shadow_device {
    bool warned;
 };
 
+/** Records, as gpuval_drain.c reads them */
+struct gpuval_device_slots {
+   struct gpuval_buffer buffer;         /* struct gpuval_slots */
+   uint16_t seen[GPUVAL_CONTROL_WORDS]; /* read but not given back yet */
+   unsigned num_seen;
+   bool is_clean; /* nobody has used it since all of it was given back */
+};
+
 struct gpuval_device {
    struct gpuval_device_info info;
    struct list_head link; /* in the list of live devices, until it is retired */
@@ -95,7 +103,7 @@ struct gpuval_device {
    struct gpuval_written *written;     /* where init is on, and */
    struct gpuval_shadow *window;       /* where that has no other */
    struct gpuval_buffer window_layout;
-   struct gpuval_buffer root_buffer, control, records, counters, failing, entries;
+   struct gpuval_buffer root_buffer, counters, failing, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
    struct gpuval_buffer structures_buffer;    /* where ray is on */
    struct gpuval_structures structures;
@@ -130,7 +138,11 @@ struct gpuval_device {
    struct hash_table *buffers, *allocations;
    struct gpuval_addresses addresses; /* of buffers */
 
-   uint16_t seen[GPUVAL_CONTROL_WORDS]; /* slots read but not given back yet */
+   /* Shaders use one of them; there is another one where the host has no atomics. */
+   struct gpuval_device_slots slots[2];
+   unsigned active; /* which */
+   bool has_failed; /* something, since counters were read */
+   bool warned_memory;
 
    struct hash_table *failures; /* struct gpuval_failure_key -> struct gpuval_event */
 
@@ -237,6 +249,18 @@ void gpuval_live_visit(void (*visit)(struct gpuval_device *device));
  * the counters. device->mutex is held.
  */
 void gpuval_device_drain(struct gpuval_device *device, bool idle);
+
+/** A reset of the GPU may take what is in its memory. Says so once. */
+bool gpuval_device_is_intact(struct gpuval_device *device);
+
+/**
+ * Where the host has no atomics on GPU memory, shaders get other slots and another printf
+ * buffer now and then. No work of the other phase is left: what that has used is given back.
+ * Returns whether others are wanted. device->mutex is held.
+ */
+bool gpuval_device_give_back(struct gpuval_device *device);
+/** A phase begins: they get them. device->mutex is held. */
+void gpuval_device_turn(struct gpuval_device *device);
 
 /** Reads the counters of shaders that no work can use any more. device->mutex is held. */
 void gpuval_device_drain_ending(struct gpuval_device *device);

@@ -6,7 +6,10 @@
 
 #include "gpuval_device.h"
 
+#include <stdalign.h>
+
 #include "util/bitscan.h"
+#include "util/streaming-load-memcpy.h"
 
 void
 gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_indirect_read *read)
@@ -54,6 +57,19 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
       gpuval_device_report_indirect(device, read, claim);
 }
 
+bool
+gpuval_device_is_intact(struct gpuval_device *device)
+{
+   if (__atomic_load_n(&device->root->canary, __ATOMIC_RELAXED) == GPUVAL_ROOT_CANARY)
+      return true;
+
+   if (!device->warned_memory)
+      gpuval_log_warning("the memory of a device that was lost is lost, too: what has not been "
+                         "reported by now is not known");
+   device->warned_memory = true;
+   return false;
+}
+
 static bool
 is_valid(struct gpuval_device *device, const struct gpuval_record *record)
 {
@@ -64,40 +80,126 @@ is_valid(struct gpuval_device *device, const struct gpuval_record *record)
           record->stage == gpuval_stage_to_spirv(shader->stage);
 }
 
+/* Memory of a graphics card is behind a bus. There, the host reads a cache line at a time,
+ * and in any order, and what it writes waits until somebody asks for it.
+ */
+static void
+fence(const struct gpuval_device *device)
+{
+   if (!device->info.clear_when_idle)
+      return;
+#if defined(__x86_64__) || defined(__i386__)
+   __builtin_ia32_mfence(); /* a locked instruction does not order streaming loads */
+#endif
+   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void
+copy(const struct gpuval_device *device, void *to, const void *from, size_t size)
+{
+   fence(device);
+   if (device->info.clear_when_idle)
+      util_streaming_load_memcpy(to, (void *)from, size);
+   else
+      memcpy(to, from, size);
+}
+
+static bool
+read_record(struct gpuval_device *device, const struct gpuval_slots *slots, unsigned slot)
+{
+   alignas(16) struct gpuval_record record;
+   copy(device, &record, &slots->records[slot], sizeof(record));
+
+   if (!is_valid(device, &record))
+      return false;
+   gpuval_device_get_event(device, record.site, &record);
+   return true;
+}
+
 /* The host's side of the protocol: what is published is read, then both bits
  * of the slot are given back. Bits that are claimed and not published belong
  * to a shader that is about to write.
  */
 static void
-read_records(struct gpuval_device *device, bool idle)
+read_slots(struct gpuval_device *device)
 {
-   uint32_t *control = device->control.map;
-   const struct gpuval_record *records = device->records.map;
+   struct gpuval_slots *slots = device->slots[0].buffer.map;
    uint64_t lost = 0;
 
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
-      uint32_t published = __atomic_load_n(&control[word], __ATOMIC_ACQUIRE) >> 16;
-      uint32_t done = published | published << 16;
-      uint16_t *seen = &device->seen[word];
+      uint32_t published = __atomic_load_n(&slots->control[word], __ATOMIC_ACQUIRE) >> 16;
 
-      u_foreach_bit (bit, published & ~*seen) {
-         struct gpuval_record record = records[word * GPUVAL_SLOTS_PER_WORD + bit];
-
-         if (is_valid(device, &record))
-            gpuval_device_get_event(device, record.site, &record);
-         else
-            lost++;
-      }
-      if (device->info.clear_when_idle)
-         *seen = idle ? 0 : published;
-      if (device->info.clear_when_idle && done && idle)
-         control[word] &= ~done;
-      else if (!device->info.clear_when_idle && done)
-         __atomic_fetch_and(&control[word], ~done, __ATOMIC_RELEASE);
+      u_foreach_bit (bit, published)
+         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit);
+      if (published)
+         __atomic_fetch_and(&slots->control[word], ~(published | published << 16),
+                            __ATOMIC_RELEASE);
    }
 
    if (lost)
       gpuval_report_add_lost(lost);
+}
+
+/* The same where the host has no atomics on that memory: slots are given back when nobody
+ * uses any of them, and a word at a time. @quiet: nobody does.
+ */
+static void
+read_private_slots(struct gpuval_device *device, struct gpuval_device_slots *own, bool quiet)
+{
+   struct gpuval_slots *slots = own->buffer.map;
+   alignas(16) uint32_t control[GPUVAL_CONTROL_WORDS];
+   uint64_t lost = 0;
+
+   if (own->is_clean)
+      return;
+   copy(device, control, slots->control, sizeof(control));
+   for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
+      uint32_t published = control[word] >> 16;
+
+      u_foreach_bit (bit, published & ~own->seen[word])
+         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit);
+      own->num_seen += util_bitcount(published & ~own->seen[word]);
+      own->seen[word] |= published;
+      /* What is claimed only belonged to an invocation that was killed. */
+      if (quiet && control[word])
+         slots->control[word] = 0;
+   }
+
+   if (quiet) {
+      memset(own->seen, 0, sizeof(own->seen));
+      own->num_seen = 0;
+      own->is_clean = own != &device->slots[device->active];
+      fence(device);
+   }
+   if (lost)
+      gpuval_report_add_lost(lost);
+}
+
+bool
+gpuval_device_give_back(struct gpuval_device *device)
+{
+   if (!device->info.clear_when_idle)
+      return false;
+
+   if (gpuval_device_is_intact(device))
+      read_private_slots(device, &device->slots[!device->active], true);
+   bool wants_printf = device->printf.formats && gpuval_printf_give_back(&device->printf);
+   return wants_printf || device->slots[device->active].num_seen >= GPUVAL_SLOT_COUNT / 16;
+}
+
+void
+gpuval_device_turn(struct gpuval_device *device)
+{
+   if (!device->info.clear_when_idle)
+      return;
+
+   device->active = !device->active;
+   device->slots[device->active].is_clean = false;
+   __atomic_store_n(&device->root->slots_address, device->slots[device->active].buffer.address,
+                    __ATOMIC_RELEASE);
+   if (device->printf.formats)
+      gpuval_printf_turn(&device->printf);
+   fence(device);
 }
 
 /* What the counter of a site has counted, which is 0 from here on. */
@@ -152,8 +254,11 @@ read_counters(struct gpuval_device *device, bool ending)
    bool is_full = count > device->info.max_sites;
    uint64_t lost = 0;
 
+   alignas(16) uint32_t some[256];
    for (uint32_t i = 0; i < (is_full ? num_sites : count); i++) {
-      uint32_t site = is_full ? i : __atomic_load_n(&failing[i], __ATOMIC_RELAXED);
+      if (!is_full && i % ARRAY_SIZE(some) == 0)
+         copy(device, some, &failing[i], MIN2(count - i, ARRAY_SIZE(some)) * sizeof(*some));
+      uint32_t site = is_full ? i : some[i % ARRAY_SIZE(some)];
       struct gpuval_shader *shader = gpuval_device_site_shader(device, site);
 
       if (shader && (!ending || shader->is_ending))
@@ -175,18 +280,51 @@ gpuval_device_drain_ending(struct gpuval_device *device)
       read_counters(device, true);
 }
 
+/* Counts of a device that is lost may be anything, but what has a record has failed. */
+static void
+count_records(struct gpuval_device *device)
+{
+   gpuval_report_lock();
+   util_dynarray_foreach (&device->by_site, struct gpuval_shader *, shader) {
+      uint32_t site = shader - (struct gpuval_shader **)util_dynarray_begin(&device->by_site);
+      struct gpuval_event *event =
+         *shader ? (*shader)->states[site - (*shader)->first_site].event : NULL;
+      if (event && event->has_record && !event->count)
+         event->count = 1;
+   }
+   gpuval_report_unlock();
+}
+
 void
 gpuval_device_drain(struct gpuval_device *device, bool idle)
 {
-   if (!__atomic_load_n(&device->root->failed, __ATOMIC_RELAXED))
+   if (__atomic_load_n(&device->root->failed, __ATOMIC_RELAXED)) {
+      /* The next look is for what fails from here on: whoever publishes a record says so
+       * afterwards, too. No exchange: processors take offence at those where no caches are.
+       */
+      __atomic_store_n(&device->root->failed, 0, __ATOMIC_RELAXED);
+      __atomic_thread_fence(__ATOMIC_SEQ_CST);
+      device->has_failed = true;
+   } else if (!idle || !device->has_failed) {
+      return;
+   }
+   if (!gpuval_device_is_intact(device)) {
+      count_records(device);
+      return;
+   }
+
+   if (device->info.clear_when_idle) {
+      for (unsigned i = 0; i < ARRAY_SIZE(device->slots); i++)
+         read_private_slots(device, &device->slots[i], idle);
+   } else {
+      read_slots(device);
+   }
+   if (!idle)
       return;
 
-   /* The next look is for what fails from here on; only the last one, when
-    * nothing runs any more, may find nothing left. */
-   if (idle)
-      __atomic_store_n(&device->root->failed, 0, __ATOMIC_SEQ_CST);
-
-   read_records(device, idle);
-   if (idle)
+   device->has_failed = false;
+   if (device->info.vk && vk_device_is_lost_no_report(device->info.vk))
+      count_records(device);
+   else
       read_counters(device, false);
 }

@@ -118,6 +118,7 @@ gpuval_device_init_printf(struct gpuval_device *device)
    gpuval_printf_init(&device->printf, device, maps, addresses, device->printf_buffers[0].size,
                       &device->root->printf_address);
    device->root->printf_size = device->printf_buffers[0].size - sizeof(struct gpuval_printf_header);
+   device->printf.has_atomics = !device->info.clear_when_idle;
    device->printf.message = add_message;
    device->printf.data = device;
 
@@ -146,7 +147,7 @@ add_lost(struct gpuval_device *device)
 bool
 gpuval_device_drain_printf(struct gpuval_device *device, bool idle)
 {
-   if (!device->printf.formats)
+   if (!device->printf.formats || !gpuval_device_is_intact(device))
       return false;
 
    device->printed = gpuval_printf_has_news(&device->printf);

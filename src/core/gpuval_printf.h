@@ -63,6 +63,7 @@ struct gpuval_printf {
    unsigned active;
    int64_t waits_until; /* for an entry that is not whole; 0: there is none */
    uint64_t *root_address;
+   bool has_atomics; /* the host, on the buffers; else see gpuval_printf_give_back() */
 
    struct util_dynarray queue; /* uint32_t: entries, in order */
    size_t queue_read;          /* words of it that are done */
@@ -98,6 +99,15 @@ void gpuval_printf_remove_format(struct gpuval_printf *printf, uint64_t id, cons
  * be more.
  */
 bool gpuval_printf_drain(struct gpuval_printf *printf, bool idle);
+
+/**
+ * Without atomics a buffer cannot be taken back as long as a shader may have its address.
+ * Nobody has that of the buffer which is not active: what is in it is read, and it is empty
+ * then. Returns whether it should become the active one, which gpuval_printf_turn() does:
+ * work that begins later gets its address only.
+ */
+bool gpuval_printf_give_back(struct gpuval_printf *printf);
+void gpuval_printf_turn(struct gpuval_printf *printf);
 
 /** Has anything been printed since it was drained? */
 bool gpuval_printf_has_news(const struct gpuval_printf *printf);

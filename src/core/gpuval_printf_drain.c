@@ -38,6 +38,7 @@ gpuval_printf_init(struct gpuval_printf *printf, void *mem_ctx, void *const maps
       printf->addresses[i] = addresses[i];
    }
    printf->root_address = root_address;
+   printf->has_atomics = true;
    *root_address = addresses[0];
    util_dynarray_init(&printf->queue, mem_ctx);
    printf->formats = _mesa_hash_table_u64_create(mem_ctx);
@@ -191,9 +192,17 @@ collect(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer, uint6
 
 /* Takes back a buffer of which all has been read. False: there is more by now. */
 static bool
-take_back(struct gpuval_printf_buffer *buffer)
+take_back(const struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer)
 {
    uint64_t seen = claimed(buffer);
+
+   if (!printf->has_atomics) {
+      /* Nobody uses it. */
+      if (seen)
+         __atomic_store_n(&buffer->header->offset, 0, __ATOMIC_RELEASE);
+      buffer->read = 0;
+      return true;
+   }
 
    do {
       if (MIN2(seen, buffer->capacity) > buffer->read)
@@ -223,7 +232,7 @@ discard(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer)
       memset(&buffer->words[buffer->read], 0, (end - buffer->read) * sizeof(uint32_t));
    }
    buffer->read = end;
-   take_back(buffer);
+   take_back(printf, buffer);
 }
 
 static void
@@ -250,10 +259,33 @@ look(struct gpuval_printf *printf, bool idle)
    if (!collect(printf, active, limit) && idle)
       discard(printf, active);
 
-   if (whole && take_back(other) && limit) {
+   if (!printf->has_atomics && !idle)
+      return;
+   if (whole && take_back(printf, other) && limit) {
       printf->active = !printf->active;
       __atomic_store_n(printf->root_address, printf->addresses[printf->active], __ATOMIC_RELEASE);
    }
+}
+
+bool
+gpuval_printf_give_back(struct gpuval_printf *printf)
+{
+   struct gpuval_printf_buffer *active = &printf->buffers[printf->active];
+   struct gpuval_printf_buffer *other = &printf->buffers[!printf->active];
+
+   if (claimed(other)) {
+      if (!collect(printf, other, claimed(other)))
+         discard(printf, other);
+      take_back(printf, other);
+   }
+   return claimed(active) > active->capacity / 4;
+}
+
+void
+gpuval_printf_turn(struct gpuval_printf *printf)
+{
+   printf->active = !printf->active;
+   __atomic_store_n(printf->root_address, printf->addresses[printf->active], __ATOMIC_RELEASE);
 }
 
 static void

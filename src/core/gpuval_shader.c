@@ -315,7 +315,7 @@ gpuval_device_free_shaders(struct gpuval_device *device)
          if (!is_printing || !shader->num_formats)
             free_shader(device, shader);
       }
-      if (list_is_empty(&device->retired))
+      if (!gpuval_device_give_back(device) && list_is_empty(&device->retired))
          return;
 
       list_for_each_entry (struct gpuval_shader, shader, &device->retired, link)
@@ -323,6 +323,7 @@ gpuval_device_free_shaders(struct gpuval_device *device)
       list_splicetail(&device->retired, &device->ending);
       list_inithead(&device->retired);
       device->phase = !device->phase;
+      gpuval_device_turn(device);
    }
 }
 

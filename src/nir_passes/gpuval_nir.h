@@ -187,9 +187,11 @@ struct gpuval_nir_texels {
 
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
 struct gpuval_nir_driver {
-   const void *data;   /* the driver's own: each function gets its driver */
-   unsigned hashes;    /* GPUVAL_BLOOM_HASHES */
-   unsigned num_lanes; /* where gpuval_nir_functions[] are called: of the vectors that call */
+   const void *data;      /* the driver's own: each function gets its driver */
+   unsigned hashes;       /* GPUVAL_BLOOM_HASHES */
+   unsigned num_lanes;    /* where gpuval_nir_functions[] are called: of the vectors that call */
+   unsigned merged_lanes; /* of a wave, one lane reports for all that fail at its site; 0: each
+                           * reports */
 
    /* How does @intrin find its buffer? Returns false for an access that is not to be
     * checked.

@@ -201,3 +201,38 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 
    return progress;
 }
+
+static bool
+rebase_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+      return false;
+
+   nir_intrinsic_set_base(intrin, nir_intrinsic_base(intrin) + *(uint32_t *)data);
+   return true;
+}
+
+void
+gpuval_nir_rebase(nir_shader *nir, uint32_t base)
+{
+   nir_shader_intrinsics_pass(nir, rebase_report, nir_metadata_all, &base);
+}
+
+static bool
+remove_check(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
+       intrin->intrinsic != nir_intrinsic_printf_gpuval)
+      return false;
+
+   nir_instr_remove(&intrin->instr);
+   return true;
+}
+
+void
+gpuval_nir_remove(nir_shader *nir)
+{
+   nir_shader_intrinsics_pass(nir, remove_check, nir_metadata_control_flow, NULL);
+}

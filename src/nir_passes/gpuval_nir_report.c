@@ -8,7 +8,7 @@
  *
  *    for each entry:
  *       if not (offset + entry.size <= bound): continue
- *       counters[site] += 1                       (64-bit atomic)
+ *       counters[site] += 1                       (64-bit atomic; see report_merged())
  *       if it was 0: failing[num_failing++] = site
  *       root.failed = 1
  *       slot = hash(site, shader hash, command id)
@@ -18,6 +18,7 @@
  *       records[slot] = ...
  *       release
  *       atomic_or(control[slot / 16], bit << 16)
+ *       root.failed = 1
  */
 
 #include "gpuval/src/base/gpuval_bloom.h"
@@ -137,6 +138,7 @@ load_entry(nir_builder *b, nir_def *entry, unsigned offset, unsigned components)
 }
 
 struct failure {
+   unsigned merged_lanes; /* gpuval_nir_driver::merged_lanes */
    nir_def *const *invocation;
    nir_def *root;
    nir_def *site;
@@ -214,13 +216,13 @@ second_slot(nir_builder *b, const struct failure *f)
 
 /* The host reads the counters of the sites in that list only. */
 static void
-count_failure(nir_builder *b, const struct failure *f)
+count_failure(nir_builder *b, const struct failure *f, nir_def *count)
 {
    nir_def *counters =
       gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, counters_address));
    nir_def *before =
-      nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)),
-                        nir_imm_int64(b, 1), .atomic_op = nir_atomic_op_iadd);
+      nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)), count,
+                        .atomic_op = nir_atomic_op_iadd);
 
    nir_push_if(b, nir_ieq_imm(b, before, 0));
    {
@@ -243,9 +245,9 @@ count_failure(nir_builder *b, const struct failure *f)
 }
 
 static void
-report_failure(nir_builder *b, const struct failure *f)
+report_one(nir_builder *b, const struct failure *f, nir_def *count)
 {
-   count_failure(b, f);
+   count_failure(b, f, count);
    nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
                     nir_imm_int(b, 1), 0x1);
 
@@ -253,9 +255,8 @@ report_failure(nir_builder *b, const struct failure *f)
                             nir_ixor(b, f->hash_lo, f->hash_hi));
    hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
    nir_def *control =
-      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, control_address));
-   nir_def *records =
-      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, records_address));
+      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, slots_address));
+   nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
    nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
    slot = nir_bcsel(b, is_of_others(b, f, control, records, slot), second_slot(b, f), slot);
 
@@ -274,10 +275,54 @@ report_failure(nir_builder *b, const struct failure *f)
          nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                      .memory_modes = nir_var_mem_global);
          nir_global_atomic(b, 32, word, nir_ishl_imm(b, bit, 16), .atomic_op = nir_atomic_op_ior);
+         /* The host may have looked since the failure was counted. */
+         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
+                     .memory_modes = nir_var_mem_global);
+         nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
+                          nir_imm_int(b, 1), 0x1);
       }
       nir_pop_if(b, NULL);
    }
    nir_pop_if(b, NULL);
+}
+
+/* Atomics of many lanes at one address are done one after the other, millions of them where
+ * all of a screen fails. So one lane of those with the same site does it for all. Helper
+ * lanes do not count, and would do nothing.
+ */
+static void
+report_merged(nir_builder *b, const struct failure *f)
+{
+   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
+      nir_push_if(b, nir_inot(b, nir_is_helper_invocation(b, 1)));
+
+   nir_push_loop(b);
+   {
+      nir_push_if(b, nir_ieq(b, f->site, nir_read_first_invocation(b, f->site)));
+      {
+         nir_def *lanes = nir_ballot(b, 1, f->merged_lanes, nir_imm_true(b));
+         nir_def *count = nir_u2u64(b, nir_bit_count(b, lanes));
+
+         nir_push_if(b, nir_elect(b, 1));
+         report_one(b, f, count);
+         nir_pop_if(b, NULL);
+         nir_jump(b, nir_jump_break);
+      }
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_loop(b, NULL);
+
+   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
+      nir_pop_if(b, NULL);
+}
+
+static void
+report_failure(nir_builder *b, const struct failure *f)
+{
+   if (f->merged_lanes)
+      report_merged(b, f);
+   else
+      report_one(b, f, nir_imm_int64(b, 1));
 }
 
 /* An entry of the table, as far as it is the same for all of them */
@@ -334,6 +379,7 @@ begin_failure(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *r
    struct entry entry = load_whole_entry(b, entries, entry_index);
 
    return (struct failure){
+      .merged_lanes = driver->merged_lanes,
       .invocation = invocation,
       .root = root,
       .site = entry.site,
@@ -574,6 +620,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
             nir_store_var(b, site_var, found.site, 0x1);
             report_failure(
                b, &(struct failure){
+                     .merged_lanes = driver->merged_lanes,
                      .invocation = params->invocation,
                      .root = root,
                      .site = found.site,
@@ -678,39 +725,4 @@ gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driver *d
                                nir_def *other_lo, nir_def *other_hi, nir_def *same)
 {
    report_hazard(b, driver, params, root, other_lo, other_hi, same);
-}
-
-static bool
-rebase_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
-{
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
-      return false;
-
-   nir_intrinsic_set_base(intrin, nir_intrinsic_base(intrin) + *(uint32_t *)data);
-   return true;
-}
-
-void
-gpuval_nir_rebase(nir_shader *nir, uint32_t base)
-{
-   nir_shader_intrinsics_pass(nir, rebase_report, nir_metadata_all, &base);
-}
-
-static bool
-remove_check(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
-{
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
-       intrin->intrinsic != nir_intrinsic_printf_gpuval)
-      return false;
-
-   nir_instr_remove(&intrin->instr);
-   return true;
-}
-
-void
-gpuval_nir_remove(nir_shader *nir)
-{
-   nir_shader_intrinsics_pass(nir, remove_check, nir_metadata_control_flow, NULL);
 }

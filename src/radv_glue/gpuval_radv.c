@@ -10,9 +10,17 @@
 
 #include "util/u_atomic.h"
 
-/* Video memory that the host sees may be 256 MiB in all: fewer than elsewhere. */
+/* In video memory: fewer than elsewhere */
 #define MAX_SITES   (1u << 20)
 #define MAX_ENTRIES (1u << 20)
+
+/* Without a resizable BAR the host sees 256 MiB of it in all, which the program wants, too.
+ * The kernel would put our buffers elsewhere, where atomics do not work.
+ */
+#define SMALL_BAR_KB              (256u << 10)
+#define SMALL_BAR_SITES           (MAX_SITES >> 2)
+#define SMALL_BAR_ENTRIES         (MAX_ENTRIES >> 2)
+#define SMALL_BAR_BLOOM_SIZE_LOG2 22
 
 /* Device */
 
@@ -28,6 +36,19 @@ warn_of_limits(void)
       gpuval_log_warning("this version does not check init on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RACE))
       gpuval_log_warning("this version does not check race on RADV yet");
+}
+
+/* Games of Direct3D have it enabled, and then what is out of bounds is no error. */
+static void
+note_robustness(const struct vk_features *features)
+{
+   static uint32_t noted;
+
+   if (!gpuval_options_may_check(GPUVAL_CHECK_BOUNDS) || gpuval_options()->robust ||
+       !(features->robustBufferAccess || features->robustBufferAccess2) || p_atomic_xchg(&noted, 1))
+      return;
+   gpuval_log_note("bounds: the program enables robust buffer access, so that what is outside a "
+                   "buffer's range is defined and not reported; GPUVAL_ROBUST=1 reports it");
 }
 
 /* Memory, for address: when it is freed, the buffers there are gone, too. */
@@ -79,11 +100,19 @@ gpuval_radv_create(struct radv_device *device)
 
    gpuval->radv = device;
    gpuval_winsys_radv_init(&gpuval->winsys, device);
+   if (!gpuval_radv_self_test(gpuval)) {
+      gpuval_winsys_radv_finish(&gpuval->winsys);
+      ralloc_free(gpuval);
+      return NULL;
+   }
+   bool small_bar = pdev->info.has_dedicated_vram && !pdev->info.all_vram_visible &&
+                    pdev->info.vram_vis_size_kb <= SMALL_BAR_KB;
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval->winsys.base,
-      .max_sites = MAX_SITES,
-      .max_entries = MAX_ENTRIES,
+      .max_sites = small_bar ? SMALL_BAR_SITES : MAX_SITES,
+      .max_entries = small_bar ? SMALL_BAR_ENTRIES : MAX_ENTRIES,
+      .max_bloom_size_log2 = small_bar ? SMALL_BAR_BLOOM_SIZE_LOG2 : 0,
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .describe_command = gpuval_radv_describe_command,
@@ -118,6 +147,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_options_sync() != 0);
    warn_of_limits();
+   note_robustness(&device->vk.enabled_features);
    return gpuval;
 }
 

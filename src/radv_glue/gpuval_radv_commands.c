@@ -296,17 +296,32 @@ add_chunk(struct gpuval_radv *gpuval, struct gpuval_radv_commands *commands)
    return chunk;
 }
 
+const struct radv_cmd_buffer *
+gpuval_radv_owner(const struct radv_cmd_buffer *cmd_buffer,
+                  const struct radv_descriptor_state *descriptors, unsigned *bind_point)
+{
+   for (*bind_point = 0; *bind_point < ARRAY_SIZE(cmd_buffer->descriptors); (*bind_point)++) {
+      if (descriptors == &cmd_buffer->descriptors[*bind_point])
+         return cmd_buffer;
+   }
+   *bind_point = VK_PIPELINE_BIND_POINT_COMPUTE; /* radv_prepare_dgc() */
+   return container_of(descriptors, const struct radv_cmd_buffer,
+                       descriptors[VK_PIPELINE_BIND_POINT_COMPUTE]);
+}
+
 static void
 note_pipeline(struct gpuval_radv_commands *commands, struct command *command,
               const struct radv_descriptor_state *descriptors)
 {
-   const struct radv_cmd_buffer *cmd_buffer = commands->cmd_buffer;
+   unsigned bind_point;
+   const struct radv_cmd_buffer *cmd_buffer =
+      gpuval_radv_owner(commands->cmd_buffer, descriptors, &bind_point);
    struct radv_pipeline *pipeline = NULL;
    struct radv_graphics_pipeline *graphics = cmd_buffer->state.graphics_pipeline;
    struct radv_compute_pipeline *compute = cmd_buffer->state.compute_pipeline;
    struct radv_ray_tracing_pipeline *rt = cmd_buffer->state.rt_pipeline;
 
-   switch (descriptors - cmd_buffer->descriptors) {
+   switch (bind_point) {
    case 0:
       pipeline = graphics ? &graphics->base : NULL;
       break;
@@ -393,10 +408,12 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
    if (gpuval_device_objects(gpuval->device))
       gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
    memcpy(data, &command_data, gpuval_radv_command_size(gpuval));
-   if (gpuval->hooks.submits)
-      gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), cmd_buffer,
-                            descriptors - cmd_buffer->descriptors, data,
+   if (gpuval->hooks.submits) {
+      unsigned bind_point;
+      const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
+      gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), owner, bind_point, data,
                             command_data.base.command_id);
+   }
 }
 
 /* As often as they are executed */

@@ -152,6 +152,7 @@ get_driver(const struct gpuval_radv_nir_args *args)
    driver.data = args;
    driver.hashes = args->hashes;
    driver.num_lanes = 64; /* at most */
+   driver.merged_lanes = 64;
    return driver;
 }
 

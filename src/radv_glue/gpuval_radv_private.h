@@ -26,6 +26,7 @@ struct gpuval_radv {
    struct gpuval_winsys_radv winsys;
    uint64_t nonce; /* of this device */
    uint32_t warned_capture_replay;
+   uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
 
    /* Entry points that are ours, and what lies below */
    struct gpuval_hooks hooks;
@@ -53,10 +54,10 @@ struct gpuval_radv {
 
    /* Where sync is on */
    simple_mtx_t sync_mutex; /* all that follows, and what commands are told */
-   unsigned submits_without_idle;
-   unsigned submitting; /* submits that have been looked at, but may not be in flight yet */
-   uint64_t visit;      /* number of the submit that is gone through */
-   uint32_t serial;     /* of the last command */
+   unsigned submitting;     /* submits that have been looked at, but may not be in flight yet */
+   uint64_t visit;          /* number of the submit that is gone through */
+   bool warned_pending;
+   uint32_t serial; /* of the last command */
 };
 
 /* gpuval_radv_commands.c */
@@ -85,11 +86,27 @@ unsigned *gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer);
 void gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *buffers);
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
 uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
+
+/**
+ * Whose descriptors they are, and for what. Generated commands with an execution set take
+ * those of another command buffer than the one that they are prepared in.
+ */
+const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cmd_buffer,
+                                                const struct radv_descriptor_state *descriptors,
+                                                unsigned *bind_point);
 /** Mesa calls hooks for something that has been noted. */
 bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+
+/* gpuval_radv_self_test.c */
+
+/**
+ * Asks the GPU for what is relied on, and says in the log what it has answered; false: there
+ * is nothing that could be checked. The device must be as it is without checks.
+ */
+bool gpuval_radv_self_test(struct gpuval_radv *gpuval);
 
 /* gpuval_radv_inputs.c */
 
@@ -200,9 +217,11 @@ void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer 
 
 /** The submit with that number */
 bool gpuval_radv_is_in_flight(struct gpuval_radv *gpuval, int64_t number);
+/** What gpuval_radv_begin_epochs() has given that number */
+bool gpuval_radv_is_visited(struct gpuval_radv *gpuval, uint64_t visit);
 
-/** Is no work in flight? With @wait: when it has ended, but not forever. */
-bool gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait);
+/** Is no work in flight, as far as has been looked? */
+bool gpuval_radv_is_idle(struct gpuval_radv *gpuval);
 
 /** Before what a command buffer has recorded goes: looks at what has been executed of it. */
 void gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
@@ -222,11 +241,12 @@ void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *not
                            struct gpuval_command_data *data, uint32_t command_id);
 void gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary);
 /**
- * Tells the commands that are about to be submitted their epochs. When they are in
- * flight, or when that has failed, gpuval_radv_end_epochs() has to be called.
+ * Tells the commands that are about to be submitted their epochs, and returns the submit's
+ * number. When they are in flight, or when that has failed, gpuval_radv_end_epochs() has to
+ * be called.
  */
-void gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *queue,
-                              struct vk_command_buffer *const *buffers, uint32_t count);
+uint64_t gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *queue,
+                                  struct vk_command_buffer *const *buffers, uint32_t count);
 void gpuval_radv_end_epochs(struct gpuval_radv *gpuval);
 
 #endif

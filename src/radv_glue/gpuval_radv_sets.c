@@ -514,7 +514,8 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
                         const struct radv_descriptor_state *descriptors,
                         struct gpuval_radv_command_data *data)
 {
-   unsigned bind_point = descriptors - cmd_buffer->descriptors;
+   unsigned bind_point;
+   const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
 
    data->objects_address = gpuval_objects_address(gpuval_device_objects(gpuval->device));
    data->stand_in = gpuval->stand_in;
@@ -523,11 +524,12 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
       data->shadows[i] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
    }
 
-   const struct gpuval_radv_bound *bound = *gpuval_radv_bound(cmd_buffer, NULL);
+   const struct gpuval_radv_bound *bound =
+      *gpuval_radv_bound((struct radv_cmd_buffer *)owner, NULL);
    data->dynamic_shadow = 0;
    if (bound && bound->dynamic_address[bind_point])
       data->dynamic_shadow =
-         bound->dynamic_address[bind_point] - cmd_buffer->push_constant_state[bind_point].size;
+         bound->dynamic_address[bind_point] - owner->push_constant_state[bind_point].size;
 }
 
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");

@@ -17,15 +17,16 @@
 #include "util/ralloc.h"
 #include "vk_queue.h"
 
-#define WAIT_AT_EXIT_NS  2000000000
-#define WAIT_FOR_IDLE_NS 100000000
+#define WAIT_AT_EXIT_NS 2000000000
 
 /* One submit, or one that was and whose sync object can be used again */
 struct submit {
    struct list_head link;
    struct vk_sync *sync;
-   unsigned work; /* as gpuval_device_end_work() wants it */
-   int64_t number;
+   const struct vk_queue *queue;
+   unsigned work;  /* as gpuval_device_end_work() wants it */
+   int64_t number; /* of gpuval_radv_submitted() */
+   uint64_t visit; /* of gpuval_radv_begin_epochs() */
    struct util_dynarray buffers; /* struct radv_cmd_buffer *, those with looks */
 };
 
@@ -68,21 +69,34 @@ check_buffers(struct gpuval_radv *gpuval, struct submit *submit, struct util_dyn
    util_dynarray_clear(&submit->buffers);
 }
 
-/* Takes what is done off the list. Queues overtake each other. */
+/* Takes what is done off the list: it is in order of a queue, but queues overtake each other.
+ * The kernel is asked once for each that is done, and once for each queue.
+ */
 static void
 retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
 {
+   const struct vk_queue *busy[GPUVAL_MAX_QUEUES];
+   unsigned num_busy = 0;
+
    util_dynarray_init(&retired->works, NULL);
    util_dynarray_init(&retired->failures, NULL);
 
    simple_mtx_lock(&gpuval->submit_mutex);
    list_for_each_entry_safe (struct submit, submit, &gpuval->in_flight, link) {
+      bool is_behind = false;
+      for (unsigned i = 0; i < num_busy; i++)
+         is_behind |= busy[i] == submit->queue;
+      if (is_behind)
+         continue;
+
       if (is_done(gpuval, submit, timeout)) {
          list_move_to(&submit->link, &gpuval->unused);
          util_dynarray_append(&retired->works, unsigned, submit->work);
          check_buffers(gpuval, submit, &retired->failures);
       } else if (vk_device_is_lost_no_report(&gpuval->radv->vk)) {
          check_buffers(gpuval, submit, &retired->failures); /* what has been executed of it */
+      } else if (num_busy < ARRAY_SIZE(busy)) {
+         busy[num_busy++] = submit->queue;
       }
    }
    simple_mtx_unlock(&gpuval->submit_mutex);
@@ -129,26 +143,22 @@ gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd
    report(gpuval, &failures);
 }
 
-static void
-look_for(struct gpuval_radv *gpuval, uint64_t timeout)
-{
-   struct retired retired;
-
-   retire(gpuval, timeout, &retired);
-   report(gpuval, &retired.failures);
-
-   /* A pair of its own, so that the log is up to date while work is in flight. */
-   unsigned own = gpuval_device_begin_work(gpuval->device);
-   util_dynarray_foreach (&retired.works, unsigned, work)
-      gpuval_device_end_work(gpuval->device, *work);
-   gpuval_device_end_work(gpuval->device, own);
-   util_dynarray_fini(&retired.works);
-}
-
 void
 gpuval_radv_look(void *data)
 {
-   look_for(data, 0);
+   struct gpuval_radv *gpuval = data;
+   struct retired retired;
+
+   retire(gpuval, 0, &retired);
+   report(gpuval, &retired.failures);
+   util_dynarray_foreach (&retired.works, unsigned, work)
+      gpuval_device_end_work(gpuval->device, *work);
+   /* Work that is in flight may have told the application something, and another thread may
+    * be about to report what it has failed.
+    */
+   if (!retired.works.size)
+      gpuval_device_look(gpuval->device);
+   util_dynarray_fini(&retired.works);
 }
 
 bool
@@ -231,8 +241,9 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    submit->number =
       gpuval_radv_submitted(gpuval, gpuval_hooks_queue(&gpuval->hooks, queue),
                             original->command_buffers, original->command_buffer_count);
-   gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
-                            original->command_buffer_count);
+   submit->visit = gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
+                                            original->command_buffer_count);
+   submit->queue = queue;
    begin_submit(gpuval, submit, original);
    unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
    VkResult result = gpuval->driver_submit(queue, &copy);
@@ -261,15 +272,24 @@ gpuval_radv_wait_for_work(void *data)
 }
 
 bool
-gpuval_radv_is_idle(struct gpuval_radv *gpuval, bool wait)
+gpuval_radv_is_idle(struct gpuval_radv *gpuval)
 {
-   if (wait)
-      look_for(gpuval, os_time_get_absolute_timeout(WAIT_FOR_IDLE_NS));
-
    simple_mtx_lock(&gpuval->submit_mutex);
    bool idle = list_is_empty(&gpuval->in_flight);
    simple_mtx_unlock(&gpuval->submit_mutex);
    return idle;
+}
+
+bool
+gpuval_radv_is_visited(struct gpuval_radv *gpuval, uint64_t visit)
+{
+   bool found = false;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link)
+      found |= submit->visit == visit;
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   return found;
 }
 
 void

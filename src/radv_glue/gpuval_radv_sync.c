@@ -6,7 +6,8 @@
  * through in the order in which the queue will execute, by the rules that all
  * drivers share (core/gpuval_submits.h), and each command is told its epoch in the
  * memory that its shaders read it from. A command buffer must not be pending when
- * it is submitted, unless it says so: then there is a wait.
+ * it is submitted, unless it says so: then its commands are not looked at, for they cannot
+ * be in two epochs. Nothing waits.
  *
  * Mesa's runtime hands a submit to its queue only when those that it waits for have
  * been handed to theirs, so queues are gone through in an order that fits.
@@ -21,11 +22,6 @@
 
 #include "util/ralloc.h"
 #include "vk_command_pool.h"
-
-/* The filter can be cleared only when nothing runs: after so many submits that
- * is waited for, if it has to be.
- */
-#define SUBMITS_WITHOUT_IDLE 64
 
 enum note_type {
    NOTE_WORK,
@@ -186,8 +182,16 @@ is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 
    if (*visit == gpuval->visit)
       return true;
+   /* One that is being submitted by another thread has no place in the list yet. */
+   bool is_pending = (cmd_buffer->usage_flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) &&
+                     *visit && (gpuval->submitting || gpuval_radv_is_visited(gpuval, *visit));
    *visit = gpuval->visit;
-   return false;
+   if (is_pending && !gpuval->warned_pending) {
+      gpuval->warned_pending = true;
+      gpuval_log_warning("sync: a command buffer was submitted again while it was in flight: on "
+                         "this driver, what it does is not looked at meanwhile");
+   }
+   return is_pending;
 }
 
 static void
@@ -234,12 +238,12 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
    }
 }
 
-void
+uint64_t
 gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
                          struct vk_command_buffer *const *buffers, uint32_t count)
 {
    if (!gpuval->hooks.submits)
-      return;
+      return 0;
 
    unsigned queue = gpuval_hooks_queue(&gpuval->hooks, vk_queue);
 
@@ -247,26 +251,21 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
     * number the same command buffer.
     */
    simple_mtx_lock(&gpuval->sync_mutex);
-   bool wait = ++gpuval->submits_without_idle > SUBMITS_WITHOUT_IDLE;
-   for (uint32_t i = 0; i < count; i++)
-      wait |= container_of(buffers[i], struct radv_cmd_buffer, vk)->usage_flags &
-              VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
-   if (gpuval_radv_is_idle(gpuval, wait) && !gpuval->submitting) {
-      gpuval->submits_without_idle = 0;
+   if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
       gpuval_device_bloom_barrier(gpuval->device);
       if (gpuval->serial >= GPUVAL_SUBMITS_RESTART)
          gpuval_submits_restart(gpuval->hooks.submits);
    }
-   gpuval->submitting++;
-
-   gpuval->visit++;
+   uint64_t number = ++gpuval->visit;
    for (uint32_t i = 0; i < count; i++) {
       struct radv_cmd_buffer *cmd_buffer = container_of(buffers[i], struct radv_cmd_buffer, vk);
       gpuval_submits_execute(gpuval->hooks.submits, queue, radv_cmd_buffer_to_handle(cmd_buffer));
       execute(gpuval, queue, cmd_buffer);
    }
    gpuval_submits_end(gpuval->hooks.submits, queue);
+   gpuval->submitting++;
    simple_mtx_unlock(&gpuval->sync_mutex);
+   return number;
 }
 
 void

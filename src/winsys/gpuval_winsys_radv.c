@@ -74,6 +74,15 @@ radv_free(void *data, void *map, uint64_t size)
    }
 }
 
+void
+gpuval_winsys_radv_forget(struct gpuval_winsys_radv *winsys, void *map)
+{
+   list_for_each_entry_safe (struct buffer, buffer, &winsys->buffers, link) {
+      if (buffer->map == map)
+         list_del(&buffer->link);
+   }
+}
+
 static void
 radv_clear(void *data, void *map, uint64_t size)
 {

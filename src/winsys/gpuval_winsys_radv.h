@@ -15,6 +15,9 @@ struct gpuval_winsys_radv {
 };
 
 void gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device);
+/** A buffer that may be in use for ever: it is never freed. */
+void gpuval_winsys_radv_forget(struct gpuval_winsys_radv *winsys, void *map);
+
 void gpuval_winsys_radv_finish(struct gpuval_winsys_radv *winsys);
 
 #endif

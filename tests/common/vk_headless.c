@@ -280,6 +280,20 @@ create_pools(struct vkh_context *ctx)
       .pPoolSizes = sizes,
    };
    VKH_CHECK(vkCreateDescriptorPool(ctx->device, &descriptor_pool, NULL, &ctx->descriptor_pool));
+
+   /* Some drivers have no memory for such a one. */
+   static const VkDescriptorPoolSize dynamic[] = {
+      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 1024},
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 1024},
+   };
+   const VkDescriptorPoolCreateInfo dynamic_pool = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
+      .maxSets = 1024,
+      .poolSizeCount = VKH_COUNT(dynamic),
+      .pPoolSizes = dynamic,
+   };
+   VKH_CHECK(vkCreateDescriptorPool(ctx->device, &dynamic_pool, NULL, &ctx->dynamic_pool));
 }
 
 void
@@ -356,6 +370,7 @@ vkh_context_destroy(struct vkh_context *ctx)
    if (ctx->device) {
       VKH_CHECK(vkDeviceWaitIdle(ctx->device));
       vkDestroyDescriptorPool(ctx->device, ctx->descriptor_pool, NULL);
+      vkDestroyDescriptorPool(ctx->device, ctx->dynamic_pool, NULL);
       for (uint32_t i = 0; i < ctx->queue_count; i++)
          vkDestroyCommandPool(ctx->device, ctx->queues[i].command_pool, NULL);
       vkDestroyDevice(ctx->device, NULL);

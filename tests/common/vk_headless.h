@@ -120,6 +120,7 @@ struct vkh_context {
    uint32_t queue_count;
    bool exclusive_buffers;
    VkDescriptorPool descriptor_pool;
+   VkDescriptorPool dynamic_pool; /* for sets with dynamic buffers only */
 
    VkPhysicalDeviceProperties properties;
    VkPhysicalDeviceMemoryProperties memory;

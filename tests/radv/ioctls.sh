@@ -57,9 +57,11 @@ grep -q '^ours' "$output" && fail "there are buffers of ours without checks"
 leaked=$(last leaked)
 
 run on GPUVAL=bounds || fail "the program fails with checks"
-[ "$(grep -c '^ours' "$output")" -eq 7 ] || fail "there should be seven buffers of ours"
-[ "$(grep -c '^ours 1024$' "$output")" -eq 2 ] || fail "root and control words have 1024 bytes each"
-for size in 262144 4194304 8388608 33554432; do
+[ "$(grep -c '^ours' "$output")" -eq 8 ] ||
+   fail "there should be seven buffers of ours, and that of the self-test"
+[ "$(grep -c '^ours 1024$' "$output")" -eq 1 ] || fail "the root has 1024 bytes"
+[ "$(grep -c '^ours 263168$' "$output")" -eq 2 ] || fail "there are two buffers of records"
+for size in 4194304 8388608 33554432; do
    grep -q "^ours $size\$" "$output" || fail "no buffer of $size bytes"
 done
 submits=$(last submits)

@@ -245,6 +245,17 @@ collect_writes(struct run *run, struct run_set *set, VkDescriptorSet to)
    return writes;
 }
 
+static VkDescriptorPool
+pool_of(const struct run *run, const struct run_set *set)
+{
+   for (unsigned i = 0; i < set->binding_count; i++) {
+      if (set->bindings[i].type != VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC &&
+          set->bindings[i].type != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC)
+         return run->ctx->descriptor_pool;
+   }
+   return set->binding_count ? run->ctx->dynamic_pool : run->ctx->descriptor_pool;
+}
+
 static VkDescriptorSet
 allocate_set(struct run *run, const struct run_set *set)
 {
@@ -261,7 +272,7 @@ allocate_set(struct run *run, const struct run_set *set)
    const VkDescriptorSetAllocateInfo info = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
       .pNext = variable ? &count_info : NULL,
-      .descriptorPool = run->ctx->descriptor_pool,
+      .descriptorPool = pool_of(run, set),
       .descriptorSetCount = 1,
       .pSetLayouts = &set->layout,
    };
@@ -294,7 +305,7 @@ update_by_copy(struct run *run, struct run_set *set, VkDescriptorSet to)
       };
       vkUpdateDescriptorSets(run->ctx->device, 0, NULL, 1, &copy);
    }
-   VKH_CHECK(vkFreeDescriptorSets(run->ctx->device, run->ctx->descriptor_pool, 1, &from));
+   VKH_CHECK(vkFreeDescriptorSets(run->ctx->device, pool_of(run, set), 1, &from));
    free(writes);
 }
 

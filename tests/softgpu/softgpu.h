@@ -28,7 +28,8 @@
  * SOFTGPU_MODE names what a GPU may do to annoy: with `busy` a fence is signaled when there is
  * another submit, or some milliseconds late, with `views` host and GPU do not see at once what
  * the other one writes (softgpu_views.c), and with `lost=N` the device is lost in submit N of
- * those that have work, and what is in the memory of our buffers with it.
+ * those that have work, and what is in the memory of our buffers with it. With `prompt` work is
+ * done when its submit returns.
  *
  * With SOFTGPU_BLIND=1 it leaves out draws, and images read 0: enough for a program's
  * reports, if not for its results.

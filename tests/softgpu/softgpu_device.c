@@ -343,7 +343,9 @@ submit(int fd, unsigned long request, void *argument)
    list_addtail(&job->link, &softgpu.jobs);
    cnd_signal(&softgpu.work);
    memset(cs, 0, sizeof(*cs));
-   cs->out.handle = job->number;
+   const uint64_t number = cs->out.handle = softgpu.submitted;
+   while (softgpu_has_mode("prompt") && !softgpu_is_done(number))
+      softgpu_wait_for_change(INT64_MAX);
    return 0;
 }
 

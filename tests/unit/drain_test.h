@@ -36,18 +36,30 @@ class shader_side {
       uint32_t slot = (record.site * 97u) ^ record.shader_hash[0] ^ record.shader_hash[1] ^
                       (record.command_id * 51329u);
       slot &= GPUVAL_SLOT_COUNT - 1;
+      const struct gpuval_record &old = slots()->records[slot];
+      if (control()[slot >> 4] >> (slot & 15) & 1u << 16 &&
+          (old.site != record.site || old.command_id != record.command_id))
+         slot = (record.site * GPUVAL_SECOND_SLOT_SITE_FACTOR +
+                 record.command_id * GPUVAL_SECOND_SLOT_COMMAND_FACTOR) >>
+                (32 - GPUVAL_SLOT_COUNT_LOG2);
       uint32_t bit = 1u << (slot & 15);
 
       if (control()[slot >> 4].fetch_or(bit) & bit)
          return false;
-      memcpy((struct gpuval_record *)root->records_address + slot, &record, sizeof(record));
+      memcpy(&slots()->records[slot], &record, sizeof(record));
       control()[slot >> 4].fetch_or(bit << 16);
+      __atomic_store_n(&root->failed, 1, __ATOMIC_RELEASE);
       return true;
+   }
+
+   struct gpuval_slots *slots()
+   {
+      return (struct gpuval_slots *)__atomic_load_n(&root->slots_address, __ATOMIC_ACQUIRE);
    }
 
    std::atomic<uint32_t> *control()
    {
-      return (std::atomic<uint32_t> *)root->control_address;
+      return (std::atomic<uint32_t> *)slots()->control;
    }
 
    std::atomic<uint64_t> *counters()
@@ -83,11 +95,12 @@ class drain_test : public ::testing::Test {
    }
 
    /* @max_numbers: of sites and of entries; 0: as many as there can be. */
-   void create_device(uint32_t max_numbers, bool has_shadow = false)
+   void create_device(uint32_t max_numbers, bool has_shadow = false, bool clear_when_idle = false)
    {
       struct gpuval_device_info info = {};
       info.winsys = gpuval_winsys_host;
       info.has_shadow = has_shadow;
+      info.clear_when_idle = clear_when_idle;
       info.max_sites = info.max_entries = max_numbers;
       info.describe_command = describe_command;
       info.data = this;

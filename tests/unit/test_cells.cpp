@@ -24,8 +24,7 @@ const unsigned unknown_phase = GPUVAL_SHADOW_PHASE_UNKNOWN;
 /* What shaders see of a device, and a buffer with its cells */
 struct device {
    gpuval_root root;
-   uint32_t control[GPUVAL_CONTROL_WORDS];
-   gpuval_record records[GPUVAL_SLOT_COUNT];
+   gpuval_slots slots;
    uint64_t counters[1];
    uint32_t failing[1];
    gpuval_entry entry;
@@ -132,8 +131,7 @@ class cells_test : public ::testing::TestWithParam<bool> {
       driver.num_lanes = 1;
 
       state->clocks = (gpuval_shadow_clock *)calloc(GPUVAL_SHADOW_CLOCKS, sizeof(*state->clocks));
-      state->root.control_address = (uintptr_t)state->control;
-      state->root.records_address = (uintptr_t)state->records;
+      state->root.slots_address = (uintptr_t)&state->slots;
       state->root.counters_address = (uintptr_t)state->counters;
       state->root.failing_address = (uintptr_t)state->failing;
       state->root.max_failing = 1;

@@ -257,7 +257,7 @@ TEST_F(drain_test, garbage)
 
    for (unsigned round = 0; round < 50; round++) {
       unsigned work = gpuval_device_begin_work(device);
-      uint32_t *words = (uint32_t *)device->root->records_address;
+      uint32_t *words = (uint32_t *)shader.slots()->records;
       for (size_t i = 0; i < GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record) / 4; i++)
          words[i] = random();
       for (unsigned i = 0; i < GPUVAL_CONTROL_WORDS; i++)

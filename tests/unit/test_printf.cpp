@@ -211,6 +211,35 @@ TEST_F(printf_buffers, invocation_that_never_writes_its_entry)
    EXPECT_EQ(drain(true), strings({"3"}));
 }
 
+/* Without atomics, the host leaves alone what a shader may use. */
+TEST_F(printf_buffers, no_atomics)
+{
+   printf.has_atomics = false;
+   shader_message late = claim({1});
+   uint64_t *offset = (uint64_t *)memory[0].data();
+   print(2);
+   EXPECT_EQ(drain(), strings());
+   write(late);
+   EXPECT_EQ(drain(), strings({"1", "2"}));
+   EXPECT_NE(*offset, 0u);
+   for (unsigned i = 3; i < 6; i++)
+      print(i);
+   EXPECT_EQ(drain(), strings({"3", "4", "5"}));
+   EXPECT_EQ(root.printf_address, (uintptr_t)offset);
+
+   EXPECT_TRUE(gpuval_printf_give_back(&printf));
+   gpuval_printf_turn(&printf);
+   EXPECT_NE(root.printf_address, (uintptr_t)offset);
+   print(6);
+   EXPECT_EQ(drain(), strings({"6"}));
+   EXPECT_NE(*offset, 0u);
+
+   /* Nobody has the address of the first any more. */
+   EXPECT_FALSE(gpuval_printf_give_back(&printf));
+   EXPECT_EQ(*offset, 0u);
+   EXPECT_EQ(printf.lost + root.printf_lost, 0u);
+}
+
 TEST_F(printf_buffers, full)
 {
    /* 32 words: ten entries of 3, two words are left. */
