@@ -24,9 +24,9 @@ struct submit {
    struct list_head link;
    struct vk_sync *sync;
    const struct vk_queue *queue;
-   unsigned work;  /* as gpuval_device_end_work() wants it */
-   int64_t number; /* of gpuval_radv_submitted() */
-   uint64_t visit; /* of gpuval_radv_begin_epochs() */
+   unsigned work;                /* as gpuval_device_end_work() wants it */
+   int64_t number;               /* of gpuval_radv_submitted() */
+   uint64_t visit;               /* of gpuval_radv_begin_epochs() */
    struct util_dynarray buffers; /* struct radv_cmd_buffer *, those with looks */
 };
 

@@ -10,6 +10,7 @@
 
 #include "radv_buffer.h"
 #include "radv_device.h"
+#include "radv_physical_device.h"
 
 struct buffer {
    struct list_head link;
@@ -53,8 +54,9 @@ radv_alloc(void *data, uint64_t size, uint64_t *address)
       return NULL;
    }
 
-   /* The null winsys leaves in it what was there. */
-   memset(buffer->map, 0, size);
+   /* The kernel has cleared it; without one there is what was there. */
+   if (radv_device_physical(winsys->device)->info.family_overridden)
+      memset(buffer->map, 0, size);
    list_addtail(&buffer->link, &winsys->buffers);
    *address = radv_buffer_get_va(buffer->bo);
    return buffer->map;
