@@ -82,8 +82,10 @@ struct gpuval_device_info {
    bool (*describe_command)(void *data, uint32_t command_id, gl_shader_stage stage,
                             struct gpuval_command *command);
 
-   /* At exit: waits for work that has been submitted, but not forever. */
-   void (*wait_for_work)(void *data);
+   /* Waits for work that has been submitted, but not forever. At exit, when threads may have
+    * been ended wherever they were, it calls nothing of ours; else that work has ended for us, too.
+    */
+   void (*wait_for_work)(void *data, bool at_exit);
    void *data;
 };
 

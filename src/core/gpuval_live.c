@@ -77,7 +77,7 @@ static void
 look_at_exit(struct gpuval_device *device)
 {
    if (device->info.wait_for_work)
-      device->info.wait_for_work(device->info.data);
+      device->info.wait_for_work(device->info.data, true);
    if (lock_at_exit(device)) {
       gpuval_device_drain(device, true);
       gpuval_device_drain_all_messages(device);

@@ -15,7 +15,7 @@ static void
 finish_work(struct gpuval_device *device)
 {
    if (device->info.wait_for_work)
-      device->info.wait_for_work(device->info.data);
+      device->info.wait_for_work(device->info.data, false);
    mtx_lock(&device->mutex);
    gpuval_device_drain(device, gpuval_device_is_idle(device));
    gpuval_device_drain_all_messages(device);

@@ -92,7 +92,7 @@ describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct 
 
 /* Submits run on a thread of the queue's, which exit() does not wait for. */
 static void
-wait_for_work(void *data)
+wait_for_work(void *data, bool at_exit)
 {
    struct gpuval_lvp *gpuval = data;
    struct vk_queue *queue = &gpuval->lvp->queue.vk;

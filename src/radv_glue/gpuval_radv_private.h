@@ -228,7 +228,7 @@ void gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer
 
 void gpuval_radv_init_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);
-void gpuval_radv_wait_for_work(void *data);
+void gpuval_radv_wait_for_work(void *data, bool at_exit);
 /** Everything that has failed in work that is done gets into the log. */
 void gpuval_radv_look(void *data);
 

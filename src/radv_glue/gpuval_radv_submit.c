@@ -261,12 +261,17 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
 }
 
 void
-gpuval_radv_wait_for_work(void *data)
+gpuval_radv_wait_for_work(void *data, bool at_exit)
 {
    struct gpuval_radv *gpuval = data;
+   uint64_t timeout = os_time_get_absolute_timeout(WAIT_AT_EXIT_NS);
    struct retired retired;
 
-   retire(gpuval, os_time_get_absolute_timeout(WAIT_AT_EXIT_NS), &retired);
+   if (!at_exit) {
+      look_for(gpuval, timeout);
+      return;
+   }
+   retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
    util_dynarray_fini(&retired.works);
 }

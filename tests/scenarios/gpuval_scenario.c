@@ -12,13 +12,12 @@
  * nothing about reports; --keep leaves the temporary folder; --kind runs one
  * kind of pipeline instead of those the file names; --checks switches on other
  * checks than the file says. --preload preloads a library
- * (LD_PRELOAD) for the program. --beside runs the program without checks on this
- * driver, and on the one of another ICD file without the library, and compares
- * the memory that both leave. --list-checks prints the checks that are combined,
- * a line each. --combinations runs it under several checks at once:
- * the scenario's with N others, one at a time, and all; or each check, each pair of
- * checks, and all. Exits with 0, with 1 for differences, with VKH_EXIT_SKIP or with
- * VKH_EXIT_ERROR.
+ * (LD_PRELOAD) for the program, and so does GPUVAL_TEST_PRELOAD. --beside runs the
+ * program without checks on this driver, and on the one of another ICD file without the
+ * library, and compares the memory that both leave. --list-checks prints the checks that are
+ * combined, a line each. --combinations runs it under several checks at once: the scenario's with N
+ * others, one at a time, and all; or each check, each pair of checks, and all. Exits with 0, with 1
+ * for differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
  */
 
 #include "scenario_process.h"
@@ -206,7 +205,10 @@ usage(void)
 static struct options
 parse_options(int count, char **arguments)
 {
-   struct options options = {.only_kind = SCENARIO_KIND_COUNT};
+   struct options options = {
+      .only_kind = SCENARIO_KIND_COUNT,
+      .preload = getenv("GPUVAL_TEST_PRELOAD"),
+   };
 
    for (int i = 1; i < count; i++) {
       const char *argument = arguments[i];

@@ -19,7 +19,7 @@ struct queue {
 };
 
 static void
-wait_for_queue(void *data)
+wait_for_queue(void *data, bool at_exit)
 {
    struct queue *queue = (struct queue *)data;
 
