@@ -143,13 +143,12 @@ gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd
    report(gpuval, &failures);
 }
 
-void
-gpuval_radv_look(void *data)
+static void
+look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 {
-   struct gpuval_radv *gpuval = data;
    struct retired retired;
 
-   retire(gpuval, 0, &retired);
+   retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
    util_dynarray_foreach (&retired.works, unsigned, work)
       gpuval_device_end_work(gpuval->device, *work);
@@ -159,6 +158,12 @@ gpuval_radv_look(void *data)
    if (!retired.works.size)
       gpuval_device_look(gpuval->device);
    util_dynarray_fini(&retired.works);
+}
+
+void
+gpuval_radv_look(void *data)
+{
+   look_for(data, 0);
 }
 
 bool
