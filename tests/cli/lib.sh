@@ -37,6 +37,8 @@ for name in $(env | sed -nE 's/^(GPUVAL[A-Z0-9_]*|RADV_DEBUG)=.*/\1/p'); do
 done
 
 unset GITHUB_ACTIONS GITHUB_WORKSPACE
+# Of RADV, a line in the log
+[ -z "${GPUVAL_TEST_PRELOAD-}" ] || export GPUVAL_SELF_TEST=0
 
 case_number=0
 begin() # NAME
