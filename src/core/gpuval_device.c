@@ -139,8 +139,10 @@ alloc_buffers(struct gpuval_device *device)
    }
 
    if (gpuval_options_may_check(GPUVAL_CHECK_RAY) &&
-       !gpuval_device_alloc(device, &device->structures_buffer,
-                            GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)))
+       !gpuval_device_alloc(
+          device, &device->structures_buffer,
+          (gpuval_options()->safe ? 2 * GPUVAL_STRUCTURE_SLOTS + 1 : GPUVAL_STRUCTURE_SLOTS) *
+             sizeof(uint64_t)))
       return false;
    if (needs_objects(device)) {
       unsigned bits = device->info.object_bits;
@@ -296,7 +298,10 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->buffers = _mesa_pointer_hash_table_create(device);
    device->allocations = _mesa_pointer_hash_table_create(device);
    gpuval_addresses_init(&device->addresses, device);
-   gpuval_structures_init(&device->structures, device->structures_buffer.map);
+   uint64_t *structures = device->structures_buffer.map;
+   gpuval_structures_init(
+      &device->structures, structures,
+      structures && gpuval_options()->safe ? structures + GPUVAL_STRUCTURE_SLOTS : NULL);
    util_dynarray_init(&device->by_site, device);
    /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
    gpuval_numbers_init(&device->numbers, device, device->info.max_sites - 1,
@@ -603,6 +608,14 @@ struct gpuval_structures *
 gpuval_device_structures(struct gpuval_device *device)
 {
    return device->structures_buffer.map ? &device->structures : NULL;
+}
+
+uint64_t
+gpuval_device_bottom_structures(const struct gpuval_device *device)
+{
+   return device->structures.bottom_table
+             ? device->structures_buffer.address + GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)
+             : 0;
 }
 
 /* Shaders cannot be told any more which they are. */

@@ -48,22 +48,19 @@ describe_instance(struct gpuval_device *device, const struct gpuval_instances *i
       .kind = GPUVAL_KIND_RAY_BAD_STRUCTURE,
       .op = GPUVAL_OP_INDIRECT,
       .size = sizeof(instance->accelerationStructureReference),
-      .range = {.binding = -1, .address = address},
+      .range = {.binding = -1},
    };
 
-   if (gpuval_device_find_buffer(device, address, failure.size, &failure.range))
-      failure.offset = address - failure.range.address;
-   failure.range.type = "address";
+   if (instances->array_of_pointers || instances->address) {
+      failure.range.address = address;
+      if (gpuval_device_find_buffer(device, address, failure.size, &failure.range))
+         failure.offset = address - failure.range.address;
+      failure.range.type = "address";
+   }
    snprintf(failure.detail, sizeof(failure.detail),
             "instance %" PRIu32 " refers to address 0x%" PRIx64 ", %s", index,
             instance->accelerationStructureReference, describe_state(state));
    return failure;
-}
-
-static bool
-is_good(enum gpuval_structure_state state)
-{
-   return state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL;
 }
 
 bool
@@ -71,7 +68,8 @@ gpuval_instances_is_good(struct gpuval_device *device, uint64_t reference)
 {
    const struct vk_object_base *object;
 
-   return reference && is_good(gpuval_structures_find(&device->structures, reference, &object));
+   return reference && gpuval_structure_is_bottom(
+                          gpuval_structures_find(&device->structures, reference, &object));
 }
 
 void
@@ -88,7 +86,7 @@ gpuval_instances_check(struct gpuval_device *device, const struct gpuval_instanc
 
       enum gpuval_structure_state state =
          gpuval_structures_find(&device->structures, reference, &object);
-      if (is_good(state)) {
+      if (gpuval_structure_is_bottom(state)) {
          util_dynarray_append(references, uint64_t, reference);
          last = reference;
       } else if (!failure->count++) {

@@ -23,7 +23,7 @@ struct util_dynarray;
 struct gpuval_instances {
    const void *data;       /* for the host */
    bool array_of_pointers; /* which are the host's, too */
-   uint64_t address;       /* that the device has for @data */
+   uint64_t address;       /* that the device has for @data; 0: it is not known */
    uint32_t count;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/gpuval_layout.h"
+#include "base/gpuval_log.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
@@ -23,13 +24,15 @@ struct structure {
 };
 
 void
-gpuval_structures_init(struct gpuval_structures *structures, uint64_t *table)
+gpuval_structures_init(struct gpuval_structures *structures, uint64_t *table,
+                       uint64_t *bottom_table)
 {
    mtx_init(&structures->mutex, mtx_plain);
    structures->by_object = _mesa_pointer_hash_table_create(NULL);
    structures->by_address = _mesa_hash_table_u64_create(structures->by_object);
    list_inithead(&structures->referring);
    structures->table = table;
+   structures->bottom_table = bottom_table;
    structures->num_destroyed = 0;
 }
 
@@ -40,39 +43,39 @@ gpuval_structures_finish(struct gpuval_structures *structures)
    mtx_destroy(&structures->mutex);
 }
 
-/* The shaders' table */
+/* The shaders' tables */
 
 static void
-store(struct gpuval_structures *structures, uint32_t slot, uint64_t address)
+store(uint64_t *table, uint32_t slot, uint64_t address)
 {
-   __atomic_store_n(&structures->table[slot], address, __ATOMIC_RELEASE);
+   __atomic_store_n(&table[slot], address, __ATOMIC_RELEASE);
 }
 
 static void
-remove_from_table(struct gpuval_structures *structures, uint64_t address)
+remove_from_table(uint64_t *table, uint64_t address)
 {
-   for (unsigned i = 0; structures->table && i < GPUVAL_STRUCTURE_PLACES; i++) {
+   for (unsigned i = 0; i < GPUVAL_STRUCTURE_PLACES; i++) {
       uint32_t slot = gpuval_structure_slot(address, i);
-      if (structures->table[slot] == address)
-         store(structures, slot, 0);
+      if (table[slot] == address)
+         store(table, slot, 0);
    }
 }
 
 static bool
-add_to_table(struct gpuval_structures *structures, uint64_t address)
+add_to_table(uint64_t *table, uint64_t address)
 {
    int64_t empty = -1;
 
-   for (unsigned i = 0; structures->table && i < GPUVAL_STRUCTURE_PLACES; i++) {
+   for (unsigned i = 0; i < GPUVAL_STRUCTURE_PLACES; i++) {
       uint32_t slot = gpuval_structure_slot(address, i);
-      if (structures->table[slot] == address)
+      if (table[slot] == address)
          return true;
-      if (!structures->table[slot])
+      if (!table[slot])
          empty = slot;
    }
-   if (structures->table && empty >= 0)
-      store(structures, empty, address);
-   return !structures->table || empty >= 0;
+   if (empty >= 0)
+      store(table, empty, address);
+   return empty >= 0;
 }
 
 /* What there is */
@@ -97,14 +100,33 @@ is_traceable(enum gpuval_structure_state state)
 }
 
 /* Memory may be shared: of all that are there, one that can be used tells. */
-static void
-update_table(struct gpuval_structures *structures, uint64_t address)
+static bool
+update_table(struct gpuval_structures *structures, uint64_t *table,
+             bool (*is_usable)(enum gpuval_structure_state state), uint64_t address)
 {
+   if (!table)
+      return true;
    for (const struct structure *s = find_by_address(structures, address); s; s = s->older) {
-      if (is_traceable(s->state))
-         return;
+      if (is_usable(s->state))
+         return add_to_table(table, address);
    }
-   remove_from_table(structures, address);
+   remove_from_table(table, address);
+   return true;
+}
+
+/* Returns false when the one for traces has no room. */
+static bool
+update_tables(struct gpuval_structures *structures, uint64_t address)
+{
+   uint64_t *bottom = structures->bottom_table;
+
+   if (!update_table(structures, bottom, gpuval_structure_is_bottom, address) &&
+       !bottom[GPUVAL_STRUCTURE_SLOTS]) {
+      store(bottom, GPUVAL_STRUCTURE_SLOTS, 1);
+      gpuval_log_warning("ray: too many bottom-level acceleration structures: bad instances are "
+                         "not replaced any more");
+   }
+   return update_table(structures, structures->table, is_traceable, address);
 }
 
 /* Addresses of what is destroyed are kept, but not without end. */
@@ -168,7 +190,7 @@ mark_stale(struct gpuval_structures *structures, uint64_t address)
       if (!is_traceable(structure->state) || !refers_to(structure, address))
          continue;
       structure->state = GPUVAL_STRUCTURE_STALE;
-      update_table(structures, structure->address);
+      update_tables(structures, structure->address);
    }
 }
 
@@ -239,7 +261,7 @@ gpuval_structures_remove(struct gpuval_structures *structures, const struct vk_o
          mark_stale(structures, address);
       _mesa_hash_table_remove_key(structures->by_object, object);
       remove_from_address(structures, structure);
-      update_table(structures, address);
+      update_tables(structures, address);
    }
    mtx_unlock(&structures->mutex);
 }
@@ -250,10 +272,7 @@ set_state(struct gpuval_structures *structures, struct structure *structure,
 {
    structure->state = state;
    set_references(structures, structure, references, num_references);
-   if (is_traceable(state))
-      return add_to_table(structures, structure->address);
-   update_table(structures, structure->address);
-   return true;
+   return update_tables(structures, structure->address);
 }
 
 bool

@@ -9,7 +9,8 @@
  *    uint64_t table[GPUVAL_STRUCTURE_SLOTS]; 0: empty
  *    is there: table[gpuval_structure_slot(address, i)] == address, for one of the i
  *
- * None is ever moved, so that a shader which runs meanwhile does not miss it.
+ * None is ever moved, so that a shader which runs meanwhile does not miss it. Where the GPU
+ * itself makes instances safe, it has such a table of what they may refer to.
  */
 
 #ifndef GPUVAL_STRUCTURES_H
@@ -40,17 +41,26 @@ enum gpuval_structure_state {
    GPUVAL_STRUCTURE_ANY_LEVEL, /* has come out of memory: it may be either */
 };
 
+/** May an instance refer to it? */
+static inline bool
+gpuval_structure_is_bottom(enum gpuval_structure_state state)
+{
+   return state == GPUVAL_STRUCTURE_BOTTOM_LEVEL || state == GPUVAL_STRUCTURE_ANY_LEVEL;
+}
+
 struct gpuval_structures {
    mtx_t mutex;
    struct hash_table *by_object;
    struct hash_table_u64 *by_address; /* of each address, the newest one */
    struct list_head referring;        /* those that have instances of others */
    uint64_t *table;                   /* NULL: shaders do not ask */
+   uint64_t *bottom_table;            /* as well; behind its end: not 0: all are there */
    unsigned num_destroyed;            /* whose addresses are remembered */
 };
 
-/** @table: zeroed, of GPUVAL_STRUCTURE_SLOTS, or NULL. */
-void gpuval_structures_init(struct gpuval_structures *structures, uint64_t *table);
+/** Each zeroed, or NULL: @table of GPUVAL_STRUCTURE_SLOTS, @bottom_table of one more. */
+void gpuval_structures_init(struct gpuval_structures *structures, uint64_t *table,
+                            uint64_t *bottom_table);
 void gpuval_structures_finish(struct gpuval_structures *structures);
 
 void gpuval_structures_add(struct gpuval_structures *structures,
@@ -79,6 +89,8 @@ bool gpuval_structures_copied(struct gpuval_structures *structures, const struct
 
 /** What there is of acceleration structures; NULL where nobody asks. */
 struct gpuval_structures *gpuval_device_structures(struct gpuval_device *device);
+/** For shaders, of gpuval_structures::bottom_table; 0: there is none, as without GPUVAL_SAFE. */
+uint64_t gpuval_device_bottom_structures(const struct gpuval_device *device);
 /**
  * A structure has been built, @references being the addresses that its instances refer
  * to, or is a copy now. Only where gpuval_device_structures() is not NULL.

@@ -185,6 +185,9 @@ struct gpuval_nir_texels {
    nir_def *size;    /* bytes each, 32 bit */
 };
 
+/** Is @address in @table? Both of 64 bits; gpuval_structures.h says how. */
+nir_def *gpuval_nir_find_structure(nir_builder *b, nir_def *table, nir_def *address);
+
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
 struct gpuval_nir_driver {
    const void *data;      /* the driver's own: each function gets its driver */

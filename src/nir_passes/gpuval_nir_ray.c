@@ -148,6 +148,16 @@ load_place(nir_builder *b, nir_def *table, nir_def *address, unsigned place)
    return nir_load_global(b, nir_iadd(b, table, offset), sizeof(uint64_t), 1, 64);
 }
 
+nir_def *
+gpuval_nir_find_structure(nir_builder *b, nir_def *table, nir_def *address)
+{
+   nir_def *found = nir_imm_false(b);
+
+   for (unsigned i = 0; i < GPUVAL_STRUCTURE_PLACES; i++)
+      found = nir_ior(b, found, nir_ieq(b, load_place(b, table, address, i), address));
+   return found;
+}
+
 /* A null structure is there: it is what nullDescriptor is for, and nothing else's. */
 static nir_def *
 is_built(struct gpuval_nir_state *state, nir_def *address)
@@ -159,9 +169,7 @@ is_built(struct gpuval_nir_state *state, nir_def *address)
    nir_def *all = gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, all_structures));
 
    nir_def *built = nir_ior(b, nir_ine_imm(b, all, 0), nir_ieq_imm(b, address, 0));
-   for (unsigned i = 0; i < GPUVAL_STRUCTURE_PLACES; i++)
-      built = nir_ior(b, built, nir_ieq(b, load_place(b, table, address, i), address));
-   return built;
+   return nir_ior(b, built, gpuval_nir_find_structure(b, table, address));
 }
 
 /* Of rays that are not @bad in another way */

@@ -267,7 +267,7 @@ check_instances(struct gpuval_device *device, const struct gpuval_radv_look *loo
    struct util_dynarray references;
    const struct gpuval_instances instances = {
       .data = look->copy->data,
-      .address = look->arguments.range.address,
+      .address = look->is_gathered ? 0 : look->arguments.range.address,
       .count = look->num_copied,
    };
 

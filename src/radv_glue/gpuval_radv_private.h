@@ -148,6 +148,7 @@ struct gpuval_radv_look {
 
    /* ray: the arguments are instances that this is built of. */
    const struct vk_object_base *top_level;
+   bool is_gathered; /* out of where an array of pointers leads to */
 
    /* What is at count_address is a counter of VK_EXT_transform_feedback. */
    bool is_counter;
@@ -196,6 +197,15 @@ void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
 bool gpuval_radv_make_safe(struct radv_cmd_buffer *cmd_buffer,
                            const struct gpuval_arguments *arguments,
                            const struct gpuval_arguments_limits *limits, struct radv_buffer *copy);
+
+/**
+ * Has the GPU copy that many instances, in front of the command that is recorded next. Those that
+ * refer to nothing in @structures (gpuval_device_bottom_structures(); 0: whatever they refer to)
+ * become inactive. Returns where the copy is, an array of instances: good for recording that one
+ * command; 0 if there is no room.
+ */
+uint64_t gpuval_radv_copy_instances(struct radv_cmd_buffer *cmd_buffer, uint64_t address,
+                                    uint32_t count, bool array_of_pointers, uint64_t structures);
 
 /* gpuval_radv_users.c */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* GPUVAL_SAFE: what is in the arguments of an indirect command is not known before the GPU
- * reads it. So a shader of ours copies them in front of the command, and of those that are
- * above a limit makes such as do nothing; the command reads the copy.
+/* GPUVAL_SAFE: what is in the arguments of an indirect command, or in the instances of an
+ * acceleration structure, is not known before the GPU reads it. So a shader of ours copies
+ * them in front of the command, and of those that are above a limit makes such as do nothing,
+ * of instances of nothing inactive ones; the command reads the copy.
  */
 
 #include "gpuval_radv_private.h"
@@ -13,6 +14,9 @@
 #include "radv_cs.h"
 #include "radv_device.h"
 
+#include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "vk_common_entrypoints.h"
 
 #define WORKGROUP_SIZE 64
@@ -22,11 +26,14 @@
 
 struct key {
    enum radv_meta_object_key_type type; /* none of RADV's */
+   bool instances;                      /* else arguments of that type */
+   bool array_of_pointers;
    enum gpuval_arguments_type arguments;
 };
 
 struct constants {
    uint64_t from, to;
+   uint64_t structures; /* as gpuval_device_bottom_structures(); 0: instances are only copied */
    uint32_t stride;
    uint32_t limits[3];
    uint64_t total;
@@ -109,52 +116,119 @@ address_of(nir_builder *b, nir_def *base, nir_def *index, nir_def *stride)
    return nir_iadd(b, base, nir_u2u64(b, nir_imul(b, index, stride)));
 }
 
-/* One invocation a struct */
-static nir_shader *
-build_shader(struct radv_device *device, enum gpuval_arguments_type type)
+static void
+load_words(nir_builder *b, nir_def *from, nir_def **words, unsigned count)
 {
-   nir_builder builder = radv_meta_init_shader(device, MESA_SHADER_COMPUTE, "gpuval_safe");
-   nir_builder *b = &builder;
+   for (unsigned i = 0; i < count; i++)
+      words[i] = nir_build_load_global(b, 1, 32, nir_iadd_imm(b, from, 4 * i), .align_mul = 4);
+}
+
+/* Those from @first to @first + @num_zeros are 0 where it is @bad. */
+static void
+store_words(nir_builder *b, nir_def *to, nir_def *const *words, unsigned count, nir_def *bad,
+            unsigned first, unsigned num_zeros)
+{
+   for (unsigned i = 0; i < count; i++) {
+      bool counts = i - first < num_zeros;
+      nir_def *word = counts ? nir_bcsel(b, bad, nir_imm_int(b, 0), words[i]) : words[i];
+      nir_build_store_global(b, word, nir_iadd_imm(b, to, 4 * i), .align_mul = 4);
+   }
+}
+
+static void
+build_arguments(nir_builder *b, nir_def *index, enum gpuval_arguments_type type)
+{
    uint32_t size = gpuval_arguments_size(type);
    nir_def *words[sizeof(VkTraceRaysIndirectCommand2KHR) / 4];
    unsigned first;
 
-   b->shader->info.workgroup_size[0] = WORKGROUP_SIZE;
-   nir_def *index = nir_channel(b, nir_load_global_invocation_id(b, 32), 0);
-   nir_def *from = address_of(b, LOAD64(b, from), index, LOAD(b, stride));
-   nir_def *to = address_of(b, LOAD64(b, to), index, nir_imm_int(b, size));
-   for (unsigned i = 0; i < size / 4; i++)
-      words[i] = nir_build_load_global(b, 1, 32, nir_iadd_imm(b, from, 4 * i), .align_mul = 4);
-
+   load_words(b, address_of(b, LOAD64(b, from), index, LOAD(b, stride)), words, size / 4);
    nir_def *bad = find_bad(b, type, words, &first);
-   for (unsigned i = 0; i < size / 4; i++) {
-      bool counts = i - first < 3;
-      nir_def *word = counts ? nir_bcsel(b, bad, nir_imm_int(b, 0), words[i]) : words[i];
-      nir_build_store_global(b, word, nir_iadd_imm(b, to, 4 * i), .align_mul = 4);
+   store_words(b, address_of(b, LOAD64(b, to), index, nir_imm_int(b, size)), words, size / 4, bad,
+               first, 3);
+}
+
+/* Neither 0 nor of a bottom-level structure that there is */
+static nir_def *
+refers_to_nothing(nir_builder *b, nir_def *reference)
+{
+   nir_variable *bad = nir_local_variable_create(b->impl, glsl_bool_type(), "bad");
+   nir_def *table = LOAD64(b, structures);
+
+   nir_store_var(b, bad, nir_imm_false(b), 0x1);
+   nir_push_if(b, nir_ine_imm(b, table, 0));
+   {
+      nir_def *all = nir_build_load_global(
+         b, 1, 64, nir_iadd_imm(b, table, GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)),
+         .align_mul = 8);
+      nir_def *good = nir_ior(b, nir_ine_imm(b, all, 0), nir_ieq_imm(b, reference, 0));
+      good = nir_ior(b, good, gpuval_nir_find_structure(b, table, reference));
+      nir_store_var(b, bad, nir_inot(b, good), 0x1);
    }
-   return b->shader;
+   nir_pop_if(b, NULL);
+   return nir_load_var(b, bad);
+}
+
+static void
+build_instances(nir_builder *b, nir_def *index, bool array_of_pointers)
+{
+   enum {
+      NUM_WORDS = sizeof(VkAccelerationStructureInstanceKHR) / 4,
+      REFERENCE = offsetof(VkAccelerationStructureInstanceKHR, accelerationStructureReference) / 4,
+   };
+   nir_def *words[NUM_WORDS];
+   nir_def *stride = nir_imm_int(b, sizeof(VkAccelerationStructureInstanceKHR));
+   nir_def *from = address_of(b, LOAD64(b, from), index,
+                              array_of_pointers ? nir_imm_int(b, sizeof(uint64_t)) : stride);
+
+   if (array_of_pointers)
+      from = nir_build_load_global(b, 1, 64, from, .align_mul = 8);
+   load_words(b, from, words, NUM_WORDS);
+   nir_def *reference = nir_pack_64_2x32_split(b, words[REFERENCE], words[REFERENCE + 1]);
+   store_words(b, address_of(b, LOAD64(b, to), index, stride), words, NUM_WORDS,
+               refers_to_nothing(b, reference), REFERENCE, 2);
+}
+
+/* One invocation a struct */
+static nir_shader *
+build_shader(struct radv_device *device, const struct key *key)
+{
+   nir_builder b = radv_meta_init_shader(device, MESA_SHADER_COMPUTE, "gpuval_safe");
+
+   b.shader->info.workgroup_size[0] = WORKGROUP_SIZE;
+   nir_def *index = nir_channel(&b, nir_load_global_invocation_id(&b, 32), 0);
+   if (key->instances)
+      build_instances(&b, index, key->array_of_pointers);
+   else
+      build_arguments(&b, index, key->arguments);
+   return b.shader;
 }
 
 static VkResult
-get_pipeline(struct radv_device *device, enum gpuval_arguments_type type, VkPipeline *pipeline,
+get_pipeline(struct radv_device *device, const struct key *kind, VkPipeline *pipeline,
              VkPipelineLayout *layout)
 {
    struct vk_meta_device *meta = &device->meta_state.device;
-   const struct key key = {.type = 0x67707576, .arguments = type};
+   struct key key;
    const VkPushConstantRange range = {
       .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
       .size = sizeof(struct constants),
    };
+
+   memset(&key, 0, sizeof(key)); /* what is between its members is hashed, too */
+   key.type = 0x67707576;
+   key.instances = kind->instances;
+   key.array_of_pointers = kind->array_of_pointers;
+   key.arguments = kind->arguments;
    VkResult result =
       vk_meta_get_pipeline_layout(&device->vk, meta, NULL, &range, &key, sizeof(key), layout);
-
    if (result != VK_SUCCESS)
       return result;
    *pipeline = vk_meta_lookup_pipeline(meta, &key, sizeof(key));
    if (*pipeline)
       return VK_SUCCESS;
 
-   nir_shader *nir = build_shader(device, type);
+   nir_shader *nir = build_shader(device, &key);
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .stage =
@@ -171,13 +245,30 @@ get_pipeline(struct radv_device *device, enum gpuval_arguments_type type, VkPipe
    return result;
 }
 
-static void
-copy(struct radv_cmd_buffer *cmd_buffer, VkPipeline pipeline, VkPipelineLayout layout,
-     const struct constants *constants, uint32_t count)
+/* Returns false if there is no room, or too much of it: @size is all of the copy. Fills in where
+ * it gets to.
+ */
+static bool
+copy(struct radv_cmd_buffer *cmd_buffer, const struct key *key, struct constants *constants,
+     uint32_t count, uint64_t size)
 {
    VkCommandBuffer handle = radv_cmd_buffer_to_handle(cmd_buffer);
    struct radv_meta_saved_state saved;
+   VkPipelineLayout layout;
+   VkPipeline pipeline;
+   uint32_t offset;
+   void *map;
 
+   if (size > MAX_SIZE ||
+       get_pipeline(radv_cmd_buffer_device(cmd_buffer), key, &pipeline, &layout) != VK_SUCCESS ||
+       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, size, 32, &offset, &map))
+      return false;
+   constants->to = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
+
+   /* Copies may follow each other, or the build that has made what is read. */
+   cmd_buffer->state.flush_bits |=
+      radv_dst_access_flush(cmd_buffer, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                            VK_ACCESS_2_SHADER_READ_BIT, 0, NULL, NULL);
    radv_meta_save(
       &saved, cmd_buffer,
       RADV_META_SAVE_COMPUTE_PIPELINE | RADV_META_SAVE_CONSTANTS | RADV_META_SUSPEND_PREDICATING);
@@ -191,8 +282,12 @@ copy(struct radv_cmd_buffer *cmd_buffer, VkPipeline pipeline, VkPipelineLayout l
       RADV_CMD_FLAG_CS_PARTIAL_FLUSH |
       radv_src_access_flush(cmd_buffer, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                             VK_ACCESS_2_SHADER_WRITE_BIT, 0, NULL, NULL) |
-      radv_dst_access_flush(cmd_buffer, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                            VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, 0, NULL, NULL);
+      radv_dst_access_flush(cmd_buffer,
+                            VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT |
+                               VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+                            VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_2_SHADER_READ_BIT, 0,
+                            NULL, NULL);
+   return true;
 }
 
 static bool
@@ -207,35 +302,42 @@ bool
 gpuval_radv_make_safe(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_arguments *arguments,
                       const struct gpuval_arguments_limits *limits, struct radv_buffer *safe)
 {
-   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
    uint64_t size = (uint64_t)arguments->count * gpuval_arguments_size(arguments->type);
-   VkPipelineLayout layout;
-   VkPipeline pipeline;
-   uint32_t offset;
-   void *map;
-
-   if (!may_be_bad(arguments, limits) || size > MAX_SIZE ||
-       get_pipeline(device, arguments->type, &pipeline, &layout) != VK_SUCCESS ||
-       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, size, 32, &offset, &map))
-      return false;
-
-   *safe = (struct radv_buffer){
-      .vk.base.type = VK_OBJECT_TYPE_BUFFER,
-      .vk.size = size,
-      .bo = cmd_buffer->upload.upload_bo,
-      .offset = offset,
-      .bo_va = radv_buffer_get_va(cmd_buffer->upload.upload_bo),
-      .range = size,
-   };
+   const struct key key = {.arguments = arguments->type};
    struct constants constants = {
       .from = arguments->range.address + arguments->offset,
-      .to = radv_buffer_get_va(safe->bo) + offset,
       .stride = arguments->stride,
       .total = limits->total,
       .table_stride = MIN2(limits->stride, UINT32_MAX),
    };
+
    for (unsigned i = 0; i < 3; i++)
       constants.limits[i] = MIN2(limits->groups[i], UINT32_MAX);
-   copy(cmd_buffer, pipeline, layout, &constants, arguments->count);
+   if (!may_be_bad(arguments, limits) ||
+       !copy(cmd_buffer, &key, &constants, arguments->count, size))
+      return false;
+
+   struct radeon_winsys_bo *bo = cmd_buffer->upload.upload_bo;
+   *safe = (struct radv_buffer){
+      .vk.base.type = VK_OBJECT_TYPE_BUFFER,
+      .vk.size = size,
+      .bo = bo,
+      .offset = constants.to - radv_buffer_get_va(bo),
+      .bo_va = radv_buffer_get_va(bo),
+      .range = size,
+   };
    return true;
+}
+
+uint64_t
+gpuval_radv_copy_instances(struct radv_cmd_buffer *cmd_buffer, uint64_t address, uint32_t count,
+                           bool array_of_pointers, uint64_t structures)
+{
+   const struct key key = {.instances = true, .array_of_pointers = array_of_pointers};
+   struct constants constants = {.from = address, .structures = structures};
+
+   if (!count || !copy(cmd_buffer, &key, &constants, count,
+                       (uint64_t)count * sizeof(VkAccelerationStructureInstanceKHR)))
+      return 0;
+   return constants.to;
 }

@@ -2,7 +2,8 @@
 
 /* ray: acceleration structures. What builds and copies is noted when it is recorded, and a
  * structure counts as built from the submit on. Its instances are copied in front of the
- * build (gpuval_radv_looks.c), and looked at when it has run.
+ * build (gpuval_radv_looks.c), and looked at when it has run; with GPUVAL_SAFE it is built of
+ * another copy (gpuval_radv_safe.c).
  */
 
 #include "gpuval_radv_private.h"
@@ -96,31 +97,59 @@ hook_DestroyAccelerationStructureKHR(VkDevice handle, VkAccelerationStructureKHR
    gpuval->next.DestroyAccelerationStructureKHR(handle, structure_handle, allocator);
 }
 
+/* What is built, and what it is built of here */
+struct build {
+   VkAccelerationStructureBuildGeometryInfoKHR info;
+   VkAccelerationStructureGeometryKHR geometry;
+};
+
+static const VkAccelerationStructureGeometryKHR *
+get_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info)
+{
+   return info->pGeometries ? info->pGeometries : info->ppGeometries[0];
+}
+
 static void
-look_at_instances(struct radv_cmd_buffer *cmd_buffer,
-                  const VkAccelerationStructureBuildGeometryInfoKHR *info,
+look_at_instances(struct radv_cmd_buffer *cmd_buffer, struct build *build,
                   const VkAccelerationStructureBuildRangeInfoKHR *range)
 {
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->dstAccelerationStructure);
-   const VkAccelerationStructureGeometryKHR *geometry =
-      info->pGeometries ? info->pGeometries : info->ppGeometries[0];
-   const VkAccelerationStructureGeometryInstancesDataKHR *instances = &geometry->geometry.instances;
-
-   if (instances->arrayOfPointers || !instances->data.deviceAddress)
-      return;
-
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, build->info.dstAccelerationStructure);
+   const VkAccelerationStructureGeometryInstancesDataKHR *instances =
+      &get_geometry(&build->info)->geometry.instances;
    struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
-   gpuval_radv_add_look(
-      cmd_buffer, &(struct gpuval_radv_look){
-                     .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, NULL),
-                     .top_level = &structure->base,
-                     .arguments =
-                        {
-                           .range.address = instances->data.deviceAddress + range->primitiveOffset,
-                           .stride = sizeof(VkAccelerationStructureInstanceKHR),
-                           .count = range->primitiveCount,
-                        },
-                  });
+   uint64_t address = instances->data.deviceAddress;
+
+   if (!address)
+      return;
+   address += range->primitiveOffset;
+   if (instances->arrayOfPointers)
+      address = gpuval_radv_copy_instances(cmd_buffer, address, range->primitiveCount, true, 0);
+   if (!address)
+      return;
+   gpuval_radv_add_look(cmd_buffer,
+                        &(struct gpuval_radv_look){
+                           .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, NULL),
+                           .top_level = &structure->base,
+                           .is_gathered = instances->arrayOfPointers,
+                           .arguments =
+                              {
+                                 .range.address = address,
+                                 .stride = sizeof(VkAccelerationStructureInstanceKHR),
+                                 .count = range->primitiveCount,
+                              },
+                        });
+
+   uint64_t structures = gpuval_device_bottom_structures(gpuval->device);
+   uint64_t safe = structures ? gpuval_radv_copy_instances(cmd_buffer, address,
+                                                           range->primitiveCount, false, structures)
+                              : 0;
+   if (!safe)
+      return;
+   build->geometry = *get_geometry(&build->info);
+   build->geometry.geometry.instances.arrayOfPointers = VK_FALSE;
+   build->geometry.geometry.instances.data.deviceAddress = safe - range->primitiveOffset;
+   build->info.pGeometries = &build->geometry;
+   build->info.ppGeometries = NULL;
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -129,7 +158,10 @@ hook_CmdBuildAccelerationStructuresKHR(VkCommandBuffer handle, uint32_t count,
                                        const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   STACK_ARRAY(struct build, builds, count);
+   STACK_ARRAY(VkAccelerationStructureBuildGeometryInfoKHR, safe, count);
 
+   memset(safe, 0, count * sizeof(*safe)); /* a count of 0 reads nothing, but GCC does not see it */
    for (uint32_t i = 0; i < count; i++) {
       bool is_top = infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
       enum gpuval_structure_state state =
@@ -139,10 +171,14 @@ hook_CmdBuildAccelerationStructuresKHR(VkCommandBuffer handle, uint32_t count,
             : GPUVAL_STRUCTURE_ANY_LEVEL;
 
       add_note(handle, infos[i].dstAccelerationStructure, VK_NULL_HANDLE, state);
+      builds[i].info = infos[i];
       if (is_top && infos[i].geometryCount == 1)
-         look_at_instances(cmd_buffer, &infos[i], ranges[i]);
+         look_at_instances(cmd_buffer, &builds[i], ranges[i]);
+      safe[i] = builds[i].info;
    }
-   driver_of(handle)->CmdBuildAccelerationStructuresKHR(handle, count, infos, ranges);
+   driver_of(handle)->CmdBuildAccelerationStructuresKHR(handle, count, safe, ranges);
+   STACK_ARRAY_FINISH(safe);
+   STACK_ARRAY_FINISH(builds);
 }
 
 static VKAPI_ATTR void VKAPI_CALL

@@ -170,13 +170,13 @@ run_instance(struct run *run)
    memcpy((char *)buffer->vk.map + offset, &instance, sizeof(instance));
 }
 
-/* `build NAME [BUFFER COUNT]`: a triangle, or that many instances */
+/* `build NAME [BUFFER COUNT [pointers]]`: a triangle, that many instances, or pointers to them */
 void
 run_build(struct run *run)
 {
    const struct run_structure *structure = need(run, run_word(run, 1));
    const bool top = structure->type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
-   const VkAccelerationStructureGeometryKHR geometry =
+   VkAccelerationStructureGeometryKHR geometry =
       make_geometry(structure, top ? run_find_buffer(run, run_word(run, 2))->vk.address : 0);
    const VkAccelerationStructureBuildGeometryInfoKHR info = make_info(structure, &geometry);
    const VkAccelerationStructureBuildRangeInfoKHR range = {
@@ -184,6 +184,8 @@ run_build(struct run *run)
    };
    const VkAccelerationStructureBuildRangeInfoKHR *const ranges = &range;
 
+   if (run_has_word(run, 4) && strcmp(run_word(run, 4), "pointers") == 0)
+      geometry.geometry.instances.arrayOfPointers = VK_TRUE;
    run_end_rendering(run);
    VKH_PROC(run->ctx, vkCmdBuildAccelerationStructuresKHR)
    (run_need_commands(run), 1, &info, &ranges);

@@ -16,9 +16,11 @@ namespace {
 
 class structures : public ::testing::Test {
  protected:
-   structures(): table(GPUVAL_STRUCTURE_SLOTS), objects(GPUVAL_STRUCTURE_SLOTS)
+   structures()
+       : table(GPUVAL_STRUCTURE_SLOTS), bottom_table(GPUVAL_STRUCTURE_SLOTS + 1),
+         objects(GPUVAL_STRUCTURE_SLOTS)
    {
-      gpuval_structures_init(&known, table.data());
+      gpuval_structures_init(&known, table.data(), bottom_table.data());
    }
 
    ~structures()
@@ -55,7 +57,7 @@ class structures : public ::testing::Test {
    }
 
    /* What a shader does */
-   bool is_traceable(uint64_t address)
+   static bool is_in(const std::vector<uint64_t> &table, uint64_t address)
    {
       for (unsigned i = 0; i < GPUVAL_STRUCTURE_PLACES; i++) {
          const uint64_t *place = &table[gpuval_structure_slot(address, i)];
@@ -65,8 +67,18 @@ class structures : public ::testing::Test {
       return false;
    }
 
+   bool is_traceable(uint64_t address)
+   {
+      return is_in(table, address);
+   }
+
+   bool is_bottom(uint64_t address)
+   {
+      return is_in(bottom_table, address);
+   }
+
    struct gpuval_structures known;
-   std::vector<uint64_t> table;
+   std::vector<uint64_t> table, bottom_table;
    std::vector<struct vk_object_base> objects;
 };
 
@@ -81,13 +93,17 @@ TEST_F(structures, life)
    EXPECT_TRUE(build(0, GPUVAL_STRUCTURE_TOP_LEVEL));
    EXPECT_EQ(find(base), GPUVAL_STRUCTURE_TOP_LEVEL);
    EXPECT_TRUE(is_traceable(base));
+   EXPECT_FALSE(is_bottom(base));
    build(0, GPUVAL_STRUCTURE_BOTTOM_LEVEL);
    EXPECT_FALSE(is_traceable(base));
+   EXPECT_TRUE(is_bottom(base));
    build(0, GPUVAL_STRUCTURE_ANY_LEVEL);
    EXPECT_TRUE(is_traceable(base));
+   EXPECT_TRUE(is_bottom(base));
    remove(0);
    EXPECT_EQ(find(base), GPUVAL_STRUCTURE_DESTROYED);
    EXPECT_FALSE(is_traceable(base));
+   EXPECT_FALSE(is_bottom(base));
 
    add(1, base);
    EXPECT_EQ(find(base), GPUVAL_STRUCTURE_NOT_BUILT);
