@@ -14,10 +14,15 @@ command_bench()
       bench_radv "${2-navi31}"
       exit
       ;;
+   html/1)
+      bench_html
+      exit
+      ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)
       "$obj/src/gpuval/bench/gpuval-bench" || exit
       bench_radv navi31 || exit
+      bench_html
       ;;
    *) exec "$obj/src/gpuval/bench/gpuval-bench" "$@" ;;
    esac
@@ -35,18 +40,27 @@ bench_radv() # GPU
       "$obj/src/amd/vulkan/libvulkan_radeon.so" "$root/tests/scenarios" "$1"
 }
 
+# How long a large report takes to open; where there is no Chromium, it says so
+bench_html()
+{
+   tool ninja -C "$obj" --quiet src/gpuval/gpuval-report || fail "gpuval-report cannot be built"
+   python3 "$root/bench/open_html.py" "$root/tests/report" "$obj/src/gpuval/gpuval-report"
+}
+
 help_bench()
 {
    cat <<EOF
 usage: ./gpuval bench [ARGS]
        ./gpuval bench radv [GPU]
+       ./gpuval bench html
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
-sync beside the same scheme written by hand in GLSL; what RADV's compiler says of shaders with checks beside the same without;
-then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
+sync beside the same scheme written by hand in GLSL; what RADV's compiler says of shaders
+with checks beside the same without; how long Chromium takes to open a report of 5,000
+messages; then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
-measures the messages only, 'radv' asks RADV's compiler only, for GPU (navi31),
-which need not be there.
+measures the messages only, 'html' the report only, 'radv' asks RADV's compiler only,
+for GPU (navi31), which need not be there.
 EOF
 }

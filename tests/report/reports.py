@@ -55,6 +55,14 @@ def failure(number=1, **facts):
     return event
 
 
+def many():
+    """5,000 of 800 shaders"""
+    return [failure(
+        n, message=f'store of 4 bytes at offset {n} is outside set 0, binding 1 "particles"',
+        shader={'hash': f'{n % 800:016x}', 'stage': 'compute', 'name': f'shader {n % 800}'},
+        command={**failure()['command'], 'submission': n % 1000}) for n in range(1, 5001)]
+
+
 def summary(failures, **facts):
     errors = [f for f in failures if f['severity'] == 'error']
     counts = {'errors': len(errors), 'occurrences': sum(f['count'] for f in errors),

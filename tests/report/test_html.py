@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import chromium
-from reports import HOSTILE, ReportTest, failure, main, run_of
+from reports import HOSTILE, ReportTest, failure, main, many, run_of
 
 VISIBLE = "[...document.querySelectorAll('%s')].filter((e) => e.offsetParent).length"
 
@@ -257,17 +257,11 @@ class Reader(HtmlTest):
 
 class Large(HtmlTest):
     def test_five_thousand(self):
-        self.write('a.jsonl', [failure(
-            n, message=f'store of 4 bytes at offset {n} is outside set 0, binding 1 "particles"',
-            shader={'hash': f'{n % 800:016x}', 'stage': 'compute', 'name': f'shader {n % 800}'},
-            command={**failure()['command'], 'submission': n % 1000}) for n in range(1, 5001)])
+        self.write('a.jsonl', many())
         self.open('a.jsonl')
-        times = []
-        while len(times) < 10 and min(times, default=1000) >= 1000:  # whatever else runs
-            self.browser.open('about:blank')
-            self.browser.open(f'file://{os.getcwd()}/m.html')
-            times.append(self.run_("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        self.assertLess(min(times), 1000)  # ms
+        # How long it takes to open is in bench/: what it has to be is little work.
+        self.assertLess(self.run_("document.querySelectorAll('*').length"), 20000)
+        self.assertEqual(self.run_("document.querySelectorAll('.message-row').length"), 0)
         self.assertEqual(self.visible('.group'), 800)
         self.assertEqual(self.search('offset 4321 '), '1 of 5,000 in 1 shader')
         self.run_("byId('clear').click(); byId('expand').click()")
