@@ -14,6 +14,7 @@ struct gpuval_command {
    int64_t index;  /* among the actions of its command buffer; -1: it is none */
    bool has_draw;  /* of several that the command makes */
    uint32_t draw;  /* from 0 */
+   bool has_draws; /* makes several, and which one the records of vertex shaders tell */
    uint64_t command_buffer;
    const char *command_buffer_name;
    uint64_t primary; /* of a secondary command buffer */
@@ -23,7 +24,8 @@ struct gpuval_command {
    const char *labels[GPUVAL_MAX_LABELS]; /* outermost first */
    unsigned num_labels;
    int64_t submission;
-   const char *shader_name; /* of a shader object */
+   uint64_t shader; /* a shader object, in the place of the pipeline */
+   const char *shader_name;
 };
 
 #endif

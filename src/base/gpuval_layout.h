@@ -128,9 +128,9 @@ struct gpuval_record {
    uint32_t shader_hash[2];
    uint32_t site;
    uint32_t command_id;
-   uint32_t stage; /* SPIR-V execution model */
-   uint32_t invocation[3];
-   uint32_t offset; /* buffer accesses: bytes from the start of the range */
+   uint32_t stage;         /* SPIR-V execution model */
+   uint32_t invocation[3]; /* the third one of vertices: 1 + the draw, 0: not known */
+   uint32_t offset;        /* buffer accesses: bytes from the start of the range */
    uint32_t access_size;
    uint32_t bound;      /* bytes of the range; sync: see other */
    uint32_t slot;       /* of the descriptor in its set */

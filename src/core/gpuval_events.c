@@ -473,6 +473,19 @@ static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device
    [GPUVAL_WORDS_UNWRITTEN] = read_unwritten,
 };
 
+static void
+read_draw(struct gpuval_event *event)
+{
+   struct gpuval_command *command = &event->place.command;
+   uint32_t draw = event->invocation[2];
+
+   event->invocation[2] = 0;
+   if (draw && command->has_draws) {
+      command->has_draw = true;
+      command->draw = draw - 1;
+   }
+}
+
 void
 gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *event,
                           const struct gpuval_record *record)
@@ -482,6 +495,8 @@ gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *eve
    event->has_record = true;
    memcpy(event->invocation, record->invocation, sizeof(event->invocation));
    gpuval_events_describe_command(device, event, &event->place, record->command_id);
+   if (event->place.shader.stage == MESA_SHADER_VERTEX)
+      read_draw(event);
    if (read_words[words])
       read_words[words](device, event, record);
 }

@@ -26,6 +26,7 @@ struct note {
    unsigned users;
    struct content content; /* what the strings point to */
    struct gpuval_command facts;
+   uint64_t shaders[LVP_SHADER_STAGES];
    const char *shader_names[LVP_SHADER_STAGES];
 };
 
@@ -223,8 +224,13 @@ write_content(struct blob *blob, const struct gpuval_lvp_command *command)
    write_name(blob, &command->cmd_buffer->vk.base);
    write_name(blob, is_secondary ? &command->primary->vk.base : NULL);
    write_name(blob, command->pipeline ? &command->pipeline->base : NULL);
-   for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++)
-      write_name(blob, command->shaders[i] ? &command->shaders[i]->base : NULL);
+   for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++) {
+      const struct lvp_shader *shader = command->shaders[i];
+
+      blob_write_uint64(blob,
+                        shader ? (uintptr_t)lvp_shader_to_handle((struct lvp_shader *)shader) : 0);
+      write_name(blob, shader ? &shader->base : NULL);
+   }
 
    unsigned num_labels = 0;
    for (unsigned i = 0; i < ARRAY_SIZE(command->labels); i++) {
@@ -256,8 +262,10 @@ create_note(struct gpuval_lvp_commands *commands, const struct content *content)
    facts->command_buffer_name = read_name(&blob);
    facts->primary_name = read_name(&blob);
    facts->pipeline_name = read_name(&blob);
-   for (unsigned i = 0; i < ARRAY_SIZE(note->shader_names); i++)
+   for (unsigned i = 0; i < ARRAY_SIZE(note->shaders); i++) {
+      note->shaders[i] = blob_read_uint64(&blob);
       note->shader_names[i] = read_name(&blob);
+   }
    while (blob.current < blob.end)
       facts->labels[facts->num_labels++] = blob_read_string(&blob);
 
@@ -425,7 +433,9 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    if (out->has_draw)
       out->draw = run.first_draw - 1 + (command - run.first_id);
    out->index = run.first_index + (out->has_draw ? 0 : command - run.first_id);
-   if (stage < ARRAY_SIZE(run.note->shader_names))
+   if (stage < ARRAY_SIZE(run.note->shaders)) {
+      out->shader = run.note->shaders[stage];
       out->shader_name = run.note->shader_names[stage];
+   }
    return true;
 }

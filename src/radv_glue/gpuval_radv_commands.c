@@ -29,11 +29,13 @@
 struct command {
    const char *op;
    int64_t index;
+   bool has_draws;
    uint64_t pipeline;
    const char *pipeline_name;
    const struct gpuval_labels *labels; /* of the command buffer's own; NULL: none */
    uint32_t num_ended;                 /* regions of earlier ones that it has ended by then */
-   const char *shader_names[MESA_VULKAN_SHADER_STAGES]; /* of shader objects */
+   uint64_t shaders[MESA_VULKAN_SHADER_STAGES]; /* shader objects */
+   const char *shader_names[MESA_VULKAN_SHADER_STAGES];
 };
 
 struct chunk {
@@ -59,6 +61,7 @@ struct gpuval_radv_commands {
    const char *op; /* of the command that is being recorded, or NULL */
    int64_t index;
    int64_t next_index;
+   bool has_draws;
 
    /* Strings of the last command, mostly those of the next */
    uint64_t pipeline;
@@ -181,8 +184,11 @@ gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage st
       out->primary_name = copy_name(mem_ctx, owner->primary_name);
       out->pipeline = command->pipeline;
       out->pipeline_name = copy_name(mem_ctx, command->pipeline_name);
-      if (stage < ARRAY_SIZE(command->shader_names))
+      out->has_draws = command->has_draws;
+      if (stage < ARRAY_SIZE(command->shaders)) {
+         out->shader = command->shaders[stage];
          out->shader_name = copy_name(mem_ctx, command->shader_names[stage]);
+      }
       describe_labels(owner, command, mem_ctx, out);
    }
    simple_mtx_unlock(&gpuval->mutex);
@@ -334,10 +340,12 @@ note_pipeline(struct gpuval_radv_commands *commands, struct command *command,
    }
 
    if (!pipeline) {
-      for (unsigned i = 0; i < ARRAY_SIZE(command->shader_names); i++) {
-         const struct radv_shader_object *shader = cmd_buffer->state.shader_objs[i];
-         if (shader)
+      for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++) {
+         struct radv_shader_object *shader = cmd_buffer->state.shader_objs[i];
+         if (shader) {
+            command->shaders[i] = (uintptr_t)radv_shader_object_to_handle(shader);
             command->shader_names[i] = gpuval_object_name(commands, &shader->base);
+         }
       }
       return;
    }
@@ -380,6 +388,7 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    struct command *command = &chunk->commands[chunk->count];
    command->op = commands->op;
    command->index = commands->op ? commands->index : -1;
+   command->has_draws = commands->op && commands->has_draws;
    command->labels = note_labels(commands);
    command->num_ended = commands->num_ended;
    if (descriptors)
@@ -539,7 +548,8 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
 /* Entry points */
 
 static const struct vk_device_dispatch_table *
-begin_action(VkCommandBuffer handle, const char *op, bool is_counted, bool *is_ours)
+begin_action(VkCommandBuffer handle, const char *op, uint32_t num_draws, bool is_counted,
+             bool *is_ours)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
@@ -548,6 +558,7 @@ begin_action(VkCommandBuffer handle, const char *op, bool is_counted, bool *is_o
    *is_ours = !commands->op;
    if (*is_ours) {
       commands->op = op;
+      commands->has_draws = num_draws > 1;
       commands->index = is_counted ? commands->next_index++ : -1;
    }
    return &radv_cmd_buffer_device(cmd_buffer)->gpuval->next;
@@ -569,38 +580,12 @@ end_action(VkCommandBuffer handle, bool is_ours)
    X(CmdDrawIndexed, "draw_indexed",                                                               \
      (VkCommandBuffer c, uint32_t n, uint32_t i, uint32_t f, int32_t v, uint32_t fi),              \
      (c, n, i, f, v, fi))                                                                          \
-   X(CmdDrawIndirect, "draw_indirect",                                                             \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawIndexedIndirect, "draw_indexed_indirect",                                              \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawIndirectCount, "draw_indirect_count",                                                  \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))                                                                      \
-   X(CmdDrawIndexedIndirectCount, "draw_indexed_indirect_count",                                   \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))                                                                      \
    X(CmdDrawIndirectByteCountEXT, "draw_indirect_byte_count_ext",                                  \
      (VkCommandBuffer c, uint32_t i, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t co,          \
       uint32_t s),                                                                                 \
      (c, i, f, b, o, co, s))                                                                       \
-   X(CmdDrawMultiEXT, "draw_multi_ext",                                                            \
-     (VkCommandBuffer c, uint32_t n, const VkMultiDrawInfoEXT *d, uint32_t i, uint32_t f,          \
-      uint32_t s),                                                                                 \
-     (c, n, d, i, f, s))                                                                           \
-   X(CmdDrawMultiIndexedEXT, "draw_multi_indexed_ext",                                             \
-     (VkCommandBuffer c, uint32_t n, const VkMultiDrawIndexedInfoEXT *d, uint32_t i, uint32_t f,   \
-      uint32_t s, const int32_t *v),                                                               \
-     (c, n, d, i, f, s, v))                                                                        \
    X(CmdDrawMeshTasksEXT, "draw_mesh_tasks_ext",                                                   \
      (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z), (c, x, y, z))                        \
-   X(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",                                  \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawMeshTasksIndirectCountEXT, "draw_mesh_tasks_indirect_count_ext",                       \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))                                                                      \
    X(CmdDispatch, "dispatch", (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z),             \
      (c, x, y, z))                                                                                 \
    X(CmdDispatchBase, "dispatch_base",                                                             \
@@ -624,6 +609,35 @@ end_action(VkCommandBuffer handle, bool is_ours)
    X(CmdExecuteGeneratedCommandsEXT, "execute_generated_commands_ext",                             \
      (VkCommandBuffer c, VkBool32 p, const VkGeneratedCommandsInfoEXT *i), (c, p, i))
 
+/* The same of those that may make several draws, n at most */
+#define DRAWS(X)                                                                                   \
+   X(CmdDrawIndirect, "draw_indirect",                                                             \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
+   X(CmdDrawIndexedIndirect, "draw_indexed_indirect",                                              \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
+   X(CmdDrawIndirectCount, "draw_indirect_count",                                                  \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
+      uint32_t s),                                                                                 \
+     (c, b, o, cb, co, n, s))                                                                      \
+   X(CmdDrawIndexedIndirectCount, "draw_indexed_indirect_count",                                   \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
+      uint32_t s),                                                                                 \
+     (c, b, o, cb, co, n, s))                                                                      \
+   X(CmdDrawMultiEXT, "draw_multi_ext",                                                            \
+     (VkCommandBuffer c, uint32_t n, const VkMultiDrawInfoEXT *d, uint32_t i, uint32_t f,          \
+      uint32_t s),                                                                                 \
+     (c, n, d, i, f, s))                                                                           \
+   X(CmdDrawMultiIndexedEXT, "draw_multi_indexed_ext",                                             \
+     (VkCommandBuffer c, uint32_t n, const VkMultiDrawIndexedInfoEXT *d, uint32_t i, uint32_t f,   \
+      uint32_t s, const int32_t *v),                                                               \
+     (c, n, d, i, f, s, v))                                                                        \
+   X(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",                                  \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
+   X(CmdDrawMeshTasksIndirectCountEXT, "draw_mesh_tasks_indirect_count_ext",                       \
+     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
+      uint32_t s),                                                                                 \
+     (c, b, o, cb, co, n, s))
+
 /* What RADV makes dispatches of, which have no number among the application's */
 #define OTHERS(X)                                                                                  \
    X(CmdBuildAccelerationStructuresKHR, "build_acceleration_structures_khr",                       \
@@ -637,17 +651,23 @@ end_action(VkCommandBuffer handle, bool is_ours)
    X(CmdCopyMemoryToAccelerationStructureKHR, "copy_memory_to_acceleration_structure_khr",         \
      (VkCommandBuffer c, const VkCopyMemoryToAccelerationStructureInfoKHR *i), (c, i))
 
-#define DEFINE(name, op, parameters, arguments, is_counted)                                        \
+#define DEFINE(name, op, parameters, arguments, num_draws, is_counted)                             \
    static VKAPI_ATTR void VKAPI_CALL hook_##name parameters                                        \
    {                                                                                               \
       bool is_ours;                                                                                \
-      const struct vk_device_dispatch_table *next = begin_action(c, op, is_counted, &is_ours);     \
+      const struct vk_device_dispatch_table *next =                                                \
+         begin_action(c, op, num_draws, is_counted, &is_ours);                                     \
       next->name arguments;                                                                        \
       end_action(c, is_ours);                                                                      \
    }
-#define DEFINE_ACTION(name, op, parameters, arguments) DEFINE(name, op, parameters, arguments, true)
-#define DEFINE_OTHER(name, op, parameters, arguments)  DEFINE(name, op, parameters, arguments, false)
+#define DEFINE_ACTION(name, op, parameters, arguments)                                             \
+   DEFINE(name, op, parameters, arguments, 1, true)
+#define DEFINE_DRAWS(name, op, parameters, arguments)                                              \
+   DEFINE(name, op, parameters, arguments, n, true)
+#define DEFINE_OTHER(name, op, parameters, arguments)                                              \
+   DEFINE(name, op, parameters, arguments, 1, false)
 ACTIONS(DEFINE_ACTION)
+DRAWS(DEFINE_DRAWS)
 OTHERS(DEFINE_OTHER)
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -699,6 +719,7 @@ gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_
    if (table->name)                                                                                \
       table->name = hook_##name;
    ACTIONS(HOOK_ACTION)
+   DRAWS(HOOK_ACTION)
    OTHERS(HOOK_ACTION)
    table->CmdExecuteCommands = hook_CmdExecuteCommands;
    table->CmdEndDebugUtilsLabelEXT = hook_CmdEndDebugUtilsLabelEXT;

@@ -217,7 +217,8 @@ invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
    switch (b->shader->info.stage) {
    case MESA_SHADER_VERTEX:
       return nir_vec3(b, nir_iadd(b, nir_load_vertex_id_zero_base(b), nir_load_first_vertex(b)),
-                      nir_iadd(b, nir_load_instance_id(b), nir_load_base_instance(b)), zero);
+                      nir_iadd(b, nir_load_instance_id(b), nir_load_base_instance(b)),
+                      nir_iadd_imm(b, nir_load_draw_id(b), 1));
    case MESA_SHADER_TESS_CTRL:
       return nir_vec3(b, nir_load_invocation_id(b), nir_load_primitive_id(b), zero);
    case MESA_SHADER_TESS_EVAL: {

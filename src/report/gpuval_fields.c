@@ -241,6 +241,7 @@ PLACE(command_primary, set_handle(value, place->command.primary))
 PLACE(command_primary_name, set_string(value, place->command.primary_name))
 PLACE(command_pipeline, set_handle(value, place->command.pipeline))
 PLACE(command_pipeline_name, set_string(value, place->command.pipeline_name))
+PLACE(command_shader, set_handle(value, place->command.shader))
 PLACE(command_submission,
       set_number(value, place->command.submission >= 0, place->command.submission))
 
@@ -263,6 +264,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define THIRD    GPUVAL_COLUMNS_THIRD
 #define FOURTH   GPUVAL_COLUMNS_FOURTH
 #define FIFTH    GPUVAL_COLUMNS_FIFTH
+#define SIXTH    GPUVAL_COLUMNS_SIXTH
 #define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
@@ -324,6 +326,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"command", "primary_name", "primary_name", FIRST, OF_PLACE command_primary_name},
    {"command", "pipeline", "pipeline", FIRST, OF_PLACE command_pipeline},
    {"command", "pipeline_name", "pipeline_name", FIRST, OF_PLACE command_pipeline_name},
+   {"command", "shader", NULL, SIXTH, OF_PLACE command_shader},
    {"command", "labels", "labels", FIRST, OF_PLACE command_labels},
    {"command", "submission", "submission", FIRST, OF_PLACE command_submission},
 };

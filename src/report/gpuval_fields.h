@@ -48,6 +48,7 @@ enum gpuval_columns {
    GPUVAL_COLUMNS_THIRD,  /* then those of the other party again */
    GPUVAL_COLUMNS_FOURTH,
    GPUVAL_COLUMNS_FIFTH,
+   GPUVAL_COLUMNS_SIXTH,
    GPUVAL_COLUMNS_END,
    GPUVAL_COLUMNS_NONE, /* JSON alone has it */
 };

@@ -66,28 +66,41 @@ add_object(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count, VkObjectType
 }
 
 static void
-add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
-            const struct gpuval_event *event)
+add_command(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
+            const struct gpuval_place *place)
 {
-   const struct gpuval_command *command = &event->place.command, *other = &event->other.command;
+   const struct gpuval_command *command = &place->command;
 
    add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, command->command_buffer,
               command->command_buffer_name);
+   add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, command->primary,
+              command->primary_name);
    add_object(objects, count, VK_OBJECT_TYPE_PIPELINE, command->pipeline, command->pipeline_name);
+   add_object(objects, count, VK_OBJECT_TYPE_SHADER_EXT, command->shader, place->shader.name);
+}
+
+static void
+add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
+            const struct gpuval_event *event)
+{
+   VkObjectType parent_type = event->resource.object_type == VK_OBJECT_TYPE_BUFFER_VIEW
+                                 ? VK_OBJECT_TYPE_BUFFER
+                                 : VK_OBJECT_TYPE_IMAGE;
+
+   add_command(objects, count, &event->place);
    add_object(objects, count, event->resource.object_type, event->resource.object,
               event->resource.object_name);
+   add_object(objects, count, parent_type, event->resource.parent, event->resource.parent_name);
    add_object(objects, count, VK_OBJECT_TYPE_DEVICE_MEMORY, event->resource.memory,
               event->resource.memory_name);
-   add_object(objects, count, VK_OBJECT_TYPE_COMMAND_BUFFER, other->command_buffer,
-              other->command_buffer_name);
-   add_object(objects, count, VK_OBJECT_TYPE_PIPELINE, other->pipeline, other->pipeline_name);
+   add_command(objects, count, &event->other);
 }
 
 static void
 deliver(const struct notice *notice)
 {
    enum gpuval_kind kind = notice->event ? notice->event->kind : GPUVAL_KIND_MESSAGE;
-   VkDebugUtilsObjectNameInfoEXT objects[7];
+   VkDebugUtilsObjectNameInfoEXT objects[12];
    unsigned num_objects = 0;
    char id[64];
 

@@ -116,6 +116,8 @@ write_command(FILE *f, const struct gpuval_command *command)
       write_object(f, ", executed by ", command->primary, command->primary_name);
    if (command->pipeline)
       write_object(f, ", pipeline ", command->pipeline, command->pipeline_name);
+   if (command->shader)
+      write_object(f, ", shader object ", command->shader, NULL);
    for (unsigned i = 0; i < command->num_labels; i++)
       write_quoted(f, i ? " > " : ", labels ", command->labels[i]);
    fputc('\n', f);

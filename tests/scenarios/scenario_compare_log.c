@@ -180,11 +180,16 @@ has_objects(const struct json *report, const char *line)
 {
    static const char *const objects[][2] = {
       {"command.command_buffer", "command.command_buffer_name"},
+      {"command.primary", "command.primary_name"},
       {"command.pipeline", "command.pipeline_name"},
+      {"command.shader", "shader.name"},
       {"resource.object", "resource.object_name"},
+      {"resource.parent", "resource.parent_name"},
       {"resource.memory", "resource.memory_name"},
       {"other.command.command_buffer", "other.command.command_buffer_name"},
+      {"other.command.primary", "other.command.primary_name"},
       {"other.command.pipeline", "other.command.pipeline_name"},
+      {"other.command.shader", "other.shader.name"},
    };
    const char *end = line + strcspn(line, "\n");
    bool found = true;

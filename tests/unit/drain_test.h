@@ -121,6 +121,7 @@ class drain_test : public ::testing::Test {
          return false;
       command->op = "dispatch";
       command->index = id;
+      command->has_draws = test->has_draws;
       return true;
    }
 
@@ -165,7 +166,7 @@ class drain_test : public ::testing::Test {
       struct gpuval_shader_info info = {};
       info.spirv = spirv;
       info.spirv_size = sizeof(spirv);
-      info.stage = MESA_SHADER_COMPUTE;
+      info.stage = stage;
       info.entry = "main";
       shader = gpuval_device_add_shader(device, &info, &table, key);
       hash = gpuval_shader_hash(spirv, sizeof(spirv));
@@ -186,7 +187,7 @@ class drain_test : public ::testing::Test {
       record.shader_hash[1] = (uint32_t)(hash >> 32);
       record.site = site;
       record.command_id = command_id;
-      record.stage = gpuval_stage_to_spirv(MESA_SHADER_COMPUTE);
+      record.stage = gpuval_stage_to_spirv(stage);
       record.invocation[0] = site * 3;
       record.offset = site * 5;
       record.access_size = 4;
@@ -206,6 +207,8 @@ class drain_test : public ::testing::Test {
    uint32_t base = 0;
    uint64_t hash = 0;
    std::set<uint32_t> commands; /* that are known */
+   bool has_draws = false;
+   gl_shader_stage stage = MESA_SHADER_COMPUTE;
 };
 
 #endif

@@ -91,6 +91,35 @@ TEST_F(drain_test, record_and_count)
    EXPECT_TRUE(shader.record(make_record(site, 3)));
 }
 
+/* Vertices know the draw where the command does not. */
+TEST_F(drain_test, draws)
+{
+   stage = MESA_SHADER_VERTEX;
+   commands = {1, 2, 3};
+   unsigned salt = 1;
+   for (bool several : {true, false}) {
+      for (uint32_t draw : {0, 3}) {
+         has_draws = several;
+         uint32_t site = add_shader(1, salt++);
+         struct gpuval_record record = make_record(site, 1);
+         record.invocation[1] = 7;
+         record.invocation[2] = draw;
+         unsigned work = gpuval_device_begin_work(device);
+         shader_side shader(device);
+         shader.count(site);
+         shader.record(record);
+         gpuval_device_end_work(device, work);
+
+         ASSERT_NE(event(site), nullptr);
+         EXPECT_EQ(event(site)->place.command.has_draw, several && draw);
+         if (several && draw)
+            EXPECT_EQ(event(site)->place.command.draw, draw - 1);
+         EXPECT_EQ(event(site)->invocation[1], 7u);
+         EXPECT_EQ(event(site)->invocation[2], 0u);
+      }
+   }
+}
+
 TEST_F(drain_test, words_of_an_image)
 {
    struct gpuval_site image = make_site(GPUVAL_KIND_IMAGE_OOB, GPUVAL_OP_FETCH, 0);

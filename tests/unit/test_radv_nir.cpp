@@ -426,6 +426,21 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
    EXPECT_EQ(2u, branches);
 }
 
+/* Which of the draws that a command makes */
+TEST_F(RadvNir, vertices_know_their_draw)
+{
+   nir_builder vertex = nir_builder_init_simple_shader(MESA_SHADER_VERTEX, b->shader->options, "v");
+   nir_def *words = gpuval_radv_nir_driver.invocation(&gpuval_radv_nir_driver, &vertex);
+   nir_scalar draw = nir_scalar_chase_movs(nir_get_scalar(words, 2));
+
+   ASSERT_TRUE(nir_scalar_is_alu(draw));
+   EXPECT_EQ(nir_op_iadd, nir_scalar_alu_op(draw));
+   EXPECT_EQ(nir_intrinsic_load_draw_id,
+             nir_scalar_intrinsic_op(nir_scalar_chase_alu_src(draw, 0)));
+   EXPECT_EQ(1u, nir_scalar_as_uint(nir_scalar_chase_alu_src(draw, 1)));
+   ralloc_free(vertex.shader);
+}
+
 /* Seed 000: they are far apart, and each invocation has one of its own. */
 TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
 {
