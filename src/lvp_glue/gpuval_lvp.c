@@ -80,6 +80,7 @@ struct gpuval_lvp {
    struct gpuval_lvp_written *written;       /* NULL: without init */
    struct gpuval_lvp_race *race;             /* NULL: without race */
 
+   bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
 
@@ -424,6 +425,10 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
 
    struct gpuval_lvp_command *current = &gpuval->current;
    current->type = command->type;
+   gpuval->changes_pipelines =
+      command->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV ||
+      (command->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&
+       command->u.execute_generated_commands_ext.generated_commands_info->indirectExecutionSet);
    current->index = kind & GPUVAL_LVP_ACTION ? execution->next_index++ : -1;
    current->cmd_buffer = execution->cmd_buffer;
    current->primary = gpuval_lvp_executions_primary(gpuval->executions);
@@ -566,7 +571,7 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 }
 
 /* The pipeline of the current command, or its shaders where there is none. Generated
- * commands change pipelines themselves.
+ * commands may change pipelines themselves.
  */
 static void
 note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders)
@@ -574,8 +579,7 @@ note_pipeline(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *con
    struct gpuval_lvp_command *current = &gpuval->current;
    bool had_pipeline = current->pipeline != NULL;
 
-   current->pipeline =
-      is_generated(current->type) ? NULL : gpuval->pipelines[pipeline_type(stages)];
+   current->pipeline = gpuval->changes_pipelines ? NULL : gpuval->pipelines[pipeline_type(stages)];
    if (had_pipeline && current->pipeline)
       return;
 

@@ -227,6 +227,8 @@ write_content(struct blob *blob, const struct gpuval_lvp_command *command)
    for (unsigned i = 0; i < ARRAY_SIZE(command->shaders); i++) {
       const struct lvp_shader *shader = command->shaders[i];
 
+      if (shader && shader->base.type != VK_OBJECT_TYPE_SHADER_EXT)
+         shader = NULL; /* a part of a pipeline */
       blob_write_uint64(blob,
                         shader ? (uintptr_t)lvp_shader_to_handle((struct lvp_shader *)shader) : 0);
       write_name(blob, shader ? &shader->base : NULL);

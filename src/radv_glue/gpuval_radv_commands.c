@@ -62,6 +62,7 @@ struct gpuval_radv_commands {
    int64_t index;
    int64_t next_index;
    bool has_draws;
+   bool changes_pipelines;
 
    /* Strings of the last command, mostly those of the next */
    uint64_t pipeline;
@@ -391,7 +392,7 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    command->has_draws = commands->op && commands->has_draws;
    command->labels = note_labels(commands);
    command->num_ended = commands->num_ended;
-   if (descriptors)
+   if (descriptors && !commands->changes_pipelines)
       note_pipeline(commands, command, descriptors);
    p_atomic_set(&chunk->count, chunk->count + 1);
    return chunk->first_id + chunk->count - 1;
@@ -605,9 +606,7 @@ end_action(VkCommandBuffer handle, bool is_ours)
       const VkStridedDeviceAddressRegionKHR *a, VkDeviceAddress d),                                \
      (c, g, m, h, a, d))                                                                           \
    X(CmdTraceRaysIndirect2KHR, "trace_rays_indirect2_khr", (VkCommandBuffer c, VkDeviceAddress d), \
-     (c, d))                                                                                       \
-   X(CmdExecuteGeneratedCommandsEXT, "execute_generated_commands_ext",                             \
-     (VkCommandBuffer c, VkBool32 p, const VkGeneratedCommandsInfoEXT *i), (c, p, i))
+     (c, d))
 
 /* The same of those that may make several draws, n at most */
 #define DRAWS(X)                                                                                   \
@@ -670,6 +669,22 @@ ACTIONS(DEFINE_ACTION)
 DRAWS(DEFINE_DRAWS)
 OTHERS(DEFINE_OTHER)
 
+/* With a set of pipelines or shaders, nobody knows which ones. */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_preprocessed,
+                                    const VkGeneratedCommandsInfoEXT *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   bool is_ours;
+   const struct vk_device_dispatch_table *next =
+      begin_action(handle, "execute_generated_commands_ext", 1, true, &is_ours);
+
+   cmd_buffer->gpuval->changes_pipelines = info->indirectExecutionSet != VK_NULL_HANDLE;
+   next->CmdExecuteGeneratedCommandsEXT(handle, is_preprocessed, info);
+   cmd_buffer->gpuval->changes_pipelines = false;
+   end_action(handle, is_ours);
+}
+
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *secondaries)
 {
@@ -721,6 +736,8 @@ gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_
    ACTIONS(HOOK_ACTION)
    DRAWS(HOOK_ACTION)
    OTHERS(HOOK_ACTION)
+   if (table->CmdExecuteGeneratedCommandsEXT)
+      table->CmdExecuteGeneratedCommandsEXT = hook_CmdExecuteGeneratedCommandsEXT;
    table->CmdExecuteCommands = hook_CmdExecuteCommands;
    table->CmdEndDebugUtilsLabelEXT = hook_CmdEndDebugUtilsLabelEXT;
    table->CmdInsertDebugUtilsLabelEXT = hook_CmdInsertDebugUtilsLabelEXT;
