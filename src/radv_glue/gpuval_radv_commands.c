@@ -648,7 +648,9 @@ end_action(VkCommandBuffer handle, bool is_ours)
    X(CmdCopyAccelerationStructureToMemoryKHR, "copy_acceleration_structure_to_memory_khr",         \
      (VkCommandBuffer c, const VkCopyAccelerationStructureToMemoryInfoKHR *i), (c, i))             \
    X(CmdCopyMemoryToAccelerationStructureKHR, "copy_memory_to_acceleration_structure_khr",         \
-     (VkCommandBuffer c, const VkCopyMemoryToAccelerationStructureInfoKHR *i), (c, i))
+     (VkCommandBuffer c, const VkCopyMemoryToAccelerationStructureInfoKHR *i), (c, i))             \
+   X(CmdPreprocessGeneratedCommandsEXT, "preprocess_generated_commands_ext",                       \
+     (VkCommandBuffer c, const VkGeneratedCommandsInfoEXT *i, VkCommandBuffer s), (c, i, s))
 
 #define DEFINE(name, op, parameters, arguments, num_draws, is_counted)                             \
    static VKAPI_ATTR void VKAPI_CALL hook_##name parameters                                        \

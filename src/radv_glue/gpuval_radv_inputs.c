@@ -1,46 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 
 /* indirect, vertex: what is known of a command when it is recorded. That is where arguments
- * are, how many vertices and instances a direct draw has, and what is bound, which RADV keeps
- * as its own state. A failure belongs to a recorded command; each submit that executes it
- * reports it.
+ * are, how many vertices and instances a direct draw has, and what is bound
+ * (gpuval_radv_vertices.c). A failure belongs to a recorded command; each submit that executes
+ * it reports it.
  *
  * Arguments, counts and indices themselves are looked at when they have been read
  * (gpuval_radv_looks.c).
  */
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_inputs.h"
 
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
-#include "radv_pipeline_graphics.h"
 #include "radv_shader.h"
-#include "sid.h"
 
 #include "gpuval/src/core/gpuval_arguments.h"
 #include "gpuval/src/core/gpuval_instrument.h"
-#include "gpuval/src/core/gpuval_vertex.h"
-#include "vk_format.h"
-#include "vk_pipeline.h"
 
-/* The command that is being recorded */
-struct recording {
-   struct gpuval_radv *gpuval;
-   struct radv_cmd_buffer *cmd_buffer;
-   VkPipelineBindPoint bind_point;
-   bool has_id;
-   uint32_t command_id;
-   bool failed;
-   struct gpuval_radv_look *condition; /* what tells whether it is executed */
-};
-
-static struct recording
-begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)
+struct gpuval_radv_recording
+gpuval_radv_begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   return (struct recording){
+   return (struct gpuval_radv_recording){
       .gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval,
       .cmd_buffer = cmd_buffer,
       .bind_point = bind_point,
@@ -69,7 +53,7 @@ what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind
 }
 
 static uint32_t
-get_id(struct recording *recording)
+get_id(struct gpuval_radv_recording *recording)
 {
    if (!recording->has_id)
       recording->command_id = gpuval_radv_add_command(
@@ -81,7 +65,8 @@ get_id(struct recording *recording)
 
 /* A command that is executed on a condition */
 static void
-note_conditional(struct recording *recording, const struct gpuval_command_failure *failure)
+note_conditional(struct gpuval_radv_recording *recording,
+                 const struct gpuval_command_failure *failure)
 {
    const struct gpuval_radv_look look = {
       .command_id = get_id(recording),
@@ -96,8 +81,9 @@ note_conditional(struct recording *recording, const struct gpuval_command_failur
                            *failure);
 }
 
-static void
-note(struct recording *recording, const struct gpuval_command_failure *failure)
+void
+gpuval_radv_note(struct gpuval_radv_recording *recording,
+                 const struct gpuval_command_failure *failure)
 {
    struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
 
@@ -142,8 +128,8 @@ gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
 
 /* Where arguments are */
 
-static bool
-skips(const struct recording *recording)
+bool
+gpuval_radv_skips(const struct gpuval_radv_recording *recording)
 {
    return recording->failed && gpuval_options()->safe;
 }
@@ -168,17 +154,17 @@ checks_arguments(void)
    return gpuval_options_may_check(GPUVAL_CHECK_INDIRECT);
 }
 
-/* Returns how many of the structs may be executed. */
-static uint32_t
-check_structs(struct recording *recording, const struct gpuval_arguments *arguments)
+uint32_t
+gpuval_radv_check_structs(struct gpuval_radv_recording *recording,
+                          const struct gpuval_arguments *arguments)
 {
    const struct gpuval_arguments_limits limits = {0}; /* @arguments have no data */
    struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
    unsigned count = checks_arguments() ? gpuval_check_arguments(arguments, &limits, failures) : 0;
 
    for (unsigned i = 0; i < count; i++)
-      note(recording, &failures[i]);
-   return skips(recording) ? gpuval_arguments_inside(arguments) : arguments->count;
+      gpuval_radv_note(recording, &failures[i]);
+   return gpuval_radv_skips(recording) ? gpuval_arguments_inside(arguments) : arguments->count;
 }
 
 static struct gpuval_arguments
@@ -195,7 +181,7 @@ get_structs(enum gpuval_arguments_type type, VkBuffer buffer, VkDeviceSize offse
 }
 
 static struct gpuval_arguments
-get_structs_at(struct recording *recording, enum gpuval_arguments_type type,
+get_structs_at(struct gpuval_radv_recording *recording, enum gpuval_arguments_type type,
                VkDeviceAddress address)
 {
    struct gpuval_arguments arguments = {
@@ -212,7 +198,8 @@ get_structs_at(struct recording *recording, enum gpuval_arguments_type type,
 }
 
 static bool
-check_bytes(struct recording *recording, VkBuffer buffer, VkDeviceSize offset, const char *what)
+check_bytes(struct gpuval_radv_recording *recording, VkBuffer buffer, VkDeviceSize offset,
+            const char *what)
 {
    const struct gpuval_command_range range = get_range(buffer, "indirect_buffer");
    struct gpuval_command_failure failure;
@@ -220,13 +207,12 @@ check_bytes(struct recording *recording, VkBuffer buffer, VkDeviceSize offset, c
    if (!gpuval_check_argument_bytes(&range, offset, 4, what, &failure))
       return true;
    if (checks_arguments())
-      note(recording, &failure);
+      gpuval_radv_note(recording, &failure);
    return false;
 }
 
-/* What is in the arguments, once they have been read; before the command is recorded */
-static struct gpuval_radv_look *
-look(struct recording *recording, struct gpuval_radv_look *at)
+struct gpuval_radv_look *
+gpuval_radv_look_before(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at)
 {
    at->command_id = get_id(recording);
    at->bound = what_is_bound(recording->cmd_buffer, recording->bind_point);
@@ -235,9 +221,9 @@ look(struct recording *recording, struct gpuval_radv_look *at)
 }
 
 static struct gpuval_radv_look *
-look_at_structs(struct recording *recording, const struct gpuval_arguments *arguments)
+look_at_structs(struct gpuval_radv_recording *recording, const struct gpuval_arguments *arguments)
 {
-   return look(recording, &(struct gpuval_radv_look){.arguments = *arguments});
+   return gpuval_radv_look_before(recording, &(struct gpuval_radv_look){.arguments = *arguments});
 }
 
 /* What a draw will have bound; state.shaders has shader objects only when it is recorded. */
@@ -252,7 +238,7 @@ has_task_shader(const struct radv_cmd_buffer *cmd_buffer)
 
 /* Returns whether *copy is to be read instead. What task shaders draw, another queue reads. */
 static bool
-make_safe(struct recording *recording, const struct gpuval_arguments *arguments,
+make_safe(struct gpuval_radv_recording *recording, const struct gpuval_arguments *arguments,
           struct radv_buffer *copy)
 {
    struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
@@ -267,8 +253,9 @@ make_safe(struct recording *recording, const struct gpuval_arguments *arguments,
 }
 
 static bool
-make_safe_draws(struct recording *recording, struct gpuval_arguments arguments, uint32_t count,
-                struct radv_buffer *copy, VkBuffer *buffer, VkDeviceSize *offset, uint32_t *stride)
+make_safe_draws(struct gpuval_radv_recording *recording, struct gpuval_arguments arguments,
+                uint32_t count, struct radv_buffer *copy, VkBuffer *buffer, VkDeviceSize *offset,
+                uint32_t *stride)
 {
    arguments.count = count;
    if (!make_safe(recording, &arguments, copy))
@@ -279,234 +266,6 @@ make_safe_draws(struct recording *recording, struct gpuval_arguments arguments, 
    return true;
 }
 
-/* Vertices */
-
-static void
-describe_binding(const struct radv_cmd_buffer *cmd_buffer, uint32_t number,
-                 struct gpuval_vertex_binding *binding)
-{
-   const struct radv_vertex_binding *bound = &cmd_buffer->vertex_bindings[number];
-   const struct radv_buffer *buffer = cmd_buffer->vertex_binding_buffers[number];
-
-   binding->stride = bound->stride;
-   binding->is_null =
-      !buffer && radv_cmd_buffer_device(cmd_buffer)->vk.enabled_features.nullDescriptor;
-   binding->range = (struct gpuval_command_range){
-      .type = "vertex_buffer",
-      .binding = number,
-   };
-   if (buffer) {
-      binding->range.object = &buffer->vk.base;
-      binding->range.object_offset = bound->offset;
-      binding->range.address = radv_buffer_get_va(buffer->bo) + buffer->offset + bound->offset;
-      binding->range.size =
-         bound->size ? bound->size : vk_buffer_range(&buffer->vk, bound->offset, VK_WHOLE_SIZE);
-   }
-}
-
-/* As the pipeline has it; RADV's own state may have lost it. */
-static uint32_t
-describe_static(const struct vk_vertex_input_state *vi, struct gpuval_vertex_input *input,
-                struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES])
-{
-   u_foreach_bit (i, vi->attributes_valid) {
-      uint32_t binding = vi->attributes[i].binding;
-
-      attributes[i] = (struct gpuval_vertex_attribute){
-         .binding = binding,
-         .offset = vi->attributes[i].offset,
-         .size = vk_format_get_blocksize(vi->attributes[i].format),
-      };
-      input->bindings[binding].per_instance =
-         vi->bindings[binding].input_rate == VK_VERTEX_INPUT_RATE_INSTANCE;
-      input->bindings[binding].divisor = vi->bindings[binding].divisor;
-   }
-   return vi->attributes_valid;
-}
-
-static uint32_t
-describe_dynamic(const struct radv_vertex_input_state *vi, struct gpuval_vertex_input *input,
-                 struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES])
-{
-   u_foreach_bit (i, vi->attribute_mask) {
-      uint32_t binding = vi->bindings[i];
-
-      attributes[i] = (struct gpuval_vertex_attribute){
-         .binding = binding,
-         .offset = vi->offsets[i],
-         .size = vi->format_sizes[i],
-      };
-      input->bindings[binding].per_instance = vi->instance_rate_inputs & BITFIELD_BIT(i);
-      input->bindings[binding].divisor = vi->divisors[i];
-   }
-   return vi->attribute_mask;
-}
-
-/* Those that @vertex reads */
-static void
-describe_attributes(const struct radv_cmd_buffer *cmd_buffer, const struct radv_shader *vertex,
-                    struct gpuval_vertex_input *input)
-{
-   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
-   struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES];
-   uint32_t described = pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT)
-                           ? describe_static(&pipeline->gpuval_vi, input, attributes)
-                           : describe_dynamic(&cmd_buffer->state.vertex_input, input, attributes);
-
-   u_foreach_bit (location, described & vertex->info.vs.input_slot_usage_mask) {
-      attributes[location].location = location;
-      input->attributes[input->num_attributes++] = attributes[location];
-      describe_binding(cmd_buffer, attributes[location].binding,
-                       &input->bindings[attributes[location].binding]);
-   }
-}
-
-static void
-describe_indices(struct recording *recording, struct gpuval_index_buffer *indices)
-{
-   const struct radv_cmd_state *state = &recording->cmd_buffer->state;
-   const struct radv_device *device = recording->gpuval->radv;
-   uint32_t size = state->index_type == V_028A7C_VGT_INDEX_8    ? 1
-                   : state->index_type == V_028A7C_VGT_INDEX_16 ? 2
-                                                                : 4;
-   bool is_null = !state->max_index_count;
-
-   *indices = (struct gpuval_index_buffer){
-      .range =
-         {
-            .type = "index_buffer",
-            .binding = -1,
-            .address = is_null ? 0 : state->index_va,
-            .size = (uint64_t)state->max_index_count * size,
-         },
-      .is_null = is_null && device->vk.enabled_features.nullDescriptor,
-      .index_size = size,
-      .restart = state->dynamic.vk.ia.primitive_restart_enable,
-   };
-}
-
-/* Pipelines with robustness of their own look like any others here. */
-static void
-describe_input(struct recording *recording, const struct radv_shader *vertex, bool indexed,
-               struct gpuval_vertex_input *input)
-{
-   const struct vk_device *device = &recording->gpuval->radv->vk;
-   struct vk_pipeline_robustness_state robustness;
-
-   vk_pipeline_robustness_state_fill(device, &robustness, NULL, NULL);
-   input->robust_attributes =
-      gpuval_is_robust(robustness.vertex_inputs) ||
-      (device->enabled_features.pipelineRobustness && !gpuval_options()->robust);
-   input->robust_indices =
-      device->enabled_features.robustBufferAccess2 && !gpuval_options()->robust;
-
-   describe_attributes(recording->cmd_buffer, vertex, input);
-   if (indexed)
-      describe_indices(recording, &input->indices);
-   gpuval_vertex_input_update(input);
-}
-
-static const struct radv_shader *
-get_vertex_shader(const struct recording *recording)
-{
-   return gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
-             ? radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX)
-             : NULL;
-}
-
-static struct gpuval_radv_look *
-look_at_indices(struct recording *recording, const struct gpuval_index_buffer *indices,
-                const struct gpuval_draw *draw, uint32_t count, bool is_whole)
-{
-   return look(recording, &(struct gpuval_radv_look){
-                             .is_indexed = true,
-                             .is_whole = is_whole,
-                             .draw = *draw,
-                             .arguments =
-                                {
-                                   .range = indices->range,
-                                   .offset = (uint64_t)draw->first * indices->index_size,
-                                   .stride = indices->index_size,
-                                   .count = count,
-                                },
-                          });
-}
-
-/* Of a direct draw */
-static void
-look_at_draw(struct recording *recording, const struct gpuval_vertex_input *input,
-             const struct gpuval_draw *draw)
-{
-   struct gpuval_radv_look *at = NULL;
-   uint32_t count;
-
-   if (gpuval_draw_needs_indices(input, draw, &count))
-      at = look_at_indices(recording, &input->indices, draw, count, false);
-   if (at)
-      gpuval_radv_look_at_vertices(recording->cmd_buffer, at, input);
-}
-
-/* Of indirect ones: what they will draw of it is not known. */
-static const struct gpuval_radv_look *
-look_at_all_indices(struct recording *recording, const struct gpuval_vertex_input *input)
-{
-   const struct gpuval_draw all = {
-      .indexed = true,
-      .count = input->indices.range.size / input->indices.index_size,
-      .vertex_offset = -1,
-      .num_instances = 1,
-   };
-   uint32_t count;
-
-   return gpuval_draw_needs_indices(input, &all, &count)
-             ? look_at_indices(recording, &input->indices, &all, count, true)
-             : NULL;
-}
-
-static void
-check_draws(struct recording *recording, const struct gpuval_draw *draws, uint32_t count)
-{
-   const struct radv_shader *vertex = get_vertex_shader(recording);
-   struct gpuval_vertex_input input = {0};
-
-   if (!vertex || !count)
-      return;
-
-   describe_input(recording, vertex, draws[0].indexed, &input);
-   for (uint32_t i = 0; i < count; i++) {
-      struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
-      unsigned num_failures = gpuval_check_draw(&input, &draws[i], failures);
-      for (unsigned j = 0; j < num_failures; j++)
-         note(recording, &failures[j]);
-      look_at_draw(recording, &input, &draws[i]);
-   }
-}
-
-/* Behind the command; @at: NULL, or what look() returned */
-static void
-finish_look(struct recording *recording, struct gpuval_radv_look *at)
-{
-   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
-   const struct radv_shader *vertex = get_vertex_shader(recording);
-   struct gpuval_vertex_input input = {0};
-
-   if (!at)
-      return;
-
-   bool is_draw = recording->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-   at->limits = gpuval_arguments_get_limits(
-      &recording->gpuval->radv->vk, at->arguments.type,
-      is_draw && radv_get_shader(cmd_buffer->state.shaders, MESA_SHADER_TASK));
-   if (!vertex || !is_draw)
-      return;
-
-   bool indexed = at->arguments.type == GPUVAL_ARGUMENTS_DRAW_INDEXED;
-   describe_input(recording, vertex, indexed, &input);
-   gpuval_radv_look_at_vertices(cmd_buffer, at, &input);
-   if (indexed)
-      at->indices = look_at_all_indices(recording, &input);
-}
-
 /* Entry points, below those that give a command its name. Draws are looked at when RADV has
  * bound their shaders, which it does last.
  */
@@ -515,7 +274,8 @@ static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDraw(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
              uint32_t first_instance)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    const struct gpuval_draw draw = {
       .first = first,
       .count = count,
@@ -524,14 +284,15 @@ hook_CmdDraw(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_
    };
 
    driver_of(handle)->CmdDraw(handle, count, instances, first, first_instance);
-   check_draws(&recording, &draw, 1);
+   gpuval_radv_check_draws(&recording, &draw, 1);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDrawIndexed(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
                     int32_t vertex_offset, uint32_t first_instance)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    const struct gpuval_draw draw = {
       .indexed = true,
       .first = first,
@@ -543,14 +304,15 @@ hook_CmdDrawIndexed(VkCommandBuffer handle, uint32_t count, uint32_t instances, 
 
    driver_of(handle)->CmdDrawIndexed(handle, count, instances, first, vertex_offset,
                                      first_instance);
-   check_draws(&recording, &draw, 1);
+   gpuval_radv_check_draws(&recording, &draw, 1);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMultiDrawInfoEXT *infos,
                      uint32_t instances, uint32_t first_instance, uint32_t stride)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    uint32_t i = 0;
 
@@ -562,7 +324,7 @@ hook_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMultiDrawIn
          .num_instances = instances,
       };
    driver_of(handle)->CmdDrawMultiEXT(handle, count, infos, instances, first_instance, stride);
-   check_draws(&recording, draws, count);
+   gpuval_radv_check_draws(&recording, draws, count);
    ralloc_free(draws);
 }
 
@@ -571,7 +333,8 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
                             const VkMultiDrawIndexedInfoEXT *infos, uint32_t instances,
                             uint32_t first_instance, uint32_t stride, const int32_t *vertex_offset)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    uint32_t i = 0;
 
@@ -586,7 +349,7 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
       };
    driver_of(handle)->CmdDrawMultiIndexedEXT(handle, count, infos, instances, first_instance,
                                              stride, vertex_offset);
-   check_draws(&recording, draws, count);
+   gpuval_radv_check_draws(&recording, draws, count);
    ralloc_free(draws);
 }
 
@@ -595,14 +358,15 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
                                                  VkDeviceSize offset, uint32_t count,              \
                                                  uint32_t stride)                                  \
    {                                                                                               \
-      struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
+      struct gpuval_radv_recording recording =                                                     \
+         gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                               \
       const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);  \
-      count = check_structs(&recording, &arguments);                                               \
+      count = gpuval_radv_check_structs(&recording, &arguments);                                   \
       struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);                       \
       struct radv_buffer copy;                                                                     \
       make_safe_draws(&recording, arguments, count, &copy, &buffer, &offset, &stride);             \
       driver_of(handle)->name(handle, buffer, offset, count, stride);                              \
-      finish_look(&recording, at);                                                                 \
+      gpuval_radv_finish_look(&recording, at);                                                     \
    }
 DEFINE_DRAW(CmdDrawIndirect, GPUVAL_ARGUMENTS_DRAW)
 DEFINE_DRAW(CmdDrawIndexedIndirect, GPUVAL_ARGUMENTS_DRAW_INDEXED)
@@ -610,7 +374,7 @@ DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
 
 /* NULL as well where the count is outside */
 static struct gpuval_radv_look *
-look_at_counted(struct recording *recording, const struct gpuval_arguments *arguments,
+look_at_counted(struct gpuval_radv_recording *recording, const struct gpuval_arguments *arguments,
                 VkBuffer buffer, VkDeviceSize offset, bool *inside)
 {
    struct gpuval_radv_look at = {
@@ -620,7 +384,7 @@ look_at_counted(struct recording *recording, const struct gpuval_arguments *argu
    };
 
    *inside = check_bytes(recording, buffer, offset, "the count");
-   return *inside ? look(recording, &at) : NULL;
+   return *inside ? gpuval_radv_look_before(recording, &at) : NULL;
 }
 
 #define DEFINE_COUNTED_DRAW(name, type)                                                            \
@@ -628,7 +392,8 @@ look_at_counted(struct recording *recording, const struct gpuval_arguments *argu
       VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,         \
       VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
    {                                                                                               \
-      struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                 \
+      struct gpuval_radv_recording recording =                                                     \
+         gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                               \
       const struct gpuval_arguments arguments =                                                    \
          get_structs(type, buffer, offset, max_count, stride);                                     \
       bool inside;                                                                                 \
@@ -638,10 +403,10 @@ look_at_counted(struct recording *recording, const struct gpuval_arguments *argu
       if (gpuval_options()->safe && checks_arguments())                                            \
          max_count = gpuval_arguments_inside(&arguments);                                          \
       make_safe_draws(&recording, arguments, max_count, &copy, &buffer, &offset, &stride);         \
-      if (inside || !skips(&recording))                                                            \
+      if (inside || !gpuval_radv_skips(&recording))                                                \
          driver_of(handle)->name(handle, buffer, offset, count_buffer, count_offset, max_count,    \
                                  stride);                                                          \
-      finish_look(&recording, at);                                                                 \
+      gpuval_radv_finish_look(&recording, at);                                                     \
    }
 DEFINE_COUNTED_DRAW(CmdDrawIndirectCount, GPUVAL_ARGUMENTS_DRAW)
 DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount, GPUVAL_ARGUMENTS_DRAW_INDEXED)
@@ -652,7 +417,8 @@ hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
                                  uint32_t first_instance, VkBuffer buffer, VkDeviceSize offset,
                                  uint32_t counter_offset, uint32_t stride)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    struct gpuval_radv_look at = {
       .count_address = get_range(buffer, NULL).address + offset,
       .is_counter = true,
@@ -661,22 +427,24 @@ hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
       .draw = {.first_instance = first_instance, .num_instances = instances},
    };
    bool inside = check_bytes(&recording, buffer, offset, "the counter");
-   struct gpuval_radv_look *counted =
-      inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX) ? look(&recording, &at) : NULL;
+   struct gpuval_radv_look *counted = inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
+                                         ? gpuval_radv_look_before(&recording, &at)
+                                         : NULL;
 
-   if (inside || !skips(&recording))
+   if (inside || !gpuval_radv_skips(&recording))
       driver_of(handle)->CmdDrawIndirectByteCountEXT(handle, instances, first_instance, buffer,
                                                      offset, counter_offset, stride);
-   finish_look(&recording, counted);
+   gpuval_radv_finish_look(&recording, counted);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_COMPUTE);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_COMPUTE);
    const struct gpuval_arguments arguments =
       get_structs(GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
-   uint32_t count = check_structs(&recording, &arguments);
+   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
    struct radv_buffer copy;
 
@@ -684,7 +452,7 @@ hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize o
       driver_of(handle)->CmdDispatchIndirect(handle, radv_buffer_to_handle(&copy), 0);
    else if (count)
       driver_of(handle)->CmdDispatchIndirect(handle, buffer, offset);
-   finish_look(&recording, at);
+   gpuval_radv_finish_look(&recording, at);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -694,10 +462,11 @@ hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddres
                              const VkStridedDeviceAddressRegionKHR *callable,
                              VkDeviceAddress address)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
    const struct gpuval_arguments arguments =
       get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
-   uint32_t count = check_structs(&recording, &arguments);
+   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
    struct radv_buffer copy;
 
@@ -705,16 +474,17 @@ hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddres
       address = radv_buffer_get_va(copy.bo) + copy.offset;
    if (count)
       driver_of(handle)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, address);
-   finish_look(&recording, at);
+   gpuval_radv_finish_look(&recording, at);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
 {
-   struct recording recording = begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
    const struct gpuval_arguments arguments =
       get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
-   uint32_t count = check_structs(&recording, &arguments);
+   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
    struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
    struct radv_buffer copy;
 
@@ -722,7 +492,7 @@ hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
       address = radv_buffer_get_va(copy.bo) + copy.offset;
    if (count)
       driver_of(handle)->CmdTraceRaysIndirect2KHR(handle, address);
-   finish_look(&recording, at);
+   gpuval_radv_finish_look(&recording, at);
 }
 
 void
@@ -754,5 +524,6 @@ gpuval_radv_hook_inputs(struct gpuval_radv *gpuval)
       HOOK(CmdDispatchIndirect)
       HOOK(CmdTraceRaysIndirectKHR)
       HOOK(CmdTraceRaysIndirect2KHR)
+      gpuval_radv_hook_generated(gpuval);
    }
 }

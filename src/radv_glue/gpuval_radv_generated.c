@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+
+/* indirect: generated commands, when a GPU's shader of RADV's reads them. What is in the
+ * sequences is looked at as other arguments are; what their tokens refer to is not.
+ */
+
+#include "gpuval_radv_inputs.h"
+
+#include "radv_cmd_buffer.h"
+#include "radv_device.h"
+#include "radv_dgc.h"
+#include "radv_shader.h"
+
+#include "gpuval/src/core/gpuval_instrument.h"
+
+/* The structs of a layout; false: they are somewhere else. */
+static bool
+get_structs(const struct vk_indirect_command_layout *layout, struct gpuval_arguments *arguments,
+            VkPipelineBindPoint *bind_point)
+{
+   static const struct {
+      enum mesa_vk_dgc_types token;
+      enum gpuval_arguments_type type;
+      VkPipelineBindPoint bind_point;
+   } kinds[] = {
+      {MESA_VK_DGC_DRAW, GPUVAL_ARGUMENTS_DRAW, VK_PIPELINE_BIND_POINT_GRAPHICS},
+      {MESA_VK_DGC_DRAW_INDEXED, GPUVAL_ARGUMENTS_DRAW_INDEXED, VK_PIPELINE_BIND_POINT_GRAPHICS},
+      {MESA_VK_DGC_DRAW_MESH, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS, VK_PIPELINE_BIND_POINT_GRAPHICS},
+      {MESA_VK_DGC_DISPATCH, GPUVAL_ARGUMENTS_DISPATCH, VK_PIPELINE_BIND_POINT_COMPUTE},
+      {MESA_VK_DGC_RT, GPUVAL_ARGUMENTS_TRACE_RAYS2, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR},
+   };
+
+   for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+      if (!(layout->dgc_info & BITFIELD_BIT(kinds[i].token)))
+         continue;
+      *bind_point = kinds[i].bind_point;
+      arguments->type = kinds[i].type;
+      if (*bind_point != VK_PIPELINE_BIND_POINT_GRAPHICS)
+         arguments->offset = layout->dispatch_src_offset_B;
+      else
+         arguments->offset = layout->draw_src_offset_B;
+      return *bind_point != VK_PIPELINE_BIND_POINT_GRAPHICS || !layout->draw_count;
+   }
+   return false;
+}
+
+/* The buffer at @address from there on, at most @size bytes of it; none has size 0. */
+static struct gpuval_command_range
+find_range(struct gpuval_device *device, uint64_t address, uint64_t size)
+{
+   struct gpuval_command_range range = {.binding = -1};
+
+   if (address && gpuval_device_find_buffer(device, address, size, &range)) {
+      uint64_t offset = address - range.address;
+      range.object_offset += offset;
+      range.size = MIN2(range.size - offset, size);
+   }
+   range.type = "address";
+   range.address = address;
+   return range;
+}
+
+/* Where their number is cannot be read: false. */
+static bool
+check_count(struct gpuval_radv_recording *recording, uint64_t address)
+{
+   const struct gpuval_command_range range =
+      find_range(recording->gpuval->device, address, sizeof(uint32_t));
+   struct gpuval_command_failure failure;
+
+   if (!gpuval_check_argument_bytes(&range, 0, sizeof(uint32_t), "the count", &failure))
+      return true;
+   gpuval_radv_note(recording, &failure);
+   return false;
+}
+
+static struct gpuval_radv_look *
+look(struct gpuval_radv_recording *recording, const VkGeneratedCommandsInfoEXT *info,
+     const struct gpuval_arguments *arguments)
+{
+   struct gpuval_radv_look at = {
+      .arguments = *arguments,
+      .count_address = info->sequenceCountAddress,
+      .max_count = arguments->count,
+   };
+
+   if (at.count_address ? !check_count(recording, at.count_address)
+                        : !gpuval_radv_check_structs(recording, arguments))
+      return NULL;
+   return gpuval_radv_look_before(recording, &at);
+}
+
+static struct gpuval_radv_look *
+look_at_generated(struct gpuval_radv_recording *recording, const VkGeneratedCommandsInfoEXT *info)
+{
+   VK_FROM_HANDLE(radv_indirect_command_layout, layout, info->indirectCommandsLayout);
+   struct gpuval_arguments arguments = {
+      .stride = layout->vk.stride,
+      .count = info->maxSequenceCount,
+      .counted = info->sequenceCountAddress != 0,
+   };
+
+   if (!get_structs(&layout->vk, &arguments, &recording->bind_point))
+      return NULL;
+   arguments.range =
+      find_range(recording->gpuval->device, info->indirectAddress, info->indirectAddressSize);
+   return look(recording, info, &arguments);
+}
+
+/* Behind the command. What a draw has bound is known unless the sequences bind it. */
+static void
+finish(struct gpuval_radv_recording *recording, struct gpuval_radv_look *looked,
+       const VkGeneratedCommandsInfoEXT *info, bool is_executed)
+{
+   VK_FROM_HANDLE(radv_indirect_command_layout, layout, info->indirectCommandsLayout);
+   const uint32_t binds =
+      BITFIELD_BIT(MESA_VK_DGC_IES) | BITFIELD_BIT(MESA_VK_DGC_IB) | BITFIELD_BIT(MESA_VK_DGC_VB);
+   const struct radv_cmd_state *state = &recording->cmd_buffer->state;
+
+   if (is_executed && !(layout->vk.dgc_info & binds))
+      gpuval_radv_finish_look(recording, looked);
+   else if (looked)
+      looked->limits = gpuval_arguments_get_limits(
+         &recording->gpuval->radv->vk, looked->arguments.type,
+         is_executed && radv_get_shader(state->shaders, MESA_SHADER_TASK));
+}
+
+static const struct vk_device_dispatch_table *
+driver_of(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_preprocessed,
+                                    const VkGeneratedCommandsInfoEXT *info)
+{
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_look *looked = is_preprocessed ? NULL : look_at_generated(&recording, info);
+
+   if (!gpuval_radv_skips(&recording))
+      driver_of(handle)->CmdExecuteGeneratedCommandsEXT(handle, is_preprocessed, info);
+   finish(&recording, looked, info, true);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdPreprocessGeneratedCommandsEXT(VkCommandBuffer handle,
+                                       const VkGeneratedCommandsInfoEXT *info,
+                                       VkCommandBuffer state)
+{
+   struct gpuval_radv_recording recording =
+      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   struct gpuval_radv_look *looked = look_at_generated(&recording, info);
+
+   driver_of(handle)->CmdPreprocessGeneratedCommandsEXT(handle, info, state);
+   finish(&recording, looked, info, false);
+}
+
+void
+gpuval_radv_hook_generated(struct gpuval_radv *gpuval)
+{
+   struct vk_device_dispatch_table *table = &gpuval->next;
+
+   if (table->CmdExecuteGeneratedCommandsEXT)
+      table->CmdExecuteGeneratedCommandsEXT = hook_CmdExecuteGeneratedCommandsEXT;
+   if (table->CmdPreprocessGeneratedCommandsEXT)
+      table->CmdPreprocessGeneratedCommandsEXT = hook_CmdPreprocessGeneratedCommandsEXT;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+
+/* indirect, vertex: between the files that look at what commands read themselves. */
+
+#ifndef GPUVAL_RADV_INPUTS_H
+#define GPUVAL_RADV_INPUTS_H
+
+#include "gpuval_radv_private.h"
+
+/** The command that is being recorded */
+struct gpuval_radv_recording {
+   struct gpuval_radv *gpuval;
+   struct radv_cmd_buffer *cmd_buffer;
+   VkPipelineBindPoint bind_point;
+   bool has_id;
+   uint32_t command_id;
+   bool failed;
+   struct gpuval_radv_look *condition; /* what tells whether it is executed */
+};
+
+/* gpuval_radv_inputs.c */
+
+struct gpuval_radv_recording gpuval_radv_begin(VkCommandBuffer handle,
+                                               VkPipelineBindPoint bind_point);
+/** Each submit that executes the command reports it. */
+void gpuval_radv_note(struct gpuval_radv_recording *recording,
+                      const struct gpuval_command_failure *failure);
+/**
+ * What is in buffers, once it has been read; in front of the command. Sets whose it is and
+ * whether arguments are checked. NULL: there is nothing to look at.
+ */
+struct gpuval_radv_look *gpuval_radv_look_before(struct gpuval_radv_recording *recording,
+                                                 struct gpuval_radv_look *at);
+/** Notes structs that are not there. Returns how many of them may be executed. */
+uint32_t gpuval_radv_check_structs(struct gpuval_radv_recording *recording,
+                                   const struct gpuval_arguments *arguments);
+/** Something is wrong with the command, and GPUVAL_SAFE is set. */
+bool gpuval_radv_skips(const struct gpuval_radv_recording *recording);
+
+/* gpuval_radv_vertices.c; behind the command, when RADV has bound its shaders */
+
+void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,
+                             const struct gpuval_draw *draws, uint32_t count);
+/** @at: NULL, or what gpuval_radv_look_before() returned. */
+void gpuval_radv_finish_look(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at);
+
+/* gpuval_radv_generated.c */
+
+void gpuval_radv_hook_generated(struct gpuval_radv *gpuval);
+
+#endif
