@@ -127,7 +127,8 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
       warn_of_size(original);
    if ((!num_copied && !original->count_address && !original->is_conditional) ||
        is_left_out(cmd_buffer) ||
-       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, sizeof(*copy) + size, 8, &offset,
+       /* What RADV uploads next has to be aligned, and it relies on sizes. */
+       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, align(sizeof(*copy) + size, 4), 8, &offset,
                                              (void **)&copy))
       return NULL;
    copy->done = 0;
