@@ -30,8 +30,11 @@ find_library(void)
 struct blob *
 gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
 {
-   /* It is compute only. */
-   if (!find_library() || shader_count != 1 || shaders[0]->info.stage != MESA_SHADER_COMPUTE)
+   /* It does not know stages that are merged. */
+   if (!find_library() || shader_count != 1 ||
+       (shaders[0]->info.stage != MESA_SHADER_COMPUTE &&
+        shaders[0]->info.stage != MESA_SHADER_VERTEX &&
+        shaders[0]->info.stage != MESA_SHADER_FRAGMENT))
       return NULL;
 
    struct blob *nir = malloc(sizeof(*nir));
@@ -48,6 +51,7 @@ gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
                         const struct radv_shader_stage *stage)
 {
    const struct radv_shader_binary_legacy *legacy = (const void *)binary;
+   const struct ac_arg inputs = stage->args.vs_inputs[0];
 
    if (!nir)
       return;
@@ -59,9 +63,30 @@ gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
          .nir_size = nir->size,
          .args = &stage->args.ac,
          .address32_hi = radv_device_physical(device)->info.address32_hi,
+         .vertex_inputs = inputs.used ? stage->args.ac.args[inputs.arg_index].offset : 0,
       };
       find_library()(&shader);
    }
    blob_finish(nir);
    free(nir);
+}
+
+void
+gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
+                               const struct radv_vs_prolog_key *key)
+{
+   if (!find_library() || !binary)
+      return;
+   gpuval_softgpu_add_prolog_func add_prolog =
+      (gpuval_softgpu_add_prolog_func)dlsym(RTLD_DEFAULT, GPUVAL_SOFTGPU_ADD_PROLOG);
+   const struct gpuval_softgpu_prolog prolog = {
+      .code = binary->data,
+      .code_size = binary->code_size,
+      .attribute_count = key->num_attributes,
+      .instance_rate = key->instance_rate_inputs,
+      .nontrivial_divisors = key->nontrivial_divisors,
+      .zero_divisors = key->zero_divisors,
+      .misaligned = key->misaligned_mask | key->unaligned_mask,
+   };
+   add_prolog(&prolog);
 }

@@ -16,7 +16,9 @@ struct ac_shader_args;
 struct nir_shader;
 struct radv_device;
 struct radv_shader_binary;
+struct radv_shader_part_binary;
 struct radv_shader_stage;
+struct radv_vs_prolog_key;
 
 /* What the library exports, and what is given to it: it recognizes a shader by
  * the code that it finds at the program's address, so that it does not matter
@@ -31,9 +33,25 @@ struct gpuval_softgpu_shader {
    size_t nir_size;
    const struct ac_shader_args *args;
    uint32_t address32_hi;
+   unsigned vertex_inputs; /* the first VGPR that a prolog sets */
 };
 
 typedef void (*gpuval_softgpu_add_shader_func)(const struct gpuval_softgpu_shader *shader);
+
+/* The same of what runs ahead of a vertex shader. Masks are of attributes. */
+#define GPUVAL_SOFTGPU_ADD_PROLOG "gpuval_softgpu_add_prolog"
+
+struct gpuval_softgpu_prolog {
+   const void *code;
+   size_t code_size;
+   unsigned attribute_count;
+   uint32_t instance_rate;
+   uint32_t nontrivial_divisors;
+   uint32_t zero_divisors;
+   uint32_t misaligned;
+};
+
+typedef void (*gpuval_softgpu_add_prolog_func)(const struct gpuval_softgpu_prolog *prolog);
 
 /* Before ACO edits the shader. Returns what gpuval_radv_softgpu_add() takes, NULL
  * when there is nothing to do.
@@ -44,5 +62,8 @@ struct blob *gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int sha
 void gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
                              const struct radv_shader_binary *binary,
                              const struct radv_shader_stage *stage);
+
+void gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
+                                    const struct radv_vs_prolog_key *key);
 
 #endif

@@ -10,9 +10,15 @@
  *    softgpu_syncobjs.c    syncobjs
  *    softgpu_commands.c    the packets of a submit
  *    softgpu_shader.c      finds the shader at a program address
- *    softgpu_dispatch.c    workgroups and waves, control flow
+ *    softgpu_graphics.c    those that draw
+ *    softgpu_dispatch.c    dispatches
+ *    softgpu_draw.c        draws: primitives and their vertices
+ *    softgpu_prolog.c      prologs, which fetch attributes
+ *    softgpu_pixels.c      their pixels
+ *    softgpu_execute.c     waves, control flow
  *    softgpu_intrinsics.c  NIR's intrinsics
  *    softgpu_access.c      those that access memory
+ *    softgpu_inputs.c      those of vertices and fragments
  *    softgpu_subgroups.c   those between the lanes of a wave
  *    softgpu_texels.c      texel buffers
  *    softgpu_views.c       what host and GPU see, where it is not the same
@@ -31,11 +37,14 @@
  * those that have work, and what is in the memory of our buffers with it. With `prompt` work is
  * done when its submit returns.
  *
- * With SOFTGPU_BLIND=1 it leaves out draws, and images read 0: enough for a program's
- * reports, if not for its results.
+ * With SOFTGPU_BLIND=1 it leaves out draws whose stages it does not know, and images read 0:
+ * enough for a program's reports, if not for its results.
  *
- * One generation, GFX11, and compute only. A thread executes what was submitted,
- * under the lock that ioctls take as well.
+ * One generation, GFX11; compute, vertex and fragment shaders. What is drawn has no depth and
+ * no stencil, one sample, one viewport and no clipping, and its colours go nowhere. Not known
+ * are geometry, tessellation, mesh and task shaders, attributes that are not aligned
+ * and have a prolog, transform feedback, queries of what is drawn, images and rays. A thread
+ * executes what was submitted, under the lock that ioctls take as well.
  */
 
 #ifndef SOFTGPU_H
@@ -57,7 +66,7 @@
 void softgpu_error(const char *format, ...) PRINTFLIKE(1, 2);
 bool softgpu_failed(void);
 
-/* Draws are to be left out, and images read 0. */
+/* Draws that are not known are to be left out, and images read 0. */
 bool softgpu_is_blind(void);
 
 /* What is not uniform is as the hardware has it, where ACO takes it from the first lane;
@@ -116,8 +125,8 @@ void softgpu_execute(enum softgpu_queue queue, uint64_t va, uint32_t dwords);
 
 struct softgpu_shader;
 
-/* Returns NULL with an error when there is none. */
-const struct softgpu_shader *softgpu_find_shader(uint64_t va);
+/* Returns NULL, with an error if it is needed, when there is none. */
+const struct softgpu_shader *softgpu_find_shader(uint64_t va, bool needed);
 
 /* --- softgpu_dispatch.c --------------------------------------------------- */
 

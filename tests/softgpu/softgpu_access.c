@@ -276,7 +276,7 @@ store_buffer(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
 
    if (!descriptor.valid)
       return;
-   softgpu_foreach_lane(lane, wave->exec)
+   softgpu_foreach_lane(lane, softgpu_writers(wave))
    {
       const uint64_t offset = softgpu_uint(wave, &instr->src[2], 0, lane);
       u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
@@ -296,7 +296,7 @@ buffer_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
    if (!descriptor.valid)
       return;
-   softgpu_foreach_lane(lane, wave->exec)
+   softgpu_foreach_lane(lane, softgpu_writers(wave))
    {
       const uint64_t offset = softgpu_uint(wave, &instr->src[1], 0, lane);
       if (offset + bytes <= descriptor.size)
@@ -455,13 +455,13 @@ softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
          load_global(wave, instr, lane, global_address(wave, instr, 0, lane));
       break;
    case nir_intrinsic_store_global_amd:
-      softgpu_foreach_lane(lane, wave->exec)
+      softgpu_foreach_lane(lane, softgpu_writers(wave))
          store_global(wave, instr, lane, global_address(wave, instr, 1, lane));
       break;
    case nir_intrinsic_global_atomic_amd:
    case nir_intrinsic_global_atomic_swap_amd:
       check_addresses(wave, instr);
-      softgpu_foreach_lane(lane, wave->exec)
+      softgpu_foreach_lane(lane, softgpu_writers(wave))
          softgpu_atomic(wave, instr, lane, global_address(wave, instr, 0, lane), 1);
       break;
    case nir_intrinsic_load_ubo:

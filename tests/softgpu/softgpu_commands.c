@@ -9,21 +9,17 @@
  * amdgfxregs.h).
  */
 
-#include "softgpu.h"
+#include "softgpu_processor.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "util/os_time.h"
 #include "util/u_math.h"
-#include "amd_family.h"
-#include "sid.h"
 
-#define SH_REG_COUNT ((SI_SH_REG_END - SI_SH_REG_OFFSET) / 4)
-#define SH_REG(reg)  (((reg)-SI_SH_REG_OFFSET) / 4)
-#define MAX_DEPTH    8
-#define MAX_PACKETS  (1u << 20) /* of a submit */
-#define MAX_WAIT_NS  INT64_C(20000000000)
+#define MAX_DEPTH   8
+#define MAX_PACKETS (1u << 20) /* of a submit */
+#define MAX_WAIT_NS INT64_C(20000000000)
 
 /* Numbers of ATOMIC_MEM, 32 bits: sid.h names only some of them. 64 bits: plus
  * 32; without returning the old value: plus 64.
@@ -45,35 +41,13 @@ static_assert(ATOMIC_CMPSWAP + 64 == TC_OP_ATOMIC_CMPSWAP_32, "see sid.h");
 static_assert(ATOMIC_SUB + 32 == TC_OP_ATOMIC_SUB_RTN_64, "see sid.h");
 static_assert(ATOMIC_XOR + 32 + 64 == TC_OP_ATOMIC_XOR_64, "see sid.h");
 
-struct processor {
-   enum softgpu_queue queue;
-   uint32_t sh[SH_REG_COUNT];
-   uint64_t indirect_base;
-   bool skip_predicated;
-   unsigned depth; /* of indirect buffers */
-   unsigned packets;
-};
-
 /* Nothing is known of what an earlier submit has set: others may have submitted
  * in between.
  */
-static struct processor processors[2];
+static struct softgpu_processor processors[2];
 
-/* A packet without its header. */
-struct packet {
-   unsigned opcode;
-   const uint32_t *words;
-   unsigned count;
-};
-
-static uint64_t
-address(const uint32_t *words)
-{
-   return words[0] | (uint64_t)words[1] << 32;
-}
-
-static bool
-need(const struct packet *packet, unsigned count)
+bool
+softgpu_need(const struct softgpu_packet *packet, unsigned count)
 {
    if (packet->count >= count)
       return true;
@@ -83,19 +57,27 @@ need(const struct packet *packet, unsigned count)
 
 /* --- Registers ------------------------------------------------------------ */
 
-static void
-set_sh_regs(struct processor *processor, unsigned first, const uint32_t *values, unsigned count)
+void
+softgpu_set_registers(uint32_t *registers, unsigned size, unsigned first, const uint32_t *values,
+                      unsigned count)
 {
-   if (first >= SH_REG_COUNT || count > SH_REG_COUNT - first) {
-      softgpu_error("%u registers at %u are not shader registers", count, first);
+   if (first >= size || count > size - first) {
+      softgpu_error("there are not %u registers at %u", count, first);
       return;
    }
-   memcpy(&processor->sh[first], values, count * 4);
+   memcpy(&registers[first], values, count * 4);
+}
+
+static void
+set_sh_regs(struct softgpu_processor *processor, unsigned first, const uint32_t *values,
+            unsigned count)
+{
+   softgpu_set_registers(processor->sh, SOFTGPU_SH_REGS, first, values, count);
 }
 
 /* A register by its number, as COPY_DATA and WRITE_DATA have it. */
 static void
-write_register(struct processor *processor, uint32_t number, uint32_t value)
+write_register(struct softgpu_processor *processor, uint32_t number, uint32_t value)
 {
    const uint32_t reg = number * 4;
    if (reg >= SI_SH_REG_OFFSET && reg < SI_SH_REG_END)
@@ -107,7 +89,7 @@ write_register(struct processor *processor, uint32_t number, uint32_t value)
 /* --- Dispatches ----------------------------------------------------------- */
 
 static void
-dispatch(const struct processor *processor, const uint32_t *size, uint32_t initiator)
+dispatch(const struct softgpu_processor *processor, const uint32_t *size, uint32_t initiator)
 {
    const uint32_t *sh = processor->sh;
    const uint32_t rsrc2 = sh[SH_REG(R_00B84C_COMPUTE_PGM_RSRC2)];
@@ -120,8 +102,7 @@ dispatch(const struct processor *processor, const uint32_t *size, uint32_t initi
    }
 
    struct softgpu_dispatch dispatch = {
-      .program = (uint64_t)sh[SH_REG(R_00B830_COMPUTE_PGM_LO)] << 8 |
-                 (uint64_t)(sh[SH_REG(R_00B834_COMPUTE_PGM_HI)] & 0xff) << 40,
+      .program = softgpu_program(&sh[SH_REG(R_00B830_COMPUTE_PGM_LO)]),
       .user_sgprs = G_00B84C_USER_SGPR(rsrc2),
       .workgroup_id =
          {
@@ -136,8 +117,6 @@ dispatch(const struct processor *processor, const uint32_t *size, uint32_t initi
       softgpu_error("%u user SGPRs", dispatch.user_sgprs);
       return;
    }
-   /* The address has 48 bits. */
-   dispatch.program = (uint64_t)((int64_t)(dispatch.program << 16) >> 16);
    memcpy(dispatch.user_data, &sh[SH_REG(R_00B900_COMPUTE_USER_DATA_0)],
           sizeof(dispatch.user_data));
 
@@ -163,15 +142,15 @@ dispatch(const struct processor *processor, const uint32_t *size, uint32_t initi
 }
 
 static void
-dispatch_indirect(const struct processor *processor, const struct packet *packet)
+dispatch_indirect(const struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
    const bool compute = processor->queue == SOFTGPU_QUEUE_COMPUTE;
    uint32_t size[3];
 
-   if (!need(packet, compute ? 3 : 2))
+   if (!softgpu_need(packet, compute ? 3 : 2))
       return;
    const uint64_t va =
-      compute ? address(packet->words) : processor->indirect_base + packet->words[0];
+      compute ? softgpu_address(packet->words) : processor->indirect_base + packet->words[0];
    if (softgpu_read(va, size, sizeof(size)))
       dispatch(processor, size, packet->words[compute ? 2 : 1]);
 }
@@ -179,9 +158,9 @@ dispatch_indirect(const struct processor *processor, const struct packet *packet
 /* --- Memory --------------------------------------------------------------- */
 
 static void
-write_data(struct processor *processor, const struct packet *packet)
+write_data(struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
-   if (!need(packet, 4))
+   if (!softgpu_need(packet, 4))
       return;
    const unsigned destination = G_370_DST_SEL(packet->words[0]);
    const uint32_t *values = packet->words + 3;
@@ -196,9 +175,9 @@ write_data(struct processor *processor, const struct packet *packet)
    case V_370_TC_L2:
    case V_370_MEM:
       if (G_370_WR_ONE_ADDR(packet->words[0]))
-         softgpu_write(address(packet->words + 1), &values[count - 1], 4);
+         softgpu_write(softgpu_address(packet->words + 1), &values[count - 1], 4);
       else
-         softgpu_write(address(packet->words + 1), values, count * 4);
+         softgpu_write(softgpu_address(packet->words + 1), values, count * 4);
       break;
    default:
       softgpu_error("WRITE_DATA to %u is not supported", destination);
@@ -206,19 +185,19 @@ write_data(struct processor *processor, const struct packet *packet)
 }
 
 static void
-copy_data(struct processor *processor, const struct packet *packet)
+copy_data(struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
-   if (!need(packet, 5))
+   if (!softgpu_need(packet, 5))
       return;
    const uint32_t control = packet->words[0];
    const unsigned size = control & COPY_DATA_COUNT_SEL ? 8 : 4;
    const unsigned source = control & 0xf, destination = (control >> 8) & 0xf;
-   uint64_t value = address(packet->words + 1);
+   uint64_t value = softgpu_address(packet->words + 1);
 
    switch (source) {
    case COPY_DATA_SRC_MEM:
    case COPY_DATA_TC_L2:
-      if (!softgpu_read(address(packet->words + 1), &value, size))
+      if (!softgpu_read(softgpu_address(packet->words + 1), &value, size))
          return;
       break;
    case COPY_DATA_IMM:
@@ -240,7 +219,7 @@ copy_data(struct processor *processor, const struct packet *packet)
    case COPY_DATA_DST_MEM_GRBM:
    case COPY_DATA_TC_L2:
    case COPY_DATA_DST_MEM:
-      softgpu_write(address(packet->words + 3), &value, size);
+      softgpu_write(softgpu_address(packet->words + 3), &value, size);
       break;
    default:
       softgpu_error("COPY_DATA to %u is not supported", destination);
@@ -248,13 +227,14 @@ copy_data(struct processor *processor, const struct packet *packet)
 }
 
 static void
-dma_data(const struct packet *packet)
+dma_data(const struct softgpu_packet *packet)
 {
-   if (!need(packet, 6))
+   if (!softgpu_need(packet, 6))
       return;
    const uint32_t header = packet->words[0], command = packet->words[5];
    const unsigned source = G_411_SRC_SEL(header), destination = G_411_DST_SEL(header);
-   const uint64_t from = address(packet->words + 1), to = address(packet->words + 3);
+   const uint64_t from = softgpu_address(packet->words + 1),
+                  to = softgpu_address(packet->words + 3);
    const uint64_t size = G_415_BYTE_COUNT_GFX9(command);
 
    if (destination == V_411_NOWHERE)
@@ -317,17 +297,17 @@ compute_atomic(unsigned operation, unsigned bits, uint64_t old, uint64_t data)
 }
 
 static void
-atomic_mem(const struct packet *packet)
+atomic_mem(const struct softgpu_packet *packet)
 {
-   if (!need(packet, 8))
+   if (!softgpu_need(packet, 8))
       return;
    const unsigned code = packet->words[0] & 0x3f; /* returning or not */
    const unsigned bits = code & 32 ? 64 : 32;
    const bool loop = (packet->words[0] >> 8 & 3) == ATOMIC_COMMAND_LOOP;
-   const uint64_t va = address(packet->words + 1);
+   const uint64_t va = softgpu_address(packet->words + 1);
    const uint64_t mask = u_uintN_max(bits);
-   const uint64_t data = address(packet->words + 3) & mask;
-   const uint64_t compare = address(packet->words + 5) & mask;
+   const uint64_t data = softgpu_address(packet->words + 3) & mask;
+   const uint64_t compare = softgpu_address(packet->words + 5) & mask;
    const int64_t deadline = os_time_get_nano() + MAX_WAIT_NS;
 
    for (;;) {
@@ -373,9 +353,9 @@ compare(unsigned function, uint32_t value, uint32_t reference)
 }
 
 static void
-wait_reg_mem(const struct packet *packet)
+wait_reg_mem(const struct softgpu_packet *packet)
 {
-   if (!need(packet, 6))
+   if (!softgpu_need(packet, 6))
       return;
    const uint32_t control = packet->words[0], mask = packet->words[4];
    const int64_t deadline = os_time_get_nano() + MAX_WAIT_NS;
@@ -386,12 +366,12 @@ wait_reg_mem(const struct packet *packet)
    }
    for (;;) {
       uint32_t value;
-      if (softgpu_failed() || !softgpu_read(address(packet->words + 1), &value, 4) ||
+      if (softgpu_failed() || !softgpu_read(softgpu_address(packet->words + 1), &value, 4) ||
           compare(control & 7, value & mask, packet->words[3]))
          return;
       if (os_time_get_nano() > deadline) {
          softgpu_error("WAIT_REG_MEM waits for ever: 0x%x at address 0x%" PRIx64 ", reference 0x%x",
-                       value, address(packet->words + 1), packet->words[3]);
+                       value, softgpu_address(packet->words + 1), packet->words[3]);
          return;
       }
       softgpu_pause();
@@ -399,24 +379,24 @@ wait_reg_mem(const struct packet *packet)
 }
 
 static void
-release_mem(const struct packet *packet)
+release_mem(const struct softgpu_packet *packet)
 {
-   if (!need(packet, 6))
+   if (!softgpu_need(packet, 6))
       return;
    const unsigned select = packet->words[1] >> 29;
-   uint64_t value = address(packet->words + 4);
+   uint64_t value = softgpu_address(packet->words + 4);
 
    switch (select) {
    case EOP_DATA_SEL_DISCARD:
       break;
    case EOP_DATA_SEL_VALUE_32BIT:
-      softgpu_write(address(packet->words + 2), &value, 4);
+      softgpu_write(softgpu_address(packet->words + 2), &value, 4);
       break;
    case EOP_DATA_SEL_TIMESTAMP:
       value = (uint64_t)os_time_get_nano();
       FALLTHROUGH;
    case EOP_DATA_SEL_VALUE_64BIT:
-      softgpu_write(address(packet->words + 2), &value, 8);
+      softgpu_write(softgpu_address(packet->words + 2), &value, 8);
       break;
    default:
       softgpu_error("RELEASE_MEM of %u is not supported", select);
@@ -424,9 +404,9 @@ release_mem(const struct packet *packet)
 }
 
 static void
-set_predication(struct processor *processor, const struct packet *packet)
+set_predication(struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
-   if (!need(packet, 3))
+   if (!softgpu_need(packet, 3))
       return;
    const unsigned operation = packet->words[0] >> 16 & 7;
    const bool draw_if_set = packet->words[0] >> 8 & 1;
@@ -438,7 +418,7 @@ set_predication(struct processor *processor, const struct packet *packet)
       break;
    case PREDICATION_OP_BOOL32:
    case PREDICATION_OP_BOOL64:
-      if (softgpu_read(address(packet->words + 1), &value,
+      if (softgpu_read(softgpu_address(packet->words + 1), &value,
                        operation == PREDICATION_OP_BOOL32 ? 4 : 8))
          processor->skip_predicated = (value != 0) != draw_if_set;
       break;
@@ -449,24 +429,24 @@ set_predication(struct processor *processor, const struct packet *packet)
 
 /* --- Packets -------------------------------------------------------------- */
 
-static void execute_buffer(struct processor *processor, uint64_t va, uint32_t dwords);
+static void execute_buffer(struct softgpu_processor *processor, uint64_t va, uint32_t dwords);
 
 static void
-load_sh_regs(struct processor *processor, const struct packet *packet)
+load_sh_regs(struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
-   if (!need(packet, 4))
+   if (!softgpu_need(packet, 4))
       return;
    const unsigned count = packet->words[3] & 0x3fff;
-   uint32_t values[SH_REG_COUNT];
-   if (count > SH_REG_COUNT)
+   uint32_t values[SOFTGPU_SH_REGS];
+   if (count > SOFTGPU_SH_REGS)
       softgpu_error("LOAD_SH_REG_INDEX of %u registers", count);
-   else if (softgpu_read(address(packet->words) & ~UINT64_C(3), values, count * 4))
+   else if (softgpu_read(softgpu_address(packet->words) & ~UINT64_C(3), values, count * 4))
       set_sh_regs(processor, packet->words[2] & 0xffff, values, count);
 }
 
 /* Returns how many dwords are to be skipped behind it. */
 static uint32_t
-execute_packet(struct processor *processor, const struct packet *packet)
+execute_packet(struct softgpu_processor *processor, const struct softgpu_packet *packet)
 {
    const uint32_t *words = packet->words;
    uint32_t value;
@@ -478,19 +458,7 @@ execute_packet(struct processor *processor, const struct packet *packet)
    case PKT3_ACQUIRE_MEM:
    case PKT3_CONTEXT_CONTROL:
    case PKT3_CLEAR_STATE:
-   /* Graphics, as long as nothing is drawn. */
    case PKT3_SET_CONFIG_REG:
-   case PKT3_SET_CONTEXT_REG:
-   case PKT3_SET_CONTEXT_REG_PAIRS:
-   case PKT3_SET_CONTEXT_REG_PAIRS_PACKED:
-   case PKT3_SET_UCONFIG_REG:
-   case PKT3_SET_UCONFIG_REG_INDEX:
-   case PKT3_SET_UCONFIG_REG_PAIRS:
-   case PKT3_INDEX_TYPE:
-   case PKT3_INDEX_BASE:
-   case PKT3_INDEX_BUFFER_SIZE:
-   case PKT3_NUM_INSTANCES:
-   case PKT3_LOAD_CONTEXT_REG_INDEX:
       return 0;
    case PKT3_EVENT_WRITE:
       if (packet->count > 1 && (words[0] & 0x3f) != V_028A90_PIXEL_PIPE_STAT_CONTROL)
@@ -498,7 +466,7 @@ execute_packet(struct processor *processor, const struct packet *packet)
       return 0;
    case PKT3_SET_SH_REG:
    case PKT3_SET_SH_REG_INDEX:
-      if (need(packet, 2))
+      if (softgpu_need(packet, 2))
          set_sh_regs(processor, words[0] & 0xffff, words + 1, packet->count - 1);
       return 0;
    case PKT3_SET_SH_REG_PAIRS:
@@ -516,11 +484,11 @@ execute_packet(struct processor *processor, const struct packet *packet)
       load_sh_regs(processor, packet);
       return 0;
    case PKT3_SET_BASE:
-      if (need(packet, 3) && words[0] == 1)
-         processor->indirect_base = address(words + 1);
+      if (softgpu_need(packet, 3) && words[0] == 1)
+         processor->indirect_base = softgpu_address(words + 1);
       return 0;
    case PKT3_DISPATCH_DIRECT:
-      if (need(packet, 4))
+      if (softgpu_need(packet, 4))
          dispatch(processor, words, words[3]);
       return 0;
    case PKT3_DISPATCH_INDIRECT:
@@ -548,33 +516,22 @@ execute_packet(struct processor *processor, const struct packet *packet)
       set_predication(processor, packet);
       return 0;
    case PKT3_COND_EXEC:
-      if (need(packet, 4) && softgpu_read(address(words), &value, 4) && value == 0)
+      if (softgpu_need(packet, 4) && softgpu_read(softgpu_address(words), &value, 4) && value == 0)
          return words[3] & 0x3fff;
       return 0;
    case PKT3_INDIRECT_BUFFER:
-      if (need(packet, 3))
-         execute_buffer(processor, address(words), words[2] & 0xfffff);
+      if (softgpu_need(packet, 3))
+         execute_buffer(processor, softgpu_address(words), words[2] & 0xfffff);
       return 0;
-   case PKT3_DRAW_INDIRECT:
-   case PKT3_DRAW_INDEX_INDIRECT:
-   case PKT3_DRAW_INDEX_2:
-   case PKT3_DRAW_INDIRECT_MULTI:
-   case PKT3_DRAW_INDEX_AUTO:
-   case PKT3_DRAW_INDEX_OFFSET_2:
-   case PKT3_DRAW_INDEX_INDIRECT_MULTI:
-   case PKT3_DISPATCH_MESH_INDIRECT_MULTI:
-   case PKT3_DISPATCH_MESH_DIRECT:
-      if (softgpu_is_blind())
-         return 0;
-      FALLTHROUGH;
    default:
-      softgpu_error("packet 0x%02x is not supported", packet->opcode);
+      if (!softgpu_execute_graphics(processor, packet))
+         softgpu_error("packet 0x%02x is not supported", packet->opcode);
       return 0;
    }
 }
 
 static void
-execute_buffer(struct processor *processor, uint64_t va, uint32_t dwords)
+execute_buffer(struct softgpu_processor *processor, uint64_t va, uint32_t dwords)
 {
    if (processor->depth == MAX_DEPTH) {
       softgpu_error("too many indirect buffers in each other");
@@ -596,7 +553,7 @@ execute_buffer(struct processor *processor, uint64_t va, uint32_t dwords)
             at++;
             continue;
          }
-         const struct packet packet = {
+         const struct softgpu_packet packet = {
             .opcode = PKT3_IT_OPCODE_G(header),
             .words = &words[at + 1],
             .count = PKT_COUNT_G(header) + 1,
@@ -615,7 +572,7 @@ execute_buffer(struct processor *processor, uint64_t va, uint32_t dwords)
          /* The last one of a buffer may go on elsewhere without coming back. */
          if (packet.opcode == PKT3_INDIRECT_BUFFER && packet.count >= 3 &&
              packet.words[2] & S_3F2_CHAIN(1)) {
-            next_va = address(packet.words);
+            next_va = softgpu_address(packet.words);
             next_dwords = packet.words[2] & 0xfffff;
             break;
          }
@@ -631,8 +588,11 @@ execute_buffer(struct processor *processor, uint64_t va, uint32_t dwords)
 void
 softgpu_begin_submit(void)
 {
-   for (unsigned i = 0; i < ARRAY_SIZE(processors); i++)
-      processors[i] = (struct processor){.queue = i};
+   memset(processors, 0, sizeof(processors));
+   for (unsigned i = 0; i < ARRAY_SIZE(processors); i++) {
+      processors[i].queue = i;
+      processors[i].instances = 1;
+   }
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The intrinsics that RADV leaves in a compute shader, as ACO and the hardware
+ * The intrinsics that RADV leaves in a shader, as ACO and the hardware
  * understand them. What ACO makes uniform (descriptors, addresses of scalar
  * loads) has to be so already: an error, where the hardware would take what the
  * first lane has.
@@ -75,14 +75,16 @@ load_arg(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned index, 
    const unsigned end = first + instr->def.num_components;
 
    if (index >= args->arg_count || (args->args[index].file == AC_ARG_VGPR) != vector ||
-       end > (vector ? 1 : wave->sgpr_count)) {
+       end > (vector ? wave->vgpr_count : wave->sgpr_count)) {
       softgpu_error("%s: there is no argument %u", softgpu_name(instr), index);
       return;
    }
    softgpu_foreach_lane(lane, wave->exec)
    {
       for (unsigned i = 0; i < instr->def.num_components; i++)
-         softgpu_set_uint(wave, instr, lane, i, vector ? wave->vgpr[lane] : wave->sgprs[first + i]);
+         softgpu_set_uint(
+            wave, instr, lane, i,
+            vector ? wave->vgprs[(first + i) * wave->size + lane] : wave->sgprs[first + i]);
    }
 }
 
@@ -145,7 +147,8 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       break;
 
    default:
-      if (!softgpu_execute_access(wave, instr) && !softgpu_execute_subgroup(wave, instr))
+      if (!softgpu_execute_access(wave, instr) && !softgpu_execute_subgroup(wave, instr) &&
+          !softgpu_execute_input(wave, instr))
          softgpu_error("the intrinsic %s is not supported", softgpu_name(instr));
    }
 }

@@ -162,6 +162,7 @@ write_file(const struct softgpu_shader *shader, const struct gpuval_softgpu_shad
 
    blob_init(&blob);
    blob_write_uint32(&blob, info->address32_hi);
+   blob_write_uint32(&blob, info->vertex_inputs);
    blob_write_bytes(&blob, info->args, sizeof(*info->args));
    blob_write_uint32(&blob, (uint32_t)info->code_size);
    blob_write_bytes(&blob, info->code, info->code_size);
@@ -189,6 +190,7 @@ read_file(const char *name)
       return;
    blob_reader_init(&reader, data, size);
    struct gpuval_softgpu_shader info = {.address32_hi = blob_read_uint32(&reader)};
+   info.vertex_inputs = blob_read_uint32(&reader);
    info.args = blob_read_bytes(&reader, sizeof(*info.args));
    info.code_size = blob_read_uint32(&reader);
    info.code = blob_read_bytes(&reader, info.code_size);
@@ -240,6 +242,7 @@ add_shader(const struct gpuval_softgpu_shader *info)
    shader->code_size = info->code_size;
    shader->args = *info->args;
    shader->address32_hi = info->address32_hi;
+   shader->vertex_inputs = info->vertex_inputs;
    prepare(shader);
    list_add(&shader->link, &registry.shaders);
    return shader;
@@ -302,7 +305,7 @@ read_folder(void)
 }
 
 const struct softgpu_shader *
-softgpu_find_shader(uint64_t va)
+softgpu_find_shader(uint64_t va, bool needed)
 {
    simple_mtx_lock(&registry.lock);
    initialize();
@@ -312,7 +315,7 @@ softgpu_find_shader(uint64_t va)
       shader = find_by_code(va);
    }
    simple_mtx_unlock(&registry.lock);
-   if (!shader)
+   if (!shader && needed)
       softgpu_error("the shader at address 0x%" PRIx64 " is not known; out of a shader cache "
                     "that another build has written, or one without MESA_SHADER_CACHE_DIR?",
                     va);

@@ -30,8 +30,8 @@ struct texels {
  * does not know normalized or scaled integers of 32 bits: in the table, those are
  * what shaders work around.
  */
-static enum pipe_format
-find_format(unsigned img_format)
+enum pipe_format
+softgpu_find_format(unsigned img_format)
 {
    for (unsigned i = 1; i < PIPE_FORMAT_COUNT; i++) {
       const struct util_format_description *description = util_format_description(i);
@@ -75,7 +75,7 @@ read_descriptor(const struct softgpu_wave *wave, const nir_src *src, const char 
    if (texels->count == 0)
       return true;
 
-   texels->format = find_format(G_008F0C_FORMAT_GFX10(words[3]));
+   texels->format = softgpu_find_format(G_008F0C_FORMAT_GFX10(words[3]));
    if (texels->format == PIPE_FORMAT_NONE || G_008F0C_TYPE(words[3]) ||
        G_008F04_SWIZZLE_ENABLE_GFX11(words[1]) ||
        util_format_get_blocksize(texels->format) != texels->stride) {
@@ -180,7 +180,7 @@ static void
 store(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr,
       const struct texels *texels)
 {
-   softgpu_foreach_lane(lane, wave->exec)
+   softgpu_foreach_lane(lane, softgpu_writers(wave))
    {
       const uint64_t index = softgpu_uint(wave, &instr->src[1], 0, lane);
       uint32_t raw[4] = {0};
@@ -225,7 +225,7 @@ softgpu_execute_image(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       store(wave, instr, &texels);
       break;
    default:
-      softgpu_foreach_lane(lane, wave->exec)
+      softgpu_foreach_lane(lane, softgpu_writers(wave))
       {
          const uint64_t index = softgpu_uint(wave, &instr->src[1], 0, lane);
          if (index < texels.count)

@@ -13,6 +13,7 @@
 #include "nir.h"
 
 #define SOFTGPU_MAX_LANES 64
+#define SOFTGPU_MAX_SGPRS 48
 
 /* NIR's tree of control flow as a list. A frame is what a wave keeps of one
  * `if` or loop that it is in.
@@ -43,6 +44,7 @@ struct softgpu_shader {
    nir_function_impl *impl;
    struct ac_shader_args args;
    uint32_t address32_hi;
+   unsigned vertex_inputs; /* VGPRs that a prolog sets, from there on */
 
    struct softgpu_step *steps;
    unsigned step_count;
@@ -57,7 +59,6 @@ struct softgpu_frame {
 };
 
 struct softgpu_workgroup {
-   const struct softgpu_dispatch *dispatch;
    const struct softgpu_shader *shader;
    unsigned id[3];
    unsigned wave_count;
@@ -69,13 +70,20 @@ struct softgpu_workgroup {
 struct softgpu_wave {
    struct softgpu_workgroup *group;
    const struct softgpu_shader *shader;
-   unsigned index; /* in its workgroup */
-   unsigned size;  /* lanes */
-   uint64_t exec;  /* lanes that are active */
+   unsigned index;   /* in its workgroup */
+   unsigned size;    /* lanes */
+   uint64_t exec;    /* lanes that are active */
+   uint64_t helpers; /* of these, those that change nothing in memory */
 
-   uint32_t sgprs[SOFTGPU_USER_SGPRS + 8];
+   uint32_t sgprs[SOFTGPU_MAX_SGPRS];
    unsigned sgpr_count;
-   uint32_t vgpr[SOFTGPU_MAX_LANES]; /* GFX11 has the local ids in one */
+   uint32_t *vgprs; /* of lane 0, lane 1 …; then the next one's */
+   unsigned vgpr_count;
+
+   /* Graphics: where vertices go, and of what there are pixels */
+   struct softgpu_exports *exports;
+   const struct softgpu_primitive *primitive;
+   float pixels[SOFTGPU_MAX_LANES][2];
 
    nir_const_value *values;
    struct softgpu_frame *frames;
@@ -85,9 +93,25 @@ struct softgpu_wave {
    bool ended;
 };
 
+/* A workgroup and its waves, again and again. */
+struct softgpu_run {
+   struct softgpu_workgroup group;
+   struct softgpu_wave *waves;
+   unsigned max_waves;
+   unsigned float_controls;
+   uint64_t instructions;
+};
+
 #define softgpu_foreach_lane(lane, mask)                                                           \
    for (uint64_t _lanes = (mask); _lanes; _lanes &= _lanes - 1)                                    \
       for (unsigned lane = (unsigned)ffsll((long long)_lanes) - 1, _once = 1; _once; _once = 0)
+
+/* Lanes that change memory */
+static inline uint64_t
+softgpu_writers(const struct softgpu_wave *wave)
+{
+   return wave->exec & ~wave->helpers;
+}
 
 /* The components of a value in one lane. */
 static inline nir_const_value *
@@ -103,6 +127,17 @@ softgpu_uint(const struct softgpu_wave *wave, const nir_src *src, unsigned compo
    return nir_const_value_as_uint(softgpu_value(wave, src->ssa, lane)[component],
                                   src->ssa->bit_size);
 }
+
+/* --- softgpu_execute.c ---------------------------------------------------- */
+
+/* To be freed with ralloc_free(). There is at least as much shared memory as the shader says. */
+struct softgpu_run *softgpu_create_run(const struct softgpu_shader *shader, unsigned wave_size,
+                                       unsigned max_waves, uint32_t shared_size);
+
+/* A wave's SGPRs and VGPRs are the caller's business. */
+void softgpu_start_wave(struct softgpu_wave *wave, uint64_t lanes);
+/* group.wave_count waves that have been started */
+void softgpu_execute_group(struct softgpu_run *run);
 
 /* --- softgpu_intrinsics.c ------------------------------------------------- */
 
@@ -137,7 +172,15 @@ bool softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *inst
 /* false: it is another one */
 bool softgpu_execute_subgroup(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
 
+/* --- softgpu_inputs.c ----------------------------------------------------- */
+
+/* false: it is another one */
+bool softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
 /* --- softgpu_texels.c ----------------------------------------------------- */
+
+/* PIPE_FORMAT_NONE: it is none of buffers */
+enum pipe_format softgpu_find_format(unsigned img_format);
 
 void softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex);
 void softgpu_execute_image(struct softgpu_wave *wave, nir_intrinsic_instr *instr);

@@ -5,7 +5,7 @@
  * seldom get RADV to write, and garbage.
  */
 
-#include "softgpu.h"
+#include "softgpu_processor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "util/rand_xor.h"
-#include "amd_family.h"
-#include "sid.h"
 
 #define BASE   UINT64_C(0xffff800000100000)
 #define DWORDS 4096
@@ -123,6 +121,11 @@ void
 softgpu_pause(void)
 {
    softgpu_error("waits");
+}
+
+void
+softgpu_draw(const struct softgpu_processor *processor, const struct softgpu_draw *draw)
+{
 }
 
 void
