@@ -112,8 +112,9 @@ TEST_F(drain_test, draws)
 
          ASSERT_NE(event(site), nullptr);
          EXPECT_EQ(event(site)->place.command.has_draw, several && draw);
-         if (several && draw)
+         if (several && draw) {
             EXPECT_EQ(event(site)->place.command.draw, draw - 1);
+         }
          EXPECT_EQ(event(site)->invocation[1], 7u);
          EXPECT_EQ(event(site)->invocation[2], 0u);
       }
