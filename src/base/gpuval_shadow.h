@@ -35,8 +35,8 @@
  * GPUVAL_SHADOW_BYTES, and each byte has a cell of its own in another window. A
  * store of the whole word that is ordered after all of them turns it back.
  *
- * Commands have 16 bits. When these are used up, the windows' pages are thrown
- * away: what came before is forgotten.
+ * Commands have 16 bits. When these are used up, all cells become nobody's: what came
+ * before is forgotten.
  */
 
 #ifndef GPUVAL_SHADOW_H

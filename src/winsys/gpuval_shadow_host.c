@@ -27,6 +27,11 @@
 #define WRITTEN_SIZE (WINDOW_SIZE >> GPUVAL_INIT_WORD_LOG2)
 #define CLOCKS_SIZE  (GPUVAL_SHADOW_CLOCKS * sizeof(struct gpuval_shadow_clock))
 
+/* When all begins anew, cells of memory up to this size keep the pages that they have: a
+ * program touches them again before long, which would be a page fault for each.
+ */
+#define KEPT_SIZE (4ull << 20)
+
 struct gpuval_shadow {
    simple_mtx_t mutex;
    struct util_vma_heap heap; /* of the window */
@@ -145,18 +150,56 @@ allocate(struct gpuval_shadow *shadow, uint64_t size)
    return address;
 }
 
-/* Page by page, as far as there are cells */
+/* Whole pages become zero, and are given back. */
 static void
-forget(const struct gpuval_shadow *shadow, const struct used *used)
+discard(uint64_t address, uint64_t size)
 {
-   uint64_t distance = used->address - shadow->window;
+   madvise((void *)(uintptr_t)address, size, MADV_DONTNEED);
+}
 
-   madvise((void *)(uintptr_t)(shadow->words + distance * GPUVAL_SHADOW_WORDS_SCALE),
-           used->size * GPUVAL_SHADOW_WORDS_SCALE, MADV_DONTNEED);
-   madvise((void *)(uintptr_t)(shadow->bytes + distance * GPUVAL_SHADOW_BYTES_SCALE),
-           used->size * GPUVAL_SHADOW_BYTES_SCALE, MADV_DONTNEED);
-   madvise((void *)(uintptr_t)(shadow->times + distance * GPUVAL_SHADOW_TIMES_SCALE),
-           used->size * GPUVAL_SHADOW_TIMES_SCALE, MADV_DONTNEED);
+/* The same, but pages that are there stay. */
+static void
+clear(uint64_t address, uint64_t size)
+{
+   unsigned char pages[256];
+   uint64_t step = ARRAY_SIZE(pages) * page_size();
+
+   for (uint64_t end = address + size; address < end; address += step) {
+      uint64_t count = MIN2(step, end - address) / page_size();
+      if (mincore((void *)(uintptr_t)address, count * page_size(), pages)) {
+         discard(address, count * page_size());
+         continue;
+      }
+      for (uint64_t first = 0, behind; first < count; first = behind) {
+         uint64_t begin = address + first * page_size();
+         for (behind = first + 1; behind < count; behind++) {
+            if ((pages[behind] ^ pages[first]) & 1)
+               break;
+         }
+         if (pages[first] & 1)
+            memset((void *)(uintptr_t)begin, 0, (behind - first) * page_size());
+         else /* never touched, or swapped out */
+            discard(begin, (behind - first) * page_size());
+      }
+   }
+}
+
+static void
+forget(const struct gpuval_shadow *shadow, const struct used *used, bool keep_pages)
+{
+   const struct {
+      uint64_t begin;
+      unsigned scale;
+   } windows[] = {
+      {shadow->words, GPUVAL_SHADOW_WORDS_SCALE},
+      {shadow->bytes, GPUVAL_SHADOW_BYTES_SCALE},
+      {shadow->times, GPUVAL_SHADOW_TIMES_SCALE},
+   };
+
+   for (unsigned i = 0; i < ARRAY_SIZE(windows); i++) {
+      uint64_t begin = windows[i].begin + (used->address - shadow->window) * windows[i].scale;
+      (keep_pages ? clear : discard)(begin, used->size * windows[i].scale);
+   }
 }
 
 /* Whole pages: those at the ends may be others', too. */
@@ -184,7 +227,7 @@ release(struct gpuval_shadow *shadow, uint64_t address, bool reuse)
    util_dynarray_foreach (&shadow->used, struct used, used) {
       if (used->address != address)
          continue;
-      forget(shadow, used);
+      forget(shadow, used, false);
       forget_written(shadow, used);
       if (reuse)
          util_vma_heap_free(&shadow->heap, address, used->size);
@@ -298,7 +341,7 @@ gpuval_shadow_forget(struct gpuval_shadow *shadow)
 {
    simple_mtx_lock(&shadow->mutex);
    util_dynarray_foreach (&shadow->used, struct used, used)
-      forget(shadow, used);
+      forget(shadow, used, used->size <= KEPT_SIZE);
    madvise((void *)(uintptr_t)shadow->clocks, CLOCKS_SIZE, MADV_DONTNEED);
    simple_mtx_unlock(&shadow->mutex);
 }

@@ -14,6 +14,11 @@
  *
  * All of them live in the first dispatch; before the second one, one of GONE_ONE_OF is
  * destroyed.
+ *
+ *    gpuval-growth large SPIRV COUNT         memory of so many GiB, of which little is touched
+ *
+ * Fails if that takes more than some pages for each word that is touched. Then the same words
+ * are touched by two dispatches that nothing orders.
  */
 
 #include <malloc.h>
@@ -21,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "vk_headless.h"
 
@@ -36,6 +43,11 @@
 #define BUFFER_SIZE   16
 #define BUFFER_STRIDE 256
 #define GONE_ONE_OF   1000
+
+/* One buffer in each memory of a GiB, and a word touched each so many bytes */
+#define LARGE_SIZE    (1ull << 30)
+#define TOUCHED_EVERY (4ull << 20)
+#define PAGES_A_WORD  3 /* of the memory, of its cells, and of what init knows of it */
 
 /* Pages that come and go: the allocator's, the loader's, LLVM's */
 #define TOLERATED_KIB 4096
@@ -207,6 +219,86 @@ allocate_buffers(struct vkh_context *ctx, VkBuffer *buffers, uint32_t count)
    return memory;
 }
 
+static VkDeviceAddress
+get_address(struct vkh_context *ctx, VkBuffer buffer)
+{
+   const VkBufferDeviceAddressInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+      .buffer = buffer,
+   };
+   return vkGetBufferDeviceAddress(ctx->device, &info);
+}
+
+/* Of buffers.comp, with its table of addresses */
+static VkPipeline
+create_address_pipeline(struct program *program, const struct vkh_buffer *table)
+{
+   struct vkh_context *ctx = program->ctx;
+
+   vkh_set_write_buffer(ctx, program->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, table->buffer,
+                        0, VK_WHOLE_SIZE);
+   VkShaderModule module = vkh_shader_module(ctx, program->code, program->size, "buffers.comp");
+   VkPipeline pipeline = vkh_compute_pipeline(
+      ctx, &(struct vkh_compute_desc){.module = module, .layout = program->layout});
+   vkDestroyShaderModule(ctx->device, module, NULL);
+   return pipeline;
+}
+
+/* Shadow memory asks for address space, and for memory only where it is touched. */
+static void
+skip_without_shadow_memory(void)
+{
+   struct rlimit limit;
+   int overcommit = 0;
+   FILE *f = fopen("/proc/sys/vm/overcommit_memory", "r");
+
+   if (f && fscanf(f, "%d", &overcommit) == 1 && overcommit == 2)
+      vkh_skip("vm.overcommit_memory is 2: address space costs memory");
+   if (f)
+      fclose(f);
+   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      vkh_skip("address space is limited (ulimit -v)");
+}
+
+static int
+large_memory(struct program *program, uint32_t count)
+{
+   struct vkh_context *ctx = program->ctx;
+   const uint32_t words = LARGE_SIZE / TOUCHED_EVERY;
+   struct vkh_buffer *buffers = calloc(count, sizeof(*buffers));
+   struct vkh_buffer table = vkh_buffer_create(ctx, sizeof(uint64_t) * count * words, "addresses");
+   uint64_t *addresses = table.map;
+
+   for (uint32_t i = 0; i < count; i++) {
+      buffers[i] = vkh_buffer_create_unwritten(ctx, LARGE_SIZE, "large");
+      for (uint32_t j = 0; j < words; j++)
+         addresses[i * words + j] = buffers[i].address + j * TOUCHED_EVERY;
+   }
+   VkPipeline pipeline = create_address_pipeline(program, &table);
+
+   /* The first one compiles. */
+   dispatch(program, pipeline, 1, 1);
+   const long before = resident_kib();
+   dispatch(program, pipeline, count * words, (count * words + 63) / 64);
+   const long cost = resident_kib() - before;
+   const long allowed =
+      count * words * PAGES_A_WORD * (sysconf(_SC_PAGESIZE) / 1024) + TOLERATED_KIB;
+   printf("large: %u words touched in %u GiB cost %ld KiB, %ld are allowed\n", count * words, count,
+          cost, allowed);
+
+   VkCommandBuffer cmd = vkh_begin(ctx);
+   for (unsigned i = 0; i < 2; i++)
+      record_dispatch(program, cmd, pipeline, count * words, (count * words + 63) / 64);
+   vkh_submit_wait(ctx, cmd);
+
+   vkDestroyPipeline(ctx->device, pipeline, NULL);
+   for (uint32_t i = 0; i < count; i++)
+      vkh_buffer_destroy(ctx, &buffers[i]);
+   vkh_buffer_destroy(ctx, &table);
+   free(buffers);
+   return cost <= allowed ? 0 : 1;
+}
+
 static int
 many_buffers(struct program *program, uint32_t count)
 {
@@ -217,20 +309,9 @@ many_buffers(struct program *program, uint32_t count)
       vkh_buffer_create(ctx, (uint64_t)count * sizeof(uint64_t), "addresses");
    uint64_t *addresses = table.map;
 
-   for (uint32_t i = 0; i < count; i++) {
-      const VkBufferDeviceAddressInfo info = {
-         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-         .buffer = buffers[i],
-      };
-      addresses[i] = vkGetBufferDeviceAddress(ctx->device, &info) + BUFFER_SIZE - sizeof(uint32_t);
-   }
-   vkh_set_write_buffer(ctx, program->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, table.buffer, 0,
-                        VK_WHOLE_SIZE);
-
-   VkShaderModule module = vkh_shader_module(ctx, program->code, program->size, "buffers.comp");
-   VkPipeline pipeline = vkh_compute_pipeline(
-      ctx, &(struct vkh_compute_desc){.module = module, .layout = program->layout});
-   vkDestroyShaderModule(ctx->device, module, NULL);
+   for (uint32_t i = 0; i < count; i++)
+      addresses[i] = get_address(ctx, buffers[i]) + BUFFER_SIZE - sizeof(uint32_t);
+   VkPipeline pipeline = create_address_pipeline(program, &table);
 
    for (unsigned i = 0; i < 2; i++) {
       dispatch(program, pipeline, count, (count + 63) / 64);
@@ -249,15 +330,32 @@ many_buffers(struct program *program, uint32_t count)
 int
 main(int argc, char **argv)
 {
-   if (argc != 4)
-      vkh_die("usage: gpuval-growth shaders|resubmissions|buffers SPIRV COUNT");
+   static const struct {
+      const char *name;
+      int (*run)(struct program *program, uint32_t count);
+   } modes[] = {
+      {"shaders", many_shaders},
+      {"resubmissions", many_submits},
+      {"buffers", many_buffers},
+      {"large", large_memory},
+   };
+   unsigned mode = 0;
+
+   while (argc == 4 && mode < VKH_COUNT(modes) && strcmp(argv[1], modes[mode].name) != 0)
+      mode++;
+   if (argc != 4 || mode == VKH_COUNT(modes))
+      vkh_die("usage: gpuval-growth shaders|resubmissions|buffers|large SPIRV COUNT");
+   const bool by_address = modes[mode].run == many_buffers || modes[mode].run == large_memory;
+   if (modes[mode].run == large_memory) {
+      skip_without_shadow_memory();
+      prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* or the kernel's pages are 2 MiB each */
+   }
 
    struct program program = {.ctx = vkh_context_create(NULL)};
    program.code = vkh_read_file(argv[2], &program.size);
-   const bool is_buffers = strcmp(argv[1], "buffers") == 0;
    while (program.number_word < program.size / 4 && program.code[program.number_word] != NUMBER)
       program.number_word++;
-   if (!is_buffers && program.number_word == program.size / 4)
+   if (!by_address && program.number_word == program.size / 4)
       vkh_die("%s has no number to replace", argv[2]);
 
    VkDescriptorSetLayout set_layout =
@@ -269,9 +367,7 @@ main(int argc, char **argv)
                         program.buffer.buffer, 0, VK_WHOLE_SIZE);
 
    uint32_t count = strtoul(argv[3], NULL, 10);
-   int result = is_buffers                        ? many_buffers(&program, count)
-                : strcmp(argv[1], "shaders") == 0 ? many_shaders(&program, count)
-                                                  : many_submits(&program, count);
+   int result = modes[mode].run(&program, count);
 
    vkh_buffer_destroy(program.ctx, &program.buffer);
    vkDestroyPipelineLayout(program.ctx->device, program.layout, NULL);

@@ -10,11 +10,11 @@
  * What an engine of sync promises is in the table of engines below: one that is exact
  * has to agree with the model both ways; another must never report what is right, and
  * find a part of what is wrong. --features: what programs consist of beside what they
- * always do, all by default. --threads: lavapipe has its threads. Who comes second is
- * open then, so that only programs run that are right in any order, and nothing must be
- * reported. --checks: with other checks on as well, which have nothing to say;
- * --with-each: the same with each other check in turn, and with all. --print prints the
- * program of --first.
+ * always do, all by default; with `shared` the check of that name is on as well.
+ * --threads: lavapipe has its threads. Who comes second is open then, so that only
+ * programs run that are right in any order, and nothing must be reported. --checks: with
+ * other checks on as well, which have nothing to say; --with-each: the same with each
+ * other check in turn, and with all. --print prints the program of --first.
  *
  * Programs run in processes of their own, many in each, since a report is written
  * at the end of a process. Where one differs from the answer, halves of it are run
@@ -63,6 +63,7 @@ static const struct {
    {"release", SOAK_RELEASE},
    {"scopes", SOAK_SCOPES},
    {"several", SOAK_SEVERAL},
+   {"shared", SOAK_SHARED},
    {"all", SOAK_ALL_FEATURES},
 };
 
@@ -107,6 +108,12 @@ site_type(unsigned site)
    return type;
 }
 
+static const char *
+get_check(unsigned site)
+{
+   return soak_ops[site / 2].memory == SOAK_BUFFER ? "sync" : "shared";
+}
+
 static uint64_t *
 find_count(struct counts *counts, const struct json *report)
 {
@@ -115,7 +122,7 @@ find_count(struct counts *counts, const struct json *report)
    const int64_t site = line / SOAK_OP_LINES * 2 + line % SOAK_OP_LINES;
 
    if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
-       strcmp(json_get_string(report, "check", ""), "sync") ||
+       strcmp(json_get_string(report, "check", ""), get_check((unsigned)site)) ||
        strcmp(json_get_string(report, "kind", ""), kinds[site_type((unsigned)site)]))
       return &counts->elsewhere;
    for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++) {
@@ -158,7 +165,7 @@ get_answer(const struct soak_program *programs, uint64_t count, struct counts *e
    for (uint64_t i = 0; i < count; i++) {
       const struct soak_program *program = &programs[i];
       uint64_t *counts = expected->by_site[soak_has_barriers(program)][soak_variant(program)];
-      bool any_order;
+      bool any_order = true;
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
          soak_model_separate(model, program, program->steps[j].separator);
@@ -180,7 +187,11 @@ write_programs(const struct soak_program *programs, uint64_t count, const char *
 static void
 exec_child(const char *programs, const char *report, const char *log)
 {
-   setenv("GPUVAL", run.checks, 1);
+   char checks[64];
+
+   snprintf(checks, sizeof(checks), "%s%s", run.checks,
+            run.features & SOAK_SHARED ? ",shared" : "");
+   setenv("GPUVAL", checks, 1);
    setenv("GPUVAL_SYNC", run.engine->name, 1);
    setenv("GPUVAL_REPORT", report, 1);
    setenv("GPUVAL_LOG", log, 1);

@@ -39,6 +39,10 @@ layout(set = 0, binding = 3, std430) buffer Flags { uint flags[]; };
 layout(set = 0, binding = 4) uniform utextureBuffer texels;
 layout(set = 0, binding = 5, r32ui) uniform uimageBuffer image;
 
+shared uint shared_words[128];
+shared uvec4 shared_vectors[32];
+shared uint8_t shared_bytes[512];
+
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer WordAt { uint x; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer PairAt { uvec2 x; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer VectorAt { uvec4 x; };
@@ -220,6 +224,43 @@ main()
 #line 460
          volatile_words[at / 4u] = i;
          result += volatile_words[at / 4u];
+         break;
+
+      case 27:
+#line 470
+         result += shared_words[(at & 511u) / 4u];
+         break;
+      case 28:
+#line 480
+         shared_words[(at & 511u) / 4u] = i;
+         break;
+      case 29:
+#line 490
+         atomicOr(shared_words[(at & 511u) / 4u], 1u);
+         break;
+      case 30: {
+#line 500
+         uint word = shared_words[(at & 511u) / 4u];
+         shared_words[(at & 511u) / 4u] = word | 1u;
+         break;
+      }
+      case 31: {
+#line 510
+         uvec4 vector = shared_vectors[(at & 511u) / 16u];
+         result += vector.x + vector.y + vector.z + vector.w;
+         break;
+      }
+      case 32:
+#line 520
+         shared_vectors[(at & 511u) / 16u] = uvec4(i);
+         break;
+      case 33:
+#line 530
+         result += uint(shared_bytes[at & 511u]);
+         break;
+      case 34:
+#line 540
+         shared_bytes[at & 511u] = uint8_t(i);
          break;
 
       case 43:

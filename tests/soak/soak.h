@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define SOAK_MEMORY     16384
-#define SOAK_WINDOW     512 /* bytes that a program touches */
+#define SOAK_WINDOW     512 /* bytes that a program touches, and of each shared array */
 #define SOAK_GROUP      32  /* invocations of a workgroup */
 #define SOAK_MAX_GROUPS 3
 #define SOAK_MAX_CODE   6 /* instructions of a dispatch */
@@ -51,8 +51,9 @@ enum soak_feature {
    SOAK_RELEASE = 1 << 4,    /* flags and tickets, by atomics and fences */
    SOAK_SCOPES = 1 << 5,     /* barriers between commands that order a part */
    SOAK_SEVERAL = 1 << 6,    /* invocations access more than one element */
+   SOAK_SHARED = 1 << 7,     /* shared memory, under the check of that name */
 };
-#define SOAK_ALL_FEATURES 127u
+#define SOAK_ALL_FEATURES 255u
 
 enum soak_type {
    SOAK_LOAD,
@@ -80,6 +81,15 @@ enum soak_loads {
    SOAK_LOADS_SAMPLED,
 };
 
+/* Buffers, or one of the arrays in shared memory */
+enum soak_memory {
+   SOAK_BUFFER,
+   SOAK_SHARED_WORDS,
+   SOAK_SHARED_VECTORS,
+   SOAK_SHARED_BYTES,
+   SOAK_MEMORIES,
+};
+
 struct soak_op {
    const char *name;
    enum soak_type type;
@@ -87,6 +97,7 @@ struct soak_op {
    uint8_t align; /* of its address */
    uint8_t skew;  /* the address modulo `align` */
    enum soak_loads loads;
+   enum soak_memory memory;
 };
 
 extern const struct soak_op soak_ops[];
@@ -95,13 +106,14 @@ extern const unsigned soak_op_count;
 /* Two an op that accesses: the second one for types that do two things. In the shader,
  * the sites of an op have a line of their own, and the next.
  */
-#define SOAK_MAX_SITES  64
+#define SOAK_MAX_SITES  80
 #define SOAK_FIRST_LINE 200
 #define SOAK_OP_LINES   10
 
 /* Invocation (local, group) takes part if (local - first) % SOAK_GROUP < count, the
  * group's bit is set, and the gate is open where that counts. It accesses the bytes
- * from base + (local ^ swap) * stride + group * group_stride on.
+ * from base + (local ^ swap) * stride + group * group_stride on; in shared memory modulo
+ * SOAK_WINDOW.
  */
 struct soak_instruction {
    uint8_t op;
@@ -122,11 +134,13 @@ enum soak_separator {
    SOAK_BARRIER_ALL,
    SOAK_WAIT, /* for the submit, on the host */
    /* SOAK_SCOPES */
-   SOAK_BARRIER_EXECUTION, /* writes after reads are in order */
-   SOAK_BARRIER_AVAILABLE, /* makes writes available, and visible to nobody */
-   SOAK_BARRIER_READS,     /* makes writes visible to loads from storage buffers only */
-   SOAK_BARRIER_RANGE,     /* of the first half of the window */
-   SOAK_BARRIER_OTHER,     /* of another buffer: orders execution */
+   SOAK_BARRIER_EXECUTION,   /* writes after reads are in order */
+   SOAK_BARRIER_AVAILABLE,   /* makes writes available, and visible to nobody */
+   SOAK_BARRIER_READS,       /* makes writes visible to loads from storage buffers only */
+   SOAK_BARRIER_RANGE,       /* of the first half of the window */
+   SOAK_BARRIER_OTHER,       /* of another buffer: orders execution */
+   SOAK_SEMAPHORE,           /* which the next submit waits for */
+   SOAK_SEMAPHORE_ELSEWHERE, /* in another stage */
    SOAK_SEPARATOR_COUNT,
 };
 

@@ -42,6 +42,14 @@ const struct soak_op soak_ops[] = {
    {"atomic 32 of a storage texel buffer", SOAK_ATOMIC, 4, 4},
    {"load and store 32", SOAK_LOAD_STORE, 4, 4},
    {"store and load 32", SOAK_STORE_LOAD, 4, 4},
+   {"load 32 of shared memory", SOAK_LOAD, 4, 4, .memory = SOAK_SHARED_WORDS},
+   {"store 32 to shared memory", SOAK_STORE, 4, 4, .memory = SOAK_SHARED_WORDS},
+   {"atomic 32 of shared memory", SOAK_ATOMIC, 4, 4, .memory = SOAK_SHARED_WORDS},
+   {"load and store 32 of shared memory", SOAK_LOAD_STORE, 4, 4, .memory = SOAK_SHARED_WORDS},
+   {"load 128 of shared memory", SOAK_LOAD, 16, 16, .memory = SOAK_SHARED_VECTORS},
+   {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS},
+   {"load 8 of shared memory", SOAK_LOAD, 1, 1, .memory = SOAK_SHARED_BYTES},
+   {"store 8 to shared memory", SOAK_STORE, 1, 1, .memory = SOAK_SHARED_BYTES},
    [40] = {"barrier of the workgroup", SOAK_BARRIER_GROUP},
    {"barrier of the workgroup, not for buffers", SOAK_BARRIER_CONTROL},
    {"barrier of the subgroup", SOAK_BARRIER_SUBGROUP},
@@ -52,7 +60,7 @@ const struct soak_op soak_ops[] = {
    {"ticket", SOAK_TICKET},
    {"ticket without fences", SOAK_TICKET_RELAXED},
 };
-const unsigned soak_op_count = 27; /* that access */
+const unsigned soak_op_count = 35; /* that access */
 
 static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_NOTHING] = "nothing",
@@ -67,6 +75,8 @@ static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_BARRIER_READS] = "a barrier for storage loads",
    [SOAK_BARRIER_RANGE] = "a barrier for half of the memory",
    [SOAK_BARRIER_OTHER] = "a barrier for another buffer",
+   [SOAK_SEMAPHORE] = "a semaphore",
+   [SOAK_SEMAPHORE_ELSEWHERE] = "a semaphore for others",
 };
 
 enum {
@@ -115,6 +125,8 @@ is_allowed(const struct generator *g, const struct soak_op *op)
 {
    if (g->size && op->size != g->size)
       return false;
+   if (op->memory != SOAK_BUFFER && !(g->features & SOAK_SHARED))
+      return false;
    return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
 }
 
@@ -124,7 +136,8 @@ random_op(struct generator *g, bool stores)
    uint8_t op;
    do
       op = (uint8_t)below(&g->random, soak_op_count);
-   while (!is_allowed(g, &soak_ops[op]) || (stores && soak_ops[op].type != SOAK_STORE));
+   while (!is_allowed(g, &soak_ops[op]) ||
+          (stores && (soak_ops[op].type != SOAK_STORE || soak_ops[op].memory != SOAK_BUFFER)));
    return op;
 }
 
@@ -198,10 +211,11 @@ has_fences(const struct soak_step *step)
 }
 
 static bool
-has_atomics(const struct soak_step *step)
+has_atomics(const struct soak_step *step, bool shared)
 {
    for (unsigned i = 0; i < step->code_count; i++) {
-      if (soak_ops[step->code[i].op].type == SOAK_ATOMIC)
+      const struct soak_op *op = &soak_ops[step->code[i].op];
+      if (op->type == SOAK_ATOMIC && (op->memory != SOAK_BUFFER) == shared)
          return true;
    }
    return false;
@@ -213,7 +227,7 @@ has_atomics(const struct soak_step *step)
 static bool
 is_island(const struct soak_step *step)
 {
-   return has_fences(step) && has_atomics(step);
+   return has_fences(step) && has_atomics(step, false);
 }
 
 /* Whether an invocation accesses more than one element; gates are taken for open. */
@@ -246,7 +260,10 @@ keep(struct generator *g, unsigned count)
    const bool good = verdict == SOAK_CLEAN || (verdict == SOAK_RACES && !g->program->clean);
    const bool known =
       !is_island(g->step) || ((g->features & SOAK_RELEASE) && soak_model_is_empty(g->model));
-   const bool kept = good && known && ((g->features & SOAK_SEVERAL) || !accesses_several(g->step));
+   /* What fences for buffers are to atomics of shared memory is not defined. */
+   const bool defined = !has_fences(g->step) || !has_atomics(g->step, true);
+   const bool kept =
+      good && known && defined && ((g->features & SOAK_SEVERAL) || !accesses_several(g->step));
 
    if (!kept)
       g->step->code_count = (uint8_t)count;
@@ -320,7 +337,8 @@ try_message(struct generator *g)
    read.gated = true;
    do
       read.op = random_op(g, false);
-   while (soak_ops[read.op].size != soak_ops[write.op].size ||
+   while (soak_ops[read.op].memory != SOAK_BUFFER ||
+          soak_ops[read.op].size != soak_ops[write.op].size ||
           soak_ops[read.op].align != soak_ops[write.op].align ||
           soak_ops[read.op].skew != soak_ops[write.op].skew);
 
@@ -354,7 +372,8 @@ try_ticket(struct generator *g)
    read.swap ^= (uint8_t)(1u << below(&g->random, 5));
    do
       read.op = random_op(g, false);
-   while (soak_ops[read.op].size != soak_ops[write.op].size ||
+   while (soak_ops[read.op].memory != SOAK_BUFFER ||
+          soak_ops[read.op].size != soak_ops[write.op].size ||
           soak_ops[read.op].align != soak_ops[write.op].align ||
           soak_ops[read.op].skew != soak_ops[write.op].skew);
 
@@ -369,7 +388,7 @@ try_ticket(struct generator *g)
 static enum soak_separator
 random_separator(struct generator *g)
 {
-   /* 18 without SOAK_SCOPES, 25 with */
+   /* 18 without SOAK_SCOPES, 28 with */
    static const unsigned char weights[SOAK_SEPARATOR_COUNT] = {
       [SOAK_NOTHING] = 7,
       [SOAK_SUBMIT] = 2,
@@ -383,8 +402,10 @@ random_separator(struct generator *g)
       [SOAK_BARRIER_AVAILABLE] = 1,
       [SOAK_BARRIER_RANGE] = 2,
       [SOAK_BARRIER_OTHER] = 1,
+      [SOAK_SEMAPHORE] = 2,
+      [SOAK_SEMAPHORE_ELSEWHERE] = 1,
    };
-   uint32_t number = below(&g->random, g->features & SOAK_SCOPES ? 25 : 18);
+   uint32_t number = below(&g->random, g->features & SOAK_SCOPES ? 28 : 18);
    unsigned separator = 0;
 
    if (is_island(g->step))

@@ -54,6 +54,8 @@ struct machine {
    VkCommandBuffer cmd;
    VkCommandBuffer unfinished[SOAK_MAX_STEPS]; /* submitted, not waited for */
    unsigned unfinished_count;
+   VkSemaphore semaphores[SOAK_MAX_STEPS]; /* one for each of those */
+   VkSemaphoreSubmitInfo wait;             /* of the next submit, if it has a semaphore */
 };
 
 const char *
@@ -123,6 +125,10 @@ create_machine(struct machine *m)
    m->memory = vkh_buffer_create(m->ctx, SOAK_MEMORY, "memory");
    m->sink = vkh_buffer_create(m->ctx, 4 * SOAK_GROUP, "sink");
    m->flags = vkh_buffer_create(m->ctx, 4 * SOAK_FLAGS, "flags");
+   for (unsigned i = 0; i < SOAK_MAX_STEPS; i++) {
+      const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+      VKH_CHECK(vkCreateSemaphore(m->ctx->device, &info, NULL, &m->semaphores[i]));
+   }
    create_descriptors(m);
    m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
 }
@@ -132,6 +138,8 @@ destroy_machine(struct machine *m)
 {
    for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++)
       vkDestroyPipeline(m->ctx->device, m->pipelines[i / SOAK_VARIANTS][i % SOAK_VARIANTS], NULL);
+   for (unsigned i = 0; i < SOAK_MAX_STEPS; i++)
+      vkDestroySemaphore(m->ctx->device, m->semaphores[i], NULL);
    vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
    vkDestroyDescriptorSetLayout(m->ctx->device, m->set_layout, NULL);
    vkDestroyBufferView(m->ctx->device, m->view, NULL);
@@ -160,18 +168,44 @@ get_pipeline(struct machine *m, bool barriers, unsigned variant)
 
 /* --- What orders steps ---------------------------------------------------- */
 
+/* The next submit waits for this one in these stages; 0: it does not. */
 static void
-submit(struct machine *m)
+submit(struct machine *m, VkPipelineStageFlags2 stages)
 {
-   vkh_submit(m->ctx, m->cmd, VK_NULL_HANDLE);
+   const VkSemaphoreSubmitInfo signal = {
+      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+      .semaphore = m->semaphores[m->unfinished_count],
+      .stageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+   };
+   const VkCommandBufferSubmitInfo cmd = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+      .commandBuffer = m->cmd,
+   };
+   const VkSubmitInfo2 info = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+      .waitSemaphoreInfoCount = m->wait.semaphore ? 1 : 0,
+      .pWaitSemaphoreInfos = &m->wait,
+      .commandBufferInfoCount = 1,
+      .pCommandBufferInfos = &cmd,
+      .signalSemaphoreInfoCount = stages ? 1 : 0,
+      .pSignalSemaphoreInfos = &signal,
+   };
+
+   VKH_CHECK(vkEndCommandBuffer(m->cmd));
+   VKH_CHECK(vkQueueSubmit2(m->ctx->queue, 1, &info, VK_NULL_HANDLE));
    m->unfinished[m->unfinished_count++] = m->cmd;
    m->cmd = VK_NULL_HANDLE;
+   m->wait = (VkSemaphoreSubmitInfo){0};
+   if (stages) {
+      m->wait = signal;
+      m->wait.stageMask = stages;
+   }
 }
 
 static void
 submit_and_wait(struct machine *m)
 {
-   submit(m);
+   submit(m, 0);
    VKH_CHECK(vkQueueWaitIdle(m->ctx->queue));
    vkFreeCommandBuffers(m->ctx->device, m->ctx->command_pool, m->unfinished_count, m->unfinished);
    m->unfinished_count = 0;
@@ -230,7 +264,13 @@ separate(struct machine *m, const struct soak_program *program, enum soak_separa
    case SOAK_SEPARATOR_COUNT:
       break;
    case SOAK_SUBMIT:
-      submit(m);
+      submit(m, 0);
+      break;
+   case SOAK_SEMAPHORE:
+      submit(m, compute);
+      break;
+   case SOAK_SEMAPHORE_ELSEWHERE:
+      submit(m, VK_PIPELINE_STAGE_2_TRANSFER_BIT);
       break;
    case SOAK_BARRIER_ELSEWHERE:
       memory_barrier(m, VK_PIPELINE_STAGE_2_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,

@@ -13,6 +13,9 @@
  *                       those have given that wrote to the word before
  *    barrier            all know what any of them knows
  *
+ * Of shared memory invocations know by clocks of their own: a barrier of the workgroup orders
+ * it, whatever that is to buffers.
+ *
  * Each byte has a list of who accessed it, and when, since things were last in order.
  *
  * The exact engine keeps releases and acquires by workgroups, and does not report what
@@ -33,6 +36,7 @@
 
 #define MAX_INVOCATIONS (SOAK_GROUP * SOAK_MAX_GROUPS)
 #define MAX_TOUCHES     64
+#define MAX_BYTES       (SOAK_MEMORIES * SOAK_WINDOW)
 #define BEFORE          0xff /* as an invocation: of a step before this one */
 
 typedef uint16_t clocks[MAX_INVOCATIONS];
@@ -64,7 +68,7 @@ struct byte {
 
 struct soak_model {
    unsigned subgroup;
-   struct byte bytes[SOAK_WINDOW];
+   struct byte bytes[MAX_BYTES]; /* of the buffer, then of shared memory */
 };
 
 struct step {
@@ -75,6 +79,7 @@ struct step {
    bool races, ambiguous, any_order;
 
    clocks clock[MAX_INVOCATIONS];
+   clocks shared_clock[MAX_INVOCATIONS];
    clocks given[MAX_INVOCATIONS]; /* at the last fence: what atomics give away */
    clocks taken[MAX_INVOCATIONS]; /* by atomics, and not known before the next fence */
    bool gate[MAX_INVOCATIONS];
@@ -84,8 +89,8 @@ struct step {
    /* Of each byte: the last instruction of a vector that stored there, and whether the
     * byte had been touched before
     */
-   unsigned now, stored_at[SOAK_WINDOW];
-   bool was_touched[SOAK_WINDOW];
+   unsigned now, stored_at[MAX_BYTES];
+   bool was_touched[MAX_BYTES];
 
    /* What atomics have given to a word, and of which size those were */
    clocks words[SOAK_WINDOW / 4];
@@ -111,15 +116,15 @@ join(clocks to, const clocks from)
 
 /* Invocations from `first` on */
 static void
-join_all(struct step *s, unsigned first, unsigned count)
+join_all(clocks *clock, unsigned first, unsigned count)
 {
    clocks all = {0};
 
    for (unsigned i = first; i < first + count; i++)
-      join(all, s->clock[i]);
+      join(all, clock[i]);
    for (unsigned i = first; i < first + count; i++) {
-      memcpy(s->clock[i], all, sizeof(all));
-      s->clock[i][i]++;
+      memcpy(clock[i], all, sizeof(all));
+      clock[i][i]++;
    }
 }
 
@@ -145,10 +150,11 @@ atomic(struct step *s, clocks word, unsigned who)
 
 /* --- Accesses ------------------------------------------------------------- */
 
+/* `clock`: what this invocation knows of the others */
 static bool
-is_before(const struct step *s, const struct touch *touch, unsigned who)
+is_before(const clocks clock, const struct touch *touch, unsigned who)
 {
-   return touch->who != BEFORE && (touch->who == who || touch->time <= s->clock[who][touch->who]);
+   return touch->who != BEFORE && (touch->who == who || touch->time <= clock[touch->who]);
 }
 
 /* `before` came first: docs/sync-scopes.rst, "How it is kept". An atomic that is seen has
@@ -175,13 +181,13 @@ conflicts(enum touch_type before, enum touch_type type, enum soak_loads loads)
 
 static bool
 races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_loads loads,
-      unsigned who)
+      const clocks clock, unsigned who)
 {
    bool found = false, hidden = false;
 
    for (unsigned i = 0; i < byte->count && !found; i++) {
       const struct touch *touch = &byte->touches[i];
-      const bool meets = conflicts(touch->type, type, loads) && !is_before(s, touch, who);
+      const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who);
       found |= meets && !touch->hidden;
       hidden |= meets && touch->hidden;
    }
@@ -190,9 +196,9 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
 }
 
 static void
-touch(struct step *s, struct byte *byte, enum touch_type type, unsigned who)
+touch(struct step *s, struct byte *byte, enum touch_type type, const clocks clock, unsigned who)
 {
-   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, s->clock[who][who]};
+   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, clock[who]};
 
    /* What is in order with a store is so with what comes after it. */
    if (type == TOUCH_STORE && !byte->raced)
@@ -247,21 +253,25 @@ static void
 access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
              const struct soak_op *op, unsigned who)
 {
-   struct byte *bytes = &s->model->bytes[at];
+   const bool is_shared = op->memory != SOAK_BUFFER;
+   const uint16_t *clock = is_shared ? s->shared_clock[who] : s->clock[who];
    bool raced = false;
+
+   at += op->memory * SOAK_WINDOW;
+   struct byte *bytes = &s->model->bytes[at];
 
    if (type == TOUCH_STORE)
       note_lockstep(s, at, op->size);
    for (unsigned i = 0; i < op->size; i++) {
       s->ambiguous |= bytes[i].raced;
-      if (races(s, &bytes[i], type, op->loads, who)) {
+      if (races(s, &bytes[i], type, op->loads, clock, who)) {
          bytes[i].raced = true;
          raced = true;
-         s->ambiguous |= s->released && s->acquired[who / SOAK_GROUP];
+         s->ambiguous |= !is_shared && s->released && s->acquired[who / SOAK_GROUP];
       }
-      touch(s, &bytes[i], type, who);
+      touch(s, &bytes[i], type, clock, who);
    }
-   if (type == TOUCH_ATOMIC)
+   if (type == TOUCH_ATOMIC && !is_shared)
       synchronize_words(s, at, op->size, who);
    s->races |= raced;
    if (raced && s->counts)
@@ -354,11 +364,15 @@ static void
 meet(struct step *s, enum soak_type type, unsigned first)
 {
    if (type == SOAK_BARRIER_SUBGROUP) {
-      for (unsigned vector = 0; vector < SOAK_GROUP; vector += s->model->subgroup)
-         join_all(s, first + vector, s->model->subgroup);
-   } else if (type == SOAK_BARRIER_GROUP) {
-      join_all(s, first, SOAK_GROUP);
+      for (unsigned vector = 0; vector < SOAK_GROUP; vector += s->model->subgroup) {
+         join_all(s->clock, first + vector, s->model->subgroup);
+         join_all(s->shared_clock, first + vector, s->model->subgroup);
+      }
+      return;
    }
+   if (type == SOAK_BARRIER_GROUP)
+      join_all(s->clock, first, SOAK_GROUP);
+   join_all(s->shared_clock, first, SOAK_GROUP);
 }
 
 static void
@@ -366,6 +380,12 @@ run_group(struct step *s, unsigned group)
 {
    const unsigned first = group * SOAK_GROUP;
 
+   /* Its shared memory is its own. */
+   for (unsigned i = SOAK_WINDOW; i < MAX_BYTES; i++) {
+      s->model->bytes[i].count = 0;
+      s->model->bytes[i].raced = false;
+      s->stored_at[i] = 0;
+   }
    for (unsigned begin = 0, end; begin < s->step->code_count; begin = end + 1) {
       for (end = begin; end < s->step->code_count; end++) {
          if (soak_is_barrier(&s->step->code[end]))
@@ -426,7 +446,7 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
    s.counts = counts;
    s.any_order = true;
    for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
-      s.clock[i][i] = 1;
+      s.clock[i][i] = s.shared_clock[i][i] = 1;
    for (unsigned group = 0; group < step->groups; group++)
       run_group(&s, group);
    *any_order &= s.any_order;
@@ -498,6 +518,7 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
    case SOAK_BARRIER_BUFFER:
    case SOAK_BARRIER_ALL:
    case SOAK_WAIT:
+   case SOAK_SEMAPHORE:
       forget(model, SOAK_WINDOW, ALL_TOUCHES);
       break;
    case SOAK_BARRIER_RANGE:
@@ -519,6 +540,7 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
    case SOAK_NOTHING:
    case SOAK_SUBMIT:
    case SOAK_BARRIER_ELSEWHERE:
+   case SOAK_SEMAPHORE_ELSEWHERE:
    case SOAK_SEPARATOR_COUNT:
       break;
    }

@@ -118,6 +118,33 @@ TEST_F(race, order)
    EXPECT_EQ(count(), 0u);
 }
 
+/* What is ordered behind the one says nothing of the other. */
+TEST_F(race, two_queues)
+{
+   auto note_by = [&](unsigned source, gpuval_race_use use, uint32_t of_0, uint32_t of_1) {
+      uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(*before));
+      before[0] = of_0;
+      before[1] = of_1;
+      use.source = source;
+      use.serial = serial++;
+      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note_subresource(engine, 0x1000);
+      return use.serial;
+   };
+
+   uint32_t first = note_by(0, write(), 0, 0);
+   note_by(1, read(), first, 0); /* waits for a semaphore */
+   EXPECT_EQ(count(), 0u);
+   uint32_t second = note_by(1, write(), first, serial - 1);
+   EXPECT_EQ(count(), 0u);
+   note_by(0, read(), second, 0); /* behind all of its own queue, and nothing of the other */
+   ASSERT_EQ(count(), 1u);
+   note_by(0, read(), 0, second);
+   EXPECT_EQ(count(), 0u);
+   note_by(0, write(), serial - 1, 0);
+   EXPECT_EQ(count(), 1u);
+}
+
 TEST_F(race, write_behind_a_read)
 {
    note(write());
