@@ -499,11 +499,16 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
    struct pass pass = {.state = state, .driver = driver};
    bool progress = false;
 
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_INIT)) || !driver->descriptors ||
+   bool reports = state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_INIT);
+   if ((!reports && !state->options->marks_written) || !driver->descriptors ||
        !driver->descriptors->unwritten_uses)
       return false;
 
-   gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (reports || is_write(access))
+         progress |= instrument(&pass, access);
+   }
    if (progress)
       nir_metadata_preserve(state->b.impl, nir_metadata_none); /* there are conditions */
    return progress;

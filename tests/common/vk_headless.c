@@ -157,21 +157,20 @@ pick_queue_family(VkPhysicalDevice physical_device, bool compute_queue)
 }
 
 /* Another queue than the first one of family `first`: of a family that computes only,
- * else of the same family. Returns its index in the family.
+ * else of the same family, which has @more from there on. Returns its index in the family.
  */
 static uint32_t
-pick_second_queue(const struct vkh_context *ctx, uint32_t first, uint32_t *family)
+pick_second_queue(const struct vkh_context *ctx, uint32_t first, uint32_t more, uint32_t *family)
 {
    VkQueueFamilyProperties families[16];
    uint32_t count = VKH_COUNT(families);
 
    *family = pick_queue_family(ctx->physical_device, true);
    vkGetPhysicalDeviceQueueFamilyProperties(ctx->physical_device, &count, families);
-   if (*family != first)
-      return 0;
-   if (families[first].queueCount < 2)
-      vkh_skip("%s has one queue", ctx->properties.deviceName);
-   return 1;
+   uint32_t index = *family == first ? 1 : 0;
+   if (families[*family].queueCount < index + more)
+      vkh_skip("%s has too few queues", ctx->properties.deviceName);
+   return index;
 }
 
 static void
@@ -316,39 +315,43 @@ vkh_device_create(struct vkh_context *ctx, const struct vkh_options *options)
    ctx->features.v13.pNext = (void *)options->features_next;
 
    uint32_t second = 0; /* index in its family */
-   ctx->queue_count = options->second_queue ? 2 : 1;
+   uint32_t more = options->second_queue ? 1 + options->third_queue : 0;
+   ctx->queue_count = 1 + more;
    ctx->queues[0].family = pick_queue_family(ctx->physical_device, options->compute_queue);
-   if (options->second_queue)
-      second = pick_second_queue(ctx, ctx->queues[0].family, &ctx->queues[1].family);
+   if (more)
+      second = pick_second_queue(ctx, ctx->queues[0].family, more, &ctx->queues[1].family);
+   ctx->queues[2].family = ctx->queues[1].family;
    ctx->exclusive_buffers = options->exclusive_buffers;
+   ctx->buffer_usage = options->buffer_usage;
    ctx->buffer_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                         (options->device_memory ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : 0);
-   const float priorities[] = {1.0f, 1.0f};
+   const float priorities[] = {1.0f, 1.0f, 1.0f};
    const VkDeviceQueueCreateInfo queues[] = {
       {
          .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
          .queueFamilyIndex = ctx->queues[0].family,
-         .queueCount = 1 + second,
+         .queueCount = second ? 1 + more : 1,
          .pQueuePriorities = priorities,
       },
       {
          .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
          .queueFamilyIndex = ctx->queues[1].family,
-         .queueCount = 1,
+         .queueCount = more,
          .pQueuePriorities = priorities,
       },
    };
    const VkDeviceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
       .pNext = &ctx->features.core,
-      .queueCreateInfoCount = ctx->queue_count - second,
+      .queueCreateInfoCount = more && !second ? 2 : 1,
       .pQueueCreateInfos = queues,
       .enabledExtensionCount = options->extension_count,
       .ppEnabledExtensionNames = options->extensions,
    };
    VKH_CHECK(vkCreateDevice(ctx->physical_device, &info, NULL, &ctx->device));
    for (uint32_t i = 0; i < ctx->queue_count; i++)
-      vkGetDeviceQueue(ctx->device, ctx->queues[i].family, i ? second : 0, &ctx->queues[i].queue);
+      vkGetDeviceQueue(ctx->device, ctx->queues[i].family, i ? second + i - 1 : 0,
+                       &ctx->queues[i].queue);
 
    /* The chain belongs to the caller and may be gone after this. */
    ctx->features.v13.pNext = NULL;

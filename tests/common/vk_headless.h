@@ -87,12 +87,18 @@ struct vkh_options {
     * is one. A device that has no two queues is skipped. */
    bool second_queue;
 
+   /* Beside it one more of its family, or the device is skipped. */
+   bool third_queue;
+
    /* With two queues, buffers that belong to one family at a time; else both may use
     * them as they like. */
    bool exclusive_buffers;
 
    /* Buffers in memory of the device, which the host can map all the same. */
    bool device_memory;
+
+   /* Of all buffers, besides what core Vulkan has */
+   VkBufferUsageFlags buffer_usage;
 
    /* Robust buffer access, off by default as in most released programs. */
    bool robust_buffer_access;
@@ -116,9 +122,10 @@ struct vkh_context {
    uint32_t queue_family; /* graphics, compute and transfer, but see compute_queue */
    VkQueue queue;
    VkCommandPool command_pool;
-   struct vkh_queue queues[2]; /* the three above are of one of these */
+   struct vkh_queue queues[3]; /* the three above are of one of these */
    uint32_t queue_count;
    bool exclusive_buffers;
+   VkBufferUsageFlags buffer_usage;
    VkDescriptorPool descriptor_pool;
    VkDescriptorPool dynamic_pool; /* for sets with dynamic buffers only */
 
@@ -154,7 +161,7 @@ void vkh_device_create(struct vkh_context *ctx, const struct vkh_options *option
 void vkh_context_destroy(struct vkh_context *ctx);
 
 /* Which queue the context's `queue`, `queue_family` and `command_pool` are of from here
- * on; 0 or 1. */
+ * on, from 0. */
 void vkh_select_queue(struct vkh_context *ctx, uint32_t queue);
 
 bool vkh_has_extension(const struct vkh_context *ctx, const char *name);
@@ -172,6 +179,8 @@ struct vkh_buffer {
    VkDeviceSize size;
    VkDeviceAddress address; /* 0 without bufferDeviceAddress */
    void *map;
+   void *host; /* with VKH_HOST_POINTER: its pages */
+   size_t host_size;
 };
 
 /* The contents are zero. `name` (debug_utils) may be NULL. */
@@ -186,6 +195,16 @@ struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceS
 /** One with VK_BUFFER_CREATE_SPARSE_BINDING_BIT, all of it bound. */
 struct vkh_buffer vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size,
                                            const char *name);
+/** In memory that is shared with others: pages of this process
+ * (VK_EXT_external_memory_host), memory that may be exported, or that has been imported
+ * (VK_KHR_external_memory_fd). */
+enum vkh_external {
+   VKH_HOST_POINTER,
+   VKH_EXPORTED,
+   VKH_IMPORTED,
+};
+struct vkh_buffer vkh_buffer_create_external(struct vkh_context *ctx, VkDeviceSize size,
+                                             enum vkh_external external, const char *name);
 /** The same, once it is needed: sets buffer->map. */
 void vkh_buffer_map(struct vkh_context *ctx, struct vkh_buffer *buffer);
 struct vkh_buffer vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size,

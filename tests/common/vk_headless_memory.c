@@ -7,6 +7,7 @@
 #include "vk_headless.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- Buffers -------------------------------------------------------------- */
 
@@ -22,15 +23,16 @@ vkh_memory_type(const struct vkh_context *ctx, uint32_t type_bits, VkMemoryPrope
 
 static VkDeviceMemory
 allocate(struct vkh_context *ctx, const VkMemoryRequirements *requirements,
-         VkMemoryPropertyFlags flags, bool address)
+         VkMemoryPropertyFlags flags, bool address, const void *next)
 {
    const VkMemoryAllocateFlagsInfo flags_info = {
       .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+      .pNext = next,
       .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
    };
    const VkMemoryAllocateInfo info = {
       .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-      .pNext = address ? &flags_info : NULL,
+      .pNext = address ? &flags_info : next,
       .allocationSize = requirements->size,
       .memoryTypeIndex = vkh_memory_type(ctx, requirements->memoryTypeBits, flags),
    };
@@ -54,10 +56,77 @@ bind_sparse(struct vkh_context *ctx, const struct vkh_buffer *buffer, VkDeviceSi
    VKH_CHECK(vkQueueWaitIdle(ctx->queue));
 }
 
-/* Where another buffer has memory */
+/* Pages of this process */
+static VkDeviceMemory
+allocate_host(struct vkh_context *ctx, VkMemoryRequirements requirements, bool address,
+              struct vkh_buffer *buffer)
+{
+   VkPhysicalDeviceExternalMemoryHostPropertiesEXT properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT,
+   };
+   VkPhysicalDeviceProperties2 properties2 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &properties,
+   };
+   vkGetPhysicalDeviceProperties2(ctx->physical_device, &properties2);
+   const VkDeviceSize unit = properties.minImportedHostPointerAlignment;
+   requirements.size = (requirements.size + unit - 1) / unit * unit;
+
+   buffer->host =
+      mmap(NULL, requirements.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+   buffer->host_size = requirements.size;
+   if (buffer->host == MAP_FAILED || (uintptr_t)buffer->host % unit)
+      vkh_die("no memory that the device could import");
+
+   VkMemoryHostPointerPropertiesEXT types = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT,
+   };
+   const VkExternalMemoryHandleTypeFlagBits type =
+      VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+   VKH_CHECK(
+      VKH_PROC(ctx, vkGetMemoryHostPointerPropertiesEXT)(ctx->device, type, buffer->host, &types));
+   requirements.memoryTypeBits &= types.memoryTypeBits;
+   const VkImportMemoryHostPointerInfoEXT import = {
+      .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+      .handleType = type,
+      .pHostPointer = buffer->host,
+   };
+   return allocate(ctx, &requirements, 0, address, &import);
+}
+
+/* Memory that others may import, or the same imported from a file */
+static VkDeviceMemory
+allocate_file(struct vkh_context *ctx, const VkMemoryRequirements *requirements, bool address,
+              bool import)
+{
+   const VkExternalMemoryHandleTypeFlagBits type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+   const VkExportMemoryAllocateInfo export_info = {
+      .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+      .handleTypes = type,
+   };
+   VkDeviceMemory exported = allocate(ctx, requirements, ctx->buffer_memory, address, &export_info);
+   if (!import)
+      return exported;
+
+   VkImportMemoryFdInfoKHR import_info = {
+      .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+      .handleType = type,
+   };
+   const VkMemoryGetFdInfoKHR get = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+      .memory = exported,
+      .handleType = type,
+   };
+   VKH_CHECK(VKH_PROC(ctx, vkGetMemoryFdKHR)(ctx->device, &get, &import_info.fd));
+   vkFreeMemory(ctx->device, exported, NULL);
+   return allocate(ctx, requirements, ctx->buffer_memory, address, &import_info);
+}
+
+/* Where another buffer has memory, or where memory of others comes from */
 struct place {
    const struct vkh_buffer *other;
    VkDeviceSize offset;
+   enum vkh_external external; /* without another one */
 };
 
 static struct vkh_buffer
@@ -70,8 +139,16 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    const uint32_t families[] = {ctx->queues[0].family, ctx->queues[1].family};
    const bool shared =
       ctx->queue_count > 1 && families[0] != families[1] && !ctx->exclusive_buffers;
+   const bool is_external = place && !place->other;
+   const bool is_host = is_external && place->external == VKH_HOST_POINTER;
+   const VkExternalMemoryBufferCreateInfo external_info = {
+      .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+      .handleTypes = is_host ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+                             : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+   };
    const VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .pNext = is_external ? &external_info : NULL,
       .flags = flags,
       .size = size,
       .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
@@ -79,7 +156,8 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
                VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                VK_BUFFER_USAGE_INDEX_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
                VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-               (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0) | extra_usage,
+               (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0) | ctx->buffer_usage |
+               extra_usage,
       .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
       .queueFamilyIndexCount = shared ? VKH_COUNT(families) : 0,
       .pQueueFamilyIndices = families,
@@ -90,8 +168,12 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
    if (!place)
-      buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address);
-   if (place)
+      buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address, NULL);
+   else if (is_host)
+      buffer.memory = allocate_host(ctx, requirements, address, &buffer);
+   else if (is_external)
+      buffer.memory = allocate_file(ctx, &requirements, address, place->external == VKH_IMPORTED);
+   if (place && place->other)
       VKH_CHECK(
          vkBindBufferMemory(ctx->device, buffer.buffer, place->other->memory, place->offset));
    else if (flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
@@ -144,13 +226,26 @@ vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size, const char 
 }
 
 struct vkh_buffer
+vkh_buffer_create_external(struct vkh_context *ctx, VkDeviceSize size, enum vkh_external external,
+                           const char *name)
+{
+   const struct place place = {.external = external};
+   struct vkh_buffer buffer = create_buffer(ctx, size, 0, 0, &place, name);
+
+   vkh_buffer_map(ctx, &buffer);
+   memset(buffer.map, 0, size);
+   return buffer;
+}
+
+struct vkh_buffer
 vkh_buffer_create_at(struct vkh_context *ctx, VkDeviceSize size, const struct vkh_buffer *other,
                      VkDeviceSize offset, const char *name)
 {
-   const struct place place = {other, offset};
+   const struct place place = {.other = other, .offset = offset};
    struct vkh_buffer buffer = create_buffer(ctx, size, 0, 0, &place, name);
 
-   buffer.map = (char *)other->map + offset;
+   if (other->map)
+      buffer.map = (char *)other->map + offset;
    return buffer;
 }
 
@@ -165,6 +260,8 @@ vkh_buffer_destroy(struct vkh_context *ctx, struct vkh_buffer *buffer)
 {
    vkDestroyBuffer(ctx->device, buffer->buffer, NULL);
    vkFreeMemory(ctx->device, buffer->memory, NULL);
+   if (buffer->host)
+      munmap(buffer->host, buffer->host_size);
    *buffer = (struct vkh_buffer){0};
 }
 
@@ -279,7 +376,7 @@ vkh_image_create(struct vkh_context *ctx, VkFormat format, uint32_t width, uint3
 
    VkMemoryRequirements requirements;
    vkGetImageMemoryRequirements(ctx->device, image.image, &requirements);
-   image.memory = allocate(ctx, &requirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false);
+   image.memory = allocate(ctx, &requirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false, NULL);
    VKH_CHECK(vkBindImageMemory(ctx->device, image.image, image.memory, 0));
 
    const VkImageViewCreateInfo view = {

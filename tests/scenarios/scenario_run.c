@@ -142,7 +142,7 @@ create_alias(struct run *run, struct run_buffer *buffer, const char *where)
    free(name);
 }
 
-/* `buffer NAME BYTES [unwritten|sparse|at=OTHER]` */
+/* `buffer NAME BYTES [unwritten|sparse|host|exported|imported|at=OTHER]` */
 static void
 do_buffer(struct run *run)
 {
@@ -153,6 +153,18 @@ do_buffer(struct run *run)
    if (strncmp(how, "at=", 3) == 0) {
       create_alias(run, buffer, how + 3);
       return;
+   }
+   static const char *const externals[] = {
+      [VKH_HOST_POINTER] = "host",
+      [VKH_EXPORTED] = "exported",
+      [VKH_IMPORTED] = "imported",
+   };
+   for (unsigned i = 0; i < VKH_COUNT(externals); i++) {
+      if (strcmp(how, externals[i]) == 0) {
+         buffer->vk = vkh_buffer_create_external(run->ctx, run_number(run, 2), i,
+                                                 run_debug_name(run, buffer->name));
+         return;
+      }
    }
    buffer->vk = (strcmp(how, "unwritten") == 0 ? vkh_buffer_create_unwritten
                  : strcmp(how, "sparse") == 0  ? vkh_buffer_create_sparse
@@ -293,6 +305,7 @@ static const struct {
    {"dispatch_indirect", run_dispatch_indirect},
    {"draw", run_draw},
    {"draw_byte_count", run_draw_byte_count},
+   {"draw_captured", run_draw_captured},
    {"draw_indexed", run_draw_indexed},
    {"draw_indexed_indirect", run_draw_indexed_indirect},
    {"draw_indexed_indirect_count", run_draw_indexed_indirect_count},
@@ -315,6 +328,9 @@ static const struct {
    {"fill_buffer", run_fill_buffer},
    {"flags", do_nothing},
    {"generated", run_generated},
+   {"host_copy_image", run_host_copy_image},
+   {"host_copy_to_image", run_host_copy_to_image},
+   {"host_discard_image", run_host_discard_image},
    {"host_event", run_host_event},
    {"index_buffer", run_index_buffer},
    {"instance", run_instance},
@@ -335,6 +351,7 @@ static const struct {
    {"primitive_restart", run_primitive_restart},
    {"push", do_push},
    {"query", run_query},
+   {"copy_query", run_copy_query},
    {"queue", run_select_queue},
    {"render_pass", run_create_pass},
    {"reset_event", run_reset_event},
@@ -345,6 +362,7 @@ static const struct {
    {"scene", run_create_scene},
    {"secondary", run_secondary},
    {"secondary_end", run_secondary_end},
+   {"serialize_structure", run_serialize_structure},
    {"set_event", run_set_event},
    {"signal_semaphore", run_signal_semaphore},
    {"structure", run_structure},

@@ -164,6 +164,7 @@ struct run {
    bool in_secondary, secondary_renders;
    bool in_pass;   /* a VkRenderPass */
    bool resubmits; /* command buffers are submitted more than once */
+   bool copies_on_host;
    struct run_submits *submits;
    struct run_passes *passes;
    struct run_secondary *secondaries;
@@ -289,6 +290,7 @@ void run_signal_semaphore(struct run *run);
 void run_reset_event(struct run *run);
 void run_reset_fence(struct run *run);
 void run_query(struct run *run);
+void run_copy_query(struct run *run);
 void run_wait_query(struct run *run);
 void run_wait_idle(struct run *run);
 void run_finish_submits(struct run *run);
@@ -326,6 +328,7 @@ void run_structure(struct run *run);
 void run_instance(struct run *run);
 void run_build(struct run *run);
 void run_copy_structure(struct run *run);
+void run_serialize_structure(struct run *run);
 void run_destroy_structure(struct run *run);
 void run_destroy_structures(struct run *run);
 
@@ -351,6 +354,7 @@ void run_primitive_restart(struct run *run);
 void run_draw_multi(struct run *run);
 void run_draw_multi_indexed(struct run *run);
 void run_draw_byte_count(struct run *run);
+void run_draw_captured(struct run *run);
 
 /* scenario_run_images.c */
 void run_create_image(struct run *run);
@@ -371,6 +375,9 @@ uint64_t run_find_view(struct run *run, VkObjectType type, const char *name);
 /* scenario_run_transfers.c */
 void run_begin_target(struct run *run);
 void run_blit_image(struct run *run);
+void run_host_copy_image(struct run *run);
+void run_host_copy_to_image(struct run *run);
+void run_host_discard_image(struct run *run);
 void run_clear_image(struct run *run);
 void run_copy_from_image(struct run *run);
 void run_copy_image(struct run *run);

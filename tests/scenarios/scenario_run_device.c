@@ -24,6 +24,7 @@ struct wanted {
    bool exclusive_buffers;
    bool device_memory;
    bool no_first_instance;
+   VkBufferUsageFlags buffer_usage;
 
    VkPhysicalDeviceMeshShaderFeaturesEXT mesh;
    VkPhysicalDeviceAccelerationStructureFeaturesKHR accel;
@@ -48,6 +49,7 @@ struct wanted {
    VkPhysicalDeviceRayTracingMaintenance1FeaturesKHR rays_maintenance;
    VkPhysicalDeviceShaderExpectAssumeFeaturesKHR expect_assume;
    VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable_type;
+   VkPhysicalDeviceHostImageCopyFeaturesEXT host_image_copy;
 };
 
 static void
@@ -229,11 +231,22 @@ want_inputs(struct run *run, struct wanted *wanted)
       wanted->nested.nestedCommandBuffer = VK_TRUE;
       wanted->nested.nestedCommandBufferRendering = VK_TRUE;
       wanted->nested.nestedCommandBufferSimultaneousUse = VK_TRUE;
-   } else if (strcmp(word, "draw_byte_count") == 0) {
+   } else if (strcmp(word, "draw_byte_count") == 0 || strcmp(word, "draw_captured") == 0) {
+      wanted->buffer_usage |= VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT |
+                              VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
       want_extension(wanted, VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME);
       want_struct(wanted, &wanted->transform_feedback,
                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
       wanted->transform_feedback.transformFeedback = VK_TRUE;
+   } else if (strcmp(word, "host_copy_image") == 0 || strcmp(word, "host_copy_to_image") == 0 ||
+              strcmp(word, "host_discard_image") == 0) {
+      run->copies_on_host = true;
+      want_extension(wanted, VK_KHR_COPY_COMMANDS_2_EXTENSION_NAME);
+      want_extension(wanted, VK_KHR_FORMAT_FEATURE_FLAGS_2_EXTENSION_NAME);
+      want_extension(wanted, VK_EXT_HOST_IMAGE_COPY_EXTENSION_NAME);
+      want_struct(wanted, &wanted->host_image_copy,
+                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES_EXT);
+      wanted->host_image_copy.hostImageCopy = VK_TRUE;
    } else if (strcmp(word, "vertex_input") == 0) {
       want_extension(wanted, VK_EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME);
       want_struct(wanted, &wanted->dynamic_input,
@@ -331,6 +344,9 @@ read_ahead(struct run *run, struct wanted *wanted)
          wanted->second_queue = true;
       } else if (strcmp(word, "exclusive") == 0) {
          wanted->exclusive_buffers = true;
+      } else if (strcmp(word, "structure") == 0 && run_has_word(run, 3)) {
+         wanted->buffer_usage |= VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR;
+         want_structures(wanted);
       } else if (strcmp(word, "conditional") == 0) {
          want_extension(wanted, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
          want_struct(wanted, &wanted->conditional,
@@ -439,6 +455,7 @@ run_create_device(struct run *run)
       .second_queue = wanted.second_queue,
       .exclusive_buffers = wanted.exclusive_buffers,
       .device_memory = wanted.device_memory,
+      .buffer_usage = wanted.buffer_usage,
       .tune_features = tune_features,
       .tune_data = &wanted,
       .messenger = on_message,

@@ -94,6 +94,8 @@ format_usage(struct run *run, VkFormat format, VkSampleCountFlagBits samples)
       usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
    if (features & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT)
       usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+   if (run->copies_on_host)
+      usage |= VK_IMAGE_USAGE_HOST_TRANSFER_BIT_EXT;
    return usage;
 }
 

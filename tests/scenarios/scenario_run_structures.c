@@ -17,6 +17,7 @@ struct run_structure {
    VkAccelerationStructureKHR structure; /* VK_NULL_HANDLE: destroyed */
    VkDeviceAddress address;
    struct vkh_buffer storage, scratch, triangle;
+   bool has_own_storage;
 };
 
 static struct run_structure *
@@ -111,7 +112,7 @@ create(struct run *run, struct run_structure *structure)
       VKH_PROC(run->ctx, vkGetAccelerationStructureDeviceAddressKHR)(run->ctx->device, &address);
 }
 
-/* `structure NAME top|bottom`: creates it, or once more where it was. */
+/* `structure NAME top|bottom [in=BUFFER]`: creates it, or once more where it was. */
 void
 run_structure(struct run *run)
 {
@@ -141,9 +142,18 @@ run_structure(struct run *run)
    };
    VKH_PROC(run->ctx, vkGetAccelerationStructureBuildSizesKHR)
    (run->ctx->device, VK_ACCELERATION_STRUCTURE_BUILD_TYPE_DEVICE_KHR, &info, &count, &sizes);
-   structure->storage =
-      vkh_buffer_create_usage(run->ctx, sizes.accelerationStructureSize,
-                              VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR, NULL);
+   structure->has_own_storage = !run_has_word(run, 3);
+   if (structure->has_own_storage)
+      structure->storage =
+         vkh_buffer_create_usage(run->ctx, sizes.accelerationStructureSize,
+                                 VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR, NULL);
+   else if (strncmp(run_word(run, 3), "in=", 3) == 0)
+      structure->storage = run_find_buffer(run, run_word(run, 3) + 3)->vk;
+   else
+      RUN_ERROR(run, "in=BUFFER");
+   if (structure->storage.size < sizes.accelerationStructureSize)
+      RUN_ERROR(run, "it needs %u bytes", (unsigned)sizes.accelerationStructureSize);
+   structure->storage.size = sizes.accelerationStructureSize;
    structure->scratch = vkh_buffer_create(run->ctx, sizes.buildScratchSize + 256, NULL);
    create(run, structure);
 }
@@ -208,6 +218,22 @@ run_copy_structure(struct run *run)
    vkh_barrier(run->cmd);
 }
 
+/* `serialize_structure NAME BUFFER` */
+void
+run_serialize_structure(struct run *run)
+{
+   const VkCopyAccelerationStructureToMemoryInfoKHR info = {
+      .sType = VK_STRUCTURE_TYPE_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_INFO_KHR,
+      .src = need(run, run_word(run, 1))->structure,
+      .dst.deviceAddress = run_find_buffer(run, run_word(run, 2))->vk.address,
+      .mode = VK_COPY_ACCELERATION_STRUCTURE_MODE_SERIALIZE_KHR,
+   };
+
+   run_end_rendering(run);
+   VKH_PROC(run->ctx, vkCmdCopyAccelerationStructureToMemoryKHR)(run_need_commands(run), &info);
+   vkh_barrier(run->cmd);
+}
+
 /* `destroy_structure NAME`, once all that was submitted has ended */
 void
 run_destroy_structure(struct run *run)
@@ -227,7 +253,8 @@ run_destroy_structures(struct run *run)
       struct run_structure *structure = &run->structures[i];
       VKH_PROC(run->ctx, vkDestroyAccelerationStructureKHR)
       (run->ctx->device, structure->structure, NULL);
-      vkh_buffer_destroy(run->ctx, &structure->storage);
+      if (structure->has_own_storage)
+         vkh_buffer_destroy(run->ctx, &structure->storage);
       vkh_buffer_destroy(run->ctx, &structure->scratch);
       vkh_buffer_destroy(run->ctx, &structure->triangle);
    }

@@ -330,6 +330,21 @@ run_query(struct run *run)
    vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, 0);
 }
 
+/* `copy_query NAME BUFFER OFFSET [available]`: to memory, 8 bytes, or 16 */
+void
+run_copy_query(struct run *run)
+{
+   VkQueryPool pool = run_get_object(run, run_word(run, 1), RUN_OBJECT_QUERY)->query;
+   const VkQueryResultFlags available =
+      run_has_word(run, 4) ? VK_QUERY_RESULT_WITH_AVAILABILITY_BIT : 0;
+
+   run_end_rendering(run);
+   /* With one query, the stride does not matter. */
+   vkCmdCopyQueryPoolResults(run_need_commands(run), pool, 0, 1,
+                             run_find_buffer(run, run_word(run, 2))->vk.buffer, run_number(run, 3),
+                             0, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT | available);
+}
+
 void
 run_wait_query(struct run *run)
 {

@@ -216,6 +216,78 @@ run_copy_from_image(struct run *run)
                           run_find_buffer(run, run_word(run, 2))->vk.buffer, 1, &region);
 }
 
+/* By the host, while it executes the statement: one texel, or `extent=WxH`, `at=X,Y`, of zeros */
+
+/* `host_copy_to_image IMAGE` */
+void
+run_host_copy_to_image(struct run *run)
+{
+   static const uint8_t zeros[64 * 64 * 16];
+   const struct subresource image = find_subresource(run, 1);
+   const struct box box = get_box(run);
+   const VkMemoryToImageCopyEXT region = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_TO_IMAGE_COPY_EXT,
+      .pHostPointer = zeros,
+      .imageSubresource = get_layers(&image),
+      .imageOffset = box.begin,
+      .imageExtent = box.extent,
+   };
+   const VkCopyMemoryToImageInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_COPY_MEMORY_TO_IMAGE_INFO_EXT,
+      .dstImage = image.image->image,
+      .dstImageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .regionCount = 1,
+      .pRegions = &region,
+   };
+
+   if (box.extent.width > 64 || box.extent.height > 64)
+      RUN_ERROR(run, "64x64 at most");
+   VKH_CHECK(VKH_PROC(run->ctx, vkCopyMemoryToImageEXT)(run->ctx->device, &info));
+}
+
+/* `host_copy_image FROM TO` */
+void
+run_host_copy_image(struct run *run)
+{
+   const struct subresource from = find_subresource(run, 1), to = find_subresource(run, 2);
+   const struct box box = get_box(run);
+   const VkImageCopy2 region = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_COPY_2,
+      .srcSubresource = get_layers(&from),
+      .srcOffset = box.begin,
+      .dstSubresource = get_layers(&to),
+      .dstOffset = box.begin,
+      .extent = box.extent,
+   };
+   const VkCopyImageToImageInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_COPY_IMAGE_TO_IMAGE_INFO_EXT,
+      .srcImage = from.image->image,
+      .srcImageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .dstImage = to.image->image,
+      .dstImageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .regionCount = 1,
+      .pRegions = &region,
+   };
+
+   VKH_CHECK(VKH_PROC(run->ctx, vkCopyImageToImageEXT)(run->ctx->device, &info));
+}
+
+/* `host_discard_image IMAGE`: a transition from UNDEFINED */
+void
+run_host_discard_image(struct run *run)
+{
+   const struct subresource image = find_subresource(run, 1);
+   const VkHostImageLayoutTransitionInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_HOST_IMAGE_LAYOUT_TRANSITION_INFO_EXT,
+      .image = image.image->image,
+      .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+      .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .subresourceRange = get_range(&image),
+   };
+
+   VKH_CHECK(VKH_PROC(run->ctx, vkTransitionImageLayoutEXT)(run->ctx->device, 1, &info));
+}
+
 static bool
 has_choice(struct run *run, const char *key, const char *value)
 {
