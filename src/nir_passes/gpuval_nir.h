@@ -356,8 +356,9 @@ struct gpuval_nir_options {
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
    bool robust_image;
-   bool safe;   /* GPUVAL_SAFE */
-   bool shadow; /* sync: shadow memory, else the bloom filter */
+   bool safe;          /* GPUVAL_SAFE */
+   bool shadow;        /* sync: shadow memory, else the bloom filter */
+   bool marks_written; /* init may look at other shaders: what this one writes counts anyway */
 
    uint64_t shader_hash;   /* part of the ids of formats */
    bool printf_invocation; /* messages carry gpuval_nir_driver::invocation */

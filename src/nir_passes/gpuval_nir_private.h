@@ -151,6 +151,34 @@ bool gpuval_nir_is_fence(const struct gpuval_nir_state *state, const struct gpuv
 
 /** A field of struct gpuval_root. */
 nir_def *gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset);
+/**
+ * An address there, which does not change for the shader that runs. @scalar: on a GPU, one load
+ * for all lanes.
+ */
+nir_def *gpuval_nir_load_address(nir_builder *b, bool scalar, nir_def *root, unsigned offset);
+nir_def *gpuval_nir_element_address(nir_builder *b, nir_def *array, nir_def *index,
+                                    unsigned stride);
+
+/** What a record is made of. */
+struct gpuval_nir_failure {
+   unsigned merged_lanes; /* gpuval_nir_driver::merged_lanes */
+   nir_def *const *invocation;
+   nir_def *root;
+   nir_def *site;
+   nir_def *stage;
+   nir_def *hash_lo, *hash_hi;
+   nir_def *command_id;
+   nir_def *offset;
+   nir_def *access_size;
+   nir_def *bound;
+   nir_def *slot;
+   nir_def *set;
+   nir_def *address; /* 64 bit */
+   nir_def *other;   /* struct gpuval_record::other */
+};
+
+/** Counts it, and writes its record unless there is one. */
+void gpuval_nir_record_failure(nir_builder *b, const struct gpuval_nir_failure *failure);
 
 uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
 /** Sets that have buffers, which a variable pointer may lead to. */

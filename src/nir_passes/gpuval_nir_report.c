@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Reports: @report_gpuval, and what a driver makes of it where its condition
- * is true.
- *
- * That goes through the table entries of the group, counts each access that
- * fails at its site, and tries to claim a record for it:
+ * is true: it goes through the table entries of the group, and each access that
+ * fails is counted and recorded (gpuval_nir_record.c):
  *
  *    for each entry:
  *       if not (offset + entry.size <= bound): continue
- *       counters[site] += 1                       (64-bit atomic; see report_merged())
- *       if it was 0: failing[num_failing++] = site
- *       root.failed = 1
- *       slot = hash(site, shader hash, command id)
- *       if slot has a record of another site or command: slot = another hash(site, command id)
- *       if control[slot / 16] has bit slot % 16: continue
- *       if atomic_or(control[slot / 16], bit) had it: continue
- *       records[slot] = ...
- *       release
- *       atomic_or(control[slot / 16], bit << 16)
- *       root.failed = 1
+ *       gpuval_nir_record_failure(entry.site)
  */
 
 #include "gpuval/src/base/gpuval_bloom.h"
@@ -125,204 +113,12 @@ gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned 
    return nir_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
 }
 
+/* Four words. @scalar: gpuval_nir_load_address() */
 static nir_def *
-element_address(nir_builder *b, nir_def *array, nir_def *index, unsigned stride)
+load_entry(nir_builder *b, bool scalar, nir_def *entry, unsigned offset)
 {
-   return nir_iadd(b, array, nir_imul_imm(b, nir_u2u64(b, index), stride));
-}
-
-static nir_def *
-load_entry(nir_builder *b, nir_def *entry, unsigned offset, unsigned components)
-{
-   return nir_load_global(b, nir_iadd_imm(b, entry, offset), 4, components, 32);
-}
-
-struct failure {
-   unsigned merged_lanes; /* gpuval_nir_driver::merged_lanes */
-   nir_def *const *invocation;
-   nir_def *root;
-   nir_def *site;
-   nir_def *stage;
-   nir_def *hash_lo, *hash_hi;
-   nir_def *command_id;
-   nir_def *offset;
-   nir_def *access_size;
-   nir_def *bound;
-   nir_def *slot;
-   nir_def *set;
-   nir_def *address; /* 64 bit */
-   nir_def *other;   /* struct gpuval_record::other */
-};
-
-/* Two words with one instruction: masked stores are long on llvmpipe. */
-static void
-store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def *hi)
-{
-   nir_store_global(b, nir_iadd_imm(b, record, word * 4), 8, nir_pack_64_2x32_split(b, lo, hi),
-                    0x1);
-}
-
-static void
-write_record(nir_builder *b, nir_def *record, const struct failure *f)
-{
-   store_words(b, record, 0, f->hash_lo, f->hash_hi);
-   store_words(b, record, 2, f->site, f->command_id);
-   store_words(b, record, 4, f->stage, f->invocation[0]);
-   store_words(b, record, 6, f->invocation[1], f->invocation[2]);
-   store_words(b, record, 8, f->offset, f->access_size);
-   store_words(b, record, 10, f->bound, f->slot);
-   nir_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
-   store_words(b, record, 14, f->set, f->other);
-}
-
-static nir_def *
-slot_word(nir_builder *b, nir_def *control, nir_def *slot)
-{
-   return element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
-}
-
-/* Has the slot a record of another site or command that happens to have the same hash?
- * One that is being written counts as this failure's own.
- */
-static nir_def *
-is_of_others(nir_builder *b, const struct failure *f, nir_def *control, nir_def *records,
-             nir_def *slot)
-{
-   nir_def *published = nir_iand_imm(
-      b,
-      nir_ushr(
-         b, nir_build_load_global(b, 1, 32, slot_word(b, control, slot), .access = ACCESS_COHERENT),
-         nir_iand_imm(b, slot, 15)),
-      1u << GPUVAL_SLOTS_PER_WORD);
-   nir_def *pair = nir_build_load_global(
-      b, 2, 32,
-      nir_iadd_imm(b, element_address(b, records, slot, sizeof(struct gpuval_record)),
-                   offsetof(struct gpuval_record, site)),
-      .align_mul = 8, .access = ACCESS_COHERENT);
-
-   return nir_iand(b, nir_ine_imm(b, published, 0),
-                   nir_ior(b, nir_ine(b, nir_channel(b, pair, 0), f->site),
-                           nir_ine(b, nir_channel(b, pair, 1), f->command_id)));
-}
-
-/* That hash falls together for sites that fail one after the other, each in its command. */
-static nir_def *
-second_slot(nir_builder *b, const struct failure *f)
-{
-   nir_def *hash = nir_iadd(b, nir_imul_imm(b, f->site, GPUVAL_SECOND_SLOT_SITE_FACTOR),
-                            nir_imul_imm(b, f->command_id, GPUVAL_SECOND_SLOT_COMMAND_FACTOR));
-   return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
-}
-
-/* The host reads the counters of the sites in that list only. */
-static void
-count_failure(nir_builder *b, const struct failure *f, nir_def *count)
-{
-   nir_def *counters =
-      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, counters_address));
-   nir_def *before =
-      nir_global_atomic(b, 64, element_address(b, counters, f->site, sizeof(uint64_t)), count,
-                        .atomic_op = nir_atomic_op_iadd);
-
-   nir_push_if(b, nir_ieq_imm(b, before, 0));
-   {
-      nir_def *max_failing =
-         gpuval_nir_load_root(b, f->root, 32, offsetof(struct gpuval_root, max_failing));
-      nir_def *number = nir_global_atomic(
-         b, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, num_failing)),
-         nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
-
-      nir_push_if(b, nir_ult(b, number, max_failing));
-      {
-         nir_def *failing =
-            gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, failing_address));
-         nir_store_global(b, element_address(b, failing, number, sizeof(uint32_t)), 4, f->site,
-                          0x1);
-      }
-      nir_pop_if(b, NULL);
-   }
-   nir_pop_if(b, NULL);
-}
-
-static void
-report_one(nir_builder *b, const struct failure *f, nir_def *count)
-{
-   count_failure(b, f, count);
-   nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
-                    nir_imm_int(b, 1), 0x1);
-
-   nir_def *hash = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
-                            nir_ixor(b, f->hash_lo, f->hash_hi));
-   hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
-   nir_def *control =
-      gpuval_nir_load_root(b, f->root, 64, offsetof(struct gpuval_root, slots_address));
-   nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
-   nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
-   slot = nir_bcsel(b, is_of_others(b, f, control, records, slot), second_slot(b, f), slot);
-
-   nir_def *word = slot_word(b, control, slot);
-   nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
-
-   /* Only a hint, but it spares all the later failures the atomic. */
-   nir_def *taken =
-      nir_iand(b, nir_build_load_global(b, 1, 32, word, .access = ACCESS_COHERENT), bit);
-   nir_push_if(b, nir_ieq_imm(b, taken, 0));
-   {
-      nir_def *before = nir_global_atomic(b, 32, word, bit, .atomic_op = nir_atomic_op_ior);
-      nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
-      {
-         write_record(b, element_address(b, records, slot, sizeof(struct gpuval_record)), f);
-         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
-                     .memory_modes = nir_var_mem_global);
-         nir_global_atomic(b, 32, word, nir_ishl_imm(b, bit, 16), .atomic_op = nir_atomic_op_ior);
-         /* The host may have looked since the failure was counted. */
-         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
-                     .memory_modes = nir_var_mem_global);
-         nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
-                          nir_imm_int(b, 1), 0x1);
-      }
-      nir_pop_if(b, NULL);
-   }
-   nir_pop_if(b, NULL);
-}
-
-/* Atomics of many lanes at one address are done one after the other, millions of them where
- * all of a screen fails. So one lane of those with the same site does it for all. Helper
- * lanes do not count, and would do nothing.
- */
-static void
-report_merged(nir_builder *b, const struct failure *f)
-{
-   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
-      nir_push_if(b, nir_inot(b, nir_is_helper_invocation(b, 1)));
-
-   nir_push_loop(b);
-   {
-      nir_push_if(b, nir_ieq(b, f->site, nir_read_first_invocation(b, f->site)));
-      {
-         nir_def *lanes = nir_ballot(b, 1, f->merged_lanes, nir_imm_true(b));
-         nir_def *count = nir_u2u64(b, nir_bit_count(b, lanes));
-
-         nir_push_if(b, nir_elect(b, 1));
-         report_one(b, f, count);
-         nir_pop_if(b, NULL);
-         nir_jump(b, nir_jump_break);
-      }
-      nir_pop_if(b, NULL);
-   }
-   nir_pop_loop(b, NULL);
-
-   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
-      nir_pop_if(b, NULL);
-}
-
-static void
-report_failure(nir_builder *b, const struct failure *f)
-{
-   if (f->merged_lanes)
-      report_merged(b, f);
-   else
-      report_one(b, f, nir_imm_int64(b, 1));
+   return nir_build_load_global(b, 4, 32, nir_iadd_imm(b, entry, offset), .align_mul = 4,
+                                .access = scalar ? ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER : 0);
 }
 
 /* An entry of the table, as far as it is the same for all of them */
@@ -336,11 +132,11 @@ struct entry {
 };
 
 static struct entry
-load_whole_entry(nir_builder *b, nir_def *entries, nir_def *index)
+load_whole_entry(nir_builder *b, bool scalar, nir_def *entries, nir_def *index)
 {
-   nir_def *entry = element_address(b, entries, index, sizeof(struct gpuval_entry));
-   nir_def *words = load_entry(b, entry, 0, 4);
-   nir_def *more_words = load_entry(b, entry, 16, 4);
+   nir_def *entry = gpuval_nir_element_address(b, entries, index, sizeof(struct gpuval_entry));
+   nir_def *words = load_entry(b, scalar, entry, 0);
+   nir_def *more_words = load_entry(b, scalar, entry, 16);
 
    return (struct entry){
       .offset = nir_channel(b, words, 0),
@@ -370,15 +166,15 @@ has_flag(nir_builder *b, nir_def *bits, unsigned flag)
 }
 
 /* What an entry says of a failure of its access */
-static struct failure
+static struct gpuval_nir_failure
 begin_failure(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root,
               nir_def *entry_index, nir_def *const *invocation)
 {
    nir_def *entries =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
-   struct entry entry = load_whole_entry(b, entries, entry_index);
+   struct entry entry = load_whole_entry(b, driver->merged_lanes, entries, entry_index);
 
-   return (struct failure){
+   return (struct gpuval_nir_failure){
       .merged_lanes = driver->merged_lanes,
       .invocation = invocation,
       .root = root,
@@ -395,7 +191,7 @@ gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
                          nir_def *entry_index, nir_def *const *invocation,
                          const struct gpuval_nir_finding *finding)
 {
-   struct failure failure =
+   struct gpuval_nir_failure failure =
       begin_failure(b, driver, driver->root_address(driver, b), entry_index, invocation);
 
    failure.offset = finding->offset;
@@ -405,7 +201,7 @@ gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *driver,
    failure.set = finding->set;
    failure.address = nir_pack_64_2x32_split(b, finding->address[0], finding->address[1]);
    failure.other = finding->other;
-   report_failure(b, &failure);
+   gpuval_nir_record_failure(b, &failure);
 }
 
 /* Which of the entry's sites it is: gpuval_nir_descriptor.c, add_sites() */
@@ -561,8 +357,8 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_ior(b, needs_no_buffer, nir_ine_imm(b, range.bound, 0)));
    {
       nir_def *root = driver->root_address(driver, b);
-      nir_def *entries =
-         gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, entries_address));
+      nir_def *entries = gpuval_nir_load_address(b, driver->merged_lanes, root,
+                                                 offsetof(struct gpuval_root, entries_address));
       range.address = nir_bcsel(b, no_buffer, nir_imm_int64(b, 0),
                                 driver->buffer_address(driver, b, set, range.slot));
       nir_def *command_id = driver->command_id(driver, b);
@@ -577,14 +373,20 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_store_var(b, site_var, nir_imm_int(b, ~0), 0x1);
 
       nir_def *number = nir_bcsel(b, range.is_plain, params->detail[1], zero);
-      nir_loop *loop = nir_push_loop(b);
+      nir_scalar num_entries = nir_get_scalar(params->num_entries, 0);
+      bool is_one = nir_scalar_is_const(num_entries) && nir_scalar_as_uint(num_entries) == 1;
+      nir_loop *loop = is_one ? NULL : nir_push_loop(b);
       {
-         nir_def *i = nir_load_var(b, i_var);
-         nir_break_if(b, nir_uge(b, i, params->num_entries));
-         nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+         nir_def *i = zero;
+         if (loop) {
+            i = nir_load_var(b, i_var);
+            nir_break_if(b, nir_uge(b, i, params->num_entries));
+            nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+         }
 
          struct entry entry =
-            load_whole_entry(b, entries, nir_iadd(b, params->first_entry, nir_iadd(b, i, number)));
+            load_whole_entry(b, driver->merged_lanes, entries,
+                             nir_iadd(b, params->first_entry, nir_iadd(b, i, number)));
          struct finding found;
          if (driver->descriptors) {
             nir_push_if(b, is_exact);
@@ -614,12 +416,12 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *is_new =
             nir_ior(b, nir_ine(b, entry.instance, nir_load_var(b, instance_var)), is_other_site);
 
-         nir_push_if(b, nir_iand(b, found.failed, is_new));
+         nir_push_if(b, loop ? nir_iand(b, found.failed, is_new) : found.failed);
          {
             nir_store_var(b, instance_var, entry.instance, 0x1);
             nir_store_var(b, site_var, found.site, 0x1);
-            report_failure(
-               b, &(struct failure){
+            gpuval_nir_record_failure(
+               b, &(struct gpuval_nir_failure){
                      .merged_lanes = driver->merged_lanes,
                      .invocation = params->invocation,
                      .root = root,
@@ -639,7 +441,8 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
          }
          nir_pop_if(b, NULL);
       }
-      nir_pop_loop(b, loop);
+      if (loop)
+         nir_pop_loop(b, loop);
    }
    nir_pop_if(b, NULL);
 }
@@ -683,7 +486,8 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
               const struct gpuval_nir_access_params *params, nir_def *root, nir_def *bound,
               nir_def *other, nir_def *same)
 {
-   struct failure failure = begin_failure(b, driver, root, params->entry, params->invocation);
+   struct gpuval_nir_failure failure =
+      begin_failure(b, driver, root, params->entry, params->invocation);
 
    failure.site = nir_iadd(b, failure.site, nir_b2i32(b, same));
    failure.offset = params->offset;
@@ -693,7 +497,7 @@ report_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    failure.set = params->set;
    failure.address = params->address;
    failure.other = other;
-   report_failure(b, &failure);
+   gpuval_nir_record_failure(b, &failure);
 }
 
 /* The record of a hazard; the claim of the granule names the other party. */
@@ -709,7 +513,10 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *max_entry = gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, max_entry));
    nir_def *other_entry = nir_umin(b, nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1), max_entry);
    nir_def *other_site = nir_channel(
-      b, load_entry(b, element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0, 4),
+      b,
+      load_entry(b, false,
+                 gpuval_nir_element_address(b, entries, other_entry, sizeof(struct gpuval_entry)),
+                 0),
       2);
    nir_def *other_command = gpuval_nir_claim_command(b, claim);
    nir_def *zero = nir_imm_int(b, 0);

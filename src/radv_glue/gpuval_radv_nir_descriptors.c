@@ -322,8 +322,8 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
 void
 gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, nir_def **offset)
 {
-   if (!gpuval_options()->safe || deref->deref_type != nir_deref_type_array ||
-       nir_src_is_const(deref->arr.index))
+   if (!gpuval_options()->safe || !gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
+       deref->deref_type != nir_deref_type_array || nir_src_is_const(deref->arr.index))
       return;
 
    nir_def *bad = nir_ieq_imm(b, deref->arr.index.ssa, STAND_IN_INDEX);

@@ -76,8 +76,9 @@ load_descriptor(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def 
 {
    const struct gpuval_radv_nir_args *args = driver->data;
    nir_def *table = load_pointer(b, args, args->sets);
-   nir_def *pointer = nir_build_load_global(
-      b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))), .align_mul = 4);
+   nir_def *pointer =
+      nir_build_load_global(b, 1, 32, add_64(b, table, nir_imul_imm(b, set, sizeof(uint32_t))),
+                            .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER, .align_mul = 4);
    nir_def *address = extend_pointer(b, args, pointer);
 
    if (args->push_constants >= 0) {
@@ -86,7 +87,9 @@ load_descriptor(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def 
       slot = nir_iand_imm(b, slot, ~GPUVAL_RADV_DYNAMIC);
    }
 
-   return nir_build_load_global(b, 4, 32, add_64(b, address, slot), .align_mul = 16);
+   return nir_build_load_global(b, 4, 32, add_64(b, address, slot),
+                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
+                                .align_mul = 16);
 }
 
 static nir_def *
@@ -252,14 +255,26 @@ select_src(nir_builder *b, const struct group *group, nir_def *i, unsigned src, 
    return result;
 }
 
+/* Most are the same for all, or one more each. */
 static nir_def *
 select_constant(nir_builder *b, const struct group *group, nir_def *i,
                 uint32_t (*get)(const nir_intrinsic_instr *intrin))
 {
-   nir_def *result = nir_imm_int(b, get(group->intrins[0]));
+   uint32_t first = get(group->intrins[0]);
+   uint32_t step = group->count > 1 ? get(group->intrins[1]) - first : 0;
+   bool has_step = true;
 
    for (unsigned j = 1; j < group->count; j++)
-      result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_imm_int(b, get(group->intrins[j])), result);
+      has_step &= get(group->intrins[j]) == first + j * step;
+   if (has_step)
+      return step ? nir_iadd_imm(b, nir_imul_imm(b, i, step), first) : nir_imm_int(b, first);
+
+   nir_def *result = nir_imm_int(b, first);
+   for (unsigned j = 1; j < group->count; j++) {
+      if (get(group->intrins[j]) != first)
+         result =
+            nir_bcsel(b, nir_ieq_imm(b, i, j), nir_imm_int(b, get(group->intrins[j])), result);
+   }
    return result;
 }
 
@@ -269,30 +284,92 @@ get_base(const nir_intrinsic_instr *intrin)
    return nir_intrinsic_base(intrin);
 }
 
-/* num_entries | set << 16 */
 static uint32_t
-get_report_word(const nir_intrinsic_instr *report)
+get_num_entries(const nir_intrinsic_instr *report)
 {
-   return nir_intrinsic_range(report) | nir_intrinsic_desc_set(report) << 16;
+   return nir_intrinsic_range(report);
+}
+
+static uint32_t
+get_set(const nir_intrinsic_instr *report)
+{
+   return nir_intrinsic_desc_set(report);
+}
+
+#define MAX_DEPTH 6
+
+/* Is it made of nothing but arguments of the shader, which are there anyway? */
+static bool
+is_of_arguments(nir_def *def, unsigned depth)
+{
+   nir_instr *instr = def->parent_instr;
+
+   switch (instr->type) {
+   case nir_instr_type_load_const:
+      return true;
+   case nir_instr_type_intrinsic: {
+      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+      return nir_intrinsic_infos[intrin->intrinsic].num_srcs == 0 &&
+             nir_intrinsic_can_reorder(intrin);
+   }
+   case nir_instr_type_alu: {
+      nir_alu_instr *alu = nir_instr_as_alu(instr);
+      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
+         if (depth == MAX_DEPTH || !is_of_arguments(alu->src[i].src.ssa, depth + 1))
+            return false;
+      }
+      return true;
+   }
+   default:
+      return false;
+   }
+}
+
+static nir_def *
+copy_here(nir_builder *b, nir_def *def)
+{
+   nir_instr *instr = def->parent_instr;
+
+   if (instr->type == nir_instr_type_load_const)
+      return def;
+
+   nir_instr *copy = nir_instr_clone(b->shader, instr);
+   if (copy->type == nir_instr_type_alu) {
+      nir_alu_instr *alu = nir_instr_as_alu(copy);
+      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++)
+         alu->src[i].src = nir_src_for_ssa(copy_here(b, alu->src[i].src.ssa));
+   }
+   nir_builder_instr_insert(b, copy);
+   return nir_instr_def(copy);
+}
+
+/* It is taken at the top, for what comes there is to know it; where that is all the same, it
+ * is made once more, instead of keeping registers.
+ */
+static nir_def *
+select_invocation(nir_builder *b, const struct group *group, nir_def *i, unsigned src,
+                  unsigned component)
+{
+   nir_def *word = select_src(b, group, i, src, component);
+   return is_of_arguments(word, 0) ? copy_here(b, word) : word;
 }
 
 static void
 build_report(struct late_state *state, const struct group *group, nir_def *i)
 {
    nir_builder *b = &state->b;
-   nir_def *word = select_constant(b, group, i, get_report_word);
 
    gpuval_nir_build_report(
       b, &state->driver,
       &(struct gpuval_nir_report_params){
          .first_entry = select_constant(b, group, i, get_base),
-         .num_entries = nir_iand_imm(b, word, 0xffff),
-         .set = nir_ushr_imm(b, word, 16),
+         .num_entries = select_constant(b, group, i, get_num_entries),
+         .set = select_constant(b, group, i, get_set),
          .detail = {select_src(b, group, i, 1, 0), select_src(b, group, i, 1, 1),
                     select_src(b, group, i, 1, 2), select_src(b, group, i, 1, 3)},
          .slot = select_src(b, group, i, 2, 0),
-         .invocation = {select_src(b, group, i, 3, 0), select_src(b, group, i, 3, 1),
-                        select_src(b, group, i, 3, 2)},
+         .invocation = {select_invocation(b, group, i, 3, 0), select_invocation(b, group, i, 3, 1),
+                        select_invocation(b, group, i, 3, 2)},
       });
 }
 
@@ -398,9 +475,9 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
          .set = nir_ushr_imm(b, word, 16),
          .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
          .slot = select_src(b, group, i, ACCESS_SLOT, 0),
-         .invocation = {select_src(b, group, i, ACCESS_INVOCATION, 0),
-                        select_src(b, group, i, ACCESS_INVOCATION, 1),
-                        select_src(b, group, i, ACCESS_INVOCATION, 2)},
+         .invocation = {select_invocation(b, group, i, ACCESS_INVOCATION, 0),
+                        select_invocation(b, group, i, ACCESS_INVOCATION, 1),
+                        select_invocation(b, group, i, ACCESS_INVOCATION, 2)},
       };
 
       if (shared)

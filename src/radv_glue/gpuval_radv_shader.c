@@ -309,10 +309,13 @@ static struct gpuval_radv_nir_args
 get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage)
 {
    const struct ac_arg *push_constants = &stage->args.ac.push_constants;
+   /* Where sets are passed directly, it has an argument of its own. */
+   const struct ac_arg *table =
+      stage->args.gpuval_table.used ? &stage->args.gpuval_table : &stage->args.descriptor_sets[0];
 
-   assert(stage->args.descriptor_sets[0].used);
+   assert(stage->args.user_sgprs_locs.shader_data[AC_UD_INDIRECT_DESCRIPTOR_SETS].sgpr_idx != -1);
    return (struct gpuval_radv_nir_args){
-      .sets = stage->args.descriptor_sets[0].arg_index,
+      .sets = table->arg_index,
       .push_constants = push_constants->used ? push_constants->arg_index : -1,
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
       .command_offset = MAX_SETS * sizeof(uint32_t),
@@ -320,7 +323,6 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
    };
 }
 
-/* What RADV uses internally is compiled without us as a rule, and may have no table. */
 static bool
 has_intrinsic(const nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
 {
@@ -353,11 +355,13 @@ static const nir_intrinsic_op reports[] = {
 bool
 gpuval_radv_needs_table(const nir_shader *nir)
 {
-   if (!nir->info.internal)
+   /* gpuval_radv_nir_stand_in() comes after this. */
+   if (gpuval_options()->safe && gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) &&
+       !nir->info.internal)
       return true;
 
-   return gpuval_options()->internal && (has_intrinsic(nir, queries, ARRAY_SIZE(queries)) ||
-                                         has_intrinsic(nir, reports, ARRAY_SIZE(reports)));
+   return has_intrinsic(nir, queries, ARRAY_SIZE(queries)) ||
+          has_intrinsic(nir, reports, ARRAY_SIZE(reports));
 }
 
 void

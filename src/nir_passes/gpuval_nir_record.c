@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A failure: it is counted at its site, and tries to claim a record.
+ *
+ *    counters[site] += 1                       (64-bit atomic; see record_merged())
+ *    if it was 0: failing[num_failing++] = site
+ *    root.failed = 1
+ *    slot = hash(site, shader hash, command id)
+ *    if slot has a record of another site or command: slot = another hash(site, command id)
+ *    if control[slot / 16] has bit slot % 16: return
+ *    if atomic_or(control[slot / 16], bit) had it: return
+ *    records[slot] = ...
+ *    release
+ *    atomic_or(control[slot / 16], bit << 16)
+ *    root.failed = 1
+ */
+
+#include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval_nir_private.h"
+
+nir_def *
+gpuval_nir_load_address(nir_builder *b, bool scalar, nir_def *root, unsigned offset)
+{
+   if (!scalar)
+      return gpuval_nir_load_root(b, root, 64, offset);
+   return nir_build_load_global(b, 1, 64, nir_iadd_imm(b, root, offset), .align_mul = 8,
+                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
+}
+
+nir_def *
+gpuval_nir_element_address(nir_builder *b, nir_def *array, nir_def *index, unsigned stride)
+{
+   return nir_iadd(b, array, nir_imul_imm(b, nir_u2u64(b, index), stride));
+}
+
+/* Two words with one instruction: masked stores are long on llvmpipe. */
+static void
+store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def *hi)
+{
+   nir_store_global(b, nir_iadd_imm(b, record, word * 4), 8, nir_pack_64_2x32_split(b, lo, hi),
+                    0x1);
+}
+
+/* Where one lane reports for all, nothing differs between lanes. That spares masks of lanes
+ * and arithmetic for each of them, which is half of the code.
+ */
+static nir_def *
+uniform(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *value)
+{
+   return f->merged_lanes ? nir_read_first_invocation(b, value) : value;
+}
+
+static void
+store_vec4(nir_builder *b, nir_def *record, unsigned word, nir_def *words)
+{
+   nir_store_global(b, nir_iadd_imm(b, record, word * 4), 16, words, 0xf);
+}
+
+static void
+write_record(nir_builder *b, nir_def *record, const struct gpuval_nir_failure *f)
+{
+   if (f->merged_lanes) { /* no llvmpipe */
+      store_vec4(b, record, 0, nir_vec4(b, f->hash_lo, f->hash_hi, f->site, f->command_id));
+      store_vec4(b, record, 4,
+                 nir_vec4(b, f->stage, f->invocation[0], f->invocation[1], f->invocation[2]));
+      store_vec4(b, record, 8, nir_vec4(b, f->offset, f->access_size, f->bound, f->slot));
+      store_vec4(b, record, 12,
+                 nir_vec4(b, nir_unpack_64_2x32_split_x(b, f->address),
+                          nir_unpack_64_2x32_split_y(b, f->address), f->set, f->other));
+      return;
+   }
+
+   store_words(b, record, 0, f->hash_lo, f->hash_hi);
+   store_words(b, record, 2, f->site, f->command_id);
+   store_words(b, record, 4, f->stage, f->invocation[0]);
+   store_words(b, record, 6, f->invocation[1], f->invocation[2]);
+   store_words(b, record, 8, f->offset, f->access_size);
+   store_words(b, record, 10, f->bound, f->slot);
+   nir_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
+   store_words(b, record, 14, f->set, f->other);
+}
+
+static nir_def *
+slot_word(nir_builder *b, nir_def *control, nir_def *slot)
+{
+   return gpuval_nir_element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
+}
+
+/* Has the slot a record of another site or command that happens to have the same hash?
+ * One that is being written counts as this failure's own.
+ */
+static nir_def *
+is_of_others(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, nir_def *records,
+             nir_def *slot)
+{
+   nir_def *word =
+      nir_build_load_global(b, 1, 32, slot_word(b, control, slot), .access = ACCESS_COHERENT);
+   nir_def *published = nir_iand_imm(b, nir_ushr(b, uniform(b, f, word), nir_iand_imm(b, slot, 15)),
+                                     1u << GPUVAL_SLOTS_PER_WORD);
+   nir_def *pair = nir_build_load_global(
+      b, 2, 32,
+      nir_iadd_imm(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
+                   offsetof(struct gpuval_record, site)),
+      .align_mul = 8, .access = ACCESS_COHERENT);
+
+   return nir_iand(b, nir_ine_imm(b, published, 0),
+                   nir_ior(b, nir_ine(b, uniform(b, f, nir_channel(b, pair, 0)), f->site),
+                           nir_ine(b, uniform(b, f, nir_channel(b, pair, 1)), f->command_id)));
+}
+
+/* That hash falls together for sites that fail one after the other, each in its command. */
+static nir_def *
+second_slot(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   nir_def *hash = nir_iadd(b, nir_imul_imm(b, f->site, GPUVAL_SECOND_SLOT_SITE_FACTOR),
+                            nir_imul_imm(b, f->command_id, GPUVAL_SECOND_SLOT_COMMAND_FACTOR));
+   return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
+}
+
+/* The host reads the counters of the sites in that list only. */
+static void
+count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   nir_def *counters = gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                               offsetof(struct gpuval_root, counters_address));
+   nir_def *before =
+      nir_global_atomic(b, 64, gpuval_nir_element_address(b, counters, f->site, sizeof(uint64_t)),
+                        count, .atomic_op = nir_atomic_op_iadd);
+
+   nir_push_if(b, nir_ieq_imm(b, uniform(b, f, before), 0));
+   {
+      nir_def *max_failing =
+         gpuval_nir_load_root(b, f->root, 32, offsetof(struct gpuval_root, max_failing));
+      nir_def *number =
+         uniform(b, f,
+                 nir_global_atomic(
+                    b, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, num_failing)),
+                    nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd));
+
+      nir_push_if(b, nir_ult(b, number, max_failing));
+      {
+         nir_def *failing = gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                                    offsetof(struct gpuval_root, failing_address));
+         nir_store_global(b, gpuval_nir_element_address(b, failing, number, sizeof(uint32_t)), 4,
+                          f->site, 0x1);
+      }
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_if(b, NULL);
+}
+
+static void
+record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   count_failure(b, f, count);
+   nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
+                    nir_imm_int(b, 1), 0x1);
+
+   nir_def *hash = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
+                            nir_ixor(b, f->hash_lo, f->hash_hi));
+   hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
+   nir_def *control = gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                              offsetof(struct gpuval_root, slots_address));
+   nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
+   nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
+   slot = nir_bcsel(b, is_of_others(b, f, control, records, slot), second_slot(b, f), slot);
+
+   nir_def *word = slot_word(b, control, slot);
+   nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
+
+   /* Only a hint, but it spares all the later failures the atomic. */
+   nir_def *taken = nir_iand(
+      b, uniform(b, f, nir_build_load_global(b, 1, 32, word, .access = ACCESS_COHERENT)), bit);
+   nir_push_if(b, nir_ieq_imm(b, taken, 0));
+   {
+      nir_def *before =
+         uniform(b, f, nir_global_atomic(b, 32, word, bit, .atomic_op = nir_atomic_op_ior));
+      nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
+      {
+         write_record(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
+                      f);
+         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
+                     .memory_modes = nir_var_mem_global);
+         nir_global_atomic(b, 32, word, nir_ishl_imm(b, bit, 16), .atomic_op = nir_atomic_op_ior);
+         /* The host may have looked since the failure was counted. */
+         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
+                     .memory_modes = nir_var_mem_global);
+         nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
+                          nir_imm_int(b, 1), 0x1);
+      }
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* Atomics of many lanes at one address are done one after the other, millions of them where
+ * all of a screen fails. So one lane of those with the same site does it for all. Helper
+ * lanes do not count, and would do nothing.
+ */
+static void
+record_merged(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
+      nir_push_if(b, nir_inot(b, nir_is_helper_invocation(b, 1)));
+
+   nir_push_loop(b);
+   {
+      nir_push_if(b, nir_ieq(b, f->site, nir_read_first_invocation(b, f->site)));
+      {
+         nir_def *lanes = nir_ballot(b, 1, f->merged_lanes, nir_imm_true(b));
+         nir_def *count = nir_u2u64(b, nir_bit_count(b, lanes));
+
+         nir_push_if(b, nir_elect(b, 1));
+         {
+            struct gpuval_nir_failure one = *f;
+            one.site = uniform(b, f, f->site);
+            one.hash_lo = uniform(b, f, f->hash_lo);
+            one.hash_hi = uniform(b, f, f->hash_hi);
+            record_one(b, &one, count);
+         }
+         nir_pop_if(b, NULL);
+         nir_jump(b, nir_jump_break);
+      }
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_loop(b, NULL);
+
+   if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
+      nir_pop_if(b, NULL);
+}
+
+void
+gpuval_nir_record_failure(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   if (f->merged_lanes)
+      record_merged(b, f);
+   else
+      record_one(b, f, nir_imm_int64(b, 1));
+}
