@@ -14,15 +14,15 @@ command_bench()
       bench_radv "${2-navi31}"
       exit
       ;;
-   html/1)
-      bench_html
+   reports/1)
+      bench_reports
       exit
       ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)
       "$obj/src/gpuval/bench/gpuval-bench" || exit
       bench_radv navi31 || exit
-      bench_html
+      bench_reports
       ;;
    *) exec "$obj/src/gpuval/bench/gpuval-bench" "$@" ;;
    esac
@@ -30,37 +30,45 @@ command_bench()
 }
 
 # What ACO says of shaders with checks
-bench_radv() # GPU
+bench_radv() # GPU|all
 {
+   shim=$obj/src/amd/drm-shim/libamdgpu_noop_drm_shim.so
+   driver=$obj/src/amd/vulkan/libvulkan_radeon.so
    tool ninja -C "$obj" --quiet src/gpuval/tests/scenarios/gpuval-scenario ||
       fail "the scenarios' runner cannot be built"
-   "$root/bench/radv_stats.sh" "$root/tests/radv/compile.sh" \
-      "$obj/src/gpuval/tests/scenarios/gpuval-scenario" \
-      "$obj/src/amd/drm-shim/libamdgpu_noop_drm_shim.so" \
-      "$obj/src/amd/vulkan/libvulkan_radeon.so" "$root/tests/scenarios" "$1"
+   gpus=$1
+   [ "$gpus" != all ] || gpus='polaris10 vega10 navi10 navi21 navi31'
+   # shellcheck disable=SC2086 # words
+   "$root/bench/radv_corpus.sh" "$obj/src/gpuval/bench/gpuval-bench" "$obj/src/gpuval/demos" \
+      "$shim" "$driver" $gpus || return
+   for gpu in $gpus; do
+      "$root/bench/radv_stats.sh" "$root/tests/radv/compile.sh" \
+         "$obj/src/gpuval/tests/scenarios/gpuval-scenario" "$shim" "$driver" \
+         "$root/tests/scenarios" "$gpu" || return
+   done
 }
 
-# How long a large report takes to open; where there is no Chromium, it says so
-bench_html()
+# How long a large report takes to open, and many to merge
+bench_reports()
 {
    tool ninja -C "$obj" --quiet src/gpuval/gpuval-report || fail "gpuval-report cannot be built"
-   python3 "$root/bench/open_html.py" "$root/tests/report" "$obj/src/gpuval/gpuval-report"
+   python3 "$root/bench/reports.py" "$root/tests/report" "$obj/src/gpuval/gpuval-report"
 }
 
 help_bench()
 {
    cat <<EOF
 usage: ./gpuval bench [ARGS]
-       ./gpuval bench radv [GPU]
-       ./gpuval bench html
+       ./gpuval bench radv [GPU|all]
+       ./gpuval bench reports
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
 sync beside the same scheme written by hand in GLSL; what RADV's compiler says of shaders
 with checks beside the same without; how long Chromium takes to open a report of 5,000
-messages; then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
+messages, and how long 10,000 reports take to merge; then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
-measures the messages only, 'html' the report only, 'radv' asks RADV's compiler only,
-for GPU (navi31), which need not be there.
+measures the messages only, 'reports' the reports only, 'radv' asks RADV's compiler only,
+for GPU (navi31) or one of each generation, which need not be there.
 EOF
 }

@@ -83,6 +83,7 @@ extra|command Xvfb|xvfb
 extra|command ccache|ccache
 extra|command clang-format|clang-format
 extra|command shellcheck|shellcheck
+extra|module jsonschema|python3-jsonschema
 extra|fuzzer clang|clang libclang-rt-$(clang_version)-dev
 extra|command valgrind|valgrind
 extra|command vkcube|vulkan-tools
@@ -132,6 +133,7 @@ is_there() # KIND WHAT
    meson) have meson && version_at_least "$(tool meson --version 2>&1)" "$2" ;;
    llvm) find_llvm_config >/dev/null ;;
    python) find_python >/dev/null || /usr/bin/python3 -c "import $2" 2>/dev/null ;;
+   module) "$(find_python || echo /usr/bin/python3)" -c "import $2" 2>/dev/null ;;
    fuzzer) # clang may come without its libraries
       have "$2" && echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
          "$2" -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null

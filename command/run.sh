@@ -11,11 +11,22 @@ absolute_path() # FILE
    esac
 }
 
+# A file to write, whose folder is there then. What % stands for is known later only.
+file_to_write() # OPTION FILE
+{
+   folder=$(dirname -- "$2")
+   case $folder in
+   *%*) ;;
+   *) mkdir -p -- "$folder" 2>/dev/null || usage_error "$1: the folder '$folder' cannot be made" ;;
+   esac
+   absolute_path "$2"
+}
+
 report_file() # FILE
 {
    case $1 in
    *,*) usage_error "--report: a comma cannot be part of a file name: '$1'" ;;
-   *.jsonl | *.csv | *.html | *.sarif | *.junit.xml) absolute_path "$1" ;;
+   *.jsonl | *.csv | *.html | *.sarif | *.junit.xml) file_to_write --report "$1" ;;
    *) usage_error "--report: '$1' does not end in .jsonl, .csv, .html, .sarif or .junit.xml" ;;
    esac
 }
@@ -49,7 +60,7 @@ run_option() # OPTION VALUE
    --driver/lavapipe | --driver/radv) run_driver=$2 ;;
    --driver/*) usage_error "--driver is lavapipe or radv, not '$2'" ;;
    --log/stderr | --log/stdout) run_log=$2 ;;
-   --log/*) run_log=$(absolute_path "$2") ;;
+   --log/*) run_log=$(file_to_write --log "$2") || exit ;;
    --report/*)
       file=$(report_file "$2") || exit
       run_reports=$run_reports${run_reports:+,}$file
@@ -303,7 +314,8 @@ help_options()
                         at all when RADV_FORCE_FAMILY is set
    --gl                 OpenGL programs: through zink of the system's Mesa
    --log FILE           write the text log to FILE (default: stderr)
-   --report FILE        write a report when the program ends; FILE ends in
+   --report FILE        write a report when the program ends (into a folder that is
+                        made if need be); FILE ends in
                         .jsonl, .csv, .html, .sarif or .junit.xml; may be
                         given several times
    --shaders FILE       check only the shaders that FILE selects

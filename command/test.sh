@@ -106,6 +106,24 @@ use_plain()
    export GPUVAL_TEST_PLAIN_ICD_DIR
 }
 
+# SARIF's JSON schema is not ours to copy: it comes with a package of npm's, where
+# there is npm. A test that lacks it is skipped and says so.
+use_sarif_schema()
+{
+   schema=$download/sarif-2.1.0.json
+   package=sarif-multitool-linux
+   if [ ! -f "$schema" ] && have npm; then
+      mkdir -p "$download"
+      (cd "$temporary" &&
+         timeout 120 npm pack "@microsoft/$package@5.7.0" </dev/null &&
+         tar -xzf "microsoft-$package-5.7.0.tgz" package/sarif-2.1.0.json &&
+         mv package/sarif-2.1.0.json "$schema") >"$logs/npm.log" 2>&1 || true
+   fi
+   [ -f "$schema" ] || return 0
+   GPUVAL_TEST_SARIF_SCHEMA=$schema
+   export GPUVAL_TEST_SARIF_SCHEMA
+}
+
 count_tests()
 {
    total="$passed passed, $failed failed"
@@ -131,11 +149,16 @@ command_test()
       shift
    fi
    [ $# -gt 0 ] || all=yes
+   case $*/$# in
+   radv/1) set -- --suite gpuval-radv ;;
+   'radv --mode '*/3) set -- --suite gpuval-modes --setup "softgpu_$3" ;;
+   esac
    [ $# -gt 0 ] || set -- --suite gpuval --suite nir --suite spirv
    clean_environment
    enter_setup
    setup_all
    compile main "$obj" all meson-test-prereq
+   use_sarif_schema
    has_asan=no
    if [ "$all" = no ]; then
       [ ! -d "$plain/icd.d" ] || use_plain # as it was left
@@ -157,6 +180,7 @@ help_test()
 {
    cat <<EOF
 usage: ./gpuval test [--all] [ARGS]
+       ./gpuval test radv [--mode busy|views|both|prompt]
 
 Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
 the tests of the suite gpuval-asan in a build with sanitizers. Mesa is also
@@ -166,5 +190,8 @@ and failed.
    ARGS    handed to 'meson test' (names of tests, --suite NAME, ...): only
            these tests run, and only in the main build
    --all   with ARGS: the unpatched and the sanitizer build too
+   radv    the tests of RADV, which need no AMD GPU; with --mode those of programs on a
+           software GPU that is never idle (busy), that shows host and GPU late
+           what the other one writes (views), both, or that is done at once (prompt)
 EOF
 }

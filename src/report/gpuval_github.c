@@ -19,7 +19,7 @@ bool
 gpuval_github_is_wanted(void)
 {
    const char *actions = getenv("GITHUB_ACTIONS");
-   return actions && !strcmp(actions, "true");
+   return actions && actions[0] && strcmp(actions, "false") && strcmp(actions, "0");
 }
 
 /* As actions/toolkit's command.ts has it: in properties, what ends one, too. What would

@@ -62,6 +62,16 @@ lines a.jsonl '' 3
 lines b.csv '' 3
 [ -z "$(names elsewhere)" ] || wrong "elsewhere has: $(names elsewhere)"
 
+begin 'run into folders that are not there'
+run_scenario two_errors --checks bounds --log logs/today/log --report reports/today/a.jsonl
+exits 0
+two_errors logs/today/log
+lines reports/today/a.jsonl '' 3
+: >file
+gpuval run --checks bounds --report file/a.jsonl -- true
+exits 2
+lines err "the folder 'file' cannot be made" 1
+
 begin 'run with chosen shaders'
 printf '0000000000000000-0000000000000001 bounds\n' >rules
 run_scenario two_errors --checks bounds --shaders rules
@@ -205,7 +215,7 @@ one_name_like '^log[.][1-9][0-9]*$'
 only_unchecked log.[1-9]*
 
 begin 'nothing was checked: log that cannot be written'
-gpuval run --log "$private/missing/log" -- true
+gpuval run --log "$private" -- true
 only_unchecked err
 
 begin 'nothing was checked: an instance, but no device'

@@ -6,7 +6,6 @@
 import csv
 import json
 import os
-import time
 
 from reports import HOSTILE, ReportTest, failure, main, run_of, summary
 
@@ -285,7 +284,7 @@ class Baseline(ReportTest):
 
 
 class Night(ReportTest):
-    """A farm's: 10,000 files, with fewer failures than the 100 each that users may have."""
+    """A farm's: 10,000 files, with fewer failures than the 100 each of bench/reports.py."""
 
     def test_many_files(self):
         os.mkdir('night')
@@ -294,16 +293,13 @@ class Night(ReportTest):
             with open(f'night/{number}.jsonl', 'w', encoding='utf-8') as file:
                 file.writelines(json.dumps(e) + '\n' for e in events)
                 file.write(json.dumps(summary(events, run=run_of(f'farm{number % 50}'))) + '\n')
-        start = time.monotonic()
         self.tool('night', '-o', 'm.jsonl', memory=32 << 20)  # of 100 MB
-        taken = time.monotonic() - start
         events, end = self.read('m.jsonl')
         self.assertEqual(len(events), 500)
         self.assertEqual(len(end['runs']), 10000)
         self.assertEqual(end['occurrences'], sum(e['count'] for e in events))
         self.assertEqual(sum(len(e['runs']) for e in events), 100000)
         self.assertEqual(len(events[0]['machines']), 10)
-        self.assertLess(taken, 60)  # seconds; about 1 on an idle machine
 
 
 if __name__ == '__main__':
