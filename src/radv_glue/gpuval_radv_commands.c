@@ -4,9 +4,8 @@
  * whenever they are submitted, so an id belongs to a recorded command. What is
  * known of it stays until its command buffer is reset or destroyed.
  *
- * The name of a command is known where the application calls it, its id is
- * given where its descriptors are flushed. So the entry points are ours, and note
- * the name. RADV's own draws and dispatches do not come through them.
+ * The name of a command is known where the application calls it (gpuval_radv_actions.c),
+ * its id is given where its descriptors are flushed.
  */
 
 #include "gpuval_radv_private.h"
@@ -545,202 +544,52 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
       note_execution(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
    return number;
 }
-
-/* Entry points */
-
-static const struct vk_device_dispatch_table *
-begin_action(VkCommandBuffer handle, const char *op, uint32_t num_draws, bool is_counted,
-             bool *is_ours)
+bool
+gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws,
+                         bool is_counted)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
 
    /* Mesa makes some of these commands out of others. */
-   *is_ours = !commands->op;
-   if (*is_ours) {
-      commands->op = op;
-      commands->has_draws = num_draws > 1;
-      commands->index = is_counted ? commands->next_index++ : -1;
-   }
-   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->next;
-}
-
-static void
-end_action(VkCommandBuffer handle, bool is_ours)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   if (is_ours)
-      cmd_buffer->gpuval->op = NULL;
-}
-
-/* Name, the command in snake case, parameters and arguments behind the first */
-#define ACTIONS(X)                                                                                 \
-   X(CmdDraw, "draw", (VkCommandBuffer c, uint32_t n, uint32_t i, uint32_t f, uint32_t fi),        \
-     (c, n, i, f, fi))                                                                             \
-   X(CmdDrawIndexed, "draw_indexed",                                                               \
-     (VkCommandBuffer c, uint32_t n, uint32_t i, uint32_t f, int32_t v, uint32_t fi),              \
-     (c, n, i, f, v, fi))                                                                          \
-   X(CmdDrawIndirectByteCountEXT, "draw_indirect_byte_count_ext",                                  \
-     (VkCommandBuffer c, uint32_t i, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t co,          \
-      uint32_t s),                                                                                 \
-     (c, i, f, b, o, co, s))                                                                       \
-   X(CmdDrawMeshTasksEXT, "draw_mesh_tasks_ext",                                                   \
-     (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z), (c, x, y, z))                        \
-   X(CmdDispatch, "dispatch", (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z),             \
-     (c, x, y, z))                                                                                 \
-   X(CmdDispatchBase, "dispatch_base",                                                             \
-     (VkCommandBuffer c, uint32_t bx, uint32_t by, uint32_t bz, uint32_t x, uint32_t y,            \
-      uint32_t z),                                                                                 \
-     (c, bx, by, bz, x, y, z))                                                                     \
-   X(CmdDispatchIndirect, "dispatch_indirect", (VkCommandBuffer c, VkBuffer b, VkDeviceSize o),    \
-     (c, b, o))                                                                                    \
-   X(CmdTraceRaysKHR, "trace_rays_khr",                                                            \
-     (VkCommandBuffer c, const VkStridedDeviceAddressRegionKHR *g,                                 \
-      const VkStridedDeviceAddressRegionKHR *m, const VkStridedDeviceAddressRegionKHR *h,          \
-      const VkStridedDeviceAddressRegionKHR *a, uint32_t x, uint32_t y, uint32_t z),               \
-     (c, g, m, h, a, x, y, z))                                                                     \
-   X(CmdTraceRaysIndirectKHR, "trace_rays_indirect_khr",                                           \
-     (VkCommandBuffer c, const VkStridedDeviceAddressRegionKHR *g,                                 \
-      const VkStridedDeviceAddressRegionKHR *m, const VkStridedDeviceAddressRegionKHR *h,          \
-      const VkStridedDeviceAddressRegionKHR *a, VkDeviceAddress d),                                \
-     (c, g, m, h, a, d))                                                                           \
-   X(CmdTraceRaysIndirect2KHR, "trace_rays_indirect2_khr", (VkCommandBuffer c, VkDeviceAddress d), \
-     (c, d))
-
-/* The same of those that may make several draws, n at most */
-#define DRAWS(X)                                                                                   \
-   X(CmdDrawIndirect, "draw_indirect",                                                             \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawIndexedIndirect, "draw_indexed_indirect",                                              \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawIndirectCount, "draw_indirect_count",                                                  \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))                                                                      \
-   X(CmdDrawIndexedIndirectCount, "draw_indexed_indirect_count",                                   \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))                                                                      \
-   X(CmdDrawMultiEXT, "draw_multi_ext",                                                            \
-     (VkCommandBuffer c, uint32_t n, const VkMultiDrawInfoEXT *d, uint32_t i, uint32_t f,          \
-      uint32_t s),                                                                                 \
-     (c, n, d, i, f, s))                                                                           \
-   X(CmdDrawMultiIndexedEXT, "draw_multi_indexed_ext",                                             \
-     (VkCommandBuffer c, uint32_t n, const VkMultiDrawIndexedInfoEXT *d, uint32_t i, uint32_t f,   \
-      uint32_t s, const int32_t *v),                                                               \
-     (c, n, d, i, f, s, v))                                                                        \
-   X(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",                                  \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s))     \
-   X(CmdDrawMeshTasksIndirectCountEXT, "draw_mesh_tasks_indirect_count_ext",                       \
-     (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer cb, VkDeviceSize co, uint32_t n,     \
-      uint32_t s),                                                                                 \
-     (c, b, o, cb, co, n, s))
-
-/* What RADV makes dispatches of, which have no number among the application's */
-#define OTHERS(X)                                                                                  \
-   X(CmdBuildAccelerationStructuresKHR, "build_acceleration_structures_khr",                       \
-     (VkCommandBuffer c, uint32_t n, const VkAccelerationStructureBuildGeometryInfoKHR *i,         \
-      const VkAccelerationStructureBuildRangeInfoKHR *const *r),                                   \
-     (c, n, i, r))                                                                                 \
-   X(CmdCopyAccelerationStructureKHR, "copy_acceleration_structure_khr",                           \
-     (VkCommandBuffer c, const VkCopyAccelerationStructureInfoKHR *i), (c, i))                     \
-   X(CmdCopyAccelerationStructureToMemoryKHR, "copy_acceleration_structure_to_memory_khr",         \
-     (VkCommandBuffer c, const VkCopyAccelerationStructureToMemoryInfoKHR *i), (c, i))             \
-   X(CmdCopyMemoryToAccelerationStructureKHR, "copy_memory_to_acceleration_structure_khr",         \
-     (VkCommandBuffer c, const VkCopyMemoryToAccelerationStructureInfoKHR *i), (c, i))             \
-   X(CmdPreprocessGeneratedCommandsEXT, "preprocess_generated_commands_ext",                       \
-     (VkCommandBuffer c, const VkGeneratedCommandsInfoEXT *i, VkCommandBuffer s), (c, i, s))
-
-#define DEFINE(name, op, parameters, arguments, num_draws, is_counted)                             \
-   static VKAPI_ATTR void VKAPI_CALL hook_##name parameters                                        \
-   {                                                                                               \
-      bool is_ours;                                                                                \
-      const struct vk_device_dispatch_table *next =                                                \
-         begin_action(c, op, num_draws, is_counted, &is_ours);                                     \
-      next->name arguments;                                                                        \
-      end_action(c, is_ours);                                                                      \
-   }
-#define DEFINE_ACTION(name, op, parameters, arguments)                                             \
-   DEFINE(name, op, parameters, arguments, 1, true)
-#define DEFINE_DRAWS(name, op, parameters, arguments)                                              \
-   DEFINE(name, op, parameters, arguments, n, true)
-#define DEFINE_OTHER(name, op, parameters, arguments)                                              \
-   DEFINE(name, op, parameters, arguments, 1, false)
-ACTIONS(DEFINE_ACTION)
-DRAWS(DEFINE_DRAWS)
-OTHERS(DEFINE_OTHER)
-
-/* With a set of pipelines or shaders, nobody knows which ones. */
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_preprocessed,
-                                    const VkGeneratedCommandsInfoEXT *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours;
-   const struct vk_device_dispatch_table *next =
-      begin_action(handle, "execute_generated_commands_ext", 1, true, &is_ours);
-
-   cmd_buffer->gpuval->changes_pipelines = info->indirectExecutionSet != VK_NULL_HANDLE;
-   next->CmdExecuteGeneratedCommandsEXT(handle, is_preprocessed, info);
-   cmd_buffer->gpuval->changes_pipelines = false;
-   end_action(handle, is_ours);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *secondaries)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, primary, handle);
-   struct gpuval_radv *gpuval = radv_cmd_buffer_device(primary)->gpuval;
-
-   for (uint32_t i = 0; i < count; i++) {
-      VK_FROM_HANDLE(radv_cmd_buffer, secondary, secondaries[i]);
-      struct gpuval_radv_commands *commands = get_commands(primary);
-      const struct secondary executed = {
-         .cmd_buffer = secondary,
-         .labels = note_labels(commands),
-         .num_ended = commands->num_ended,
-      };
-
-      get_commands(secondary);
-      simple_mtx_lock(&gpuval->mutex);
-      util_dynarray_append(&commands->secondaries, struct secondary, executed);
-      simple_mtx_unlock(&gpuval->mutex);
-      if (gpuval->hooks.submits)
-         gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);
-   }
-   gpuval->next.CmdExecuteCommands(handle, count, secondaries);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdEndDebugUtilsLabelEXT(VkCommandBuffer handle)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   if (gpuval_labels_ends_earlier(&cmd_buffer->vk))
-      get_commands(cmd_buffer)->num_ended++;
-   radv_cmd_buffer_device(cmd_buffer)->gpuval->next.CmdEndDebugUtilsLabelEXT(handle);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer handle, const VkDebugUtilsLabelEXT *label)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   gpuval_labels_insert(&cmd_buffer->vk, label);
+   if (commands->op)
+      return false;
+   commands->op = op;
+   commands->has_draws = has_draws;
+   commands->index = is_counted ? commands->next_index++ : -1;
+   return true;
 }
 
 void
-gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes)
 {
-#define HOOK_ACTION(name, op, parameters, arguments)                                               \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   ACTIONS(HOOK_ACTION)
-   DRAWS(HOOK_ACTION)
-   OTHERS(HOOK_ACTION)
-   if (table->CmdExecuteGeneratedCommandsEXT)
-      table->CmdExecuteGeneratedCommandsEXT = hook_CmdExecuteGeneratedCommandsEXT;
-   table->CmdExecuteCommands = hook_CmdExecuteCommands;
-   table->CmdEndDebugUtilsLabelEXT = hook_CmdEndDebugUtilsLabelEXT;
-   table->CmdInsertDebugUtilsLabelEXT = hook_CmdInsertDebugUtilsLabelEXT;
+   cmd_buffer->gpuval->changes_pipelines = changes;
+}
+
+void
+gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer)
+{
+   cmd_buffer->gpuval->op = NULL;
+}
+
+void
+gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *primary,
+                          struct radv_cmd_buffer *cmd_buffer)
+{
+   struct gpuval_radv_commands *commands = get_commands(primary);
+   const struct secondary secondary = {
+      .cmd_buffer = cmd_buffer,
+      .labels = note_labels(commands),
+      .num_ended = commands->num_ended,
+   };
+
+   get_commands(cmd_buffer);
+   simple_mtx_lock(&gpuval->mutex);
+   util_dynarray_append(&commands->secondaries, struct secondary, secondary);
+   simple_mtx_unlock(&gpuval->mutex);
+}
+
+void
+gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer)
+{
+   get_commands(cmd_buffer)->num_ended++;
 }

@@ -69,8 +69,19 @@ bool gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_sta
 /** Returns the number of the submit. */
 int64_t gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
                               struct vk_command_buffer *const *buffers, uint32_t count);
-/** Entry points that draw, dispatch and so on. */
-void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+/**
+ * The application records an action. false: it is a part of another one, and must not be ended.
+ * @op: its name in snake case, a constant. @is_counted: it has a number in its command buffer.
+ */
+bool gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws,
+                              bool is_counted);
+void gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer);
+/** Within an action: the GPU chooses the pipelines. */
+void gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes);
+void gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *primary,
+                               struct radv_cmd_buffer *cmd_buffer);
+/** A region of labels ends there that has begun in an earlier command buffer. */
+void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
 
 /** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
@@ -99,6 +110,11 @@ bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+
+/* gpuval_radv_actions.c */
+
+/** Entry points that draw, dispatch and so on. */
+void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
 /* gpuval_radv_self_test.c */
 
