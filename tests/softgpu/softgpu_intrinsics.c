@@ -88,6 +88,20 @@ load_arg(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned index, 
    }
 }
 
+/* Out of registers as the code does: shaders that differ in which of these they read may have
+ * the same code, and then any of them stands for it.
+ */
+static void
+load_workgroup_id(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
+{
+   const struct ac_shader_args *args = &wave->shader->args;
+
+   for (unsigned i = 0; i < 3; i++) {
+      const struct ac_arg id = args->workgroup_ids[i];
+      softgpu_set_all(wave, instr, i, id.used ? wave->sgprs[args->args[id.arg_index].offset] : 0);
+   }
+}
+
 static void
 load_num_workgroups(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
@@ -120,8 +134,7 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
                instr->intrinsic == nir_intrinsic_load_vector_arg_amd);
       break;
    case nir_intrinsic_load_workgroup_id:
-      for (unsigned i = 0; i < 3; i++)
-         softgpu_set_all(wave, instr, i, wave->group->id[i]);
+      load_workgroup_id(wave, instr);
       break;
    case nir_intrinsic_load_num_workgroups:
       load_num_workgroups(wave, instr);
