@@ -26,6 +26,7 @@ struct gpuval_lvp_calls {
    const nir_intrinsic_instr *pending[8];
    unsigned num_pending;
    LLVMValueRef printf_words; /* array for payloads, once there is one */
+   LLVMValueRef nobody;       /* what lanes that do not run access, 64 bytes; the same */
 };
 
 /**

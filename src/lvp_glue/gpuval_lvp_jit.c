@@ -7,6 +7,8 @@
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_nir.h"
 
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_nir.h"
@@ -22,7 +24,7 @@ struct gpuval_lvp_jit {
 };
 
 /* The function in a shader of its own, whose output variables, one a word, are the
- * result.
+ * result. NULL: it leaves all to another one.
  */
 static nir_function *
 create_function(const struct gpuval_nir_function *function, const struct gpuval_nir_driver *driver,
@@ -45,7 +47,11 @@ create_function(const struct gpuval_nir_function *function, const struct gpuval_
    }
 
    nir_def *result = function->build(&b, driver, words);
-   for (unsigned i = 0; i < function->num_results; i++) {
+   if (function->has_rest && !result) {
+      ralloc_free(nir->shader);
+      return NULL;
+   }
+   for (unsigned i = 0; i < (function->has_rest ? 1 : function->num_results); i++) {
       nir_def *word = result->bit_size == 32 ? result
                       : i                    ? nir_unpack_64_2x32_split_y(&b, result)
                                              : nir_unpack_64_2x32_split_x(&b, result);
@@ -59,25 +65,56 @@ create_function(const struct gpuval_nir_function *function, const struct gpuval_
 
 /* One vector a word */
 static void
-return_results(struct gallivm_state *gallivm, struct lp_type type, LLVMValueRef (*outputs)[4],
-               unsigned count)
+load_results(struct gallivm_state *gallivm, struct lp_type type, LLVMValueRef (*outputs)[4],
+             unsigned count, LLVMValueRef *results)
 {
-   LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef vec_type = lp_build_vec_type(gallivm, type);
-   LLVMValueRef results[2];
 
    for (unsigned i = 0; i < count; i++)
-      results[i] = LLVMBuildBitCast(builder, LLVMBuildLoad2(builder, vec_type, outputs[i][0], ""),
+      results[i] = LLVMBuildBitCast(gallivm->builder,
+                                    LLVMBuildLoad2(gallivm->builder, vec_type, outputs[i][0], ""),
                                     lp_build_int_vec_type(gallivm, type), "");
-   if (count)
-      LLVMBuildAggregateRet(builder, results, count);
-   else
-      LLVMBuildRetVoid(builder);
 }
 
+/* Calls @function, whose type this one has, too, for the lanes that have something left. */
 static void
-build_function(struct gallivm_state *gallivm, LLVMValueRef function, unsigned num_results,
-               LLVMTypeRef resources_type, nir_function *nir)
+call_rest(struct gallivm_state *gallivm, LLVMValueRef caller, LLVMTypeRef function_type,
+          LLVMValueRef function, LLVMValueRef rest)
+{
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef vec_type = LLVMTypeOf(rest);
+   const struct lp_type type = {.width = 32, .length = LLVMGetVectorSize(vec_type)};
+   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
+   struct lp_build_if_state ifthen;
+
+   /* What is in lanes that do not run is anything. */
+   rest = LLVMBuildAnd(builder, rest, LLVMGetParam(caller, 0), "");
+   LLVMValueRef is_left = LLVMBuildICmp(builder, LLVMIntNE, rest, LLVMConstNull(vec_type), "");
+   LLVMTypeRef bits_type = LLVMIntTypeInContext(gallivm->context, type.length);
+   LLVMValueRef bits = LLVMBuildBitCast(builder, is_left, bits_type, "");
+   lp_build_if(&ifthen, gallivm,
+               LLVMBuildICmp(builder, LLVMIntNE, bits, LLVMConstNull(bits_type), ""));
+   {
+      LLVMGetParams(caller, args);
+      LLVMValueRef was_taken =
+         LLVMBuildICmp(builder, LLVMIntEQ, rest,
+                       lp_build_const_int_vec(gallivm, type, GPUVAL_FUNCTION_WAS_TAKEN), "");
+      LLVMValueRef flag = LLVMBuildSelect(
+         builder, was_taken, lp_build_const_int_vec(gallivm, type, GPUVAL_SYNC_WAS_TAKEN),
+         LLVMConstNull(vec_type), "");
+      LLVMValueRef *word = &args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_WORD];
+      *word = LLVMBuildOr(builder, *word, flag, "");
+      args[0] = LLVMBuildSExt(builder, is_left, vec_type, "");
+      LLVMBuildCall2(builder, function_type, function, args, LLVMCountParams(caller), "");
+   }
+   lp_build_endif(&ifthen);
+}
+
+/* @rest: who does what it leaves, or NULL */
+static void
+build_function(struct gallivm_state *gallivm, LLVMTypeRef function_type, LLVMValueRef function,
+               unsigned num_results, LLVMTypeRef resources_type, nir_function *nir,
+               LLVMValueRef rest)
 {
    const struct lp_type type = {
       .floating = true,
@@ -86,6 +123,7 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, unsigned nu
       .length = gpuval_lvp_num_lanes(),
    };
    LLVMValueRef outputs[PIPE_MAX_SHADER_OUTPUTS][4] = {{NULL}};
+   LLVMValueRef results[2];
 
    LLVMPositionBuilderAtEnd(gallivm->builder,
                             LLVMAppendBasicBlockInContext(gallivm->context, function, "entry"));
@@ -108,21 +146,78 @@ build_function(struct gallivm_state *gallivm, LLVMValueRef function, unsigned nu
    lp_build_nir_soa_func(gallivm, nir->shader, nir->impl, &params, outputs);
 
    lp_build_mask_end(&mask);
-   return_results(gallivm, type, outputs, num_results);
+   load_results(gallivm, type, outputs, rest ? 1 : num_results, results);
+   if (rest)
+      call_rest(gallivm, function, function_type, rest, results[0]);
+   if (rest || !num_results)
+      LLVMBuildRetVoid(gallivm->builder);
+   else
+      LLVMBuildAggregateRet(gallivm->builder, results, num_results);
    gallivm_verify_function(gallivm, function);
+}
+
+/* What is added to *address, which is taken off: cells that lie side by side share what it
+ * takes to get at addresses.
+ */
+static int
+take_constant(nir_def **address)
+{
+   nir_scalar sum = nir_get_scalar(*address, 0);
+
+   if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
+      return 0;
+   nir_scalar first = nir_scalar_chase_alu_src(sum, 0), second = nir_scalar_chase_alu_src(sum, 1);
+   if (!nir_scalar_is_const(second) || nir_scalar_as_uint(second) > INT16_MAX || first.comp ||
+       first.def->num_components > 1)
+      return 0;
+   *address = first.def;
+   return nir_scalar_as_uint(second);
+}
+
+/* 8 and 16 bytes side by side, as those of cells: gallivm would gather words and store lane
+ * by lane behind branches. Of this intrinsic it has nothing, which leaves it to
+ * gpuval_lvp_gallivm.c.
+ */
+static bool
+take_lane_by_lane(nir_builder *b, nir_intrinsic_instr *instr, void *data)
+{
+   bool is_load = instr->intrinsic == nir_intrinsic_load_global;
+
+   if (!is_load && instr->intrinsic != nir_intrinsic_store_global)
+      return false;
+   const nir_def *value = is_load ? &instr->def : instr->src[0].ssa;
+   if (value->bit_size != 32 || nir_intrinsic_align(instr) < 4 * value->num_components ||
+       !(value->num_components == 2 || (is_load && value->num_components == 4)))
+      return false;
+
+   b->cursor = nir_before_instr(&instr->instr);
+   nir_def *address = instr->src[is_load ? 0 : 1].ssa, *zero = nir_imm_int(b, 0);
+   int base = take_constant(&address);
+   if (is_load) {
+      nir_def_replace(&instr->def,
+                      nir_load_global_amd(b, value->num_components, 32, address, zero, .base = base,
+                                          .access = nir_intrinsic_access(instr)));
+   } else {
+      nir_store_global_amd(b, instr->src[0].ssa, address, zero, .base = base,
+                           .access = nir_intrinsic_access(instr));
+      nir_instr_remove(&instr->instr);
+   }
+   return true;
 }
 
 static LLVMValueRef
 add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-             const struct gpuval_nir_function *function, nir_function *nir)
+             const struct gpuval_nir_function *function, nir_function *nir, LLVMValueRef rest)
 {
    LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMPointerType(resources_type, 0),
                                                function->num_words, function->num_results);
    LLVMValueRef llvm = LLVMAddFunction(gallivm->module, function->name, type);
 
+   nir_shader_intrinsics_pass(nir->shader, take_lane_by_lane, nir_metadata_control_flow, NULL);
    lp_build_opt_nir(nir->shader);
    lp_build_nir_prepasses(nir->shader);
-   build_function(gallivm, llvm, function->num_results, resources_type, nir);
+   build_function(gallivm, type, llvm, function->num_results, resources_type, nir, rest);
+   ralloc_free(nir->shader);
    return llvm;
 }
 
@@ -159,8 +254,8 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
       if (!is_called(&functions[i]))
          continue;
       nir_function *nir = create_function(&functions[i], &driver, options);
-      llvm[i] = add_function(jit->gallivm, resources_type, &functions[i], nir);
-      ralloc_free(nir->shader);
+      LLVMValueRef rest = functions[i].has_rest ? llvm[functions[i].rest] : NULL;
+      llvm[i] = nir ? add_function(jit->gallivm, resources_type, &functions[i], nir, rest) : rest;
    }
 
    gallivm_compile_module(jit->gallivm);

@@ -15,6 +15,7 @@
 #ifndef GPUVAL_NIR_H
 #define GPUVAL_NIR_H
 
+#include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_checks.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_layout.h"
@@ -509,6 +510,7 @@ struct gpuval_nir_access_params {
    nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *has_value;     /* 1 bit */
+   nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_FUNCTION_WAS_TAKEN; NULL: it was not */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
@@ -539,6 +541,9 @@ enum {
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
+/** What comes before it for loads and stores: returns an enum gpuval_function_rest. */
+nir_def *gpuval_nir_build_first_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                       const struct gpuval_nir_access_params *params);
 
 /* The check shared: cells of shared memory and task payloads, gpuval_nir_shared.c */
 #define GPUVAL_SHARED_ORDER_SIZE      16
@@ -565,6 +570,7 @@ enum {
    GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
    GPUVAL_SYNC_ORDERS = 0x40,
    GPUVAL_SYNC_HAS_VALUE = 0x100, /* a store: with GPUVAL_SYNC_SHARED see there */
+   GPUVAL_SYNC_WAS_TAKEN = 0x200, /* GPUVAL_FUNCTION_WAS_TAKEN */
    GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
 };
 
@@ -578,6 +584,8 @@ enum {
 enum gpuval_function {
    GPUVAL_FUNCTION_REPORT,     /* @report_gpuval */
    GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
+   GPUVAL_FUNCTION_SYNC_LOAD,  /* the same, faster, of a load by no atomic */
+   GPUVAL_FUNCTION_SYNC_STORE, /* ... of a store */
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
@@ -588,6 +596,32 @@ enum gpuval_function {
 #define GPUVAL_FUNCTION_MAX_WORDS        16
 #define GPUVAL_FUNCTION_DESCRIPTOR_WORDS 8
 
+/** What is left to do for an invocation, gpuval_nir_function::has_rest */
+enum gpuval_function_rest {
+   GPUVAL_FUNCTION_IS_DONE,
+   GPUVAL_FUNCTION_IS_LEFT,
+   GPUVAL_FUNCTION_WAS_TAKEN, /* left, as another one has taken its mark away */
+};
+
+/** The function for a @sync_gpuval with these flags */
+static inline enum gpuval_function
+gpuval_nir_sync_function(uint32_t flags)
+{
+   if (flags & GPUVAL_SYNC_SHARED)
+      return GPUVAL_FUNCTION_SHARED;
+   if (flags & GPUVAL_SYNC_ORDERS)
+      return GPUVAL_FUNCTION_SYNC;
+
+   switch (flags & GPUVAL_SYNC_TYPE_MASK) {
+   case GPUVAL_BLOOM_LOAD:
+      return GPUVAL_FUNCTION_SYNC_LOAD;
+   case GPUVAL_BLOOM_STORE:
+      return GPUVAL_FUNCTION_SYNC_STORE;
+   default:
+      return GPUVAL_FUNCTION_SYNC;
+   }
+}
+
 struct gpuval_nir_function {
    const char *name;
    uint32_t checks;      /* that call it: BITFIELD_BIT(enum gpuval_check) */
@@ -596,6 +630,13 @@ struct gpuval_nir_function {
 
    /* Emits it at b->cursor, for the invocations that call, and returns its result. */
    nir_def *(*build)(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words);
+
+   /* build() does in little code what mostly is all that there is to do, and returns an enum
+    * gpuval_function_rest; NULL: nothing. The rest does a function before it in the table, with
+    * the same words, where GPUVAL_FUNCTION_WORD gets GPUVAL_SYNC_WAS_TAKEN if it says so.
+    */
+   bool has_rest;
+   enum gpuval_function rest;
 };
 
 extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT];
@@ -611,6 +652,8 @@ extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COU
  * Those of @printf_gpuval are the header of the entry and the address of the payload: an
  * array of vectors of gpuval_nir_driver::num_lanes, one a dword.
  */
+#define GPUVAL_FUNCTION_WORD 1
+
 static inline uint32_t
 gpuval_nir_function_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)
 {

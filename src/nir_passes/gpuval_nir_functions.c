@@ -11,7 +11,7 @@
 /* First two words of whatever has entries: see gpuval_nir_function_word(). */
 enum {
    ENTRY,
-   WORD,
+   WORD = GPUVAL_FUNCTION_WORD,
    NUM_ENTRY_WORDS,
 };
 
@@ -92,6 +92,7 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
       .phase = words[SYNC_CONTEXT + 2],
       .value = words[SYNC_CONTEXT + 3],
       .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+      .was_taken = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WAS_TAKEN), 0),
       .set = get_set(b, words),
       .offset = words[SYNC_OFFSET],
       .slot = words[SYNC_SLOT],
@@ -110,6 +111,32 @@ build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    else
       gpuval_nir_build_shadow(b, driver, &access);
    return NULL;
+}
+
+/* Of what type it is, is known here. */
+static nir_def *
+build_first_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words,
+                 enum gpuval_bloom_type type)
+{
+   if (driver->hashes)
+      return NULL;
+
+   struct gpuval_nir_access_params access = get_access(b, driver, words);
+   access.type = nir_imm_int(b, type);
+   access.orders = nir_imm_false(b);
+   return gpuval_nir_build_first_shadow(b, driver, &access);
+}
+
+static nir_def *
+build_sync_load(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   return build_first_sync(b, driver, words, GPUVAL_BLOOM_LOAD);
+}
+
+static nir_def *
+build_sync_store(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   return build_first_sync(b, driver, words, GPUVAL_BLOOM_STORE);
 }
 
 static nir_def *
@@ -210,6 +237,24 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .checks = SYNC_CHECKS,
          .num_words = SYNC_NUM_WORDS,
          .build = build_sync,
+      },
+   [GPUVAL_FUNCTION_SYNC_LOAD] =
+      {
+         .name = "sync load",
+         .checks = SYNC_CHECKS,
+         .num_words = SYNC_NUM_WORDS,
+         .build = build_sync_load,
+         .has_rest = true,
+         .rest = GPUVAL_FUNCTION_SYNC,
+      },
+   [GPUVAL_FUNCTION_SYNC_STORE] =
+      {
+         .name = "sync store",
+         .checks = SYNC_CHECKS,
+         .num_words = SYNC_NUM_WORDS,
+         .build = build_sync_store,
+         .has_rest = true,
+         .rest = GPUVAL_FUNCTION_SYNC,
       },
    [GPUVAL_FUNCTION_PRINTF] =
       {

@@ -38,17 +38,27 @@ command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bi
 static struct party
 load_party(nir_builder *b, nir_def *cell, unsigned offset)
 {
-   nir_def *half = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, cell, offset), .align_mul = 8,
+   nir_def *half = nir_build_load_global(b, 2, 32, nir_iadd_imm(b, cell, offset), .align_mul = 8,
                                          .access = ACCESS_COHERENT);
 
-   return (struct party){nir_unpack_64_2x32_split_x(b, half), nir_unpack_64_2x32_split_y(b, half)};
+   return (struct party){nir_channel(b, half, 0), nir_channel(b, half, 1)};
+}
+
+static void
+load_cell(nir_builder *b, nir_def *cell, struct party *writer, struct party *readers)
+{
+   nir_def *words = nir_build_load_global(b, 4, 32, cell, .align_mul = GPUVAL_SHADOW_CELL_SIZE,
+                                          .access = ACCESS_COHERENT);
+
+   *writer = (struct party){nir_channel(b, words, 0), nir_channel(b, words, 1)};
+   *readers = (struct party){nir_channel(b, words, 2), nir_channel(b, words, 3)};
 }
 
 static void
 store_party(nir_builder *b, nir_def *cell, unsigned offset, struct party party)
 {
-   nir_build_store_global(b, nir_pack_64_2x32_split(b, party.lo, party.hi),
-                          nir_iadd_imm(b, cell, offset), .align_mul = 8, .access = ACCESS_COHERENT);
+   nir_build_store_global(b, nir_vec2(b, party.lo, party.hi), nir_iadd_imm(b, cell, offset),
+                          .align_mul = 8, .access = ACCESS_COHERENT);
 }
 
 /* The row for an access of this class to @address */
@@ -101,8 +111,8 @@ static nir_def *
 meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address,
            struct party writer, struct party readers, struct party *other)
 {
-   struct party now_writer = load_party(b, address, 0);
-   struct party now_readers = load_party(b, address, GPUVAL_SHADOW_READERS);
+   struct party now_writer, now_readers;
+   load_cell(b, address, &now_writer, &now_readers);
    struct party left = gpuval_shadow_select(b, self->is_read, readers, writer);
    struct party now = gpuval_shadow_select(b, self->is_read, now_readers, now_writer);
    nir_def *gone = nir_ior(b, nir_ine(b, left.lo, now.lo), nir_ine(b, left.hi, now.hi));
@@ -162,8 +172,8 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
          nir_def *byte =
             nir_iadd(b, bytes, nir_u2u64(b, nir_imul_imm(b, i, GPUVAL_SHADOW_CELL_SIZE)));
          nir_def *address = nir_bcsel(b, has_bytes, byte, cell);
-         struct party now_writer = load_party(b, address, 0);
-         struct party now_readers = load_party(b, address, GPUVAL_SHADOW_READERS);
+         struct party now_writer, now_readers;
+         load_cell(b, address, &now_writer, &now_readers);
          struct party other;
          nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &other);
 
@@ -203,8 +213,8 @@ static nir_def *
 look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
           nir_def *may_join, nir_def **was_taken)
 {
-   struct party writer = load_party(b, cell, 0);
-   struct party readers = load_party(b, cell, GPUVAL_SHADOW_READERS);
+   struct party writer, readers;
+   load_cell(b, cell, &writer, &readers);
    nir_def *is_write = nir_inot(b, self->is_read);
 
    nir_def *own_writer = gpuval_shadow_is_own(b, self, writer);
@@ -414,6 +424,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
 
       nir_def *was_taken;
       nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf), may_join, &was_taken);
+      if (params->was_taken)
+         was_taken = nir_ior(b, was_taken, params->was_taken);
       nir_push_if(b, nir_inot(b, done));
       {
          nir_def *bytes = nir_iadd(
@@ -441,6 +453,206 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       gpuval_nir_build_shadow_hazard(b, driver, params, root, other.lo, other.hi, same);
    }
    nir_pop_if(b, NULL);
+}
+
+/* Words that are looked at once. */
+#define MAX_RUN 4
+
+/* How many of the next @max words, whose first cell this is, are looked at as one: those of
+ * a vector are mostly alike, or all of what is past.
+ */
+static nir_def *
+find_run(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *max,
+         struct party writer, struct party readers)
+{
+   nir_variable *run_var = nir_local_variable_create(b->impl, glsl_uint_type(), "run");
+   nir_store_var(b, run_var, nir_imm_int(b, 1), 0x1);
+
+   nir_def *newest = nir_umax(b, writer.hi, readers.hi), *differs = nir_imm_int(b, 0);
+   for (unsigned i = 1; i < MAX_RUN; i++) {
+      struct party next_writer, next_readers;
+
+      nir_push_if(b, nir_ugt_imm(b, max, i));
+      load_cell(b, nir_iadd_imm(b, cell, i * GPUVAL_SHADOW_CELL_SIZE), &next_writer, &next_readers);
+      differs = nir_ior(b, differs, nir_ixor(b, writer.lo, next_writer.lo));
+      differs = nir_ior(b, differs, nir_ixor(b, writer.hi, next_writer.hi));
+      differs = nir_ior(b, differs, nir_ixor(b, readers.lo, next_readers.lo));
+      differs = nir_ior(b, differs, nir_ixor(b, readers.hi, next_readers.hi));
+      newest = nir_umax(b, newest, nir_umax(b, next_writer.hi, next_readers.hi));
+      nir_def *is_alike = nir_ior(b, nir_ieq_imm(b, differs, 0), nir_ult(b, newest, self->ordered));
+      nir_store_var(b, run_var,
+                    nir_bcsel(b, is_alike, nir_imm_int(b, i + 1), nir_load_var(b, run_var)), 0x1);
+   }
+   for (unsigned i = 1; i < MAX_RUN; i++)
+      nir_pop_if(b, NULL);
+   return nir_load_var(b, run_var);
+}
+
+/* Leaves @mark in @run halves. Returns whether they are still there. */
+static nir_def *
+mark_run(nir_builder *b, nir_def *half, nir_def *run, struct party mark)
+{
+   nir_variable *there_var = nir_local_variable_create(b->impl, glsl_bool_type(), "there");
+
+   for (unsigned i = 0; i < MAX_RUN; i++) {
+      if (i)
+         nir_push_if(b, nir_ugt_imm(b, run, i));
+      store_party(b, half, i * GPUVAL_SHADOW_CELL_SIZE, mark);
+   }
+   for (unsigned i = 1; i < MAX_RUN; i++)
+      nir_pop_if(b, NULL);
+   for (unsigned i = 0; i < MAX_RUN; i++) {
+      if (i)
+         nir_push_if(b, nir_ugt_imm(b, run, i));
+      struct party now = load_party(b, half, i * GPUVAL_SHADOW_CELL_SIZE);
+      nir_def *is_there = nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo));
+      nir_store_var(b, there_var, i ? nir_iand(b, nir_load_var(b, there_var), is_there) : is_there,
+                    0x1);
+   }
+   for (unsigned i = 1; i < MAX_RUN; i++)
+      nir_pop_if(b, NULL);
+   return nir_load_var(b, there_var);
+}
+
+/* What look_once() does of accesses by no atomic, and not what it leaves to others, for the
+ * next words, of which there are @max, as far as they are alike. Returns whether that is
+ * done, *run being how many they are, and *taken as there.
+ */
+static nir_def *
+look_first(nir_builder *b, const struct gpuval_nir_driver *driver,
+           const struct gpuval_shadow_self *self, nir_def *cell, nir_def *max, nir_def **run,
+           nir_def **taken)
+{
+   struct party writer, readers;
+   load_cell(b, cell, &writer, &readers);
+   *run = find_run(b, self, cell, max, writer, readers);
+
+   nir_def *own_writer = gpuval_shadow_is_own(b, self, writer);
+   nir_def *own_readers = gpuval_shadow_is_own(b, self, readers);
+   nir_def *writer_past = nir_ior(b, nir_ult(b, writer.hi, self->ordered), own_writer);
+   nir_def *readers_past = nir_ior(b, nir_ult(b, readers.hi, self->ordered), own_readers);
+
+   struct party mine = gpuval_shadow_select(b, self->is_read, readers, writer);
+   nir_def *other_past = nir_bcsel(b, self->is_read, writer_past, readers_past);
+   nir_def *mine_past = nir_bcsel(b, self->is_read, readers_past, writer_past);
+   nir_def *covered =
+      nir_ior(b, gpuval_shadow_is_self(b, self, mine),
+              nir_iand(b, self->is_read, gpuval_shadow_is_everybody(b, self, mine)));
+
+   nir_variable *covered_var = nir_local_variable_create(b->impl, glsl_bool_type(), "covered");
+   nir_variable *writes_var = nir_local_variable_create(b->impl, glsl_bool_type(), "writes");
+   nir_variable *lo_var = nir_local_variable_create(b->impl, glsl_uint_type(), "lo");
+   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
+   nir_variable *taken_var = nir_local_variable_create(b->impl, glsl_bool_type(), "taken");
+   nir_store_var(b, covered_var, nir_iand(b, other_past, covered), 0x1);
+   nir_store_var(b, writes_var,
+                 nir_iand(b, nir_iand(b, other_past, mine_past), nir_inot(b, covered)), 0x1);
+   nir_store_var(b, lo_var, self->mark.lo, 0x1);
+
+   nir_def *is_open = nir_iand(b, nir_iand(b, other_past, self->is_read),
+                               nir_inot(b, nir_ior(b, covered, mine_past)));
+   nir_push_if(b, is_open);
+   {
+      nir_def *layout = gpuval_nir_load_root(b, driver->root_address(driver, b), 64,
+                                             offsetof(struct gpuval_root, shadow_address));
+      nir_def *may_join = nir_ieq_imm(
+         b, gpuval_shadow_load_layout(b, layout, 32, offsetof(struct gpuval_shadow_layout, now)),
+         0);
+      struct party joined;
+      nir_def *joins =
+         nir_iand(b, may_join, gpuval_shadow_joins(b, self, mine, own_readers, &joined));
+      nir_def *is_as_far = gpuval_shadow_is_as_far(b, joined, mine);
+      nir_store_var(b, covered_var, nir_iand(b, joins, is_as_far), 0x1);
+      nir_store_var(b, writes_var, nir_iand(b, joins, nir_inot(b, is_as_far)), 0x1);
+      nir_store_var(b, lo_var, joined.lo, 0x1);
+   }
+   nir_pop_if(b, NULL);
+
+   nir_def *is_covered = nir_load_var(b, covered_var), *writes = nir_load_var(b, writes_var);
+   nir_def *forgets = nir_iand(b, nir_inot(b, self->is_read),
+                               nir_iand(b, nir_ior(b, is_covered, writes), own_readers));
+   nir_push_if(b, forgets);
+   for (unsigned i = 0; i < MAX_RUN; i++) {
+      if (i)
+         nir_push_if(b, nir_ugt_imm(b, *run, i));
+      store_party(b, cell, i * GPUVAL_SHADOW_CELL_SIZE + GPUVAL_SHADOW_READERS,
+                  (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
+   }
+   for (unsigned i = 0; i < MAX_RUN; i++)
+      nir_pop_if(b, NULL);
+
+   nir_store_var(b, done_var, is_covered, 0x1);
+   nir_store_var(b, taken_var, nir_imm_false(b), 0x1);
+   nir_push_if(b, writes);
+   {
+      struct party mark = {nir_load_var(b, lo_var), self->mark.hi};
+      nir_def *half = nir_iadd(
+         b, cell,
+         nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
+      nir_def *is_there = mark_run(b, half, *run, mark);
+      nir_store_var(b, done_var, is_there, 0x1);
+      nir_store_var(b, taken_var, nir_inot(b, is_there), 0x1);
+   }
+   nir_pop_if(b, NULL);
+   *taken = nir_load_var(b, taken_var);
+   return nir_load_var(b, done_var);
+}
+
+/* The accesses that are all that most shaders do, loads and stores of whole words in the
+ * window, where there is nothing to find. What is left the other function looks at from
+ * the beginning: what was done of it already counts as its own there.
+ */
+nir_def *
+gpuval_nir_build_first_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              const struct gpuval_nir_access_params *params)
+{
+   nir_def *distance =
+      nir_isub(b, params->address,
+               command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_window)));
+   nir_def *is_inside = nir_ieq_imm(b, nir_ushr_imm(b, distance, GPUVAL_SHADOW_WINDOW_LOG2), 0);
+   nir_def *parts =
+      nir_iand_imm(b, nir_ior(b, nir_unpack_64_2x32_split_x(b, params->address), params->size),
+                   GPUVAL_SHADOW_WORD - 1);
+   nir_def *is_looked_at = nir_ine_imm(
+      b, command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)), 0);
+   struct gpuval_shadow_self self = make_self(b, driver, params);
+   nir_def *count = nir_ushr_imm(b, params->size, 2);
+   nir_def *is_plain =
+      nir_iand(b, nir_iand(b, is_inside, nir_ieq_imm(b, parts, 0)), nir_ine_imm(b, count, 0));
+
+   nir_variable *left_var = nir_local_variable_create(b->impl, glsl_uint_type(), "left");
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
+   nir_store_var(
+      b, left_var,
+      nir_bcsel(b, nir_iand(b, is_looked_at, nir_inot(b, is_plain)),
+                nir_imm_int(b, GPUVAL_FUNCTION_IS_LEFT), nir_imm_int(b, GPUVAL_FUNCTION_IS_DONE)),
+      0x1);
+   nir_push_if(b, nir_iand(b, is_looked_at, is_plain));
+   {
+      nir_def *cells = nir_iadd(
+         b, command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words)),
+         nir_imul_imm(b, params->address, GPUVAL_SHADOW_WORDS_SCALE));
+
+      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+      nir_loop *loop = nir_push_loop(b);
+      {
+         nir_def *i = nir_load_var(b, i_var), *run, *taken;
+         nir_def *cell =
+            nir_iadd(b, cells, nir_u2u64(b, nir_imul_imm(b, i, GPUVAL_SHADOW_CELL_SIZE)));
+         nir_def *done = look_first(b, driver, &self, cell, nir_isub(b, count, i), &run, &taken);
+         nir_def *left = nir_bcsel(b, taken, nir_imm_int(b, GPUVAL_FUNCTION_WAS_TAKEN),
+                                   nir_imm_int(b, GPUVAL_FUNCTION_IS_LEFT));
+         nir_def *next = nir_iadd(b, i, run);
+
+         nir_store_var(b, left_var,
+                       nir_bcsel(b, done, nir_imm_int(b, GPUVAL_FUNCTION_IS_DONE), left), 0x1);
+         nir_store_var(b, i_var, next, 0x1);
+         nir_break_if(b, nir_ior(b, nir_inot(b, done), nir_uge(b, next, count)));
+      }
+      nir_pop_loop(b, loop);
+   }
+   nir_pop_if(b, NULL);
+   return nir_load_var(b, left_var);
 }
 
 void

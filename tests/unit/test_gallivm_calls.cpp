@@ -39,6 +39,9 @@ struct {
    uint64_t out[max_lanes];
    uint32_t last_report[max_lanes][num_report_words]; /* arguments of the function */
    uint32_t num_reports[max_lanes];
+   alignas(16) uint32_t cells[max_lanes][4];
+   uint32_t
+      rest_word[max_lanes]; /* GPUVAL_FUNCTION_WORD, as the function that does the rest has it */
 } memory;
 
 nir_def *
@@ -65,6 +68,9 @@ store(nir_builder *b, nir_def *value)
 
 const unsigned function_sum = GPUVAL_FUNCTION_SYNC;
 const unsigned function_pack = GPUVAL_FUNCTION_PRINTF;
+const unsigned function_rest = GPUVAL_FUNCTION_DESCRIPTOR;
+const unsigned function_first = GPUVAL_FUNCTION_SHARED;
+const unsigned num_sync_words = 14, size_word = 4;
 
 nir_def *
 build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
@@ -91,6 +97,27 @@ build_pack(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    return nir_pack_64_2x32_split(b, words[0], words[1]);
 }
 
+/* Says what is left, which is in the place of the size, and exchanges the halves of a cell. */
+nir_def *
+build_first(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   nir_def *cell = element(b, memory.cells, nir_load_subgroup_invocation(b), 16);
+   nir_def *values = nir_load_global(b, cell, 16, 4, 32);
+   nir_def *second = nir_load_global(b, nir_iadd_imm(b, cell, 8), 8, 2, 32);
+
+   nir_store_global(b, cell, 8, second, 0x3);
+   nir_store_global(b, nir_iadd_imm(b, cell, 8), 8, nir_channels(b, values, 0x3), 0x3);
+   return words[size_word];
+}
+
+nir_def *
+build_rest(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   nir_def *lane = nir_load_subgroup_invocation(b);
+   nir_store_global(b, element(b, memory.rest_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD], 0x1);
+   return NULL;
+}
+
 struct functions {
    struct gpuval_nir_function rows[GPUVAL_FUNCTION_COUNT] = {};
 
@@ -99,6 +126,10 @@ struct functions {
       add(GPUVAL_FUNCTION_REPORT, "report", num_report_words, 0, build_report);
       add(function_sum, "sum", 3, 1, build_sum);
       add(function_pack, "pack", 2, 2, build_pack);
+      add(function_rest, "rest", num_sync_words, 0, build_rest);
+      add(function_first, "first", num_sync_words, 0, build_first);
+      rows[function_first].has_rest = true;
+      rows[function_first].rest = (enum gpuval_function)function_rest;
    }
 
    void add(unsigned number, const char *name, unsigned num_words, unsigned num_results,
@@ -335,6 +366,34 @@ TEST_P(gallivm_calls, reports_that_share_a_branch_have_lanes_and_arguments_of_th
       EXPECT_EQ(memory.num_reports[i], 1) << "lane " << i;
       for (unsigned j = 0; j < ARRAY_SIZE(expected); j++)
          EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
+   }
+}
+
+TEST_P(gallivm_calls, what_a_function_leaves_another_one_does)
+{
+   memory.condition[1] = 0;
+   for (unsigned i = 0; i < max_lanes; i++) {
+      memory.words[0][i] = i % 4 == 3 ? GPUVAL_FUNCTION_WAS_TAKEN
+                           : i % 4    ? GPUVAL_FUNCTION_IS_LEFT
+                                      : GPUVAL_FUNCTION_IS_DONE;
+      for (unsigned j = 0; j < 4; j++)
+         memory.cells[i][j] = 10 * i + j;
+   }
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_sync_gpuval(b, condition(), nir_imm_int64(b, 0), load(b, memory.words[0]), zero, zero,
+                   nir_imm_ivec4(b, 0, 0, 0, 0), nir_imm_ivec3(b, 0, 0, 0), .base = 1,
+                   .desc_set = 2, .flags = GPUVAL_SYNC_SHARED);
+   run();
+
+   const uint32_t word = GPUVAL_SYNC_SHARED | 2 << 16 | (uint32_t)GetParam().stage << 24;
+   for (unsigned i = 0; i < lanes; i++) {
+      bool calls = i != 1;
+      EXPECT_EQ(memory.rest_word[i], !calls || i % 4 == 0 ? 0
+                                     : i % 4 == 3         ? word | GPUVAL_SYNC_WAS_TAKEN
+                                                          : word)
+         << "lane " << i;
+      for (unsigned j = 0; j < 4; j++)
+         EXPECT_EQ(memory.cells[i][j], 10 * i + (calls ? j ^ 2 : j)) << "lane " << i;
    }
 }
 
