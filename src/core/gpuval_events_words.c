@@ -31,9 +31,9 @@ gpuval_device_read_export(struct gpuval_device *device, struct gpuval_event *eve
       unsigned listed = 0;
       if (!components)
          continue;
-      ralloc_strcat(&detail, count++ ? ", " : " ");
+      ralloc_strcat(&detail, count++ ? "," : "");
       u_foreach_bit (j, output == GPUVAL_OUTPUT_DEPTH ? 0 : components)
-         ralloc_asprintf_append(&detail, "%s%c", listed++ ? " and " : "", "xyzw"[j]);
+         ralloc_asprintf_append(&detail, "%s %c", listed++ ? " and" : "", "xyzw"[j]);
       ralloc_asprintf_append(&detail, "%s %s", listed > 1 ? " are" : " is", names[i]);
    }
    event->detail = detail;

@@ -380,6 +380,13 @@ void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
                             const struct glsl_type **types, unsigned num_args, size_t spirv_offset);
 
 /**
+ * For drivers that turn the temporaries of outputs into SSA values before they call
+ * gpuval_nir_instrument(), with the same @options: to be called when nir_lower_io_to_temporaries
+ * has made them local variables.
+ */
+void gpuval_nir_note_assignments(nir_shader *nir, const struct gpuval_nir_options *options);
+
+/**
  * Instruments the entrypoint of @nir and strips its debug info.
  *
  * @table, which is empty, is filled. Returns whether any
@@ -414,6 +421,8 @@ enum {
 
 /* In the place of a descriptor set */
 enum {
+   /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
+   GPUVAL_REPORT_ASSIGNED = 0xf9,
    /* race, gpuval_nir_race.c: detail: offset behind used_address, bit. Not a failure. */
    GPUVAL_REPORT_USED = 0xfa,
    /* init, gpuval_nir_init.c: each entry has its set. */

@@ -202,6 +202,7 @@ is_edge(const nir_intrinsic_instr *intrin)
    case nir_intrinsic_image_deref_atomic_swap:
    case nir_intrinsic_assume_gpuval:
    case nir_intrinsic_printf_gpuval:
+   case nir_intrinsic_report_gpuval: /* a note of gpuval_nir_export.c */
       return false;
    default:
       return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);

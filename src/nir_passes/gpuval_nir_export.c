@@ -11,6 +11,8 @@
  * That store stands for no instruction of the application. So before the temporaries
  * become SSA values, each assignment notes in a variable which instruction it is, and the
  * report says which was the last one: a phi at most, and nothing where there is but one.
+ * RADV makes them SSA values before the hook: there a note stands before the store from
+ * gpuval_nir_note_assignments() on.
  *
  * What was never assigned is not looked at, component by component: undefined values are
  * what a backend likes them to be.
@@ -151,15 +153,12 @@ gpuval_nir_has_exports(const struct gpuval_nir_state *state)
    return false;
 }
 
-void
-gpuval_nir_prepare_export(struct gpuval_nir_state *state)
+static void
+find_assigned(struct gpuval_nir_state *state)
 {
    nir_builder *b = &state->b;
-
-   if (!gpuval_nir_has_exports(state))
-      return;
-
    struct hash_table *table = _mesa_pointer_hash_table_create(NULL);
+
    gpuval_nir_foreach_access(state, access)
    {
       nir_variable *var = is_checked(state, access) ? get_temporary(access) : NULL;
@@ -182,8 +181,87 @@ gpuval_nir_prepare_export(struct gpuval_nir_state *state)
                                           : nir_imm_int(b, assignments->only);
    }
    ralloc_free(table);
+}
 
-   NIR_PASS(_, b->shader, nir_lower_vars_to_ssa);
+/* Which output a note is about */
+static uint32_t
+get_note_key(const struct gpuval_access *access)
+{
+   const nir_variable *var = nir_deref_instr_get_variable(access->resource);
+   return var->data.location | var->data.location_frac << 8 | var->data.index << 16;
+}
+
+/* A report of nothing: passes leave it where it is. */
+static void
+emit_note(struct gpuval_nir_state *state, const struct gpuval_access *access)
+{
+   nir_builder *b = &state->b;
+   nir_def *zero = nir_imm_int(b, 0);
+
+   nir_report_gpuval(b, nir_imm_false(b), nir_vec4(b, access->assigned, zero, zero, zero), zero,
+                     nir_vec3(b, zero, zero, zero), .base = get_note_key(access),
+                     .desc_set = GPUVAL_REPORT_ASSIGNED);
+}
+
+static bool
+is_note(const nir_instr *instr)
+{
+   return instr->type == nir_instr_type_intrinsic &&
+          nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval &&
+          nir_intrinsic_desc_set(nir_instr_as_intrinsic(instr)) == GPUVAL_REPORT_ASSIGNED;
+}
+
+static nir_def *
+find_note(nir_builder *b, const struct gpuval_access *access)
+{
+   for (nir_instr *instr = nir_instr_prev(access->instr); instr; instr = nir_instr_prev(instr)) {
+      if (is_note(instr) &&
+          nir_intrinsic_base(nir_instr_as_intrinsic(instr)) == get_note_key(access)) {
+         b->cursor = nir_before_instr(access->instr);
+         return nir_channel(b, nir_instr_as_intrinsic(instr)->src[1].ssa, 0);
+      }
+   }
+   return NULL;
+}
+
+static void
+take_notes(struct gpuval_nir_state *state)
+{
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (!access->assigned && is_checked(state, access))
+         access->assigned = find_note(&state->b, access);
+   }
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (is_note(instr))
+            nir_instr_remove(instr);
+      }
+   }
+}
+
+void
+gpuval_nir_prepare_export(struct gpuval_nir_state *state)
+{
+   if (!gpuval_nir_has_exports(state))
+      return;
+
+   find_assigned(state);
+   take_notes(state);
+   NIR_PASS(_, state->b.shader, nir_lower_vars_to_ssa);
+}
+
+void
+gpuval_nir_note_exports(struct gpuval_nir_state *state)
+{
+   find_assigned(state);
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (access->assigned) {
+         state->b.cursor = nir_before_instr(access->instr);
+         emit_note(state, access);
+      }
+   }
 }
 
 static bool

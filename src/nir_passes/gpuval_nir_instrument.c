@@ -164,18 +164,14 @@ static bool (*const passes[])(struct gpuval_nir_state *state) = {
    gpuval_nir_instrument_init, /* changes the control flow */
 };
 
-bool
-gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
-                      struct gpuval_nir_table *table)
+static struct gpuval_nir_state
+begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_nir_table *table)
 {
-   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    struct gpuval_nir_state state = {
-      .b = nir_builder_create(impl),
+      .b = nir_builder_create(nir_shader_get_entrypoint(nir)),
       .options = options,
       .table = table,
    };
-   unsigned ssa_alloc = impl->ssa_alloc;
-   bool progress = false;
 
    util_dynarray_init(&state.instances, NULL);
    util_dynarray_init(&state.accesses, NULL);
@@ -185,14 +181,44 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
    index_by_instance(&state);
    gpuval_nir_find_accesses(&state);
+   return state;
+}
+
+static void
+end(struct gpuval_nir_state *state)
+{
+   ralloc_free(state->sites);
+   util_dynarray_fini(&state->accesses);
+   util_dynarray_fini(&state->replacements);
+   util_dynarray_fini(&state->instances);
+}
+
+void
+gpuval_nir_note_assignments(nir_shader *nir, const struct gpuval_nir_options *options)
+{
+   if (!(options->checks & BITFIELD_BIT(GPUVAL_CHECK_EXPORT)))
+      return;
+
+   struct gpuval_nir_state state = begin(nir, options, NULL);
+   gpuval_nir_note_exports(&state);
+   end(&state);
+   nir_metadata_preserve(state.b.impl, nir_metadata_control_flow);
+}
+
+bool
+gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
+                      struct gpuval_nir_table *table)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   unsigned ssa_alloc = impl->ssa_alloc;
+   bool progress = false;
+
+   struct gpuval_nir_state state = begin(nir, options, table);
    gpuval_nir_prepare_export(&state);
    for (unsigned i = 0; i < ARRAY_SIZE(passes); i++)
       progress |= passes[i](&state);
    replace_descriptors(&state);
-   ralloc_free(state.sites);
-   util_dynarray_fini(&state.accesses);
-   util_dynarray_fini(&state.replacements);
-   util_dynarray_fini(&state.instances);
+   end(&state);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
 
    nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);

@@ -261,6 +261,8 @@ nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_dri
 bool gpuval_nir_has_exports(const struct gpuval_nir_state *state);
 /** To be called before any check, while temporaries are variables. */
 void gpuval_nir_prepare_export(struct gpuval_nir_state *state);
+/** Long before the hook: gpuval_nir_note_assignments() */
+void gpuval_nir_note_exports(struct gpuval_nir_state *state);
 
 /** Words that identify the invocation, taken first thing. */
 nir_def *gpuval_nir_invocation(struct gpuval_nir_state *state);

@@ -168,6 +168,44 @@ lower_invocation(nir_shader *nir, const nir_lower_compute_system_values_options 
    nir->info.gpuval_pixel_coord = !reads_pixel_coord;
 }
 
+static const char *
+get_name(const struct radv_shader_stage *stage)
+{
+   return stage->spirv.object ? stage->spirv.object->object_name : NULL;
+}
+
+/* Those of one shader */
+static uint32_t
+get_checks(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+           const nir_shader *nir, uint64_t hash)
+{
+   if (nir->info.internal && !gpuval_options()->internal)
+      return 0;
+
+   uint32_t checks = gpuval_options_shader_checks(gpuval_options(), hash, get_name(stage)) &
+                     ~gpuval->broken_checks;
+   /* RADV does not record its own barriers as an application's. */
+   if (nir->info.internal)
+      checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+   return checks;
+}
+
+void
+gpuval_radv_note_assignments(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                             nir_shader *nir)
+{
+   if (!gpuval_options_may_check(GPUVAL_CHECK_EXPORT))
+      return;
+
+   const struct gpuval_nir_options options = {
+      .driver = &gpuval_radv_nir_driver,
+      .checks =
+         get_checks(gpuval, stage, nir,
+                    gpuval_shader_hash((const uint32_t *)stage->spirv.data, stage->spirv.size)),
+   };
+   gpuval_nir_note_assignments(nir, &options);
+}
+
 void
 gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                        nir_shader *nir,
@@ -203,7 +241,6 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       driver.descriptors = NULL;
       driver.extent = NULL;
    }
-   const char *name = stage->spirv.object ? stage->spirv.object->object_name : NULL;
    struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,
@@ -211,18 +248,14 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .spirv_size = stage->spirv.size,
       .shader_hash = hash,
       .entry = stage->entrypoint,
-      .name = name,
-      .checks = gpuval_options_shader_checks(gpuval_options(), hash, name),
+      .name = get_name(stage),
+      .checks = get_checks(gpuval, stage, nir, hash),
       .robust_uniform = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_UNIFORM)),
       .robust_storage = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_STORAGE)),
       .robust_image = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_IMAGE)),
    };
-   info.checks &= ~gpuval->broken_checks;
-   /* RADV does not record its own barriers as an application's. */
-   if (nir->info.internal) {
-      info.checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+   if (nir->info.internal)
       driver.descriptors = NULL;
-   }
 
    struct gpuval_shader *shader;
    static_assert(sizeof(nir->info.source_blake3) >= GPUVAL_SHADER_KEY_SIZE,
