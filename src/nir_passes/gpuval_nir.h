@@ -453,7 +453,10 @@ struct gpuval_nir_finding {
    nir_def *other;
 };
 
-/** Emits the report itself at b->cursor, for invocations that have failed. */
+/**
+ * Emits the report itself at b->cursor, for invocations that have failed. With
+ * gpuval_nir_driver::merged_lanes, entries and set are the same in all lanes.
+ */
 void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_report_params *params);
 

@@ -27,10 +27,11 @@ gpuval_nir_load_address(nir_builder *b, bool scalar, nir_def *root, unsigned off
                                 .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
 }
 
+/* None of the arrays has 4 GiB. On a GPU, an offset of 32 bits is part of the access. */
 nir_def *
 gpuval_nir_element_address(nir_builder *b, nir_def *array, nir_def *index, unsigned stride)
 {
-   return nir_iadd(b, array, nir_imul_imm(b, nir_u2u64(b, index), stride));
+   return nir_iadd(b, array, nir_u2u64(b, nir_imul_imm(b, index, stride)));
 }
 
 /* Two words with one instruction: masked stores are long on llvmpipe. */
@@ -56,14 +57,25 @@ store_vec4(nir_builder *b, nir_def *record, unsigned word, nir_def *words)
    nir_store_global(b, nir_iadd_imm(b, record, word * 4), 16, words, 0xf);
 }
 
+/* Keeps stores apart: one clause of them all is one of 16 registers, in code that hardly runs. */
+static void
+separate(nir_builder *b)
+{
+   nir_barrier(b, .memory_scope = SCOPE_SUBGROUP, .memory_semantics = NIR_MEMORY_RELEASE,
+               .memory_modes = nir_var_mem_global);
+}
+
 static void
 write_record(nir_builder *b, nir_def *record, const struct gpuval_nir_failure *f)
 {
    if (f->merged_lanes) { /* no llvmpipe */
       store_vec4(b, record, 0, nir_vec4(b, f->hash_lo, f->hash_hi, f->site, f->command_id));
+      separate(b);
       store_vec4(b, record, 4,
                  nir_vec4(b, f->stage, f->invocation[0], f->invocation[1], f->invocation[2]));
+      separate(b);
       store_vec4(b, record, 8, nir_vec4(b, f->offset, f->access_size, f->bound, f->slot));
+      separate(b);
       store_vec4(b, record, 12,
                  nir_vec4(b, nir_unpack_64_2x32_split_x(b, f->address),
                           nir_unpack_64_2x32_split_y(b, f->address), f->set, f->other));
@@ -86,26 +98,32 @@ slot_word(nir_builder *b, nir_def *control, nir_def *slot)
    return gpuval_nir_element_address(b, control, nir_ushr_imm(b, slot, 4), sizeof(uint32_t));
 }
 
-/* Has the slot a record of another site or command that happens to have the same hash?
- * One that is being written counts as this failure's own.
- */
+/* Bit 0: the slot is claimed, SLOTS_PER_WORD: its record is published. */
 static nir_def *
-is_of_others(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, nir_def *records,
-             nir_def *slot)
+load_slot_bits(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, nir_def *slot)
 {
    nir_def *word =
       nir_build_load_global(b, 1, 32, slot_word(b, control, slot), .access = ACCESS_COHERENT);
-   nir_def *published = nir_iand_imm(b, nir_ushr(b, uniform(b, f, word), nir_iand_imm(b, slot, 15)),
-                                     1u << GPUVAL_SLOTS_PER_WORD);
+   return nir_ushr(b, uniform(b, f, word), nir_iand_imm(b, slot, 15));
+}
+
+/* Has the slot, of which these are the bits, a record of another site or command that happens
+ * to have the same hash? One that is being written counts as this failure's own.
+ */
+static nir_def *
+is_of_others(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *bits, nir_def *records,
+             nir_def *slot)
+{
    nir_def *pair = nir_build_load_global(
       b, 2, 32,
       nir_iadd_imm(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
                    offsetof(struct gpuval_record, site)),
       .align_mul = 8, .access = ACCESS_COHERENT);
+   nir_def *published = nir_ine_imm(b, nir_iand_imm(b, bits, 1u << GPUVAL_SLOTS_PER_WORD), 0);
+   nir_def *other = nir_ior(b, nir_ixor(b, uniform(b, f, nir_channel(b, pair, 0)), f->site),
+                            nir_ixor(b, uniform(b, f, nir_channel(b, pair, 1)), f->command_id));
 
-   return nir_iand(b, nir_ine_imm(b, published, 0),
-                   nir_ior(b, nir_ine(b, uniform(b, f, nir_channel(b, pair, 0)), f->site),
-                           nir_ine(b, uniform(b, f, nir_channel(b, pair, 1)), f->command_id)));
+   return nir_ine_imm(b, nir_bcsel(b, published, other, nir_imm_int(b, 0)), 0);
 }
 
 /* That hash falls together for sites that fail one after the other, each in its command. */
@@ -162,15 +180,20 @@ record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
    nir_def *control = gpuval_nir_load_address(b, f->merged_lanes, f->root,
                                               offsetof(struct gpuval_root, slots_address));
    nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
-   nir_def *slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
-   slot = nir_bcsel(b, is_of_others(b, f, control, records, slot), second_slot(b, f), slot);
+   nir_def *first_slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
+   nir_def *first_bits = load_slot_bits(b, f, control, first_slot);
+   nir_def *of_others = is_of_others(b, f, first_bits, records, first_slot);
+   nir_def *slot = nir_bcsel(b, of_others, second_slot(b, f), first_slot);
+
+   /* Only a hint, but it spares all the later failures the atomic. A GPU has one for the first
+    * slot only, which it has looked at already.
+    */
+   nir_def *bits = f->merged_lanes ? nir_bcsel(b, of_others, nir_imm_int(b, 0), first_bits)
+                                   : load_slot_bits(b, f, control, slot);
+   nir_def *taken = nir_iand_imm(b, bits, 1);
 
    nir_def *word = slot_word(b, control, slot);
    nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
-
-   /* Only a hint, but it spares all the later failures the atomic. */
-   nir_def *taken = nir_iand(
-      b, uniform(b, f, nir_build_load_global(b, 1, 32, word, .access = ACCESS_COHERENT)), bit);
    nir_push_if(b, nir_ieq_imm(b, taken, 0));
    {
       nir_def *before =
@@ -193,6 +216,24 @@ record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
    nir_pop_if(b, NULL);
 }
 
+/* All lanes have the same site: one of them does it. */
+static void
+record_by_one(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   nir_def *lanes = nir_ballot(b, 1, f->merged_lanes, nir_imm_true(b));
+   nir_def *count = nir_u2u64(b, nir_bit_count(b, lanes));
+
+   nir_push_if(b, nir_elect(b, 1));
+   {
+      struct gpuval_nir_failure one = *f;
+      one.site = uniform(b, f, f->site);
+      one.hash_lo = uniform(b, f, f->hash_lo);
+      one.hash_hi = uniform(b, f, f->hash_hi);
+      record_one(b, &one, count);
+   }
+   nir_pop_if(b, NULL);
+}
+
 /* Atomics of many lanes at one address are done one after the other, millions of them where
  * all of a screen fails. So one lane of those with the same site does it for all. Helper
  * lanes do not count, and would do nothing.
@@ -203,27 +244,20 @@ record_merged(nir_builder *b, const struct gpuval_nir_failure *f)
    if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
       nir_push_if(b, nir_inot(b, nir_is_helper_invocation(b, 1)));
 
-   nir_push_loop(b);
-   {
-      nir_push_if(b, nir_ieq(b, f->site, nir_read_first_invocation(b, f->site)));
+   if (f->is_one_site) {
+      record_by_one(b, f);
+   } else {
+      nir_push_loop(b);
       {
-         nir_def *lanes = nir_ballot(b, 1, f->merged_lanes, nir_imm_true(b));
-         nir_def *count = nir_u2u64(b, nir_bit_count(b, lanes));
-
-         nir_push_if(b, nir_elect(b, 1));
+         nir_push_if(b, nir_ieq(b, f->site, nir_read_first_invocation(b, f->site)));
          {
-            struct gpuval_nir_failure one = *f;
-            one.site = uniform(b, f, f->site);
-            one.hash_lo = uniform(b, f, f->hash_lo);
-            one.hash_hi = uniform(b, f, f->hash_hi);
-            record_one(b, &one, count);
+            record_by_one(b, f);
+            nir_jump(b, nir_jump_break);
          }
          nir_pop_if(b, NULL);
-         nir_jump(b, nir_jump_break);
       }
-      nir_pop_if(b, NULL);
+      nir_pop_loop(b, NULL);
    }
-   nir_pop_loop(b, NULL);
 
    if (b->shader->info.stage == MESA_SHADER_FRAGMENT)
       nir_pop_if(b, NULL);

@@ -333,6 +333,28 @@ load_bound(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *no_b
    return nir_if_phi(b, object, zero);
 }
 
+static bool
+is_const(nir_def *def)
+{
+   return nir_scalar_is_const(nir_get_scalar(def, 0));
+}
+
+static uint32_t
+get_const(nir_def *def)
+{
+   return nir_scalar_as_uint(nir_get_scalar(def, 0));
+}
+
+/* Are the entries the same in all lanes? */
+static bool
+has_same_entries(const struct gpuval_nir_driver *driver,
+                 const struct gpuval_nir_report_params *params)
+{
+   bool may_be_plain = !is_const(params->set) || get_const(params->set) == GPUVAL_REPORT_PLAIN;
+
+   return driver->merged_lanes && (!may_be_plain || is_const(params->detail[1]));
+}
+
 static void
 build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
                const struct gpuval_nir_report_params *params)
@@ -373,8 +395,9 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_store_var(b, site_var, nir_imm_int(b, ~0), 0x1);
 
       nir_def *number = nir_bcsel(b, range.is_plain, params->detail[1], zero);
-      nir_scalar num_entries = nir_get_scalar(params->num_entries, 0);
-      bool is_one = nir_scalar_is_const(num_entries) && nir_scalar_as_uint(num_entries) == 1;
+      bool is_one = is_const(params->num_entries) && get_const(params->num_entries) == 1;
+      /* Where the code is in the shader, its condition is the entry's own. */
+      bool is_certain = is_one && !driver->reports_descriptors;
       nir_loop *loop = is_one ? NULL : nir_push_loop(b);
       {
          nir_def *i = zero;
@@ -416,30 +439,34 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *is_new =
             nir_ior(b, nir_ine(b, entry.instance, nir_load_var(b, instance_var)), is_other_site);
 
-         nir_push_if(b, loop ? nir_iand(b, found.failed, is_new) : found.failed);
+         if (!is_certain)
+            nir_push_if(b, loop ? nir_iand(b, found.failed, is_new) : found.failed);
          {
             nir_store_var(b, instance_var, entry.instance, 0x1);
             nir_store_var(b, site_var, found.site, 0x1);
             gpuval_nir_record_failure(
-               b, &(struct gpuval_nir_failure){
-                     .merged_lanes = driver->merged_lanes,
-                     .invocation = params->invocation,
-                     .root = root,
-                     .site = found.site,
-                     .stage = entry.stage,
-                     .hash_lo = entry.hash_lo,
-                     .hash_hi = entry.hash_hi,
-                     .command_id = command_id,
-                     .offset = found.offset,
-                     .access_size = found.access_size,
-                     .bound = found.bound,
-                     .slot = found.slot,
-                     .set = found.set,
-                     .address = nir_pack_64_2x32_split(b, found.address[0], found.address[1]),
-                     .other = nir_bcsel(b, is_exact, entry.num_slots, range.object),
-                  });
+               b,
+               &(struct gpuval_nir_failure){
+                  .merged_lanes = driver->merged_lanes,
+                  .is_one_site = !driver->reports_descriptors && has_same_entries(driver, params),
+                  .invocation = params->invocation,
+                  .root = root,
+                  .site = found.site,
+                  .stage = entry.stage,
+                  .hash_lo = entry.hash_lo,
+                  .hash_hi = entry.hash_hi,
+                  .command_id = command_id,
+                  .offset = found.offset,
+                  .access_size = found.access_size,
+                  .bound = found.bound,
+                  .slot = found.slot,
+                  .set = found.set,
+                  .address = nir_pack_64_2x32_split(b, found.address[0], found.address[1]),
+                  .other = nir_bcsel(b, is_exact, entry.num_slots, range.object),
+               });
          }
-         nir_pop_if(b, NULL);
+         if (!is_certain)
+            nir_pop_if(b, NULL);
       }
       if (loop)
          nir_pop_loop(b, loop);

@@ -240,7 +240,7 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
    return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
 }
 
-/* Of number @i, which is the same in all lanes or not */
+/* Of number @i */
 static nir_def *
 select_src(nir_builder *b, const struct group *group, nir_def *i, unsigned src, unsigned component)
 {
@@ -354,6 +354,7 @@ select_invocation(nir_builder *b, const struct group *group, nir_def *i, unsigne
    return is_of_arguments(word, 0) ? copy_here(b, word) : word;
 }
 
+/* Number @i is the same in all lanes. */
 static void
 build_report(struct late_state *state, const struct group *group, nir_def *i)
 {
@@ -383,7 +384,10 @@ has_reports(const struct group *group, unsigned set)
    return false;
 }
 
-/* One branch for all, a loop for those that have failed */
+/* One branch for all, and a loop for those that have failed. In each turn it is about the same
+ * report in all lanes, of which those take part that have it to make: most of it is then
+ * computed once, in scalar registers.
+ */
 static void
 lower_reports(struct late_state *state, const struct group *group)
 {
@@ -415,8 +419,15 @@ lower_reports(struct late_state *state, const struct group *group)
       {
          todo = nir_load_var(b, todo_var);
          nir_break_if(b, nir_ieq_imm(b, todo, 0));
-         nir_store_var(b, todo_var, nir_iand(b, todo, nir_iadd_imm(b, todo, -1)), 0x1);
-         build_report(state, group, nir_find_lsb(b, todo));
+
+         nir_def *i = nir_read_first_invocation(b, nir_find_lsb(b, todo));
+         nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), i);
+         nir_push_if(b, nir_ine_imm(b, nir_iand(b, todo, bit), 0));
+         {
+            nir_store_var(b, todo_var, nir_ixor(b, todo, bit), 0x1);
+            build_report(state, group, i);
+         }
+         nir_pop_if(b, NULL);
       }
       nir_pop_loop(b, loop);
    }

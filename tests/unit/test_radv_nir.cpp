@@ -403,6 +403,42 @@ TEST_F(RadvNir, reports_of_a_block_share_a_branch)
    EXPECT_FALSE(gpuval_radv_nir_lower_reports(builder.shader, &args));
 }
 
+/* What goes on behind the branch is about one report at a time, in all lanes: registers of each
+ * lane are for what they have found, and no memory is accessed a lane.
+ */
+TEST_F(RadvNir, reports_are_scalar_code)
+{
+   for (unsigned i = 0; i < 3; i++) {
+      nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
+      nir_def *value = nir_load_ssbo(b, 1, 32, index(0, i & 1), offset, .align_mul = 4);
+      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+   }
+   instrument(GPUVAL_CHECK_BOUNDS);
+
+   struct gpuval_radv_nir_args args = {};
+   args.push_constants = -1;
+   args.address32_hi = address32_hi;
+   gpuval_radv_nir_lower_queries(builder.shader, &args);
+   gpuval_radv_nir_lower_reports(builder.shader, &args);
+   NIR_PASS(_, builder.shader, nir_convert_to_lcssa, true, true);
+   nir_divergence_analysis(builder.shader);
+
+   unsigned accesses = 0;
+   nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+         if (intrin->intrinsic != nir_intrinsic_load_global &&
+             intrin->intrinsic != nir_intrinsic_global_atomic)
+            continue;
+         accesses++;
+         EXPECT_FALSE(nir_src_is_divergent(&intrin->src[0]));
+      }
+   }
+   EXPECT_GT(accesses, 8u);
+}
+
 /* A barrier lets others run: what comes before it is reported before it. */
 TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
 {
