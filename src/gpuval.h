@@ -68,6 +68,9 @@ struct gpuval_device_info {
    /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
    bool has_shadow;
 
+   /* init: nothing is in a window, but the driver tells of memory: gpuval_marks.h */
+   bool has_marks;
+
    bool has_poison; /* the driver fills what it allocates where gpuval_options()->poison */
 
    /* The host has no atomics on that memory, and reads from it are slow: what shaders

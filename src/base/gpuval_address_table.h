@@ -18,7 +18,7 @@ struct gpuval_address_range {
 
 /** Of gpuval_root::addresses_address */
 struct gpuval_address_table {
-   uint32_t count;
+   uint32_t count; /* first */
    uint32_t reserved;
    uint64_t no_size;                     /* 0: as a range that ends before all others */
    struct gpuval_address_range ranges[]; /* disjoint, ascending */

@@ -12,18 +12,46 @@
  * state, there is no limit to how many of them there are (seed 004 had 32), and what is
  * bound to memory of others, or to the same as another image, sees what these have
  * written.
+ *
+ * Where there is no such window, which is so in video memory, a table has the memory that is
+ * looked after, each with bytes of its own somewhere else: one for a granule of 16 bytes,
+ * since these are taken from what the program has, too. Only buffers are looked at there, and
+ * what is written is never taken back but with its memory.
  */
 
 #ifndef GPUVAL_INIT_H
 #define GPUVAL_INIT_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define GPUVAL_INIT_WORD_LOG2 2
+#define GPUVAL_INIT_WORD_LOG2    2
+#define GPUVAL_INIT_GRANULE_LOG2 4
 
 /* What a byte has */
 #define GPUVAL_INIT_ALL     0xffu
 #define GPUVAL_INIT_COLOR   0x01u /* or depth */
 #define GPUVAL_INIT_STENCIL 0x02u
+
+struct gpuval_marked_range {
+   uint64_t begin;
+   uint64_t size;  /* bytes */
+   uint64_t marks; /* the byte of a granule at A is at this plus A / 16, modulo 2^64 */
+};
+
+/** Of gpuval_root::marks_address */
+struct gpuval_marked_table {
+   uint32_t count; /* first */
+   uint32_t reserved;
+   uint64_t no_size; /* 0: as a range that ends before all others */
+   uint64_t no_marks;
+   struct gpuval_marked_range ranges[]; /* disjoint, ascending */
+};
+static_assert(offsetof(struct gpuval_marked_table, ranges) == sizeof(struct gpuval_marked_range),
+              "the range before the first one");
+static_assert(offsetof(struct gpuval_marked_table, no_size) ==
+                 offsetof(struct gpuval_marked_range, size),
+              "is empty");
 
 #endif

@@ -80,7 +80,8 @@ struct gpuval_root {
    uint64_t written;        /* init: the byte of a word at A is at this plus A / 4, modulo
                              * 2^64; see gpuval_init.h */
    uint64_t written_window; /* init: memory from here on has such bytes */
-   uint32_t reserved[14];
+   uint64_t marks_address;  /* init, where there is no window: struct gpuval_marked_table */
+   uint32_t reserved[12];
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */

@@ -179,6 +179,7 @@ alloc_buffers(struct gpuval_device *device)
    const struct gpuval_shadow *window = device->written ? gpuval_device_window(device) : NULL;
    device->root->written_window = window ? gpuval_shadow_window(window) : 1ull << 62;
    device->root->written = window ? gpuval_shadow_written(window) : 0;
+   device->root->marks_address = device->root_buffer.address + GPUVAL_ROOT_ZEROS; /* none */
    device->root->poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0;
 
    struct gpuval_address_table *all =
@@ -298,6 +299,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->buffers = _mesa_pointer_hash_table_create(device);
    device->allocations = _mesa_pointer_hash_table_create(device);
    gpuval_addresses_init(&device->addresses, device);
+   gpuval_marks_init(device);
    uint64_t *structures = device->structures_buffer.map;
    gpuval_structures_init(
       &device->structures, structures,
@@ -346,6 +348,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_objects_destroy(device->objects);
    gpuval_device_free(device, &device->objects_buffer);
    gpuval_addresses_finish(device);
+   gpuval_marks_finish(device);
    gpuval_device_free(device, &device->root_buffer);
    gpuval_device_free(device, &device->slots[0].buffer);
    gpuval_device_free(device, &device->slots[1].buffer);
@@ -398,6 +401,7 @@ gpuval_device_begin_work(struct gpuval_device *device)
    mtx_lock(&device->mutex);
    if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS))
       gpuval_addresses_publish(device, gpuval_device_is_idle(device));
+   gpuval_marks_publish(device);
    unsigned phase = device->phase;
    device->work[phase]++;
    if (device->is_asleep)

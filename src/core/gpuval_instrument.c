@@ -100,10 +100,12 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
 
    bool has_sites = table.sites.size > 0;
    *shader = has_sites ? register_table(device, nir, info, &table, key) : NULL;
-   if (has_sites && !*shader)
+   if (has_sites && !*shader) {
       gpuval_nir_remove(nir);
-   else if (info->checks)
+      gpuval_marks_give_up(device); /* it would have marked what it writes */
+   } else if (info->checks) {
       gpuval_report_add_shader(info->shader_hash, nir->info.stage);
+   }
 
    ralloc_free(mem_ctx);
    return has_sites;

@@ -315,13 +315,16 @@ gpuval_device_free_shaders(struct gpuval_device *device)
          if (!is_printing || !shader->num_formats)
             free_shader(device, shader);
       }
-      if (!gpuval_device_give_back(device) && list_is_empty(&device->retired))
+      gpuval_marks_free_ending(device);
+      if (!gpuval_device_give_back(device) && list_is_empty(&device->retired) &&
+          !gpuval_marks_has_retired(device))
          return;
 
       list_for_each_entry (struct gpuval_shader, shader, &device->retired, link)
          shader->is_ending = true;
       list_splicetail(&device->retired, &device->ending);
       list_inithead(&device->retired);
+      gpuval_marks_turn(device);
       device->phase = !device->phase;
       gpuval_device_turn(device);
    }

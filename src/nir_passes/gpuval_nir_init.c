@@ -10,6 +10,9 @@
  * done by the report's function: it marks what is written, looks at what is read, and
  * reports that if need be.
  *
+ * On RADV nothing is known when a command begins: each access to a buffer is looked at or
+ * marked, and nothing is said here that is control flow. Images count as written there.
+ *
  * The level that is sampled is known to the sampler only. Where it has to be known, a
  * query asks for it, behind a branch which all invocations take together, as the bit is
  * the command's: so derivatives are there, and helper invocations come along.
@@ -56,7 +59,7 @@ find_bit(struct pass *pass, const struct gpuval_nir_use *use)
    };
    int bit = 0;
 
-   if (!(use->flags & GPUVAL_USE_CONSTANT) ||
+   if (!(use->flags & GPUVAL_USE_CONSTANT) || !descriptors->unwritten_uses ||
        gl_shader_stage_is_rt(pass->state->b.shader->info.stage))
       return -1;
 
@@ -196,11 +199,14 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
    nir_def *set =
       access->buffer.set >= 0 ? nir_imm_int(b, access->buffer.set) : driver->set(driver, b, intrin);
    nir_def *bound = driver->buffer_size(driver, b, set, slot);
-   nir_def *inside = nir_iand(b, nir_uge_imm(b, bound, size),
-                              nir_uge(b, nir_iadd_imm(b, bound, -(int64_t)size), offset));
+   nir_def *bytes = nir_imm_int(b, size);
+   if (is_write(access)) /* what it leaves inside is written */
+      bytes = nir_umin(b, bytes, gpuval_nir_rest(b, bound, offset));
+   nir_def *inside =
+      nir_iand(b, nir_uge(b, bound, bytes), nir_uge(b, nir_isub(b, bound, bytes), offset));
    nir_def *address =
       nir_iadd(b, driver->buffer_address(driver, b, set, slot), nir_u2u64(b, offset));
-   report_address(pass, &look, nir_iand(b, condition, inside), address, nir_imm_int(b, size), slot);
+   report_address(pass, &look, nir_iand(b, condition, inside), address, bytes, slot);
    return true;
 }
 
@@ -239,7 +245,9 @@ instrument_texels(struct pass *pass, const struct gpuval_access *access)
    if (!look.has_use)
       return false;
 
-   nir_push_if(b, get_condition(pass, &look));
+   nir_def *condition = get_condition(pass, &look);
+   if (!driver->has_marks)
+      nir_push_if(b, condition);
    struct gpuval_nir_texels texels;
    if (driver->texels(driver, b, access->resource, &texels)) {
       nir_def *coord = instr->type == nir_instr_type_tex
@@ -247,10 +255,12 @@ instrument_texels(struct pass *pass, const struct gpuval_access *access)
                           : nir_instr_as_intrinsic(instr)->src[1].ssa;
       nir_def *index = nir_u2u32(b, nir_channel(b, coord, 0));
       nir_def *offset = nir_imul(b, nir_u2u64(b, index), nir_u2u64(b, texels.size));
-      report_address(pass, &look, nir_ult(b, index, texels.count),
+      nir_def *inside = nir_ult(b, index, texels.count);
+      report_address(pass, &look, driver->has_marks ? nir_iand(b, condition, inside) : inside,
                      nir_iadd(b, texels.address, offset), texels.size, texels.slot);
    }
-   nir_pop_if(b, NULL);
+   if (!driver->has_marks)
+      nir_pop_if(b, NULL);
    return true;
 }
 
@@ -473,7 +483,8 @@ instrument_texture(struct pass *pass, const struct gpuval_access *access)
 static bool
 instrument(struct pass *pass, const struct gpuval_access *access)
 {
-   if (access->op == GPUVAL_OP_QUERY)
+   bool is_image = access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXTURE;
+   if (access->op == GPUVAL_OP_QUERY || (is_image && !pass->driver->subresource))
       return false;
 
    switch (access->type) {
@@ -501,7 +512,7 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
 
    bool reports = state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_INIT);
    if ((!reports && !state->options->marks_written) || !driver->descriptors ||
-       !driver->descriptors->unwritten_uses)
+       !(driver->descriptors->unwritten_uses || driver->has_marks))
       return false;
 
    gpuval_nir_foreach_access(state, access)

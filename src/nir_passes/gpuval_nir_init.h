@@ -5,6 +5,8 @@
 #ifndef GPUVAL_NIR_INIT_H
 #define GPUVAL_NIR_INIT_H
 
+#include "nir_builder.h"
+
 /* gpuval_entry::offset */
 enum {
    GPUVAL_INIT_ENTRY_IS_WRITE = 1u << 0,
@@ -26,5 +28,12 @@ enum gpuval_init_level {
 };
 
 #define GPUVAL_INIT_LAYER_NONE 3
+
+/* Bytes of a range from @offset on; 0: that is outside. */
+static inline nir_def *
+gpuval_nir_rest(nir_builder *b, nir_def *bound, nir_def *offset)
+{
+   return nir_bcsel(b, nir_ult(b, offset, bound), nir_isub(b, bound, offset), nir_imm_int(b, 0));
+}
 
 #endif

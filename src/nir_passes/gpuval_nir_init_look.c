@@ -12,7 +12,7 @@
 struct entry {
    nir_def *flags;
    nir_def *size;
-   nir_def *set; /* the same in all lanes */
+   nir_def *set;
    nir_def *image_flags;
 };
 
@@ -20,6 +20,13 @@ static nir_def *
 has_flag(nir_builder *b, nir_def *flags, uint32_t flag)
 {
    return nir_ine_imm(b, nir_iand_imm(b, flags, flag), 0);
+}
+
+/* On llvmpipe all lanes have the same entry; elsewhere reports of several may come together. */
+static nir_def *
+of_all_lanes(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *value)
+{
+   return driver->merged_lanes ? value : nir_read_first_invocation(b, value);
 }
 
 static struct entry
@@ -33,9 +40,9 @@ load_entry(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *inde
    nir_def *set = nir_iand_imm(b, nir_ushr_imm(b, nir_channel(b, words, 3), 16), 0xff);
 
    return (struct entry){
-      .flags = nir_read_first_invocation(b, nir_channel(b, words, 0)),
+      .flags = of_all_lanes(b, driver, nir_channel(b, words, 0)),
       .size = nir_channel(b, words, 1),
-      .set = nir_read_first_invocation(b, set),
+      .set = of_all_lanes(b, driver, set),
       .image_flags = nir_load_global(
          b, nir_iadd_imm(b, entry, offsetof(struct gpuval_entry, num_slots)), 4, 1, 32),
    };
@@ -76,16 +83,55 @@ is_poison(nir_builder *b, nir_def *root, nir_def *word)
               nir_build_load_global(b, 1, 32, word, .align_mul = 4, .access = ACCESS_COHERENT)));
 }
 
+/* The bytes of a range of memory */
+struct marks {
+   nir_def *tracked; /* 1 bit: there are some */
+   nir_def *bytes;   /* the one of the words at A is at this plus A >> unit_log2 */
+   unsigned unit_log2;
+};
+
+static struct marks
+find_marks(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root, nir_def *address,
+           nir_def *size)
+{
+   if (!driver->has_marks) {
+      nir_def *last = nir_iadd(b, address, nir_u2u64(b, nir_iadd_imm(b, size, -1)));
+      return (struct marks){
+         .tracked = nir_iand(b, is_tracked(b, root, address), is_tracked(b, root, last)),
+         .bytes = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, written)),
+         .unit_log2 = GPUVAL_INIT_WORD_LOG2,
+      };
+   }
+
+   nir_def *table = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, marks_address));
+   nir_def *ranges = nir_iadd_imm(b, table, offsetof(struct gpuval_marked_table, ranges));
+   const unsigned stride = sizeof(struct gpuval_marked_range);
+   nir_def *count = gpuval_nir_count_ranges(b, table, ranges, stride, address);
+
+   /* Before the first range there is an empty one. */
+   nir_def *range = gpuval_nir_element_address(b, table, count, stride);
+   nir_def *distance = nir_isub(b, address, nir_load_global(b, range, 8, 1, 64));
+   nir_def *bound = nir_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
+   return (struct marks){
+      .tracked = nir_iand(b, nir_ult(b, distance, bound),
+                          nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size))),
+      .bytes = nir_load_global(b, nir_iadd_imm(b, range, 16), 8, 1, 64),
+      .unit_log2 = GPUVAL_INIT_GRANULE_LOG2,
+   };
+}
+
 /* Marks or looks at the words of a range. Returns whether one of them has never been written,
  * 1 bit.
  */
 static nir_def *
-visit_words(nir_builder *b, nir_def *root, nir_def *write, nir_def *address, nir_def *size)
+visit_words(nir_builder *b, nir_def *root, const struct marks *marks, nir_def *write,
+            nir_def *address, nir_def *size)
 {
+   const unsigned unit = 1u << marks->unit_log2;
    nir_def *end = nir_iadd(b, address, nir_u2u64(b, size));
    nir_variable *at_var = nir_local_variable_create(b->impl, glsl_uint_type(), "at");
    nir_variable *unwritten_var = nir_local_variable_create(b->impl, glsl_bool_type(), "unwritten");
-   nir_def *first = nir_iand_imm(b, address, ~3ull);
+   nir_def *first = nir_iand_imm(b, address, ~(uint64_t)(unit - 1));
    nir_def *length = nir_u2u32(b, nir_isub(b, end, first));
 
    nir_store_var(b, at_var, nir_imm_int(b, 0), 0x1);
@@ -94,18 +140,20 @@ visit_words(nir_builder *b, nir_def *root, nir_def *write, nir_def *address, nir
    {
       nir_def *at = nir_load_var(b, at_var);
       nir_break_if(b, nir_uge(b, at, length));
-      nir_store_var(b, at_var, nir_iadd_imm(b, at, 1 << GPUVAL_INIT_WORD_LOG2), 0x1);
+      nir_store_var(b, at_var, nir_iadd_imm(b, at, unit), 0x1);
 
       nir_def *word = nir_iadd(b, first, nir_u2u64(b, at));
-      nir_def *byte = byte_address(b, root, word);
+      nir_def *byte = nir_iadd(b, marks->bytes, nir_ushr_imm(b, word, marks->unit_log2));
       nir_push_if(b, nir_ine_imm(b, load_byte(b, byte), GPUVAL_INIT_ALL));
       {
          nir_push_if(b, write);
          nir_store_global(b, byte, 1, nir_imm_intN_t(b, GPUVAL_INIT_ALL, 8), 0x1);
          nir_push_else(b, NULL);
-         nir_push_if(b, is_poison(b, root, word));
+         if (marks->unit_log2 == GPUVAL_INIT_WORD_LOG2)
+            nir_push_if(b, is_poison(b, root, word));
          nir_store_var(b, unwritten_var, nir_imm_true(b), 0x1);
-         nir_pop_if(b, NULL);
+         if (marks->unit_log2 == GPUVAL_INIT_WORD_LOG2)
+            nir_pop_if(b, NULL);
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);
@@ -258,16 +306,17 @@ build_buffer(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *ro
    nir_def *address = nir_bcsel(b, is_buffer, nir_iadd(b, begin, nir_u2u64(b, offset)),
                                 nir_pack_64_2x32_split(b, params->detail[0], params->detail[1]));
 
-   /* What is outside is not this check's business. */
+   /* What is outside is not this check's business, but what a store leaves inside is written. */
+   size = nir_bcsel(b, nir_iand(b, is_buffer, write),
+                    nir_umin(b, size, gpuval_nir_rest(b, bound, offset)), size);
    nir_def *inside =
       nir_iand(b, nir_uge(b, bound, size), nir_uge(b, nir_isub(b, bound, size), offset));
-   inside = nir_ior(b, inside, nir_inot(b, is_buffer));
-   nir_def *last = nir_iadd(b, address, nir_u2u64(b, nir_iadd_imm(b, size, -1)));
-   nir_def *tracked = nir_iand(b, is_tracked(b, root, address), is_tracked(b, root, last));
+   inside = nir_iand(b, nir_ior(b, inside, nir_inot(b, is_buffer)), nir_ine_imm(b, size, 0));
+   const struct marks marks = find_marks(b, driver, root, address, size);
 
-   nir_push_if(b, nir_iand(b, inside, tracked));
+   nir_push_if(b, nir_iand(b, inside, marks.tracked));
    {
-      nir_push_if(b, visit_words(b, root, write, address, size));
+      nir_push_if(b, visit_words(b, root, &marks, write, address, size));
       gpuval_nir_build_failure(
          b, driver, params->first_entry, params->invocation,
          &(struct gpuval_nir_finding){
@@ -293,6 +342,10 @@ gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
    struct entry entry = load_entry(b, driver, params->first_entry);
    nir_def *write = has_flag(b, entry.flags, GPUVAL_INIT_ENTRY_IS_WRITE);
 
+   if (!driver->subresource) {
+      build_buffer(b, driver, root, &entry, params, write);
+      return;
+   }
    nir_push_if(b, has_flag(b, entry.flags, GPUVAL_INIT_ENTRY_IS_IMAGE));
    build_image(b, driver, root, &entry, params, write);
    nir_push_else(b, NULL);

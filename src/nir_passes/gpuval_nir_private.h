@@ -280,6 +280,14 @@ void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *drive
 void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);
 
+/**
+ * How many of the @ranges, which are ascending, disjoint and @stride bytes apart, begin at
+ * @address or before, 32 bit. @table begins with their number, and each range with its
+ * address.
+ */
+nir_def *gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigned stride,
+                                 nir_def *address);
+
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
                                   nir_def *const *words);

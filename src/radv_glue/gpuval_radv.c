@@ -32,8 +32,6 @@ warn_of_limits(void)
 
    if (p_atomic_xchg(&warned, 1))
       return;
-   if (gpuval_options_may_check(GPUVAL_CHECK_INIT))
-      gpuval_log_warning("this version does not check init on RADV yet");
    if (gpuval_options_may_check(GPUVAL_CHECK_RACE))
       gpuval_log_warning("this version does not check race on RADV yet");
 }
@@ -115,10 +113,14 @@ gpuval_radv_create(struct radv_device *device)
       .max_bloom_size_log2 = small_bar ? SMALL_BAR_BLOOM_SIZE_LOG2 : 0,
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
+      .has_marks = !small_bar, /* or they would take what there is of it */
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
       .data = gpuval,
    });
+   if (small_bar && gpuval_options_may_check(GPUVAL_CHECK_INIT))
+      gpuval_log_warning("init: the host sees little of this device's memory (there is no "
+                         "resizable BAR): it is not checked");
    if (!gpuval->device) {
       gpuval_winsys_radv_finish(&gpuval->winsys);
       ralloc_free(gpuval);
@@ -142,6 +144,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
    gpuval_radv_hook_structures(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_hook_written(gpuval, &device->vk.dispatch_table);
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;

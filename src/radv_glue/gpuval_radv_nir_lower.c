@@ -141,6 +141,7 @@ epoch_command(const struct gpuval_nir_driver *driver, nir_builder *b)
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
+   .has_marks = true,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,
@@ -398,6 +399,7 @@ lower_reports(struct late_state *state, const struct group *group)
 
    /* No code for what none of them is about */
    bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
+   state->driver.reports_unwritten = has_reports(group, GPUVAL_REPORT_UNWRITTEN);
    state->driver.reports_descriptors = has_descriptors;
    state->driver.descriptors = has_descriptors || has_reports(group, GPUVAL_REPORT_EXACT)
                                   ? &gpuval_radv_nir_late_descriptors

@@ -31,10 +31,11 @@ struct gpuval_radv {
    /* Entry points that are ours, and what lies below */
    struct gpuval_hooks hooks;
    struct vk_device_dispatch_table next;
-   struct radeon_winsys_bo *stand_in_bo;   /* with GPUVAL_SAFE: null descriptors */
-   uint32_t stand_in;                      /* its address, low half */
-   uint64_t null_structure;                /* or 0 */
-   struct vk_device_dispatch_table driver; /* below those of gpuval_radv_inputs.c */
+   struct radeon_winsys_bo *stand_in_bo;      /* with GPUVAL_SAFE: null descriptors */
+   uint32_t stand_in;                         /* its address, low half */
+   uint64_t null_structure;                   /* or 0 */
+   struct vk_device_dispatch_table driver;    /* below those of gpuval_radv_inputs.c */
+   struct vk_device_dispatch_table *unmarked; /* below those of gpuval_radv_written.c */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -202,6 +203,11 @@ void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
                                  struct vk_device_dispatch_table *table);
 /** A command buffer is submitted: what it builds is there. */
 void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_written.c */
+
+/** init: entry points that write, or let write; above all others. */
+void gpuval_radv_hook_written(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 
 /* gpuval_radv_safe.c */
 

@@ -12,6 +12,7 @@
 #include "radv_shader_args.h"
 
 #include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/gpuval_marks.h"
 #include "util/set.h"
 #include "util/u_atomic.h"
 #include "vk_pipeline.h"
@@ -241,6 +242,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       driver.descriptors = NULL;
       driver.extent = NULL;
    }
+   driver.has_marks = gpuval_device_has_marks(gpuval->device);
    struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,

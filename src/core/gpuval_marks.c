@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/gpuval_init.h"
+#include "gpuval_device.h"
+
+#include "util/bitset.h"
+#include "util/macros.h"
+#include "util/u_dynarray.h"
+#include "util/u_math.h"
+
+/* Granules that the host marks at once: what it has marked wholly it need not mark again, and
+ * writing to video memory takes its time.
+ */
+#define PAGE_LOG2 12
+
+struct area {
+   uint64_t begin, size;
+   struct gpuval_buffer marks; /* a byte for each granule */
+   BITSET_WORD *pages;         /* those that the host has marked */
+};
+
+static uint64_t
+count_granules(uint64_t size)
+{
+   return (size + (1u << GPUVAL_INIT_GRANULE_LOG2) - 1) >> GPUVAL_INIT_GRANULE_LOG2;
+}
+
+void
+gpuval_marks_init(struct gpuval_device *device)
+{
+   struct gpuval_marks *marks = &device->marks;
+
+   util_dynarray_init(&marks->areas, device);
+   util_dynarray_init(&marks->retired, device);
+   util_dynarray_init(&marks->ending, device);
+   marks->is_on = device->info.has_marks && gpuval_options_may_check(GPUVAL_CHECK_INIT);
+}
+
+static void
+free_buffers(struct gpuval_device *device, struct util_dynarray *buffers)
+{
+   util_dynarray_foreach (buffers, struct gpuval_buffer, buffer)
+      gpuval_device_free(device, buffer);
+   util_dynarray_clear(buffers);
+}
+
+void
+gpuval_marks_finish(struct gpuval_device *device)
+{
+   struct gpuval_marks *marks = &device->marks;
+
+   util_dynarray_foreach (&marks->areas, struct area, area) {
+      gpuval_device_free(device, &area->marks);
+      free(area->pages);
+   }
+   free_buffers(device, &marks->retired);
+   free_buffers(device, &marks->ending);
+   gpuval_device_free(device, &marks->table);
+}
+
+bool
+gpuval_device_has_marks(const struct gpuval_device *device)
+{
+   return device->marks.is_on;
+}
+
+static unsigned
+num_areas(const struct gpuval_marks *marks)
+{
+   return util_dynarray_num_elements(&marks->areas, struct area);
+}
+
+/* The number of those that begin before @address */
+static unsigned
+count_before(const struct gpuval_marks *marks, uint64_t address)
+{
+   const struct area *areas = marks->areas.data;
+   unsigned low = 0, high = num_areas(marks);
+
+   while (low < high) {
+      unsigned middle = (low + high) / 2;
+      if (areas[middle].begin < address)
+         low = middle + 1;
+      else
+         high = middle;
+   }
+   return low;
+}
+
+static void
+warn_of_memory(struct gpuval_device *device)
+{
+   if (!device->marks.warned)
+      gpuval_log_warning("init: no memory for what is to be kept of the program's: some of that "
+                         "counts as written");
+   device->marks.warned = true;
+}
+
+void
+gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t size)
+{
+   struct gpuval_marks *marks = &device->marks;
+   struct area added = {.begin = address, .size = size};
+   uint64_t count = count_granules(size);
+
+   if (!marks->is_on || !size)
+      return;
+   mtx_lock(&device->mutex);
+   added.pages = calloc(BITSET_WORDS((count >> PAGE_LOG2) + 1), sizeof(BITSET_WORD));
+   if (marks->gave_up || !added.pages || !gpuval_device_alloc(device, &added.marks, count)) {
+      free(added.pages);
+      if (!marks->gave_up)
+         warn_of_memory(device);
+   } else {
+      unsigned number = count_before(marks, address);
+      util_dynarray_append(&marks->areas, struct area, added);
+      struct area *areas = marks->areas.data;
+      memmove(&areas[number + 1], &areas[number], (num_areas(marks) - number - 1) * sizeof(*areas));
+      areas[number] = added;
+      marks->has_changed = true;
+   }
+   gpuval_device_unlock(device);
+}
+
+static void
+retire(struct gpuval_marks *marks, struct gpuval_buffer *buffer)
+{
+   if (buffer->map)
+      util_dynarray_append(&marks->retired, struct gpuval_buffer, *buffer);
+   *buffer = (struct gpuval_buffer){0};
+}
+
+void
+gpuval_marks_remove(struct gpuval_device *device, uint64_t address)
+{
+   struct gpuval_marks *marks = &device->marks;
+
+   if (!marks->is_on)
+      return;
+   mtx_lock(&device->mutex);
+   unsigned number = count_before(marks, address);
+   struct area *areas = marks->areas.data;
+   if (number < num_areas(marks) && areas[number].begin == address) {
+      retire(marks, &areas[number].marks);
+      free(areas[number].pages);
+      memmove(&areas[number], &areas[number + 1], (num_areas(marks) - number - 1) * sizeof(*areas));
+      marks->areas.size -= sizeof(*areas);
+      marks->has_changed = true;
+   }
+   mtx_unlock(&device->mutex);
+}
+
+/* Granules [first, end) */
+static void
+mark(struct area *area, uint64_t first, uint64_t end)
+{
+   const uint64_t page_size = 1u << PAGE_LOG2;
+   const uint64_t count = count_granules(area->size);
+
+   for (uint64_t page = first >> PAGE_LOG2; page << PAGE_LOG2 < end; page++) {
+      uint64_t page_begin = page << PAGE_LOG2, page_end = MIN2(page_begin + page_size, count);
+      uint64_t from = MAX2(first, page_begin), to = MIN2(end, page_end);
+
+      if (BITSET_TEST(area->pages, page))
+         continue;
+      memset((uint8_t *)area->marks.map + from, GPUVAL_INIT_ALL, to - from);
+      if (from == page_begin && to == page_end)
+         BITSET_SET(area->pages, page);
+   }
+}
+
+void
+gpuval_marks_write(struct gpuval_device *device, uint64_t address, uint64_t size)
+{
+   struct gpuval_marks *marks = &device->marks;
+
+   if (!marks->is_on || !size)
+      return;
+   mtx_lock(&device->mutex);
+   unsigned number = count_before(marks, address + 1);
+   struct area *area = number ? (struct area *)marks->areas.data + number - 1 : NULL;
+   if (area && address - area->begin < area->size) {
+      uint64_t offset = address - area->begin;
+      size = MIN2(size, area->size - offset);
+      mark(area, offset >> GPUVAL_INIT_GRANULE_LOG2, count_granules(offset + size));
+   }
+   mtx_unlock(&device->mutex);
+}
+
+static uint64_t
+no_table(const struct gpuval_device *device)
+{
+   return device->root_buffer.address + GPUVAL_ROOT_ZEROS;
+}
+
+static void
+give_up(struct gpuval_device *device)
+{
+   device->marks.gave_up = true;
+   device->root->marks_address = no_table(device);
+}
+
+void
+gpuval_marks_give_up(struct gpuval_device *device)
+{
+   if (!device->marks.is_on)
+      return;
+   mtx_lock(&device->mutex);
+   if (!device->marks.gave_up)
+      gpuval_log_warning("init: what some shader writes is not known: from now on all counts as "
+                         "written");
+   give_up(device);
+   gpuval_device_unlock(device);
+}
+
+void
+gpuval_marks_publish(struct gpuval_device *device)
+{
+   struct gpuval_marks *marks = &device->marks;
+   if (!marks->is_on || marks->gave_up || !marks->has_changed)
+      return;
+
+   /* Work that runs goes on with the table that it has. */
+   retire(marks, &marks->table);
+   unsigned count = num_areas(marks);
+   if (!gpuval_device_alloc(
+          device, &marks->table,
+          sizeof(struct gpuval_marked_table) + count * sizeof(struct gpuval_marked_range))) {
+      warn_of_memory(device);
+      give_up(device); /* what shaders write meanwhile would not be known */
+      return;
+   }
+
+   struct gpuval_marked_table *table = marks->table.map;
+   const struct area *areas = marks->areas.data;
+   for (unsigned i = 0; i < count; i++)
+      table->ranges[i] = (struct gpuval_marked_range){
+         .begin = areas[i].begin,
+         .size = areas[i].size,
+         .marks = areas[i].marks.address - (areas[i].begin >> GPUVAL_INIT_GRANULE_LOG2),
+      };
+   table->count = count;
+   device->root->marks_address = marks->table.address;
+   marks->has_changed = false;
+}
+
+void
+gpuval_marks_free_ending(struct gpuval_device *device)
+{
+   free_buffers(device, &device->marks.ending);
+}
+
+bool
+gpuval_marks_has_retired(const struct gpuval_device *device)
+{
+   return device->marks.retired.size > 0;
+}
+
+void
+gpuval_marks_turn(struct gpuval_device *device)
+{
+   struct gpuval_marks *marks = &device->marks;
+   util_dynarray_append_dynarray(&marks->ending, &marks->retired);
+   util_dynarray_clear(&marks->retired);
+}
