@@ -44,6 +44,8 @@ struct gpuval_winsys {
     * *address is what shaders use. Only what is touched should cost.
     */
    void *(*alloc)(void *data, uint64_t size, uint64_t *address);
+   /* The same where nobody does atomics, and the host only writes; NULL: alloc does */
+   void *(*alloc_plain)(void *data, uint64_t size, uint64_t *address);
    void (*free)(void *data, void *map, uint64_t size);
    /* Zeroes all of it; nothing that uses it runs. */
    void (*clear)(void *data, void *map, uint64_t size);

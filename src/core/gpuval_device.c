@@ -34,6 +34,18 @@ gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, 
    return buffer->map != NULL;
 }
 
+bool
+gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+
+   if (!winsys->alloc_plain)
+      return gpuval_device_alloc(device, buffer, size);
+   buffer->map = winsys->alloc_plain(winsys->data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
 void
 gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
 {

@@ -269,6 +269,9 @@ void gpuval_device_drain_ending(struct gpuval_device *device);
 
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);
+/** The same for what nobody does atomics on, and the host only writes. */
+bool gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer,
+                               uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);
 
 bool gpuval_device_init_shadow(struct gpuval_device *device);

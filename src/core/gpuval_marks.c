@@ -112,7 +112,7 @@ gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t size)
       return;
    mtx_lock(&device->mutex);
    added.pages = calloc(BITSET_WORDS((count >> PAGE_LOG2) + 1), sizeof(BITSET_WORD));
-   if (marks->gave_up || !added.pages || !gpuval_device_alloc(device, &added.marks, count)) {
+   if (marks->gave_up || !added.pages || !gpuval_device_alloc_plain(device, &added.marks, count)) {
       free(added.pages);
       if (!marks->gave_up)
          warn_of_memory(device);

@@ -105,6 +105,7 @@ gpuval_radv_create(struct radv_device *device)
    }
    bool small_bar = pdev->info.has_dedicated_vram && !pdev->info.all_vram_visible &&
                     pdev->info.vram_vis_size_kb <= SMALL_BAR_KB;
+   gpuval->winsys.is_small = small_bar;
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval->winsys.base,
@@ -113,14 +114,11 @@ gpuval_radv_create(struct radv_device *device)
       .max_bloom_size_log2 = small_bar ? SMALL_BAR_BLOOM_SIZE_LOG2 : 0,
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
-      .has_marks = !small_bar, /* or they would take what there is of it */
+      .has_marks = true,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
       .data = gpuval,
    });
-   if (small_bar && gpuval_options_may_check(GPUVAL_CHECK_INIT))
-      gpuval_log_warning("init: the host sees little of this device's memory (there is no "
-                         "resizable BAR): it is not checked");
    if (!gpuval->device) {
       gpuval_winsys_radv_finish(&gpuval->winsys);
       ralloc_free(gpuval);

@@ -31,7 +31,8 @@ destroy(struct gpuval_winsys_radv *winsys, struct buffer *buffer)
 }
 
 static void *
-radv_alloc(void *data, uint64_t size, uint64_t *address)
+alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain,
+      enum radeon_bo_flag flags)
 {
    struct gpuval_winsys_radv *winsys = data;
    struct radeon_winsys *ws = winsys->device->ws;
@@ -40,9 +41,9 @@ radv_alloc(void *data, uint64_t size, uint64_t *address)
    if (!buffer)
       return NULL;
 
-   if (radv_bo_create(winsys->device, NULL, size, 4096, RADEON_DOMAIN_VRAM,
-                      RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING |
-                         RADEON_FLAG_ZERO_VRAM | RADEON_FLAG_VA_UNCACHED,
+   if (radv_bo_create(winsys->device, NULL, size, 4096, domain,
+                      flags | RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING |
+                         RADEON_FLAG_VA_UNCACHED,
                       RADV_BO_PRIORITY_UPLOAD_BUFFER, 0, true, &buffer->bo) != VK_SUCCESS) {
       free(buffer);
       return NULL;
@@ -60,6 +61,23 @@ radv_alloc(void *data, uint64_t size, uint64_t *address)
    list_addtail(&buffer->link, &winsys->buffers);
    *address = radv_buffer_get_va(buffer->bo);
    return buffer->map;
+}
+
+static void *
+radv_alloc(void *data, uint64_t size, uint64_t *address)
+{
+   return alloc(data, size, address, RADEON_DOMAIN_VRAM, RADEON_FLAG_ZERO_VRAM);
+}
+
+/* The kernel clears what is the host's anyway. */
+static void *
+radv_alloc_plain(void *data, uint64_t size, uint64_t *address)
+{
+   struct gpuval_winsys_radv *winsys = data;
+
+   if (!winsys->is_small)
+      return radv_alloc(data, size, address);
+   return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_GTT_WC);
 }
 
 static void
@@ -95,7 +113,14 @@ void
 gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device)
 {
    *winsys = (struct gpuval_winsys_radv){
-      .base = {.alloc = radv_alloc, .free = radv_free, .clear = radv_clear, .data = winsys},
+      .base =
+         {
+            .alloc = radv_alloc,
+            .alloc_plain = radv_alloc_plain,
+            .free = radv_free,
+            .clear = radv_clear,
+            .data = winsys,
+         },
       .device = device,
    };
    list_inithead(&winsys->buffers);

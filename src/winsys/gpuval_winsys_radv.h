@@ -11,6 +11,7 @@ struct radv_device;
 struct gpuval_winsys_radv {
    struct gpuval_winsys base;
    struct radv_device *device;
+   bool is_small; /* what the host sees of video memory: only what needs it is there */
    struct list_head buffers;
 };
 
