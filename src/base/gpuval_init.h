@@ -26,6 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a window is that has no address in it */
+#define GPUVAL_INIT_NO_WINDOW (1ull << 62)
+
 #define GPUVAL_INIT_WORD_LOG2    2
 #define GPUVAL_INIT_GRANULE_LOG2 4
 

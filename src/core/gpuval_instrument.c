@@ -94,6 +94,8 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    gpuval_nir_instrument(nir, &options, &table);
    if (table.shared_is_full)
       warn_of_shared(device);
+   if (table.writes_unknown)
+      gpuval_marks_give_up(device);
    gpuval_dump_shader(nir, info->shader_hash, number, "after");
    gpuval_dump_graph(nir, info->shader_hash, number, "after");
    gpuval_dump_formats(nir, info->shader_hash, number, &table);

@@ -203,16 +203,20 @@ give_up(struct gpuval_device *device)
 {
    device->marks.gave_up = true;
    device->root->marks_address = no_table(device);
+   if (device->written) {
+      gpuval_written_give_up(device->written);
+      device->root->written_window = GPUVAL_INIT_NO_WINDOW;
+   }
 }
 
 void
 gpuval_marks_give_up(struct gpuval_device *device)
 {
-   if (!device->marks.is_on)
+   if (!device->marks.is_on && !device->written)
       return;
    mtx_lock(&device->mutex);
    if (!device->marks.gave_up)
-      gpuval_log_warning("init: what some shader writes is not known: from now on all counts as "
+      gpuval_log_warning("init: what some shaders write is not known: from now on all counts as "
                          "written");
    give_up(device);
    gpuval_device_unlock(device);

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 struct gpuval_marks {
-   bool is_on;                 /* else none of these functions does anything */
+   bool is_on;                 /* else these functions do nothing */
    struct util_dynarray areas; /* struct area, by address */
    bool has_changed;           /* since the table was made */
    bool gave_up;
@@ -37,7 +37,7 @@ void gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t s
 void gpuval_marks_remove(struct gpuval_device *device, uint64_t address);
 /** That is written, or will be: what of it is in memory that was added. */
 void gpuval_marks_write(struct gpuval_device *device, uint64_t address, uint64_t size);
-/** Something writes that cannot be followed: all is written. */
+/** Something writes that cannot be followed: all is written, also with a window. */
 void gpuval_marks_give_up(struct gpuval_device *device);
 
 /* By who has the mutex */

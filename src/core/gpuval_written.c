@@ -56,6 +56,12 @@ gpuval_written_create(const struct gpuval_shadow *window, uint32_t poison)
 }
 
 void
+gpuval_written_give_up(struct gpuval_written *written)
+{
+   p_atomic_set(&written->window, GPUVAL_INIT_NO_WINDOW);
+}
+
+void
 gpuval_written_destroy(struct gpuval_written *written)
 {
    util_dynarray_fini(&written->later);
@@ -65,7 +71,7 @@ gpuval_written_destroy(struct gpuval_written *written)
 static bool
 is_tracked(const struct gpuval_written *written, uint64_t address, uint64_t size)
 {
-   uint64_t distance = address - written->window;
+   uint64_t distance = address - p_atomic_read(&written->window);
    return distance < WINDOW_SIZE && size <= WINDOW_SIZE - distance;
 }
 

@@ -24,6 +24,8 @@ struct gpuval_written;
 /** @poison: what each word has that was never written; 0: anything. */
 struct gpuval_written *gpuval_written_create(const struct gpuval_shadow *window, uint32_t poison);
 void gpuval_written_destroy(struct gpuval_written *written);
+/** All is written from now on. */
+void gpuval_written_give_up(struct gpuval_written *written);
 
 /** Bytes that have been written, of a buffer, say. */
 void gpuval_written_mark(struct gpuval_written *written, uint64_t address, uint64_t size);

@@ -287,6 +287,7 @@ struct gpuval_nir_table {
    struct util_dynarray uses;    /* struct gpuval_nir_use: of constant slots, by bit */
    void *mem_ctx;                /* ralloc: owns what formats point to */
    bool shared_is_full;          /* the check shared has found no room */
+   bool writes_unknown;          /* init: something is written that is not marked */
 };
 
 /** Type of a DebugPrintf's argument */
@@ -326,6 +327,7 @@ gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
    util_dynarray_init(&table->uses, mem_ctx);
    table->mem_ctx = mem_ctx;
    table->shared_is_full = false;
+   table->writes_unknown = false;
 }
 
 /** Dwords of payload that an argument takes. */

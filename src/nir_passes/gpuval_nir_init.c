@@ -242,7 +242,7 @@ instrument_texels(struct pass *pass, const struct gpuval_access *access)
    nir_builder *b = &pass->state->b;
 
    struct look look = begin(pass, access);
-   if (!look.has_use)
+   if (!look.has_use && !driver->has_marks)
       return false;
 
    nir_def *condition = get_condition(pass, &look);
@@ -258,6 +258,8 @@ instrument_texels(struct pass *pass, const struct gpuval_access *access)
       nir_def *inside = nir_ult(b, index, texels.count);
       report_address(pass, &look, driver->has_marks ? nir_iand(b, condition, inside) : inside,
                      nir_iadd(b, texels.address, offset), texels.size, texels.slot);
+   } else if (is_write(access)) {
+      pass->state->table->writes_unknown = true;
    }
    if (!driver->has_marks)
       nir_pop_if(b, NULL);

@@ -65,6 +65,13 @@ is_tracked(nir_builder *b, nir_def *root, nir_def *address)
    return nir_ult_imm(b, nir_isub(b, address, window), 1ull << GPUVAL_SHADOW_WINDOW_LOG2);
 }
 
+static void
+mark_byte(nir_builder *b, nir_def *address)
+{
+   nir_build_store_global(b, nir_imm_intN_t(b, GPUVAL_INIT_ALL, 8), address, .align_mul = 1,
+                          .access = ACCESS_COHERENT);
+}
+
 static nir_def *
 load_byte(nir_builder *b, nir_def *address)
 {
@@ -147,7 +154,7 @@ visit_words(nir_builder *b, nir_def *root, const struct marks *marks, nir_def *w
       nir_push_if(b, nir_ine_imm(b, load_byte(b, byte), GPUVAL_INIT_ALL));
       {
          nir_push_if(b, write);
-         nir_store_global(b, byte, 1, nir_imm_intN_t(b, GPUVAL_INIT_ALL, 8), 0x1);
+         mark_byte(b, byte);
          nir_push_else(b, NULL);
          if (marks->unit_log2 == GPUVAL_INIT_WORD_LOG2)
             nir_push_if(b, is_poison(b, root, word));
@@ -242,7 +249,7 @@ visit_levels(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *ro
       {
          nir_def *byte = byte_address(b, root, address);
          nir_push_if(b, write);
-         nir_store_global(b, byte, 1, nir_imm_intN_t(b, GPUVAL_INIT_ALL, 8), 0x1);
+         mark_byte(b, byte);
          nir_push_else(b, NULL);
          nir_store_var(b, read_var, nir_iadd_imm(b, nir_load_var(b, read_var), 1), 0x1);
          nir_push_if(b, nir_ieq_imm(b, nir_iand(b, load_byte(b, byte), mask), 0));

@@ -13,6 +13,7 @@
 #include "radv_physical_device.h"
 #include "radv_queue.h"
 
+#include "gpuval/src/core/gpuval_marks.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_queue.h"
@@ -230,8 +231,11 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
 
    gpuval_radv_look(gpuval);
    struct submit *submit = original->command_buffer_count ? take_submit(gpuval) : NULL;
-   if (!submit)
+   if (!submit) {
+      if (original->command_buffer_count) /* it may write what it has not been told of */
+         gpuval_marks_give_up(gpuval->device);
       return gpuval->driver_submit(queue, original);
+   }
 
    struct vk_queue_submit copy = *original;
    struct vk_sync_signal *signals =

@@ -396,6 +396,7 @@ update_descriptor_buffer(struct run *run, struct run_set *set)
             .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_ADDRESS_INFO_EXT,
             .address = binding->items[j].address,
             .range = item_size(run, &binding->items[j]),
+            .format = VK_FORMAT_R32_UINT, /* of texel buffers */
          };
          const VkDescriptorGetInfoEXT get = {
             .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_GET_INFO_EXT,

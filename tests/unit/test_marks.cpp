@@ -181,4 +181,24 @@ TEST_F(marks_test, gives_up_for_good)
    EXPECT_TRUE(is_written(high + 8192));
 }
 
+/* The same where memory is in a window. */
+TEST_F(marks_test, gives_up_a_window)
+{
+   struct gpuval_device_info info = {};
+   info.winsys = gpuval_winsys_host;
+   info.has_shadow = true;
+   struct gpuval_device *other = gpuval_device_create(&info);
+   ASSERT_NE(other, nullptr);
+   ASSERT_NE(other->written, nullptr);
+   EXPECT_FALSE(gpuval_device_has_marks(other));
+
+   uint64_t begin = other->root->written_window;
+   EXPECT_FALSE(gpuval_written_is_marked(other->written, begin + 4096, 64));
+   gpuval_marks_give_up(other);
+   EXPECT_TRUE(gpuval_written_is_marked(other->written, begin + 4096, 64));
+   EXPECT_EQ(gpuval_written_get(other->written, begin + 4096), GPUVAL_INIT_ALL);
+   EXPECT_GE(other->root->written_window, 1ull << 48); /* where no address is */
+   gpuval_device_destroy(other);
+}
+
 } /* namespace */
