@@ -113,6 +113,12 @@ struct gpuval_device *gpuval_device_create(const struct gpuval_device_info *info
  */
 void gpuval_device_retire(struct gpuval_device *device);
 
+/**
+ * exit() destroys first what was registered last: for drivers whose work needs static objects
+ * of a library that have come since the device was created, as LLVM's do when it compiles.
+ */
+void gpuval_live_renew(void);
+
 /** Drains and reports. No work may be in flight. */
 void gpuval_device_destroy(struct gpuval_device *device);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/os_time.h"
+#include "util/u_atomic.h"
 
 static mtx_t visits; /* recursive: who visits devices */
 
@@ -119,6 +120,19 @@ init_process(void)
    process = getpid();
    stay_loaded();
    atexit(at_exit);
+}
+
+/* More than anybody's compiler needs; each takes some memory. */
+#define MAX_RENEWALS 16
+
+void
+gpuval_live_renew(void)
+{
+   static unsigned count;
+
+   call_once(&once, init_process);
+   if (p_atomic_inc_return(&count) <= MAX_RENEWALS)
+      atexit(at_exit);
 }
 
 void
