@@ -167,6 +167,7 @@ gpuval_lvp_create(struct lvp_device *device)
                                        device->pscreen->get_compiler_options(
                                           device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
                                        gpuval->shadow != NULL);
+   gpuval_live_renew();
    create_constants(gpuval, device->pscreen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 

@@ -11,14 +11,15 @@
  * What each intrinsic becomes is in the table calls[].
  */
 
-#include "gpuval_lvp_gallivm.h"
+#include "gpuval_lvp_gallivm_private.h"
 
+#include "gallivm/lp_bld_arit.h"
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_ir_common.h"
 #include "gallivm/lp_bld_jit_types.h"
+#include "gallivm/lp_bld_logic.h"
 #include "gallivm/lp_bld_nir.h"
-#include "gallivm/lp_bld_pack.h"
 #include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_swizzle.h"
 #include "gallivm/lp_bld_type.h"
@@ -41,6 +42,13 @@ struct call {
 static const struct call calls[] = {
    {
       .op = nir_intrinsic_report_gpuval,
+      .function = GPUVAL_FUNCTION_REPORT,
+      .has_condition = true,
+      .has_entry = true,
+      .shares_branch = true,
+   },
+   {
+      .op = nir_intrinsic_check_buffer_gpuval,
       .function = GPUVAL_FUNCTION_REPORT,
       .has_condition = true,
       .has_entry = true,
@@ -108,11 +116,8 @@ gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_pt
    return LLVMFunctionType(result, args, LP_RESV_FUNC_ARGS + num_words, 0);
 }
 
-/* The lanes that run. Where a call has a result, those of helper invocations do, too:
- * what they compute may have a derivative.
- */
-static LLVMValueRef
-get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
+LLVMValueRef
+gpuval_lvp_get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
 {
    const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
    LLVMValueRef exec_mask = bld->exec_mask.has_mask ? bld->exec_mask.exec_mask : NULL;
@@ -127,8 +132,8 @@ get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
    return lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, -1);
 }
 
-static LLVMValueRef
-any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
+LLVMValueRef
+gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    struct lp_build_context *uint_bld = &bld_base->uint_bld;
@@ -181,8 +186,9 @@ split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
    halves[1] = LLVMBuildTrunc(gallivm->builder, value, half_type, "");
 }
 
-static LLVMValueRef
-get_component(struct lp_build_nir_context *bld_base, const nir_src *src, unsigned component)
+LLVMValueRef
+gpuval_lvp_get_component(struct lp_build_nir_context *bld_base, const nir_src *src,
+                         unsigned component)
 {
    LLVMValueRef value = bld_base->ssa_defs[src->ssa->index];
 
@@ -191,13 +197,117 @@ get_component(struct lp_build_nir_context *bld_base, const nir_src *src, unsigne
    return LLVMBuildExtractValue(bld_base->base.gallivm->builder, value, component, "");
 }
 
-/* Of the first source: ~0 or 0 in each lane */
+/* A source of 1 bit: ~0 or 0 in each lane */
+static LLVMValueRef
+get_bool(struct lp_build_nir_context *bld_base, const nir_src *src)
+{
+   return LLVMBuildBitCast(bld_base->base.gallivm->builder,
+                           gpuval_lvp_get_component(bld_base, src, 0), bld_base->uint_bld.vec_type,
+                           "");
+}
+
+/* Sources of @check_buffer_gpuval */
+enum {
+   CHECK_INDEX, /* as lvp_lower_pipeline_layout makes it: set + 1, slot */
+   CHECK_OFFSET,
+   CHECK_EXCLUDED,
+   CHECK_INVOCATION,
+};
+
+/* A constant descriptor's exact size, one for all lanes; 0 where no set is bound that has it */
+static LLVMValueRef
+load_constant_size(struct lp_build_nir_context *bld_base, unsigned set, uint32_t slot)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef type = bld_base->uint_bld.elem_type;
+   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+
+   LLVMValueRef buffer = lp_build_const_int32(gallivm, set + 1);
+   LLVMValueRef words =
+      lp_llvm_buffer_base(gallivm, bld->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef num_words =
+      lp_llvm_buffer_num_elements(gallivm, bld->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef word = lp_build_const_int32(
+      gallivm, (slot * GPUVAL_LVP_DESCRIPTOR_STRIDE + GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE) / 4);
+   LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
+
+   /* Without a branch: where there is none, of anything else that can be read */
+   words = LLVMBuildBitCast(builder, words, pointer_type, "");
+   LLVMValueRef pointer =
+      LLVMBuildSelect(builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""),
+                      LLVMBuildBitCast(builder, bld->consts_ptr, pointer_type, ""), "");
+   return LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
+                          lp_build_const_int32(gallivm, 0), "");
+}
+
+/* The same in each lane, which may have descriptors of their own */
+static LLVMValueRef
+load_sizes(struct lp_build_nir_context *bld_base, unsigned set, const nir_src *index)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   LLVMValueRef size;
+
+   if (nir_src_is_const(*index)) {
+      size = load_constant_size(bld_base, set, nir_src_comp_as_uint(*index, 1));
+      return lp_build_broadcast_scalar(uint_bld, size);
+   }
+
+   LLVMValueRef slot = LLVMBuildBitCast(
+      gallivm->builder, gpuval_lvp_get_component(bld_base, index, 1), uint_bld->vec_type, "");
+   LLVMValueRef offset = LLVMBuildMul(
+      gallivm->builder, slot,
+      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
+   offset = LLVMBuildAdd(
+      gallivm->builder, offset,
+      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE), "");
+   bld_base->load_ubo(bld_base, 1, 32, nir_src_is_always_uniform(*index),
+                      lp_build_const_int32(gallivm, set + 1), offset, &size);
+   return LLVMBuildBitCast(gallivm->builder, size, uint_bld->vec_type, "");
+}
+
+/* What gpuval_nir_bounds.c compares: with last = size - 1, ~0 where there is no descriptor,
+ *
+ *    span == 1:   offset > last
+ *    else         offset >= max(last, span - 2) - (span - 2)
+ */
+static LLVMValueRef
+is_outside(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *check)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const struct lp_type type = bld_base->uint_bld.type;
+   uint32_t span = nir_intrinsic_flags(check);
+
+   LLVMValueRef offset =
+      LLVMBuildBitCast(builder, gpuval_lvp_get_component(bld_base, &check->src[CHECK_OFFSET], 0),
+                       bld_base->uint_bld.vec_type, "");
+   LLVMValueRef last = LLVMBuildSub(
+      builder, load_sizes(bld_base, nir_intrinsic_desc_set(check), &check->src[CHECK_INDEX]),
+      lp_build_const_int_vec(gallivm, type, 1), "");
+   LLVMValueRef outside;
+   if (span == 1) {
+      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GREATER, offset, last);
+   } else {
+      LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 2);
+      LLVMValueRef starts =
+         LLVMBuildSub(builder, lp_build_max(&bld_base->uint_bld, last, rest), rest, "");
+      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
+   }
+   return LLVMBuildAnd(builder, outside,
+                       LLVMBuildNot(builder, get_bool(bld_base, &check->src[CHECK_EXCLUDED]), ""),
+                       "");
+}
+
+/* Of those that have one: ~0 or 0 in each lane */
 static LLVMValueRef
 get_condition(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
 {
-   return LLVMBuildBitCast(bld_base->base.gallivm->builder,
-                           get_component(bld_base, &instr->src[0], 0), bld_base->uint_bld.vec_type,
-                           "");
+   if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval)
+      return is_outside(bld_base, instr);
+   return get_bool(bld_base, &instr->src[0]);
 }
 
 static unsigned
@@ -207,7 +317,7 @@ add_source(struct lp_build_nir_context *bld_base, const nir_src *src, LLVMValueR
    struct gallivm_state *gallivm = bld_base->base.gallivm;
 
    for (unsigned i = 0; i < nir_src_num_components(*src); i++) {
-      LLVMValueRef value = get_component(bld_base, src, i);
+      LLVMValueRef value = gpuval_lvp_get_component(bld_base, src, i);
 
       if (nir_src_bit_size(*src) == 64) {
          LLVMValueRef halves[2];
@@ -240,9 +350,10 @@ add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *pr
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
       LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
                                  lp_build_const_int32(gallivm, i)};
-      LLVMBuildStore(gallivm->builder,
-                     as_argument(bld_base, get_component(bld_base, &printf->src[src], channel)),
-                     LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
+      LLVMBuildStore(
+         gallivm->builder,
+         as_argument(bld_base, gpuval_lvp_get_component(bld_base, &printf->src[src], channel)),
+         LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
    }
 
    LLVMValueRef halves[2];
@@ -270,6 +381,15 @@ get_words(struct lp_build_nir_context *bld_base, const struct call *call,
    if (call->has_payload) {
       count = add_source(bld_base, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
       return add_payload(bld_base, instr, words, count);
+   }
+   if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval) {
+      /* As of a report: detail, slot, invocation */
+      count = add_source(bld_base, &instr->src[CHECK_OFFSET], words, count);
+      for (unsigned i = 0; i < 3; i++)
+         words[count++] = constant_argument(bld_base, 0);
+      words[count++] =
+         as_argument(bld_base, gpuval_lvp_get_component(bld_base, &instr->src[CHECK_INDEX], 1));
+      return add_source(bld_base, &instr->src[CHECK_INVOCATION], words, count);
    }
    for (unsigned i = call->has_condition; i < num_srcs; i++)
       count = add_source(bld_base, &instr->src[i], words, count);
@@ -299,7 +419,7 @@ load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMType
    return load_pointer(gallivm, functions, function, pointer_type);
 }
 
-/* For the lanes in @mask that meet its condition */
+/* For the lanes in @mask */
 static LLVMValueRef
 emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
           const nir_intrinsic_instr *instr, LLVMValueRef mask)
@@ -309,8 +429,6 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
    LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
    unsigned num_words = get_words(bld_base, call, instr, &args[LP_RESV_FUNC_ARGS]);
 
-   if (call->has_condition)
-      mask = LLVMBuildAnd(gallivm->builder, mask, get_condition(bld_base, instr), "");
    args[0] = as_argument(bld_base, mask);
    args[1] = bld->resources_ptr;
 
@@ -341,7 +459,7 @@ join_results(struct lp_build_nir_context *bld_base, const LLVMValueRef *pointers
    return LLVMBuildOr(builder, lo, LLVMBuildShl(builder, hi, shift, ""), "");
 }
 
-/* Calls of one kind, behind one branch; a single one may have a result. */
+/* Calls that share a branch; a single one may have a result. */
 static LLVMValueRef
 emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *instrs,
            unsigned count)
@@ -351,21 +469,22 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
    unsigned results = num_results(instrs[0]);
    LLVMValueRef pointers[2];
 
-   LLVMValueRef mask = get_mask(bld_base, results > 0);
-   LLVMValueRef calling = mask;
+   LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, results > 0);
+   LLVMValueRef calling = mask, masks[ARRAY_SIZE(bld_base->gpuval.pending)] = {mask};
    if (call->has_condition) {
-      calling = get_condition(bld_base, instrs[0]);
-      for (unsigned i = 1; i < count; i++)
-         calling = LLVMBuildOr(gallivm->builder, calling, get_condition(bld_base, instrs[i]), "");
-      calling = LLVMBuildAnd(gallivm->builder, calling, mask, "");
+      calling = NULL;
+      for (unsigned i = 0; i < count; i++) {
+         masks[i] = LLVMBuildAnd(gallivm->builder, get_condition(bld_base, instrs[i]), mask, "");
+         calling = calling ? LLVMBuildOr(gallivm->builder, calling, masks[i], "") : masks[i];
+      }
    }
    for (unsigned i = 0; i < results; i++)
       pointers[i] = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
 
    struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm, any_lane(bld_base, calling));
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, calling));
    for (unsigned i = 0; i < count; i++) {
-      LLVMValueRef result = emit_call(bld_base, call, instrs[i], mask);
+      LLVMValueRef result = emit_call(bld_base, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
          LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");
          word = resize(bld_base, word, bld_base->uint_bld.type.length);
@@ -388,7 +507,7 @@ emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    unsigned length = bld_base->uint_bld.type.length;
-   LLVMValueRef value = get_component(bld_base, &instr->src[0], 0);
+   LLVMValueRef value = gpuval_lvp_get_component(bld_base, &instr->src[0], 0);
    LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH];
 
    for (unsigned i = 0; i < length; i++)
@@ -397,158 +516,20 @@ emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
                                  "");
 }
 
-/* Pointers to what each lane accesses; a lane that does not run gets to memory of nobody. */
-static void
-get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsigned base,
-             LLVMTypeRef type, LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
-{
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   struct lp_build_context *uint64_bld = &bld_base->uint64_bld;
-   LLVMValueRef *nobody = &bld_base->gpuval.nobody;
-
-   if (!*nobody)
-      *nobody =
-         lp_build_alloca_undef(gallivm, LLVMVectorType(bld_base->uint_bld.elem_type, 16), "");
-   LLVMValueRef elsewhere = lp_build_broadcast_scalar(
-      uint64_bld, LLVMBuildPtrToInt(builder, *nobody, uint64_bld->elem_type, ""));
-   LLVMValueRef runs =
-      LLVMBuildICmp(builder, LLVMIntNE, get_mask(bld_base, false), bld_base->uint_bld.zero, "");
-   LLVMValueRef addresses =
-      LLVMBuildBitCast(builder, bld_base->ssa_defs[address->ssa->index], uint64_bld->vec_type, "");
-
-   addresses = LLVMBuildSelect(builder, runs, addresses, elsewhere, "");
-   for (unsigned i = 0; i < uint64_bld->type.length; i++) {
-      LLVMValueRef lane =
-         LLVMBuildExtractElement(builder, addresses, lp_build_const_int32(gallivm, i), "");
-      lane = LLVMBuildAdd(builder, lane, lp_build_const_int64(gallivm, base), "");
-      pointers[i] = LLVMBuildIntToPtr(builder, lane, LLVMPointerType(type, 0), "");
-   }
-}
-
-/* Of each four elements of @a and those of @b, as @pattern says; 4 and up are @b's. */
+/* ~0 or 0 */
 static LLVMValueRef
-shuffle_fours(struct gallivm_state *gallivm, LLVMValueRef a, LLVMValueRef b,
-              const unsigned pattern[4])
-{
-   unsigned length = LLVMGetVectorSize(LLVMTypeOf(a));
-   LLVMValueRef elements[LP_MAX_VECTOR_LENGTH];
-
-   for (unsigned i = 0; i < length; i++) {
-      unsigned from = pattern[i % 4];
-      elements[i] =
-         lp_build_const_int32(gallivm, i / 4 * 4 + (from >= 4 ? length + from - 4 : from));
-   }
-   return LLVMBuildShuffleVector(gallivm->builder, a, b, LLVMConstVector(elements, length), "");
-}
-
-/* Vectors of four in one, whose length is @length */
-static LLVMValueRef
-concat_fours(struct gallivm_state *gallivm, LLVMValueRef *fours, unsigned length)
-{
-   const struct lp_type type = {.width = 32, .length = 4};
-
-   return length == 4 ? fours[0] : lp_build_concat(gallivm, fours, type, length / 4);
-}
-
-static const unsigned low_pairs[4] = {0, 4, 1, 5}, high_pairs[4] = {2, 6, 3, 7};
-static const unsigned low_halves[4] = {0, 1, 4, 5}, high_halves[4] = {2, 3, 6, 7};
-static const unsigned evens[4] = {0, 2, 4, 6}, odds[4] = {1, 3, 5, 7};
-
-static LLVMValueRef
-load_aligned(struct gallivm_state *gallivm, LLVMTypeRef type, LLVMValueRef pointer,
-             unsigned alignment)
-{
-   LLVMValueRef load = LLVMBuildLoad2(gallivm->builder, type, pointer, "");
-
-   LLVMSetAlignment(load, alignment);
-   return load;
-}
-
-/* Four words of each lane: one load each, which take less time than gathers of words. */
-static void
-emit_load_fours(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-                LLVMValueRef *result)
+emit_has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[4];
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   LLVMValueRef word =
+      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], 0),
+                       uint_bld->vec_type, "");
+   LLVMValueRef bits = LLVMBuildAnd(
+      gallivm->builder, word,
+      lp_build_const_int_vec(gallivm, uint_bld->type, (uint32_t)nir_intrinsic_base(instr)), "");
 
-   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
-   for (unsigned i = 0; i < 4; i++) {
-      LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
-      for (unsigned j = 0; j < length / 4; j++)
-         lanes[j] = load_aligned(gallivm, type, pointers[4 * j + i], 16);
-      rows[i] = concat_fours(gallivm, lanes, length);
-   }
-
-   for (unsigned i = 0; i < 2; i++) {
-      const unsigned *pattern = i ? high_pairs : low_pairs;
-      LLVMValueRef a = shuffle_fours(gallivm, rows[0], rows[1], pattern);
-      LLVMValueRef b = shuffle_fours(gallivm, rows[2], rows[3], pattern);
-      result[2 * i] = shuffle_fours(gallivm, a, b, low_halves);
-      result[2 * i + 1] = shuffle_fours(gallivm, a, b, high_halves);
-   }
-}
-
-/* Lanes 0 and 1 of each four, or 2 and 3 */
-static void
-emit_load_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-               LLVMValueRef *result)
-{
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
-   LLVMTypeRef twos_type = LLVMVectorType(type, 2);
-   LLVMTypeRef fours_type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[2];
-
-   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
-   for (unsigned i = 0; i < 2; i++) {
-      LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
-      for (unsigned j = 0; j < length / 4; j++) {
-         LLVMValueRef twos = LLVMGetUndef(twos_type);
-         for (unsigned k = 0; k < 2; k++) {
-            LLVMValueRef lane = load_aligned(gallivm, type, pointers[4 * j + 2 * i + k], 8);
-            twos =
-               LLVMBuildInsertElement(builder, twos, lane, lp_build_const_int32(gallivm, k), "");
-         }
-         lanes[j] = LLVMBuildBitCast(builder, twos, fours_type, "");
-      }
-      rows[i] = concat_fours(gallivm, lanes, length);
-   }
-   result[0] = shuffle_fours(gallivm, rows[0], rows[1], evens);
-   result[1] = shuffle_fours(gallivm, rows[0], rows[1], odds);
-}
-
-static void
-emit_store_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
-{
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], words[2], rows[2];
-
-   for (unsigned i = 0; i < 2; i++)
-      words[i] = LLVMBuildBitCast(builder, get_component(bld_base, &instr->src[0], i),
-                                  bld_base->uint_bld.vec_type, "");
-   for (unsigned i = 0; i < 2; i++)
-      rows[i] = LLVMBuildBitCast(
-         builder, shuffle_fours(gallivm, words[0], words[1], i ? high_pairs : low_pairs),
-         LLVMVectorType(type, length / 2), "");
-
-   struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm, any_lane(bld_base, get_mask(bld_base, false)));
-   get_pointers(bld_base, &instr->src[1], nir_intrinsic_base(instr), type, pointers);
-   for (unsigned i = 0; i < length; i++) {
-      LLVMValueRef element = lp_build_const_int32(gallivm, i / 4 * 2 + i % 2);
-      LLVMValueRef lane = LLVMBuildExtractElement(builder, rows[i % 4 / 2], element, "");
-      LLVMSetAlignment(LLVMBuildStore(builder, lane, pointers[i]), 8);
-   }
-   lp_build_endif(&ifthen);
+   return lp_build_compare(gallivm, uint_bld->type, PIPE_FUNC_NOTEQUAL, bits, uint_bld->zero);
 }
 
 /* Where the workgroup's memory is, in each lane */
@@ -578,16 +559,12 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
       result[0] = emit_quad_swap(bld_base, instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_vertical)
       result[0] = emit_quad_swap(bld_base, instr, 2);
-   else if (instr->intrinsic == nir_intrinsic_load_global_amd && instr->num_components == 4)
-      emit_load_fours(bld_base, instr, result);
-   else if (instr->intrinsic == nir_intrinsic_load_global_amd)
-      emit_load_twos(bld_base, instr, result);
-   else if (instr->intrinsic == nir_intrinsic_store_global_amd)
-      emit_store_twos(bld_base, instr);
+   else if (instr->intrinsic == nir_intrinsic_has_bits_gpuval)
+      result[0] = emit_has_bits(bld_base, instr);
    else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
       result[0] = emit_shared_address(bld_base);
    else
-      return false;
+      return gpuval_lvp_visit_lanes(bld_base, instr, result);
 
    return true;
 }
@@ -600,9 +577,11 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
       return false;
    if (instr->type == nir_instr_type_load_const)
       return true;
-   return instr->type == nir_instr_type_intrinsic &&
-          nir_instr_as_intrinsic((nir_instr *)instr)->intrinsic == state->pending[0]->intrinsic &&
-          state->num_pending < ARRAY_SIZE(state->pending);
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   const struct call *call = find_call(nir_instr_as_intrinsic((nir_instr *)instr));
+   return call && call->shares_branch && state->num_pending < ARRAY_SIZE(state->pending);
 }
 
 void

@@ -10,9 +10,9 @@
 /* struct lp_descriptor: 256 bytes, a buffer begins with struct lp_jit_buffer.
  * gpuval_lvp.c asserts that it is so.
  */
-#define DESCRIPTOR_STRIDE            256
+#define DESCRIPTOR_STRIDE            GPUVAL_LVP_DESCRIPTOR_STRIDE
 #define DESCRIPTOR_BUFFER_ADDRESS    0
-#define DESCRIPTOR_BUFFER_SIZE       12
+#define DESCRIPTOR_BUFFER_SIZE       GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE
 #define DESCRIPTOR_STRUCTURE_ADDRESS 0
 /* struct lp_jit_texture or lp_jit_image; the size of a texel is in the upper half. */
 #define DESCRIPTOR_TEXEL_ADDRESS      0
@@ -55,6 +55,7 @@ load_constants(nir_builder *b, unsigned bit_size, nir_def *buffer, nir_def *offs
 static nir_def *
 load_descriptor(nir_builder *b, unsigned bit_size, nir_def *set, nir_def *slot, unsigned offset)
 {
+   /* Not folded: lvp_lower_pipeline_layout would take a constant for a binding. */
    return load_constants(b, bit_size, nir_iadd_imm(b, set, 1),
                          nir_iadd_imm(b, nir_imul_imm(b, slot, DESCRIPTOR_STRIDE), offset));
 }
@@ -405,6 +406,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .slot = slot,
    .set = set,
    .buffer_size = buffer_size,
+   .checks_buffers = true,
    .buffer_address = buffer_address,
    .texels = texels,
    .extent = extent,

@@ -27,6 +27,10 @@ extern "C" {
 #define GPUVAL_LVP_FUNCTIONS_INDEX                                                                 \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, functions)) / 8)
 
+/* struct lp_descriptor, and the exact size of a buffer in it */
+#define GPUVAL_LVP_DESCRIPTOR_STRIDE      256
+#define GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE 12
+
 /* What only lavapipe has behind that */
 #define GPUVAL_LVP_MAX_SETS 8
 struct gpuval_lvp_command_data {
@@ -52,9 +56,21 @@ struct gpuval_lvp_nir_binding {
    uint32_t stand_in;    /* slot of a null descriptor; that of no structure is behind it */
 };
 
+/* Indices that have got another one for the case that they are bad: the last ones, as the next
+ * access of a block often has the same.
+ */
+struct gpuval_lvp_stand_ins {
+   struct {
+      nir_scalar set, slot;
+      nir_def *bad, *index;
+   } made[8];
+   unsigned count;
+};
+
 struct gpuval_lvp_nir_layout {
    struct gpuval_lvp_nir_binding (*binding)(const struct gpuval_lvp_nir_layout *layout,
                                             uint32_t set, uint32_t binding);
+   struct gpuval_lvp_stand_ins *stand_ins; /* of the shader, zero at first */
 };
 
 /* gpuval_lvp_nir_descriptors.c */

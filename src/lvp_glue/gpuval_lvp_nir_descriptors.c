@@ -116,17 +116,38 @@ get_handle(nir_builder *b, uint32_t set, nir_def *slot)
 
 /* A resource index before it has been lowered: only its slot changes. */
 static void
-replace_slot(nir_builder *b, nir_src *src, nir_def *bad, uint32_t stand_in)
+replace_slot(const struct gpuval_lvp_nir_layout *layout, nir_builder *b, nir_src *src, nir_def *bad,
+             uint32_t stand_in)
 {
+   struct gpuval_lvp_stand_ins *known = layout->stand_ins;
    nir_def *channels[4];
    unsigned count = src->ssa->num_components;
    if (count < 2)
       return; /* an address */
 
+   nir_scalar set = nir_scalar_chase_movs(nir_get_scalar(src->ssa, 0));
+   nir_scalar slot = nir_scalar_chase_movs(nir_get_scalar(src->ssa, 1));
+   for (unsigned i = 0; i < MIN2(known->count, ARRAY_SIZE(known->made)); i++) {
+      if (nir_scalar_equal(known->made[i].set, set) &&
+          nir_scalar_equal(known->made[i].slot, slot) && known->made[i].bad == bad &&
+          known->made[i].index->num_components == count &&
+          known->made[i].index->parent_instr->block == nir_cursor_current_block(b->cursor)) {
+         nir_src_rewrite(src, known->made[i].index);
+         return;
+      }
+   }
+
    for (unsigned i = 0; i < count; i++)
       channels[i] = nir_channel(b, src->ssa, i);
    channels[1] = nir_bcsel(b, bad, nir_imm_int(b, stand_in), channels[1]);
-   nir_src_rewrite(src, nir_vec(b, channels, count));
+   nir_def *index = nir_vec(b, channels, count);
+   nir_src_rewrite(src, index);
+
+   unsigned place = known->count++ % ARRAY_SIZE(known->made);
+   known->made[place].set = set;
+   known->made[place].slot = slot;
+   known->made[place].bad = bad;
+   known->made[place].index = index;
 }
 
 static void
@@ -155,7 +176,7 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
       bool is_structure = intrin->intrinsic == nir_intrinsic_trace_ray ||
                           intrin->intrinsic == nir_intrinsic_rq_initialize;
       if (index) {
-         replace_slot(b, index, replacement->bad, binding.stand_in + is_structure);
+         replace_slot(layout, b, index, replacement->bad, binding.stand_in + is_structure);
          return;
       }
    }

@@ -227,7 +227,8 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    if (!parsed)
       parsed = rzalloc(NULL, struct parsed_shader);
 
-   struct layout_data data = {.base = {find_binding}, .layout = layout};
+   struct gpuval_lvp_stand_ins stand_ins = {0};
+   struct layout_data data = {.base = {find_binding, &stand_ins}, .layout = layout};
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.data = &data.base;
    driver.subgroup_bits = util_logbase2(gpuval_lvp_num_lanes());

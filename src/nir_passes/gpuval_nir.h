@@ -216,6 +216,8 @@ struct gpuval_nir_driver {
     */
    nir_def *(*buffer_size)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                            nir_def *slot);
+   /* What bounds compares is left to it, as @check_buffer_gpuval, where the set is known. */
+   bool checks_buffers;
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                               nir_def *slot);
@@ -597,7 +599,7 @@ enum {
  * Where the condition is false, the result is 0.
  */
 enum gpuval_function {
-   GPUVAL_FUNCTION_REPORT,     /* @report_gpuval */
+   GPUVAL_FUNCTION_REPORT,     /* @report_gpuval, @check_buffer_gpuval */
    GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
    GPUVAL_FUNCTION_SYNC_LOAD,  /* the same, faster, of a load by no atomic */
    GPUVAL_FUNCTION_SYNC_STORE, /* ... of a store */
@@ -657,8 +659,8 @@ struct gpuval_nir_function {
 extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT];
 
 /* The words of an intrinsic's function are its sources in order, but the condition, 64
- * bits being two words, the low one first. Where entries tell what it is about, two
- * words come first: BASE, and this one:
+ * bits being two words, the low one first. (@check_buffer_gpuval has those of a report.) Where
+ * entries tell what it is about, two words come first: BASE, and this one:
  *
  *     0..15  RANGE, or FLAGS
  *    16..23  DESC_SET

@@ -15,6 +15,9 @@
  *
  *    offset + span <= size   <=>   offset < (size < span ? 0 : size - (span - 1))
  *
+ * A driver that has buffer sizes at hand where it makes code compares by itself: that
+ * spares Mesa's optimizations most of what they would see of this check.
+ *
  * Buffers are bounded by the hardware (and by llvmpipe), so GPUVAL_SAFE needs
  * nothing here but for inline uniform blocks, which lie between other things.
  */
@@ -292,7 +295,13 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
    report.offset = nir_iadd_imm(b, nir_get_io_offset_src(first->intrin)->ssa, skipped + lowest);
 
    const struct gpuval_nir_driver *driver = state->options->driver;
-   if (buffer->size) {
+   if (driver->checks_buffers && !buffer->size && buffer->set >= 0) {
+      report.index = gpuval_nir_index_src(first->intrin)->ssa;
+      report.excluded = first->access->bad;
+      report.span = span;
+      report.set = buffer->set;
+      add_pending(state, pending, &report);
+   } else if (buffer->size) {
       report.slot = nir_imm_int(b, buffer->size);
       report.failed = is_outside(b, report.offset, report.slot, span);
       report.set = GPUVAL_REPORT_INLINE;

@@ -16,6 +16,7 @@ gpuval_nir_remove_reports_in_block(nir_block *block)
    nir_foreach_instr_safe (instr, block) {
       if (instr->type == nir_instr_type_intrinsic &&
           (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval ||
+           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_check_buffer_gpuval ||
            nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval ||
            nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval))
          nir_instr_remove(instr);

@@ -40,7 +40,8 @@ struct pending {
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
-   nir_def *bad_uses;            /* once it is asked for */
+   nir_def *bad_uses;            /* once it is asked for, */
+   nir_def *is_bad[32];          /* and its bits */
    struct util_dynarray lookups; /* struct lookup */
    struct util_dynarray pending; /* struct pending: of the block */
    unsigned run;                 /* number of the block, or of its part between edges */
@@ -227,10 +228,27 @@ set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, n
    util_dynarray_append(&pass->state->replacements, struct gpuval_nir_replacement, replacement);
 }
 
+/* @bits of bad_uses, or of check_use's result */
 static nir_def *
-has_bits(nir_builder *b, nir_def *word, uint32_t bits)
+has_bits(const struct pass *pass, nir_def *word, uint32_t bits)
 {
+   nir_builder *b = &pass->state->b;
+
+   if (word == pass->bad_uses)
+      return nir_has_bits_gpuval(b, 1, word, .base = bits);
    return nir_ine_imm(b, nir_iand_imm(b, word, bits), 0);
+}
+
+/* A bit of bad_uses, found once for a block and those that it dominates */
+static nir_def *
+is_bad_use(struct pass *pass, unsigned bit, nir_block *block)
+{
+   assert(bit < ARRAY_SIZE(pass->is_bad));
+
+   nir_def **is_bad = &pass->is_bad[bit];
+   if (!*is_bad || !nir_block_dominates((*is_bad)->parent_instr->block, block))
+      *is_bad = has_bits(pass, pass->bad_uses, BITFIELD_BIT(bit));
+   return *is_bad;
 }
 
 static void
@@ -256,7 +274,8 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    util_dynarray_append(&pass->pending, struct pending, pending);
 
    b->cursor = nir_before_instr(use->access->instr);
-   nir_def *bad = has_bits(b, pending.bits, pending.bit);
+   nir_def *bad = bit >= 0 ? is_bad_use(pass, bit, use->access->block)
+                           : has_bits(pass, pending.bits, pending.bit);
    set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad);
 
    if (bit < 0 && may_differ(use)) {
@@ -304,7 +323,7 @@ report_first(struct pass *pass)
    b->cursor = nir_before_instr(first.use.access->instr);
    report.failed = first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
                       ? nir_ieq_imm(b, nir_iand_imm(b, first.bits, 3), 2)
-                      : has_bits(b, first.bits, bits);
+                      : has_bits(pass, first.bits, bits);
    if (first.other)
       report.failed = nir_iand(b, report.failed, nir_inot(b, first.other));
    gpuval_nir_report(pass->state, &report);

@@ -232,6 +232,7 @@ static bool
 rebase_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_check_buffer_gpuval &&
        intrin->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
 
@@ -249,6 +250,7 @@ static bool
 remove_check(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
    if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
+       intrin->intrinsic != nir_intrinsic_check_buffer_gpuval &&
        intrin->intrinsic != nir_intrinsic_sync_gpuval &&
        intrin->intrinsic != nir_intrinsic_printf_gpuval)
       return false;

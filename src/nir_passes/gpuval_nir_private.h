@@ -196,6 +196,10 @@ struct gpuval_nir_report {
    nir_def *detail; /* all four words */
    nir_def *slot;   /* descriptor; GPUVAL_REPORT_INLINE: its size; NULL: 0 */
    unsigned set;    /* or GPUVAL_REPORT_* */
+   /* gpuval_nir_driver::checks_buffers: in the place of failed and slot, */
+   nir_def *index;    /* the access's; NULL: nothing of that */
+   nir_def *excluded; /* 1 bit: not checked, or NULL */
+   uint32_t span;     /* bytes */
    uint32_t first_entry;
    uint32_t num_entries;
 };

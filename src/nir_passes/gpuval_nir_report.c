@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Reports: @report_gpuval, and what a driver makes of it where its condition
- * is true: it goes through the table entries of the group, and each access that
+/* Reports: @report_gpuval and @check_buffer_gpuval, and what a driver makes of them where
+ * their condition is true: it goes through the table entries of the group, and each access that
  * fails is counted and recorded (gpuval_nir_record.c):
  *
  *    for each entry:
@@ -69,6 +69,14 @@ void
 gpuval_nir_report(struct gpuval_nir_state *state, const struct gpuval_nir_report *report)
 {
    nir_builder *b = &state->b;
+   if (report->index) {
+      nir_check_buffer_gpuval(
+         b, report->index, report->offset, report->excluded ? report->excluded : nir_imm_false(b),
+         gpuval_nir_invocation(state), .base = report->first_entry, .range = report->num_entries,
+         .desc_set = report->set, .flags = report->span);
+      return;
+   }
+
    nir_def *zero = nir_imm_int(b, 0);
    nir_def *detail = report->detail
                         ? report->detail

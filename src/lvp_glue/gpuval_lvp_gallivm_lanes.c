@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Cells of sync, which our functions load and store lane by lane: @load_global_amd and
+ * @store_global_amd, of which gallivm has nothing otherwise (gpuval_lvp_jit.c).
+ */
+
+#include "gpuval_lvp_gallivm_private.h"
+
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_flow.h"
+#include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_ir_common.h"
+#include "gallivm/lp_bld_pack.h"
+#include "gallivm/lp_bld_swizzle.h"
+#include "gallivm/lp_bld_type.h"
+
+/* Pointers to what each lane accesses; a lane that does not run gets to memory of nobody. */
+static void
+get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsigned base,
+             LLVMTypeRef type, LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   struct lp_build_context *uint64_bld = &bld_base->uint64_bld;
+   LLVMValueRef *nobody = &bld_base->gpuval.nobody;
+
+   if (!*nobody)
+      *nobody =
+         lp_build_alloca_undef(gallivm, LLVMVectorType(bld_base->uint_bld.elem_type, 16), "");
+   LLVMValueRef elsewhere = lp_build_broadcast_scalar(
+      uint64_bld, LLVMBuildPtrToInt(builder, *nobody, uint64_bld->elem_type, ""));
+   LLVMValueRef runs = LLVMBuildICmp(builder, LLVMIntNE, gpuval_lvp_get_mask(bld_base, false),
+                                     bld_base->uint_bld.zero, "");
+   LLVMValueRef addresses =
+      LLVMBuildBitCast(builder, bld_base->ssa_defs[address->ssa->index], uint64_bld->vec_type, "");
+
+   addresses = LLVMBuildSelect(builder, runs, addresses, elsewhere, "");
+   for (unsigned i = 0; i < uint64_bld->type.length; i++) {
+      LLVMValueRef lane =
+         LLVMBuildExtractElement(builder, addresses, lp_build_const_int32(gallivm, i), "");
+      lane = LLVMBuildAdd(builder, lane, lp_build_const_int64(gallivm, base), "");
+      pointers[i] = LLVMBuildIntToPtr(builder, lane, LLVMPointerType(type, 0), "");
+   }
+}
+
+/* Of each four elements of @a and those of @b, as @pattern says; 4 and up are @b's. */
+static LLVMValueRef
+shuffle_fours(struct gallivm_state *gallivm, LLVMValueRef a, LLVMValueRef b,
+              const unsigned pattern[4])
+{
+   unsigned length = LLVMGetVectorSize(LLVMTypeOf(a));
+   LLVMValueRef elements[LP_MAX_VECTOR_LENGTH];
+
+   for (unsigned i = 0; i < length; i++) {
+      unsigned from = pattern[i % 4];
+      elements[i] =
+         lp_build_const_int32(gallivm, i / 4 * 4 + (from >= 4 ? length + from - 4 : from));
+   }
+   return LLVMBuildShuffleVector(gallivm->builder, a, b, LLVMConstVector(elements, length), "");
+}
+
+/* Vectors of four in one, whose length is @length */
+static LLVMValueRef
+concat_fours(struct gallivm_state *gallivm, LLVMValueRef *fours, unsigned length)
+{
+   const struct lp_type type = {.width = 32, .length = 4};
+
+   return length == 4 ? fours[0] : lp_build_concat(gallivm, fours, type, length / 4);
+}
+
+static const unsigned low_pairs[4] = {0, 4, 1, 5}, high_pairs[4] = {2, 6, 3, 7};
+static const unsigned low_halves[4] = {0, 1, 4, 5}, high_halves[4] = {2, 3, 6, 7};
+static const unsigned evens[4] = {0, 2, 4, 6}, odds[4] = {1, 3, 5, 7};
+
+static LLVMValueRef
+load_aligned(struct gallivm_state *gallivm, LLVMTypeRef type, LLVMValueRef pointer,
+             unsigned alignment)
+{
+   LLVMValueRef load = LLVMBuildLoad2(gallivm->builder, type, pointer, "");
+
+   LLVMSetAlignment(load, alignment);
+   return load;
+}
+
+/* Four words of each lane: one load each, which take less time than gathers of words. */
+static void
+emit_load_fours(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+                LLVMValueRef *result)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   unsigned length = bld_base->uint_bld.type.length;
+   LLVMTypeRef type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
+   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[4];
+
+   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
+   for (unsigned i = 0; i < 4; i++) {
+      LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
+      for (unsigned j = 0; j < length / 4; j++)
+         lanes[j] = load_aligned(gallivm, type, pointers[4 * j + i], 16);
+      rows[i] = concat_fours(gallivm, lanes, length);
+   }
+
+   for (unsigned i = 0; i < 2; i++) {
+      const unsigned *pattern = i ? high_pairs : low_pairs;
+      LLVMValueRef a = shuffle_fours(gallivm, rows[0], rows[1], pattern);
+      LLVMValueRef b = shuffle_fours(gallivm, rows[2], rows[3], pattern);
+      result[2 * i] = shuffle_fours(gallivm, a, b, low_halves);
+      result[2 * i + 1] = shuffle_fours(gallivm, a, b, high_halves);
+   }
+}
+
+/* Lanes 0 and 1 of each four, or 2 and 3 */
+static void
+emit_load_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+               LLVMValueRef *result)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   unsigned length = bld_base->uint_bld.type.length;
+   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
+   LLVMTypeRef twos_type = LLVMVectorType(type, 2);
+   LLVMTypeRef fours_type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
+   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[2];
+
+   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
+   for (unsigned i = 0; i < 2; i++) {
+      LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
+      for (unsigned j = 0; j < length / 4; j++) {
+         LLVMValueRef twos = LLVMGetUndef(twos_type);
+         for (unsigned k = 0; k < 2; k++) {
+            LLVMValueRef lane = load_aligned(gallivm, type, pointers[4 * j + 2 * i + k], 8);
+            twos =
+               LLVMBuildInsertElement(builder, twos, lane, lp_build_const_int32(gallivm, k), "");
+         }
+         lanes[j] = LLVMBuildBitCast(builder, twos, fours_type, "");
+      }
+      rows[i] = concat_fours(gallivm, lanes, length);
+   }
+   result[0] = shuffle_fours(gallivm, rows[0], rows[1], evens);
+   result[1] = shuffle_fours(gallivm, rows[0], rows[1], odds);
+}
+
+static void
+emit_store_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   unsigned length = bld_base->uint_bld.type.length;
+   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
+   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], words[2], rows[2];
+
+   for (unsigned i = 0; i < 2; i++)
+      words[i] = LLVMBuildBitCast(builder, gpuval_lvp_get_component(bld_base, &instr->src[0], i),
+                                  bld_base->uint_bld.vec_type, "");
+   for (unsigned i = 0; i < 2; i++)
+      rows[i] = LLVMBuildBitCast(
+         builder, shuffle_fours(gallivm, words[0], words[1], i ? high_pairs : low_pairs),
+         LLVMVectorType(type, length / 2), "");
+
+   struct lp_build_if_state ifthen;
+   lp_build_if(&ifthen, gallivm,
+               gpuval_lvp_any_lane(bld_base, gpuval_lvp_get_mask(bld_base, false)));
+   get_pointers(bld_base, &instr->src[1], nir_intrinsic_base(instr), type, pointers);
+   for (unsigned i = 0; i < length; i++) {
+      LLVMValueRef element = lp_build_const_int32(gallivm, i / 4 * 2 + i % 2);
+      LLVMValueRef lane = LLVMBuildExtractElement(builder, rows[i % 4 / 2], element, "");
+      LLVMSetAlignment(LLVMBuildStore(builder, lane, pointers[i]), 8);
+   }
+   lp_build_endif(&ifthen);
+}
+
+bool
+gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+                       LLVMValueRef *result)
+{
+   if (instr->intrinsic == nir_intrinsic_load_global_amd && instr->num_components == 4)
+      emit_load_fours(bld_base, instr, result);
+   else if (instr->intrinsic == nir_intrinsic_load_global_amd)
+      emit_load_twos(bld_base, instr, result);
+   else if (instr->intrinsic == nir_intrinsic_store_global_amd)
+      emit_store_twos(bld_base, instr);
+   else
+      return false;
+
+   return true;
+}
