@@ -324,7 +324,7 @@ for file in nir/*.before.dot nir/*.after.dot; do
       }' || wrong "$file is no graph"
 done
 lines "$(echo nir/*.1.before.dot)" '@store_(ssbo|deref)' 1
-lines "$(echo nir/*.1.after.dot)" '@report_gpuval' 1
+lines "$(echo nir/*.1.after.dot)" '@check_buffer_gpuval' 1
 [ "$(find nir -name '*.spv' | wc -l)" -eq 2 ] || wrong "nir has: $(names nir)"
 for file in nir/*.spv; do
    hash=${file#nir/}
