@@ -58,7 +58,7 @@ show() # FILE...
 {
    for shown in "$@"; do
       if [ -s "$shown" ]; then
-         sed "s/^/   $shown | /" "$shown" | cut -c 1-200
+         sed "s,^,   $shown | ," "$shown" | cut -c 1-200
       fi
    done
 }
