@@ -67,14 +67,8 @@ class nir_shared_test : public nir_passes_test {
    std::vector<nir_intrinsic_instr *> said()
    {
       run();
-      bool progress;
-      do {
-         progress = false;
-         NIR_PASS(progress, b->shader, nir_copy_prop);
-         NIR_PASS(progress, b->shader, nir_opt_constant_folding);
-         NIR_PASS(progress, b->shader, nir_opt_algebraic);
-         NIR_PASS(progress, b->shader, nir_opt_dce);
-      } while (progress);
+      fold();
+      NIR_PASS(_, b->shader, nir_opt_dce);
       return find(nir_intrinsic_sync_gpuval);
    }
 

@@ -145,14 +145,7 @@ class nir_export_test : public nir_passes_test {
    /* Of the report of @kind; false if there is none */
    bool is_reported(enum gpuval_kind kind)
    {
-      bool progress;
-      do {
-         progress = false;
-         NIR_PASS(progress, b->shader, nir_copy_prop);
-         NIR_PASS(progress, b->shader, nir_opt_constant_folding);
-         NIR_PASS(progress, b->shader, nir_opt_algebraic);
-      } while (progress);
-
+      fold();
       for (nir_intrinsic_instr *report : reports()) {
          if (site(entry(nir_intrinsic_base(report)).site).kind != kind)
             continue;

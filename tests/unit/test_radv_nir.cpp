@@ -178,6 +178,16 @@ class RadvNir : public ::testing::Test {
       } while (progress);
    }
 
+   /* Of a shader that has no push constants */
+   void lower()
+   {
+      struct gpuval_radv_nir_args args = {};
+      args.push_constants = -1;
+      args.address32_hi = address32_hi;
+      gpuval_radv_nir_lower_queries(builder.shader, &args);
+      gpuval_radv_nir_lower_reports(builder.shader, &args);
+   }
+
    unsigned count(nir_intrinsic_op op, nir_intrinsic_instr **last = NULL)
    {
       unsigned found = 0;
@@ -414,12 +424,7 @@ TEST_F(RadvNir, reports_are_scalar_code)
       nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
-
-   struct gpuval_radv_nir_args args = {};
-   args.push_constants = -1;
-   args.address32_hi = address32_hi;
-   gpuval_radv_nir_lower_queries(builder.shader, &args);
-   gpuval_radv_nir_lower_reports(builder.shader, &args);
+   lower();
    NIR_PASS(_, builder.shader, nir_convert_to_lcssa, true, true);
    nir_divergence_analysis(builder.shader);
 
@@ -450,12 +455,7 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
       nir_barrier(b, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL, nir_var_mem_ssbo);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
-
-   struct gpuval_radv_nir_args args = {};
-   args.push_constants = -1;
-   args.address32_hi = address32_hi;
-   gpuval_radv_nir_lower_queries(builder.shader, &args);
-   gpuval_radv_nir_lower_reports(builder.shader, &args);
+   lower();
    unsigned branches = 0;
    foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
       branches += node->type == nir_cf_node_if;
