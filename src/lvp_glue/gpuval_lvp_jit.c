@@ -176,7 +176,7 @@ take_constant(nir_def **address)
 
 /* 8 and 16 bytes side by side, as those of cells: gallivm would gather words and store lane
  * by lane behind branches. Of this intrinsic it has nothing, which leaves it to
- * gpuval_lvp_gallivm.c.
+ * gpuval_lvp_gallivm_lanes.c.
  */
 static bool
 take_lane_by_lane(nir_builder *b, nir_intrinsic_instr *instr, void *data)

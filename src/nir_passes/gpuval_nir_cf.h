@@ -10,15 +10,28 @@
 #include "nir.h"
 #include "nir_control_flow.h"
 
+/** What may report, by the site that is its base */
+static inline bool
+gpuval_nir_has_site(const nir_intrinsic_instr *intrin)
+{
+   return intrin->intrinsic == nir_intrinsic_report_gpuval ||
+          intrin->intrinsic == nir_intrinsic_check_buffer_gpuval ||
+          intrin->intrinsic == nir_intrinsic_sync_gpuval;
+}
+
+/** What a user is told something by */
+static inline bool
+gpuval_nir_tells(const nir_intrinsic_instr *intrin)
+{
+   return gpuval_nir_has_site(intrin) || intrin->intrinsic == nir_intrinsic_printf_gpuval;
+}
+
 static inline void
 gpuval_nir_remove_reports_in_block(nir_block *block)
 {
    nir_foreach_instr_safe (instr, block) {
       if (instr->type == nir_instr_type_intrinsic &&
-          (nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_report_gpuval ||
-           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_check_buffer_gpuval ||
-           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_sync_gpuval ||
-           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval))
+          gpuval_nir_tells(nir_instr_as_intrinsic(instr)))
          nir_instr_remove(instr);
    }
 }

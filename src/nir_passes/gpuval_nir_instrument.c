@@ -10,6 +10,7 @@
  * have been collected: no backend wants them.
  */
 
+#include "gpuval_nir_cf.h"
 #include "gpuval_nir_private.h"
 
 #include "util/hash_table.h"
@@ -231,9 +232,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 static bool
 rebase_report(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_check_buffer_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval)
+   if (!gpuval_nir_has_site(intrin))
       return false;
 
    nir_intrinsic_set_base(intrin, nir_intrinsic_base(intrin) + *(uint32_t *)data);
@@ -249,10 +248,7 @@ gpuval_nir_rebase(nir_shader *nir, uint32_t base)
 static bool
 remove_check(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_report_gpuval &&
-       intrin->intrinsic != nir_intrinsic_check_buffer_gpuval &&
-       intrin->intrinsic != nir_intrinsic_sync_gpuval &&
-       intrin->intrinsic != nir_intrinsic_printf_gpuval)
+   if (!gpuval_nir_tells(intrin))
       return false;
 
    nir_instr_remove(&intrin->instr);
