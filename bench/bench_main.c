@@ -73,9 +73,10 @@ add_sides(struct bench_run *run, enum bench_threads threads)
                .threads = threads,
                .checks = checks[BENCH_SECTION_CHECKS],
             });
-   if (!options->checks && !options->noise)
+   static const char *const sets[] = {"basic", "race", "init"};
+   for (unsigned i = 0; i < VKH_COUNT(sets) && !options->checks && !options->noise; i++)
       add_side(run, BENCH_SECTION_CHECKS,
-               (struct bench_side){.name = "basic", .threads = threads, .checks = "basic"});
+               (struct bench_side){.name = sets[i], .threads = threads, .checks = sets[i]});
    if (options->gpu_av) {
       add_side(run, BENCH_SECTION_CHECKS,
                (struct bench_side){.name = "GPU-AV", .threads = threads, .gpu_av = true});

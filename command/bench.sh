@@ -64,9 +64,10 @@ usage: ./gpuval bench [ARGS]
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
-sync beside the same scheme written by hand in GLSL; what RADV's compiler says of shaders
-with checks beside the same without; how long Chromium takes to open a report of 5,000
-messages, and how long 10,000 reports take to merge; then how many messages of DebugPrintf come through in a second, beside GPU-AV's.
+sync beside the same scheme written by hand in GLSL; what RADV's compiler says of
+shaders with checks beside the same without; how long Chromium takes to open a report
+of 5,000 messages, and how long 10,000 reports take to merge; then how many messages of
+DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'reports' the reports only, 'radv' asks RADV's compiler only,
 for GPU (navi31) or one of each generation, which need not be there.
