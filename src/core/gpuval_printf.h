@@ -61,6 +61,7 @@ struct gpuval_printf {
    struct gpuval_printf_buffer buffers[2];
    uint64_t addresses[2];
    unsigned active;
+   int64_t max_wait;    /* ns */
    int64_t waits_until; /* for an entry that is not whole; 0: there is none */
    uint64_t *root_address;
    bool has_atomics; /* the host, on the buffers; else see gpuval_printf_give_back() */

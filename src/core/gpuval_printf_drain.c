@@ -39,6 +39,7 @@ gpuval_printf_init(struct gpuval_printf *printf, void *mem_ctx, void *const maps
    }
    printf->root_address = root_address;
    printf->has_atomics = true;
+   printf->max_wait = MAX_WAIT_NS;
    *root_address = addresses[0];
    util_dynarray_init(&printf->queue, mem_ctx);
    printf->formats = _mesa_hash_table_u64_create(mem_ctx);
@@ -252,7 +253,7 @@ look(struct gpuval_printf *printf, bool idle)
    if (whole)
       printf->waits_until = 0;
    else if (!printf->waits_until)
-      printf->waits_until = os_time_get_nano() + MAX_WAIT_NS;
+      printf->waits_until = os_time_get_nano() + printf->max_wait;
    if (!whole && !idle && os_time_get_nano() < printf->waits_until)
       return;
 
