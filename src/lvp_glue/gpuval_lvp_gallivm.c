@@ -516,20 +516,53 @@ emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
                                  "");
 }
 
+/* 1 bit. The word is the same in all lanes, so one tells. */
+static LLVMValueRef
+has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef word =
+      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], 0),
+                       bld_base->uint_bld.vec_type, "");
+   word = LLVMBuildExtractElement(gallivm->builder, word, lp_build_const_int32(gallivm, 0), "");
+   LLVMValueRef bits =
+      LLVMBuildAnd(gallivm->builder, word,
+                   lp_build_const_int32(gallivm, (uint32_t)nir_intrinsic_base(instr)), "");
+
+   return LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, lp_build_const_int32(gallivm, 0), "");
+}
+
 /* ~0 or 0 */
 static LLVMValueRef
 emit_has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
 {
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+
+   return lp_build_broadcast_scalar(
+      uint_bld, LLVMBuildSExt(bld_base->base.gallivm->builder, has_bits(bld_base, instr),
+                              uint_bld->elem_type, ""));
+}
+
+/* LLVM is to see where a result is the same in all lanes: loads of descriptors are, then. */
+static LLVMValueRef
+emit_pick(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    struct lp_build_context *uint_bld = &bld_base->uint_bld;
-   LLVMValueRef word =
-      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], 0),
-                       uint_bld->vec_type, "");
-   LLVMValueRef bits = LLVMBuildAnd(
-      gallivm->builder, word,
-      lp_build_const_int_vec(gallivm, uint_bld->type, (uint32_t)nir_intrinsic_base(instr)), "");
+   LLVMValueRef picks = has_bits(bld_base, instr);
 
-   return lp_build_compare(gallivm, uint_bld->type, PIPE_FUNC_NOTEQUAL, bits, uint_bld->zero);
+   if (nir_src_is_const(instr->src[1])) {
+      LLVMValueRef one = lp_build_const_int32(gallivm, nir_intrinsic_flags(instr));
+      LLVMValueRef other = lp_build_const_int32(gallivm, nir_src_as_uint(instr->src[1]));
+      return lp_build_broadcast_scalar(uint_bld,
+                                       LLVMBuildSelect(gallivm->builder, picks, one, other, ""));
+   }
+   LLVMValueRef other =
+      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[1], 0),
+                       uint_bld->vec_type, "");
+   return LLVMBuildSelect(
+      gallivm->builder, picks,
+      lp_build_const_int_vec(gallivm, uint_bld->type, nir_intrinsic_flags(instr)), other, "");
 }
 
 /* Where the workgroup's memory is, in each lane */
@@ -561,6 +594,8 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
       result[0] = emit_quad_swap(bld_base, instr, 2);
    else if (instr->intrinsic == nir_intrinsic_has_bits_gpuval)
       result[0] = emit_has_bits(bld_base, instr);
+   else if (instr->intrinsic == nir_intrinsic_pick_gpuval)
+      result[0] = emit_pick(bld_base, instr);
    else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
       result[0] = emit_shared_address(bld_base);
    else

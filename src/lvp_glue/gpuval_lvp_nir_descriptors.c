@@ -114,6 +114,20 @@ get_handle(nir_builder *b, uint32_t set, nir_def *slot)
    return nir_vec3(b, nir_imm_int(b, set + 1), slot, nir_imm_int(b, 0));
 }
 
+/* @slot, or @stand_in where that is bad */
+static nir_def *
+choose_slot(nir_builder *b, nir_def *bad, uint32_t stand_in, nir_def *slot)
+{
+   nir_instr *instr = bad->parent_instr;
+
+   if (instr->type == nir_instr_type_intrinsic &&
+       nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_has_bits_gpuval)
+      return nir_pick_gpuval(b, nir_instr_as_intrinsic(instr)->src[0].ssa, slot,
+                             .base = nir_intrinsic_base(nir_instr_as_intrinsic(instr)),
+                             .flags = stand_in);
+   return nir_bcsel(b, bad, nir_imm_int(b, stand_in), slot);
+}
+
 /* A resource index before it has been lowered: only its slot changes. */
 static void
 replace_slot(const struct gpuval_lvp_nir_layout *layout, nir_builder *b, nir_src *src, nir_def *bad,
@@ -139,7 +153,7 @@ replace_slot(const struct gpuval_lvp_nir_layout *layout, nir_builder *b, nir_src
 
    for (unsigned i = 0; i < count; i++)
       channels[i] = nir_channel(b, src->ssa, i);
-   channels[1] = nir_bcsel(b, bad, nir_imm_int(b, stand_in), channels[1]);
+   channels[1] = choose_slot(b, bad, stand_in, channels[1]);
    nir_def *index = nir_vec(b, channels, count);
    nir_src_rewrite(src, index);
 
@@ -182,8 +196,7 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
    }
 
    nir_def *handle = get_handle(
-      b, replacement->set,
-      nir_bcsel(b, replacement->bad, nir_imm_int(b, binding.stand_in), replacement->slot));
+      b, replacement->set, choose_slot(b, replacement->bad, binding.stand_in, replacement->slot));
    if (instr->type == nir_instr_type_intrinsic) {
       nir_rewrite_image_intrinsic(nir_instr_as_intrinsic(instr), handle, true);
    } else if (!binding.has_conversion) { /* nir_vk_lower_ycbcr_tex looks for the variable. */

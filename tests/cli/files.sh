@@ -325,6 +325,9 @@ for file in nir/*.before.dot nir/*.after.dot; do
 done
 lines "$(echo nir/*.1.before.dot)" '@store_(ssbo|deref)' 1
 lines "$(echo nir/*.1.after.dot)" '@check_buffer_gpuval' 1
+mkdir picked
+run GPUVAL=descriptor GPUVAL_DUMP="$PWD/picked" two_errors
+lines "$(echo picked/*.1.after.nir)" '@pick_gpuval' 1
 [ "$(find nir -name '*.spv' | wc -l)" -eq 2 ] || wrong "nir has: $(names nir)"
 for file in nir/*.spv; do
    hash=${file#nir/}

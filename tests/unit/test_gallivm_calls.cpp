@@ -298,6 +298,29 @@ TEST_P(gallivm_calls, results_have_64_bits)
       EXPECT_EQ(memory.out[i], i == 2 ? 0 : i | (i + 1ull) << 32) << "lane " << i;
 }
 
+/* Of a word that is the same in all lanes. Mesa makes a load for each lane of what it does not
+ * know to be uniform.
+ */
+TEST_P(gallivm_calls, slots_are_picked)
+{
+   memory.mask[0] = 0;
+   nir_def *word = nir_imm_int(b, 6);
+   nir_def *constant = nir_pick_gpuval(b, word, nir_imm_int(b, 5), .base = 9, .flags = 99);
+   nir_def *other = nir_pick_gpuval(b, word, load(b, memory.words[0]), .base = 9, .flags = 99);
+   nir_def *picked = nir_pick_gpuval(b, word, nir_imm_int(b, 5), .base = 4, .flags = 70);
+   nir_def *both = nir_pick_gpuval(b, word, load(b, memory.words[0]), .base = 2, .flags = 80);
+
+   EXPECT_TRUE(nir_src_is_always_uniform(nir_src_for_ssa(constant)));
+   EXPECT_TRUE(nir_src_is_always_uniform(nir_src_for_ssa(nir_vec2(b, constant, picked))));
+   EXPECT_FALSE(nir_src_is_always_uniform(nir_src_for_ssa(other)));
+   nir_def *sum = nir_iadd(b, nir_imul_imm(b, constant, 1000000), nir_imul_imm(b, other, 10000));
+   store(b, nir_iadd(b, sum, nir_iadd(b, nir_imul_imm(b, picked, 100), both)));
+   run();
+
+   for (unsigned i = 1; i < lanes; i++)
+      EXPECT_EQ(memory.out[i], 5007080 + i * 10000) << "lane " << i;
+}
+
 TEST_P(gallivm_calls, nothing_is_called_where_no_lane_calls)
 {
    static void *const no_functions[GPUVAL_FUNCTION_COUNT] = {};
