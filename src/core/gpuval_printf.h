@@ -13,7 +13,9 @@
  * while shaders print, without the guess that nobody is writing.
  *
  * Messages of one invocation stay in order: what is in the other buffer is older
- * than what the active one has in front of an offset that was looked at before.
+ * than what the active one has in front of an offset that was looked at before. Only between
+ * taking a buffer back and making it the active one may an invocation that comes late claim
+ * there and then in the one that still is: two stores of the host's, if nothing stops it.
  */
 
 #ifndef GPUVAL_PRINTF_H

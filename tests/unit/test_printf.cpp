@@ -9,8 +9,8 @@
 #include <cinttypes>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -374,9 +374,63 @@ TEST_F(printf_buffers, one_id_two_strings)
    EXPECT_EQ(drain(), strings({"1"}));
 }
 
-/* Threads that print, and one that drains: all that is not counted as lost comes
- * through, once, and that of each thread in order.
+/* Invocations that stop wherever they may, and a host that looks in between: what each of them
+ * has printed comes in order.
  */
+TEST_F(printf_buffers, order_of_each_invocation)
+{
+   struct invocation {
+      uint8_t *buffer; /* or NULL: it has not loaded the address yet */
+      shader_message message;
+      unsigned count;
+   } invocations[4] = {};
+   const unsigned count = 10000;
+   gpuval_printf_finish(&printf);
+   init(256);
+   printf.max_wait = INT64_MAX / 2;
+
+   std::minstd_rand random(1);
+   strings all;
+   bool goes_on = true;
+   while (goes_on) {
+      const unsigned number = random() % 5;
+      if (number == 4) {
+         strings some = drain();
+         all.insert(all.end(), some.begin(), some.end());
+         goes_on = false;
+         for (const invocation &one : invocations)
+            goes_on |= one.count < count;
+         continue;
+      }
+
+      invocation *one = &invocations[number];
+      if (one->count == count)
+         continue;
+      if (!one->buffer) {
+         one->buffer = (uint8_t *)root.printf_address;
+      } else if (one->message.words.empty()) {
+         one->message = claim_in(one->buffer, {number, one->count}, pair_id);
+      } else {
+         write(one->message);
+         *one = {NULL, {}, one->count + 1};
+      }
+   }
+   strings some = drain(true);
+   all.insert(all.end(), some.begin(), some.end());
+
+   EXPECT_EQ(all.size() + root.printf_lost, 4 * count);
+   EXPECT_GT(all.size(), count);
+   int64_t last[4] = {-1, -1, -1, -1};
+   for (const std::string &text : all) {
+      unsigned number, j;
+      ASSERT_EQ(sscanf(text.c_str(), "%u.%u", &number, &j), 2) << text;
+      ASSERT_LT(number, 4u);
+      ASSERT_LT(last[number], j);
+      last[number] = j;
+   }
+}
+
+/* Threads that print, and one that drains: all that is not counted as lost comes through, once. */
 TEST_F(printf_buffers, threads)
 {
    const unsigned num_threads = 4, count = 50000;
@@ -414,13 +468,13 @@ TEST_F(printf_buffers, threads)
 
    EXPECT_EQ(all.size() + root.printf_lost, (uint64_t)num_threads * count);
    EXPECT_EQ(printf.lost, 0u);
-   std::map<unsigned, int64_t> last;
+   std::set<std::pair<unsigned, unsigned>> seen;
    for (const std::string &text : all) {
       unsigned thread, j;
       ASSERT_EQ(sscanf(text.c_str(), "%u.%u", &thread, &j), 2) << text;
       ASSERT_LT(thread, num_threads);
-      ASSERT_TRUE(!last.count(thread) || last[thread] < j);
-      last[thread] = j;
+      ASSERT_LT(j, count);
+      ASSERT_TRUE(seen.insert({thread, j}).second) << text;
    }
 }
 
