@@ -20,12 +20,14 @@
 
 #include "gpuval_nir_init.h"
 #include "gpuval/src/base/gpuval_init.h"
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir_private.h"
 
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
-   nir_def *unwritten_uses; /* once it is asked for */
+   nir_def *unwritten_uses;          /* once it is asked for */
+   nir_def *root, *window, *written; /* the same */
    unsigned num_uses;
 };
 
@@ -210,6 +212,37 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
    return true;
 }
 
+/* 1 bit: is it worth while to call the function? Mostly what an address leads to has been
+ * written, and where that is a few whole words their bytes say so in one load.
+ */
+static nir_def *
+is_worth_it(struct pass *pass, const nir_intrinsic_instr *intrin, nir_def *address,
+            uint32_t skipped, uint32_t size)
+{
+   const unsigned num_words = size >> GPUVAL_INIT_WORD_LOG2;
+   const unsigned alignment = nir_intrinsic_has_align_mul(intrin) ? nir_intrinsic_align(intrin) : 1;
+   nir_builder *b = &pass->state->b;
+   if (pass->driver->has_marks || num_words > 4 || !util_is_power_of_two_nonzero(num_words) ||
+       (size | skipped | alignment) & (size - 1))
+      return nir_imm_true(b);
+
+   if (!pass->root) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+      pass->root = pass->driver->root_address(pass->driver, &at_top);
+      pass->window = gpuval_nir_load_root(&at_top, pass->root, 64,
+                                          offsetof(struct gpuval_root, written_window));
+      pass->written =
+         gpuval_nir_load_root(&at_top, pass->root, 64, offsetof(struct gpuval_root, written));
+   }
+   nir_def *tracked =
+      nir_ult_imm(b, nir_isub(b, address, pass->window), 1ull << GPUVAL_SHADOW_WINDOW_LOG2);
+   nir_def *bytes = nir_iadd(b, pass->written, nir_ushr_imm(b, address, GPUVAL_INIT_WORD_LOG2));
+   const unsigned bits = num_words * 8;
+   nir_def *marks = nir_build_load_global(b, 1, bits, nir_bcsel(b, tracked, bytes, pass->root),
+                                          .align_mul = num_words, .access = ACCESS_COHERENT);
+   return nir_iand(b, tracked, nir_ine_imm(b, marks, BITFIELD64_MASK(bits)));
+}
+
 static bool
 instrument_address(struct pass *pass, const struct gpuval_access *access)
 {
@@ -220,9 +253,12 @@ instrument_address(struct pass *pass, const struct gpuval_access *access)
       return false;
 
    b->cursor = nir_before_instr(access->instr);
-   const struct look look = {.access = access, .condition = nir_imm_true(b)};
    nir_def *address = intrin->src[intrin->intrinsic == nir_intrinsic_store_global ? 1 : 0].ssa;
    address = nir_iadd_imm(b, address, skipped);
+   const struct look look = {
+      .access = access,
+      .condition = is_worth_it(pass, intrin, address, skipped, size),
+   };
    report_address(pass, &look, get_condition(pass, &look), address, nir_imm_int(b, size), NULL);
    return true;
 }
