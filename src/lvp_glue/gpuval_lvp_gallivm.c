@@ -144,9 +144,8 @@ gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
    return LLVMBuildICmp(gallivm->builder, LLVMIntNE, any, LLVMConstNull(LLVMTypeOf(any)), "");
 }
 
-/* As many lanes as @length; those that there are not are zero, and with that inactive. */
-static LLVMValueRef
-resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, unsigned length)
+LLVMValueRef
+gpuval_lvp_resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, unsigned length)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMTypeRef type = LLVMTypeOf(value);
@@ -162,24 +161,23 @@ resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, unsigned lengt
                                  LLVMConstVector(lanes, length), "");
 }
 
-static LLVMValueRef
-as_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word)
+LLVMValueRef
+gpuval_lvp_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word)
 {
    word = LLVMBuildBitCast(bld_base->base.gallivm->builder, word, bld_base->uint_bld.vec_type, "");
-   return resize(bld_base, word, gpuval_lvp_num_lanes());
+   return gpuval_lvp_resize(bld_base, word, gpuval_lvp_num_lanes());
 }
 
-static LLVMValueRef
-constant_argument(struct lp_build_nir_context *bld_base, uint32_t word)
+LLVMValueRef
+gpuval_lvp_constant(struct lp_build_nir_context *bld_base, uint32_t word)
 {
-   return as_argument(
+   return gpuval_lvp_argument(
       bld_base, lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, word));
 }
 
-/* Halves of a value of 64 bits; @shift is 32, of its type. */
-static void
-split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
-         LLVMTypeRef half_type, LLVMValueRef halves[2])
+void
+gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
+                    LLVMTypeRef half_type, LLVMValueRef halves[2])
 {
    halves[0] = LLVMBuildTrunc(gallivm->builder, value, half_type, "");
    value = LLVMBuildLShr(gallivm->builder, value, shift, "");
@@ -322,12 +320,13 @@ add_source(struct lp_build_nir_context *bld_base, const nir_src *src, LLVMValueR
       if (nir_src_bit_size(*src) == 64) {
          LLVMValueRef halves[2];
          value = LLVMBuildBitCast(gallivm->builder, value, bld_base->uint64_bld.vec_type, "");
-         split_64(gallivm, value, lp_build_const_int_vec(gallivm, bld_base->uint64_bld.type, 32),
-                  bld_base->uint_bld.vec_type, halves);
-         args[num_args++] = as_argument(bld_base, halves[0]);
-         args[num_args++] = as_argument(bld_base, halves[1]);
+         gpuval_lvp_split_64(gallivm, value,
+                             lp_build_const_int_vec(gallivm, bld_base->uint64_bld.type, 32),
+                             bld_base->uint_bld.vec_type, halves);
+         args[num_args++] = gpuval_lvp_argument(bld_base, halves[0]);
+         args[num_args++] = gpuval_lvp_argument(bld_base, halves[1]);
       } else {
-         args[num_args++] = as_argument(bld_base, value);
+         args[num_args++] = gpuval_lvp_argument(bld_base, value);
       }
    }
    return num_args;
@@ -350,18 +349,20 @@ add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *pr
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
       LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
                                  lp_build_const_int32(gallivm, i)};
-      LLVMBuildStore(
-         gallivm->builder,
-         as_argument(bld_base, gpuval_lvp_get_component(bld_base, &printf->src[src], channel)),
-         LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
+      LLVMBuildStore(gallivm->builder,
+                     gpuval_lvp_argument(
+                        bld_base, gpuval_lvp_get_component(bld_base, &printf->src[src], channel)),
+                     LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
    }
 
    LLVMValueRef halves[2];
    LLVMValueRef address =
       LLVMBuildPtrToInt(gallivm->builder, *array, bld_base->uint64_bld.elem_type, "");
-   split_64(gallivm, address, lp_build_const_int64(gallivm, 32), uint_bld->elem_type, halves);
+   gpuval_lvp_split_64(gallivm, address, lp_build_const_int64(gallivm, 32), uint_bld->elem_type,
+                       halves);
    for (unsigned i = 0; i < 2; i++)
-      args[num_args++] = as_argument(bld_base, lp_build_broadcast_scalar(uint_bld, halves[i]));
+      args[num_args++] =
+         gpuval_lvp_argument(bld_base, lp_build_broadcast_scalar(uint_bld, halves[i]));
    return num_args;
 }
 
@@ -374,9 +375,9 @@ get_words(struct lp_build_nir_context *bld_base, const struct call *call,
    unsigned count = 0;
 
    if (call->has_entry) {
-      words[count++] = constant_argument(bld_base, nir_intrinsic_base(instr));
-      words[count++] =
-         constant_argument(bld_base, gpuval_nir_function_word(instr, bld_base->shader->info.stage));
+      words[count++] = gpuval_lvp_constant(bld_base, nir_intrinsic_base(instr));
+      words[count++] = gpuval_lvp_constant(
+         bld_base, gpuval_nir_function_word(instr, bld_base->shader->info.stage));
    }
    if (call->has_payload) {
       count = add_source(bld_base, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
@@ -386,9 +387,9 @@ get_words(struct lp_build_nir_context *bld_base, const struct call *call,
       /* As of a report: detail, slot, invocation */
       count = add_source(bld_base, &instr->src[CHECK_OFFSET], words, count);
       for (unsigned i = 0; i < 3; i++)
-         words[count++] = constant_argument(bld_base, 0);
-      words[count++] =
-         as_argument(bld_base, gpuval_lvp_get_component(bld_base, &instr->src[CHECK_INDEX], 1));
+         words[count++] = gpuval_lvp_constant(bld_base, 0);
+      words[count++] = gpuval_lvp_argument(
+         bld_base, gpuval_lvp_get_component(bld_base, &instr->src[CHECK_INDEX], 1));
       return add_source(bld_base, &instr->src[CHECK_INVOCATION], words, count);
    }
    for (unsigned i = call->has_condition; i < num_srcs; i++)
@@ -419,27 +420,35 @@ load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMType
    return load_pointer(gallivm, functions, function, pointer_type);
 }
 
+LLVMValueRef
+gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned function, LLVMValueRef mask,
+                const LLVMValueRef *words, unsigned num_words, unsigned num_results)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS] = {
+      gpuval_lvp_argument(bld_base, mask), bld->resources_ptr};
+   LLVMTypeRef type =
+      gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words, num_results);
+
+   memcpy(&args[LP_RESV_FUNC_ARGS], words, num_words * sizeof(*words));
+   return LLVMBuildCall2(gallivm->builder, type, load_function(bld_base, function, type), args,
+                         LP_RESV_FUNC_ARGS + num_words, "");
+}
+
 /* For the lanes in @mask */
 static LLVMValueRef
 emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
           const nir_intrinsic_instr *instr, LLVMValueRef mask)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
-   unsigned num_words = get_words(bld_base, call, instr, &args[LP_RESV_FUNC_ARGS]);
-
-   args[0] = as_argument(bld_base, mask);
-   args[1] = bld->resources_ptr;
-
+   LLVMValueRef words[GPUVAL_FUNCTION_MAX_WORDS];
+   unsigned num_words = get_words(bld_base, call, instr, words);
    unsigned function =
       call->function < GPUVAL_FUNCTION_COUNT ? call->function : nir_intrinsic_base(instr);
+
    if (instr->intrinsic == nir_intrinsic_sync_gpuval)
       function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
-   LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words,
-                                               num_results(instr));
-   return LLVMBuildCall2(gallivm->builder, type, load_function(bld_base, function, type), args,
-                         LP_RESV_FUNC_ARGS + num_words, "");
+   return gpuval_lvp_call(bld_base, function, mask, words, num_words, num_results(instr));
 }
 
 /* What the lanes that have not called get is 0. */
@@ -487,7 +496,7 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
       LLVMValueRef result = emit_call(bld_base, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
          LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");
-         word = resize(bld_base, word, bld_base->uint_bld.type.length);
+         word = gpuval_lvp_resize(bld_base, word, bld_base->uint_bld.type.length);
          /* What the others get is anything. */
          LLVMBuildStore(gallivm->builder, LLVMBuildAnd(gallivm->builder, word, calling, ""),
                         pointers[j]);
@@ -596,6 +605,8 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
       result[0] = emit_has_bits(bld_base, instr);
    else if (instr->intrinsic == nir_intrinsic_pick_gpuval)
       result[0] = emit_pick(bld_base, instr);
+   else if (instr->intrinsic == nir_intrinsic_check_address_gpuval)
+      result[0] = gpuval_lvp_check_address(bld_base, instr);
    else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
       result[0] = emit_shared_address(bld_base);
    else

@@ -27,6 +27,7 @@ struct gpuval_lvp_calls {
    unsigned num_pending;
    LLVMValueRef printf_words; /* array for payloads, once there is one */
    LLVMValueRef nobody;       /* what lanes that do not run access, 64 bytes; the same */
+   LLVMValueRef met[2];       /* variables of gpuval_lvp_check_address(); the same */
 };
 
 /**

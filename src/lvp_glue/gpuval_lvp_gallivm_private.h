@@ -19,6 +19,27 @@ LLVMValueRef gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValu
 LLVMValueRef gpuval_lvp_get_component(struct lp_build_nir_context *bld_base, const nir_src *src,
                                       unsigned component);
 
+/** Halves of a value of 64 bits; @shift is 32, of its type. */
+void gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
+                         LLVMTypeRef half_type, LLVMValueRef halves[2]);
+
+/** As many lanes as @length; those that there are not are zero, and with that inactive. */
+LLVMValueRef gpuval_lvp_resize(struct lp_build_nir_context *bld_base, LLVMValueRef value,
+                               unsigned length);
+/** A word as functions have it */
+LLVMValueRef gpuval_lvp_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word);
+LLVMValueRef gpuval_lvp_constant(struct lp_build_nir_context *bld_base, uint32_t word);
+/** Calls one for the lanes in @mask. */
+LLVMValueRef gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned function,
+                             LLVMValueRef mask, const LLVMValueRef *words, unsigned num_words,
+                             unsigned num_results);
+
+/* gpuval_lvp_gallivm_address.c */
+
+/** @check_address_gpuval */
+LLVMValueRef gpuval_lvp_check_address(struct lp_build_nir_context *bld_base,
+                                      const nir_intrinsic_instr *check);
+
 /* gpuval_lvp_gallivm_lanes.c */
 
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */

@@ -6,7 +6,8 @@
  * Each invocation remembers the buffer that its last access went to, in two variables:
  * while the next ones go there, too, a subtraction and a comparison are all. Otherwise
  * a function looks for the buffer in the host's table (gpuval_address_table.h), which is
- * sorted. That has a result and no effect, so there is no control flow here.
+ * sorted. That has a result and no effect, so there is no control flow here. A driver may do
+ * all that by itself (@check_address_gpuval).
  *
  * What a SPIR-V instruction accesses in pieces (a struct) is one access. Those that are
  * none are found by their addresses being a constant distance apart.
@@ -32,6 +33,8 @@ struct pass {
     * address in it); and how far from there is certain, 32 bit.
     */
    nir_variable *begin, *limit;
+   nir_def *safe[2]; /* addresses for loads, and for everything else; once they are asked for */
+   bool found;
 };
 
 static nir_intrinsic_instr *
@@ -145,19 +148,23 @@ is_outside(struct pass *pass, nir_def *address, uint32_t span)
    return nir_iand(b, missed, nir_ige_imm(b, word, 0));
 }
 
+static unsigned
+get_align_offset(const nir_intrinsic_instr *intrin)
+{
+   return nir_intrinsic_has_align_offset(intrin) ? nir_intrinsic_align_offset(intrin) : 0;
+}
+
 /* 1 bit, or NULL: the pointer promises nothing. */
 static nir_def *
 is_misaligned(nir_builder *b, const nir_intrinsic_instr *intrin)
 {
    unsigned alignment = get_alignment(intrin);
-   unsigned offset =
-      nir_intrinsic_has_align_offset(intrin) ? nir_intrinsic_align_offset(intrin) : 0;
    if (alignment < 2)
       return NULL;
 
    nir_def *address = nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa;
    nir_def *low = nir_unpack_64_2x32_split_x(b, address);
-   return nir_ine_imm(b, nir_iand_imm(b, low, alignment - 1), offset);
+   return nir_ine_imm(b, nir_iand_imm(b, low, alignment - 1), get_align_offset(intrin));
 }
 
 static uint32_t
@@ -218,11 +225,14 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
    nir_intrinsic_instr *intrin = get_intrin(access);
    nir_src *address = nir_get_io_offset_src(intrin);
 
-   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
-   nir_def *root = driver->root_address(driver, &at_top);
-   nir_def *safe = nir_iadd_imm(
-      &at_top, root, access->op == GPUVAL_OP_LOAD ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
-   nir_src_rewrite(address, nir_bcsel(b, bad, safe, address->ssa));
+   const bool is_load = access->op == GPUVAL_OP_LOAD;
+   nir_def **safe = &pass->safe[!is_load];
+   if (!*safe) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+      *safe = nir_iadd_imm(&at_top, driver->root_address(driver, &at_top),
+                           is_load ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
+   }
+   nir_src_rewrite(address, nir_bcsel(b, bad, *safe, address->ssa));
 
    if (access->op == GPUVAL_OP_ATOMIC) {
       b->cursor = nir_after_instr(access->instr);
@@ -230,6 +240,49 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
       nir_def *result = nir_bcsel(b, bad, zero, &intrin->def);
       nir_def_rewrite_uses_after(&intrin->def, result, result->parent_instr);
    }
+}
+
+/* The same as all that, where the driver does it: with nothing that optimizations look at */
+static nir_def *
+leave_to_driver(struct pass *pass, const struct group *group, nir_def *address)
+{
+   const nir_intrinsic_instr *intrin = group->intrin;
+   const unsigned alignment = get_alignment(intrin);
+   const uint32_t first_entry = add_entry(pass, group, GPUVAL_KIND_INVALID_ADDRESS);
+   int64_t offset;
+
+   if (alignment > 1)
+      add_entry(pass, group, GPUVAL_KIND_MISALIGNED);
+   split_address(nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa, &offset);
+   offset = get_align_offset(intrin) - (offset - group->lowest);
+   return nir_check_address_gpuval(&pass->state->b, 1, address, gpuval_nir_invocation(pass->state),
+                                   .base = first_entry, .range = 1, .desc_set = GPUVAL_REPORT_PLAIN,
+                                   .flags = group->highest - group->lowest, .align_mul = alignment,
+                                   .align_offset = offset & (alignment - 1));
+}
+
+/* 0 at first */
+static nir_variable *
+add_variable(struct gpuval_nir_state *state, const struct glsl_type *type, const char *name)
+{
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+   nir_variable *var = nir_local_variable_create(state->b.impl, type, name);
+
+   nir_store_var(&at_top, var, nir_imm_zero(&at_top, 1, glsl_get_bit_size(type)), 0x1);
+   return var;
+}
+
+static nir_def *
+find_bad(struct pass *pass, const struct group *group, nir_def *address)
+{
+   nir_builder *b = &pass->state->b;
+
+   if (!pass->begin) {
+      pass->begin = add_variable(pass->state, glsl_uint64_t_type(), "met_begin");
+      pass->limit = add_variable(pass->state, glsl_uint_type(), "met_limit");
+   }
+   nir_def *outside = is_outside(pass, address, group->highest - group->lowest);
+   return report(pass, group, outside, is_misaligned(b, group->intrin), address);
 }
 
 static void
@@ -243,8 +296,8 @@ instrument(struct pass *pass, const struct group *group)
    split_address(get_address(group->first), &first_offset);
    nir_def *address = nir_iadd_imm(b, get_address(group->first), group->lowest - first_offset);
 
-   nir_def *outside = is_outside(pass, address, group->highest - group->lowest);
-   nir_def *bad = report(pass, group, outside, is_misaligned(b, group->intrin), address);
+   nir_def *bad = state->options->driver->checks_addresses ? leave_to_driver(pass, group, address)
+                                                           : find_bad(pass, group, address);
 
    for (struct gpuval_access *access = group->first; access < group->end; access++) {
       access->bad = bad;
@@ -253,17 +306,6 @@ instrument(struct pass *pass, const struct group *group)
          make_safe(pass, access, bad);
       }
    }
-}
-
-/* 0 at first */
-static nir_variable *
-add_variable(struct gpuval_nir_state *state, const struct glsl_type *type, const char *name)
-{
-   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-   nir_variable *var = nir_local_variable_create(state->b.impl, type, name);
-
-   nir_store_var(&at_top, var, nir_imm_zero(&at_top, 1, glsl_get_bit_size(type)), 0x1);
-   return var;
 }
 
 bool
@@ -283,15 +325,12 @@ gpuval_nir_instrument_address(struct gpuval_nir_state *state)
          access++;
          continue;
       }
-      if (!pass.begin) {
-         pass.begin = add_variable(state, glsl_uint64_t_type(), "met_begin");
-         pass.limit = add_variable(state, glsl_uint_type(), "met_limit");
-      }
       collect(&group, access, end);
       instrument(&pass, &group);
+      pass.found = true;
       access = group.end;
    }
-   return pass.begin != NULL;
+   return pass.found;
 }
 
 nir_def *

@@ -8,6 +8,7 @@
 #define GPUVAL_NIR_CF_H
 
 #include "nir.h"
+#include "nir_builder.h"
 #include "nir_control_flow.h"
 
 /** What may report, by the site that is its base */
@@ -16,6 +17,7 @@ gpuval_nir_has_site(const nir_intrinsic_instr *intrin)
 {
    return intrin->intrinsic == nir_intrinsic_report_gpuval ||
           intrin->intrinsic == nir_intrinsic_check_buffer_gpuval ||
+          intrin->intrinsic == nir_intrinsic_check_address_gpuval ||
           intrin->intrinsic == nir_intrinsic_sync_gpuval;
 }
 
@@ -26,13 +28,24 @@ gpuval_nir_tells(const nir_intrinsic_instr *intrin)
    return gpuval_nir_has_site(intrin) || intrin->intrinsic == nir_intrinsic_printf_gpuval;
 }
 
+/** What it would have found is no failure. */
+static inline void
+gpuval_nir_remove_report(nir_intrinsic_instr *intrin)
+{
+   if (nir_intrinsic_infos[intrin->intrinsic].has_dest) {
+      nir_builder b = nir_builder_at(nir_before_instr(&intrin->instr));
+      nir_def_rewrite_uses(&intrin->def, nir_imm_zero(&b, 1, intrin->def.bit_size));
+   }
+   nir_instr_remove(&intrin->instr);
+}
+
 static inline void
 gpuval_nir_remove_reports_in_block(nir_block *block)
 {
    nir_foreach_instr_safe (instr, block) {
       if (instr->type == nir_instr_type_intrinsic &&
           gpuval_nir_tells(nir_instr_as_intrinsic(instr)))
-         nir_instr_remove(instr);
+         gpuval_nir_remove_report(nir_instr_as_intrinsic(instr));
    }
 }
 

@@ -251,7 +251,7 @@ remove_check(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    if (!gpuval_nir_tells(intrin))
       return false;
 
-   nir_instr_remove(&intrin->instr);
+   gpuval_nir_remove_report(intrin);
    return true;
 }
 
