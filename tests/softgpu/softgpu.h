@@ -15,12 +15,17 @@
  *    softgpu_draw.c        draws: primitives and their vertices
  *    softgpu_prolog.c      prologs, which fetch attributes
  *    softgpu_pixels.c      their pixels
+ *    softgpu_depth.c       tests of depth and stencil
+ *    softgpu_targets.c     what is written of pixels
  *    softgpu_execute.c     waves, control flow
  *    softgpu_intrinsics.c  NIR's intrinsics
  *    softgpu_access.c      those that access memory
  *    softgpu_inputs.c      those of vertices and fragments
  *    softgpu_subgroups.c   those between the lanes of a wave
  *    softgpu_texels.c      texel buffers
+ *    softgpu_images.c      images
+ *    softgpu_samplers.c    the same through samplers
+ *    softgpu_surface.c     where texels of images are
  *    softgpu_views.c       what host and GPU see, where it is not the same
  *
  * What a program can get wrong is told, and the device is lost: an address
@@ -37,13 +42,14 @@
  * those that have work, and what is in the memory of our buffers with it. With `prompt` work is
  * done when its submit returns.
  *
- * With SOFTGPU_BLIND=1 it leaves out draws whose stages it does not know, and images read 0:
- * enough for a program's reports, if not for its results.
+ * With SOFTGPU_BLIND=1 it leaves out draws whose stages it does not know, and blending, and
+ * images are 0 that it does not know or whose memory is gone: enough for a program's reports, if
+ * not for its results.
  *
- * One generation, GFX11; compute, vertex and fragment shaders. What is drawn has no depth and
- * no stencil, one sample, one viewport and no clipping, and its colours go nowhere. Not known
- * are geometry, tessellation, mesh and task shaders, attributes that are not aligned
- * and have a prolog, transform feedback, queries of what is drawn, images and rays. A thread
+ * One generation, GFX11; compute, vertex and fragment shaders. What is drawn has one sample in a
+ * pixel, one viewport and no clipping. Not known are geometry, tessellation, mesh and task
+ * shaders, attributes that are not aligned and have a prolog, transform feedback, queries of what
+ * is drawn, blending, compressed images, for which RADV is told not to have any, and rays. A thread
  * executes what was submitted, under the lock that ioctls take as well.
  */
 
@@ -66,7 +72,7 @@
 void softgpu_error(const char *format, ...) PRINTFLIKE(1, 2);
 bool softgpu_failed(void);
 
-/* Draws that are not known are to be left out, and images read 0. */
+/* What is not known of draws and images is to be left out. */
 bool softgpu_is_blind(void);
 
 /* What is not uniform is as the hardware has it, where ACO takes it from the first lane;

@@ -138,6 +138,21 @@ softgpu_pause(void)
    mtx_lock(&softgpu.lock);
 }
 
+/* RADV is told to leave its images as they are: without compression, so without clears that
+ * write what tells of it.
+ */
+static void __attribute__((constructor)) switch_compression_off(void)
+{
+   static const char *without = "nodcc,nohiz,nofastclears";
+   const char *flags = getenv("RADV_DEBUG");
+   char all[1024];
+
+   if (flags && strstr(flags, without))
+      return;
+   snprintf(all, sizeof(all), "%s%s%s", flags ? flags : "", flags ? "," : "", without);
+   setenv("RADV_DEBUG", all, 1);
+}
+
 /* --- Submits -------------------------------------------------------------- */
 
 static void

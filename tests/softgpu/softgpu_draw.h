@@ -33,6 +33,9 @@ struct softgpu_primitive {
    struct softgpu_corner corners[3]; /* those which it does not have are as the first */
    double area;                      /* twice, with a sign */
    double box[4];                    /* left, top, right, bottom */
+   unsigned layer;
+   const struct softgpu_targets *targets;
+   const struct softgpu_depth *depth;
 };
 
 /* --- softgpu_draw.c ------------------------------------------------------- */

@@ -6,6 +6,8 @@
  */
 
 #include "softgpu_draw.h"
+#include "softgpu_images.h"
+#include "softgpu_targets.h"
 
 #include <string.h>
 
@@ -120,10 +122,71 @@ store_parameter(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    }
 }
 
+static void
+export_color(struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned target)
+{
+   struct softgpu_colors *colors = wave->colors;
+
+   if (target == V_008DFC_SQ_EXP_MRTZ) {
+      colors->depth_is_output = false;
+      softgpu_foreach_lane(lane, wave->exec)
+      {
+         u_foreach_bit (i, nir_intrinsic_write_mask(instr))
+            colors->depth[lane][i] = (uint32_t)softgpu_uint(wave, &instr->src[0], i, lane);
+      }
+      return;
+   }
+   if (target >= SOFTGPU_MAX_TARGETS)
+      return;
+   colors->are_outputs = false;
+   softgpu_foreach_lane(lane, softgpu_writers(wave))
+   {
+      colors->written[target] |= UINT64_C(1) << lane;
+      u_foreach_bit (i, nir_intrinsic_write_mask(instr))
+         colors->values[target][lane][i] = (uint32_t)softgpu_uint(wave, &instr->src[0], i, lane);
+   }
+}
+
+/* For the epilog of a shader that has one: there is none here. */
+static void
+store_output(struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
+{
+   const nir_io_semantics semantics = nir_intrinsic_io_semantics(instr);
+   const nir_alu_type type = nir_intrinsic_src_type(instr);
+   struct softgpu_colors *colors = wave->colors;
+   const unsigned target = semantics.location - FRAG_RESULT_DATA0;
+
+   if (colors &&
+       (semantics.location == FRAG_RESULT_DEPTH || semantics.location == FRAG_RESULT_STENCIL)) {
+      const unsigned word = semantics.location == FRAG_RESULT_STENCIL;
+      colors->depth_is_output = true;
+      softgpu_foreach_lane(lane, wave->exec) colors->depth[lane][word] =
+         (uint32_t)softgpu_uint(wave, &instr->src[0], 0, lane);
+   }
+   if (!colors || semantics.location < FRAG_RESULT_DATA0 || target >= SOFTGPU_MAX_TARGETS ||
+       semantics.dual_source_blend_index)
+      return;
+   colors->are_outputs = true;
+   softgpu_foreach_lane(lane, softgpu_writers(wave))
+   {
+      colors->written[target] |= UINT64_C(1) << lane;
+      u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
+         const unsigned component = nir_intrinsic_component(instr) + i;
+         if (component < 4)
+            colors->values[target][lane][component] =
+               softgpu_widen((uint32_t)softgpu_uint(wave, &instr->src[0], i, lane), type,
+                             instr->src[0].ssa->bit_size);
+      }
+   }
+}
+
 static void export(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
    struct softgpu_exports *exports = wave->exports;
    const unsigned target = nir_intrinsic_base(instr);
+
+   if (wave->colors)
+      export_color(wave, instr, target);
 
    softgpu_foreach_lane(lane, exports ? wave->exec : 0)
    {
@@ -276,7 +339,13 @@ softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    case nir_intrinsic_export_amd:
       export(wave, instr);
       break;
-   case nir_intrinsic_store_output: /* for what comes behind the shader */
+   case nir_intrinsic_export_dual_src_blend_amd:
+      if (wave->colors)
+         export_color(wave, instr, 0);
+      break;
+   case nir_intrinsic_store_output: /* of vertices: they are exported, too */
+      store_output(wave, instr);
+      break;
    case nir_intrinsic_sendmsg_amd:
       break;
    case nir_intrinsic_load_interpolated_input:

@@ -2,11 +2,12 @@
 
 /*
  * Primitives become pixels, and these are shaded: points, lines and triangles, one sample in
- * the middle of a pixel, in one viewport. There is no clipping (what is behind the eye is left
- * out), no depth, no stencil, and colours are written nowhere.
+ * the middle of a pixel, in one viewport. There is no clipping: what is behind the eye is left
+ * out.
  */
 
 #include "softgpu_draw.h"
+#include "softgpu_targets.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct pixel {
 struct fill {
    const struct softgpu_primitive *primitive;
    struct softgpu_run *run;
+   struct softgpu_colors *colors;
    unsigned count;
    struct pixel pixels[SOFTGPU_MAX_LANES];
 };
@@ -80,7 +82,7 @@ set_pair(struct softgpu_wave *wave, struct ac_arg arg, unsigned lane, const doub
 
 static void
 set_pixel(struct softgpu_wave *wave, const struct softgpu_primitive *primitive, unsigned lane,
-          const struct pixel *pixel)
+          const struct pixel *pixel, unsigned sample)
 {
    const struct ac_shader_args *args = &wave->shader->args;
    const float x = (float)pixel->x + 0.5f, y = (float)pixel->y + 0.5f;
@@ -106,33 +108,99 @@ set_pixel(struct softgpu_wave *wave, const struct softgpu_primitive *primitive, 
    softgpu_set_vgpr(wave, args->frag_pos[3], 0, lane, fui((float)w));
    softgpu_set_vgpr(wave, args->front_face, 0, lane, fui(primitive->back ? -1.0f : 1.0f));
    softgpu_set_vgpr(wave, args->sample_coverage, 0, lane, pixel->covered);
+   softgpu_set_vgpr(wave, args->ancillary, 0, lane, sample << 8 | primitive->layer << 16);
    softgpu_set_vgpr(wave, args->pos_fixed_pt, 0, lane,
                     (uint32_t)pixel->x | (uint32_t)pixel->y << 16);
    wave->pixels[lane][0] = x;
    wave->pixels[lane][1] = y;
 }
 
-static void
-shade(struct fill *fill)
+static struct softgpu_fragment
+get_fragment(const struct softgpu_primitive *primitive, const struct pixel *pixel)
 {
-   const struct softgpu_processor *processor = fill->primitive->processor;
-   struct softgpu_wave *wave = &fill->run->waves[0];
+   double linear[3], perspective[3], z = 0;
 
-   if (!fill->count || softgpu_failed())
-      return;
+   find_weights(primitive, (float)pixel->x + 0.5f, (float)pixel->y + 0.5f, linear, perspective);
+   for (unsigned i = 0; i < 3; i++)
+      z += linear[i] * primitive->corners[i].z;
+   return (struct softgpu_fragment){
+      .x = (unsigned)pixel->x,
+      .y = (unsigned)pixel->y,
+      .layer = primitive->layer,
+      .back = primitive->back,
+      .z = (float)z,
+      .stencil = -1,
+   };
+}
+
+/* What the shader says of depth and stencil */
+static void
+read_exports(const struct softgpu_depth *depth, const struct softgpu_colors *colors, unsigned lane,
+             struct softgpu_fragment *f)
+{
+   const uint32_t *values = colors->depth[lane];
+   const bool halves = depth->exports_halves && !colors->depth_is_output;
+
+   if (depth->exports_depth)
+      f->z = uif(values[0]);
+   if (depth->exports_stencil)
+      f->stencil = (int)((halves ? values[0] >> 16 : values[1]) & 0xff);
+}
+
+/* Where the shader runs for each sample, `sample` is not -1. */
+static void
+shade_once(const struct fill *fill, int sample)
+{
+   const struct softgpu_primitive *primitive = fill->primitive;
+   const struct softgpu_processor *processor = primitive->processor;
+   const struct softgpu_depth *depth = primitive->depth;
+   struct softgpu_wave *wave = &fill->run->waves[0];
+   struct softgpu_colors *colors = fill->colors;
+   unsigned covered = 0;
+
    softgpu_start_wave(wave, u_uintN_max(fill->count));
-   wave->primitive = fill->primitive;
+   memset(colors->written, 0, sizeof(colors->written));
+   wave->primitive = primitive;
+   wave->colors = colors;
    wave->sgpr_count = SOFTGPU_MAX_SGPRS;
    memset(wave->sgprs, 0, sizeof(wave->sgprs));
    memcpy(wave->sgprs, &processor->sh[SH_REG(R_00B030_SPI_SHADER_USER_DATA_PS_0)], USER_SGPRS * 4);
    softgpu_set_sgpr(wave, wave->shader->args.prim_mask, 0);
    for (unsigned lane = 0; lane < fill->count; lane++) {
-      set_pixel(wave, fill->primitive, lane, &fill->pixels[lane]);
-      if (!fill->pixels[lane].covered)
+      set_pixel(wave, primitive, lane, &fill->pixels[lane], (unsigned)MAX2(sample, 0));
+      const struct softgpu_fragment f = get_fragment(primitive, &fill->pixels[lane]);
+      if (fill->pixels[lane].covered &&
+          (!depth->early || softgpu_test_depth(depth, &f, sample, depth->before_shader)))
+         covered++;
+      else
          wave->helpers |= UINT64_C(1) << lane;
    }
+   if (!covered)
+      return;
    fill->run->group.wave_count = 1;
    softgpu_execute_group(fill->run);
+   for (unsigned lane = 0; lane < fill->count && !softgpu_failed(); lane++) {
+      const struct pixel *pixel = &fill->pixels[lane];
+      struct softgpu_fragment f = get_fragment(primitive, pixel);
+      if (wave->helpers >> lane & 1)
+         continue;
+      read_exports(depth, colors, lane, &f);
+      if (depth->before_shader || softgpu_test_depth(depth, &f, sample, true))
+         softgpu_write_colors(processor, primitive->targets, colors, lane, f.x, f.y, f.layer,
+                              sample);
+   }
+}
+
+static void
+shade(struct fill *fill)
+{
+   const unsigned samples =
+      1u << G_028804_PS_ITER_SAMPLES(context(fill->primitive->processor, R_028804_DB_EQAA));
+
+   if (!fill->count)
+      return;
+   for (unsigned i = 0; i < samples && !softgpu_failed(); i++)
+      shade_once(fill, samples > 1 ? (int)i : -1);
    fill->count = 0;
 }
 
@@ -211,7 +279,8 @@ add_quad(struct fill *fill, int x, int y, const int limits[4], bool whole)
 }
 
 static void
-rasterize(const struct softgpu_primitive *primitive, struct softgpu_run *run)
+rasterize(const struct softgpu_primitive *primitive, struct softgpu_run *run,
+          struct softgpu_colors *colors)
 {
    const struct softgpu_processor *processor = primitive->processor;
    const uint32_t scissors[2][2] = {
@@ -222,7 +291,7 @@ rasterize(const struct softgpu_primitive *primitive, struct softgpu_run *run)
    };
    const nir_shader *nir = run->group.shader->nir;
    const bool whole = nir->info.fs.needs_quad_helper_invocations || nir->info.fs.require_full_quads;
-   struct fill fill = {.primitive = primitive, .run = run};
+   struct fill fill = {.primitive = primitive, .run = run, .colors = colors};
    int limits[4] = {0, 0, 16384, 16384};
 
    for (unsigned i = 0; i < 2; i++) {
@@ -285,6 +354,16 @@ find_box(struct softgpu_primitive *primitive)
    primitive->box[3] = MAX3(c[0].y, c[1].y, c[2].y) + margin;
 }
 
+/* Of its first vertex */
+static void
+find_layer(struct softgpu_primitive *primitive)
+{
+   const uint32_t outputs = context(primitive->processor, R_02881C_PA_CL_VS_OUT_CNTL);
+
+   if (G_02881C_USE_VTX_RENDER_TARGET_INDX(outputs))
+      primitive->layer = primitive->exports->positions[1][primitive->corners[0].vertex][2] & 0x1fff;
+}
+
 static bool
 is_culled(struct softgpu_primitive *primitive)
 {
@@ -317,12 +396,19 @@ softgpu_draw_pixels(const struct softgpu_processor *processor,
       return;
    struct softgpu_run *run =
       softgpu_create_run(shader, G_0286D8_PS_W32_EN(control) ? 32 : 64, 1, 0);
+   struct softgpu_colors *colors = rzalloc(run, struct softgpu_colors);
+   struct softgpu_targets targets;
+   struct softgpu_depth depth;
+   softgpu_read_targets(processor, &targets);
+   softgpu_read_depth(processor, &depth);
    for (unsigned lane = 0; lane < SOFTGPU_MAX_LANES && !softgpu_failed(); lane++) {
       struct softgpu_primitive primitive = {
          .processor = processor,
          .exports = exports,
          .size = size,
          .rectangle = rectangles,
+         .targets = &targets,
+         .depth = &depth,
       };
       const uint32_t packed = exports->primitives[lane];
       bool visible = (exports->has_primitive >> lane & 1) && !(packed >> 31);
@@ -334,7 +420,8 @@ softgpu_draw_pixels(const struct softgpu_processor *processor,
       if (!visible || is_culled(&primitive))
          continue;
       find_box(&primitive);
-      rasterize(&primitive, run);
+      find_layer(&primitive);
+      rasterize(&primitive, run, colors);
    }
    ralloc_free(run);
 }

@@ -2,11 +2,11 @@
 
 /*
  * Texel buffers: uniform ones are textures in NIR, storage ones images. The
- * descriptor has the format, and the order of components. Of real images there
- * is nothing here.
+ * descriptor has the format, and the order of components. Real images go
+ * elsewhere from here.
  */
 
-#include "softgpu_wave.h"
+#include "softgpu_images.h"
 
 #include <string.h>
 
@@ -86,30 +86,29 @@ read_descriptor(const struct softgpu_wave *wave, const nir_src *src, const char 
    return true;
 }
 
-/* A component of an element, behind the end 0. */
-static uint32_t
-component(const struct texels *texels, const uint32_t raw[4], unsigned i)
+uint32_t
+softgpu_select(enum pipe_format format, const unsigned swizzle[4], const uint32_t raw[4],
+               unsigned i)
 {
-   const unsigned select = texels->swizzle[i];
+   const unsigned select = swizzle[i];
 
-   if (texels->format == PIPE_FORMAT_NONE || select < V_008F0C_SQ_SEL_1)
+   if (format == PIPE_FORMAT_NONE || select < V_008F0C_SQ_SEL_1)
       return 0;
    if (select >= V_008F0C_SQ_SEL_X)
       return raw[select - V_008F0C_SQ_SEL_X];
-   return util_format_is_pure_integer(texels->format) ? 1 : fui(1.0f);
+   return util_format_is_pure_integer(format) ? 1 : fui(1.0f);
 }
 
-/* RADV has data of 16 bits where that is enough. */
-static uint32_t
-narrow(uint32_t value, nir_alu_type type, unsigned bits)
+uint32_t
+softgpu_narrow(uint32_t value, nir_alu_type type, unsigned bits)
 {
    if (bits == 16 && nir_alu_type_get_base_type(type) == nir_type_float)
       return _mesa_float_to_half(uif(value));
    return value;
 }
 
-static uint32_t
-widen(uint32_t value, nir_alu_type type, unsigned bits)
+uint32_t
+softgpu_widen(uint32_t value, nir_alu_type type, unsigned bits)
 {
    if (bits != 16)
       return value;
@@ -142,7 +141,10 @@ load(const struct softgpu_wave *wave, const nir_def *def, nir_alu_type type,
       }
       for (unsigned i = 0; i < def->num_components; i++)
          softgpu_value(wave, def, lane)[i] = nir_const_value_for_raw_uint(
-            inside ? narrow(component(texels, raw, i), type, def->bit_size) : 0, def->bit_size);
+            inside ? softgpu_narrow(softgpu_select(texels->format, texels->swizzle, raw, i), type,
+                                    def->bit_size)
+                   : 0,
+            def->bit_size);
    }
 }
 
@@ -156,6 +158,31 @@ load_nothing(const struct softgpu_wave *wave, const nir_def *def)
    }
 }
 
+static void
+execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex, const nir_src *handle)
+{
+   struct softgpu_image image;
+
+   if (!softgpu_read_image(wave, handle, "texture", &image))
+      return;
+   switch (tex->op) {
+   case nir_texop_txf:
+   case nir_texop_txf_ms:
+      softgpu_fetch_texture(wave, tex, &image);
+      break;
+   case nir_texop_tex:
+   case nir_texop_txb:
+   case nir_texop_txd:
+   case nir_texop_txl:
+   case nir_texop_tg4:
+   case nir_texop_lod:
+      softgpu_sample_texture(wave, tex, &image);
+      break;
+   default:
+      softgpu_error("texture operation %u is not supported", tex->op);
+   }
+}
+
 void
 softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex)
 {
@@ -163,17 +190,16 @@ softgpu_execute_texture(struct softgpu_wave *wave, nir_tex_instr *tex)
    const int index = nir_tex_instr_src_index(tex, nir_tex_src_coord);
    struct texels texels;
 
-   if (tex->op != nir_texop_txf || tex->sampler_dim != GLSL_SAMPLER_DIM_BUF || handle < 0 ||
-       index < 0 || tex->is_sparse) {
-      if (softgpu_is_blind()) {
+   if (handle < 0 || index < 0 || tex->is_sparse) {
+      if (softgpu_is_blind())
          load_nothing(wave, &tex->def);
-         return;
-      }
-      softgpu_error("textures are not supported");
-      return;
-   }
-   if (read_descriptor(wave, &tex->src[handle].src, "txf", &texels))
+      else
+         softgpu_error("this texture operation (%u) is not supported", tex->op);
+   } else if (tex->sampler_dim != GLSL_SAMPLER_DIM_BUF) {
+      execute_texture(wave, tex, &tex->src[handle].src);
+   } else if (read_descriptor(wave, &tex->src[handle].src, "txf", &texels)) {
       load(wave, &tex->def, tex->dest_type, &texels, &tex->src[index].src);
+   }
 }
 
 static void
@@ -187,8 +213,8 @@ store(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr,
       if (index >= texels->count)
          continue;
       for (unsigned i = 0; i < instr->num_components; i++)
-         raw[i] = widen((uint32_t)softgpu_uint(wave, &instr->src[3], i, lane),
-                        nir_intrinsic_src_type(instr), instr->src[3].ssa->bit_size);
+         raw[i] = softgpu_widen((uint32_t)softgpu_uint(wave, &instr->src[3], i, lane),
+                                nir_intrinsic_src_type(instr), instr->src[3].ssa->bit_size);
       void *memory =
          softgpu_map(texels->base + index * texels->stride, texels->stride, SOFTGPU_WRITE);
       if (!memory)
@@ -206,13 +232,14 @@ softgpu_execute_image(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
                             : instr->def.bit_size;
    struct texels texels;
 
-   if (nir_intrinsic_image_dim(instr) != GLSL_SAMPLER_DIM_BUF && softgpu_is_blind()) {
-      if (nir_intrinsic_infos[instr->intrinsic].has_dest)
-         load_nothing(wave, &instr->def);
+   if (nir_intrinsic_image_dim(instr) != GLSL_SAMPLER_DIM_BUF) {
+      struct softgpu_image image;
+      if (softgpu_read_image(wave, &instr->src[0], what, &image))
+         softgpu_access_image(wave, instr, &image);
       return;
    }
-   if (nir_intrinsic_image_dim(instr) != GLSL_SAMPLER_DIM_BUF || bits > 32) {
-      softgpu_error("%s: images are not supported", what);
+   if (bits > 32) {
+      softgpu_error("%s: texel buffers of %u bits are not supported", what, bits);
       return;
    }
    if (!read_descriptor(wave, &instr->src[0], what, &texels))

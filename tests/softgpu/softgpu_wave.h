@@ -83,6 +83,7 @@ struct softgpu_wave {
    /* Graphics: where vertices go, and of what there are pixels */
    struct softgpu_exports *exports;
    const struct softgpu_primitive *primitive;
+   struct softgpu_colors *colors; /* what these export */
    float pixels[SOFTGPU_MAX_LANES][2];
 
    nir_const_value *values;
