@@ -28,6 +28,7 @@
 
 #define MEMORY_SIZE  (UINT64_C(4) << 30)
 #define LINGER_NS    5000000
+#define PAUSES       16 /* until host and GPU meet */
 #define NOTHING_SIZE (UINT64_C(1) << 20)
 
 struct softgpu softgpu;
@@ -130,12 +131,17 @@ softgpu_yield(void)
    mtx_lock(&softgpu.lock);
 }
 
+/* Who waits for what the host writes is to see it some time. */
 void
 softgpu_pause(void)
 {
+   static unsigned pauses;
+
    mtx_unlock(&softgpu.lock);
    os_time_sleep(1000);
    mtx_lock(&softgpu.lock);
+   if (++pauses % PAUSES == 0)
+      softgpu_meet();
 }
 
 /* RADV is told to leave its images as they are: without compression, so without clears that
