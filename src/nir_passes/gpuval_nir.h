@@ -196,6 +196,7 @@ struct gpuval_nir_driver {
    unsigned num_lanes;    /* where gpuval_nir_functions[] are called: of the vectors that call */
    unsigned merged_lanes; /* of a wave, one lane reports for all that fail at its site; 0: each
                            * reports */
+   bool swaps;            /* bits of records are set by compare-and-swap */
 
    /* How does @intrin find its buffer? Returns false for an access that is not to be
     * checked.

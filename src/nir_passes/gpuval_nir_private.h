@@ -162,6 +162,7 @@ nir_def *gpuval_nir_element_address(nir_builder *b, nir_def *array, nir_def *ind
 /** What a record is made of. */
 struct gpuval_nir_failure {
    unsigned merged_lanes; /* gpuval_nir_driver::merged_lanes */
+   bool swaps;            /* gpuval_nir_driver::swaps */
    bool is_one_site;      /* of all lanes that come here */
    nir_def *const *invocation;
    nir_def *root;

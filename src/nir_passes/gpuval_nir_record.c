@@ -135,6 +135,32 @@ second_slot(nir_builder *b, const struct gpuval_nir_failure *f)
    return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
 }
 
+/* Sets bits of a word, and returns what it was. Behind a bus there may be no atomic OR, but
+ * compare-and-swap.
+ */
+static nir_def *
+set_bits(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *word, nir_def *bits)
+{
+   if (!f->swaps)
+      return uniform(b, f, nir_global_atomic(b, 32, word, bits, .atomic_op = nir_atomic_op_ior));
+
+   nir_variable *before = nir_local_variable_create(b->impl, glsl_uint_type(), "before");
+   nir_store_var(b, before, nir_imm_int(b, 0), 0x1);
+   nir_push_loop(b);
+   {
+      nir_def *expected = nir_load_var(b, before);
+      nir_def *found =
+         uniform(b, f,
+                 nir_global_atomic_swap(b, 32, word, expected, nir_ior(b, expected, bits),
+                                        .atomic_op = nir_atomic_op_cmpxchg));
+      nir_def *were_set = nir_ieq(b, nir_iand(b, found, bits), bits);
+      nir_store_var(b, before, found, 0x1);
+      nir_break_if(b, nir_ior(b, nir_ieq(b, found, expected), were_set));
+   }
+   nir_pop_loop(b, NULL);
+   return nir_load_var(b, before);
+}
+
 /* The host reads the counters of the sites in that list only. */
 static void
 count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
@@ -196,15 +222,14 @@ record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
    nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
    nir_push_if(b, nir_ieq_imm(b, taken, 0));
    {
-      nir_def *before =
-         uniform(b, f, nir_global_atomic(b, 32, word, bit, .atomic_op = nir_atomic_op_ior));
+      nir_def *before = set_bits(b, f, word, bit);
       nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
       {
          write_record(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
                       f);
          nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                      .memory_modes = nir_var_mem_global);
-         nir_global_atomic(b, 32, word, nir_ishl_imm(b, bit, 16), .atomic_op = nir_atomic_op_ior);
+         set_bits(b, f, word, nir_ishl_imm(b, bit, 16));
          /* The host may have looked since the failure was counted. */
          nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                      .memory_modes = nir_var_mem_global);

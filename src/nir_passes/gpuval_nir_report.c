@@ -184,6 +184,7 @@ begin_failure(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *r
 
    return (struct gpuval_nir_failure){
       .merged_lanes = driver->merged_lanes,
+      .swaps = driver->swaps,
       .invocation = invocation,
       .root = root,
       .site = entry.site,
@@ -456,6 +457,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
                b,
                &(struct gpuval_nir_failure){
                   .merged_lanes = driver->merged_lanes,
+                  .swaps = driver->swaps,
                   .is_one_site = !driver->reports_descriptors && has_same_entries(driver, params),
                   .invocation = params->invocation,
                   .root = root,

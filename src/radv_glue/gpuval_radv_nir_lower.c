@@ -155,6 +155,7 @@ get_driver(const struct gpuval_radv_nir_args *args)
    struct gpuval_nir_driver driver = late_driver;
    driver.data = args;
    driver.hashes = args->hashes;
+   driver.swaps = args->swaps;
    driver.num_lanes = 64; /* at most */
    driver.merged_lanes = 64;
    return driver;

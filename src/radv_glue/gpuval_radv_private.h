@@ -27,6 +27,7 @@ struct gpuval_radv {
    uint64_t nonce; /* of this device */
    uint32_t warned_capture_replay;
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
+   bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
    /* Entry points that are ours, and what lies below */
    struct gpuval_hooks hooks;

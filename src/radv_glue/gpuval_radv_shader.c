@@ -355,6 +355,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
       .command_offset = MAX_SETS * sizeof(uint32_t),
       .hashes = gpuval_options()->bloom_hashes,
+      .swaps = gpuval->swaps,
    };
 }
 

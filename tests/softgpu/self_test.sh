@@ -51,7 +51,7 @@ expect 1 'gpuval: error: bounds/buffer-oob'
 run "$softgpu" GPUVAL=
 expect 0 'gpuval'
 
-for broken in add32 add64 or32 order; do
+for broken in add32 add64 or32,swap32 order; do
    run "$softgpu" SOFTGPU_BROKEN=$broken
    # Of the order nothing is known when the host was kept from looking in time, and the log says
    # that it has seen none.
@@ -66,6 +66,19 @@ for broken in add32 add64 or32 order; do
    expect 1 'gpuval: warning: self-test on .*: nothing is checked'
    expect 0 'gpuval: error'
 done
+
+# What PCI Express has
+run "$softgpu" SOFTGPU_BROKEN=or32
+[ "$status" -eq 0 ] || fail "the program fails without atomic bits"
+expect 1 'gpuval: note: self-test on .*: atomic bits get lost: compare-and-swap takes their place'
+expect 1 'gpuval: note: self-test on .*: passed'
+expect 1 'gpuval: error: bounds/buffer-oob'
+expect 1 'gpuval:    compute shader'
+
+run "$softgpu" SOFTGPU_BROKEN=swap32
+expect 1 'self-test'
+expect 1 'gpuval: note: self-test on .*: passed, .* ms'
+expect 1 'gpuval: error: bounds/buffer-oob'
 
 run "$softgpu" SOFTGPU_BROKEN=or64
 expect 1 'self-test'

@@ -33,7 +33,7 @@
  * intrinsic or an operation that is not known here.
  *
  * SOFTGPU_BROKEN names what does not work on memory that host and GPU share, as behind a bus
- * that cannot do it: `add32`, `add64`, `or32`, `or64` are atomics without an effect, with
+ * that cannot do it: `add32`, `add64`, `or32`, `or64`, `swap32` are atomics without an effect, with
  * `order` plain stores come at the end of a workgroup only. With `hang` no submit ends.
  *
  * SOFTGPU_MODE names what a GPU may do to annoy: with `busy` a fence is signaled when there is

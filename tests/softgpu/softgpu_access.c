@@ -152,9 +152,13 @@ is_broken(const nir_intrinsic_instr *instr)
    static int broken = -1;
    if (broken < 0)
       broken = softgpu_is_broken("add32") | softgpu_is_broken("add64") << 1 |
-               softgpu_is_broken("or32") << 2 | softgpu_is_broken("or64") << 3;
+               softgpu_is_broken("or32") << 2 | softgpu_is_broken("or64") << 3 |
+               softgpu_is_broken("swap32") << 4;
    const nir_atomic_op op = nir_intrinsic_atomic_op(instr);
-   const unsigned first = op == nir_atomic_op_iadd ? 0 : op == nir_atomic_op_ior ? 2 : 8;
+   const unsigned first = op == nir_atomic_op_iadd      ? 0
+                          : op == nir_atomic_op_ior     ? 2
+                          : op == nir_atomic_op_cmpxchg ? 4
+                                                        : 8;
 
    return broken >> (first + (instr->def.bit_size == 64)) & 1;
 }
