@@ -277,6 +277,7 @@ const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shad
 /** The site of a number in gpuval_nir_use::num_slots, device-wide, and whose it is. */
 uint32_t gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number);
 uint64_t gpuval_shader_serial(const struct gpuval_shader *shader);
+gl_shader_stage gpuval_shader_stage(const struct gpuval_shader *shader);
 
 /** Not 0, and no other shader's while it lives. */
 uint32_t gpuval_shader_number(const struct gpuval_shader *shader);

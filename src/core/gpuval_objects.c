@@ -263,6 +263,22 @@ gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id)
    return id && objects->table[index_of(objects, id)].id == id;
 }
 
+struct vk_object_base *
+gpuval_objects_find(struct gpuval_objects *objects, uint32_t id)
+{
+   uint32_t index = index_of(objects, id);
+   struct vk_object_base *base = NULL;
+
+   simple_mtx_lock(&objects->mutex);
+   if (index && index < objects->num_places) {
+      const struct place *place = get_place(objects, index);
+      if (place->id == id && !place->info.end)
+         base = place->base;
+   }
+   simple_mtx_unlock(&objects->mutex);
+   return base;
+}
+
 bool
 gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint32_t id,
                         struct gpuval_object_info *info)

@@ -90,6 +90,9 @@ const struct gpuval_object_view *gpuval_objects_view(struct gpuval_objects *obje
 /** Is the object alive that @id was given to? */
 bool gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id);
 
+/** The object itself; NULL if it is not alive, or was not seen when it was created. */
+struct vk_object_base *gpuval_objects_find(struct gpuval_objects *objects, uint32_t id);
+
 /** Returns false if it is not known any more, or never was. @mem_ctx owns the name. */
 bool gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint32_t id,
                              struct gpuval_object_info *info);

@@ -41,14 +41,25 @@ struct range {
    struct gpuval_race_use use;
 };
 
+/* Flags of notes, where they are until they are copied */
+struct watch {
+   const void *owner; /* NULL: they have been */
+   const uint32_t *from;
+   uint32_t *to;
+   unsigned count;
+};
+
+struct gpuval_race_segment {
+   linear_ctx *linear; /* what gpuval_race_alloc() has given away */
+   struct util_dynarray notes, places, watches;
+   bool is_full; /* the last note had no room */
+};
+
 struct gpuval_race {
    gpuval_race_function report;
    void *data;
 
-   void *segment; /* what gpuval_race_alloc() has given away */
-   linear_ctx *linear;
-   struct util_dynarray notes, places;
-   bool is_full; /* the last note had no room */
+   struct gpuval_race_segment *segment; /* what is noted */
 
    simple_mtx_t mutex;           /* what follows: memory is freed by any thread */
    struct hash_table_u64 *locks; /* address -> struct lock */
@@ -56,14 +67,16 @@ struct gpuval_race {
    struct util_dynarray freed;   /* struct place: memory that is to be forgotten */
 };
 
-static void
-begin_segment(struct gpuval_race *race)
+static struct gpuval_race_segment *
+begin_segment(void)
 {
-   ralloc_free(race->segment);
-   race->segment = ralloc_context(race);
-   race->linear = linear_context(race->segment);
-   util_dynarray_clear(&race->notes);
-   util_dynarray_clear(&race->places);
+   struct gpuval_race_segment *segment = rzalloc(NULL, struct gpuval_race_segment);
+
+   segment->linear = linear_context(segment);
+   util_dynarray_init(&segment->notes, segment);
+   util_dynarray_init(&segment->places, segment);
+   util_dynarray_init(&segment->watches, segment);
+   return segment;
 }
 
 struct gpuval_race *
@@ -73,13 +86,11 @@ gpuval_race_create(gpuval_race_function report, void *data)
 
    race->report = report;
    race->data = data;
+   race->segment = begin_segment();
    simple_mtx_init(&race->mutex, mtx_plain);
    race->locks = _mesa_hash_table_u64_create(race);
-   util_dynarray_init(&race->notes, race);
-   util_dynarray_init(&race->places, race);
    util_dynarray_init(&race->ranges, race);
    util_dynarray_init(&race->freed, race);
-   begin_segment(race);
    return race;
 }
 
@@ -97,14 +108,15 @@ gpuval_race_destroy(struct gpuval_race *race)
 {
    free_locks(race);
    simple_mtx_destroy(&race->mutex);
+   ralloc_free(race->segment);
    ralloc_free(race);
 }
 
 void
 gpuval_race_restart(struct gpuval_race *race)
 {
-   util_dynarray_clear(&race->notes);
-   util_dynarray_clear(&race->places);
+   util_dynarray_clear(&race->segment->notes);
+   util_dynarray_clear(&race->segment->places);
    simple_mtx_lock(&race->mutex);
    free_locks(race);
    simple_mtx_unlock(&race->mutex);
@@ -190,7 +202,7 @@ forget_freed(struct gpuval_race *race)
 void *
 gpuval_race_alloc(struct gpuval_race *race, unsigned size)
 {
-   return linear_zalloc_child(race->linear, size);
+   return linear_zalloc_child(race->segment->linear, size);
 }
 
 void
@@ -200,26 +212,54 @@ gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
 {
    const struct note note = {*use, before, flag, bits, 0, object};
 
-   race->is_full = util_dynarray_num_elements(&race->notes, struct note) >= MAX_NOTES;
-   if (!race->is_full)
-      util_dynarray_append(&race->notes, struct note, note);
+   struct gpuval_race_segment *segment = race->segment;
+   segment->is_full = util_dynarray_num_elements(&segment->notes, struct note) >= MAX_NOTES;
+   if (!segment->is_full)
+      util_dynarray_append(&segment->notes, struct note, note);
 }
 
 void
 gpuval_race_note_bytes(struct gpuval_race *race, uint64_t address, uint64_t size)
 {
+   struct gpuval_race_segment *segment = race->segment;
    const struct place place = {address, size};
-   if (race->is_full || !address)
+   if (segment->is_full || !address)
       return;
 
-   util_dynarray_append(&race->places, struct place, place);
-   util_dynarray_top_ptr(&race->notes, struct note)->num_places++;
+   util_dynarray_append(&segment->places, struct place, place);
+   util_dynarray_top_ptr(&segment->notes, struct note)->num_places++;
 }
 
 void
 gpuval_race_note_subresource(struct gpuval_race *race, uint64_t address)
 {
    gpuval_race_note_bytes(race, address, 0);
+}
+
+const uint32_t *
+gpuval_race_watch(struct gpuval_race *race, const void *owner, const uint32_t *flags,
+                  unsigned count)
+{
+   const struct watch watch = {
+      .owner = owner,
+      .from = flags,
+      .to = gpuval_race_alloc(race, count * sizeof(*flags)),
+      .count = count,
+   };
+
+   util_dynarray_append(&race->segment->watches, struct watch, watch);
+   return watch.to;
+}
+
+void
+gpuval_race_fetch(struct gpuval_race_segment *segment, const void *owner)
+{
+   util_dynarray_foreach (&segment->watches, struct watch, watch) {
+      if (!watch->owner || (owner && watch->owner != owner))
+         continue;
+      memcpy(watch->to, watch->from, watch->count * sizeof(*watch->to));
+      watch->owner = NULL;
+   }
 }
 
 /* Races */
@@ -245,6 +285,12 @@ is_ordered(const struct gpuval_race_use *other, const uint32_t *before)
 }
 
 static bool
+is_one_command(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
+{
+   return a->command_id == b->command_id && a->recording == b->recording;
+}
+
+static bool
 is_race(const struct gpuval_race_use *use, const uint32_t *before,
         const struct gpuval_race_use *other)
 {
@@ -257,7 +303,7 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before,
       return false;
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
-          use->command_id != other->command_id && !is_one_pass && !is_ordered(other, before) &&
+          !is_one_command(use, other) && !is_one_pass && !is_ordered(other, before) &&
           overlap(use, other);
 }
 
@@ -267,8 +313,7 @@ is_same(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
    return a->source == b->source && a->serial == b->serial && a->is_write == b->is_write &&
           a->is_atomic == b->is_atomic && a->pass == b->pass && a->extent == b->extent &&
           !memcmp(a->begin, b->begin, sizeof(a->begin)) &&
-          !memcmp(a->end, b->end, sizeof(a->end)) &&
-          (!a->is_write || a->command_id == b->command_id);
+          !memcmp(a->end, b->end, sizeof(a->end)) && (!a->is_write || is_one_command(a, b));
 }
 
 /* Whoever is in a race with @other, is in one with @use, or comes after both. Of a source serials
@@ -397,20 +442,41 @@ process(struct gpuval_race *race, const struct note *note, const struct place *p
    }
 }
 
-void
-gpuval_race_flush(struct gpuval_race *race)
+struct gpuval_race_segment *
+gpuval_race_take(struct gpuval_race *race)
 {
-   const struct place *places = race->places.data;
-   if (!race->notes.size)
-      return;
+   struct gpuval_race_segment *segment = race->segment;
 
+   race->segment = begin_segment();
+   return segment;
+}
+
+void
+gpuval_race_judge(struct gpuval_race *race, struct gpuval_race_segment *segment)
+{
+   const struct place *places = segment->places.data;
+
+   gpuval_race_fetch(segment, NULL);
    simple_mtx_lock(&race->mutex);
    forget_freed(race);
-   util_dynarray_foreach (&race->notes, struct note, note) {
+   util_dynarray_foreach (&segment->notes, struct note, note) {
       if (!note->flag || *note->flag & note->bits)
          process(race, note, places);
       places += note->num_places;
    }
    simple_mtx_unlock(&race->mutex);
-   begin_segment(race);
+   ralloc_free(segment);
+}
+
+void
+gpuval_race_drop(struct gpuval_race_segment *segment)
+{
+   ralloc_free(segment);
+}
+
+void
+gpuval_race_flush(struct gpuval_race *race)
+{
+   if (race->segment->notes.size)
+      gpuval_race_judge(race, gpuval_race_take(race));
 }

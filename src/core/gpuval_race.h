@@ -9,9 +9,10 @@
  * clock's, so that a race is found in each run.
  *
  * Whether a shader has used something is known when it has run. So uses are noted in the order
- * of commands, with what is ordered before them, and looked at when nothing runs.
+ * of commands, with what is ordered before them, and looked at when nothing of that runs: all
+ * at once, or, where several submits are in flight, one segment of notes after the other.
  *
- * For the thread that executes commands.
+ * Notes are for one thread at a time, and so is looking at them; but that may be another one.
  */
 
 #ifndef GPUVAL_RACE_H
@@ -43,7 +44,8 @@ struct gpuval_race_use {
    uint32_t serial;
    uint32_t command_id;
    uint32_t pass;      /* that it is in; 0: none. What is in one is not in a race */
-   uint32_t recording; /* a number of the primary command buffer's execution */
+   uint32_t recording; /* a number of the primary command buffer's execution: ids may be of what
+                        * is executed several times */
    uint32_t site;      /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
    uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
    enum gpuval_op op;
@@ -52,6 +54,7 @@ struct gpuval_race_use {
    bool is_transition; /* of the layout: in a race with what is of the same recording only */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
    uint32_t view;      /* id of the view that a shader uses; 0: none */
+   uint32_t object;    /* id of what is used, or 0 */
    enum gpuval_race_extent extent;
    int32_t begin[3], end[3]; /* texels */
 };
@@ -66,13 +69,13 @@ typedef void (*gpuval_race_function)(void *data, const struct gpuval_race_use *u
 struct gpuval_race *gpuval_race_create(gpuval_race_function report, void *data);
 void gpuval_race_destroy(struct gpuval_race *race);
 
-/** Zeroed memory that lives until gpuval_race_flush(). */
+/** Zeroed memory that lives as long as what is noted next. */
 void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
 
 /**
  * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
- * @flag is NULL, or has one of @bits then. @before, @flag: live until gpuval_race_flush().
- * @object: until then, too, or NULL.
+ * @flag is NULL, or has one of @bits when it is looked at. @before, @flag, and @object, or NULL:
+ * live until then.
  */
 void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
                       const uint32_t *before, const uint32_t *flag, uint32_t bits,
@@ -87,6 +90,24 @@ void gpuval_race_note_bytes(struct gpuval_race *race, uint64_t address, uint64_t
 
 /** Nothing runs: looks at what has been noted. */
 void gpuval_race_flush(struct gpuval_race *race);
+
+/* The same in two steps, with notes of others in between */
+
+struct gpuval_race_segment;
+
+/** What has been noted so far; notes begin anew. */
+struct gpuval_race_segment *gpuval_race_take(struct gpuval_race *race);
+/** Nothing of @segment runs, or of what is ordered before it. Frees it. */
+void gpuval_race_judge(struct gpuval_race *race, struct gpuval_race_segment *segment);
+void gpuval_race_drop(struct gpuval_race_segment *segment);
+
+/**
+ * Of flags that others will write over: returns where they are copied to, as flags for notes,
+ * by gpuval_race_fetch(), which takes those of @owner, or all with NULL, once each.
+ */
+const uint32_t *gpuval_race_watch(struct gpuval_race *race, const void *owner,
+                                  const uint32_t *flags, unsigned count);
+void gpuval_race_fetch(struct gpuval_race_segment *segment, const void *owner);
 
 /** Forgets what was used: all of it, with what has been noted, as serials begin again; */
 void gpuval_race_restart(struct gpuval_race *race);

@@ -449,6 +449,12 @@ gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number)
    return shader->first_site + MIN2(number, shader->num_sites - 1);
 }
 
+gl_shader_stage
+gpuval_shader_stage(const struct gpuval_shader *shader)
+{
+   return shader->stage;
+}
+
 uint64_t
 gpuval_shader_serial(const struct gpuval_shader *shader)
 {

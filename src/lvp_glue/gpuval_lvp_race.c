@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp_race.h"
+#include "gpuval_lvp_images.h"
 #include "gpuval_lvp_private.h"
-#include "gpuval_lvp_race_private.h"
+#include "gpuval_lvp_sets.h"
 
-#include "gpuval/src/base/gpuval_init.h"
+#include "gpuval/src/core/gpuval_race_queue.h"
 #include "gpuval/src/gpuval.h"
-#include "vk_image.h"
-#include "vk_render_pass.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
 
 /* lavapipe has one. */
 #define QUEUE 0
+
+struct gpuval_lvp_race {
+   struct gpuval_lvp *gpuval;
+   struct gpuval_race *race;
+   struct gpuval_submits *submits;
+   struct gpuval_race_queue *queue;
+   struct util_dynarray parts; /* of the command that comes now */
+
+   bool waits;                       /* the last command: nothing runs behind it */
+   const VkRenderingInfo *rendering; /* NULL: outside of passes */
+   uint32_t rendering_command;
+};
 
 static void
 report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other,
@@ -19,12 +31,23 @@ report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_u
    gpuval_device_report_race(gpuval_lvp_device(data), use, other, object);
 }
 
-static size_t
-rows_size(const struct gpuval_lvp_race *state)
+static uint64_t
+find_subresource(const struct vk_image *image, uint32_t level, uint32_t layer)
 {
-   return GPUVAL_ORDER_MODEL_CLASSES * gpuval_submits_num_sources(state->submits) *
-          sizeof(uint32_t);
+   return gpuval_lvp_subresource_address(container_of(image, struct lvp_image, vk), 0, level,
+                                         layer);
 }
+
+static uint64_t
+find_buffer(const struct vk_buffer *buffer)
+{
+   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
+}
+
+static const struct gpuval_race_driver race_driver = {
+   .find_subresource = find_subresource,
+   .find_buffer = find_buffer,
+};
 
 struct gpuval_lvp_race *
 gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval, struct gpuval_submits *submits)
@@ -34,7 +57,9 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval, struct gpuval_s
    state->gpuval = gpuval;
    state->submits = submits;
    state->race = gpuval_race_create(report, gpuval);
-   state->ordered = rzalloc_size(state, rows_size(state));
+   state->queue = gpuval_race_queue_create(state, state->race, &race_driver, submits,
+                                           gpuval_lvp_objects(gpuval), QUEUE);
+   util_dynarray_init(&state->parts, state);
    return state;
 }
 
@@ -54,7 +79,7 @@ static void
 flush(struct gpuval_lvp_race *state)
 {
    gpuval_race_flush(state->race);
-   state->before = NULL;
+   gpuval_race_queue_renew(state->queue);
    state->waits = false;
 }
 
@@ -62,198 +87,21 @@ void
 gpuval_lvp_race_idle(struct gpuval_lvp_race *state)
 {
    flush(state);
-   if (state->serial >= GPUVAL_SUBMITS_RESTART && !gpuval_options_sync())
+   if (gpuval_race_queue_serial(state->queue) >= GPUVAL_SUBMITS_RESTART && !gpuval_options_sync())
       gpuval_submits_restart(state->submits);
    state->rendering = NULL;
-   state->pass = 0;
-   state->recording++;
-}
-
-/* Uses */
-
-struct gpuval_race_use
-gpuval_lvp_race_use(struct gpuval_lvp_race *state, uint32_t command_id, unsigned class_,
-                    bool is_write)
-{
-   uint64_t version = state->version;
-   struct gpuval_race_use use = {
-      .source = gpuval_order_source(QUEUE, class_),
-      .serial = gpuval_submits_use(state->submits, QUEUE, &state->version, state->ordered),
-      .command_id = command_id,
-      .pass = state->pass,
-      .recording = state->recording,
-      .site = GPUVAL_RACE_NO_SITE,
-      .op = is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD,
-      .is_write = is_write,
-   };
-
-   if (use.serial < state->serial)
-      gpuval_race_restart(state->race); /* sync has begun again */
-   state->serial = use.serial;
-   if (!state->before || state->version != version) {
-      uint32_t *before = gpuval_race_alloc(state->race, rows_size(state));
-      memcpy(before, state->ordered, rows_size(state));
-      state->before = before;
-   }
-   return use;
-}
-
-const uint32_t *
-gpuval_lvp_race_before(const struct gpuval_lvp_race *state, unsigned class_)
-{
-   return state->before + class_ * gpuval_submits_num_sources(state->submits);
-}
-
-struct visit {
-   struct gpuval_race *race;
-   VkImageAspectFlags aspects; /* the second of two addresses stands for stencil */
-};
-
-static void
-note_subresource(void *data, uint64_t address, uint8_t bits)
-{
-   const struct visit *visit = data;
-
-   if (!address)
-      return;
-   if (bits & GPUVAL_INIT_COLOR && visit->aspects & ~VK_IMAGE_ASPECT_STENCIL_BIT)
-      gpuval_race_note_subresource(visit->race, address);
-   if (bits & GPUVAL_INIT_STENCIL && visit->aspects & VK_IMAGE_ASPECT_STENCIL_BIT)
-      gpuval_race_note_subresource(visit->race, address + 1);
-}
-
-/* A box that has all there is */
-static bool
-is_whole(const struct lvp_image *image, const VkImageSubresourceRange *range, const int32_t *begin,
-         const int32_t *end)
-{
-   const VkExtent3D extent = vk_image_mip_level_extent(&image->vk, range->baseMipLevel);
-
-   return begin[0] <= 0 && begin[1] <= 0 && begin[2] <= 0 && end[0] >= (int32_t)extent.width &&
-          end[1] >= (int32_t)extent.height && end[2] >= (int32_t)extent.depth;
-}
-
-void
-gpuval_lvp_race_image(struct gpuval_lvp_race *state, struct gpuval_race_use use,
-                      const uint32_t *before, const struct lvp_image *image,
-                      const VkImageSubresourceRange *range, const int32_t *begin,
-                      const int32_t *end)
-{
-   struct visit visit = {state->race, image->vk.aspects};
-   if (image->plane_count > 1)
-      return; /* their texels are of several sizes */
-
-   if (begin && !is_whole(image, range, begin, end)) {
-      use.extent = GPUVAL_RACE_BOX;
-      memcpy(use.begin, begin, sizeof(use.begin));
-      memcpy(use.end, end, sizeof(use.end));
-   }
-   gpuval_race_note(state->race, &use, before, NULL, 0, &image->vk.base);
-   gpuval_lvp_visit_image(image, range, note_subresource, &visit);
+   gpuval_race_queue_begin(state->queue);
 }
 
 /* Commands */
 
 static void
-transfer(void *data, const struct gpuval_lvp_transfer *transfer)
+begin_rendering(struct gpuval_lvp_race *state, const VkRenderingInfo *info)
 {
-   struct gpuval_lvp_race *state = data;
-   const struct gpuval_race_use use = gpuval_lvp_race_use(
-      state, gpuval_lvp_command_id(state->gpuval), GPUVAL_ORDER_TRANSFER, transfer->is_write);
-   const uint32_t *before = gpuval_lvp_race_before(state, GPUVAL_ORDER_TRANSFER);
-
-   if (transfer->image) {
-      gpuval_lvp_race_image(state, use, before, transfer->image, &transfer->range,
-                            transfer->has_box ? transfer->begin : NULL, transfer->end);
-   } else if (!transfer->has_gaps) {
-      gpuval_race_note(state->race, &use, before, NULL, 0, &transfer->buffer->vk.base);
-      gpuval_race_note_bytes(state->race, (uintptr_t)transfer->buffer->map + transfer->offset,
-                             transfer->size);
-   }
-}
-
-/* Draws and store operations write none of these. */
-static bool
-is_read_only(const VkRenderingAttachmentInfo *info)
-{
-   return info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
-          (info->storeOp == VK_ATTACHMENT_STORE_OP_NONE &&
-           info->loadOp != VK_ATTACHMENT_LOAD_OP_CLEAR &&
-           info->loadOp != VK_ATTACHMENT_LOAD_OP_DONT_CARE);
-}
-
-static void
-note_layers(struct gpuval_lvp_race *state, const struct gpuval_race_use *use,
-            const uint32_t *before, const struct gpuval_lvp_attachment *attachment,
-            const VkRect2D *area, uint32_t layer, uint32_t count)
-{
-   const struct vk_image_view *view = &attachment->view->vk;
-   const struct lvp_image *image = attachment->view->image;
-   bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
-   const VkImageSubresourceRange range = {
-      .aspectMask = attachment->aspects,
-      .baseMipLevel = view->base_mip_level,
-      .levelCount = 1,
-      .baseArrayLayer = view->base_array_layer + layer,
-      .layerCount = count,
-   };
-   int32_t z = is_3d ? view->base_array_layer + layer : 0;
-   const int32_t begin[3] = {area->offset.x, area->offset.y, z};
-   const int32_t end[3] = {area->offset.x + area->extent.width,
-                           area->offset.y + area->extent.height, z + (is_3d ? count : 1)};
-
-   gpuval_lvp_race_image(state, *use, before, image, &range, begin, end);
-}
-
-/* Depth is resolved as colors are. */
-static void
-attach(void *data, const struct gpuval_lvp_attachment *attachment)
-{
-   struct gpuval_lvp_race *state = data;
-   const VkRect2D *area = &state->rendering->renderArea;
-   bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
-   unsigned class_ = is_color ? GPUVAL_ORDER_COLOR : GPUVAL_ORDER_DEPTH;
-   bool is_write = attachment->is_resolve || !is_read_only(attachment->info);
-   struct gpuval_race_use use =
-      gpuval_lvp_race_use(state, state->rendering_command, class_, is_write);
-   const uint32_t *before = gpuval_lvp_race_before(state, class_);
-
-   if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_NONE && !use.is_write)
-      return;
-   use.goes_on = state->ends && !attachment->is_resolve;
-   if (!attachment->has_views) {
-      note_layers(state, &use, before, attachment, area, 0, attachment->layers);
-      return;
-   }
-   u_foreach_bit (i, attachment->layers)
-      note_layers(state, &use, before, attachment, area, i, 1);
-}
-
-static bool
-is_subpass(const VkRenderingInfo *info)
-{
-   return info->flags & VK_RENDERING_INPUT_ATTACHMENT_NO_CONCURRENT_WRITES_BIT_MESA;
-}
-
-/* It uses them from begin to end. The runtime makes several renderings of a subpass where it
- * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
- */
-static void
-begin_rendering(struct gpuval_lvp_race *state, const VkRenderingInfo *info, bool follows)
-{
-   bool resumes = info->flags & VK_RENDERING_RESUMING_BIT || (follows && is_subpass(info));
-
-   if (!resumes)
-      state->num_passes++;
-   state->pass = state->num_passes;
    state->rendering = info;
    state->rendering_command = gpuval_lvp_command_id(state->gpuval);
-   gpuval_lvp_visit_attachments(info, false, attach, state);
+   gpuval_race_add_attachments(&state->parts, info);
+   gpuval_race_queue_begin_pass(state->queue, state->rendering_command, info->flags, &state->parts);
 }
 
 static void
@@ -263,75 +111,100 @@ end_rendering(struct gpuval_lvp_race *state)
    if (!info)
       return;
 
-   state->ends = true;
-   gpuval_lvp_visit_attachments(info, false, attach, state);
-   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
-      gpuval_lvp_visit_attachments(info, true, attach, state);
-   state->ends = false;
-   state->has_ended_subpass = is_subpass(info);
    state->rendering = NULL;
-   state->pass = 0;
+   gpuval_race_add_ended_attachments(&state->parts, info);
+   gpuval_race_queue_end_pass(state->queue, state->rendering_command, info->flags, &state->parts);
 }
 
-/* A layout changes between the two scopes of its barrier, which is a write. What stands in the
- * same call counts together: subpass dependencies and the transitions for which there are
- * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
- * for a semaphore does for it: silent.
- */
 static void
 transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
 {
-   VkPipelineStageFlags2 stages = gpuval_event_stages(info);
-   struct gpuval_race_use use;
-   uint32_t *before = NULL;
+   VkPipelineStageFlags2 stages = gpuval_race_add_transitions(&state->parts, info);
+   uint32_t command_id = state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0;
 
-   if (!(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT))
-      return;
+   gpuval_race_queue_transition(state->queue, command_id, stages, &state->parts);
+}
 
-   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-      LVP_FROM_HANDLE(lvp_image, image, barrier->image);
-      if (!image || barrier->oldLayout == barrier->newLayout ||
-          barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
-         continue;
-
-      if (!before) {
-         use = gpuval_lvp_race_use(state, gpuval_lvp_command_id(state->gpuval),
-                                   GPUVAL_ORDER_TRANSITION, true);
-         use.is_transition = true;
-         before = gpuval_race_alloc(state->race,
-                                    gpuval_submits_num_sources(state->submits) * sizeof(*before));
-         use.serial = gpuval_submits_transition(state->submits, QUEUE, stages, before);
-      }
-      gpuval_lvp_race_image(state, use, before, image, &barrier->subresourceRange, NULL, NULL);
-   }
+static void
+transfer(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
+{
+   gpuval_lvp_visit_transfers(command, gpuval_race_add_transfer, &state->parts);
+   if (state->parts.size)
+      gpuval_race_queue_use(state->queue, gpuval_lvp_command_id(state->gpuval), &state->parts);
+   else
+      gpuval_race_queue_other(state->queue);
 }
 
 void
 gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
 {
-   bool follows = state->has_ended_subpass;
-
    if (state->waits)
       flush(state);
-   state->has_ended_subpass = false;
 
+   util_dynarray_clear(&state->parts);
    switch ((unsigned)command->type) {
    case VK_CMD_PIPELINE_BARRIER2:
       transition(state, command->u.pipeline_barrier2.dependency_info);
       state->waits = true;
       return;
    case VK_CMD_WAIT_EVENTS2:
+      gpuval_race_queue_other(state->queue);
       state->waits = true;
       return;
    case VK_CMD_BEGIN_RENDERING:
-      begin_rendering(state, command->u.begin_rendering.rendering_info, follows);
+      begin_rendering(state, command->u.begin_rendering.rendering_info);
       return;
    case VK_CMD_END_RENDERING:
       end_rendering(state);
       return;
    default:
-      gpuval_lvp_visit_transfers(command, transfer, state);
+      transfer(state, command);
       return;
    }
+}
+
+/* Shaders: they have used what they mark, gpuval_nir_race.c */
+
+/* Returns whether the shader is to mark @bit of @flag. */
+static bool
+note_shader(struct gpuval_lvp_race *state, uint32_t command_id, unsigned class_,
+            const struct gpuval_shader *shader, const struct gpuval_nir_use *use,
+            const struct lvp_descriptor_set *set, const uint32_t *flag, uint32_t bit)
+{
+   const struct gpuval_descriptor *descriptor =
+      set && use->first_slot < set->layout->size ? gpuval_lvp_find_descriptor(use, set) : NULL;
+
+   return descriptor && gpuval_race_queue_shader(state->queue, command_id, class_, shader, use,
+                                                 descriptor, flag, bit);
+}
+
+void
+gpuval_lvp_race_shaders(struct gpuval_lvp_race *state, uint32_t command_id, uint32_t stages,
+                        struct lvp_shader *const *shaders, struct lvp_descriptor_set *const *sets,
+                        uint32_t buffers, struct gpuval_lvp_command_data *data)
+{
+   uint32_t *used = NULL;
+
+   u_foreach_bit (stage, stages & BITFIELD_MASK(ARRAY_SIZE(data->race_uses))) {
+      const struct gpuval_shader *shader = shaders[stage]->pipeline_nir->gpuval;
+      unsigned class_ = gpuval_order_stage_class(stage);
+      uint32_t num_uses, bit = 1;
+      const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
+
+      data->race_uses[stage] = 0;
+      for (uint32_t i = 0; i < num_uses; i++) {
+         const struct gpuval_nir_use *use = &uses[i];
+         if (!(use->flags & GPUVAL_USE_RACE))
+            continue;
+
+         if (!used)
+            used = gpuval_race_alloc(state->race, sizeof(data->race_uses));
+         const struct lvp_descriptor_set *set =
+            buffers & BITFIELD_BIT(use->set) ? NULL : sets[use->set];
+         if (note_shader(state, command_id, class_, shader, use, set, &used[stage], bit))
+            data->race_uses[stage] |= bit;
+         bit <<= 1;
+      }
+   }
+   data->used_address = (uintptr_t)used;
 }

@@ -38,7 +38,7 @@ mark_layers(struct gpuval_lvp_written *state, VkImage handle,
             const VkImageSubresourceLayers *layers)
 {
    LVP_FROM_HANDLE(lvp_image, image, handle);
-   const VkImageSubresourceRange range = gpuval_lvp_layers_range(layers);
+   const VkImageSubresourceRange range = gpuval_layers_range(layers);
 
    gpuval_lvp_visit_image(image, &range, gpuval_lvp_written_set, state);
 }
@@ -242,16 +242,21 @@ transition(struct gpuval_lvp_written *state, const VkDependencyInfo *info)
 }
 
 static void
-transfer(void *data, const struct gpuval_lvp_transfer *transfer)
+transfer(void *data, const struct gpuval_transfer *transfer)
 {
    struct gpuval_lvp_written *state = data;
 
    if (!transfer->is_write)
       return;
-   if (transfer->image)
-      gpuval_lvp_visit_image(transfer->image, &transfer->range, gpuval_lvp_written_set, state);
-   else
-      gpuval_written_mark(state->written, (uintptr_t)transfer->buffer->map + transfer->offset,
+   if (transfer->image) {
+      gpuval_lvp_visit_image(container_of(transfer->image, struct lvp_image, vk), &transfer->range,
+                             gpuval_lvp_written_set, state);
+      return;
+   }
+
+   const struct lvp_buffer *buffer = container_of(transfer->buffer, struct lvp_buffer, vk);
+   if (buffer->map)
+      gpuval_written_mark(state->written, (uintptr_t)buffer->map + transfer->offset,
                           transfer->size);
 }
 

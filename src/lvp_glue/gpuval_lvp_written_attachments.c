@@ -11,12 +11,18 @@
 #include "gpuval/src/core/gpuval_objects.h"
 #include "vk_image.h"
 
+static const struct lvp_image *
+get_image(const struct gpuval_attachment *attachment)
+{
+   return container_of(attachment->view->image, struct lvp_image, vk);
+}
+
 /* It has anything now; but what is outside of the render area, or in other slices, stays. */
 static void
-forget_attachment(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment,
+forget_attachment(struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment,
                   gpuval_lvp_visit_function function)
 {
-   const struct lvp_image *image = attachment->view->image;
+   const struct lvp_image *image = get_image(attachment);
 
    if (attachment->is_whole && image->vk.image_type != VK_IMAGE_TYPE_3D &&
        !gpuval_lvp_is_always_written(state, image))
@@ -25,10 +31,10 @@ forget_attachment(struct gpuval_lvp_written *state, const struct gpuval_lvp_atta
 
 /* Does a load operation read what nobody has written? */
 static bool
-is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment)
+is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment)
 {
-   const struct vk_image_view *view = &attachment->view->vk;
-   const struct lvp_image *image = attachment->view->image;
+   const struct vk_image_view *view = attachment->view;
+   const struct lvp_image *image = get_image(attachment);
    uint8_t bits = gpuval_lvp_aspect_bits(image, attachment->aspects);
    uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1
                     : attachment->has_views                  ? util_last_bit(attachment->layers)
@@ -46,9 +52,9 @@ is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_lvp_att
 }
 
 static void
-report_load(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment *attachment)
+report_load(struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment)
 {
-   const struct vk_image_view *view = &attachment->view->vk;
+   const struct vk_image_view *view = attachment->view;
    struct gpuval_command_failure failure = {
       .kind = GPUVAL_KIND_UNINITIALIZED_READ,
       .op = GPUVAL_OP_LOAD,
@@ -58,7 +64,7 @@ report_load(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment
          {
             .type = "attachment",
             .binding = -1,
-            .object = &attachment->view->image->vk.base,
+            .object = &view->image->base,
             .is_image = true,
          },
    };
@@ -69,7 +75,7 @@ report_load(struct gpuval_lvp_written *state, const struct gpuval_lvp_attachment
 }
 
 static void
-load(void *data, const struct gpuval_lvp_attachment *attachment)
+load(void *data, const struct gpuval_attachment *attachment)
 {
    struct gpuval_lvp_written *state = data;
 
@@ -90,14 +96,14 @@ load(void *data, const struct gpuval_lvp_attachment *attachment)
 }
 
 static void
-set_written(void *data, const struct gpuval_lvp_attachment *attachment)
+set_written(void *data, const struct gpuval_attachment *attachment)
 {
    gpuval_lvp_visit_attachment(attachment, gpuval_lvp_written_set, data);
 }
 
 /* What still runs may read it. */
 static void
-store(void *data, const struct gpuval_lvp_attachment *attachment)
+store(void *data, const struct gpuval_attachment *attachment)
 {
    if (attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE)
       forget_attachment(data, attachment, gpuval_lvp_written_clear_later);
@@ -109,15 +115,15 @@ gpuval_lvp_written_begin_rendering(struct gpuval_lvp_written *state, const VkRen
    state->rendering = info;
    state->has_drawn = false;
    if (!(info->flags & VK_RENDERING_RESUMING_BIT))
-      gpuval_lvp_visit_attachments(info, false, load, state);
+      gpuval_visit_attachments(info, false, load, state);
 }
 
 void
 gpuval_lvp_written_end_rendering(struct gpuval_lvp_written *state)
 {
    if (state->rendering && !(state->rendering->flags & VK_RENDERING_SUSPENDING_BIT)) {
-      gpuval_lvp_visit_attachments(state->rendering, false, store, state);
-      gpuval_lvp_visit_attachments(state->rendering, true, set_written, state);
+      gpuval_visit_attachments(state->rendering, false, store, state);
+      gpuval_visit_attachments(state->rendering, true, set_written, state);
    }
    state->rendering = NULL;
 }
@@ -126,5 +132,5 @@ void
 gpuval_lvp_written_draw(struct gpuval_lvp_written *state)
 {
    if (state->rendering)
-      gpuval_lvp_visit_attachments(state->rendering, false, set_written, state);
+      gpuval_visit_attachments(state->rendering, false, set_written, state);
 }

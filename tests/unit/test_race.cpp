@@ -218,6 +218,69 @@ TEST_F(race, what_has_not_happened)
    EXPECT_EQ(count(), 1u);
 }
 
+/* The same command, executed again */
+TEST_F(race, executions_of_one_command)
+{
+   gpuval_race_use use = write();
+   note(use);
+   use.recording = 1;
+   note(use);
+   EXPECT_EQ(count(), 1u);
+   note(use);
+   EXPECT_EQ(count(), 0u);
+}
+
+/* Notes of two submits, of which the second one ends first: it is in no race with what it comes
+ * after, and the first one is in one with what it does not come before.
+ */
+TEST_F(race, segments)
+{
+   note(write());
+   gpuval_race_segment *first = gpuval_race_take(engine);
+   note(read());
+   note(read(), 0x2000);
+   gpuval_race_segment *second = gpuval_race_take(engine);
+   EXPECT_EQ(count(), 0u);
+
+   gpuval_race_judge(engine, second);
+   EXPECT_EQ(races.size(), 0u);
+   gpuval_race_judge(engine, first);
+   ASSERT_EQ(races.size(), 1u);
+   EXPECT_EQ(races[0].use, 1u);
+   EXPECT_EQ(races[0].other, 2u);
+
+   note(write(), 0x2000);
+   gpuval_race_drop(gpuval_race_take(engine));
+   EXPECT_EQ(count(), 1u);
+}
+
+/* Flags that are written over, by the next submit, before anybody has looked at them */
+TEST_F(race, watched_flags)
+{
+   uint32_t flags[2] = {}, of_another[2] = {};
+   const uint32_t *copies = gpuval_race_watch(engine, &flags, flags, 2);
+   const uint32_t *others = gpuval_race_watch(engine, &of_another, of_another, 2);
+   uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(*before));
+
+   note(write());
+   gpuval_race_use use = read();
+   gpuval_race_note(engine, &use, before, &copies[1], 0x2, NULL);
+   gpuval_race_note_subresource(engine, 0x1000);
+   use = read();
+   gpuval_race_note(engine, &use, before, &others[1], 0x2, NULL);
+   gpuval_race_note_subresource(engine, 0x1000);
+   gpuval_race_segment *segment = gpuval_race_take(engine);
+
+   flags[1] = 0x2;
+   gpuval_race_fetch(segment, &flags);
+   flags[1] = 0;
+   gpuval_race_fetch(segment, NULL);
+   of_another[1] = 0x2;
+   gpuval_race_judge(engine, segment);
+   ASSERT_EQ(races.size(), 1u);
+   EXPECT_EQ(races[0].use, 2u);
+}
+
 /* A shader may have used one or the other. */
 TEST_F(race, one_of_many)
 {

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_race_queue.h"
+
+#include "gpuval_objects.h"
+
+#include "nir_passes/gpuval_nir.h"
+#include "util/ralloc.h"
+#include "vk_buffer.h"
+#include "vk_format.h"
+#include "vk_image.h"
+#include "vk_render_pass.h"
+
+/* Of a view with more, which one is used nobody knows. */
+#define MAX_SUBRESOURCES 64
+
+struct gpuval_race_queue {
+   struct gpuval_race *race;
+   const struct gpuval_race_driver *driver;
+   struct gpuval_submits *submits;
+   struct gpuval_objects *objects;
+   unsigned number;
+
+   bool has_ended_subpass;    /* the last command */
+   uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
+   uint32_t recording;        /* gpuval_race_use::recording */
+
+   uint32_t serial;        /* the last one */
+   uint64_t version;       /* of what is ordered before what comes now: */
+   uint32_t *ordered;      /* rows by class, as many sources each; and */
+   const uint32_t *before; /* the same for notes; NULL: not yet */
+};
+
+static size_t
+rows_size(const struct gpuval_race_queue *queue)
+{
+   return GPUVAL_ORDER_MODEL_CLASSES * gpuval_submits_num_sources(queue->submits) *
+          sizeof(uint32_t);
+}
+
+struct gpuval_race_queue *
+gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
+                         const struct gpuval_race_driver *driver, struct gpuval_submits *submits,
+                         struct gpuval_objects *objects, unsigned number)
+{
+   struct gpuval_race_queue *queue = rzalloc(mem_ctx, struct gpuval_race_queue);
+
+   queue->race = race;
+   queue->driver = driver;
+   queue->submits = submits;
+   queue->objects = objects;
+   queue->number = number;
+   queue->ordered = rzalloc_size(queue, rows_size(queue));
+   return queue;
+}
+
+void
+gpuval_race_queue_renew(struct gpuval_race_queue *queue)
+{
+   queue->before = NULL;
+}
+
+void
+gpuval_race_queue_begin(struct gpuval_race_queue *queue)
+{
+   queue->pass = 0;
+   queue->recording++;
+   queue->has_ended_subpass = false;
+}
+
+uint32_t
+gpuval_race_queue_serial(const struct gpuval_race_queue *queue)
+{
+   return queue->serial;
+}
+
+/* Numbers that no other queue gives */
+static uint32_t
+number_of(const struct gpuval_race_queue *queue, uint32_t count)
+{
+   return count ? count * GPUVAL_MAX_QUEUES + queue->number : 0;
+}
+
+/* Uses */
+
+static struct gpuval_race_use
+make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, bool is_write)
+{
+   uint64_t version = queue->version;
+   struct gpuval_race_use use = {
+      .source = gpuval_order_source(queue->number, class_),
+      .serial = gpuval_submits_use(queue->submits, queue->number, &queue->version, queue->ordered),
+      .command_id = command_id,
+      .pass = number_of(queue, queue->pass),
+      .recording = number_of(queue, queue->recording),
+      .site = GPUVAL_RACE_NO_SITE,
+      .op = is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD,
+      .is_write = is_write,
+   };
+
+   if (use.serial < queue->serial)
+      gpuval_race_restart(queue->race); /* sync has begun again */
+   queue->serial = use.serial;
+   if (!queue->before || queue->version != version) {
+      uint32_t *before = gpuval_race_alloc(queue->race, rows_size(queue));
+      memcpy(before, queue->ordered, rows_size(queue));
+      queue->before = before;
+   }
+   return use;
+}
+
+static const uint32_t *
+get_before(const struct gpuval_race_queue *queue, unsigned class_)
+{
+   return queue->before + class_ * gpuval_submits_num_sources(queue->submits);
+}
+
+static void
+note_subresources(struct gpuval_race_queue *queue, const struct vk_image *image,
+                  const VkImageSubresourceRange *range)
+{
+   const VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+   VkImageAspectFlags aspects = image->aspects == both ? range->aspectMask & both : image->aspects;
+   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
+   uint32_t num_levels = vk_image_subresource_level_count(image, range);
+   uint32_t num_layers = is_3d ? 1 : vk_image_subresource_layer_count(image, range);
+
+   for (uint32_t level = range->baseMipLevel; level < range->baseMipLevel + num_levels; level++) {
+      for (uint32_t i = 0; i < num_layers; i++) {
+         uint64_t address =
+            queue->driver->find_subresource(image, level, is_3d ? 0 : range->baseArrayLayer + i);
+         if (!address)
+            continue;
+         if (aspects & ~VK_IMAGE_ASPECT_STENCIL_BIT)
+            gpuval_race_note_subresource(queue->race, address);
+         if (aspects & VK_IMAGE_ASPECT_STENCIL_BIT)
+            gpuval_race_note_subresource(queue->race, address + 1);
+      }
+   }
+}
+
+/* A box that has all there is */
+static bool
+is_whole(const struct gpuval_transfer *what)
+{
+   const VkExtent3D extent = vk_image_mip_level_extent(what->image, what->range.baseMipLevel);
+
+   return what->begin[0] <= 0 && what->begin[1] <= 0 && what->begin[2] <= 0 &&
+          what->end[0] >= (int32_t)extent.width && what->end[1] >= (int32_t)extent.height &&
+          what->end[2] >= (int32_t)extent.depth;
+}
+
+static bool
+is_looked_at(const struct vk_image *image)
+{
+   return vk_format_get_plane_count(image->format) == 1; /* else texels are of several sizes */
+}
+
+static void
+note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uint32_t *before,
+          const struct gpuval_race_part *part)
+{
+   const struct gpuval_transfer *what = &part->what;
+
+   use.goes_on = part->goes_on;
+   if (!what->image) {
+      uint64_t address = queue->driver->find_buffer(what->buffer);
+      use.object = what->buffer->base.gpuval_id;
+      gpuval_race_note(queue->race, &use, before, NULL, 0, &what->buffer->base);
+      gpuval_race_note_bytes(queue->race, address ? address + what->offset : 0, what->size);
+      return;
+   }
+
+   if (what->has_box && !is_whole(what)) {
+      use.extent = GPUVAL_RACE_BOX;
+      memcpy(use.begin, what->begin, sizeof(use.begin));
+      memcpy(use.end, what->end, sizeof(use.end));
+   }
+   use.object = what->image->base.gpuval_id;
+   gpuval_race_note(queue->race, &use, before, NULL, 0, &what->image->base);
+   note_subresources(queue, what->image, &what->range);
+}
+
+static void
+note_parts(struct gpuval_race_queue *queue, uint32_t command_id, const struct util_dynarray *parts)
+{
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      const struct gpuval_race_use use =
+         make_use(queue, command_id, part->class_, part->what.is_write);
+      note_part(queue, use, get_before(queue, part->class_), part);
+   }
+}
+
+/* Transfers */
+
+void
+gpuval_race_add_transfer(void *parts, const struct gpuval_transfer *transfer)
+{
+   const struct gpuval_race_part part = {*transfer, GPUVAL_ORDER_TRANSFER, false};
+
+   if (transfer->image ? is_looked_at(transfer->image) : !transfer->has_gaps)
+      util_dynarray_append((struct util_dynarray *)parts, struct gpuval_race_part, part);
+}
+
+void
+gpuval_race_queue_use(struct gpuval_race_queue *queue, uint32_t command_id,
+                      const struct util_dynarray *parts)
+{
+   queue->has_ended_subpass = false;
+   note_parts(queue, command_id, parts);
+}
+
+void
+gpuval_race_queue_other(struct gpuval_race_queue *queue)
+{
+   queue->has_ended_subpass = false;
+}
+
+/* Attachments */
+
+/* Draws and store operations write none of these. */
+static bool
+is_read_only(const VkRenderingAttachmentInfo *info)
+{
+   return info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
+          (info->storeOp == VK_ATTACHMENT_STORE_OP_NONE &&
+           info->loadOp != VK_ATTACHMENT_LOAD_OP_CLEAR &&
+           info->loadOp != VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+}
+
+struct attachments {
+   struct util_dynarray *parts;
+   const VkRect2D *area;
+   bool ends;
+
+   const struct gpuval_attachment *attachment; /* that is added */
+};
+
+/* Depth is resolved as colors are. */
+static void
+add_range(void *data, const VkImageSubresourceRange *range)
+{
+   const struct attachments *attachments = data;
+   const struct gpuval_attachment *attachment = attachments->attachment;
+   const struct vk_image *image = attachment->view->image;
+   const VkRect2D *area = attachments->area;
+   bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
+   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
+   int32_t z = is_3d ? range->baseArrayLayer : 0;
+   const struct gpuval_race_part part = {
+      .what =
+         {
+            .is_write = attachment->is_resolve || !is_read_only(attachment->info),
+            .image = image,
+            .range = *range,
+            .has_box = true,
+            .begin = {area->offset.x, area->offset.y, z},
+            .end = {area->offset.x + area->extent.width, area->offset.y + area->extent.height,
+                    z + (is_3d ? range->layerCount : 1)},
+         },
+      .class_ = is_color ? GPUVAL_ORDER_COLOR : GPUVAL_ORDER_DEPTH,
+      .goes_on = attachments->ends && !attachment->is_resolve,
+   };
+
+   if (is_looked_at(image) &&
+       (part.what.is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
+      util_dynarray_append(attachments->parts, struct gpuval_race_part, part);
+}
+
+static void
+add_attachment(void *data, const struct gpuval_attachment *attachment)
+{
+   struct attachments *attachments = data;
+
+   attachments->attachment = attachment;
+   gpuval_visit_attachment(attachment, add_range, attachments);
+}
+
+void
+gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
+{
+   struct attachments attachments = {.parts = parts, .area = &info->renderArea};
+
+   gpuval_visit_attachments(info, false, add_attachment, &attachments);
+}
+
+void
+gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
+{
+   struct attachments attachments = {.parts = parts, .area = &info->renderArea, .ends = true};
+
+   gpuval_visit_attachments(info, false, add_attachment, &attachments);
+   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
+      gpuval_visit_attachments(info, true, add_attachment, &attachments);
+}
+
+static bool
+is_subpass(VkRenderingFlags flags)
+{
+   return flags & VK_RENDERING_INPUT_ATTACHMENT_NO_CONCURRENT_WRITES_BIT_MESA;
+}
+
+/* It uses them from begin to end. The runtime makes several renderings of a subpass where it
+ * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
+ */
+void
+gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                             VkRenderingFlags flags, const struct util_dynarray *parts)
+{
+   bool resumes =
+      flags & VK_RENDERING_RESUMING_BIT || (queue->has_ended_subpass && is_subpass(flags));
+
+   if (!resumes)
+      queue->num_passes++;
+   queue->pass = queue->num_passes;
+   queue->has_ended_subpass = false;
+   note_parts(queue, command_id, parts);
+}
+
+void
+gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                           VkRenderingFlags flags, const struct util_dynarray *parts)
+{
+   note_parts(queue, command_id, parts);
+   queue->has_ended_subpass = is_subpass(flags);
+   queue->pass = 0;
+}
+
+/* Layouts */
+
+/* A layout changes between the two scopes of its barrier, which is a write. What stands in the
+ * same call counts together: subpass dependencies and the transitions for which there are
+ * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
+ * for a semaphore does for it: silent.
+ */
+VkPipelineStageFlags2
+gpuval_race_add_transitions(struct util_dynarray *parts, const VkDependencyInfo *info)
+{
+   VkPipelineStageFlags2 stages = gpuval_event_stages(info);
+
+   if (!(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT))
+      return stages;
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
+      VK_FROM_HANDLE(vk_image, image, barrier->image);
+      if (!image || barrier->oldLayout == barrier->newLayout || !is_looked_at(image) ||
+          barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
+         continue;
+
+      const struct gpuval_race_part part = {
+         .what = {.is_write = true, .image = image, .range = barrier->subresourceRange},
+         .class_ = GPUVAL_ORDER_TRANSITION,
+      };
+      util_dynarray_append(parts, struct gpuval_race_part, part);
+   }
+   return stages;
+}
+
+void
+gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                             VkPipelineStageFlags2 stages, const struct util_dynarray *parts)
+{
+   queue->has_ended_subpass = false;
+   if (!parts->size)
+      return;
+
+   struct gpuval_race_use use = make_use(queue, command_id, GPUVAL_ORDER_TRANSITION, true);
+   uint32_t *before =
+      gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
+   use.is_transition = true;
+   use.serial = gpuval_submits_transition(queue->submits, queue->number, stages, before);
+   util_dynarray_foreach (parts, struct gpuval_race_part, part)
+      note_part(queue, use, before, part);
+}
+
+/* Shaders */
+
+/* Where what a view has is used somewhere; nothing: nobody knows where. */
+static VkImageSubresourceRange
+get_range(const struct vk_image_view *view, const struct gpuval_nir_use *use)
+{
+   const uint32_t of_one_level = GPUVAL_OFFERS_STORAGE_IMAGE | GPUVAL_OFFERS_INPUT_ATTACHMENT;
+   bool is_3d = view->image->image_type == VK_IMAGE_TYPE_3D;
+   /* Stencil is read as integers. */
+   bool is_stencil =
+      view->aspects & VK_IMAGE_ASPECT_STENCIL_BIT && !(use->required & GPUVAL_OFFERS_FLOAT);
+   VkImageSubresourceRange range = {
+      .aspectMask =
+         is_stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : view->aspects & ~VK_IMAGE_ASPECT_STENCIL_BIT,
+      .baseMipLevel = view->base_mip_level,
+      .levelCount = use->required & of_one_level ? 1 : view->level_count,
+      .baseArrayLayer = view->base_array_layer,
+      .layerCount = is_3d ? 1 : view->layer_count,
+   };
+
+   /* Slices are none of their own. */
+   bool is_slice =
+      is_3d && (view->view_type != VK_IMAGE_VIEW_TYPE_3D || view->storage.z_slice_offset ||
+                view->storage.z_slice_count !=
+                   vk_image_mip_level_extent(view->image, view->base_mip_level).depth);
+   if (is_slice || !is_looked_at(view->image) ||
+       range.levelCount * range.layerCount > MAX_SUBRESOURCES)
+      range.levelCount = 0;
+   return range;
+}
+
+bool
+gpuval_race_queue_shader(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_,
+                         const struct gpuval_shader *shader, const struct gpuval_nir_use *use,
+                         const struct gpuval_descriptor *descriptor, const uint32_t *flag,
+                         uint32_t bit)
+{
+   const struct vk_object_base *base = use->required & GPUVAL_OFFERS_RESOURCES & descriptor->offers
+                                          ? gpuval_objects_find(queue->objects, descriptor->object)
+                                          : NULL;
+   if (!base || base->type != VK_OBJECT_TYPE_IMAGE_VIEW)
+      return false;
+
+   const struct vk_image_view *view = container_of(base, const struct vk_image_view, base);
+   const VkImageSubresourceRange range = get_range(view, use);
+   if (!range.levelCount)
+      return false;
+
+   bool is_write = use->num_slots & GPUVAL_RACE_USE_IS_WRITE;
+   struct gpuval_race_use noted = make_use(queue, command_id, class_, is_write);
+   noted.op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
+   noted.is_atomic = use->num_slots & GPUVAL_RACE_USE_IS_ATOMIC;
+   noted.site = gpuval_shader_site(shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
+   noted.shader_serial = gpuval_shader_serial(shader);
+   noted.view = descriptor->object;
+   noted.extent = GPUVAL_RACE_SOMEWHERE;
+   gpuval_race_note(queue->race, &noted, get_before(queue, class_), flag, bit, NULL);
+   note_subresources(queue, view->image, &range);
+   return true;
+}
