@@ -259,7 +259,8 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    ralloc_free(signals);
 
    simple_mtx_lock(&gpuval->submit_mutex);
-   list_move_to(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
+   list_del(&submit->link);
+   list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
    if (result != VK_SUCCESS)
       forget_buffers(submit);
    simple_mtx_unlock(&gpuval->submit_mutex);
