@@ -71,9 +71,12 @@ instrument(struct pass *pass, const struct gpuval_access *access)
        use.nir.flags & GPUVAL_USE_VARIABLE)
       return false;
 
+   /* Input attachments are loaded, and drivers make fetches of that. */
+   bool is_input = use.nir.required & GPUVAL_OFFERS_INPUT_ATTACHMENT;
+   enum gpuval_op op = is_input ? GPUVAL_OP_LOAD : access->op;
    const struct gpuval_site site = {
       .kind = GPUVAL_KIND_RESOURCE_RACE,
-      .op = access->op,
+      .op = op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = use.set,
       .binding = use.binding,
@@ -85,7 +88,7 @@ instrument(struct pass *pass, const struct gpuval_access *access)
       .first_slot = use.nir.first_slot,
       .num_slots = number | (is_write ? GPUVAL_RACE_USE_IS_WRITE : 0) |
                    (access->is_atomic ? GPUVAL_RACE_USE_IS_ATOMIC : 0) |
-                   access->op << GPUVAL_RACE_USE_OP_SHIFT,
+                   op << GPUVAL_RACE_USE_OP_SHIFT,
       .set = use.nir.set,
       .flags = GPUVAL_USE_RACE | GPUVAL_USE_CONSTANT,
    };

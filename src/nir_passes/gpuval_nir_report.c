@@ -488,6 +488,13 @@ void
 gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_report_params *params)
 {
+   const nir_scalar set = nir_get_scalar(params->set, 0);
+
+   if (driver->used_address && nir_scalar_is_const(set) &&
+       nir_scalar_as_uint(set) == GPUVAL_REPORT_USED) {
+      gpuval_nir_build_used(b, driver, params);
+      return;
+   }
    if (driver->used_address) {
       nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_USED));
       gpuval_nir_build_used(b, driver, params);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_radv_private.h"
+#include "gpuval_radv_race.h"
 
 #include "radv_buffer.h"
 #include "radv_device.h"
@@ -23,18 +24,6 @@
 #define SMALL_BAR_BLOOM_SIZE_LOG2 22
 
 /* Device */
-
-/* What these checks find on lavapipe only; docs/radv.rst */
-static void
-warn_of_limits(void)
-{
-   static uint32_t warned;
-
-   if (p_atomic_xchg(&warned, 1))
-      return;
-   if (gpuval_options_may_check(GPUVAL_CHECK_RACE))
-      gpuval_log_warning("this version does not check race on RADV yet");
-}
 
 /* Games of Direct3D have it enabled, and then what is out of bounds is no error. */
 static void
@@ -146,8 +135,8 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
-   gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_options_sync() != 0);
-   warn_of_limits();
+   gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_radv_needs_order());
+   gpuval_radv_init_race(gpuval, &device->vk.dispatch_table);
    note_robustness(&device->vk.enabled_features);
    return gpuval;
 }
@@ -160,6 +149,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
 
    gpuval_device_retire(gpuval->device);
    gpuval_radv_finish_submits(gpuval);
+   gpuval_radv_finish_race(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);
    gpuval_radv_finish_sets(gpuval);

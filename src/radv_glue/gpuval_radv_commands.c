@@ -9,6 +9,7 @@
  */
 
 #include "gpuval_radv_private.h"
+#include "gpuval_radv_race.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -89,6 +90,8 @@ struct gpuval_radv_commands {
    struct util_dynarray notes;
    uint64_t visit;
    bool is_quiet;
+
+   struct gpuval_radv_race_note *pass; /* gpuval_radv_race.c */
 };
 
 void
@@ -265,6 +268,12 @@ gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
    return &get_commands(cmd_buffer)->is_quiet;
 }
 
+struct gpuval_radv_race_note **
+gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->pass;
+}
+
 void
 gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 {
@@ -414,14 +423,21 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
       .root_address = gpuval_device_root_address(gpuval->device),
       .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, descriptors),
    };
-   if (gpuval_device_objects(gpuval->device))
+   if (gpuval_device_objects(gpuval->device)) {
+      memset(command_data.race_used, 0, sizeof(command_data.race_used));
       gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
+   }
    memcpy(data, &command_data, gpuval_radv_command_size(gpuval));
    if (gpuval->hooks.submits) {
       unsigned bind_point;
       const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
+      const struct gpuval_radv_race_note *race =
+         cmd_buffer->gpuval->changes_pipelines
+            ? NULL
+            : gpuval_radv_race_shaders(gpuval, cmd_buffer, owner, bind_point, data,
+                                       command_data.base.command_id);
       gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), owner, bind_point, data,
-                            command_data.base.command_id);
+                            command_data.base.command_id, race);
    }
 }
 

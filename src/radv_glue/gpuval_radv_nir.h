@@ -57,6 +57,10 @@ enum gpuval_radv_binding {
 #define GPUVAL_RADV_MAX_SETS          32
 #define GPUVAL_RADV_OBJECT_INDEX_BITS 18
 
+/* Stages that mark what they use, up to MESA_SHADER_MESH, and uses that each can tell */
+#define GPUVAL_RADV_RACE_STAGES 8
+#define GPUVAL_RADV_MAX_USES    32
+
 /* Behind the table of descriptor sets. Pointers are the low halves of addresses, as in
  * that table. Shadows of sets: gpuval_radv_sets.h
  */
@@ -65,7 +69,9 @@ struct gpuval_radv_command_data {
    uint64_t objects_address; /* where descriptors are looked at, and all that follows */
    uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
    uint32_t stand_in;        /* null descriptors, for what is bad */
-   uint32_t shadows[GPUVAL_RADV_MAX_SETS]; /* 0: none */
+   uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* 0: none */
+   uint32_t race_used[GPUVAL_RADV_RACE_STAGES]; /* race: a bit each of what was used; shaders
+                                                 * write here */
 };
 
 struct gpuval_nir_binding;

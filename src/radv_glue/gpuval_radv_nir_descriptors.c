@@ -331,9 +331,21 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
    *offset = nir_bcsel(b, bad, nir_imm_int(b, 0), *offset);
 }
 
+/* Those that are not marked yet, as far as this shader sees */
+static nir_def *
+race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   const gl_shader_stage stage = b->shader->info.stage;
+
+   assert(stage < GPUVAL_RADV_RACE_STAGES);
+   return nir_inot(b, nir_load_command_gpuval(b, .base = FIELD(race_used) + stage * 4));
+}
+
 const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
    .object_index_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
+   .max_uses = GPUVAL_RADV_MAX_USES,
    .binding = find_binding,
+   .race_uses = race_uses,
    .objects_address = objects_address,
    .replace = replace,
 };

@@ -137,6 +137,15 @@ epoch_command(const struct gpuval_nir_driver *driver, nir_builder *b)
                              offsetof(struct gpuval_command_data, epoch_command));
 }
 
+static nir_def *
+used_address(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+
+   return nir_iadd_imm(b, load_pointer(b, args, args->sets),
+                       args->command_offset + offsetof(struct gpuval_radv_command_data, race_used));
+}
+
 /* Without its data, struct gpuval_radv_nir_args */
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = buffer_size,
@@ -402,6 +411,7 @@ lower_reports(struct late_state *state, const struct group *group)
    bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
    state->driver.reports_unwritten = has_reports(group, GPUVAL_REPORT_UNWRITTEN);
    state->driver.reports_descriptors = has_descriptors;
+   state->driver.used_address = has_reports(group, GPUVAL_REPORT_USED) ? used_address : NULL;
    state->driver.descriptors = has_descriptors || has_reports(group, GPUVAL_REPORT_EXACT)
                                   ? &gpuval_radv_nir_late_descriptors
                                   : NULL;

@@ -20,6 +20,10 @@
 #include "gpuval/src/core/gpuval_hooks.h"
 #include "winsys/gpuval_winsys_radv.h"
 
+struct gpuval_race_segment;
+struct gpuval_radv_race;
+struct gpuval_radv_race_note;
+
 struct gpuval_radv {
    struct gpuval_device *device;
    struct radv_device *radv;
@@ -54,12 +58,14 @@ struct gpuval_radv {
    struct list_head in_flight;
    struct list_head unused;
 
-   /* Where sync is on */
+   /* Where sync or race is on */
    simple_mtx_t sync_mutex; /* all that follows, and what commands are told */
    unsigned submitting;     /* submits that have been looked at, but may not be in flight yet */
    uint64_t visit;          /* number of the submit that is gone through */
    bool warned_pending;
    uint32_t serial; /* of the last command */
+
+   struct gpuval_radv_race *race; /* NULL: not checked */
 };
 
 /* gpuval_radv_commands.c */
@@ -89,7 +95,7 @@ void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                                  const struct radv_descriptor_state *descriptors);
 
-/** What gpuval_radv_inputs.c and sync need to know of a command buffer. */
+/** What gpuval_radv_inputs.c, sync and race need to know of a command buffer. */
 struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer);
@@ -107,6 +113,8 @@ uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cmd_buffer,
                                                 const struct radv_descriptor_state *descriptors,
                                                 unsigned *bind_point);
+/** What the rendering that is being recorded uses at its end, or NULL. */
+struct gpuval_radv_race_note **gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */
 bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
@@ -269,17 +277,23 @@ void gpuval_radv_look(void *data);
 
 void gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
+/** Does a check ask for it? */
+bool gpuval_radv_needs_order(void);
 void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
-                           struct gpuval_command_data *data, uint32_t command_id);
+                           struct gpuval_command_data *data, uint32_t command_id,
+                           const struct gpuval_radv_race_note *race);
+void gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer,
+                           const struct gpuval_radv_race_note *race);
 void gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary);
 /**
  * Tells the commands that are about to be submitted their epochs, and returns the submit's
  * number. When they are in flight, or when that has failed, gpuval_radv_end_epochs() has to
- * be called.
+ * be called. *@race: as gpuval_radv_race.h has it, or NULL.
  */
 uint64_t gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *queue,
-                                  struct vk_command_buffer *const *buffers, uint32_t count);
+                                  struct vk_command_buffer *const *buffers, uint32_t count,
+                                  struct gpuval_race_segment **race);
 void gpuval_radv_end_epochs(struct gpuval_radv *gpuval);
 
 #endif

@@ -7,6 +7,7 @@
  */
 
 #include "gpuval_radv_private.h"
+#include "gpuval_radv_race.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -25,10 +26,11 @@ struct submit {
    struct list_head link;
    struct vk_sync *sync;
    const struct vk_queue *queue;
-   unsigned work;                /* as gpuval_device_end_work() wants it */
-   int64_t number;               /* of gpuval_radv_submitted() */
-   uint64_t visit;               /* of gpuval_radv_begin_epochs() */
-   struct util_dynarray buffers; /* struct radv_cmd_buffer *, those with looks */
+   unsigned work;                    /* as gpuval_device_end_work() wants it */
+   int64_t number;                   /* of gpuval_radv_submitted() */
+   uint64_t visit;                   /* of gpuval_radv_begin_epochs() */
+   struct util_dynarray buffers;     /* struct radv_cmd_buffer *, those with looks */
+   struct gpuval_race_segment *race; /* or NULL */
 };
 
 /* What retires: works (unsigned), and what is wrong with commands (gpuval_radv_failure) */
@@ -71,18 +73,16 @@ check_buffers(struct gpuval_radv *gpuval, struct submit *submit, struct util_dyn
 }
 
 /* Takes what is done off the list: it is in order of a queue, but queues overtake each other.
- * The kernel is asked once for each that is done, and once for each queue.
+ * The kernel is asked once for each that is done, and once for each queue. Returns whether there
+ * was any, and more may be.
  */
-static void
-retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
+static bool
+retire_done(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
 {
    const struct vk_queue *busy[GPUVAL_MAX_QUEUES];
    unsigned num_busy = 0;
+   bool found = false;
 
-   util_dynarray_init(&retired->works, NULL);
-   util_dynarray_init(&retired->failures, NULL);
-
-   simple_mtx_lock(&gpuval->submit_mutex);
    list_for_each_entry_safe (struct submit, submit, &gpuval->in_flight, link) {
       bool is_behind = false;
       for (unsigned i = 0; i < num_busy; i++)
@@ -94,12 +94,30 @@ retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
          list_move_to(&submit->link, &gpuval->unused);
          util_dynarray_append(&retired->works, unsigned, submit->work);
          check_buffers(gpuval, submit, &retired->failures);
+         gpuval_radv_race_retire(gpuval, submit->race);
+         submit->race = NULL;
+         found = true;
       } else if (vk_device_is_lost_no_report(&gpuval->radv->vk)) {
          check_buffers(gpuval, submit, &retired->failures); /* what has been executed of it */
       } else if (num_busy < ARRAY_SIZE(busy)) {
          busy[num_busy++] = submit->queue;
       }
    }
+   return found && num_busy;
+}
+
+/* What has ended while we looked may be what something that is done comes after: race has to see
+ * both.
+ */
+static void
+retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
+{
+   util_dynarray_init(&retired->works, NULL);
+   util_dynarray_init(&retired->failures, NULL);
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   while (retire_done(gpuval, timeout, retired) && gpuval->race)
+      ;
    simple_mtx_unlock(&gpuval->submit_mutex);
 }
 
@@ -128,11 +146,27 @@ remove_buffer(struct list_head *submits, const struct radv_cmd_buffer *cmd_buffe
    }
 }
 
+/* Of race: what it has marked is taken from there. */
+static void
+forget_race(struct gpuval_radv *gpuval, const struct radv_cmd_buffer *cmd_buffer)
+{
+   if (!gpuval->race)
+      return;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry (struct submit, submit, &gpuval->starting, link)
+      gpuval_radv_race_forget(submit->race, cmd_buffer);
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link)
+      gpuval_radv_race_forget(submit->race, cmd_buffer);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+}
+
 void
 gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 {
    struct util_dynarray failures;
 
+   forget_race(gpuval, cmd_buffer);
    if (!gpuval_radv_looks(cmd_buffer)->size)
       return;
    util_dynarray_init(&failures, NULL);
@@ -151,6 +185,7 @@ look_for(struct gpuval_radv *gpuval, uint64_t timeout)
 
    retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
+   gpuval_radv_race_look(gpuval);
    util_dynarray_foreach (&retired.works, unsigned, work)
       gpuval_device_end_work(gpuval->device, *work);
    /* Work that is in flight may have told the application something, and another thread may
@@ -251,7 +286,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
       gpuval_radv_submitted(gpuval, gpuval_hooks_queue(&gpuval->hooks, queue),
                             original->command_buffers, original->command_buffer_count);
    submit->visit = gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
-                                            original->command_buffer_count);
+                                            original->command_buffer_count, &submit->race);
    submit->queue = queue;
    begin_submit(gpuval, submit, original);
    unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
@@ -261,8 +296,11 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    simple_mtx_lock(&gpuval->submit_mutex);
    list_del(&submit->link);
    list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
-   if (result != VK_SUCCESS)
+   if (result != VK_SUCCESS) {
       forget_buffers(submit);
+      gpuval_radv_race_drop(submit->race);
+      submit->race = NULL;
+   }
    simple_mtx_unlock(&gpuval->submit_mutex);
    gpuval_radv_end_epochs(gpuval);
    if (result != VK_SUCCESS)
@@ -283,6 +321,7 @@ gpuval_radv_wait_for_work(void *data, bool at_exit)
    }
    retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
+   gpuval_radv_race_look(gpuval);
    util_dynarray_fini(&retired.works);
 }
 
@@ -332,6 +371,7 @@ gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
 
    list_for_each_entry_safe (struct submit, submit, &gpuval->unused, link) {
       vk_sync_destroy(&gpuval->radv->vk, submit->sync);
+      gpuval_radv_race_drop(submit->race);
       ralloc_free(submit);
    }
    simple_mtx_destroy(&gpuval->submit_mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Order, for the sync check. RADV records a command buffer once, and it may be
+/* Order, for the checks sync and race. RADV records a command buffer once, and it may be
  * submitted many times, each time in another epoch. So its barriers and what it
  * does are noted when it is recorded; when it is submitted, the notes are gone
  * through in the order in which the queue will execute, by the rules that all
@@ -14,6 +14,7 @@
  */
 
 #include "gpuval_radv_private.h"
+#include "gpuval_radv_race.h"
 
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
@@ -29,6 +30,7 @@ enum note_type {
    NOTE_SET_EVENT,
    NOTE_RESET_EVENT,
    NOTE_EXECUTE,
+   NOTE_RACE,
 };
 
 struct note {
@@ -40,6 +42,7 @@ struct note {
    VkEvent event;
    VkPipelineStageFlags2 stages; /* of the event */
    struct radv_cmd_buffer *secondary;
+   const struct gpuval_radv_race_note *race; /* RACE, WORK; or NULL */
 };
 
 static struct gpuval_radv *
@@ -53,9 +56,15 @@ get_gpuval(const struct radv_cmd_buffer *cmd_buffer)
 void
 gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                       const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
-                      struct gpuval_command_data *data, uint32_t command_id)
+                      struct gpuval_command_data *data, uint32_t command_id,
+                      const struct gpuval_radv_race_note *race)
 {
-   struct note note = {.type = NOTE_WORK, .data = data, .command_id = command_id};
+   struct note note = {
+      .type = NOTE_WORK,
+      .data = data,
+      .command_id = command_id,
+      .race = race,
+   };
 
    switch (bind_point) {
    case 0:
@@ -77,6 +86,13 @@ gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *se
 {
    const struct note note = {.type = NOTE_EXECUTE, .secondary = secondary};
    util_dynarray_append(notes, struct note, note);
+}
+
+void
+gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *race)
+{
+   const struct note note = {.type = NOTE_RACE, .race = race};
+   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
 static void
@@ -107,8 +123,10 @@ hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   if (!*gpuval_radv_quiet(cmd_buffer))
+   if (!*gpuval_radv_quiet(cmd_buffer)) {
+      gpuval_radv_race_barrier(cmd_buffer, info);
       note_dependency(cmd_buffer, 1, NULL, info);
+   }
    get_gpuval(cmd_buffer)->next.CmdPipelineBarrier2(handle, info);
 }
 
@@ -172,8 +190,8 @@ hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *
 
 /* Submitting */
 
-/* A command cannot be in two epochs: a secondary that one submit executes twice is
- * not looked at.
+/* A command cannot be in two epochs, and has one place for marks: a secondary that one submit
+ * executes twice is not looked at.
  */
 static bool
 is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
@@ -188,8 +206,10 @@ is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
    *visit = gpuval->visit;
    if (is_pending && !gpuval->warned_pending) {
       gpuval->warned_pending = true;
-      gpuval_log_warning("sync: a command buffer was submitted again while it was in flight: on "
-                         "this driver, what it does is not looked at meanwhile");
+      gpuval_log_warning("%s: a command buffer was submitted again while it was in flight: on "
+                         "this driver, what %s is not looked at meanwhile",
+                         gpuval_options_sync() ? "sync" : "race",
+                         gpuval_options_sync() ? "it does" : "its shaders use");
    }
    return is_pending;
 }
@@ -220,7 +240,9 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
    util_dynarray_foreach (gpuval_radv_notes(cmd_buffer), struct note, note) {
       switch (note->type) {
       case NOTE_WORK:
-         tell_command(gpuval, queue, note, again);
+         gpuval_radv_race_execute(gpuval, queue, cmd_buffer, note->race, again);
+         if (gpuval_options_sync())
+            tell_command(gpuval, queue, note, again);
          break;
       case NOTE_DEPENDENCY:
          gpuval_submits_dependency(submits, queue, note->dependency);
@@ -234,14 +256,19 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
       case NOTE_EXECUTE:
          execute(gpuval, queue, note->secondary);
          break;
+      case NOTE_RACE:
+         gpuval_radv_race_execute(gpuval, queue, cmd_buffer, note->race, again);
+         break;
       }
    }
 }
 
 uint64_t
 gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
-                         struct vk_command_buffer *const *buffers, uint32_t count)
+                         struct vk_command_buffer *const *buffers, uint32_t count,
+                         struct gpuval_race_segment **race)
 {
+   *race = NULL;
    if (!gpuval->hooks.submits)
       return 0;
 
@@ -252,17 +279,23 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
     */
    simple_mtx_lock(&gpuval->sync_mutex);
    if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
-      gpuval_device_bloom_barrier(gpuval->device);
-      if (gpuval->serial >= GPUVAL_SUBMITS_RESTART)
+      if (gpuval_options_sync())
+         gpuval_device_bloom_barrier(gpuval->device);
+      if (MAX2(gpuval->serial, gpuval_radv_race_serial(gpuval)) >= GPUVAL_SUBMITS_RESTART) {
+         gpuval_radv_race_look(gpuval); /* at all that has these serials */
          gpuval_submits_restart(gpuval->hooks.submits);
+      }
    }
+   gpuval_radv_race_begin(gpuval, queue);
    uint64_t number = ++gpuval->visit;
    for (uint32_t i = 0; i < count; i++) {
       struct radv_cmd_buffer *cmd_buffer = container_of(buffers[i], struct radv_cmd_buffer, vk);
       gpuval_submits_execute(gpuval->hooks.submits, queue, radv_cmd_buffer_to_handle(cmd_buffer));
+      gpuval_radv_race_begin_primary(gpuval, queue);
       execute(gpuval, queue, cmd_buffer);
    }
    gpuval_submits_end(gpuval->hooks.submits, queue);
+   *race = gpuval_radv_race_end(gpuval);
    gpuval->submitting++;
    simple_mtx_unlock(&gpuval->sync_mutex);
    return number;
@@ -279,11 +312,17 @@ gpuval_radv_end_epochs(struct gpuval_radv *gpuval)
    simple_mtx_unlock(&gpuval->sync_mutex);
 }
 
+bool
+gpuval_radv_needs_order(void)
+{
+   return gpuval_options_sync() || gpuval_options_may_check(GPUVAL_CHECK_RACE);
+}
+
 void
 gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
 {
    simple_mtx_init(&gpuval->sync_mutex, mtx_plain);
-   if (!gpuval_options_sync())
+   if (!gpuval_radv_needs_order())
       return;
 
    table->CmdPipelineBarrier2 = hook_CmdPipelineBarrier2;

@@ -23,7 +23,7 @@ wrong() # TEXT
 
 summary="gpuval: 1 error ($((queues * 30)) occurrences), 0 records lost"
 for mode in '' busy views busy,views prompt; do
-   for checks in bounds bounds,sync; do
+   for checks in bounds bounds,sync bounds,race; do
       GPUVAL=$checks GPUVAL_LOG=$log GPUVAL_BLOOM_SIZE_LOG2=16 SOFTGPU_MODE=$mode \
          LD_PRELOAD=$softgpu timeout 60 "$program" "$queues" "$spirv"
       status=$?

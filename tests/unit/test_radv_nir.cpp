@@ -34,6 +34,16 @@ find_binding(const struct gpuval_radv_nir_layout *layout, uint32_t set, uint32_t
                          : GPUVAL_RADV_BINDING_SET;
 }
 
+void
+describe_binding(const struct gpuval_radv_nir_layout *layout, uint32_t set, uint32_t binding,
+                 struct gpuval_nir_binding *out)
+{
+   *out = {};
+   out->first_slot = binding * 32;
+   out->stride = 32;
+   out->count = 1;
+}
+
 struct descriptor {
    uint32_t words[4];
 };
@@ -78,6 +88,7 @@ class RadvNir : public ::testing::Test {
       layout.find = find_binding;
       util_dynarray_init(&table.sites, builder.shader);
       util_dynarray_init(&table.entries, builder.shader);
+      util_dynarray_init(&table.uses, builder.shader);
    }
 
    void TearDown() override
@@ -442,6 +453,42 @@ TEST_F(RadvNir, reports_are_scalar_code)
       }
    }
    EXPECT_GT(accesses, 8u);
+}
+
+/* What is used is marked beside the command, by code that no report is in: a load for all that
+ * tells whether that has to be done, and for each access another one and an atomic.
+ */
+TEST_F(RadvNir, uses_of_images_are_marks)
+{
+   layout.describe = describe_binding;
+   for (unsigned i = 0; i < 2; i++) {
+      nir_variable *var =
+         nir_variable_create(builder.shader, nir_var_image,
+                             glsl_image_type(GLSL_SAMPLER_DIM_2D, false, GLSL_TYPE_UINT), "image");
+      var->data.binding = i;
+      nir_image_deref_store(b, &nir_build_deref_var(b, var)->def, nir_imm_ivec4(b, 0, 0, 0, 0),
+                            nir_imm_int(b, 0), nir_imm_ivec4(b, 1, 1, 1, 1), nir_imm_int(b, 0),
+                            .image_dim = GLSL_SAMPLER_DIM_2D, .src_type = nir_type_uint32);
+   }
+   instrument(GPUVAL_CHECK_RACE);
+   EXPECT_EQ(2u, count(nir_intrinsic_report_gpuval));
+   unsigned uses = 0;
+   util_dynarray_foreach (&table.uses, struct gpuval_nir_use, use) {
+      EXPECT_TRUE(use->flags & GPUVAL_USE_RACE);
+      EXPECT_EQ(uses++ * 32, use->first_slot);
+   }
+   EXPECT_EQ(2u, uses);
+
+   struct gpuval_radv_nir_args args = {};
+   args.push_constants = -1;
+   args.address32_hi = address32_hi;
+   gpuval_radv_nir_lower_queries(builder.shader, &args);
+   gpuval_radv_nir_lower_reports(builder.shader, &args);
+   nir_validate_shader(builder.shader, "marks");
+   nir_opt_dce(builder.shader);
+   EXPECT_EQ(2u, count(nir_intrinsic_global_atomic));
+   EXPECT_EQ(2u, count(nir_intrinsic_load_global));
+   EXPECT_EQ(1u, count(nir_intrinsic_load_smem_amd));
 }
 
 /* A barrier lets others run: what comes before it is reported before it. */

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_radv_race.h"
+
+#include "radv_buffer.h"
+#include "radv_cmd_buffer.h"
+#include "radv_descriptor_set.h"
+#include "radv_device.h"
+#include "radv_device_memory.h"
+#include "radv_image.h"
+#include "radv_shader.h"
+
+#include "gpuval/src/base/gpuval_descriptor.h"
+#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/gpuval_race_queue.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "util/ralloc.h"
+
+/* Descriptors that a submit has read before: their memory is slow to read. */
+#define MAX_KNOWN 1024
+
+struct known_descriptor {
+   const struct gpuval_descriptor *from;
+   uint64_t submit;
+   struct gpuval_descriptor descriptor;
+};
+
+struct gpuval_radv_race {
+   struct vk_device_dispatch_table next; /* below its entry points */
+   struct gpuval_race *race;
+   struct gpuval_race_queue *queues[GPUVAL_MAX_QUEUES];
+   unsigned num_queues;
+   uint64_t submit; /* number of the one that is gone through */
+   struct known_descriptor known[MAX_KNOWN];
+   struct util_dynarray retired; /* struct gpuval_race_segment *, in order; submit_mutex */
+   simple_mtx_t mutex;           /* of who looks at them */
+};
+
+enum note_type {
+   NOTE_USE,
+   NOTE_BEGIN_PASS,
+   NOTE_END_PASS,
+   NOTE_TRANSITION,
+   NOTE_SHADERS,
+};
+
+/* What a shader may use */
+struct shader_use {
+   const struct gpuval_shader *shader;
+   const struct gpuval_nir_use *use;
+   const struct gpuval_descriptor *descriptor; /* in its set, or a copy */
+   unsigned class_;
+   unsigned flag; /* index and bit of the mark */
+   uint32_t bit;
+};
+
+struct gpuval_radv_race_note {
+   enum note_type type;
+   uint32_t command_id;
+   VkRenderingFlags flags;
+   VkPipelineStageFlags2 stages;
+   struct util_dynarray parts; /* struct gpuval_race_part */
+   struct util_dynarray uses;  /* of shaders: struct shader_use */
+   uint32_t *marks;            /* where the GPU writes: the first that is of interest, */
+   unsigned first, num_marks;  /* its number, and how many */
+};
+
+/* Where things are */
+
+/* No layer is as small as that, and a texel's address is not known. What others share may be
+ * in an order that nobody knows.
+ */
+static uint64_t
+find_subresource(const struct vk_image *vk_image, uint32_t level, uint32_t layer)
+{
+   const struct radv_image *image = container_of(vk_image, const struct radv_image, vk);
+
+   if (!image->bindings[0].bo || image->shareable)
+      return 0;
+   return radv_image_get_va(image, 0) + 2ull * (layer * vk_image->mip_levels + level);
+}
+
+static uint64_t
+find_buffer(const struct vk_buffer *vk_buffer)
+{
+   const struct radv_buffer *buffer = container_of(vk_buffer, const struct radv_buffer, vk);
+   return buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+}
+
+static const struct gpuval_race_driver race_driver = {
+   .find_subresource = find_subresource,
+   .find_buffer = find_buffer,
+};
+
+/* Recording */
+
+static struct gpuval_radv *
+get_gpuval(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return radv_cmd_buffer_device(cmd_buffer)->gpuval;
+}
+
+static struct gpuval_radv_race_note *
+create_note(struct radv_cmd_buffer *cmd_buffer, enum note_type type)
+{
+   void *mem_ctx = gpuval_radv_notes(cmd_buffer)->mem_ctx;
+   struct gpuval_radv_race_note *note = rzalloc(mem_ctx, struct gpuval_radv_race_note);
+
+   note->type = type;
+   util_dynarray_init(&note->parts, note);
+   util_dynarray_init(&note->uses, note);
+   return note;
+}
+
+/* The command that is being recorded is @op, and has no number. Returns false for what Mesa makes
+ * another one of.
+ */
+static bool
+name_command(struct radv_cmd_buffer *cmd_buffer, const char *op, uint32_t *command_id)
+{
+   if (!gpuval_radv_begin_action(cmd_buffer, op, false, false))
+      return false;
+   *command_id = gpuval_radv_add_command(get_gpuval(cmd_buffer), cmd_buffer, NULL);
+   gpuval_radv_end_action(cmd_buffer);
+   return true;
+}
+
+/* Those of a command that only transfers: @note has its parts now. */
+static void
+add_transfer(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_race_note *note, const char *op)
+{
+   if (note->parts.size && name_command(cmd_buffer, op, &note->command_id))
+      gpuval_radv_note_race(cmd_buffer, note);
+   else
+      ralloc_free(note);
+}
+
+#define TRANSFER(Function, op, parameters, arguments, visit)                                       \
+   static VKAPI_ATTR void VKAPI_CALL hook_##Function parameters                                    \
+   {                                                                                               \
+      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, c);                                              \
+      struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_USE);                      \
+                                                                                                   \
+      visit;                                                                                       \
+      add_transfer(cmd_buffer, note, op);                                                          \
+      get_gpuval(cmd_buffer)->race->next.Function arguments;                                       \
+   }
+#define ADD gpuval_race_add_transfer, &note->parts
+
+TRANSFER(CmdClearColorImage, "clear_color_image",
+         (VkCommandBuffer c, VkImage image, VkImageLayout layout, const VkClearColorValue *color,
+          uint32_t count, const VkImageSubresourceRange *ranges),
+         (c, image, layout, color, count, ranges), gpuval_visit_clear(image, count, ranges, ADD))
+TRANSFER(CmdClearDepthStencilImage, "clear_depth_stencil_image",
+         (VkCommandBuffer c, VkImage image, VkImageLayout layout,
+          const VkClearDepthStencilValue *value, uint32_t count,
+          const VkImageSubresourceRange *ranges),
+         (c, image, layout, value, count, ranges), gpuval_visit_clear(image, count, ranges, ADD))
+TRANSFER(CmdCopyImage2, "copy_image", (VkCommandBuffer c, const VkCopyImageInfo2 *info), (c, info),
+         gpuval_visit_copy_image(info, ADD))
+TRANSFER(CmdBlitImage2, "blit_image", (VkCommandBuffer c, const VkBlitImageInfo2 *info), (c, info),
+         gpuval_visit_blit_image(info, ADD))
+TRANSFER(CmdResolveImage2, "resolve_image", (VkCommandBuffer c, const VkResolveImageInfo2 *info),
+         (c, info), gpuval_visit_resolve_image(info, ADD))
+TRANSFER(CmdCopyBufferToImage2, "copy_buffer_to_image",
+         (VkCommandBuffer c, const VkCopyBufferToImageInfo2 *info), (c, info),
+         gpuval_visit_copy_buffer_to_image(info, ADD))
+TRANSFER(CmdCopyImageToBuffer2, "copy_image_to_buffer",
+         (VkCommandBuffer c, const VkCopyImageToBufferInfo2 *info), (c, info),
+         gpuval_visit_copy_image_to_buffer(info, ADD))
+TRANSFER(CmdCopyBuffer2, "copy_buffer", (VkCommandBuffer c, const VkCopyBufferInfo2 *info),
+         (c, info), gpuval_visit_copy_buffer(info, ADD))
+TRANSFER(CmdFillBuffer, "fill_buffer",
+         (VkCommandBuffer c, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
+          uint32_t value),
+         (c, buffer, offset, size, value), gpuval_visit_fill_buffer(buffer, offset, size, ADD))
+TRANSFER(CmdUpdateBuffer, "update_buffer",
+         (VkCommandBuffer c, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
+          const void *data),
+         (c, buffer, offset, size, data), gpuval_visit_fill_buffer(buffer, offset, size, ADD))
+
+/* What it is at its end is kept for then. */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   uint32_t command_id;
+
+   if (name_command(cmd_buffer, "begin_rendering", &command_id)) {
+      struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);
+      struct gpuval_radv_race_note *end = create_note(cmd_buffer, NOTE_END_PASS);
+
+      begin->command_id = end->command_id = command_id;
+      begin->flags = end->flags = info->flags;
+      gpuval_race_add_attachments(&begin->parts, info);
+      gpuval_race_add_ended_attachments(&end->parts, info);
+      gpuval_radv_note_race(cmd_buffer, begin);
+      *gpuval_radv_race_pass(cmd_buffer) = end;
+   }
+   get_gpuval(cmd_buffer)->race->next.CmdBeginRendering(handle, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdEndRendering(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   struct gpuval_radv_race_note **end = gpuval_radv_race_pass(cmd_buffer);
+
+   if (*end)
+      gpuval_radv_note_race(cmd_buffer, *end);
+   *end = NULL;
+   get_gpuval(cmd_buffer)->race->next.CmdEndRendering(handle);
+}
+
+void
+gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
+{
+   if (!get_gpuval(cmd_buffer)->race)
+      return;
+
+   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
+   note->stages = gpuval_race_add_transitions(&note->parts, info);
+   if (!note->parts.size || name_command(cmd_buffer, "pipeline_barrier", &note->command_id))
+      gpuval_radv_note_race(cmd_buffer, note);
+}
+
+/* Shaders */
+
+/* A pushed descriptor may be another one for the next command. */
+static const struct gpuval_descriptor *
+find_descriptor(const struct gpuval_radv_race_note *note,
+                const struct radv_descriptor_state *descriptors, const struct gpuval_nir_use *use)
+{
+   const struct radv_descriptor_set *set =
+      descriptors->valid & BITFIELD_BIT(use->set) ? descriptors->sets[use->set] : NULL;
+   bool is_pushed = set == (const struct radv_descriptor_set *)&descriptors->push_set.set;
+
+   if (!set || !set->header.gpuval_shadow || use->first_slot >= set->header.size)
+      return NULL;
+   const struct gpuval_descriptor *found =
+      &set->header.gpuval_shadow[use->first_slot / sizeof(*set->header.gpuval_shadow)];
+   return is_pushed ? ralloc_memdup(note, found, sizeof(*found)) : found;
+}
+
+static void
+add_uses(struct gpuval_radv_race_note *note, const struct radv_descriptor_state *descriptors,
+         const struct gpuval_shader *shader)
+{
+   gl_shader_stage stage = gpuval_shader_stage(shader);
+   uint32_t num_uses, bit = 1;
+   const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
+
+   for (uint32_t i = 0; i < num_uses; i++) {
+      if (!(uses[i].flags & GPUVAL_USE_RACE))
+         continue;
+
+      const struct shader_use use = {
+         .shader = shader,
+         .use = &uses[i],
+         .descriptor = find_descriptor(note, descriptors, &uses[i]),
+         .class_ = gpuval_order_stage_class(stage),
+         .flag = stage,
+         .bit = bit,
+      };
+      if (use.descriptor)
+         util_dynarray_append(&note->uses, struct shader_use, use);
+      bit <<= 1;
+   }
+}
+
+static void
+set_marks(struct gpuval_radv_race_note *note, struct gpuval_radv_command_data *data)
+{
+   unsigned first = UINT32_MAX, last = 0;
+
+   util_dynarray_foreach (&note->uses, struct shader_use, use) {
+      first = MIN2(first, use->flag);
+      last = MAX2(last, use->flag);
+   }
+   note->marks = &data->race_used[first];
+   note->first = first;
+   note->num_marks = last - first + 1;
+}
+
+struct gpuval_radv_race_note *
+gpuval_radv_race_shaders(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                         const struct radv_cmd_buffer *owner, unsigned bind_point,
+                         struct gpuval_radv_command_data *data, uint32_t command_id)
+{
+   bool is_graphics = bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS;
+   const uint32_t of_graphics =
+      BITFIELD_MASK(MESA_SHADER_MESH + 1) & ~BITFIELD_BIT(MESA_SHADER_COMPUTE);
+   uint32_t stages = is_graphics ? of_graphics
+                     : bind_point == VK_PIPELINE_BIND_POINT_COMPUTE
+                        ? BITFIELD_BIT(MESA_SHADER_COMPUTE)
+                        : 0;
+   if (!gpuval->race)
+      return NULL;
+
+   struct gpuval_radv_race_note *note = NULL;
+   u_foreach_bit (stage, stages) {
+      const struct radv_shader *shader = owner->state.shaders[stage];
+      for (unsigned i = 0; shader && i < ARRAY_SIZE(shader->gpuval); i++) {
+         if (!shader->gpuval[i])
+            continue;
+         if (!note)
+            note = create_note(cmd_buffer, NOTE_SHADERS);
+         add_uses(note, &owner->descriptors[bind_point], shader->gpuval[i]);
+      }
+   }
+   if (!note || !note->uses.size) {
+      ralloc_free(note);
+      return NULL;
+   }
+   note->command_id = command_id;
+   set_marks(note, data);
+   return note;
+}
+
+/* Submitting */
+
+void
+gpuval_radv_race_begin(struct gpuval_radv *gpuval, unsigned queue)
+{
+   if (!gpuval->race)
+      return;
+   gpuval->race->submit++;
+   gpuval_race_queue_renew(gpuval->race->queues[queue]);
+}
+
+void
+gpuval_radv_race_begin_primary(struct gpuval_radv *gpuval, unsigned queue)
+{
+   if (gpuval->race)
+      gpuval_race_queue_begin(gpuval->race->queues[queue]);
+}
+
+static const struct gpuval_descriptor *
+read_descriptor(struct gpuval_radv_race *state, const struct gpuval_descriptor *from)
+{
+   struct known_descriptor *known =
+      &state->known[(uintptr_t)from / sizeof(*from) % ARRAY_SIZE(state->known)];
+
+   if (known->from != from || known->submit != state->submit)
+      *known = (struct known_descriptor){from, state->submit, *from};
+   return &known->descriptor;
+}
+
+static void
+execute_shaders(struct gpuval_radv_race *state, struct gpuval_race_queue *queue,
+                struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *note)
+{
+   const uint32_t *flags = gpuval_race_watch(state->race, cmd_buffer, note->marks, note->num_marks);
+
+   memset(note->marks, 0, note->num_marks * sizeof(*note->marks));
+   util_dynarray_foreach (&note->uses, struct shader_use, use)
+      gpuval_race_queue_shader(queue, note->command_id, use->class_, use->shader, use->use,
+                               read_descriptor(state, use->descriptor),
+                               &flags[use->flag - note->first], use->bit);
+}
+
+void
+gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
+                         struct radv_cmd_buffer *cmd_buffer,
+                         const struct gpuval_radv_race_note *note, bool again)
+{
+   struct gpuval_radv_race *state = gpuval->race;
+   if (!state)
+      return;
+
+   struct gpuval_race_queue *queue = state->queues[number];
+   if (!note) {
+      gpuval_race_queue_other(queue);
+      return;
+   }
+   switch (note->type) {
+   case NOTE_USE:
+      gpuval_race_queue_use(queue, note->command_id, &note->parts);
+      break;
+   case NOTE_BEGIN_PASS:
+      gpuval_race_queue_begin_pass(queue, note->command_id, note->flags, &note->parts);
+      break;
+   case NOTE_END_PASS:
+      gpuval_race_queue_end_pass(queue, note->command_id, note->flags, &note->parts);
+      break;
+   case NOTE_TRANSITION:
+      gpuval_race_queue_transition(queue, note->command_id, note->stages, &note->parts);
+      break;
+   case NOTE_SHADERS:
+      gpuval_race_queue_other(queue);
+      if (!again)
+         execute_shaders(state, queue, cmd_buffer, note);
+      break;
+   }
+}
+
+struct gpuval_race_segment *
+gpuval_radv_race_end(struct gpuval_radv *gpuval)
+{
+   return gpuval->race ? gpuval_race_take(gpuval->race->race) : NULL;
+}
+
+uint32_t
+gpuval_radv_race_serial(const struct gpuval_radv *gpuval)
+{
+   uint32_t serial = 0;
+
+   for (unsigned i = 0; gpuval->race && i < gpuval->race->num_queues; i++)
+      serial = MAX2(serial, gpuval_race_queue_serial(gpuval->race->queues[i]));
+   return serial;
+}
+
+/* Ends of submits */
+
+void
+gpuval_radv_race_retire(struct gpuval_radv *gpuval, struct gpuval_race_segment *segment)
+{
+   if (!segment)
+      return;
+   gpuval_race_fetch(segment, NULL);
+   util_dynarray_append(&gpuval->race->retired, struct gpuval_race_segment *, segment);
+}
+
+void
+gpuval_radv_race_forget(struct gpuval_race_segment *segment,
+                        const struct radv_cmd_buffer *cmd_buffer)
+{
+   if (segment)
+      gpuval_race_fetch(segment, cmd_buffer);
+}
+
+void
+gpuval_radv_race_drop(struct gpuval_race_segment *segment)
+{
+   if (segment)
+      gpuval_race_drop(segment);
+}
+
+/* Whoever comes second waits for the first one: what has retired before is in the log then. */
+void
+gpuval_radv_race_look(struct gpuval_radv *gpuval)
+{
+   struct gpuval_radv_race *state = gpuval->race;
+   struct util_dynarray segments;
+   if (!state)
+      return;
+
+   simple_mtx_lock(&state->mutex);
+   simple_mtx_lock(&gpuval->submit_mutex);
+   segments = state->retired;
+   util_dynarray_init(&state->retired, NULL);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+
+   util_dynarray_foreach (&segments, struct gpuval_race_segment *, segment)
+      gpuval_race_judge(state->race, *segment);
+   simple_mtx_unlock(&state->mutex);
+   util_dynarray_fini(&segments);
+}
+
+/* Before the program learns that the work has ended, and so while the object is there; unless it
+ * has not waited for that.
+ */
+static void
+report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other,
+       const struct vk_object_base *object)
+{
+   struct gpuval_radv *gpuval = data;
+   bool is_there = gpuval_objects_is_alive(gpuval_device_objects(gpuval->device), use->object);
+
+   gpuval_device_report_race(gpuval->device, use, other, is_there ? object : NULL);
+}
+
+/* Device */
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_FreeMemory(VkDevice handle, VkDeviceMemory memory_handle,
+                const VkAllocationCallbacks *allocator)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   VK_FROM_HANDLE(radv_device_memory, memory, memory_handle);
+   struct gpuval_radv_race *state = device->gpuval->race;
+
+   if (memory && memory->bo)
+      gpuval_race_forget(state->race, radv_buffer_get_va(memory->bo), memory->alloc_size);
+   state->next.FreeMemory(handle, memory_handle, allocator);
+}
+
+void
+gpuval_radv_init_race(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+{
+   struct gpuval_objects *objects = gpuval_device_objects(gpuval->device);
+   if (!gpuval_options_may_check(GPUVAL_CHECK_RACE) || !gpuval->hooks.submits || !objects)
+      return;
+
+   struct gpuval_radv_race *state = gpuval->race = rzalloc(gpuval, struct gpuval_radv_race);
+   state->next = *table;
+   state->race = gpuval_race_create(report, gpuval);
+   state->num_queues = gpuval->hooks.num_queues;
+   for (unsigned i = 0; i < state->num_queues; i++)
+      state->queues[i] = gpuval_race_queue_create(state, state->race, &race_driver,
+                                                  gpuval->hooks.submits, objects, i);
+   util_dynarray_init(&state->retired, NULL);
+   simple_mtx_init(&state->mutex, mtx_plain);
+
+   table->CmdClearColorImage = hook_CmdClearColorImage;
+   table->CmdClearDepthStencilImage = hook_CmdClearDepthStencilImage;
+   table->CmdCopyImage2 = hook_CmdCopyImage2;
+   table->CmdBlitImage2 = hook_CmdBlitImage2;
+   table->CmdResolveImage2 = hook_CmdResolveImage2;
+   table->CmdCopyBufferToImage2 = hook_CmdCopyBufferToImage2;
+   table->CmdCopyImageToBuffer2 = hook_CmdCopyImageToBuffer2;
+   table->CmdCopyBuffer2 = hook_CmdCopyBuffer2;
+   table->CmdFillBuffer = hook_CmdFillBuffer;
+   table->CmdUpdateBuffer = hook_CmdUpdateBuffer;
+   table->CmdBeginRendering = hook_CmdBeginRendering;
+   table->CmdEndRendering = hook_CmdEndRendering;
+   table->FreeMemory = hook_FreeMemory;
+}
+
+void
+gpuval_radv_finish_race(struct gpuval_radv *gpuval)
+{
+   struct gpuval_radv_race *state = gpuval->race;
+   if (!state)
+      return;
+
+   util_dynarray_foreach (&state->retired, struct gpuval_race_segment *, segment)
+      gpuval_race_drop(*segment);
+   util_dynarray_fini(&state->retired);
+   gpuval_race_destroy(state->race);
+   simple_mtx_destroy(&state->mutex);
+}
