@@ -195,12 +195,14 @@ get_levels(nir_builder *b, const struct gpuval_nir_driver *driver, const struct 
    nir_def *above = nir_f2u32(b, nir_fceil(b, nir_fadd_imm(b, lod, -LOD_TOLERANCE)));
    above = nir_umin(b, nir_umax(b, above, below), top);
 
+   /* Any number, of which there is a next one */
+   nir_def *exact = nir_umin_imm(b, params->detail[3], INT32_MAX);
    nir_def *is_exact = nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_EXACT);
    nir_def *is_float = nir_ior(b, nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_SAMPLED),
                                nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_EXPLICIT));
    nir_def *is_unknown = nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_UNKNOWN);
-   *first = nir_bcsel(b, is_exact, params->detail[3], nir_bcsel(b, is_float, below, zero));
-   *last = nir_bcsel(b, is_exact, params->detail[3],
+   *first = nir_bcsel(b, is_exact, exact, nir_bcsel(b, is_float, below, zero));
+   *last = nir_bcsel(b, is_exact, exact,
                      nir_bcsel(b, is_float, above, nir_bcsel(b, is_unknown, top, zero)));
 }
 
