@@ -88,13 +88,30 @@ struct gpuval_object {
 
    /* Of a view: texels of the base level. Arrays have their layers (of cubes: faces)
     * where the shader's coordinate has its layer, and 1 stands for what is not there.
+    * Of a sampler: its lowest level of detail, the highest one, its bias, as floats.
     */
    uint32_t extent[3];
-   uint32_t levels;
+   union {
+      uint32_t levels;
+      uint32_t borders; /* of a sampler: the axes on which it has one, a bit each */
+   };
    uint32_t samples;
-   uint32_t reserved[2];
+   uint64_t marks; /* init: gpuval_object_marks(); 0: none, it is written */
 };
 static_assert(sizeof(struct gpuval_object) == 32, "shaders know the stride");
 static_assert(offsetof(struct gpuval_object, extent) == 4, "shaders know the offsets");
+static_assert(offsetof(struct gpuval_object, marks) == 24, "shaders know the offsets");
+
+/* The mark of a view's first level in its first layer (gpuval_init.h), and how many layers it
+ * has. What is above 48 bits of an address is what bit 47 is.
+ */
+#define GPUVAL_OBJECT_LAYERS_SHIFT 48
+
+static inline uint64_t
+gpuval_object_marks(uint64_t address, uint32_t layers)
+{
+   return (address & ((1ull << GPUVAL_OBJECT_LAYERS_SHIFT) - 1)) | (uint64_t)layers
+                                                                      << GPUVAL_OBJECT_LAYERS_SHIFT;
+}
 
 #endif

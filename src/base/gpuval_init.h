@@ -15,8 +15,15 @@
  *
  * Where there is no such window, which is so in video memory, a table has the memory that is
  * looked after, each with bytes of its own somewhere else: one for a granule of 16 bytes,
- * since these are taken from what the program has, too. Only buffers are looked at there, and
- * what is written is never taken back but with its memory.
+ * since these are taken from what the program has, too. What is written in memory
+ * is never taken back there but with it.
+ *
+ * Images have marks of their own there, which say nothing of memory (gpuval_image_marks.h). A
+ * layer has a word for each level that there may be, and behind these the same once more: the
+ * first for colour or depth, the other one for stencil, both for what is written without such a
+ * difference. They are words, as that is what a GPU writes by command. A level of a
+ * three-dimensional image is one subresource. The table of objects (gpuval_descriptor.h) says
+ * where the marks of a view begin.
  */
 
 #ifndef GPUVAL_INIT_H
@@ -36,6 +43,12 @@
 #define GPUVAL_INIT_ALL     0xffu
 #define GPUVAL_INIT_COLOR   0x01u /* or depth */
 #define GPUVAL_INIT_STENCIL 0x02u
+
+/* Marks of an image */
+#define GPUVAL_INIT_MAX_LEVELS     16
+#define GPUVAL_INIT_LEVEL_SIZE     4 /* bytes */
+#define GPUVAL_INIT_STENCIL_OFFSET (GPUVAL_INIT_MAX_LEVELS * GPUVAL_INIT_LEVEL_SIZE)
+#define GPUVAL_INIT_LAYER_SIZE     (2 * GPUVAL_INIT_STENCIL_OFFSET)
 
 struct gpuval_marked_range {
    uint64_t begin;

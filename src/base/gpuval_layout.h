@@ -81,7 +81,8 @@ struct gpuval_root {
                              * 2^64; see gpuval_init.h */
    uint64_t written_window; /* init: memory from here on has such bytes */
    uint64_t marks_address;  /* init, where there is no window: struct gpuval_marked_table */
-   uint32_t reserved[12];
+   uint32_t images_written; /* init: not 0: all are, whatever their marks say */
+   uint32_t reserved[11];
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */

@@ -312,6 +312,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->allocations = _mesa_pointer_hash_table_create(device);
    gpuval_addresses_init(&device->addresses, device);
    gpuval_marks_init(device);
+   gpuval_image_marks_init(device);
    uint64_t *structures = device->structures_buffer.map;
    gpuval_structures_init(
       &device->structures, structures,
@@ -361,6 +362,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->objects_buffer);
    gpuval_addresses_finish(device);
    gpuval_marks_finish(device);
+   gpuval_image_marks_finish(device);
    gpuval_device_free(device, &device->root_buffer);
    gpuval_device_free(device, &device->slots[0].buffer);
    gpuval_device_free(device, &device->slots[1].buffer);

@@ -11,6 +11,7 @@
 #include "report/gpuval_report.h"
 #include "gpuval.h"
 #include "gpuval_addresses.h"
+#include "gpuval_image_marks.h"
 #include "gpuval_marks.h"
 #include "gpuval_numbers.h"
 #include "gpuval_objects.h"
@@ -139,6 +140,7 @@ struct gpuval_device {
    struct hash_table *buffers, *allocations;
    struct gpuval_addresses addresses; /* of buffers */
    struct gpuval_marks marks;         /* where init is on without a window */
+   struct gpuval_image_marks image_marks;
 
    /* Shaders use one of them; there is another one where the host has no atomics. */
    struct gpuval_device_slots slots[2];

@@ -203,6 +203,7 @@ give_up(struct gpuval_device *device)
 {
    device->marks.gave_up = true;
    device->root->marks_address = no_table(device);
+   device->root->images_written = 1;
    if (device->written) {
       gpuval_written_give_up(device->written);
       device->root->written_window = GPUVAL_INIT_NO_WINDOW;

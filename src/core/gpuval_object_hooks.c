@@ -7,6 +7,7 @@
 #include "gpuval_hooks.h"
 
 #include "util/format/u_format.h"
+#include "util/u_math.h"
 #include "vk_acceleration_structure.h"
 #include "vk_alloc.h"
 #include "vk_buffer.h"
@@ -173,7 +174,30 @@ HOOK_DESTROY(FreeMemory, VkDeviceMemory)
 HOOK_CREATE(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
 HOOK_CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer)
 HOOK_CREATE(CreateImage, VkImageCreateInfo, VkImage)
-HOOK_CREATE(CreateSampler, VkSamplerCreateInfo, VkSampler)
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
+                   const VkAllocationCallbacks *allocator, VkSampler *handle)
+{
+   VkResult result = next(device)->CreateSampler(device, info, allocator, handle);
+
+   if (result == VK_SUCCESS) {
+      const VkSamplerAddressMode modes[] = {
+         info->addressModeU,
+         info->addressModeV,
+         info->addressModeW,
+      };
+      struct gpuval_object_view limits = {
+         .extent = {fui(info->minLod), fui(info->maxLod), fui(info->mipLodBias)},
+      };
+      for (unsigned i = 0; i < ARRAY_SIZE(modes); i++) {
+         if (modes[i] == VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)
+            limits.levels |= BITFIELD_BIT(i);
+      }
+      add(device, (uint64_t)*handle, 0, &limits);
+   }
+   return result;
+}
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_CreateBufferView(VkDevice device, const VkBufferViewCreateInfo *info,

@@ -258,6 +258,30 @@ gpuval_objects_view(struct gpuval_objects *objects, const struct vk_object_base 
 }
 
 bool
+gpuval_objects_set_marks(struct gpuval_objects *objects, const struct vk_object_base *view,
+                         uint64_t address, uint32_t layers)
+{
+   const struct place *place = place_of(objects, view);
+
+   if (place)
+      p_atomic_set(&objects->table[index_of(objects, place->id)].marks,
+                   gpuval_object_marks(address, layers));
+   return place != NULL;
+}
+
+void
+gpuval_objects_forget_marks(struct gpuval_objects *objects, const struct vk_object_base *image)
+{
+   simple_mtx_lock(&objects->mutex);
+   struct place *place = place_of(objects, image);
+   if (place) {
+      list_for_each_entry (struct place, view, &place->children, sibling)
+         p_atomic_set(&objects->table[index_of(objects, view->id)].marks, 0);
+   }
+   simple_mtx_unlock(&objects->mutex);
+}
+
+bool
 gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id)
 {
    return id && objects->table[index_of(objects, id)].id == id;

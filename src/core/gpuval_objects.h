@@ -87,6 +87,13 @@ void gpuval_objects_remove(struct gpuval_objects *objects, struct vk_object_base
 const struct gpuval_object_view *gpuval_objects_view(struct gpuval_objects *objects,
                                                      const struct vk_object_base *base);
 
+/** init: where the marks of a view begin. False: it has no place to keep that. */
+bool gpuval_objects_set_marks(struct gpuval_objects *objects, const struct vk_object_base *view,
+                              uint64_t address, uint32_t layers);
+/** The views of @image have none any more. */
+void gpuval_objects_forget_marks(struct gpuval_objects *objects,
+                                 const struct vk_object_base *image);
+
 /** Is the object alive that @id was given to? */
 bool gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id);
 

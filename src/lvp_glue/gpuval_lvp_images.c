@@ -4,7 +4,7 @@
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 
-#include "gpuval/src/base/gpuval_init.h"
+#include "gpuval/src/core/gpuval_image_marks.h"
 #include "vk_image.h"
 
 uint64_t
@@ -23,11 +23,7 @@ gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane, ui
 uint8_t
 gpuval_lvp_aspect_bits(const struct lvp_image *image, VkImageAspectFlags aspects)
 {
-   if (image->vk.aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
-      return GPUVAL_INIT_ALL;
-   if ((aspects & image->vk.aspects) == image->vk.aspects)
-      return GPUVAL_INIT_ALL;
-   return aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
+   return gpuval_image_aspect_bits(&image->vk, aspects);
 }
 
 void

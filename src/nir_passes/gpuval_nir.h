@@ -237,13 +237,17 @@ struct gpuval_nir_driver {
                   enum glsl_sampler_dim dim, uint32_t set, nir_def *slot, nir_def *level,
                   struct gpuval_nir_extent *extent);
 
-   /* init: the address of a subresource's first texel, 64 bit; 0 where there is none. */
+   /* init: the address of a subresource's first texel, 64 bit; 0 where there is none. With
+    * has_marks it is that of its marks (gpuval_init.h), and 0 where it is written anyway.
+    */
    nir_def *(*subresource)(const struct gpuval_nir_driver *driver, nir_builder *b,
                            const struct gpuval_nir_subresource *subresource);
    /* Levels of a texture, 32 bit */
    nir_def *(*levels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                       nir_def *slot);
-   /* Of a sampler: the lowest level of detail, the highest one, a bias; 3 x 32 bit */
+   /* Of a sampler: the lowest level of detail, the highest one, a bias; 3 x 32 bit. All of them
+    * UINT32_MAX: it is not known.
+    */
    nir_def *(*lod_limits)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                           nir_def *slot);
 
@@ -252,7 +256,8 @@ struct gpuval_nir_driver {
    nir_def *(*used_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    bool reports_descriptors; /* functions: what shaders may report */
    bool reports_unwritten;
-   bool has_marks;     /* init: what is written is in the table of gpuval_root::marks_address */
+   bool has_marks;     /* init: what is written is in the table of gpuval_root::marks_address, and
+                        * beside images */
    bool names_buffers; /* reports of what is outside of a range say which buffer is bound */
 
    /* The address of an acceleration structure, as traces and ray queries have it for
@@ -430,6 +435,8 @@ enum {
 enum {
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
    GPUVAL_REPORT_ASSIGNED = 0xf9,
+   /* init, of images where gpuval_nir_driver::has_marks: as GPUVAL_REPORT_UNWRITTEN */
+   GPUVAL_REPORT_UNWRITTEN_IMAGE = 0xf8,
    /* race, gpuval_nir_race.c: detail: offset behind used_address, bit. Not a failure. */
    GPUVAL_REPORT_USED = 0xfa,
    /* init, gpuval_nir_init.c: each entry has its set. */

@@ -10,12 +10,13 @@
  * done by the report's function: it marks what is written, looks at what is read, and
  * reports that if need be.
  *
- * On RADV nothing is known when a command begins: each access to a buffer is looked at or
- * marked, and nothing is said here that is control flow. Images count as written there.
+ * On RADV nothing is known when a command begins: each access is looked at or marked, and nothing
+ * is said here that is control flow.
  *
  * The level that is sampled is known to the sampler only. Where it has to be known, a
  * query asks for it, behind a branch which all invocations take together, as the bit is
- * the command's: so derivatives are there, and helper invocations come along.
+ * the command's: so derivatives are there, and helper invocations come along. On RADV it stands
+ * beside the access itself.
  */
 
 #include "gpuval_nir_init.h"
@@ -36,7 +37,7 @@ struct look {
    const struct gpuval_access *access;
    struct gpuval_access_use use;
    bool has_use;
-   bool is_constant;   /* @condition is the same in all invocations */
+   bool is_constant;   /* the descriptor and @condition are the same in all invocations */
    nir_def *condition; /* 1 bit */
 };
 
@@ -99,6 +100,8 @@ begin(struct pass *pass, const struct gpuval_access *access)
       look.is_constant = true;
    } else {
       look.condition = nir_imm_true(b);
+      look.is_constant =
+         pass->driver->has_marks && look.has_use && look.use.nir.flags & GPUVAL_USE_CONSTANT;
    }
    return look;
 }
@@ -137,14 +140,16 @@ report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t 
       .site = gpuval_nir_add_site(state, &site),
       .instance = access->instance,
    };
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = condition,
-                               .detail = detail,
-                               .slot = slot,
-                               .set = GPUVAL_REPORT_UNWRITTEN,
-                               .first_entry = gpuval_nir_add_entry(state, &entry),
-                               .num_entries = 1,
-                            });
+   bool is_image = pass->driver->has_marks && flags & GPUVAL_INIT_ENTRY_IS_IMAGE;
+   gpuval_nir_report(state,
+                     &(struct gpuval_nir_report){
+                        .failed = condition,
+                        .detail = detail,
+                        .slot = slot,
+                        .set = is_image ? GPUVAL_REPORT_UNWRITTEN_IMAGE : GPUVAL_REPORT_UNWRITTEN,
+                        .first_entry = gpuval_nir_add_entry(state, &entry),
+                        .num_entries = 1,
+                     });
 }
 
 /* Buffers */
@@ -439,30 +444,63 @@ query_level(nir_builder *b, nir_tex_instr *tex)
    return nir_channel(b, &query->def, 0);
 }
 
-/* What textureLod() asks for, within the sampler's limits; NULL: it is not known. */
+/* The sampler of an access, whose resource has @slot: returns its set, or
+ * GPUVAL_INIT_SAMPLER_UNKNOWN.
+ */
+static uint32_t
+find_sampler(struct pass *pass, const struct look *look, nir_def *slot, nir_def **sampler_slot)
+{
+   nir_builder *b = &pass->state->b;
+   struct gpuval_access_use sampler;
+
+   *sampler_slot = slot;
+   if (look->use.nir.required & GPUVAL_OFFERS_SAMPLER)
+      return look->use.set;
+
+   nir_cursor cursor = b->cursor;
+   bool found = gpuval_nir_find_use(pass->state, look->access, true, &sampler);
+   b->cursor = cursor;
+   if (!found || !(sampler.nir.flags & GPUVAL_USE_CONSTANT))
+      return GPUVAL_INIT_SAMPLER_UNKNOWN;
+   *sampler_slot = gpuval_nir_get_slot(b, &sampler);
+   return sampler.set;
+}
+
+/* What textureLod() asks for, within the sampler's limits */
 static nir_def *
-get_explicit_level(struct pass *pass, const struct look *look, const nir_tex_instr *tex,
-                   nir_def *slot)
+get_explicit_level(struct pass *pass, const nir_tex_instr *tex, uint32_t set, nir_def *slot)
 {
    const struct gpuval_nir_driver *driver = pass->driver;
    nir_builder *b = &pass->state->b;
-   nir_def *lod = get_src(tex, nir_tex_src_lod);
-   nir_def *set = nir_imm_int(b, look->use.set);
+   nir_def *limits = driver->lod_limits(driver, b, nir_imm_int(b, set), slot);
+   nir_def *lowest = nir_channel(b, limits, 0);
 
-   if (!(look->use.nir.required & GPUVAL_OFFERS_SAMPLER)) {
-      struct gpuval_access_use sampler;
-      nir_cursor cursor = b->cursor;
-      bool found = gpuval_nir_find_use(pass->state, look->access, true, &sampler);
-      b->cursor = cursor;
-      if (!found || sampler.index)
-         return NULL;
-      set = nir_imm_int(b, sampler.set);
-      slot = gpuval_nir_get_slot(b, &sampler);
+   nir_def *lod =
+      nir_fadd(b, nir_f2f32(b, get_src(tex, nir_tex_src_lod)), nir_channel(b, limits, 2));
+   lod = nir_fmax(b, nir_fmin(b, lod, nir_channel(b, limits, 1)), lowest);
+   /* What is no number is not known. */
+   return nir_bcsel(b, nir_ieq_imm(b, lowest, UINT32_MAX), lowest, lod);
+}
+
+/* A bit for each axis on which the coordinate lies outside of the image, or may */
+static nir_def *
+get_outside(nir_builder *b, nir_tex_instr *tex)
+{
+   unsigned count = tex->sampler_dim == GLSL_SAMPLER_DIM_1D     ? 1
+                    : tex->sampler_dim == GLSL_SAMPLER_DIM_3D   ? 3
+                    : tex->sampler_dim == GLSL_SAMPLER_DIM_CUBE ? 0
+                                                                : 2;
+   nir_def *coord = get_src(tex, nir_tex_src_coord);
+   nir_def *outside = nir_imm_int(b, 0);
+
+   if (get_src(tex, nir_tex_src_offset) || nir_tex_instr_has_explicit_tg4_offsets(tex))
+      return nir_imm_int(b, BITFIELD_MASK(count));
+   for (unsigned i = 0; i < count; i++) {
+      nir_def *at = nir_channel(b, coord, i);
+      nir_def *is_inside = nir_feq(b, at, nir_fsat(b, at));
+      outside = nir_bcsel(b, is_inside, outside, nir_ior_imm(b, outside, BITFIELD_BIT(i)));
    }
-
-   nir_def *limits = driver->lod_limits(driver, b, set, slot);
-   lod = nir_fadd(b, nir_f2f32(b, lod), nir_channel(b, limits, 2));
-   return nir_fmax(b, nir_fmin(b, lod, nir_channel(b, limits, 1)), nir_channel(b, limits, 0));
+   return outside;
 }
 
 static void
@@ -474,19 +512,20 @@ sample(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *
    nir_def *level = nir_imm_int(b, 0);
 
    /* It may be so in a subgroup only, and then there are no derivatives. */
-   nir_push_if(b, look->condition);
+   if (!pass->driver->has_marks)
+      nir_push_if(b, look->condition);
+   nir_def *sampler_slot;
+   uint32_t sampler_set = find_sampler(pass, look, slot, &sampler_slot);
    if (tex->op == nir_texop_tg4) {
       kind = GPUVAL_INIT_LEVEL_NONE;
-   } else if (tex->op == nir_texop_txl) {
-      nir_def *found = get_explicit_level(pass, look, tex, slot);
-      if (found) {
-         level = found;
-         kind = GPUVAL_INIT_LEVEL_EXPLICIT;
-      }
+   } else if (tex->op == nir_texop_txl && sampler_set != GPUVAL_INIT_SAMPLER_UNKNOWN) {
+      level = get_explicit_level(pass, tex, sampler_set, sampler_slot);
+      kind = GPUVAL_INIT_LEVEL_EXPLICIT;
    } else if (tex->op == nir_texop_tex && has_derivatives && look->is_constant &&
-              get_src(tex, nir_tex_src_sampler_deref)) {
+              get_src(tex, nir_tex_src_sampler_deref) && !get_src(tex, nir_tex_src_min_lod)) {
+      /* Hardware may say where it lies before it takes the nearest. */
       level = query_level(b, tex);
-      kind = GPUVAL_INIT_LEVEL_SAMPLED;
+      kind = pass->driver->has_marks ? GPUVAL_INIT_LEVEL_EXPLICIT : GPUVAL_INIT_LEVEL_SAMPLED;
    }
 
    nir_def *layer = get_sampled_layer(b, tex);
@@ -495,10 +534,12 @@ sample(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *
    report(pass, look, good,
           GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
              (layer ? 2 : GPUVAL_INIT_LAYER_NONE) << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
-             kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
+             kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT | GPUVAL_INIT_ENTRY_IS_SAMPLE |
+             sampler_set << GPUVAL_INIT_ENTRY_SAMPLER_SHIFT,
           0, GPUVAL_IMAGE_IS_ONE | GPUVAL_IMAGE_HAS_LEVEL, slot,
-          nir_vec4(b, zero, zero, layer ? layer : zero, level));
-   nir_pop_if(b, NULL);
+          nir_vec4(b, get_outside(b, tex), sampler_slot, layer ? layer : zero, level));
+   if (!pass->driver->has_marks)
+      nir_pop_if(b, NULL);
 }
 
 static bool
@@ -521,8 +562,7 @@ instrument_texture(struct pass *pass, const struct gpuval_access *access)
 static bool
 instrument(struct pass *pass, const struct gpuval_access *access)
 {
-   bool is_image = access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXTURE;
-   if (access->op == GPUVAL_OP_QUERY || (is_image && !pass->driver->subresource))
+   if (access->op == GPUVAL_OP_QUERY)
       return false;
 
    switch (access->type) {

@@ -16,6 +16,11 @@ enum {
    GPUVAL_INIT_ENTRY_MASK_SHIFT = 4,   /* 8 bits: GPUVAL_INIT_*, those that are read */
    GPUVAL_INIT_ENTRY_LAYER_SHIFT = 12, /* which word of the detail has the layer; 3: none */
    GPUVAL_INIT_ENTRY_LEVEL_SHIFT = 14, /* enum gpuval_init_level */
+   /* A sampler's set, 6 bits; the detail: a bit for each axis on which nothing but a border may be
+    * sampled, the sampler's slot, and the rest as above
+    */
+   GPUVAL_INIT_ENTRY_SAMPLER_SHIFT = 17,
+   GPUVAL_INIT_ENTRY_IS_SAMPLE = 1u << 23,
 };
 
 /* What the last word of the detail is */
@@ -27,7 +32,8 @@ enum gpuval_init_level {
    GPUVAL_INIT_LEVEL_UNKNOWN,  /* any */
 };
 
-#define GPUVAL_INIT_LAYER_NONE 3
+#define GPUVAL_INIT_LAYER_NONE      3
+#define GPUVAL_INIT_SAMPLER_UNKNOWN 63 /* or what has an index that is not constant */
 
 /* Bytes of a range from @offset on; 0: that is outside. */
 static inline nir_def *

@@ -4,6 +4,7 @@
  * looks at what is read, and reports it where nobody has written it.
  */
 
+#include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir_init.h"
@@ -63,6 +64,14 @@ is_tracked(nir_builder *b, nir_def *root, nir_def *address)
    nir_def *window =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, written_window));
    return nir_ult_imm(b, nir_isub(b, address, window), 1ull << GPUVAL_SHADOW_WINDOW_LOG2);
+}
+
+/* With marks: @bits are those of an entry; stencil has a word of its own. */
+static nir_def *
+mark_address(nir_builder *b, nir_def *marks, nir_def *bits)
+{
+   nir_def *is_color = has_flag(b, bits, GPUVAL_INIT_COLOR);
+   return nir_bcsel(b, is_color, marks, nir_iadd_imm(b, marks, GPUVAL_INIT_STENCIL_OFFSET));
 }
 
 static void
@@ -200,7 +209,11 @@ get_levels(nir_builder *b, const struct gpuval_nir_driver *driver, const struct 
    nir_def *is_exact = nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_EXACT);
    nir_def *is_float = nir_ior(b, nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_SAMPLED),
                                nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_EXPLICIT));
+   nir_def *is_nan =
+      nir_ult(b, nir_imm_int(b, 0x7f800000), nir_iand_imm(b, params->detail[3], 0x7fffffff));
    nir_def *is_unknown = nir_ieq_imm(b, kind, GPUVAL_INIT_LEVEL_UNKNOWN);
+   is_unknown = nir_ior(b, is_unknown, nir_iand(b, is_float, is_nan));
+   is_float = nir_iand(b, is_float, nir_inot(b, is_nan));
    *first = nir_bcsel(b, is_exact, exact, nir_bcsel(b, is_float, below, zero));
    *last = nir_bcsel(b, is_exact, exact,
                      nir_bcsel(b, is_float, above, nir_bcsel(b, is_unknown, top, zero)));
@@ -247,11 +260,14 @@ visit_levels(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *ro
             .level = level,
             .layer = layer,
          });
-      nir_push_if(b, is_tracked(b, root, address));
+      nir_push_if(b, driver->has_marks ? nir_ine_imm(b, address, 0) : is_tracked(b, root, address));
       {
-         nir_def *byte = byte_address(b, root, address);
+         nir_def *byte =
+            driver->has_marks ? mark_address(b, address, mask) : byte_address(b, root, address);
          nir_push_if(b, write);
-         mark_byte(b, byte);
+         mark_byte(b, driver->has_marks ? address : byte);
+         if (driver->has_marks)
+            mark_byte(b, nir_iadd_imm(b, address, GPUVAL_INIT_STENCIL_OFFSET));
          nir_push_else(b, NULL);
          nir_store_var(b, read_var, nir_iadd_imm(b, nir_load_var(b, read_var), 1), 0x1);
          nir_push_if(b, nir_ieq_imm(b, nir_iand(b, load_byte(b, byte), mask), 0));
@@ -272,6 +288,37 @@ visit_levels(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *ro
    return nir_iand(b, nir_ine_imm(b, unwritten, 0), nir_ior(b, any_counts, all));
 }
 
+/* Does a sample come to nothing but the border, where it would go beyond the image on an axis?
+ * What is known of no sampler may have one.
+ */
+static nir_def *
+is_border(nir_builder *b, const struct gpuval_nir_driver *driver, const struct entry *entry,
+          const struct gpuval_nir_report_params *params)
+{
+   const struct gpuval_nir_descriptors *descriptors = driver->descriptors;
+   nir_def *is_outside = nir_iand(b, has_flag(b, entry->flags, GPUVAL_INIT_ENTRY_IS_SAMPLE),
+                                  nir_ine_imm(b, params->detail[0], 0));
+   nir_def *set = get_bits(b, entry->flags, GPUVAL_INIT_ENTRY_SAMPLER_SHIFT, 6);
+   nir_def *is_known = nir_ine_imm(b, set, GPUVAL_INIT_SAMPLER_UNKNOWN);
+   nir_def *any = nir_imm_int(b, ~0);
+
+   nir_push_if(b, nir_iand(b, is_outside, is_known));
+   nir_def *id = nir_channel(b, descriptors->load(driver, b, set, params->detail[1]), 2);
+   if (descriptors->has_shadow)
+      id = nir_bcsel(b, descriptors->has_shadow(driver, b, set), id, nir_imm_int(b, 0));
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(descriptors->object_index_bits));
+   nir_def *object = nir_iadd(b, descriptors->objects_address(driver, b),
+                              nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
+   nir_def *is_alive =
+      nir_iand(b, nir_ine_imm(b, index, 0), nir_ieq(b, nir_load_global(b, object, 4, 1, 32), id));
+   nir_def *borders = nir_load_global(
+      b, nir_iadd_imm(b, object, offsetof(struct gpuval_object, borders)), 4, 1, 32);
+   borders = nir_bcsel(b, is_alive, borders, any);
+   nir_pop_if(b, NULL);
+   borders = nir_if_phi(b, borders, any);
+   return nir_iand(b, is_outside, nir_ine_imm(b, nir_iand(b, borders, params->detail[0]), 0));
+}
+
 static void
 build_image(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root,
             const struct entry *entry, const struct gpuval_nir_report_params *params,
@@ -281,13 +328,16 @@ build_image(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *roo
    nir_def *unwritten = visit_levels(b, driver, root, entry, params, write, &level);
 
    nir_push_if(b, unwritten);
+   nir_push_if(b, nir_inot(b, is_border(b, driver, entry, params)));
    {
       nir_def *has_level = has_flag(b, entry->image_flags, GPUVAL_IMAGE_HAS_LEVEL);
+      nir_def *is_sample = has_flag(b, entry->flags, GPUVAL_INIT_ENTRY_IS_SAMPLE);
+      nir_def *zero = nir_imm_int(b, 0);
       gpuval_nir_build_failure(
          b, driver, params->first_entry, params->invocation,
          &(struct gpuval_nir_finding){
-            .offset = params->detail[0],
-            .access_size = params->detail[1],
+            .offset = nir_bcsel(b, is_sample, zero, params->detail[0]),
+            .access_size = nir_bcsel(b, is_sample, zero, params->detail[1]),
             .bound = params->detail[2],
             .slot = params->slot,
             .set = entry->set,
@@ -296,6 +346,7 @@ build_image(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *roo
             .other = entry->image_flags,
          });
    }
+   nir_pop_if(b, NULL);
    nir_pop_if(b, NULL);
 }
 

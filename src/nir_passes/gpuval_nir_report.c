@@ -501,7 +501,9 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_push_else(b, NULL);
    }
    if (driver->reports_unwritten) {
-      nir_push_if(b, nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN));
+      nir_def *is_image = nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN_IMAGE);
+      nir_def *is_buffer = nir_ieq_imm(b, params->set, GPUVAL_REPORT_UNWRITTEN);
+      nir_push_if(b, driver->has_marks ? nir_ior(b, is_image, is_buffer) : is_buffer);
       gpuval_nir_build_init(b, driver, params);
       nir_push_else(b, NULL);
    }

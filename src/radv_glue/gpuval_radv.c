@@ -137,6 +137,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_radv_needs_order());
    gpuval_radv_init_race(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_hook_written_images(gpuval, &device->vk.dispatch_table);
    note_robustness(&device->vk.enabled_features);
    return gpuval;
 }
@@ -154,6 +155,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_sync(gpuval);
    gpuval_radv_finish_sets(gpuval);
    gpuval_hooks_finish(&gpuval->hooks);
+   gpuval_radv_finish_written_images(gpuval);
    gpuval_radv_finish_commands(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);

@@ -85,6 +85,7 @@ struct gpuval_radv_commands {
    struct util_dynarray built;      /* gpuval_radv_structures.c */
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
+   struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
 
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
@@ -254,6 +255,15 @@ gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
    if (mem_ctx)
       *mem_ctx = commands;
    return &commands->bound;
+}
+
+struct gpuval_radv_pass **
+gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   *mem_ctx = commands;
+   return &commands->target;
 }
 
 uint64_t *
@@ -569,6 +579,7 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    /* Mesa makes some of these commands out of others. */
    if (commands->op)
       return false;
+   gpuval_radv_note_draw(cmd_buffer);
    commands->op = op;
    commands->has_draws = has_draws;
    commands->index = is_counted ? commands->next_index++ : -1;

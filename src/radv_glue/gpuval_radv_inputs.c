@@ -17,6 +17,7 @@
 #include "radv_shader.h"
 
 #include "gpuval/src/core/gpuval_arguments.h"
+#include "gpuval/src/core/gpuval_image_marks.h"
 #include "gpuval/src/core/gpuval_instrument.h"
 
 struct gpuval_radv_recording
@@ -110,6 +111,8 @@ gpuval_radv_report_failure(struct gpuval_radv *gpuval, const struct gpuval_radv_
    /* It may have been destroyed by now, and who an address belongs to takes a search. */
    if (range->address)
       gpuval_device_find_buffer(gpuval->device, range->address, 1, &there);
+   else if (range->is_image && gpuval_image_has_marks(gpuval->device, range->object))
+      there.object = range->object;
    if (!range->object && there.object) {
       range->object = there.object;
       range->object_offset = range->address - there.address;

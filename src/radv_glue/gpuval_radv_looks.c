@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* indirect, vertex, ray: what commands read from buffers. The GPU copies it to memory of the
+/* indirect, vertex, ray: what commands read from buffers; init: the marks of attachments that are
+ * loaded. The GPU copies it to memory of the
  * command buffer's right before the command, and when that has run, the host looks at the
  * copy by the same functions as on lavapipe.
  *
@@ -83,6 +84,10 @@ get_size(const struct gpuval_radv_look *look, uint32_t *count)
 
    if (look->is_indexed || look->top_level)
       return get_packed_size(look, count);
+   if (look->load) {
+      *count = MIN2(arguments->count, MAX_COPIED / arguments->stride);
+      return arguments->stride * (*count - 1) + sizeof(uint32_t);
+   }
 
    *count = gpuval_arguments_inside(arguments);
    if (!*count)
@@ -123,7 +128,7 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
    uint64_t size = arguments->count ? get_size(original, &num_copied) : 0;
    struct gpuval_radv_copy *copy;
 
-   if (num_copied < count_there(original))
+   if (!original->load && num_copied < count_there(original))
       warn_of_size(original);
    if ((!num_copied && !original->count_address && !original->is_conditional) ||
        is_left_out(cmd_buffer) ||
@@ -281,6 +286,24 @@ check_instances(struct gpuval_device *device, const struct gpuval_radv_look *loo
    util_dynarray_fini(&references);
 }
 
+static void
+check_load(const struct gpuval_radv_look *look, struct util_dynarray *found)
+{
+   struct gpuval_command_failure failure = *look->load;
+   size_t length = strlen(failure.detail);
+
+   for (uint32_t i = 0; i < look->num_copied; i++) {
+      uint32_t mark;
+      memcpy(&mark, look->copy->data + i * look->arguments.stride, sizeof(mark));
+      if (mark)
+         continue;
+      snprintf(failure.detail + length, sizeof(failure.detail) - length,
+               ", layer %u, where nothing was ever written", look->first_layer + i);
+      add(found, look, &failure, 1);
+      return;
+   }
+}
+
 void
 gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                         struct util_dynarray *found)
@@ -294,6 +317,8 @@ gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
           util_dynarray_num_elements(&look->failures, struct gpuval_command_failure));
       if (look->top_level)
          check_instances(gpuval->device, look, found);
+      else if (look->load)
+         check_load(look, found);
       else if (look->is_counter)
          check_counter(look, found);
       else if (look->is_indexed && look->input)

@@ -112,6 +112,7 @@ struct gpuval_radv_nir_args {
 
 struct gpuval_nir_driver;
 struct gpuval_nir_extent;
+struct gpuval_nir_subresource;
 
 /** Of gpuval_radv_nir_driver */
 extern const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors;
@@ -123,8 +124,15 @@ void gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, struct nir_b
 nir_def *gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                uint32_t set, nir_def *slot);
 
+nir_def *gpuval_radv_nir_lod_limits(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                                    nir_def *set, nir_def *slot);
+
 /** Of a driver whose data is struct gpuval_radv_nir_args */
 extern const struct gpuval_nir_descriptors gpuval_radv_nir_late_descriptors;
+nir_def *gpuval_radv_nir_levels(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                                nir_def *set, nir_def *slot);
+nir_def *gpuval_radv_nir_subresource(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                                     const struct gpuval_nir_subresource *subresource);
 
 /**
  * In radv_nir_apply_pipeline_layout(): the set that a descriptor is in, and its offset

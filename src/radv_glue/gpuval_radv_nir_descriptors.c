@@ -10,6 +10,7 @@
 
 #include "gpuval_radv_nir.h"
 
+#include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_options.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "gpuval_radv_sets.h"
@@ -134,6 +135,64 @@ late_variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_
    return build_variable_count(driver, b, set, args->address32_hi, load_word_late);
 }
 
+/* What the table of objects has of the view in a descriptor: its second half, where the last two
+ * words are its marks. All is 0 where nothing is known of it.
+ */
+static nir_def *
+late_view(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   const struct gpuval_radv_nir_args *args = driver->data;
+   const int offset = (int)offsetof(struct gpuval_radv_set_header, size) -
+                      (int)sizeof(struct gpuval_radv_set_header);
+   nir_def *shadow = get_shadow(driver, b, set, load_word_late);
+   nir_def *size =
+      load_shadow(driver, b, shadow, nir_imm_int(b, offset), args->address32_hi, 1, load_word_late);
+   nir_def *is_inside = nir_iand(b, nir_ult(b, slot, size), nir_ine_imm(b, shadow, 0));
+   nir_def *id = load_shadow(driver, b, shadow, nir_bcsel(b, is_inside, slot, nir_imm_int(b, 0)),
+                             args->address32_hi, 1, load_word_late);
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
+   index = nir_bcsel(b, is_inside, index, nir_imm_int(b, 0));
+   nir_def *address = nir_iadd(b, late_objects_address(driver, b),
+                               nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
+
+   nir_def *is_known =
+      nir_iand(b, nir_ine_imm(b, index, 0), nir_ieq(b, load_constant(b, address, 1), id));
+   return nir_bcsel(b, is_known, load_constant(b, nir_iadd_imm(b, address, 16), 4),
+                    nir_imm_ivec4(b, 0, 0, 0, 0));
+}
+
+nir_def *
+gpuval_radv_nir_levels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                       nir_def *slot)
+{
+   return nir_channel(b, late_view(driver, b, set, slot), 0);
+}
+
+nir_def *
+gpuval_radv_nir_subresource(const struct gpuval_nir_driver *driver, nir_builder *b,
+                            const struct gpuval_nir_subresource *subresource)
+{
+   nir_def *view = late_view(driver, b, subresource->set, subresource->slot);
+   nir_def *lo = nir_channel(b, view, 2), *hi = nir_channel(b, view, 3);
+   nir_def *root = driver->root_address(driver, b);
+   nir_def *all_written = nir_build_load_global(
+      b, 1, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, images_written)),
+      .access = ACCESS_COHERENT, .align_mul = 4);
+
+   const unsigned shift = GPUVAL_OBJECT_LAYERS_SHIFT - 32;
+   nir_def *top = nir_iadd_imm(b, nir_umax_imm(b, nir_ushr_imm(b, hi, shift), 1), -1);
+   nir_def *layer = nir_umin(b, subresource->layer, top);
+   nir_def *base =
+      nir_pack_64_2x32_split(b, lo, nir_ishr_imm(b, nir_ishl_imm(b, hi, 32 - shift), 32 - shift));
+   nir_def *offset = nir_iadd(b, nir_imul_imm(b, layer, GPUVAL_INIT_LAYER_SIZE),
+                              nir_imul_imm(b, subresource->level, GPUVAL_INIT_LEVEL_SIZE));
+
+   nir_def *is_there = nir_iand(b, nir_ine_imm(b, nir_ior(b, lo, hi), 0),
+                                nir_ult(b, subresource->level, nir_channel(b, view, 0)));
+   is_there = nir_iand(b, is_there, nir_ieq_imm(b, all_written, 0));
+   return nir_bcsel(b, is_there, nir_iadd(b, base, nir_u2u64(b, offset)), nir_imm_int64(b, 0));
+}
+
 const struct gpuval_nir_descriptors gpuval_radv_nir_late_descriptors = {
    .object_index_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
    .load = late_load,
@@ -174,11 +233,12 @@ gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, nir_builder *b, ui
 }
 
 /* The id of the object behind a descriptor, and the address of what is known of it. The
- * index may lead anywhere: what lies behind the set is not looked at.
+ * index may lead anywhere: what lies behind the set is not looked at. @field: of struct
+ * gpuval_descriptor.
  */
 static nir_def *
 load_object(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set, nir_def *slot,
-            nir_def **address)
+            unsigned field, nir_def **address)
 {
    const struct gpuval_radv_nir_layout *layout = driver->data;
    nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
@@ -186,7 +246,8 @@ load_object(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set
    if (!nir_scalar_is_const(nir_get_scalar(slot, 0)))
       slot = gpuval_radv_nir_clamp(driver, b, set, slot);
 
-   nir_def *id = load_shadow(driver, b, shadow, slot, layout->address32_hi, 1, load_word);
+   nir_def *id = load_shadow(driver, b, shadow, nir_iadd_imm(b, slot, field), layout->address32_hi,
+                             1, load_word);
    id = nir_bcsel(b, nir_ine_imm(b, shadow, 0), id, nir_imm_int(b, 0));
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
    *address = nir_iadd(b, objects_address(driver, b),
@@ -200,7 +261,8 @@ gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, nir_builder *b, b
                        struct gpuval_nir_extent *out)
 {
    nir_def *address;
-   nir_def *id = load_object(driver, b, set, slot, &address);
+   nir_def *id =
+      load_object(driver, b, set, slot, offsetof(struct gpuval_descriptor, object), &address);
    nir_def *words[2] = {load_constant(b, address, 4),
                         load_constant(b, nir_iadd_imm(b, address, 16), 4)};
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
@@ -219,6 +281,22 @@ gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, nir_builder *b, b
       if (is_texture && level && i < num_levelled)
          out->size[i] = nir_umax_imm(b, nir_ushr(b, out->size[i], nir_iand_imm(b, level, 31)), 1);
    }
+}
+
+nir_def *
+gpuval_radv_nir_lod_limits(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                           nir_def *slot)
+{
+   nir_def *address;
+   nir_def *id = load_object(driver, b, nir_scalar_as_uint(nir_get_scalar(set, 0)), slot,
+                             offsetof(struct gpuval_descriptor, sampler), &address);
+   nir_def *words = load_constant(b, address, 4);
+   nir_def *unknown = nir_imm_int(b, UINT32_MAX);
+   nir_def *is_known = nir_iand(b, nir_ine_imm(b, id, 0), nir_ieq(b, nir_channel(b, words, 0), id));
+
+   /* What has the index 0 has no limits that are known. */
+   return nir_bcsel(b, is_known, nir_channels(b, words, 0xe),
+                    nir_vec3(b, unknown, unknown, unknown));
 }
 
 /* What stands in */

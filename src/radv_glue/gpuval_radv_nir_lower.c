@@ -409,12 +409,16 @@ lower_reports(struct late_state *state, const struct group *group)
 
    /* No code for what none of them is about */
    bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
-   state->driver.reports_unwritten = has_reports(group, GPUVAL_REPORT_UNWRITTEN);
+   bool has_images = has_reports(group, GPUVAL_REPORT_UNWRITTEN_IMAGE);
+   state->driver.reports_unwritten = has_images || has_reports(group, GPUVAL_REPORT_UNWRITTEN);
+   state->driver.subresource = has_images ? gpuval_radv_nir_subresource : NULL;
+   state->driver.levels = has_images ? gpuval_radv_nir_levels : NULL;
    state->driver.reports_descriptors = has_descriptors;
    state->driver.used_address = has_reports(group, GPUVAL_REPORT_USED) ? used_address : NULL;
-   state->driver.descriptors = has_descriptors || has_reports(group, GPUVAL_REPORT_EXACT)
-                                  ? &gpuval_radv_nir_late_descriptors
-                                  : NULL;
+   state->driver.descriptors =
+      has_descriptors || has_images || has_reports(group, GPUVAL_REPORT_EXACT)
+         ? &gpuval_radv_nir_late_descriptors
+         : NULL;
 
    nir_push_if(b, failed);
    if (group->count == 1) {

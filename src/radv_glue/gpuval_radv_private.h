@@ -41,6 +41,7 @@ struct gpuval_radv {
    uint64_t null_structure;                   /* or 0 */
    struct vk_device_dispatch_table driver;    /* below those of gpuval_radv_inputs.c */
    struct vk_device_dispatch_table *unmarked; /* below those of gpuval_radv_written.c */
+   struct gpuval_radv_images *images;         /* gpuval_radv_written_images.c's, or NULL */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -120,6 +121,8 @@ bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+/** gpuval_radv_written_images.c's, the same */
+struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 
 /* gpuval_radv_actions.c */
 
@@ -176,6 +179,10 @@ struct gpuval_radv_look {
    const struct vk_object_base *top_level;
    bool is_gathered; /* out of where an array of pointers leads to */
 
+   /* init: the arguments are words of marks, and this fails where one is 0: in that layer */
+   const struct gpuval_command_failure *load;
+   uint32_t first_layer;
+
    /* What is at count_address is a counter of VK_EXT_transform_feedback. */
    bool is_counter;
    uint32_t counter_offset;
@@ -217,6 +224,19 @@ void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
 
 /** init: entry points that write, or let write; above all others. */
 void gpuval_radv_hook_written(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+/**
+ * Is this memory that nobody else can write? @may_be_image: also where it is for one image only.
+ */
+bool gpuval_radv_is_private(const VkMemoryAllocateInfo *info, bool may_be_image);
+
+/* gpuval_radv_written_images.c */
+
+/** The same for images; above those that give objects their ids. */
+void gpuval_radv_hook_written_images(struct gpuval_radv *gpuval,
+                                     struct vk_device_dispatch_table *table);
+void gpuval_radv_finish_written_images(struct gpuval_radv *gpuval);
+/** An action is about to be recorded: within a pass it is a draw. */
+void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_safe.c */
 

@@ -11,6 +11,7 @@
 #include "radv_device.h"
 #include "radv_physical_device.h"
 
+#include "gpuval/src/core/gpuval_marks.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "util/vma.h"
 #include "vk_acceleration_structure.h"
@@ -186,6 +187,7 @@ add_shadow(struct radv_device *device, struct radv_descriptor_pool *pool,
    if (!map) {
       static once_flag warned = ONCE_FLAG_INIT;
       call_once(&warned, warn_of_memory);
+      gpuval_marks_give_up(device->gpuval->device);
       return;
    }
 

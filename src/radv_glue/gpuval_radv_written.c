@@ -4,8 +4,8 @@
  * recorded, mapped or bound, which may be early but is never late. Memory that others may
  * write is never added, and so counts as written.
  *
- * Whatever goes on in images is of no interest, as they count as written from the moment when
- * they get their memory.
+ * Images have marks of their own (gpuval_radv_written_images.c): here they are written from the
+ * moment when they get their memory, for buffers that lie there, too.
  */
 
 #include "gpuval_radv_private.h"
@@ -38,8 +38,8 @@ recorded_by(VkCommandBuffer handle)
 
 /* Memory */
 
-static bool
-is_private(const VkMemoryAllocateInfo *info)
+bool
+gpuval_radv_is_private(const VkMemoryAllocateInfo *info, bool may_be_image)
 {
    vk_foreach_struct_const (next, info->pNext) {
       switch ((unsigned)next->sType) {
@@ -48,7 +48,7 @@ is_private(const VkMemoryAllocateInfo *info)
       case VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT:
          break;
       case VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO:
-         if (((const VkMemoryDedicatedAllocateInfo *)next)->image)
+         if (((const VkMemoryDedicatedAllocateInfo *)next)->image && !may_be_image)
             return false;
          break;
       default: /* imported, exported, or what is not known here */
@@ -65,7 +65,7 @@ hook_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
    struct gpuval_radv *gpuval = gpuval_of(device);
    VkResult result = gpuval->unmarked->AllocateMemory(device, info, allocator, handle);
 
-   if (result == VK_SUCCESS && is_private(info)) {
+   if (result == VK_SUCCESS && gpuval_radv_is_private(info, false)) {
       VK_FROM_HANDLE(radv_device_memory, memory, *handle);
       if (memory->bo)
          gpuval_marks_add(gpuval->device, radv_buffer_get_va(memory->bo), memory->alloc_size);

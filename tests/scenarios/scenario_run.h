@@ -363,7 +363,7 @@ void run_create_buffer_view(struct run *run);
 void run_create_sampler(struct run *run);
 void run_destroy(struct run *run);
 void run_destroy_images(struct run *run);
-VkSampler run_make_sampler(struct run *run, bool linear);
+VkSampler run_make_sampler(struct run *run, bool linear, bool border, float max_lod);
 struct run_image *run_find_image(struct run *run, const char *name);
 VkImageAspectFlags run_image_aspects(const struct run_image *image);
 /* From UNDEFINED to GENERAL, after and before everything */

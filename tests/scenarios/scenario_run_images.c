@@ -330,30 +330,36 @@ run_create_buffer_view(struct run *run)
 }
 
 VkSampler
-run_make_sampler(struct run *run, bool linear)
+run_make_sampler(struct run *run, bool linear, bool border, float max_lod)
 {
    const VkFilter filter = linear ? VK_FILTER_LINEAR : VK_FILTER_NEAREST;
    const VkSamplerCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
       .magFilter = filter,
       .minFilter = filter,
-      .addressModeU = VK_SAMPLER_ADDRESS_MODE_REPEAT,
+      .addressModeU =
+         border ? VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER : VK_SAMPLER_ADDRESS_MODE_REPEAT,
       .addressModeV = VK_SAMPLER_ADDRESS_MODE_REPEAT,
       .addressModeW = VK_SAMPLER_ADDRESS_MODE_REPEAT,
-      .maxLod = VK_LOD_CLAMP_NONE,
+      .maxLod = max_lod,
    };
    VkSampler sampler;
    VKH_CHECK(vkCreateSampler(run->ctx->device, &info, NULL, &sampler));
    return sampler;
 }
 
-/* `sampler NAME [linear]` */
+/* `sampler NAME [linear] [border] [max_lod=N]` */
 void
 run_create_sampler(struct run *run)
 {
-   const bool linear = run_has_word(run, 2) && strcmp(run_word(run, 2), "linear") == 0;
+   bool linear = false, border = false;
+   for (unsigned i = 2; run_has_word(run, i); i++) {
+      linear |= strcmp(run_word(run, i), "linear") == 0;
+      border |= strcmp(run_word(run, i), "border") == 0;
+   }
+   const unsigned max_lod = find_option(run, 2, "max_lod", (unsigned)VK_LOD_CLAMP_NONE);
    add_object(run, VK_OBJECT_TYPE_SAMPLER, run_word(run, 1),
-              (uint64_t)run_make_sampler(run, linear));
+              (uint64_t)run_make_sampler(run, linear, border, max_lod));
 }
 
 static void

@@ -173,7 +173,7 @@ immutable_samplers(struct run *run, unsigned count)
 {
    VkSampler *samplers = vkh_calloc(count, sizeof(*samplers));
    if (!run->immutable_sampler)
-      run->immutable_sampler = run_make_sampler(run, false);
+      run->immutable_sampler = run_make_sampler(run, false, false, VK_LOD_CLAMP_NONE);
    for (unsigned i = 0; i < count; i++)
       samplers[i] = run->immutable_sampler;
    return samplers;

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+
+/* init, what commands write to images, or leave undefined there. Whether that comes before what a
+ * shader reads is known to the GPU only: so it sets the marks (gpuval_image_marks.h) itself, at
+ * the place of the command, early rather than late. What becomes undefined is waited for, since
+ * others may still read it.
+ */
+
+#include "gpuval_radv_private.h"
+
+#include "radv_cmd_buffer.h"
+#include "radv_cs.h"
+#include "radv_device.h"
+#include "radv_physical_device.h"
+
+#include "gpuval/src/base/gpuval_init.h"
+#include "gpuval/src/core/gpuval_image_marks.h"
+#include "gpuval/src/core/gpuval_marks.h"
+#include "gpuval/src/core/gpuval_transfers.h"
+#include "util/ralloc.h"
+#include "util/set.h"
+#include "vk_image.h"
+#include "vk_util.h"
+
+struct gpuval_radv_images {
+   struct vk_device_dispatch_table next; /* below */
+   simple_mtx_t mutex;
+   struct set *foreign; /* VkDeviceMemory that others may write */
+};
+
+static struct gpuval_radv_images *
+images_of(VkDevice handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   return device->gpuval->images;
+}
+
+static struct gpuval_device *
+gpuval_of(VkDevice handle)
+{
+   VK_FROM_HANDLE(radv_device, device, handle);
+   return device->gpuval->device;
+}
+
+/* Marks */
+
+/* Words that one packet writes */
+#define MAX_WORDS 256
+
+struct marking {
+   struct radv_cmd_buffer *cmd_buffer;
+   bool is_written;
+   bool has_begun;
+};
+
+/* What comes before it still looks. */
+static void
+begin(struct marking *marking)
+{
+   struct radv_cmd_buffer *cmd_buffer = marking->cmd_buffer;
+
+   if (!marking->is_written && !marking->has_begun && cmd_buffer->qf != RADV_QUEUE_TRANSFER) {
+      cmd_buffer->state.flush_bits |= RADV_CMD_FLAG_VS_PARTIAL_FLUSH |
+                                      RADV_CMD_FLAG_PS_PARTIAL_FLUSH |
+                                      RADV_CMD_FLAG_CS_PARTIAL_FLUSH;
+      radv_emit_cache_flush(cmd_buffer);
+   }
+   marking->has_begun = true;
+}
+
+static void
+write_words(void *data, uint64_t address, uint32_t count)
+{
+   struct marking *marking = data;
+   struct radv_cmd_buffer *cmd_buffer = marking->cmd_buffer;
+   const struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
+   uint32_t words[MAX_WORDS];
+
+   begin(marking);
+   for (uint32_t i = 0; i < MIN2(count, MAX_WORDS); i++)
+      words[i] = marking->is_written ? GPUVAL_INIT_ALL : 0;
+   for (uint32_t i = 0; i < count; i += MAX_WORDS)
+      radv_cs_write_data(device, cmd_buffer->cs, cmd_buffer->qf, V_370_ME,
+                         address + i * sizeof(uint32_t), MIN2(count - i, MAX_WORDS), words, false);
+}
+
+static void
+add(struct marking *marking, const struct vk_image *image, const VkImageSubresourceRange *range)
+{
+   const struct radv_device *device = radv_cmd_buffer_device(marking->cmd_buffer);
+
+   switch (marking->cmd_buffer->qf) {
+   case RADV_QUEUE_GENERAL:
+   case RADV_QUEUE_COMPUTE:
+   case RADV_QUEUE_TRANSFER:
+      gpuval_image_marks_visit(device->gpuval->device, image, range, write_words, marking);
+      break;
+   default: /* video: its images have none */
+      break;
+   }
+}
+
+/* Where the command processor does not write through the cache that shaders read through */
+static void
+end(const struct marking *marking)
+{
+   struct radv_cmd_buffer *cmd_buffer = marking->cmd_buffer;
+   const struct radeon_info *info = &radv_device_physical(radv_cmd_buffer_device(cmd_buffer))->info;
+
+   if (marking->has_begun && cmd_buffer->qf != RADV_QUEUE_TRANSFER &&
+       (info->gfx_level < GFX9 || info->cp_sdma_ge_use_system_memory_scope))
+      cmd_buffer->state.flush_bits |= RADV_CMD_FLAG_INV_L2;
+}
+
+static void
+mark(struct radv_cmd_buffer *cmd_buffer, const struct vk_image *image,
+     const VkImageSubresourceRange *range, bool is_written)
+{
+   struct marking marking = {.cmd_buffer = cmd_buffer, .is_written = is_written};
+
+   add(&marking, image, range);
+   end(&marking);
+}
+
+/* Images */
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
+                    const VkAllocationCallbacks *allocator, VkDeviceMemory *memory)
+{
+   struct gpuval_radv_images *images = images_of(device);
+   VkResult result = images->next.AllocateMemory(device, info, allocator, memory);
+
+   if (result == VK_SUCCESS && !gpuval_radv_is_private(info, true)) {
+      simple_mtx_lock(&images->mutex);
+      _mesa_set_add(images->foreign, (void *)(uintptr_t)*memory);
+      simple_mtx_unlock(&images->mutex);
+   }
+   return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_FreeMemory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks *allocator)
+{
+   struct gpuval_radv_images *images = images_of(device);
+
+   if (memory) {
+      simple_mtx_lock(&images->mutex);
+      _mesa_set_remove_key(images->foreign, (void *)(uintptr_t)memory);
+      simple_mtx_unlock(&images->mutex);
+   }
+   images->next.FreeMemory(device, memory, allocator);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CreateImage(VkDevice device, const VkImageCreateInfo *info,
+                 const VkAllocationCallbacks *allocator, VkImage *handle)
+{
+   VkResult result = images_of(device)->next.CreateImage(device, info, allocator, handle);
+
+   if (result == VK_SUCCESS && gpuval_image_may_have_marks(info))
+      gpuval_image_marks_add(gpuval_of(device), vk_image_from_handle(*handle));
+   return result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCallbacks *allocator)
+{
+   if (handle)
+      gpuval_image_marks_remove(gpuval_of(device), vk_image_from_handle(handle));
+   images_of(device)->next.DestroyImage(device, handle, allocator);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryInfo *infos)
+{
+   struct gpuval_radv_images *images = images_of(device);
+
+   for (uint32_t i = 0; i < count; i++) {
+      simple_mtx_lock(&images->mutex);
+      bool is_foreign = !infos[i].memory ||
+                        _mesa_set_search(images->foreign, (const void *)(uintptr_t)infos[i].memory);
+      simple_mtx_unlock(&images->mutex);
+      if (is_foreign)
+         gpuval_image_marks_forget(gpuval_of(device), vk_image_from_handle(infos[i].image));
+   }
+   return images->next.BindImageMemory2(device, count, infos);
+}
+
+/* A view with a lowest level of its own reads others than those that are asked for. */
+static VKAPI_ATTR VkResult VKAPI_CALL
+hook_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
+                     const VkAllocationCallbacks *allocator, VkImageView *view)
+{
+   VkResult result = images_of(device)->next.CreateImageView(device, info, allocator, view);
+
+   if (vk_find_struct_const(info->pNext, IMAGE_VIEW_MIN_LOD_CREATE_INFO_EXT))
+      gpuval_image_marks_forget(gpuval_of(device), vk_image_from_handle(info->image));
+   else if (result == VK_SUCCESS)
+      gpuval_image_marks_add_view(gpuval_of(device), vk_image_view_from_handle(*view));
+   return result;
+}
+
+/* In a descriptor buffer nobody knows whose it is. */
+static VKAPI_ATTR void VKAPI_CALL
+hook_GetDescriptorEXT(VkDevice device, const VkDescriptorGetInfoEXT *info, size_t size, void *data)
+{
+   const VkDescriptorImageInfo *image =
+      info->type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE ? info->data.pStorageImage : NULL;
+
+   if (image && image->imageView)
+      gpuval_image_marks_forget(gpuval_of(device),
+                                vk_image_view_from_handle(image->imageView)->image);
+   images_of(device)->next.GetDescriptorEXT(device, info, size, data);
+}
+
+/* Passes */
+
+struct attachment {
+   const struct vk_image *image;
+   VkImageSubresourceRange range;
+   bool is_discarded; /* at the end */
+};
+
+struct gpuval_radv_pass {
+   struct util_dynarray attachments; /* struct attachment: drawn to */
+   struct util_dynarray resolved;
+   bool has_drawn;
+   bool is_active;
+};
+
+struct attachment_visit {
+   struct radv_cmd_buffer *cmd_buffer;
+   struct gpuval_radv_pass *pass;
+   const struct gpuval_attachment *attachment;
+   bool is_begun; /* its load operation has its effect */
+   bool has_id;
+   uint32_t command_id;
+};
+
+static void
+take_first(void *data, uint64_t address, uint32_t count)
+{
+   uint64_t *first = data;
+   if (!*first)
+      *first = address;
+}
+
+/* Reads what is there. The GPU copies the marks, as does not come through caches before GFX9. */
+static void
+load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
+{
+   struct radv_cmd_buffer *cmd_buffer = visit->cmd_buffer;
+   const struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
+   const struct gpuval_attachment *attachment = visit->attachment;
+   const struct vk_image *image = attachment->view->image;
+   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
+   uint64_t address = 0;
+
+   gpuval_image_marks_visit(device->gpuval->device, image, range, take_first, &address);
+   if (!address || radv_device_physical(device)->info.gfx_level < GFX9)
+      return;
+   if (!visit->has_id) {
+      bool is_ours = gpuval_radv_begin_action(cmd_buffer, "begin_rendering", false, false);
+      visit->command_id = gpuval_radv_add_command(device->gpuval, cmd_buffer, NULL);
+      visit->has_id = true;
+      if (is_ours)
+         gpuval_radv_end_action(cmd_buffer);
+   }
+
+   struct gpuval_command_failure failure = {
+      .kind = GPUVAL_KIND_UNINITIALIZED_READ,
+      .op = GPUVAL_OP_LOAD,
+      .part = attachment->number,
+      .count = 1,
+      .range =
+         {
+            .type = "attachment",
+            .binding = -1,
+            .object = &image->base,
+            .is_image = true,
+         },
+   };
+   snprintf(failure.detail, sizeof(failure.detail), "the load operation of %s reads level %u",
+            attachment->name, range->baseMipLevel);
+   gpuval_radv_add_look(cmd_buffer, &(struct gpuval_radv_look){
+                                       .command_id = visit->command_id,
+                                       .arguments =
+                                          {
+                                             .range = {.address = address},
+                                             .stride = GPUVAL_INIT_LAYER_SIZE,
+                                             .count = is_3d ? 1 : range->layerCount,
+                                          },
+                                       .load = ralloc_memdup(gpuval_radv_looks(cmd_buffer)->mem_ctx,
+                                                             &failure, sizeof(failure)),
+                                       .first_layer = range->baseArrayLayer,
+                                    });
+}
+
+/* All of it may become undefined. */
+static bool
+is_whole(const struct gpuval_attachment *attachment)
+{
+   return attachment->is_whole && attachment->view->image->image_type != VK_IMAGE_TYPE_3D;
+}
+
+static void
+visit_range(void *data, const VkImageSubresourceRange *range)
+{
+   struct attachment_visit *visit = data;
+   const struct gpuval_attachment *attachment = visit->attachment;
+   const struct attachment noted = {
+      .image = attachment->view->image,
+      .range = *range,
+      .is_discarded =
+         attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE && is_whole(attachment),
+   };
+
+   util_dynarray_append(attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
+                        struct attachment, noted);
+   if (!visit->is_begun || attachment->is_resolve)
+      return;
+   if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD)
+      load(visit, range);
+   else if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR)
+      mark(visit->cmd_buffer, noted.image, range, true);
+   else if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_DONT_CARE && is_whole(attachment))
+      mark(visit->cmd_buffer, noted.image, range, false);
+}
+
+static void
+visit_attachment(void *data, const struct gpuval_attachment *attachment)
+{
+   struct attachment_visit *visit = data;
+
+   visit->attachment = attachment;
+   gpuval_visit_attachment(attachment, visit_range, visit);
+}
+
+static void
+mark_all(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *attachments)
+{
+   util_dynarray_foreach (attachments, struct attachment, attachment)
+      mark(cmd_buffer, attachment->image, &attachment->range, true);
+}
+
+static const struct vk_device_dispatch_table *
+next(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->images->next;
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   void *mem_ctx;
+   struct gpuval_radv_pass **pass = gpuval_radv_pass(cmd_buffer, &mem_ctx);
+
+   if (!*pass) {
+      *pass = rzalloc(mem_ctx, struct gpuval_radv_pass);
+      util_dynarray_init(&(*pass)->attachments, *pass);
+      util_dynarray_init(&(*pass)->resolved, *pass);
+   }
+   util_dynarray_clear(&(*pass)->attachments);
+   util_dynarray_clear(&(*pass)->resolved);
+   (*pass)->has_drawn = false;
+
+   struct attachment_visit visit = {
+      .cmd_buffer = cmd_buffer,
+      .pass = *pass,
+      .is_begun = !(info->flags & VK_RENDERING_RESUMING_BIT),
+   };
+   gpuval_visit_attachments(info, false, visit_attachment, &visit);
+   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
+      gpuval_visit_attachments(info, true, visit_attachment, &visit);
+   else
+      util_dynarray_foreach (&(*pass)->attachments, struct attachment, attachment)
+         attachment->is_discarded = false;
+   (*pass)->is_active = true; /* what has been recorded so far is no draw */
+   next(cmd_buffer)->CmdBeginRendering(handle, info);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdEndRendering(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   struct marking marking = {.cmd_buffer = cmd_buffer};
+   void *mem_ctx;
+   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
+
+   next(cmd_buffer)->CmdEndRendering(handle);
+   if (!pass || !pass->is_active)
+      return;
+   util_dynarray_foreach (&pass->attachments, struct attachment, attachment) {
+      if (attachment->is_discarded)
+         add(&marking, attachment->image, &attachment->range);
+   }
+   end(&marking);
+   mark_all(cmd_buffer, &pass->resolved);
+   pass->is_active = false;
+}
+
+static void
+note_draw(struct radv_cmd_buffer *cmd_buffer)
+{
+   void *mem_ctx;
+   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
+
+   if (!pass || !pass->is_active || pass->has_drawn)
+      return;
+   mark_all(cmd_buffer, &pass->attachments);
+   pass->has_drawn = true;
+}
+
+void
+gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer)
+{
+   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+      note_draw(cmd_buffer);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
+                         const VkClearAttachment *attachments, uint32_t rect_count,
+                         const VkClearRect *rects)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   note_draw(cmd_buffer);
+   next(cmd_buffer)->CmdClearAttachments(handle, count, attachments, rect_count, rects);
+}
+
+/* They may draw. */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *secondaries)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   note_draw(cmd_buffer);
+   next(cmd_buffer)->CmdExecuteCommands(handle, count, secondaries);
+}
+
+/* Other commands */
+
+static void
+transfer(void *data, const struct gpuval_transfer *transfer)
+{
+   if (transfer->is_write && transfer->image)
+      mark(data, transfer->image, &transfer->range, true);
+}
+
+#define TRANSFER(Function, Info, visit)                                                            \
+   static VKAPI_ATTR void VKAPI_CALL hook_##Function(VkCommandBuffer handle, const Info *info)     \
+   {                                                                                               \
+      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
+      visit(info, transfer, cmd_buffer);                                                           \
+      next(cmd_buffer)->Function(handle, info);                                                    \
+   }
+
+TRANSFER(CmdBlitImage2, VkBlitImageInfo2, gpuval_visit_blit_image)
+TRANSFER(CmdCopyBufferToImage2, VkCopyBufferToImageInfo2, gpuval_visit_copy_buffer_to_image)
+TRANSFER(CmdCopyImage2, VkCopyImageInfo2, gpuval_visit_copy_image)
+TRANSFER(CmdResolveImage2, VkResolveImageInfo2, gpuval_visit_resolve_image)
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdClearColorImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
+                        const VkClearColorValue *color, uint32_t count,
+                        const VkImageSubresourceRange *ranges)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   gpuval_visit_clear(image, count, ranges, transfer, cmd_buffer);
+   next(cmd_buffer)->CmdClearColorImage(handle, image, layout, color, count, ranges);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
+                               const VkClearDepthStencilValue *value, uint32_t count,
+                               const VkImageSubresourceRange *ranges)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   gpuval_visit_clear(image, count, ranges, transfer, cmd_buffer);
+   next(cmd_buffer)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges);
+}
+
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   struct marking marking = {.cmd_buffer = cmd_buffer};
+
+   next(cmd_buffer)->CmdPipelineBarrier2(handle, info);
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
+
+      if (barrier->image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED)
+         add(&marking, vk_image_from_handle(barrier->image), &barrier->subresourceRange);
+   }
+   end(&marking);
+}
+
+void
+gpuval_radv_hook_written_images(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+{
+   if (!gpuval_device_has_marks(gpuval->device) || !gpuval_device_objects(gpuval->device))
+      return;
+   gpuval->images = ralloc(gpuval, struct gpuval_radv_images);
+   gpuval->images->next = *table;
+   gpuval->images->foreign = _mesa_pointer_set_create(gpuval->images);
+   simple_mtx_init(&gpuval->images->mutex, mtx_plain);
+
+#define HOOK(name)                                                                                 \
+   if (table->name)                                                                                \
+      table->name = hook_##name;
+   HOOK(AllocateMemory)
+   HOOK(BindImageMemory2)
+   HOOK(CmdBeginRendering)
+   HOOK(CmdBlitImage2)
+   HOOK(CmdClearAttachments)
+   HOOK(CmdClearColorImage)
+   HOOK(CmdClearDepthStencilImage)
+   HOOK(CmdCopyBufferToImage2)
+   HOOK(CmdCopyImage2)
+   HOOK(CmdEndRendering)
+   HOOK(CmdExecuteCommands)
+   HOOK(CmdPipelineBarrier2)
+   HOOK(CmdResolveImage2)
+   HOOK(CreateImage)
+   HOOK(CreateImageView)
+   HOOK(DestroyImage)
+   HOOK(FreeMemory)
+   HOOK(GetDescriptorEXT)
+}
+
+void
+gpuval_radv_finish_written_images(struct gpuval_radv *gpuval)
+{
+   if (gpuval->images)
+      simple_mtx_destroy(&gpuval->images->mutex);
+}
