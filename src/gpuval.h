@@ -70,6 +70,12 @@ struct gpuval_device_info {
    /* sync: the driver puts memory where gpuval_device_shadow() has cells for it. */
    bool has_shadow;
 
+   /* The same without a window, where GPUVAL_SYNC asks for it: the driver tells of memory,
+    * gpuval_cells.h. max_shadow_size: what it takes of that, GPUVAL_SHADOW_SIZE is instead.
+    */
+   bool has_table;
+   uint64_t max_shadow_size;
+
    /* init: nothing is in a window, but the driver tells of memory: gpuval_marks.h */
    bool has_marks;
 
@@ -145,7 +151,10 @@ void gpuval_device_bloom_barrier(struct gpuval_device *device);
 
 struct gpuval_shadow;
 
-/** Shadow memory of sync, or NULL if its other engine is at work. */
+/** Is shadow memory the engine of sync? */
+bool gpuval_device_has_shadow(const struct gpuval_device *device);
+
+/** Shadow memory of sync, or NULL if its other engine is at work, or there is no window. */
 struct gpuval_shadow *gpuval_device_shadow(struct gpuval_device *device);
 
 /** Where memory has to be for sync's shadow memory and init; NULL: anywhere. */
@@ -164,6 +173,8 @@ struct gpuval_written *gpuval_device_written(struct gpuval_device *device);
 void gpuval_device_shadow_command(struct gpuval_device *device,
                                   struct gpuval_order_threshold threshold, bool idle,
                                   struct gpuval_command_data *data);
+/** In the place of an entry base: the command has no such stage. */
+#define GPUVAL_SHADOW_NO_ENTRIES UINT32_MAX
 /**
  * Another draw of the command that @data is of, with an id of its own: shadow memory knows
  * it by that, as long as numbers are plenty. Else it counts as the draw before.
@@ -172,6 +183,8 @@ void gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_comma
 
 /** Serials begin again; no work may be in flight. */
 void gpuval_device_shadow_restart(struct gpuval_device *device);
+/** No work is in flight: what is used up begins again. */
+void gpuval_device_shadow_idle(struct gpuval_device *device);
 
 /** A command reads its arguments: one struct of them. */
 struct gpuval_indirect_read {
@@ -269,6 +282,7 @@ struct gpuval_shader *gpuval_device_add_shader(struct gpuval_device *device,
 
 /** Goes into struct gpuval_command_data. */
 uint32_t gpuval_shader_entry_base(const struct gpuval_shader *shader);
+gl_shader_stage gpuval_shader_stage(const struct gpuval_shader *shader);
 
 /** struct gpuval_nir_table::uses; as long as the shader has users. */
 const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shader,
@@ -277,7 +291,6 @@ const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shad
 /** The site of a number in gpuval_nir_use::num_slots, device-wide, and whose it is. */
 uint32_t gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number);
 uint64_t gpuval_shader_serial(const struct gpuval_shader *shader);
-gl_shader_stage gpuval_shader_stage(const struct gpuval_shader *shader);
 
 /** Not 0, and no other shader's while it lives. */
 uint32_t gpuval_shader_number(const struct gpuval_shader *shader);

@@ -231,7 +231,8 @@ struct gpuval_command_data {
 
    /* sync, shadow memory: see gpuval_shadow.h */
    uint64_t shadow_window;  /* memory from here on has cells */
-   uint64_t shadow_words;   /* the cell of a word at A is at this plus A * 4, modulo 2^64 */
+   uint64_t shadow_words;   /* the cell of a word at A is at this plus A * 4, modulo 2^64; or
+                             * where there is no window, struct gpuval_shadow_table */
    uint32_t shadow_command; /* as in the upper half of a party, without the rest; 0: the
                              * command is not looked at */
    uint32_t shadow_ordered; /* upper halves below this are of what is ordered before */

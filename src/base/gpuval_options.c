@@ -365,6 +365,7 @@ read_environment(void)
    options.poison = get_bool("GPUVAL_POISON", false);
    const char *dump = get_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
+   options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
    options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);

@@ -61,6 +61,8 @@ struct gpuval_options {
    const char *dump;
 
    enum gpuval_sync_engine sync_engine;
+   uint64_t shadow_size;     /* bytes of cells where they are taken from video memory; 0: the
+                              * driver's business */
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
    unsigned bloom_hashes;    /* 1 to 16 */
 

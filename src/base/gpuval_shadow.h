@@ -37,6 +37,11 @@
  *
  * Commands have 16 bits. When these are used up, all cells become nobody's: what came
  * before is forgotten.
+ *
+ * Where no address space can be reserved, which is so for video memory, a table has the memory
+ * that has cells, those of each allocation in a buffer of its own. Bytes have theirs out of a
+ * pool, as few words are accessed in part: the lower half of such a word's writer is the number
+ * of its four cells there, from 1; 0: there were none left, and nobody is found there.
  */
 
 #ifndef GPUVAL_SHADOW_H
@@ -133,19 +138,56 @@ struct gpuval_shadow_clock {
 #define GPUVAL_SHADOW_CLOCKS      (1u << 20)
 #define GPUVAL_SHADOW_TIMES_SCALE 2
 
+/* Without a window: clocks, and times, which are of several words each. What is another one's
+ * can only be later, so that more is taken to be ordered.
+ */
+#define GPUVAL_SHADOW_TABLE_CLOCKS (1u << 16)
+#define GPUVAL_SHADOW_TABLE_TIMES  (1u << 18)
+
+/** Four cells of bytes in the pool */
+#define GPUVAL_SHADOW_SPLIT_SIZE (GPUVAL_SHADOW_WORD * GPUVAL_SHADOW_CELL_SIZE)
+
+/** Without a window: memory that has cells */
+struct gpuval_shadow_area {
+   uint64_t begin, size;
+   uint64_t words; /* the cell of a word at A is at this plus A * 4, modulo 2^64 */
+};
+
+/* What was mapped for the GPU after a command was submitted may not be for it, so each command
+ * has the table that there was then: gpuval_command_data::shadow_words.
+ */
+struct gpuval_shadow_table {
+   uint32_t count;      /* first */
+   uint32_t has_others; /* not 0: shaders may access memory that has no cells */
+   uint64_t no_size;    /* 0: as an area that ends before all others */
+   uint64_t no_words;
+   struct gpuval_shadow_area areas[]; /* disjoint, ascending */
+};
+static_assert(offsetof(struct gpuval_shadow_table, areas) == sizeof(struct gpuval_shadow_area) &&
+                 offsetof(struct gpuval_shadow_table, no_size) ==
+                    offsetof(struct gpuval_shadow_area, size),
+              "the area before the first one is empty");
+
 /** What shaders know of it beside struct gpuval_command_data, at
  * gpuval_root::shadow_address.
  */
 struct gpuval_shadow_layout {
-   uint64_t bytes;   /* cells of the bytes: of address A at bytes + A * 16, modulo 2^64 */
+   uint64_t bytes;   /* cells of the bytes: of address A at bytes + A * 16, modulo 2^64; or
+                      * the pool */
    uint64_t serials; /* uint32_t[]: of the span of each command, gpuval_order.h */
-   uint64_t times;   /* struct gpuval_shadow_time of the word at A: at times + A * 2 */
-   uint64_t clocks;  /* struct gpuval_shadow_clock[GPUVAL_SHADOW_CLOCKS] */
-   uint32_t now;     /* time of the last release; 0: there was none */
+   uint64_t times;   /* struct gpuval_shadow_time of the word at A: at this plus
+                      * (A & times_mask) * 2 */
+   uint64_t times_mask;
+   uint64_t clocks; /* struct gpuval_shadow_clock[clocks_mask + 1] */
+   uint32_t clocks_mask;
+   uint32_t now; /* time of the last release; 0: there was none */
    uint32_t num_ranges;
+   uint32_t max_splits; /* words whose bytes have cells in the pool, */
+   uint32_t num_splits; /* and how many have asked */
+   uint32_t reserved;
    struct gpuval_shadow_range ranges[GPUVAL_SHADOW_MAX_RANGES];
 };
-static_assert(offsetof(struct gpuval_shadow_layout, ranges) == 40, "shaders know the offsets");
+static_assert(offsetof(struct gpuval_shadow_layout, ranges) == 64, "shaders know the offsets");
 
 struct gpuval_shadow;
 

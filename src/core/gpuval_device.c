@@ -90,6 +90,11 @@ alloc_sync(struct gpuval_device *device)
 {
    enum gpuval_sync_engine engine = gpuval_options()->sync_engine;
 
+   if (engine == GPUVAL_SYNC_ENGINE_SHADOW && device->info.has_table) {
+      if (!gpuval_device_init_shadow(device))
+         gpuval_log_warning("sync: there is no memory for shadow memory, its bloom filter is used");
+      return alloc_bloom(device); /* for what has no cells */
+   }
    if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_shadow) {
       if (gpuval_device_init_shadow(device))
          return true;
@@ -361,6 +366,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_objects_destroy(device->objects);
    gpuval_device_free(device, &device->objects_buffer);
    gpuval_addresses_finish(device);
+   gpuval_cells_finish(device);
    gpuval_marks_finish(device);
    gpuval_image_marks_finish(device);
    gpuval_device_free(device, &device->root_buffer);
@@ -416,6 +422,7 @@ gpuval_device_begin_work(struct gpuval_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS))
       gpuval_addresses_publish(device, gpuval_device_is_idle(device));
    gpuval_marks_publish(device);
+   gpuval_cells_publish(device);
    unsigned phase = device->phase;
    device->work[phase]++;
    if (device->is_asleep)

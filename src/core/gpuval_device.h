@@ -11,6 +11,7 @@
 #include "report/gpuval_report.h"
 #include "gpuval.h"
 #include "gpuval_addresses.h"
+#include "gpuval_cells.h"
 #include "gpuval_image_marks.h"
 #include "gpuval_marks.h"
 #include "gpuval_numbers.h"
@@ -79,7 +80,8 @@ struct gpuval_shader {
 
 /** The cells of sync, and which commands they name. */
 struct gpuval_shadow_device {
-   struct gpuval_shadow *memory; /* NULL: there is none */
+   bool is_on;
+   struct gpuval_shadow *memory; /* NULL: where it is, gpuval_cells.h says */
    struct gpuval_buffer layout;  /* struct gpuval_shadow_layout */
    struct gpuval_buffer serials; /* uint32_t, by number of a command */
    struct gpuval_shadow_command *commands;
@@ -141,6 +143,7 @@ struct gpuval_device {
    struct gpuval_addresses addresses; /* of buffers */
    struct gpuval_marks marks;         /* where init is on without a window */
    struct gpuval_image_marks image_marks;
+   struct gpuval_cells cells; /* where shadow memory is */
 
    /* Shaders use one of them; there is another one where the host has no atomics. */
    struct gpuval_device_slots slots[2];

@@ -327,7 +327,10 @@ static void
 describe_other(struct gpuval_device *device, struct gpuval_event *event,
                const struct gpuval_record *record)
 {
-   if (device->shadow.memory)
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
+
+   if (device->shadow.is_on && !by_filter)
       describe_party(device, event, record);
    else
       describe_claim(device, event, record);

@@ -127,11 +127,11 @@ gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t size)
    gpuval_device_unlock(device);
 }
 
-static void
-retire(struct gpuval_marks *marks, struct gpuval_buffer *buffer)
+void
+gpuval_marks_retire(struct gpuval_device *device, struct gpuval_buffer *buffer)
 {
    if (buffer->map)
-      util_dynarray_append(&marks->retired, struct gpuval_buffer, *buffer);
+      util_dynarray_append(&device->marks.retired, struct gpuval_buffer, *buffer);
    *buffer = (struct gpuval_buffer){0};
 }
 
@@ -146,7 +146,7 @@ gpuval_marks_remove(struct gpuval_device *device, uint64_t address)
    unsigned number = count_before(marks, address);
    struct area *areas = marks->areas.data;
    if (number < num_areas(marks) && areas[number].begin == address) {
-      retire(marks, &areas[number].marks);
+      gpuval_marks_retire(device, &areas[number].marks);
       free(areas[number].pages);
       memmove(&areas[number], &areas[number + 1], (num_areas(marks) - number - 1) * sizeof(*areas));
       marks->areas.size -= sizeof(*areas);
@@ -231,7 +231,7 @@ gpuval_marks_publish(struct gpuval_device *device)
       return;
 
    /* Work that runs goes on with the table that it has. */
-   retire(marks, &marks->table);
+   gpuval_marks_retire(device, &marks->table);
    unsigned count = num_areas(marks);
    if (!gpuval_device_alloc(
           device, &marks->table,

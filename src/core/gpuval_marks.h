@@ -46,6 +46,8 @@ void gpuval_marks_init(struct gpuval_device *device);
 void gpuval_marks_finish(struct gpuval_device *device);
 /** Work begins: its shaders find what is there now. */
 void gpuval_marks_publish(struct gpuval_device *device);
+/** Goes when the work that may use it has ended: one of marks, or of gpuval_cells.h. */
+void gpuval_marks_retire(struct gpuval_device *device, struct gpuval_buffer *buffer);
 /** No work of the other phase is left. */
 void gpuval_marks_free_ending(struct gpuval_device *device);
 /** A phase begins; true: there is something to wait for. */

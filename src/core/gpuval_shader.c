@@ -436,6 +436,12 @@ gpuval_shader_entry_base(const struct gpuval_shader *shader)
    return shader->entry_base;
 }
 
+gl_shader_stage
+gpuval_shader_stage(const struct gpuval_shader *shader)
+{
+   return shader->stage;
+}
+
 const struct gpuval_nir_use *
 gpuval_shader_uses(const struct gpuval_shader *shader, uint32_t *num_uses)
 {
@@ -447,12 +453,6 @@ uint32_t
 gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number)
 {
    return shader->first_site + MIN2(number, shader->num_sites - 1);
-}
-
-gl_shader_stage
-gpuval_shader_stage(const struct gpuval_shader *shader)
-{
-   return shader->stage;
 }
 
 uint64_t

@@ -19,6 +19,8 @@
  */
 struct gpuval_shadow_command {
    uint64_t max_serial;
+   uint32_t serial;  /* what shaders read, reads from where may be slow */
+   uint32_t highest; /* of its serial and those before: with several queues they may fall */
    uint32_t command_id;
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
@@ -34,13 +36,16 @@ gpuval_device_init_shadow(struct gpuval_device *device)
 
    struct gpuval_shadow_layout *layout = shadow->layout.map;
    shadow->commands = calloc(NUM_COMMANDS, sizeof(*shadow->commands));
-   shadow->memory = shadow->commands ? gpuval_shadow_create(layout) : NULL;
-   if (!shadow->memory)
+   if (!shadow->commands)
       return false;
+   if (device->info.has_table)
+      shadow->is_on = gpuval_cells_init(device, layout);
+   else
+      shadow->is_on = (shadow->memory = gpuval_shadow_create(layout)) != NULL;
 
    layout->serials = shadow->serials.address;
    shadow->next = 1;
-   return true;
+   return shadow->is_on;
 }
 
 void
@@ -53,25 +58,31 @@ gpuval_device_finish_shadow(struct gpuval_device *device)
    free(shadow->commands);
 }
 
+bool
+gpuval_device_has_shadow(const struct gpuval_device *device)
+{
+   return device->shadow.is_on;
+}
+
 struct gpuval_shadow *
 gpuval_device_shadow(struct gpuval_device *device)
 {
    return device->shadow.memory;
 }
 
-/* The first number above all whose serial is at most @serial. Serials ascend. */
+/* All numbers below the result have serials up to @serial. */
 static uint32_t
 number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
 {
-   const uint32_t *serials = shadow->serials.map;
+   const struct gpuval_shadow_command *commands = shadow->commands;
    uint32_t low = 1, high = shadow->next;
 
    /* Mostly it is the last one that counts. */
-   if (high > 1 && serials[high - 1] <= serial)
+   if (high > 1 && commands[high - 1].highest <= serial)
       return high;
    while (low < high) {
       uint32_t middle = low + (high - low) / 2;
-      if (serials[middle] <= serial)
+      if (commands[middle].highest <= serial)
          low = middle + 1;
       else
          high = middle;
@@ -83,15 +94,25 @@ void
 gpuval_device_shadow_restart(struct gpuval_device *device)
 {
    struct gpuval_shadow_device *shadow = &device->shadow;
-   if (!shadow->memory)
+   if (!shadow->is_on)
       return;
 
    /* Records name commands by these numbers. */
    mtx_lock(&device->mutex);
    gpuval_device_drain(device, true);
    gpuval_device_unlock(device);
-   gpuval_shadow_forget(shadow->memory);
+   if (shadow->memory)
+      gpuval_shadow_forget(shadow->memory);
+   else
+      gpuval_cells_forget(device);
    shadow->next = 1;
+}
+
+void
+gpuval_device_shadow_idle(struct gpuval_device *device)
+{
+   if (device->shadow.next >= GPUVAL_SHADOW_MAX_COMMAND / 2 || gpuval_cells_are_full(device))
+      gpuval_device_shadow_restart(device);
 }
 
 void
@@ -100,11 +121,13 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
 {
    struct gpuval_shadow_device *shadow = &device->shadow;
 
-   if (shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2 && idle)
-      gpuval_device_shadow_restart(device);
+   if (idle)
+      gpuval_device_shadow_idle(device);
 
-   data->shadow_window = gpuval_shadow_window(shadow->memory);
-   data->shadow_words = gpuval_shadow_words(shadow->memory);
+   if (shadow->memory) {
+      data->shadow_window = gpuval_shadow_window(shadow->memory);
+      data->shadow_words = gpuval_shadow_words(shadow->memory);
+   }
    data->shadow_command = 0;
    if (shadow->next > GPUVAL_SHADOW_MAX_COMMAND) {
       if (!shadow->warned)
@@ -119,6 +142,8 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
    uint32_t behind_others = number_behind(shadow, threshold.others);
    uint32_t number = shadow->next++;
    ((uint32_t *)shadow->serials.map)[number] = data->serial;
+   shadow->commands[number].serial = data->serial;
+   shadow->commands[number].highest = MAX2(data->serial, shadow->commands[number - 1].highest);
    shadow->commands[number].max_serial = p_atomic_read(&device->num_registered);
    shadow->commands[number].command_id = data->command_id;
    memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
@@ -138,10 +163,34 @@ gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_command_da
       return;
 
    uint32_t *serials = shadow->serials.map;
-   serials[shadow->next] = serials[number];
+   serials[shadow->next] = shadow->commands[number].serial;
    shadow->commands[shadow->next] = shadow->commands[number];
    shadow->commands[shadow->next].command_id = data->command_id;
    data->shadow_command = shadow->next++ << GPUVAL_SHADOW_COMMAND_SHIFT;
+}
+
+static void
+set_stage(const struct gpuval_shadow_command *command, gl_shader_stage stage,
+          struct gpuval_shadow_party *party)
+{
+   party->stage = stage;
+   party->entry_base = command->entry_base[stage];
+   party->max_serial = command->max_serial;
+}
+
+static void
+find_stage_of_queue(const struct gpuval_shadow_command *command, struct gpuval_shadow_party *party)
+{
+   unsigned count = 0;
+
+   for (unsigned stage = 0; stage < MESA_SHADER_RAYGEN; stage++) {
+      if (command->entry_base[stage] == GPUVAL_SHADOW_NO_ENTRIES)
+         continue;
+      set_stage(command, stage, party);
+      count++;
+   }
+   if (count > 1)
+      party->stage = MESA_SHADER_NONE;
 }
 
 bool
@@ -151,7 +200,7 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
    const struct gpuval_shadow_device *shadow = &device->shadow;
    uint32_t number = hi >> GPUVAL_SHADOW_COMMAND_SHIFT;
    uint32_t class_ = hi >> GPUVAL_SHADOW_CLASS_SHIFT & 0xf;
-   if (!shadow->memory || !number || number >= shadow->next)
+   if (!shadow->is_on || !number || number >= shadow->next)
       return false;
 
    const struct gpuval_shadow_command *command = &shadow->commands[number];
@@ -161,14 +210,14 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
       .is_indirect = class_ == GPUVAL_ORDER_INDIRECT,
       .stage = MESA_SHADER_NONE,
    };
-   /* The stages of a trace share a class. */
+   /* The stages of a trace share a class, and so do those of other queues: only where there is one.
+    */
+   if (class_ >= GPUVAL_ORDER_STAGE_CLASSES)
+      find_stage_of_queue(command, party);
    for (unsigned stage = 0; stage < MESA_SHADER_RAYGEN; stage++) {
       if (class_ != GPUVAL_ORDER_INDIRECT && class_ != GPUVAL_ORDER_RAYS &&
-          gpuval_order_stage_class(stage) == class_) {
-         party->stage = stage;
-         party->entry_base = command->entry_base[stage];
-         party->max_serial = command->max_serial;
-      }
+          gpuval_order_stage_class(stage) == class_)
+         set_stage(command, stage, party);
    }
    party->number = lo & GPUVAL_SHADOW_SITE_UNKNOWN;
    return true;
@@ -188,7 +237,7 @@ is_before(const struct gpuval_shadow_device *shadow, const struct gpuval_command
    if (!hi || hi < data->shadow_ordered)
       return true;
    return row && class_ < GPUVAL_ORDER_CLASSES && number < shadow->next &&
-          ((const uint32_t *)shadow->serials.map)[number] <=
+          shadow->commands[number].serial <=
              row->memory_watermark[GPUVAL_ORDER_STORAGE_READ][class_];
 }
 

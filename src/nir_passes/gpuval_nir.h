@@ -39,6 +39,7 @@ struct gpuval_site {
 
    uint32_t num_kinds; /* of the same access, whose sites stand side by side */
    bool same_value;    /* of what the one before is, where a store changes nothing */
+   bool by_filter;     /* sync: the filter finds it, beside shadow memory */
 };
 
 /** What a shader accesses through, as far as known when compiling. */
@@ -258,6 +259,7 @@ struct gpuval_nir_driver {
    bool reports_unwritten;
    bool has_marks;     /* init: what is written is in the table of gpuval_root::marks_address, and
                         * beside images */
+   bool has_table;     /* sync: cells are in gpuval_shadow_layout::table, not in a window */
    bool names_buffers; /* reports of what is outside of a range say which buffer is bound */
 
    /* The address of an acceleration structure, as traces and ray queries have it for
@@ -371,6 +373,7 @@ struct gpuval_nir_options {
    bool robust_image;
    bool safe;          /* GPUVAL_SAFE */
    bool shadow;        /* sync: shadow memory, else the bloom filter */
+   bool filter_beside; /* with shadow: the filter, too, for what has no cells */
    bool marks_written; /* init may look at other shaders: what this one writes counts anyway */
 
    uint64_t shader_hash;   /* part of the ids of formats */
@@ -567,6 +570,9 @@ enum {
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
+/** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
+nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                 nir_def *address, nir_def *size);
 /** What comes before it for loads and stores: returns an enum gpuval_function_rest. */
 nir_def *gpuval_nir_build_first_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                                        const struct gpuval_nir_access_params *params);
@@ -598,6 +604,7 @@ enum {
    GPUVAL_SYNC_HAS_VALUE = 0x100, /* a store: with GPUVAL_SYNC_SHARED see there */
    GPUVAL_SYNC_WAS_TAKEN = 0x200, /* GPUVAL_FUNCTION_WAS_TAKEN */
    GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
+   GPUVAL_SYNC_FILTER = 0x400,    /* gpuval_nir_options::filter_beside: see there */
 };
 
 /* Functions that checks leave calls of. A driver that can call compiles them once

@@ -36,7 +36,9 @@ find_clock(nir_builder *b, nir_def *layout, nir_def *workgroup)
 {
    nir_def *clocks =
       gpuval_shadow_load_layout(b, layout, 64, offsetof(struct gpuval_shadow_layout, clocks));
-   nir_def *index = nir_iand_imm(b, workgroup, GPUVAL_SHADOW_CLOCKS - 1);
+   nir_def *index = nir_iand(
+      b, workgroup,
+      gpuval_shadow_load_layout(b, layout, 32, offsetof(struct gpuval_shadow_layout, clocks_mask)));
 
    return nir_iadd(b, clocks,
                    nir_u2u64(b, nir_imul_imm(b, index, sizeof(struct gpuval_shadow_clock))));
@@ -50,10 +52,10 @@ gpuval_shadow_build_order(nir_builder *b, nir_def *layout, nir_def *op, nir_def 
 {
    nir_def *times =
       gpuval_shadow_load_layout(b, layout, 64, offsetof(struct gpuval_shadow_layout, times));
-   nir_def *word =
-      nir_iadd(b, times,
-               nir_imul_imm(b, nir_iand_imm(b, address, ~(uint64_t)(GPUVAL_SHADOW_WORD - 1)),
-                            GPUVAL_SHADOW_TIMES_SCALE));
+   nir_def *mask =
+      gpuval_shadow_load_layout(b, layout, 64, offsetof(struct gpuval_shadow_layout, times_mask));
+   address = nir_iand_imm(b, nir_iand(b, address, mask), ~(uint64_t)(GPUVAL_SHADOW_WORD - 1));
+   nir_def *word = nir_iadd(b, times, nir_imul_imm(b, address, GPUVAL_SHADOW_TIMES_SCALE));
    nir_def *clock = find_clock(b, layout, workgroup);
 
    nir_push_if(b, nir_ieq_imm(b, op, GPUVAL_SYNC_RELEASE));

@@ -35,15 +35,6 @@ command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bi
    return driver->command_data(driver, b, bit_size, offset);
 }
 
-static struct party
-load_party(nir_builder *b, nir_def *cell, unsigned offset)
-{
-   nir_def *half = nir_build_load_global(b, 2, 32, nir_iadd_imm(b, cell, offset), .align_mul = 8,
-                                         .access = ACCESS_COHERENT);
-
-   return (struct party){nir_channel(b, half, 0), nir_channel(b, half, 1)};
-}
-
 static void
 load_cell(nir_builder *b, nir_def *cell, struct party *writer, struct party *readers)
 {
@@ -52,13 +43,6 @@ load_cell(nir_builder *b, nir_def *cell, struct party *writer, struct party *rea
 
    *writer = (struct party){nir_channel(b, words, 0), nir_channel(b, words, 1)};
    *readers = (struct party){nir_channel(b, words, 2), nir_channel(b, words, 3)};
-}
-
-static void
-store_party(nir_builder *b, nir_def *cell, unsigned offset, struct party party)
-{
-   nir_build_store_global(b, nir_vec2(b, party.lo, party.hi), nir_iadd_imm(b, cell, offset),
-                          .align_mul = 8, .access = ACCESS_COHERENT);
 }
 
 /* The row for an access of this class to @address */
@@ -120,46 +104,32 @@ meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *addre
    struct party again;
    nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &again);
    nir_push_if(b, gone);
-   store_party(b, address, 0, now_writer);
-   store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
+   gpuval_shadow_store_half(b, address, 0, now_writer);
+   gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, now_readers);
    nir_pop_if(b, NULL);
    hazard = nir_iand(b, hazard, gone);
    *other = gpuval_shadow_select(b, hazard, again, *other);
    return hazard;
 }
 
-/* The cells of the bytes of a word that has become one for each */
-static void
-split(nir_builder *b, nir_def *cell, nir_def *bytes, struct party writer, struct party readers)
-{
-   for (unsigned i = 0; i < GPUVAL_SHADOW_WORD; i++) {
-      nir_def *byte = nir_iadd_imm(b, bytes, i * GPUVAL_SHADOW_CELL_SIZE);
-      store_party(b, byte, 0, writer);
-      store_party(b, byte, GPUVAL_SHADOW_READERS, readers);
-   }
-   store_party(b, cell, 0, (struct party){nir_imm_int(b, 0), nir_imm_int(b, GPUVAL_SHADOW_BYTES)});
-}
-
 /* One word, any way: @mask says which of its bytes. */
 static void
-look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
-             const struct gpuval_shadow_found *found, nir_def *cell, nir_def *bytes, nir_def *mask,
-             nir_def *was_taken)
+look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
+             const struct gpuval_shadow_self *self, const struct gpuval_shadow_found *found,
+             nir_def *cell, nir_def *word, nir_def *mask, nir_def *was_taken)
 {
    nir_def *is_whole = nir_ieq_imm(b, mask, BITFIELD_MASK(GPUVAL_SHADOW_WORD));
-   struct party writer = load_party(b, cell, 0);
-   nir_def *has_bytes = nir_ieq_imm(b, writer.hi, GPUVAL_SHADOW_BYTES);
-
-   nir_push_if(b, nir_inot(b, nir_ior(b, has_bytes, is_whole)));
-   split(b, cell, bytes, writer, load_party(b, cell, GPUVAL_SHADOW_READERS));
-   nir_pop_if(b, NULL);
-   has_bytes = nir_ior(b, has_bytes, nir_inot(b, is_whole));
+   nir_def *has_bytes;
+   nir_def *bytes =
+      gpuval_shadow_find_bytes(b, driver, self->layout, cell, word, is_whole, &has_bytes);
 
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "byte");
    nir_variable *clean_var = nir_local_variable_create(b->impl, glsl_bool_type(), "clean");
    nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
    nir_store_var(b, clean_var, nir_imm_true(b), 0x1);
    nir_def *count = nir_bcsel(b, has_bytes, nir_imm_int(b, GPUVAL_SHADOW_WORD), nir_imm_int(b, 1));
+   nir_def *has_room = nir_ior(b, nir_inot(b, has_bytes), nir_ine_imm(b, bytes, 0));
+   count = nir_bcsel(b, has_room, count, nir_imm_int(b, 0));
 
    nir_loop *loop = nir_push_loop(b);
    {
@@ -177,8 +147,8 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
          struct party other;
          nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &other);
 
-         store_party(b, address, 0, now_writer);
-         store_party(b, address, GPUVAL_SHADOW_READERS, now_readers);
+         gpuval_shadow_store_half(b, address, 0, now_writer);
+         gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, now_readers);
          gpuval_shadow_remember(b, found, hazard, other, was_taken);
          nir_def *again = meet_again(b, self, address, now_writer, now_readers, &other);
          gpuval_shadow_remember(b, found, again, other, nir_imm_true(b));
@@ -192,14 +162,14 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
 
    /* Whoever stores all of a word, after all others, has it to itself. */
    nir_def *whole_again =
-      nir_iand(b, nir_iand(b, has_bytes, is_whole),
+      nir_iand(b, nir_iand(b, nir_iand(b, has_bytes, has_room), is_whole),
                nir_iand(b, nir_load_var(b, clean_var),
                         nir_inot(b, nir_ior(b, self->is_read, self->is_atomic))));
    nir_push_if(b, whole_again);
    {
       struct party nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
-      store_party(b, cell, GPUVAL_SHADOW_READERS, nobody);
-      store_party(b, cell, 0, self->mark);
+      gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS, nobody);
+      gpuval_shadow_store_half(b, cell, 0, self->mark);
    }
    nir_pop_if(b, NULL);
 }
@@ -242,8 +212,8 @@ look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, 
    /* A store replaces what its own invocation has loaded. */
    nir_def *forgets = nir_iand(b, nir_iand(b, easy, is_write), own_readers);
    nir_push_if(b, forgets);
-   store_party(b, cell, GPUVAL_SHADOW_READERS,
-               (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
+   gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS,
+                            (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
    nir_pop_if(b, NULL);
 
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
@@ -255,8 +225,8 @@ look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, 
       nir_def *half = nir_iadd(
          b, cell,
          nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
-      store_party(b, half, 0, mark);
-      struct party now = load_party(b, half, 0);
+      gpuval_shadow_store_half(b, half, 0, mark);
+      struct party now = gpuval_shadow_load_half(b, half, 0);
       nir_store_var(b, done_var,
                     nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo)), 0x1);
    }
@@ -295,51 +265,6 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
    return nir_load_var(b, done_var);
 }
 
-/* @address in the window: itself, or by a range outside that has its cells there; 0 if
- * it has none.
- */
-nir_def *
-gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *layout,
-                         nir_def *address)
-{
-   nir_variable *found_var = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "found");
-   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "range");
-   nir_def *distance = nir_isub(
-      b, address, command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_window)));
-   nir_def *is_inside = nir_ieq_imm(b, nir_ushr_imm(b, distance, GPUVAL_SHADOW_WINDOW_LOG2), 0);
-
-   nir_store_var(b, found_var, nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)), 0x1);
-   nir_push_if(b, nir_inot(b, is_inside));
-   {
-      nir_def *count = nir_load_global(
-         b, nir_iadd_imm(b, layout, offsetof(struct gpuval_shadow_layout, num_ranges)), 4, 1, 32);
-      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
-      nir_loop *loop = nir_push_loop(b);
-      {
-         nir_def *i = nir_load_var(b, i_var);
-         nir_break_if(b,
-                      nir_uge(b, i, nir_umin(b, count, nir_imm_int(b, GPUVAL_SHADOW_MAX_RANGES))));
-         nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-
-         nir_def *range = nir_iadd_imm(
-            b,
-            nir_iadd(b, layout,
-                     nir_u2u64(b, nir_imul_imm(b, i, sizeof(struct gpuval_shadow_range)))),
-            offsetof(struct gpuval_shadow_layout, ranges));
-         nir_def *begin_size = nir_load_global(b, range, 8, 2, 64);
-         nir_def *offset = nir_isub(b, address, nir_channel(b, begin_size, 0));
-         nir_push_if(b, nir_ult(b, offset, nir_channel(b, begin_size, 1)));
-         nir_def *alias = nir_load_global(
-            b, nir_iadd_imm(b, range, offsetof(struct gpuval_shadow_range, alias)), 8, 1, 64);
-         nir_store_var(b, found_var, nir_iadd(b, alias, offset), 0x1);
-         nir_pop_if(b, NULL);
-      }
-      nir_pop_loop(b, loop);
-   }
-   nir_pop_if(b, NULL);
-   return nir_load_var(b, found_var);
-}
-
 static struct gpuval_shadow_self
 make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
           const struct gpuval_nir_access_params *params)
@@ -369,9 +294,13 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    self.mark.lo = nir_ior(b, nir_ushr_imm(b, params->token, 24),
                           nir_ishl_imm(b, invocation, GPUVAL_SHADOW_INVOCATION_SHIFT));
-   self.mark.hi = nir_ior(
-      b, command,
-      nir_ishl_imm(b, gpuval_shadow_bits(b, params->token, 16, 8), GPUVAL_SHADOW_CLASS_SHIFT));
+   nir_def *class_ = gpuval_shadow_bits(b, params->token, 16, 8);
+   if (driver->has_table) { /* several queues */
+      nir_def *of_queue =
+         command_word(b, driver, 32, offsetof(struct gpuval_command_data, order_class));
+      class_ = nir_bcsel(b, nir_ine_imm(b, of_queue, 0), of_queue, class_);
+   }
+   self.mark.hi = nir_ior(b, command, nir_ishl_imm(b, class_, GPUVAL_SHADOW_CLASS_SHIFT));
    self.tag = self.mark.hi;
    self.workgroup = nir_ushr(b, invocation, self.workgroup_shift);
    self.mark.hi = nir_ior(b, self.mark.hi, nir_ishl_imm(b, self.phase, GPUVAL_SHADOW_PHASE_SHIFT));
@@ -385,11 +314,11 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
 static void
 build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_nir_access_params *params, nir_def *root, nir_def *layout,
-             nir_def *address)
+             struct gpuval_shadow_cells cells)
 {
    struct gpuval_shadow_self self = make_self(b, driver, params);
+   nir_def *address = cells.address;
    self.layout = layout;
-   nir_def *words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words));
 
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
@@ -415,7 +344,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
 
       nir_def *skipped = nir_ishl_imm(b, i, 2);
       nir_def *word = nir_iadd(b, address, nir_u2u64(b, skipped));
-      nir_def *cell = nir_iadd(b, words, nir_imul_imm(b, word, GPUVAL_SHADOW_WORDS_SCALE));
+      nir_def *cell = nir_iadd(b, cells.words, nir_imul_imm(b, word, GPUVAL_SHADOW_WORDS_SCALE));
       /* Bytes from the first to behind the last */
       nir_def *begin = nir_bcsel(b, nir_ieq_imm(b, i, 0), first, nir_imm_int(b, 0));
       nir_def *until = nir_umin(b, nir_isub(b, end, skipped), nir_imm_int(b, GPUVAL_SHADOW_WORD));
@@ -428,16 +357,12 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
          was_taken = nir_ior(b, was_taken, params->was_taken);
       nir_push_if(b, nir_inot(b, done));
       {
-         nir_def *bytes = nir_iadd(
-            b,
-            gpuval_shadow_load_layout(b, layout, 64, offsetof(struct gpuval_shadow_layout, bytes)),
-            nir_imul_imm(b, word, GPUVAL_SHADOW_BYTES_SCALE));
          nir_def *where = nir_iadd(b, params->address, nir_u2u64(b, nir_iadd(b, skipped, begin)));
          self.serials = gpuval_shadow_load_layout(b, layout, 64,
                                                   offsetof(struct gpuval_shadow_layout, serials));
          self.row = find_row(b, &self, gpuval_shadow_bits(b, params->token, 16, 8),
                              nir_isub(b, where, nir_u2u64(b, first)));
-         look_closely(b, &self, &found, cell, bytes, mask, was_taken);
+         look_closely(b, driver, &self, &found, cell, word, mask, was_taken);
       }
       nir_pop_if(b, NULL);
    }
@@ -497,14 +422,14 @@ mark_run(nir_builder *b, nir_def *half, nir_def *run, struct party mark)
    for (unsigned i = 0; i < MAX_RUN; i++) {
       if (i)
          nir_push_if(b, nir_ugt_imm(b, run, i));
-      store_party(b, half, i * GPUVAL_SHADOW_CELL_SIZE, mark);
+      gpuval_shadow_store_half(b, half, i * GPUVAL_SHADOW_CELL_SIZE, mark);
    }
    for (unsigned i = 1; i < MAX_RUN; i++)
       nir_pop_if(b, NULL);
    for (unsigned i = 0; i < MAX_RUN; i++) {
       if (i)
          nir_push_if(b, nir_ugt_imm(b, run, i));
-      struct party now = load_party(b, half, i * GPUVAL_SHADOW_CELL_SIZE);
+      struct party now = gpuval_shadow_load_half(b, half, i * GPUVAL_SHADOW_CELL_SIZE);
       nir_def *is_there = nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo));
       nir_store_var(b, there_var, i ? nir_iand(b, nir_load_var(b, there_var), is_there) : is_there,
                     0x1);
@@ -575,8 +500,8 @@ look_first(nir_builder *b, const struct gpuval_nir_driver *driver,
    for (unsigned i = 0; i < MAX_RUN; i++) {
       if (i)
          nir_push_if(b, nir_ugt_imm(b, *run, i));
-      store_party(b, cell, i * GPUVAL_SHADOW_CELL_SIZE + GPUVAL_SHADOW_READERS,
-                  (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
+      gpuval_shadow_store_half(b, cell, i * GPUVAL_SHADOW_CELL_SIZE + GPUVAL_SHADOW_READERS,
+                               (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
    }
    for (unsigned i = 0; i < MAX_RUN; i++)
       nir_pop_if(b, NULL);
@@ -662,17 +587,19 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *root = driver->root_address(driver, b);
    nir_def *layout =
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, shadow_address));
-   nir_def *address = gpuval_shadow_find_cells(b, driver, layout, params->address);
+   struct gpuval_shadow_cells cells =
+      gpuval_shadow_find_cells(b, driver, layout, params->address, params->size);
    nir_def *is_looked_at = nir_ine_imm(
       b, command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)), 0);
 
    nir_push_if(b, nir_iand(b, is_looked_at, nir_inot(b, params->orders)));
-   build_access(b, driver, params, root, layout, address);
+   build_access(b, driver, params, root, layout, cells);
    nir_pop_if(b, NULL);
 
    nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
    {
       struct gpuval_shadow_self self = make_self(b, driver, params);
+      nir_def *address = driver->has_table ? params->address : cells.address;
       gpuval_shadow_build_order(b, layout, params->size, address, self.tag, self.workgroup);
    }
    nir_pop_if(b, NULL);

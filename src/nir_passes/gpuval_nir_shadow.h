@@ -80,12 +80,32 @@ nir_def *gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *d
 nir_def *gpuval_shadow_load_layout(nir_builder *b, nir_def *layout, unsigned bit_size,
                                    unsigned offset);
 
-/** The address in the window that has the cells of @address, or 0. */
-nir_def *gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
-                                  nir_def *layout, nir_def *address);
+/** Where the cells of an access are; both 64 bit */
+struct gpuval_shadow_cells {
+   nir_def *address; /* what they are found by; 0: there are none */
+   nir_def *words;   /* the cell of the word at such an address is at this plus 4 times that */
+};
+
+struct gpuval_shadow_cells gpuval_shadow_find_cells(nir_builder *b,
+                                                    const struct gpuval_nir_driver *driver,
+                                                    nir_def *layout, nir_def *address,
+                                                    nir_def *size);
+
+/**
+ * The cells of the bytes of the word at @word, which has its own at @cell: they are there where
+ * the word has some, or @is_whole is false. 0, 64 bit: it should have, but there are none.
+ * *has_bytes: 1 bit.
+ */
+nir_def *gpuval_shadow_find_bytes(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                  nir_def *layout, nir_def *cell, nir_def *word, nir_def *is_whole,
+                                  nir_def **has_bytes);
+
+struct gpuval_shadow_half gpuval_shadow_load_half(nir_builder *b, nir_def *cell, unsigned offset);
+void gpuval_shadow_store_half(nir_builder *b, nir_def *cell, unsigned offset,
+                              struct gpuval_shadow_half half);
 
 /** What an atomic, or a memory barrier, does to the order inside a command. @op is an
- * enum gpuval_sync_order, @address in the window or 0.
+ * enum gpuval_sync_order, @address what cells are found by, or 0.
  */
 void gpuval_shadow_build_order(nir_builder *b, nir_def *layout, nir_def *op, nir_def *address,
                                nir_def *tag, nir_def *workgroup);

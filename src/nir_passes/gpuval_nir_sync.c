@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Missing barriers: which accesses to buffers the bloom filter gets to see.
+/* Missing barriers: which accesses to buffers shadow memory and the bloom filter get to see.
  *
  * Loads, stores and atomics of uniform, storage and texel buffers and through
  * buffer device addresses become @sync_gpuval intrinsics right before them,
@@ -23,6 +23,7 @@
 
 struct pass {
    struct gpuval_nir_state *state;
+   bool shadow; /* shadow memory's, else the filter's */
    struct gpuval_nir_phases phases;
    bool has_phases;
    bool has_subgroups; /* some of the phases are a subgroup's */
@@ -127,7 +128,7 @@ get_context(struct pass *pass)
          nir_builder_at(nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
       if (!gl_shader_stage_is_rt(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
-      bool shadow = pass->state->options->shadow;
+      bool shadow = pass->shadow;
       nir_def *id =
          shadow ? build_number(pass, &at_top) : build_invocation_id(pass->state, &at_top);
       nir_def *token =
@@ -191,6 +192,13 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
              : GPUVAL_ORDER_STORAGE_READ;
 }
 
+/* The filter's, where shadow memory has been before */
+static bool
+is_beside(const struct pass *pass)
+{
+   return !pass->shadow && pass->state->options->shadow;
+}
+
 static void
 emit(struct pass *pass, const struct gpuval_access *access, const struct piece *piece)
 {
@@ -207,6 +215,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = piece->set,
       .binding = piece->binding,
+      .by_filter = is_beside(pass),
    };
    const struct gpuval_nir_entry entry = {
       .size = piece->const_size,
@@ -225,8 +234,9 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phases.var) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
    unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0) |
-                    (piece->value ? GPUVAL_SYNC_HAS_VALUE : 0);
-   if (state->options->shadow) {
+                    (piece->value ? GPUVAL_SYNC_HAS_VALUE : 0) |
+                    (is_beside(pass) ? GPUVAL_SYNC_FILTER : 0);
+   if (pass->shadow) {
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
          flags |= GPUVAL_SYNC_ATOMIC_LOAD;
       flags |= order_access(access, type) << GPUVAL_SYNC_ACCESS_SHIFT;
@@ -295,8 +305,7 @@ instrument_memory(struct pass *pass, const struct gpuval_access *access)
       if (i && access->components & BITFIELD_BIT(i - 1))
          continue;
       unsigned count = ffs(~(access->components >> i)) - 1;
-      unsigned piece =
-         state->options->shadow ? count : GPUVAL_BLOOM_GRANULE / access->component_bytes;
+      unsigned piece = pass->shadow ? count : GPUVAL_BLOOM_GRANULE / access->component_bytes;
       for (unsigned done = 0; done < count; done += piece)
          emit_piece(pass, access, i + done, MIN2(count - done, piece));
    }
@@ -537,14 +546,11 @@ is_wanted(const struct gpuval_nir_state *state)
            state->b.shader->info.stage == MESA_SHADER_COMPUTE);
 }
 
-bool
-gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
+static bool
+instrument_all(struct gpuval_nir_state *state, bool shadow)
 {
-   struct pass pass = {.state = state};
+   struct pass pass = {.state = state, .shadow = shadow};
    bool progress = false;
-
-   if (!is_wanted(state))
-      return false;
 
    /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
     * subgroup's leaves open between subgroups is missed then.
@@ -552,7 +558,7 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    pass.phases = (struct gpuval_nir_phases){
       .modes = BUFFER_MODES,
       .types = BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
-      .is_plain = !state->options->shadow,
+      .is_plain = !shadow,
    };
    if (stage_has_workgroups(state->b.shader->info.stage))
       gpuval_nir_count_phases(state, &pass.phases);
@@ -560,16 +566,31 @@ gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
    pass.has_subgroups = pass.phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
    pass.is_subgroup = pass.phases.scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
 
-   if (!state->options->shadow)
+   if (!shadow)
       find_acquired(&pass);
    gpuval_nir_foreach_access(state, access)
    {
       progress |= instrument(&pass, access);
    }
 
-   if (state->options->shadow)
+   if (shadow)
       instrument_order(&pass);
    if (pass.has_phases || pass.has_order || pass.acquired)
       nir_lower_vars_to_ssa(state->b.shader);
+   return progress;
+}
+
+/* A cell names the accesses of a shader in their order: those of shadow memory come first. */
+bool
+gpuval_nir_instrument_sync(struct gpuval_nir_state *state)
+{
+   const struct gpuval_nir_options *options = state->options;
+
+   if (!is_wanted(state))
+      return false;
+
+   bool progress = instrument_all(state, options->shadow);
+   if (options->shadow && options->filter_beside)
+      progress |= instrument_all(state, false);
    return progress;
 }

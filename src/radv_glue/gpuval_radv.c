@@ -9,6 +9,7 @@
 #include "radv_instance.h"
 #include "radv_physical_device.h"
 
+#include "gpuval/src/core/gpuval_cells.h"
 #include "util/u_atomic.h"
 
 /* In video memory: fewer than elsewhere */
@@ -22,6 +23,9 @@
 #define SMALL_BAR_SITES           (MAX_SITES >> 2)
 #define SMALL_BAR_ENTRIES         (MAX_ENTRIES >> 2)
 #define SMALL_BAR_BLOOM_SIZE_LOG2 22
+
+/* One of so many bytes of the video memory that the host sees may be shadow memory's. */
+#define SHADOW_SHARE 4
 
 /* Device */
 
@@ -38,7 +42,7 @@ note_robustness(const struct vk_features *features)
                    "buffer's range is defined and not reported; GPUVAL_ROBUST=1 reports it");
 }
 
-/* Memory, for address: when it is freed, the buffers there are gone, too. */
+/* Memory, for address: when it is freed, the buffers there are gone, too, and so are its cells. */
 
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
@@ -66,6 +70,8 @@ hook_FreeMemory(VkDevice handle, VkDeviceMemory memory_handle,
 
    if (memory)
       gpuval_device_remove_memory(device->gpuval->device, &memory->base);
+   if (memory && memory->bo)
+      gpuval_cells_remove(device->gpuval->device, radv_buffer_get_va(memory->bo));
    device->gpuval->next.FreeMemory(handle, memory_handle, allocator);
 }
 
@@ -104,6 +110,8 @@ gpuval_radv_create(struct radv_device *device)
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .has_marks = true,
+      .has_table = true,
+      .max_shadow_size = (uint64_t)pdev->info.vram_vis_size_kb * 1024 / SHADOW_SHARE,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
       .data = gpuval,
@@ -124,7 +132,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_radv_hook_inputs(gpuval);
    gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
    gpuval_radv_hook_shaders(gpuval, &device->vk.dispatch_table);
-   if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS)) {
+   if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS) || gpuval_device_has_shadow(gpuval->device)) {
       device->vk.dispatch_table.AllocateMemory = hook_AllocateMemory;
       device->vk.dispatch_table.FreeMemory = hook_FreeMemory;
    }
@@ -171,6 +179,7 @@ gpuval_radv_add_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer)
 {
    gpuval_device_add_buffer(gpuval->device, &buffer->vk.base,
                             radv_buffer_get_va(buffer->bo) + buffer->offset, buffer->vk.size);
+   gpuval_radv_bind_cells(gpuval, buffer);
 }
 
 void

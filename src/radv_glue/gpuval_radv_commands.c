@@ -19,6 +19,7 @@
 #include "radv_shader_object.h"
 
 #include "gpuval/src/base/gpuval_names.h"
+#include "gpuval/src/core/gpuval_cells.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
@@ -432,6 +433,7 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
    command_data.base = (struct gpuval_command_data){
       .root_address = gpuval_device_root_address(gpuval->device),
       .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, descriptors),
+      .shadow_words = gpuval_cells_no_table(gpuval->device),
    };
    if (gpuval_device_objects(gpuval->device)) {
       memset(command_data.race_used, 0, sizeof(command_data.race_used));

@@ -146,16 +146,26 @@ used_address(const struct gpuval_nir_driver *driver, nir_builder *b)
                        args->command_offset + offsetof(struct gpuval_radv_command_data, race_used));
 }
 
+static nir_def *
+command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bit_size,
+             unsigned offset)
+{
+   nir_def *words = build_command_word(b, driver->data, bit_size / 32, offset);
+   return bit_size == 64 ? nir_pack_64_2x32(b, words) : words;
+}
+
 /* Without its data, struct gpuval_radv_nir_args */
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
    .has_marks = true,
+   .has_table = true,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,
    .sync_flags = sync_flags,
    .epoch_command = epoch_command,
+   .command_data = command_data,
 };
 
 static struct gpuval_nir_driver
@@ -457,6 +467,13 @@ is_shared(const nir_intrinsic_instr *access)
    return nir_intrinsic_flags(access) & GPUVAL_SYNC_SHARED;
 }
 
+/* Beside shadow memory */
+static bool
+is_for_filter(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) & GPUVAL_SYNC_FILTER;
+}
+
 /* flags | set << 16 */
 static uint32_t
 get_access_word(const nir_intrinsic_instr *access)
@@ -479,6 +496,7 @@ static void
 build_access(struct late_state *state, const struct group *group, nir_def *i)
 {
    nir_builder *b = &state->b;
+   const struct gpuval_radv_nir_args *args = state->driver.data;
    bool shared = is_shared(group->intrins[0]);
    nir_def *on = nir_imm_true(b);
    if (!shared)
@@ -492,6 +510,7 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
          .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
          .size = select_src(b, group, i, ACCESS_SIZE, 0),
          .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
          .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
          .entry = select_constant(b, group, i, get_base),
          .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
@@ -508,10 +527,17 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
                         select_invocation(b, group, i, ACCESS_INVOCATION, 2)},
       };
 
-      if (shared)
+      if (shared) {
          gpuval_nir_build_shared(b, &state->driver, &access);
-      else
+      } else if (is_for_filter(group->intrins[0])) {
+         nir_push_if(b, gpuval_nir_has_no_cells(b, &state->driver, access.address, access.size));
          gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+         nir_pop_if(b, NULL);
+      } else if (args->has_shadow) {
+         gpuval_nir_build_shadow(b, &state->driver, &access);
+      } else {
+         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+      }
    }
    nir_pop_if(b, NULL);
 }
@@ -556,10 +582,11 @@ lower_group(struct late_state *state, const struct group *group)
 }
 
 /* They may wait for loads and for writes to memory, but not for what ends
- * invocations or lets others run.
+ * invocations or lets others run. @exact: nor for writes, for a release has to be known before
+ * others see it, and what a store replaces is read.
  */
 static bool
-ends_group(nir_instr *instr)
+ends_group(nir_instr *instr, bool exact)
 {
    if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
       return true;
@@ -577,6 +604,7 @@ ends_group(nir_instr *instr)
    case nir_intrinsic_bindless_image_store:
    case nir_intrinsic_bindless_image_atomic:
    case nir_intrinsic_bindless_image_atomic_swap:
+      return exact;
    case nir_intrinsic_report_gpuval:
    case nir_intrinsic_sync_gpuval:
       return false;
@@ -603,19 +631,23 @@ add_group(struct util_dynarray *groups, struct group *group)
    group->count = 0;
 }
 
+/* Of accesses, those that are for the filter beside shadow memory, or the others */
 static void
-collect_groups(nir_function_impl *impl, nir_intrinsic_op op, struct util_dynarray *groups)
+collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, bool exact,
+               struct util_dynarray *groups)
 {
    nir_foreach_block (block, impl) {
       struct group group = {.count = 0};
 
       nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_intrinsic &&
-             nir_instr_as_intrinsic(instr)->intrinsic == op) {
+             nir_instr_as_intrinsic(instr)->intrinsic == op &&
+             (op != nir_intrinsic_sync_gpuval ||
+              is_for_filter(nir_instr_as_intrinsic(instr)) == is_beside)) {
             if (!may_join(&group, nir_instr_as_intrinsic(instr)))
                add_group(groups, &group);
             group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
-         } else if (ends_group(instr)) {
+         } else if (ends_group(instr, exact)) {
             add_group(groups, &group);
          }
       }
@@ -649,8 +681,10 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
 
    util_dynarray_init(&groups, NULL);
    bool progress = lower_messages(&state);
-   collect_groups(impl, nir_intrinsic_report_gpuval, &groups);
-   collect_groups(impl, nir_intrinsic_sync_gpuval, &groups);
+   collect_groups(impl, nir_intrinsic_report_gpuval, false, false, &groups);
+   collect_groups(impl, nir_intrinsic_sync_gpuval, false, args->has_shadow, &groups);
+   if (args->has_shadow)
+      collect_groups(impl, nir_intrinsic_sync_gpuval, true, false, &groups);
    progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);

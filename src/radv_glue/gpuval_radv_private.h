@@ -66,7 +66,8 @@ struct gpuval_radv {
    bool warned_pending;
    uint32_t serial; /* of the last command */
 
-   struct gpuval_radv_race *race; /* NULL: not checked */
+   struct gpuval_radv_race *race;     /* NULL: not checked */
+   struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
 };
 
 /* gpuval_radv_commands.c */
@@ -292,6 +293,22 @@ void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_wait_for_work(void *data, bool at_exit);
 /** Everything that has failed in work that is done gets into the log. */
 void gpuval_radv_look(void *data);
+
+/* gpuval_radv_shadow.c: where shadow memory is the engine of sync, else these do nothing */
+
+void gpuval_radv_init_shadow(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_shadow(struct gpuval_radv *gpuval);
+/** A buffer has got its memory. */
+void gpuval_radv_bind_cells(struct gpuval_radv *gpuval, const struct radv_buffer *buffer);
+
+/** Entry bases of what work runs, by stage; returns the classes (bits) of its stages. */
+uint32_t gpuval_radv_note_entries(const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
+                                  uint32_t entry_base[GPUVAL_STAGE_COUNT]);
+/** No work is in flight; with sync_mutex, as what follows. */
+void gpuval_radv_begin_shadow(struct gpuval_radv *gpuval);
+/** gpuval_submits_work() with all that shadow memory needs, in @data. */
+void gpuval_radv_order_work(struct gpuval_radv *gpuval, unsigned queue, uint32_t classes,
+                            struct gpuval_command_data *data);
 
 /* gpuval_radv_sync.c */
 

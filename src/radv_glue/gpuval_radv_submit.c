@@ -285,11 +285,11 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    submit->number =
       gpuval_radv_submitted(gpuval, gpuval_hooks_queue(&gpuval->hooks, queue),
                             original->command_buffers, original->command_buffer_count);
+   unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
    submit->visit = gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                                             original->command_buffer_count, &submit->race);
    submit->queue = queue;
    begin_submit(gpuval, submit, original);
-   unsigned work = submit->work = gpuval_device_begin_work(gpuval->device);
    VkResult result = gpuval->driver_submit(queue, &copy);
    ralloc_free(signals);
 

@@ -38,6 +38,7 @@ struct note {
    uint32_t classes;                 /* WORK: bits of enum gpuval_order_class */
    struct gpuval_command_data *data; /* where the GPU reads it */
    uint32_t command_id;
+   uint32_t *entry_base; /* by stage, where there is shadow memory */
    struct gpuval_dependency *dependency;
    VkEvent event;
    VkPipelineStageFlags2 stages; /* of the event */
@@ -66,18 +67,10 @@ gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
       .race = race,
    };
 
-   switch (bind_point) {
-   case 0:
-      for (unsigned i = 0; i <= MESA_SHADER_MESH; i++)
-         note.classes |= cmd_buffer->state.shaders[i] ? 1u << gpuval_order_stage_class(i) : 0;
-      break;
-   case 1:
-      note.classes = 1u << GPUVAL_ORDER_COMPUTE;
-      break;
-   default:
-      note.classes = 1u << GPUVAL_ORDER_RAYS;
-      break;
-   }
+   uint32_t entry_base[GPUVAL_STAGE_COUNT];
+   note.classes = gpuval_radv_note_entries(cmd_buffer, bind_point, entry_base);
+   if (gpuval->shadow)
+      note.entry_base = ralloc_memdup(notes->mem_ctx, entry_base, sizeof(entry_base));
    util_dynarray_append(notes, struct note, note);
 }
 
@@ -219,14 +212,25 @@ tell_command(struct gpuval_radv *gpuval, unsigned queue, const struct note *note
 {
    struct gpuval_command_data data = {.command_id = note->command_id};
 
-   gpuval_submits_work(gpuval->hooks.submits, queue, note->classes, NULL, &data);
-   note->data->epoch = data.epoch;
+   if (note->entry_base)
+      memcpy(data.entry_base, note->entry_base, sizeof(data.entry_base));
+   gpuval_radv_order_work(gpuval, queue, note->classes, &data);
+   gpuval->serial = data.serial;
+   /* What is being executed has to be of one command. */
    note->data->sync_flags = data.sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
+   if (again)
+      return;
+
+   note->data->epoch = data.epoch;
    /* Ids do not grow with time here: any may be of this epoch. */
    note->data->epoch_command = note->command_id + 1;
    note->data->serial = data.serial;
    note->data->order_class = data.order_class;
-   gpuval->serial = data.serial;
+   note->data->order_address = data.order_address;
+   note->data->shadow_words = data.shadow_words;
+   note->data->shadow_command = data.shadow_command;
+   note->data->shadow_ordered = data.shadow_ordered;
+   note->data->shadow_others = data.shadow_others;
 }
 
 static void
@@ -281,9 +285,11 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
    if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
       if (gpuval_options_sync())
          gpuval_device_bloom_barrier(gpuval->device);
+      gpuval_radv_begin_shadow(gpuval);
       if (MAX2(gpuval->serial, gpuval_radv_race_serial(gpuval)) >= GPUVAL_SUBMITS_RESTART) {
          gpuval_radv_race_look(gpuval); /* at all that has these serials */
          gpuval_submits_restart(gpuval->hooks.submits);
+         gpuval_device_shadow_restart(gpuval->device);
       }
    }
    gpuval_radv_race_begin(gpuval, queue);
@@ -322,6 +328,7 @@ void
 gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
 {
    simple_mtx_init(&gpuval->sync_mutex, mtx_plain);
+   gpuval_radv_init_shadow(gpuval);
    if (!gpuval_radv_needs_order())
       return;
 
@@ -335,5 +342,6 @@ gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_tabl
 void
 gpuval_radv_finish_sync(struct gpuval_radv *gpuval)
 {
+   gpuval_radv_finish_shadow(gpuval);
    simple_mtx_destroy(&gpuval->sync_mutex);
 }

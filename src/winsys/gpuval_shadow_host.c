@@ -94,7 +94,9 @@ gpuval_shadow_create(struct gpuval_shadow_layout *layout)
 
    layout->bytes = shadow->bytes - shadow->window * GPUVAL_SHADOW_BYTES_SCALE;
    layout->times = shadow->times - shadow->window * GPUVAL_SHADOW_TIMES_SCALE;
+   layout->times_mask = UINT64_MAX;
    layout->clocks = shadow->clocks;
+   layout->clocks_mask = GPUVAL_SHADOW_CLOCKS - 1;
    return shadow;
 }
 

@@ -157,6 +157,12 @@ class nir_run {
          else
             run_atomic<uint64_t>(intrin);
          break;
+      case nir_intrinsic_global_atomic_swap:
+         if (intrin->def.bit_size == 32)
+            run_swap<uint32_t>(intrin);
+         else
+            run_swap<uint64_t>(intrin);
+         break;
       case nir_intrinsic_barrier:
          break;
       case nir_intrinsic_load_subgroup_invocation:
@@ -192,6 +198,16 @@ class nir_run {
       default:
          give_up(&intrin->instr);
       }
+   }
+
+   template <typename T> void run_swap(nir_intrinsic_instr *intrin)
+   {
+      T *memory = (T *)get_uint(intrin->src[0]);
+      bool is_alike = *memory == (T)get_uint(intrin->src[1]);
+
+      set(intrin->def, 0, *memory);
+      if (is_alike)
+         *memory = (T)get_uint(intrin->src[2]);
    }
 
    void give_up(nir_instr *instr)

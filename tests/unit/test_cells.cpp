@@ -34,7 +34,8 @@ struct device {
    gpuval_command_data data;
    gpuval_order_table table;
 
-   alignas(16) uint8_t memory[memory_size];
+   alignas(16) uint64_t areas[3 * 4];
+   alignas(memory_size) uint8_t memory[memory_size];
    alignas(16) uint64_t words[memory_size / GPUVAL_SHADOW_WORD * 2];
    alignas(16) uint64_t bytes[memory_size * 2];
    gpuval_shadow_clock *clocks;
@@ -119,10 +120,14 @@ bytes(access a, unsigned at, unsigned size)
    return a;
 }
 
-class cells_test : public ::testing::TestWithParam<bool> {
+/* Where the cells are */
+enum place { WINDOW, TABLE, SHARED };
+
+class cells_test : public ::testing::TestWithParam<place> {
  protected:
-   cells_test(): state((device *)calloc(1, sizeof(device)))
+   cells_test(): state((device *)aligned_alloc(alignof(device), sizeof(device)))
    {
+      memset(state, 0, sizeof(*state));
       glsl_type_singleton_init_or_ref();
       driver.data = state;
       driver.root_address = root_address;
@@ -141,11 +146,34 @@ class cells_test : public ::testing::TestWithParam<bool> {
       state->layout.bytes = (uintptr_t)state->bytes - memory * GPUVAL_SHADOW_BYTES_SCALE;
       state->layout.serials = (uintptr_t)state->serials;
       state->layout.times = (uintptr_t)state->times - memory * GPUVAL_SHADOW_TIMES_SCALE;
+      state->layout.times_mask = UINT64_MAX;
       state->layout.clocks = (uintptr_t)state->clocks;
+      state->layout.clocks_mask = GPUVAL_SHADOW_CLOCKS - 1;
       state->data.shadow_window = memory;
       state->data.shadow_words = (uintptr_t)state->words - memory * GPUVAL_SHADOW_WORDS_SCALE;
       state->data.order_address = (uintptr_t)&state->table;
+      if (GetParam() == TABLE)
+         use_table();
       begin_command(1, 1);
+   }
+
+   /* The memory between others; whatever a window has does not count. */
+   void use_table()
+   {
+      gpuval_shadow_table *table = (gpuval_shadow_table *)state->areas;
+      uintptr_t memory = (uintptr_t)state->memory;
+
+      driver.has_table = true;
+      table->count = 3;
+      table->areas[0] = {memory - 4096, 4000, 8};
+      table->areas[1] = {memory, memory_size, state->data.shadow_words};
+      table->areas[2] = {memory + 4096, 4096, 8};
+      state->layout.bytes = (uintptr_t)state->bytes;
+      state->layout.max_splits = sizeof(state->bytes) / GPUVAL_SHADOW_SPLIT_SIZE;
+      state->layout.times = (uintptr_t)state->times;
+      state->layout.times_mask = memory_size - 1;
+      state->data.shadow_window = 0;
+      state->data.shadow_words = (uintptr_t)table;
    }
 
    ~cells_test()
@@ -222,15 +250,19 @@ class cells_test : public ::testing::TestWithParam<bool> {
 
    bool is_shared() const
    {
-      return GetParam();
+      return GetParam() == SHARED;
    }
 
    device *state;
    struct gpuval_nir_driver driver = {};
 };
 
-INSTANTIATE_TEST_SUITE_P(memory, cells_test, ::testing::Bool(),
-                         [](const auto &info) { return info.param ? "shared" : "device"; });
+INSTANTIATE_TEST_SUITE_P(memory, cells_test, ::testing::Values(WINDOW, TABLE, SHARED),
+                         [](const auto &info) {
+                            return info.param == WINDOW  ? "window"
+                                   : info.param == TABLE ? "table"
+                                                         : "shared";
+                         });
 
 TEST_P(cells_test, an_invocation_never_meets_itself)
 {
@@ -348,7 +380,7 @@ TEST_P(cells_test, release_and_acquire_inside_a_workgroup)
 /* Of memory that several workgroups and commands share */
 class device_cells_test : public cells_test {};
 
-INSTANTIATE_TEST_SUITE_P(memory, device_cells_test, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(memory, device_cells_test, ::testing::Values(WINDOW, TABLE));
 
 const uint32_t other_group = 1 << workgroup_log2;
 
@@ -494,6 +526,52 @@ TEST_P(device_cells_test, what_was_acquired_is_of_who_has_released)
    EXPECT_FALSE(meets(bytes(store(3), 8, 4)));
    EXPECT_FALSE(meets(release));
    EXPECT_TRUE(meets(bytes(load(2 * other_group), 8, 4)));
+}
+
+class table_cells_test : public cells_test {};
+
+INSTANTIATE_TEST_SUITE_P(memory, table_cells_test, ::testing::Values(TABLE));
+
+/* Where only so many words can have cells for their bytes */
+TEST_P(table_cells_test, parts_of_too_many_words)
+{
+   state->layout.max_splits = 1;
+   EXPECT_FALSE(meets(bytes(store(3), 0, 1)));
+   EXPECT_FALSE(meets(bytes(store(3), 6, 1)));
+   EXPECT_EQ(state->layout.num_splits, 2u);
+   EXPECT_TRUE(meets(bytes(store(other_group), 0, 1)));
+   EXPECT_FALSE(meets(bytes(store(other_group), 6, 1)));
+   EXPECT_FALSE(meets(bytes(store(other_group), 4, 4)));
+   EXPECT_EQ(state->layout.num_splits, 2u);
+   EXPECT_FALSE(meets(bytes(store(3), 8, 4)));
+   EXPECT_TRUE(meets(bytes(store(other_group), 8, 4)));
+}
+
+/* An access that begins there and ends elsewhere has none. */
+TEST_P(table_cells_test, memory_without_cells)
+{
+   EXPECT_FALSE(meets(bytes(store(3), memory_size - 4, 4)));
+   EXPECT_FALSE(meets(bytes(store(other_group), memory_size - 4, 8)));
+   EXPECT_TRUE(meets(bytes(store(other_group), memory_size - 4, 4)));
+   EXPECT_FALSE(meets(bytes(store(3), memory_size, 4)));
+   EXPECT_FALSE(meets(bytes(store(other_group), memory_size, 4)));
+}
+
+/* Two queues: the class of a stage is that of the first one's. */
+TEST_P(table_cells_test, commands_of_another_queue)
+{
+   gpuval_order_row *row = &state->table.rows[GPUVAL_ORDER_COMPUTE][0];
+   row->execution_watermark[GPUVAL_ORDER_SECOND_QUEUE] = 1;
+   for (unsigned i = 0; i < GPUVAL_ORDER_ACCESSES; i++)
+      row->memory_watermark[i][GPUVAL_ORDER_SECOND_QUEUE] = 1;
+
+   EXPECT_FALSE(meets(store(3)));
+   state->data.order_class = GPUVAL_ORDER_SECOND_QUEUE;
+   EXPECT_FALSE(meets(bytes(store(3), 4, 4)));
+   state->data.order_class = 0;
+   begin_command(2, 1);
+   EXPECT_TRUE(meets(store(3)));
+   EXPECT_FALSE(meets(bytes(store(3), 4, 4)));
 }
 
 TEST_P(device_cells_test, a_command_that_is_not_looked_at)
