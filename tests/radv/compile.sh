@@ -11,6 +11,8 @@
 # ACO complains, when a shader with checks in it is not larger than without, or
 # when it spills vector registers by hundreds where it did not before.
 #
+# GPUVAL_TEST_SYNC is the engine of sync.
+#
 # With GPUVAL_TEST_STATS=1 it prints what ACO says of both instead: per scenario
 # instructions, VGPRs, SGPRs, latency and inverse throughput, plain and checked.
 
@@ -47,7 +49,11 @@ printf '{"file_format_version": "1.0.1",
 export VK_DRIVER_FILES="$private/icd.json" VK_ICD_FILENAMES="$private/icd.json"
 export VK_LOADER_LAYERS_DISABLE='~all~' MESA_SHADER_CACHE_DISABLE=true
 export ACO_DEBUG=validateir,validatera RADV_DEBUG=shaderstats
-export GPUVAL_BLOOM_SIZE_LOG2=16 # nothing is executed: memory would only be cleared
+# nothing is executed: memory would only be cleared
+export GPUVAL_BLOOM_SIZE_LOG2=16 GPUVAL_SHADOW_SIZE=16777216
+if [ -n "${GPUVAL_TEST_SYNC-}" ]; then
+   export GPUVAL_SYNC="$GPUVAL_TEST_SYNC"
+fi
 
 case $gpu in
 gfx12*)

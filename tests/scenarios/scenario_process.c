@@ -30,13 +30,35 @@ scenario_print_file(const char *folder, const char *name, const char *ending)
    free(path);
 }
 
+/* What a test says of all its runs, and what it is for the driver, with checks on */
+static const struct {
+   const char *name;
+   const char *to; /* NULL: for the program */
+} kept_variables[] = {
+   {"GPUVAL_TEST_NO_RESULTS", NULL},
+   {"GPUVAL_TEST_SYNC", "GPUVAL_SYNC"},
+   {"GPUVAL_TEST_SHADOW_SIZE", "GPUVAL_SHADOW_SIZE"},
+};
+
+#define KEPT_COUNT (sizeof(kept_variables) / sizeof(kept_variables[0]))
+
+static bool
+is_kept(const char *variable)
+{
+   for (unsigned i = 0; i < KEPT_COUNT; i++) {
+      const size_t length = strlen(kept_variables[i].name);
+      if (strncmp(variable, kept_variables[i].name, length) == 0 && variable[length] == '=')
+         return true;
+   }
+   return false;
+}
+
 static void
 clear_environment(void)
 {
    extern char **environ;
    for (unsigned i = 0; environ[i];) {
-      if (strncmp(environ[i], "GPUVAL", 6) == 0 &&
-          strncmp(environ[i], "GPUVAL_TEST_NO_RESULTS=", 23) != 0) {
+      if (strncmp(environ[i], "GPUVAL", 6) == 0 && !is_kept(environ[i])) {
          char *name = scenario_format("%.*s", (int)strcspn(environ[i], "="), environ[i]);
          unsetenv(name);
          free(name);
@@ -72,6 +94,11 @@ set_environment(const struct scenario *scenario, const char *folder,
    path = scenario_format("%s/%s.log", folder, child->name);
    setenv("GPUVAL_LOG", path, 1);
    free(path);
+   for (unsigned i = 0; i < KEPT_COUNT; i++) {
+      const char *value = kept_variables[i].to ? getenv(kept_variables[i].name) : NULL;
+      if (value)
+         setenv(kept_variables[i].to, value, 1);
+   }
    for (unsigned i = 0; i < scenario->env_count; i++)
       setenv(scenario->env[i].key, scenario->env[i].value, 1);
 }

@@ -16,15 +16,18 @@ bad=0
 
 wrong() # TEXT
 {
-   echo "wrong, mode '$mode', $checks: $1"
+   echo "wrong, mode '$mode', $checks, $engine: $1"
    cut -c 1-200 "$log" | tail -n 10
    bad=1
 }
 
 summary="gpuval: 1 error ($((queues * 30)) occurrences), 0 records lost"
 for mode in '' busy views busy,views prompt; do
-   for checks in bounds bounds,sync bounds,race; do
-      GPUVAL=$checks GPUVAL_LOG=$log GPUVAL_BLOOM_SIZE_LOG2=16 SOFTGPU_MODE=$mode \
+   for run in 'bounds bloom' 'bounds,sync bloom' 'bounds,sync shadow' 'bounds,race bloom'; do
+      checks=${run% *}
+      engine=${run#* }
+      GPUVAL=$checks GPUVAL_LOG=$log GPUVAL_SYNC=$engine GPUVAL_BLOOM_SIZE_LOG2=16 \
+         GPUVAL_SHADOW_SIZE=33554432 SOFTGPU_MODE=$mode \
          LD_PRELOAD=$softgpu timeout 60 "$program" "$queues" "$spirv"
       status=$?
       [ $status -eq 77 ] && exit 77

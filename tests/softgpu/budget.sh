@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Shadow memory on RADV takes no more video memory than it may: what comes beyond that is the
+# filter's, which is said once. Of both the same is reported; who was there first is certain
+# where there are cells, and likely where not.
+#
+#    budget.sh RUNNER SOFTGPU SCENARIO
+
+set -u
+
+log=$(mktemp "${TMPDIR:-/tmp}/gpuval-budget.XXXXXX") || exit 99
+trap 'rm -f "$log"' EXIT
+bad=0
+
+run() # BYTES
+{
+   GPUVAL=sync GPUVAL_SYNC=shadow GPUVAL_SHADOW_SIZE=$1 GPUVAL_LOG=$log LD_PRELOAD=$softgpu \
+      "$runner" --child-only --kind monolithic "$scenario" >/dev/null 2>&1 || {
+      echo "$1 bytes: exit status $?"
+      bad=1
+   }
+}
+
+counted() # NUMBER PATTERN
+{
+   count=$(grep -c "$2" "$log")
+   [ "$count" -eq "$1" ] && return
+   echo "$count lines instead of $1 match: $2"
+   cut -c 1-200 "$log"
+   bad=1
+}
+
+runner=$1 softgpu=$2 scenario=$3
+
+run 1073741824
+counted 0 'gpuval: warning:'
+counted 3 '^gpuval: error: sync/read-after-write'
+counted 3 '^gpuval:    after the store at '
+counted 0 'likely'
+
+run 65536
+counted 1 'gpuval: warning:'
+counted 1 'gpuval: warning: sync: shadow memory has .* the bloom filter looks at what it does not'
+counted 3 '^gpuval: error: sync/read-after-write'
+counted 1 '^gpuval:    after the store at '
+counted 2 '^gpuval:    likely after the store at '
+exit $bad
