@@ -46,10 +46,12 @@ static void
 clean_environment(void)
 {
    static const char *const names[] = {
-      "GPUVAL",         "GPUVAL_BLOOM_HASHES", "GPUVAL_BLOOM_SIZE_LOG2", "GPUVAL_DUMP",
-      "GPUVAL_LOG",     "GPUVAL_MARK",         "GPUVAL_ON_ERROR",        "GPUVAL_POISON",
-      "GPUVAL_RECORD",  "GPUVAL_REPORT",       "GPUVAL_ROBUST",          "GPUVAL_SAFE",
-      "GPUVAL_SHADERS", "GPUVAL_SYNC",         "LP_NUM_THREADS",
+      "GPUVAL",          "GPUVAL_BLOOM_HASHES", "GPUVAL_BLOOM_SIZE_LOG2",
+      "GPUVAL_DUMP",     "GPUVAL_LOG",          "GPUVAL_MARK",
+      "GPUVAL_ON_ERROR", "GPUVAL_POISON",       "GPUVAL_RECORD",
+      "GPUVAL_REPORT",   "GPUVAL_ROBUST",       "GPUVAL_SAFE",
+      "GPUVAL_SHADERS",  "GPUVAL_SHADOW_SIZE",  "GPUVAL_SYNC",
+      "LP_NUM_THREADS",
    };
 
    for (unsigned i = 0; i < VKH_COUNT(names); i++)
