@@ -86,6 +86,9 @@ struct gpuval_shadow_device {
    struct gpuval_buffer serials; /* uint32_t, by number of a command */
    struct gpuval_shadow_command *commands;
    uint32_t next; /* number */
+   struct gpuval_shadow_behind {
+      uint32_t serial, number; /* 0: not known */
+   } behind[2];                /* what was found last */
    bool warned;
 };
 

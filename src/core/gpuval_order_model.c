@@ -428,8 +428,11 @@ gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
 {
    uint32_t serial = gpuval_order_use(order, index);
 
-   u_foreach_bit (class_, classes)
-      order->last[gpuval_order_source(index, class_)] = serial;
+   u_foreach_bit (class_, classes) {
+      uint32_t *last = &order->last[gpuval_order_source(index, class_)];
+      order->num_spans += *last != serial;
+      *last = serial;
+   }
    return serial;
 }
 
@@ -482,6 +485,7 @@ gpuval_order_restart(struct gpuval_order *order)
    order->era++;
    order->serial = 0;
    memset(order->last, 0, order->num_sources * sizeof(order->last[0]));
+   order->num_spans++;
    init_queues(order);
    for (unsigned i = 0; i < order->num_queues; i++)
       order->queues[i].version = queues[i].version + 1;

@@ -126,6 +126,8 @@ uint32_t gpuval_order_transition(struct gpuval_order *order, unsigned queue,
 
 /** Changes whenever a table of the queue would. */
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
+/** Changes when a threshold may, though the version does not. */
+uint64_t gpuval_order_num_spans(const struct gpuval_order *order);
 /** Fills in the rows of @classes (bits), and all that is not rows. */
 void gpuval_order_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
                              struct gpuval_order_table *table);

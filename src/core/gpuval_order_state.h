@@ -76,7 +76,8 @@ struct gpuval_order {
    uint32_t serial; /* of the last span of all */
    uint32_t era;    /* restarts so far */
    struct queue *queues;
-   uint32_t *last; /* serial of the last work, by source; 0: none */
+   uint32_t *last;     /* serial of the last work, by source; 0: none */
+   uint64_t num_spans; /* in which a source has had work: grows when one of these changes */
 };
 
 void gpuval_order_init_state(const struct gpuval_order *order, void *mem_ctx, struct state *state);

@@ -13,6 +13,12 @@ gpuval_order_version(const struct gpuval_order *order, unsigned queue)
    return order->queues[queue].version;
 }
 
+uint64_t
+gpuval_order_num_spans(const struct gpuval_order *order)
+{
+   return order->num_spans;
+}
+
 unsigned
 gpuval_order_num_sources(const struct gpuval_order *order)
 {

@@ -72,7 +72,7 @@ gpuval_device_shadow(struct gpuval_device *device)
 
 /* All numbers below the result have serials up to @serial. */
 static uint32_t
-number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
+find_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
 {
    const struct gpuval_shadow_command *commands = shadow->commands;
    uint32_t low = 1, high = shadow->next;
@@ -88,6 +88,19 @@ number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial)
          high = middle;
    }
    return low;
+}
+
+/* The same: numbers that come later do not change what was found below them. */
+static uint32_t
+number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial,
+              struct gpuval_shadow_behind *last)
+{
+   if (last->number && last->serial == serial)
+      return last->number;
+
+   uint32_t number = find_behind(shadow, serial);
+   *last = (struct gpuval_shadow_behind){serial, number < shadow->next ? number : 0};
+   return number;
 }
 
 void
@@ -106,6 +119,7 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
    else
       gpuval_cells_forget(device);
    shadow->next = 1;
+   memset(shadow->behind, 0, sizeof(shadow->behind));
 }
 
 void
@@ -138,8 +152,8 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
       return;
    }
 
-   uint32_t behind = number_behind(shadow, threshold.storage);
-   uint32_t behind_others = number_behind(shadow, threshold.others);
+   uint32_t behind = number_behind(shadow, threshold.storage, &shadow->behind[0]);
+   uint32_t behind_others = number_behind(shadow, threshold.others, &shadow->behind[1]);
    uint32_t number = shadow->next++;
    ((uint32_t *)shadow->serials.map)[number] = data->serial;
    shadow->commands[number].serial = data->serial;

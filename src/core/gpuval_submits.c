@@ -565,6 +565,10 @@ fill_table(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
 {
    uint64_t version = gpuval_order_version(submits->order, queue) + 1; /* 0: never */
 
+   uint64_t num_spans = gpuval_order_num_spans(submits->order);
+   bool has_threshold = table->version == version && table->num_spans == num_spans &&
+                        table->threshold_classes == classes;
+
    if (table->version != version) {
       table->version = version;
       table->classes = 0;
@@ -572,7 +576,11 @@ fill_table(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
    if (classes & ~table->classes)
       gpuval_order_fill_table(submits->order, queue, classes & ~table->classes, table->table);
    table->classes |= classes;
+   if (has_threshold)
+      return;
    table->threshold = gpuval_order_get_threshold(submits->order, queue, classes);
+   table->threshold_classes = classes;
+   table->num_spans = num_spans;
 }
 
 bool

@@ -98,7 +98,9 @@ struct gpuval_submits_table {
    uint64_t address;
    uint64_t version; /* which of it is up to date; begin with 0 */
    uint32_t classes;
-   struct gpuval_order_threshold threshold; /* of the last command */
+   struct gpuval_order_threshold threshold; /* of the last command, and what it was found by */
+   uint32_t threshold_classes;
+   uint64_t num_spans;
 };
 
 /**

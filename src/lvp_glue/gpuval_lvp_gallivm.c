@@ -405,9 +405,8 @@ load_pointer(struct gallivm_state *gallivm, LLVMValueRef array, unsigned index, 
                                 lp_build_const_int32(gallivm, index));
 }
 
-/* Function number @function of the table in constant buffer 0 */
-static LLVMValueRef
-load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMTypeRef type)
+LLVMValueRef
+gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMTypeRef type)
 {
    const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
    struct gallivm_state *gallivm = bld_base->base.gallivm;
@@ -432,8 +431,8 @@ gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned function, LLVMVa
       gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words, num_results);
 
    memcpy(&args[LP_RESV_FUNC_ARGS], words, num_words * sizeof(*words));
-   return LLVMBuildCall2(gallivm->builder, type, load_function(bld_base, function, type), args,
-                         LP_RESV_FUNC_ARGS + num_words, "");
+   return LLVMBuildCall2(gallivm->builder, type, gpuval_lvp_load_function(bld_base, function, type),
+                         args, LP_RESV_FUNC_ARGS + num_words, "");
 }
 
 /* For the lanes in @mask */
@@ -448,6 +447,10 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
 
    if (instr->intrinsic == nir_intrinsic_sync_gpuval)
       function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
+   if (function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE) {
+      gpuval_lvp_call_sync(bld_base, function, gpuval_lvp_argument(bld_base, mask), words);
+      return NULL;
+   }
    return gpuval_lvp_call(bld_base, function, mask, words, num_words, num_results(instr));
 }
 

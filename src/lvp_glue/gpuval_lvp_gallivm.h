@@ -26,6 +26,7 @@ struct gpuval_lvp_calls {
    const nir_intrinsic_instr *pending[8];
    unsigned num_pending;
    LLVMValueRef printf_words; /* array for payloads, once there is one */
+   LLVMValueRef sync_words;   /* the same for what is seldom looked at */
    LLVMValueRef nobody;       /* what lanes that do not run access, 64 bytes; the same */
    LLVMValueRef met[2];       /* variables of gpuval_lvp_check_address(); the same */
 };
@@ -59,6 +60,31 @@ unsigned gpuval_lvp_num_lanes(void);
  */
 LLVMTypeRef gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type,
                                      unsigned num_words, unsigned num_results);
+
+/* Those that are called most often, GPUVAL_FUNCTION_SYNC_LOAD and …_STORE, have arguments that
+ * fit into registers. What is the same in all lanes, a constant of the shader, is one number;
+ * what is seldom looked at is in an array of vectors.
+ */
+enum gpuval_lvp_sync_arg {
+   GPUVAL_LVP_SYNC_MASK,
+   GPUVAL_LVP_SYNC_RESOURCES,
+   GPUVAL_LVP_SYNC_ENTRY, /* numbers */
+   GPUVAL_LVP_SYNC_WORD,
+   GPUVAL_LVP_SYNC_TOKEN,
+   GPUVAL_LVP_SYNC_ADDRESS, /* vectors: the lower half, the upper one */
+   GPUVAL_LVP_SYNC_SIZE = GPUVAL_LVP_SYNC_ADDRESS + 2,
+   GPUVAL_LVP_SYNC_ID,
+   GPUVAL_LVP_SYNC_PHASE,
+   GPUVAL_LVP_SYNC_ARRAY,
+   GPUVAL_LVP_SYNC_COUNT,
+};
+
+/* GPUVAL_SYNC_WORD_… that an element of the array is */
+extern const unsigned gpuval_lvp_sync_array[];
+#define GPUVAL_LVP_SYNC_ARRAY_SIZE 6
+
+LLVMTypeRef gpuval_lvp_sync_array_type(struct gallivm_state *gallivm);
+LLVMTypeRef gpuval_lvp_sync_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,20 @@
 #include "gallivm/lp_bld_swizzle.h"
 #include "gallivm/lp_bld_type.h"
 
+void
+gpuval_lvp_lane_pointers(struct gallivm_state *gallivm, LLVMValueRef addresses, unsigned base,
+                         LLVMTypeRef type, LLVMValueRef *pointers)
+{
+   LLVMBuilderRef builder = gallivm->builder;
+
+   for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(addresses)); i++) {
+      LLVMValueRef lane =
+         LLVMBuildExtractElement(builder, addresses, lp_build_const_int32(gallivm, i), "");
+      lane = LLVMBuildAdd(builder, lane, lp_build_const_int64(gallivm, base), "");
+      pointers[i] = LLVMBuildIntToPtr(builder, lane, LLVMPointerType(type, 0), "");
+   }
+}
+
 /* Pointers to what each lane accesses; a lane that does not run gets to memory of nobody. */
 static void
 get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsigned base,
@@ -35,12 +49,7 @@ get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsi
       LLVMBuildBitCast(builder, bld_base->ssa_defs[address->ssa->index], uint64_bld->vec_type, "");
 
    addresses = LLVMBuildSelect(builder, runs, addresses, elsewhere, "");
-   for (unsigned i = 0; i < uint64_bld->type.length; i++) {
-      LLVMValueRef lane =
-         LLVMBuildExtractElement(builder, addresses, lp_build_const_int32(gallivm, i), "");
-      lane = LLVMBuildAdd(builder, lane, lp_build_const_int64(gallivm, base), "");
-      pointers[i] = LLVMBuildIntToPtr(builder, lane, LLVMPointerType(type, 0), "");
-   }
+   gpuval_lvp_lane_pointers(gallivm, addresses, base, type, pointers);
 }
 
 /* Of each four elements of @a and those of @b, as @pattern says; 4 and up are @b's. */
@@ -82,17 +91,14 @@ load_aligned(struct gallivm_state *gallivm, LLVMTypeRef type, LLVMValueRef point
    return load;
 }
 
-/* Four words of each lane: one load each, which take less time than gathers of words. */
-static void
-emit_load_fours(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-                LLVMValueRef *result)
+/* One load a lane, which take less time than gathers of words. */
+void
+gpuval_lvp_load_fours(struct gallivm_state *gallivm, const LLVMValueRef *pointers, unsigned length,
+                      LLVMValueRef words[4])
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[4];
+   LLVMTypeRef type = LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), 4);
+   LLVMValueRef rows[4];
 
-   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
    for (unsigned i = 0; i < 4; i++) {
       LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
       for (unsigned j = 0; j < length / 4; j++)
@@ -104,25 +110,22 @@ emit_load_fours(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr
       const unsigned *pattern = i ? high_pairs : low_pairs;
       LLVMValueRef a = shuffle_fours(gallivm, rows[0], rows[1], pattern);
       LLVMValueRef b = shuffle_fours(gallivm, rows[2], rows[3], pattern);
-      result[2 * i] = shuffle_fours(gallivm, a, b, low_halves);
-      result[2 * i + 1] = shuffle_fours(gallivm, a, b, high_halves);
+      words[2 * i] = shuffle_fours(gallivm, a, b, low_halves);
+      words[2 * i + 1] = shuffle_fours(gallivm, a, b, high_halves);
    }
 }
 
 /* Lanes 0 and 1 of each four, or 2 and 3 */
-static void
-emit_load_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-               LLVMValueRef *result)
+void
+gpuval_lvp_load_twos(struct gallivm_state *gallivm, const LLVMValueRef *pointers, unsigned length,
+                     LLVMValueRef words[2])
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
+   LLVMTypeRef type = LLVMInt64TypeInContext(gallivm->context);
    LLVMTypeRef twos_type = LLVMVectorType(type, 2);
-   LLVMTypeRef fours_type = LLVMVectorType(bld_base->uint_bld.elem_type, 4);
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], rows[2];
+   LLVMTypeRef fours_type = LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), 4);
+   LLVMValueRef rows[2];
 
-   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
    for (unsigned i = 0; i < 2; i++) {
       LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
       for (unsigned j = 0; j < length / 4; j++) {
@@ -136,36 +139,64 @@ emit_load_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
       }
       rows[i] = concat_fours(gallivm, lanes, length);
    }
-   result[0] = shuffle_fours(gallivm, rows[0], rows[1], evens);
-   result[1] = shuffle_fours(gallivm, rows[0], rows[1], odds);
+   words[0] = shuffle_fours(gallivm, rows[0], rows[1], evens);
+   words[1] = shuffle_fours(gallivm, rows[0], rows[1], odds);
 }
 
-static void
-emit_store_twos(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+void
+gpuval_lvp_store_twos(struct gallivm_state *gallivm, const LLVMValueRef words[2],
+                      const LLVMValueRef *pointers)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMTypeRef type = bld_base->uint64_bld.elem_type;
-   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], words[2], rows[2];
+   unsigned length = LLVMGetVectorSize(LLVMTypeOf(words[0]));
+   LLVMTypeRef type = LLVMVectorType(LLVMInt64TypeInContext(gallivm->context), length / 2);
+   LLVMValueRef rows[2];
 
-   for (unsigned i = 0; i < 2; i++)
-      words[i] = LLVMBuildBitCast(builder, gpuval_lvp_get_component(bld_base, &instr->src[0], i),
-                                  bld_base->uint_bld.vec_type, "");
    for (unsigned i = 0; i < 2; i++)
       rows[i] = LLVMBuildBitCast(
-         builder, shuffle_fours(gallivm, words[0], words[1], i ? high_pairs : low_pairs),
-         LLVMVectorType(type, length / 2), "");
-
-   struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm,
-               gpuval_lvp_any_lane(bld_base, gpuval_lvp_get_mask(bld_base, false)));
-   get_pointers(bld_base, &instr->src[1], nir_intrinsic_base(instr), type, pointers);
+         builder, shuffle_fours(gallivm, words[0], words[1], i ? high_pairs : low_pairs), type, "");
    for (unsigned i = 0; i < length; i++) {
       LLVMValueRef element = lp_build_const_int32(gallivm, i / 4 * 2 + i % 2);
       LLVMValueRef lane = LLVMBuildExtractElement(builder, rows[i % 4 / 2], element, "");
       LLVMSetAlignment(LLVMBuildStore(builder, lane, pointers[i]), 8);
    }
+}
+
+static void
+emit_load(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+          LLVMValueRef *result)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   unsigned length = bld_base->uint_bld.type.length;
+   bool fours = instr->num_components == 4;
+   LLVMTypeRef type =
+      fours ? LLVMVectorType(bld_base->uint_bld.elem_type, 4) : bld_base->uint64_bld.elem_type;
+   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH];
+
+   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
+   if (fours)
+      gpuval_lvp_load_fours(gallivm, pointers, length, result);
+   else
+      gpuval_lvp_load_twos(gallivm, pointers, length, result);
+}
+
+static void
+emit_store(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], words[2];
+
+   for (unsigned i = 0; i < 2; i++)
+      words[i] =
+         LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], i),
+                          bld_base->uint_bld.vec_type, "");
+
+   struct lp_build_if_state ifthen;
+   lp_build_if(&ifthen, gallivm,
+               gpuval_lvp_any_lane(bld_base, gpuval_lvp_get_mask(bld_base, false)));
+   get_pointers(bld_base, &instr->src[1], nir_intrinsic_base(instr), bld_base->uint64_bld.elem_type,
+                pointers);
+   gpuval_lvp_store_twos(gallivm, words, pointers);
    lp_build_endif(&ifthen);
 }
 
@@ -173,12 +204,10 @@ bool
 gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                        LLVMValueRef *result)
 {
-   if (instr->intrinsic == nir_intrinsic_load_global_amd && instr->num_components == 4)
-      emit_load_fours(bld_base, instr, result);
-   else if (instr->intrinsic == nir_intrinsic_load_global_amd)
-      emit_load_twos(bld_base, instr, result);
+   if (instr->intrinsic == nir_intrinsic_load_global_amd)
+      emit_load(bld_base, instr, result);
    else if (instr->intrinsic == nir_intrinsic_store_global_amd)
-      emit_store_twos(bld_base, instr);
+      emit_store(bld_base, instr);
    else
       return false;
 

@@ -34,6 +34,16 @@ LLVMValueRef gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned fun
                              LLVMValueRef mask, const LLVMValueRef *words, unsigned num_words,
                              unsigned num_results);
 
+/** Function number @function of the table in constant buffer 0 */
+LLVMValueRef gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function,
+                                      LLVMTypeRef type);
+
+/* gpuval_lvp_gallivm_sync.c */
+
+/** Calls GPUVAL_FUNCTION_SYNC_LOAD or …_STORE; @words are as of GPUVAL_FUNCTION_SYNC. */
+void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, unsigned function,
+                          LLVMValueRef mask, const LLVMValueRef *words);
+
 /* gpuval_lvp_gallivm_address.c */
 
 /** @check_address_gpuval */
@@ -45,5 +55,17 @@ LLVMValueRef gpuval_lvp_check_address(struct lp_build_nir_context *bld_base,
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */
 bool gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                             LLVMValueRef *result);
+
+/* Addresses are vectors of 64 bits, pointers one a lane, words vectors of 32 bits. */
+void gpuval_lvp_lane_pointers(struct gallivm_state *gallivm, LLVMValueRef addresses, unsigned base,
+                              LLVMTypeRef type, LLVMValueRef *pointers);
+/** Of vectors of four words; @length lanes */
+void gpuval_lvp_load_fours(struct gallivm_state *gallivm, const LLVMValueRef *pointers,
+                           unsigned length, LLVMValueRef words[4]);
+/** Of 64 bits */
+void gpuval_lvp_load_twos(struct gallivm_state *gallivm, const LLVMValueRef *pointers,
+                          unsigned length, LLVMValueRef words[2]);
+void gpuval_lvp_store_twos(struct gallivm_state *gallivm, const LLVMValueRef words[2],
+                           const LLVMValueRef *pointers);
 
 #endif

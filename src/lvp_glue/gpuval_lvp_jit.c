@@ -4,6 +4,7 @@
 
 #include "gpuval_lvp_jit.h"
 
+#include "gpuval_lvp_cells.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_nir.h"
 
@@ -24,7 +25,7 @@ struct gpuval_lvp_jit {
 };
 
 /* The function in a shader of its own, whose output variables, one a word, are the
- * result. NULL: it leaves all to another one.
+ * result.
  */
 static nir_function *
 create_function(const struct gpuval_nir_function *function, const struct gpuval_nir_driver *driver,
@@ -47,11 +48,7 @@ create_function(const struct gpuval_nir_function *function, const struct gpuval_
    }
 
    nir_def *result = function->build(&b, driver, words);
-   if (function->has_rest && !result) {
-      ralloc_free(nir->shader);
-      return NULL;
-   }
-   for (unsigned i = 0; i < (function->has_rest ? 1 : function->num_results); i++) {
+   for (unsigned i = 0; i < function->num_results; i++) {
       nir_def *word = result->bit_size == 32 ? result
                       : i                    ? nir_unpack_64_2x32_split_y(&b, result)
                                              : nir_unpack_64_2x32_split_x(&b, result);
@@ -76,45 +73,9 @@ load_results(struct gallivm_state *gallivm, struct lp_type type, LLVMValueRef (*
                                     lp_build_int_vec_type(gallivm, type), "");
 }
 
-/* Calls @function, whose type this one has, too, for the lanes that have something left. */
 static void
-call_rest(struct gallivm_state *gallivm, LLVMValueRef caller, LLVMTypeRef function_type,
-          LLVMValueRef function, LLVMValueRef rest)
-{
-   LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef vec_type = LLVMTypeOf(rest);
-   const struct lp_type type = {.width = 32, .length = LLVMGetVectorSize(vec_type)};
-   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
-   struct lp_build_if_state ifthen;
-
-   /* What is in lanes that do not run is anything. */
-   rest = LLVMBuildAnd(builder, rest, LLVMGetParam(caller, 0), "");
-   LLVMValueRef is_left = LLVMBuildICmp(builder, LLVMIntNE, rest, LLVMConstNull(vec_type), "");
-   LLVMTypeRef bits_type = LLVMIntTypeInContext(gallivm->context, type.length);
-   LLVMValueRef bits = LLVMBuildBitCast(builder, is_left, bits_type, "");
-   lp_build_if(&ifthen, gallivm,
-               LLVMBuildICmp(builder, LLVMIntNE, bits, LLVMConstNull(bits_type), ""));
-   {
-      LLVMGetParams(caller, args);
-      LLVMValueRef was_taken =
-         LLVMBuildICmp(builder, LLVMIntEQ, rest,
-                       lp_build_const_int_vec(gallivm, type, GPUVAL_FUNCTION_WAS_TAKEN), "");
-      LLVMValueRef flag = LLVMBuildSelect(
-         builder, was_taken, lp_build_const_int_vec(gallivm, type, GPUVAL_SYNC_WAS_TAKEN),
-         LLVMConstNull(vec_type), "");
-      LLVMValueRef *word = &args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_WORD];
-      *word = LLVMBuildOr(builder, *word, flag, "");
-      args[0] = LLVMBuildSExt(builder, is_left, vec_type, "");
-      LLVMBuildCall2(builder, function_type, function, args, LLVMCountParams(caller), "");
-   }
-   lp_build_endif(&ifthen);
-}
-
-/* @rest: who does what it leaves, or NULL */
-static void
-build_function(struct gallivm_state *gallivm, LLVMTypeRef function_type, LLVMValueRef function,
-               unsigned num_results, LLVMTypeRef resources_type, nir_function *nir,
-               LLVMValueRef rest)
+build_function(struct gallivm_state *gallivm, LLVMValueRef function, unsigned num_results,
+               LLVMTypeRef resources_type, nir_function *nir)
 {
    const struct lp_type type = {
       .floating = true,
@@ -146,10 +107,8 @@ build_function(struct gallivm_state *gallivm, LLVMTypeRef function_type, LLVMVal
    lp_build_nir_soa_func(gallivm, nir->shader, nir->impl, &params, outputs);
 
    lp_build_mask_end(&mask);
-   load_results(gallivm, type, outputs, rest ? 1 : num_results, results);
-   if (rest)
-      call_rest(gallivm, function, function_type, rest, results[0]);
-   if (rest || !num_results)
+   load_results(gallivm, type, outputs, num_results, results);
+   if (!num_results)
       LLVMBuildRetVoid(gallivm->builder);
    else
       LLVMBuildAggregateRet(gallivm->builder, results, num_results);
@@ -207,7 +166,7 @@ take_lane_by_lane(nir_builder *b, nir_intrinsic_instr *instr, void *data)
 
 static LLVMValueRef
 add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-             const struct gpuval_nir_function *function, nir_function *nir, LLVMValueRef rest)
+             const struct gpuval_nir_function *function, nir_function *nir)
 {
    LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMPointerType(resources_type, 0),
                                                function->num_words, function->num_results);
@@ -216,7 +175,7 @@ add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
    nir_shader_intrinsics_pass(nir->shader, take_lane_by_lane, nir_metadata_control_flow, NULL);
    lp_build_opt_nir(nir->shader);
    lp_build_nir_prepasses(nir->shader);
-   build_function(gallivm, type, llvm, function->num_results, resources_type, nir, rest);
+   build_function(gallivm, llvm, function->num_results, resources_type, nir);
    ralloc_free(nir->shader);
    return llvm;
 }
@@ -253,9 +212,13 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
       if (!is_called(&functions[i]))
          continue;
-      nir_function *nir = create_function(&functions[i], &driver, options);
-      LLVMValueRef rest = functions[i].has_rest ? llvm[functions[i].rest] : NULL;
-      llvm[i] = nir ? add_function(jit->gallivm, resources_type, &functions[i], nir, rest) : rest;
+      if (functions[i].build)
+         llvm[i] = add_function(jit->gallivm, resources_type, &functions[i],
+                                create_function(&functions[i], &driver, options));
+      else if (shadow)
+         llvm[i] =
+            gpuval_lvp_build_cells(jit->gallivm, resources_type, i == GPUVAL_FUNCTION_SYNC_LOAD,
+                                   llvm[GPUVAL_FUNCTION_SYNC]);
    }
 
    gallivm_compile_module(jit->gallivm);

@@ -539,7 +539,7 @@ struct gpuval_nir_access_params {
    nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *has_value;     /* 1 bit */
-   nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_FUNCTION_WAS_TAKEN; NULL: it was not */
+   nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_SYNC_WAS_TAKEN; NULL: it was not */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor */
    nir_def *slot;
@@ -573,9 +573,6 @@ void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *dri
 /** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
 nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
                                  nir_def *address, nir_def *size);
-/** What comes before it for loads and stores: returns an enum gpuval_function_rest. */
-nir_def *gpuval_nir_build_first_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
-                                       const struct gpuval_nir_access_params *params);
 
 /* The check shared: cells of shared memory and task payloads, gpuval_nir_shared.c */
 #define GPUVAL_SHARED_ORDER_SIZE      16
@@ -602,9 +599,10 @@ enum {
    GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
    GPUVAL_SYNC_ORDERS = 0x40,
    GPUVAL_SYNC_HAS_VALUE = 0x100, /* a store: with GPUVAL_SYNC_SHARED see there */
-   GPUVAL_SYNC_WAS_TAKEN = 0x200, /* GPUVAL_FUNCTION_WAS_TAKEN */
+   GPUVAL_SYNC_WAS_TAKEN = 0x200, /* another lane has taken away the mark that this one left */
    GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
    GPUVAL_SYNC_FILTER = 0x400,    /* gpuval_nir_options::filter_beside: see there */
+   GPUVAL_SYNC_SHADOW = 0x800,    /* the engine is shadow memory */
 };
 
 /* Functions that checks leave calls of. A driver that can call compiles them once
@@ -617,8 +615,8 @@ enum {
 enum gpuval_function {
    GPUVAL_FUNCTION_REPORT,     /* @report_gpuval, @check_buffer_gpuval */
    GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
-   GPUVAL_FUNCTION_SYNC_LOAD,  /* the same, faster, of a load by no atomic */
-   GPUVAL_FUNCTION_SYNC_STORE, /* ... of a store */
+   GPUVAL_FUNCTION_SYNC_LOAD,  /* the same, of a load by no atomic, with shadow memory: */
+   GPUVAL_FUNCTION_SYNC_STORE, /* ... of a store; drivers have their own of these two */
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
@@ -629,20 +627,13 @@ enum gpuval_function {
 #define GPUVAL_FUNCTION_MAX_WORDS        16
 #define GPUVAL_FUNCTION_DESCRIPTOR_WORDS 8
 
-/** What is left to do for an invocation, gpuval_nir_function::has_rest */
-enum gpuval_function_rest {
-   GPUVAL_FUNCTION_IS_DONE,
-   GPUVAL_FUNCTION_IS_LEFT,
-   GPUVAL_FUNCTION_WAS_TAKEN, /* left, as another one has taken its mark away */
-};
-
 /** The function for a @sync_gpuval with these flags */
 static inline enum gpuval_function
 gpuval_nir_sync_function(uint32_t flags)
 {
    if (flags & GPUVAL_SYNC_SHARED)
       return GPUVAL_FUNCTION_SHARED;
-   if (flags & GPUVAL_SYNC_ORDERS)
+   if (flags & GPUVAL_SYNC_ORDERS || !(flags & GPUVAL_SYNC_SHADOW))
       return GPUVAL_FUNCTION_SYNC;
 
    switch (flags & GPUVAL_SYNC_TYPE_MASK) {
@@ -661,15 +652,10 @@ struct gpuval_nir_function {
    unsigned num_words;   /* arguments, of 32 bits */
    unsigned num_results; /* words: 0, 1, or 2 for 64 bits */
 
-   /* Emits it at b->cursor, for the invocations that call, and returns its result. */
-   nir_def *(*build)(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words);
-
-   /* build() does in little code what mostly is all that there is to do, and returns an enum
-    * gpuval_function_rest; NULL: nothing. The rest does a function before it in the table, with
-    * the same words, where GPUVAL_FUNCTION_WORD gets GPUVAL_SYNC_WAS_TAKEN if it says so.
+   /* Emits it at b->cursor, for the invocations that call, and returns its result. NULL: the
+    * driver has it, and what it does not do itself it leaves to GPUVAL_FUNCTION_SYNC.
     */
-   bool has_rest;
-   enum gpuval_function rest;
+   nir_def *(*build)(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words);
 };
 
 extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT];
@@ -686,6 +672,20 @@ extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COU
  * array of vectors of gpuval_nir_driver::num_lanes, one a dword.
  */
 #define GPUVAL_FUNCTION_WORD 1
+
+/* The words of @sync_gpuval */
+enum {
+   GPUVAL_SYNC_WORD_ADDRESS = GPUVAL_FUNCTION_WORD + 1,
+   GPUVAL_SYNC_WORD_SIZE = GPUVAL_SYNC_WORD_ADDRESS + 2,
+   GPUVAL_SYNC_WORD_OFFSET,
+   GPUVAL_SYNC_WORD_SLOT,
+   GPUVAL_SYNC_WORD_ID, /* of the invocation */
+   GPUVAL_SYNC_WORD_TOKEN,
+   GPUVAL_SYNC_WORD_PHASE,
+   GPUVAL_SYNC_WORD_VALUE,
+   GPUVAL_SYNC_WORD_INVOCATION,
+   GPUVAL_SYNC_WORD_COUNT = GPUVAL_SYNC_WORD_INVOCATION + 3,
+};
 
 static inline uint32_t
 gpuval_nir_function_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)

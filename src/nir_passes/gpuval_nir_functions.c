@@ -60,42 +60,32 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *co
    return NULL;
 }
 
-/* Sources of @sync_gpuval */
-enum {
-   SYNC_ADDRESS = NUM_ENTRY_WORDS,
-   SYNC_SIZE = SYNC_ADDRESS + 2,
-   SYNC_OFFSET,
-   SYNC_SLOT,
-   SYNC_CONTEXT,
-   SYNC_INVOCATION = SYNC_CONTEXT + 4,
-   SYNC_NUM_WORDS = SYNC_INVOCATION + 3,
-};
-
 static struct gpuval_nir_access_params
 get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
-   nir_def *const *invocation = &words[SYNC_INVOCATION];
+   nir_def *const *invocation = &words[GPUVAL_SYNC_WORD_INVOCATION];
    nir_def *flags = get_low(b, words);
    /* Those that do not call are no helpers, but gallivm has one mask only. */
    nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
 
    return (struct gpuval_nir_access_params){
-      .address = nir_pack_64_2x32_split(b, words[SYNC_ADDRESS], words[SYNC_ADDRESS + 1]),
-      .size = words[SYNC_SIZE],
+      .address = nir_pack_64_2x32_split(b, words[GPUVAL_SYNC_WORD_ADDRESS],
+                                        words[GPUVAL_SYNC_WORD_ADDRESS + 1]),
+      .size = words[GPUVAL_SYNC_WORD_SIZE],
       .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
       .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
       .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
       .entry = get_entry(b, driver, words),
-      .invocation_id = words[SYNC_CONTEXT],
+      .invocation_id = words[GPUVAL_SYNC_WORD_ID],
       .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-      .token = words[SYNC_CONTEXT + 1],
-      .phase = words[SYNC_CONTEXT + 2],
-      .value = words[SYNC_CONTEXT + 3],
+      .token = words[GPUVAL_SYNC_WORD_TOKEN],
+      .phase = words[GPUVAL_SYNC_WORD_PHASE],
+      .value = words[GPUVAL_SYNC_WORD_VALUE],
       .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
       .was_taken = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WAS_TAKEN), 0),
       .set = get_set(b, words),
-      .offset = words[SYNC_OFFSET],
-      .slot = words[SYNC_SLOT],
+      .offset = words[GPUVAL_SYNC_WORD_OFFSET],
+      .slot = words[GPUVAL_SYNC_WORD_SLOT],
       .invocation = {invocation[0], invocation[1], invocation[2]},
       .here = nir_ineg(b, nir_b2i32(b, is_here)),
    };
@@ -111,32 +101,6 @@ build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    else
       gpuval_nir_build_shadow(b, driver, &access);
    return NULL;
-}
-
-/* Of what type it is, is known here. */
-static nir_def *
-build_first_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words,
-                 enum gpuval_bloom_type type)
-{
-   if (driver->hashes)
-      return NULL;
-
-   struct gpuval_nir_access_params access = get_access(b, driver, words);
-   access.type = nir_imm_int(b, type);
-   access.orders = nir_imm_false(b);
-   return gpuval_nir_build_first_shadow(b, driver, &access);
-}
-
-static nir_def *
-build_sync_load(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
-{
-   return build_first_sync(b, driver, words, GPUVAL_BLOOM_LOAD);
-}
-
-static nir_def *
-build_sync_store(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
-{
-   return build_first_sync(b, driver, words, GPUVAL_BLOOM_STORE);
 }
 
 static nir_def *
@@ -235,26 +199,20 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
       {
          .name = "sync",
          .checks = SYNC_CHECKS,
-         .num_words = SYNC_NUM_WORDS,
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_sync,
       },
    [GPUVAL_FUNCTION_SYNC_LOAD] =
       {
          .name = "sync load",
          .checks = SYNC_CHECKS,
-         .num_words = SYNC_NUM_WORDS,
-         .build = build_sync_load,
-         .has_rest = true,
-         .rest = GPUVAL_FUNCTION_SYNC,
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
       },
    [GPUVAL_FUNCTION_SYNC_STORE] =
       {
          .name = "sync store",
          .checks = SYNC_CHECKS,
-         .num_words = SYNC_NUM_WORDS,
-         .build = build_sync_store,
-         .has_rest = true,
-         .rest = GPUVAL_FUNCTION_SYNC,
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
       },
    [GPUVAL_FUNCTION_PRINTF] =
       {
@@ -290,7 +248,7 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
       {
          .name = "shared",
          .checks = BITFIELD_BIT(GPUVAL_CHECK_SHARED),
-         .num_words = SYNC_NUM_WORDS,
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_shared,
       },
 };

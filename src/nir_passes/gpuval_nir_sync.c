@@ -239,7 +239,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    if (pass->shadow) {
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
          flags |= GPUVAL_SYNC_ATOMIC_LOAD;
-      flags |= order_access(access, type) << GPUVAL_SYNC_ACCESS_SHIFT;
+      flags |= order_access(access, type) << GPUVAL_SYNC_ACCESS_SHIFT | GPUVAL_SYNC_SHADOW;
       uint32_t number = MIN2(pass->num_sites, GPUVAL_SHADOW_SITE_UNKNOWN);
       pass->num_sites++;
       token = nir_imm_int(

@@ -13,7 +13,9 @@
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_type.h"
 
+#include "base/gpuval_bloom.h"
 #include "base/gpuval_options.h"
+#include "base/gpuval_shadow.h"
 #include "lvp_glue/gpuval_lvp_gallivm.h"
 #include "lvp_glue/gpuval_lvp_jit.h"
 #include "lvp_glue/gpuval_lvp_nir.h"
@@ -40,8 +42,7 @@ struct {
    uint32_t last_report[max_lanes][num_report_words]; /* arguments of the function */
    uint32_t num_reports[max_lanes];
    alignas(16) uint32_t cells[max_lanes][4];
-   uint32_t
-      rest_word[max_lanes]; /* GPUVAL_FUNCTION_WORD, as the function that does the rest has it */
+   uint32_t sync_word[max_lanes]; /* GPUVAL_FUNCTION_WORD, as GPUVAL_FUNCTION_SYNC has it */
 } memory;
 
 nir_def *
@@ -66,11 +67,9 @@ store(nir_builder *b, nir_def *value)
 
 /* The functions, under the numbers of others */
 
-const unsigned function_sum = GPUVAL_FUNCTION_SYNC;
+const unsigned function_sum = GPUVAL_FUNCTION_ADDRESS;
 const unsigned function_pack = GPUVAL_FUNCTION_PRINTF;
-const unsigned function_rest = GPUVAL_FUNCTION_DESCRIPTOR;
-const unsigned function_first = GPUVAL_FUNCTION_SHARED;
-const unsigned num_sync_words = 14, size_word = 4;
+const unsigned function_exchange = GPUVAL_FUNCTION_SHARED;
 
 nir_def *
 build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
@@ -97,9 +96,9 @@ build_pack(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    return nir_pack_64_2x32_split(b, words[0], words[1]);
 }
 
-/* Says what is left, which is in the place of the size, and exchanges the halves of a cell. */
+/* Exchanges the halves of a cell. */
 nir_def *
-build_first(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+build_exchange(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *cell = element(b, memory.cells, nir_load_subgroup_invocation(b), 16);
    nir_def *values = nir_load_global(b, cell, 16, 4, 32);
@@ -107,14 +106,15 @@ build_first(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *con
 
    nir_store_global(b, cell, 8, second, 0x3);
    nir_store_global(b, nir_iadd_imm(b, cell, 8), 8, nir_channels(b, values, 0x3), 0x3);
-   return words[size_word];
+   return NULL;
 }
 
+/* Notes which lanes come here. */
 nir_def *
-build_rest(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   nir_store_global(b, element(b, memory.rest_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD], 0x1);
+   nir_store_global(b, element(b, memory.sync_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD], 0x1);
    return NULL;
 }
 
@@ -126,10 +126,10 @@ struct functions {
       add(GPUVAL_FUNCTION_REPORT, "report", num_report_words, 0, build_report);
       add(function_sum, "sum", 3, 1, build_sum);
       add(function_pack, "pack", 2, 2, build_pack);
-      add(function_rest, "rest", num_sync_words, 0, build_rest);
-      add(function_first, "first", num_sync_words, 0, build_first);
-      rows[function_first].has_rest = true;
-      rows[function_first].rest = (enum gpuval_function)function_rest;
+      add(function_exchange, "exchange", GPUVAL_SYNC_WORD_COUNT, 0, build_exchange);
+      add(GPUVAL_FUNCTION_SYNC, "sync", GPUVAL_SYNC_WORD_COUNT, 0, build_sync);
+      add(GPUVAL_FUNCTION_SYNC_LOAD, "load", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
+      add(GPUVAL_FUNCTION_SYNC_STORE, "store", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
    }
 
    void add(unsigned number, const char *name, unsigned num_words, unsigned num_results,
@@ -161,7 +161,7 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    gallivm_calls()
    {
       lanes = GetParam().is_short ? 4 : gpuval_lvp_num_lanes();
-      jit = gpuval_lvp_jit_create(table.rows, &compiler_options, false);
+      jit = gpuval_lvp_jit_create(table.rows, &compiler_options, true);
       bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
       b = &bld;
 
@@ -206,8 +206,50 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
                         .base = base, .range = 2, .desc_set = 3);
    }
 
+   /* An access to the word that is @stride words behind that of the lane before */
+   void sync(unsigned type, int stride)
+   {
+      nir_def *lane = nir_load_subgroup_invocation(b), *zero = nir_imm_int(b, 0);
+      nir_def *address =
+         nir_iadd_imm(b, nir_imul_imm(b, nir_u2u64(b, lane), (int64_t)4 * stride), window);
+      nir_sync_gpuval(
+         b, condition(), address, nir_imm_int(b, 4), zero, zero,
+         nir_vec4(b, nir_iadd_imm(b, lane, 100), nir_imm_int(b, site << 24 | 8), zero, zero),
+         nir_imm_ivec3(b, 0, 0, 0), .base = 1, .desc_set = 2, .flags = type | GPUVAL_SYNC_SHADOW);
+   }
+
+   uint32_t sync_word(unsigned flags) const
+   {
+      return flags | GPUVAL_SYNC_SHADOW | 2 << 16 | (uint32_t)GetParam().stage << 24;
+   }
+
+   void fill_cells(uint32_t writer, uint32_t readers)
+   {
+      for (auto &cell : memory.cells) {
+         const uint32_t words[4] = {writer ? 1u : 0, writer, readers ? 2u : 0, readers};
+         memcpy(cell, words, sizeof(words));
+      }
+   }
+
+   void expect_cell(unsigned cell, uint32_t writer_lo, uint32_t writer_hi, uint32_t readers_lo,
+                    uint32_t readers_hi)
+   {
+      const uint32_t expected[4] = {writer_lo, writer_hi, readers_lo, readers_hi};
+      for (unsigned i = 0; i < 4; i++)
+         EXPECT_EQ(memory.cells[cell][i], expected[i]) << "cell " << cell << " word " << i;
+   }
+
+   static uint32_t mark(unsigned lane)
+   {
+      return (lane + 100) << 8 | site;
+   }
+
    void run();
 
+   static const uint64_t window = 1ull << 40;
+   static const uint32_t site = 9, now = 5 << 16, before = 4 << 16;
+   struct gpuval_shadow_layout layout = {};
+   struct gpuval_root root = {};
    unsigned lanes;
    functions table;
    struct gpuval_lvp_jit *jit;
@@ -262,6 +304,11 @@ gallivm_calls::run()
 
    alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
    auto *data = (struct gpuval_command_data *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
+   root.shadow_address = (uintptr_t)&layout;
+   data->root_address = (uintptr_t)&root;
+   data->shadow_window = window;
+   data->shadow_words = (uintptr_t)memory.cells - window * 4;
+   data->shadow_command = data->shadow_ordered = data->shadow_others = now;
    data->functions = functions_address ? functions_address : gpuval_lvp_jit_functions(jit);
    auto *resources = (struct lp_jit_resources *)calloc(1, sizeof(struct lp_jit_resources));
    resources->constants[0].u = (const uint32_t *)constants;
@@ -392,32 +439,120 @@ TEST_P(gallivm_calls, reports_that_share_a_branch_have_lanes_and_arguments_of_th
    }
 }
 
-TEST_P(gallivm_calls, what_a_function_leaves_another_one_does)
+TEST_P(gallivm_calls, cells_are_loaded_and_stored_lane_by_lane)
 {
    memory.condition[1] = 0;
    for (unsigned i = 0; i < max_lanes; i++) {
-      memory.words[0][i] = i % 4 == 3 ? GPUVAL_FUNCTION_WAS_TAKEN
-                           : i % 4    ? GPUVAL_FUNCTION_IS_LEFT
-                                      : GPUVAL_FUNCTION_IS_DONE;
       for (unsigned j = 0; j < 4; j++)
          memory.cells[i][j] = 10 * i + j;
    }
-   nir_def *zero = nir_imm_int(b, 0);
-   nir_sync_gpuval(b, condition(), nir_imm_int64(b, 0), load(b, memory.words[0]), zero, zero,
-                   nir_imm_ivec4(b, 0, 0, 0, 0), nir_imm_ivec3(b, 0, 0, 0), .base = 1,
-                   .desc_set = 2, .flags = GPUVAL_SYNC_SHARED);
+   sync(GPUVAL_SYNC_SHARED, 1);
    run();
 
-   const uint32_t word = GPUVAL_SYNC_SHARED | 2 << 16 | (uint32_t)GetParam().stage << 24;
    for (unsigned i = 0; i < lanes; i++) {
-      bool calls = i != 1;
-      EXPECT_EQ(memory.rest_word[i], !calls || i % 4 == 0 ? 0
-                                     : i % 4 == 3         ? word | GPUVAL_SYNC_WAS_TAKEN
-                                                          : word)
-         << "lane " << i;
       for (unsigned j = 0; j < 4; j++)
-         EXPECT_EQ(memory.cells[i][j], 10 * i + (calls ? j ^ 2 : j)) << "lane " << i;
+         EXPECT_EQ(memory.cells[i][j], 10 * i + (i == 1 ? j : j ^ 2)) << "lane " << i;
    }
+}
+
+/* Cells side by side are looked at as one, others lane by lane. */
+TEST_P(gallivm_calls, what_is_past_gets_marks)
+{
+   fill_cells(before, before);
+   sync(GPUVAL_BLOOM_LOAD, 1);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++)
+      expect_cell(i, 1, before, mark(i), now);
+   EXPECT_EQ(memory.sync_word[0], 0);
+}
+
+TEST_P(gallivm_calls, what_is_past_gets_marks_anywhere)
+{
+   const unsigned stride = max_lanes / lanes;
+   if (stride == 1)
+      return;
+
+   fill_cells(before, before);
+   sync(GPUVAL_BLOOM_LOAD, stride);
+   run();
+
+   for (unsigned i = 0; i < max_lanes; i++) {
+      bool is_loaded = i % stride == 0;
+      expect_cell(i, 1, before, is_loaded ? mark(i / stride) : 2, is_loaded ? now : before);
+   }
+   EXPECT_EQ(memory.sync_word[0], 0);
+}
+
+TEST_P(gallivm_calls, a_store_replaces_what_its_own_lane_has_loaded)
+{
+   memory.condition[1] = GetParam().stage != MESA_SHADER_VERTEX; /* all lanes, and not */
+   fill_cells(before, 0);
+   sync(GPUVAL_BLOOM_LOAD, 1);
+   sync(GPUVAL_BLOOM_STORE, 1);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      if (memory.condition[i])
+         expect_cell(i, mark(i), now, 0, 0);
+      else
+         expect_cell(i, 1, before, 0, 0);
+      EXPECT_EQ(memory.sync_word[i], 0);
+   }
+}
+
+TEST_P(gallivm_calls, readers_of_several_workgroups_stay)
+{
+   const uint32_t everybody = 3u << 30 | 77;
+   fill_cells(before, 0);
+   for (auto &cell : memory.cells) {
+      cell[2] = everybody;
+      cell[3] = now;
+   }
+   memory.cells[2][2] = mark(2) ^ 1u << 17; /* one of another */
+   sync(GPUVAL_BLOOM_LOAD, 1);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      expect_cell(i, 1, before, i == 2 ? 3u << 30 | mark(i) : everybody, now);
+      EXPECT_EQ(memory.sync_word[i], 0);
+   }
+}
+
+TEST_P(gallivm_calls, what_has_to_be_looked_at_goes_on)
+{
+   fill_cells(before, before);
+   memory.cells[1][1] = now | 1 << 12;
+   sync(GPUVAL_BLOOM_STORE, 1);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      expect_cell(i, i == 1 ? 1 : mark(i), i == 1 ? now | 1 << 12 : now, 2, before);
+      EXPECT_EQ(memory.sync_word[i], i == 1 ? sync_word(GPUVAL_BLOOM_STORE) : 0) << "lane " << i;
+   }
+}
+
+TEST_P(gallivm_calls, lanes_whose_marks_are_taken_go_on)
+{
+   fill_cells(before, before);
+   sync(GPUVAL_BLOOM_STORE, 0);
+   run();
+
+   expect_cell(0, mark(lanes - 1), now, 2, before);
+   for (unsigned i = 0; i < lanes; i++)
+      EXPECT_EQ(memory.sync_word[i],
+                i < lanes - 1 ? sync_word(GPUVAL_BLOOM_STORE | GPUVAL_SYNC_WAS_TAKEN) : 0)
+         << "lane " << i;
+}
+
+TEST_P(gallivm_calls, accesses_outside_the_window_go_on)
+{
+   fill_cells(before, before);
+   sync(GPUVAL_BLOOM_LOAD, -4);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++)
+      EXPECT_EQ(memory.sync_word[i], i ? sync_word(GPUVAL_BLOOM_LOAD) : 0) << "lane " << i;
 }
 
 /* What comes before a terminate is not lost, and what comes after it does not come. */

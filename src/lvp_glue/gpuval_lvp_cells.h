@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+
+#ifndef GPUVAL_LVP_CELLS_H
+#define GPUVAL_LVP_CELLS_H
+
+#include <stdbool.h>
+
+#include "gallivm/lp_bld.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gallivm_state;
+
+/**
+ * GPUVAL_FUNCTION_SYNC_LOAD and, without @is_read, _STORE: what there is to do with shadow memory
+ * where there is nothing to find. @rest, GPUVAL_FUNCTION_SYNC, does what they leave.
+ */
+LLVMValueRef gpuval_lvp_build_cells(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                    bool is_read, LLVMValueRef rest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Between the files of gpuval_lvp_cells.h only. */
+
+#ifndef GPUVAL_LVP_CELLS_PRIVATE_H
+#define GPUVAL_LVP_CELLS_PRIVATE_H
+
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_init.h"
+
+#include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval_lvp_cells.h"
+#include "gpuval_lvp_gallivm_private.h"
+
+#define MAX_LANES 16
+
+/* What is above the number of an invocation, and below it */
+#define EVERYBODY  ((uint32_t)GPUVAL_SHADOW_WORKGROUPS << GPUVAL_SHADOW_SHARE_SHIFT)
+#define INVOCATION (GPUVAL_SHADOW_INVOCATION_MASK << GPUVAL_SHADOW_INVOCATION_SHIFT)
+#define SITES      (1u << GPUVAL_SHADOW_INVOCATION_SHIFT)
+
+/* An address this far in the window has all of its access's cells there. */
+#define LAST_DISTANCE ((1ull << GPUVAL_SHADOW_WINDOW_LOG2) - 4096)
+
+/* A half of a cell, one of each lane */
+struct half {
+   LLVMValueRef lo, hi;
+};
+
+struct cells {
+   struct gallivm_state *gallivm;
+   LLVMBuilderRef b;
+   LLVMValueRef function;
+   bool is_read;
+
+   unsigned num_lanes;
+   LLVMTypeRef i32, i64, vec32, vec64;
+
+   LLVMValueRef args[GPUVAL_LVP_SYNC_COUNT];
+   LLVMValueRef lanes; /* 1 bit each: those that call */
+
+   /* The same in all lanes */
+   LLVMValueRef data; /* struct gpuval_command_data */
+   LLVMValueRef command, ordered, size, token;
+   struct half mark;
+};
+
+static inline LLVMValueRef
+imm(const struct cells *c, uint32_t value)
+{
+   return LLVMConstInt(c->i32, value, 0);
+}
+
+static inline LLVMValueRef
+imm64(const struct cells *c, uint64_t value)
+{
+   return LLVMConstInt(c->i64, value, 0);
+}
+
+static inline LLVMValueRef
+splat(const struct cells *c, LLVMValueRef value, unsigned length)
+{
+   LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(value), length);
+   LLVMValueRef first = LLVMBuildInsertElement(c->b, LLVMGetUndef(type), value, imm(c, 0), "");
+
+   return LLVMBuildShuffleVector(c->b, first, LLVMGetUndef(type),
+                                 LLVMConstNull(LLVMVectorType(c->i32, length)), "");
+}
+
+static inline LLVMValueRef
+each(const struct cells *c, LLVMValueRef value)
+{
+   return splat(c, value, c->num_lanes);
+}
+
+static inline LLVMValueRef
+each_imm(const struct cells *c, uint32_t value)
+{
+   return each(c, imm(c, value));
+}
+
+static inline LLVMValueRef
+first_lane(const struct cells *c, LLVMValueRef vector)
+{
+   return LLVMBuildExtractElement(c->b, vector, imm(c, 0), "");
+}
+
+static inline LLVMValueRef
+compare(const struct cells *c, LLVMIntPredicate predicate, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildICmp(c->b, predicate, x, y, "");
+}
+
+static inline LLVMValueRef
+below(const struct cells *c, LLVMValueRef x, uint32_t y)
+{
+   return compare(c, LLVMIntULT, x, each_imm(c, y));
+}
+
+static inline LLVMValueRef
+and_(const struct cells *c, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildAnd(c->b, x, y, "");
+}
+
+static inline LLVMValueRef
+or_(const struct cells *c, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildOr(c->b, x, y, "");
+}
+
+static inline LLVMValueRef
+not_(const struct cells *c, LLVMValueRef x)
+{
+   return LLVMBuildNot(c->b, x, "");
+}
+
+static inline LLVMValueRef
+differs(const struct cells *c, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildXor(c->b, x, y, "");
+}
+
+static inline LLVMValueRef
+least(const struct cells *c, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildSelect(c->b, compare(c, LLVMIntULT, x, y), x, y, "");
+}
+
+static inline LLVMValueRef
+most(const struct cells *c, LLVMValueRef x, LLVMValueRef y)
+{
+   return LLVMBuildSelect(c->b, compare(c, LLVMIntUGT, x, y), x, y, "");
+}
+
+/* Bits from @first on, of words that are the same in all lanes */
+static inline LLVMValueRef
+bits(const struct cells *c, LLVMValueRef word, unsigned first, uint32_t mask)
+{
+   return LLVMBuildAnd(c->b, LLVMBuildLShr(c->b, word, imm(c, first), ""), imm(c, mask), "");
+}
+
+/* Those of a vector of bits, as a number */
+static inline LLVMValueRef
+as_number(const struct cells *c, LLVMValueRef vector)
+{
+   LLVMTypeRef type =
+      LLVMIntTypeInContext(c->gallivm->context, LLVMGetVectorSize(LLVMTypeOf(vector)));
+
+   return LLVMBuildBitCast(c->b, vector, type, "");
+}
+
+static inline LLVMValueRef
+any(const struct cells *c, LLVMValueRef vector)
+{
+   LLVMValueRef number = as_number(c, vector);
+   return compare(c, LLVMIntNE, number, LLVMConstNull(LLVMTypeOf(number)));
+}
+
+/* Of the elements of @vector, are all there whose bits are set in @which? */
+static inline LLVMValueRef
+all_of(const struct cells *c, LLVMValueRef vector, uint64_t which)
+{
+   LLVMValueRef number = as_number(c, vector);
+   LLVMValueRef wanted = LLVMConstInt(LLVMTypeOf(number), which, 0);
+   return compare(c, LLVMIntEQ, and_(c, number, wanted), wanted);
+}
+
+static inline LLVMBasicBlockRef
+create_block(const struct cells *c, const char *name)
+{
+   return LLVMAppendBasicBlockInContext(c->gallivm->context, c->function, name);
+}
+
+static inline void
+continue_at(const struct cells *c, LLVMBasicBlockRef block)
+{
+   LLVMPositionBuilderAtEnd(c->b, block);
+}
+
+static inline LLVMValueRef
+pointer_to(const struct cells *c, LLVMValueRef address, LLVMTypeRef type)
+{
+   return LLVMBuildIntToPtr(c->b, address, LLVMPointerType(type, 0), "");
+}
+
+static inline LLVMValueRef
+load_at(const struct cells *c, LLVMValueRef address, uint64_t offset, LLVMTypeRef type)
+{
+   address = LLVMBuildAdd(c->b, address, imm64(c, offset), "");
+   return LLVMBuildLoad2(c->b, type, pointer_to(c, address, type), "");
+}
+
+static inline LLVMValueRef
+load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
+{
+   return load_at(c, c->data, offset, type);
+}
+
+/** A call of @function, which is the last thing to do */
+void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueRef function,
+                                  LLVMValueRef *args);
+
+/** What does all that it can tell of a row, and leaves the rest to @next; where c->b stands. */
+void gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next);
+/** The same lane by lane; what is left goes to GPUVAL_FUNCTION_SYNC, @rest. */
+void gpuval_lvp_cells_build_lanes(struct cells *c, LLVMValueRef rest);
+
+#endif
