@@ -8,10 +8,9 @@
 
 #include "softgpu_surface.h"
 
-#include "softgpu_device.h"
-
 #include <string.h>
 
+#include "drm-shim/drm_shim.h"
 #include "drm-uapi/amdgpu_drm.h"
 #include "util/u_math.h"
 
