@@ -20,11 +20,13 @@ extern "C" {
 /* Classes of what no shader does, in the place of those that stand for queues: tables do not
  * have them.
  */
-#define GPUVAL_ORDER_TRANSFER      (GPUVAL_ORDER_STAGE_CLASSES + 0)
-#define GPUVAL_ORDER_COLOR         (GPUVAL_ORDER_STAGE_CLASSES + 1)
-#define GPUVAL_ORDER_DEPTH         (GPUVAL_ORDER_STAGE_CLASSES + 2)
-#define GPUVAL_ORDER_TRANSITION    (GPUVAL_ORDER_STAGE_CLASSES + 3) /* of layouts: in no stage */
-#define GPUVAL_ORDER_MODEL_CLASSES (GPUVAL_ORDER_STAGE_CLASSES + 4)
+#define GPUVAL_ORDER_TRANSFER   (GPUVAL_ORDER_STAGE_CLASSES + 0)
+#define GPUVAL_ORDER_COLOR      (GPUVAL_ORDER_STAGE_CLASSES + 1)
+#define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 2)
+#define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_STAGE_CLASSES + 3) /* of layouts: in no stage */
+/* 14, and as many as are compared at once */
+#define GPUVAL_ORDER_MODEL_CLASSES 16
+static_assert(GPUVAL_ORDER_TRANSITION < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
 
 /** The stage of Vulkan's that a class runs in, or those of transfers and of depth. */
 static inline VkPipelineStageFlags2

@@ -99,11 +99,16 @@ void gpuval_order_join_ranges(const struct gpuval_order *order, struct state *st
 
 /* Vectors */
 
+/* A number of rounds that compilers know is what they make vector code of. */
 static inline void
-raise_vector(const struct gpuval_order *order, uint32_t *to, const uint32_t *from)
+raise_vector(const struct gpuval_order *order, uint32_t *restrict to, const uint32_t *restrict from)
 {
-   for (unsigned i = 0; i < order->num_sources; i++)
-      to[i] = MAX2(to[i], from[i]);
+   for (unsigned i = order->num_queues; i; i--) {
+      for (unsigned j = 0; j < GPUVAL_ORDER_MODEL_CLASSES; j++)
+         to[j] = MAX2(to[j], from[j]);
+      to += GPUVAL_ORDER_MODEL_CLASSES;
+      from += GPUVAL_ORDER_MODEL_CLASSES;
+   }
 }
 
 static inline uint32_t *
