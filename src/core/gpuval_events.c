@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/gpuval_names.h"
+#include "nir_passes/gpuval_nir_sync.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
 

@@ -9,7 +9,7 @@
 #include "gallivm/lp_bld_init.h"
 
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 #include "gpuval_lvp_cells.h"
 #include "gpuval_lvp_gallivm_private.h"
 

@@ -25,7 +25,7 @@
 #include "gallivm/lp_bld_type.h"
 
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
-#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 /* An intrinsic that becomes a call. Its arguments are the words of its sources
  * in order, 64 bits being two words, the low one first.

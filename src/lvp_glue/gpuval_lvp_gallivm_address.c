@@ -13,7 +13,7 @@
 #include "gallivm/lp_bld_type.h"
 
 #include "gpuval/src/base/gpuval_address_table.h"
-#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 /* Sources */
 enum {

@@ -8,7 +8,7 @@
 #include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
 
-#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 const unsigned gpuval_lvp_sync_array[] = {
    GPUVAL_SYNC_WORD_OFFSET,         GPUVAL_SYNC_WORD_SLOT,

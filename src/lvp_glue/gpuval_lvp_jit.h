@@ -3,7 +3,7 @@
 #ifndef GPUVAL_LVP_JIT_H
 #define GPUVAL_LVP_JIT_H
 
-#include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 #ifdef __cplusplus
 extern "C" {

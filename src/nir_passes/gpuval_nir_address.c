@@ -17,6 +17,7 @@
  */
 
 #include "gpuval/src/base/gpuval_address_table.h"
+#include "gpuval_nir_functions.h"
 #include "gpuval_nir_private.h"
 
 /* Accesses [first, end) of the list */

@@ -4,6 +4,7 @@
  * wants? gpuval_descriptor.h has the tables.
  */
 
+#include "gpuval_nir_functions.h"
 #include "gpuval_nir_private.h"
 
 static nir_def *

@@ -4,7 +4,7 @@
  * stages and use nothing of a shader but what gpuval_nir_driver finds.
  */
 
-#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval_nir_functions.h"
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval_nir_private.h"
 

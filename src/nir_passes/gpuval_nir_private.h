@@ -6,6 +6,7 @@
 #define GPUVAL_NIR_PRIVATE_H
 
 #include "gpuval_nir.h"
+#include "gpuval_nir_sync.h"
 
 #ifdef __cplusplus
 extern "C" {

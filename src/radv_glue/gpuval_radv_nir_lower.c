@@ -12,6 +12,7 @@
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 /* Queries */
 

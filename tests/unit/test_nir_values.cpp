@@ -4,6 +4,8 @@
 
 #include "nir_passes_test.h"
 
+#include "nir_passes/gpuval_nir_functions.h"
+
 namespace {
 
 class nir_address_test : public nir_passes_test {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+
+/* @sync_gpuval: what the checks sync and shared leave at an access, and what becomes of it. */
+
+#ifndef GPUVAL_NIR_SYNC_H
+#define GPUVAL_NIR_SYNC_H
+
+#include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval_nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a @sync_gpuval hands over; 32 bit where nothing else is said. */
+struct gpuval_nir_access_params {
+   nir_def *address;       /* 64 bit */
+   nir_def *size;          /* bytes, 1 to 16 */
+   nir_def *type;          /* enum gpuval_bloom_type: load, store or atomic */
+   nir_def *access;        /* shadow: enum gpuval_order_access */
+   nir_def *orders;        /* 1 bit, shadow: no access, but GPUVAL_SYNC_RELEASE and so on */
+   nir_def *entry;         /* absolute: with gpuval_nir_driver::entry_base */
+   nir_def *invocation_id; /* @invocation_gpuval, or what does for it */
+   nir_def *has_phases;    /* 1 bit: the workgroup exchanges data, see below */
+   nir_def *token;         /* of the workgroup; shadow: GPUVAL_SHADOW_CONTEXT */
+   nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
+   nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
+   nir_def *has_value;     /* 1 bit */
+   nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_SYNC_WAS_TAKEN; NULL: it was not */
+   nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
+   nir_def *offset;        /* in the range of the descriptor */
+   nir_def *slot;
+   nir_def *invocation[3];
+
+   /* ~0, and 0 in invocations that are not, for whoever looks at others of its
+    * quad. NULL where the driver cannot tell, or does not care.
+    */
+   nir_def *here;
+};
+
+/** Emits the check at b->cursor; @hashes: GPUVAL_BLOOM_HASHES. */
+void gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             unsigned hashes, const struct gpuval_nir_access_params *params);
+
+/* In the place of @sync_gpuval's size where its flags have GPUVAL_SYNC_ORDERS: what an
+ * atomic, or a memory barrier, does to the order inside a command.
+ */
+enum {
+   GPUVAL_SYNC_NOTHING,
+   GPUVAL_SYNC_RELEASE,        /* before an atomic that writes, behind a barrier */
+   GPUVAL_SYNC_FIND,           /* after an atomic that reads */
+   GPUVAL_SYNC_ACQUIRE,        /* at a barrier */
+   GPUVAL_SYNC_RELEASE_INSIDE, /* the same for the workgroup only */
+   GPUVAL_SYNC_ACQUIRE_INSIDE,
+};
+
+/** The same with cells of shadow memory. */
+void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params);
+/** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
+nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                 nir_def *address, nir_def *size);
+
+/* The check shared: cells of shared memory and task payloads, gpuval_nir_shared.c */
+#define GPUVAL_SHARED_ORDER_SIZE      16
+#define GPUVAL_SHARED_CELL_SIZE       8
+#define GPUVAL_SHARED_INVOCATION_MASK 0x3ffu
+/* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order */
+#define GPUVAL_SHARED_IS_PAYLOAD 0x1u
+/* ... size, beside the bytes: a store of what is there already */
+#define GPUVAL_SHARED_SAME 0x80000000u
+
+/**
+ * The same, where address is that of a cell: with 64 bits anywhere, with 32 bits in shared
+ * memory. The offset is that of the access, in its memory; token has the size of a granule,
+ * log2, in place of the workgroup's shift.
+ */
+void gpuval_nir_build_shared(nir_builder *b, const struct gpuval_nir_driver *driver,
+                             const struct gpuval_nir_access_params *params);
+
+/** Flags of @sync_gpuval */
+enum {
+   GPUVAL_SYNC_TYPE_MASK = 0x3,   /* enum gpuval_bloom_type, or: */
+   GPUVAL_SYNC_ATOMIC_LOAD = 0x3, /* shadow memory only */
+   GPUVAL_SYNC_HAS_PHASES = 0x4,
+   GPUVAL_SYNC_ACCESS_SHIFT = 3, /* enum gpuval_order_access, 3 bits */
+   GPUVAL_SYNC_ORDERS = 0x40,
+   GPUVAL_SYNC_HAS_VALUE = 0x100, /* a store: with GPUVAL_SYNC_SHARED see there */
+   GPUVAL_SYNC_WAS_TAKEN = 0x200, /* another lane has taken away the mark that this one left */
+   GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
+   GPUVAL_SYNC_FILTER = 0x400,    /* gpuval_nir_options::filter_beside: see there */
+   GPUVAL_SYNC_SHADOW = 0x800,    /* the engine is shadow memory */
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
