@@ -8,10 +8,10 @@
  */
 
 #include "gpuval_radv_nir.h"
+#include "gpuval_radv_nir_groups.h"
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
-#include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
 /* Queries */
@@ -246,16 +246,6 @@ struct late_state {
    struct gpuval_nir_driver driver;
 };
 
-#define MAX_GROUP 32 /* bits of the mask below */
-
-/* Intrinsics of one block and of one kind with nothing between them that they
- * must not wait for
- */
-struct group {
-   nir_intrinsic_instr *intrins[MAX_GROUP];
-   unsigned count;
-};
-
 static nir_scalar
 get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
 {
@@ -462,19 +452,6 @@ lower_reports(struct late_state *state, const struct group *group)
    nir_pop_if(b, NULL);
 }
 
-static bool
-is_shared(const nir_intrinsic_instr *access)
-{
-   return nir_intrinsic_flags(access) & GPUVAL_SYNC_SHARED;
-}
-
-/* Beside shadow memory */
-static bool
-is_for_filter(const nir_intrinsic_instr *access)
-{
-   return nir_intrinsic_flags(access) & GPUVAL_SYNC_FILTER;
-}
-
 /* flags | set << 16 */
 static uint32_t
 get_access_word(const nir_intrinsic_instr *access)
@@ -582,80 +559,6 @@ lower_group(struct late_state *state, const struct group *group)
       nir_instr_remove(&group->intrins[i]->instr);
 }
 
-/* They may wait for loads and for writes to memory, but not for what ends
- * invocations or lets others run. @exact: nor for writes, for a release has to be known before
- * others see it, and what a store replaces is read.
- */
-static bool
-ends_group(nir_instr *instr, bool exact)
-{
-   if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
-      return true;
-   if (instr->type != nir_instr_type_intrinsic)
-      return false;
-
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-   switch (intrin->intrinsic) {
-   case nir_intrinsic_store_ssbo:
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-   case nir_intrinsic_store_global:
-   case nir_intrinsic_global_atomic:
-   case nir_intrinsic_global_atomic_swap:
-   case nir_intrinsic_bindless_image_store:
-   case nir_intrinsic_bindless_image_atomic:
-   case nir_intrinsic_bindless_image_atomic_swap:
-      return exact;
-   case nir_intrinsic_report_gpuval:
-   case nir_intrinsic_sync_gpuval:
-      return false;
-   default:
-      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
-   }
-}
-
-/* Accesses to shared memory and others are not of one kind. */
-static bool
-may_join(const struct group *group, const nir_intrinsic_instr *intrin)
-{
-   if (!group->count)
-      return true;
-   return group->count < MAX_GROUP && (intrin->intrinsic != nir_intrinsic_sync_gpuval ||
-                                       is_shared(group->intrins[0]) == is_shared(intrin));
-}
-
-static void
-add_group(struct util_dynarray *groups, struct group *group)
-{
-   if (group->count)
-      util_dynarray_append(groups, struct group, *group);
-   group->count = 0;
-}
-
-/* Of accesses, those that are for the filter beside shadow memory, or the others */
-static void
-collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, bool exact,
-               struct util_dynarray *groups)
-{
-   nir_foreach_block (block, impl) {
-      struct group group = {.count = 0};
-
-      nir_foreach_instr (instr, block) {
-         if (instr->type == nir_instr_type_intrinsic &&
-             nir_instr_as_intrinsic(instr)->intrinsic == op &&
-             (op != nir_intrinsic_sync_gpuval ||
-              is_for_filter(nir_instr_as_intrinsic(instr)) == is_beside)) {
-            if (!may_join(&group, nir_instr_as_intrinsic(instr)))
-               add_group(groups, &group);
-            group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
-         } else if (ends_group(instr, exact)) {
-            add_group(groups, &group);
-         }
-      }
-      add_group(groups, &group);
-   }
-}
-
 static bool
 lower_messages(struct late_state *state)
 {
@@ -682,10 +585,7 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
 
    util_dynarray_init(&groups, NULL);
    bool progress = lower_messages(&state);
-   collect_groups(impl, nir_intrinsic_report_gpuval, false, false, &groups);
-   collect_groups(impl, nir_intrinsic_sync_gpuval, false, args->has_shadow, &groups);
-   if (args->has_shadow)
-      collect_groups(impl, nir_intrinsic_sync_gpuval, true, false, &groups);
+   gpuval_radv_nir_collect_groups(impl, args->has_shadow, &groups);
    progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);

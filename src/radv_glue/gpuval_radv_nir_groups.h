@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the passes leave in a shader, in groups that become code together. */
+
+#ifndef GPUVAL_RADV_NIR_GROUPS_H
+#define GPUVAL_RADV_NIR_GROUPS_H
+
+#include "gpuval/src/nir_passes/gpuval_nir_sync.h"
+#include "util/u_dynarray.h"
+#include "nir.h"
+
+#define MAX_GROUP 32 /* bits of a mask */
+
+/* Intrinsics of one block and of one kind with nothing between them that they
+ * must not wait for
+ */
+struct group {
+   nir_intrinsic_instr *intrins[MAX_GROUP];
+   unsigned count;
+};
+
+static inline bool
+is_shared(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) & GPUVAL_SYNC_SHARED;
+}
+
+/* Beside shadow memory */
+static inline bool
+is_for_filter(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) & GPUVAL_SYNC_FILTER;
+}
+
+/**
+ * The groups of @report_gpuval, and then those of @sync_gpuval; with @has_shadow the ones for
+ * shadow memory before those for the filter beside it.
+ */
+void gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
+                                    struct util_dynarray *groups);
+
+#endif
