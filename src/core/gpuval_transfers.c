@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "util/bitscan.h"
 #include "vk_buffer.h"
 #include "vk_format.h"
 #include "vk_image.h"
@@ -300,4 +301,35 @@ gpuval_visit_fill_buffer(VkBuffer buffer, uint64_t offset, uint64_t size,
 {
    const struct visitor visitor = {function, data};
    visit_buffer(&visitor, buffer, offset, size, true, false);
+}
+
+uint64_t
+gpuval_query_size(VkQueryType type, VkQueryPipelineStatisticFlags statistics,
+                  VkQueryResultFlags flags)
+{
+   unsigned num_values;
+
+   switch ((unsigned)type) {
+   case VK_QUERY_TYPE_OCCLUSION:
+   case VK_QUERY_TYPE_TIMESTAMP:
+   case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:
+   case VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT:
+   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR:
+   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR:
+   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SIZE_KHR:
+   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR:
+      num_values = 1;
+      break;
+   case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
+      num_values = 2;
+      break;
+   case VK_QUERY_TYPE_PIPELINE_STATISTICS:
+      num_values = util_bitcount(statistics);
+      break;
+   default:
+      return VK_WHOLE_SIZE;
+   }
+   if (flags & (VK_QUERY_RESULT_WITH_AVAILABILITY_BIT | VK_QUERY_RESULT_WITH_STATUS_BIT_KHR))
+      num_values++;
+   return num_values * (flags & VK_QUERY_RESULT_64_BIT ? 8 : 4);
 }

@@ -84,6 +84,10 @@ void gpuval_visit_copy_buffer(const VkCopyBufferInfo2 *info, gpuval_transfer_fun
 void gpuval_visit_fill_buffer(VkBuffer buffer, uint64_t offset, uint64_t size,
                               gpuval_transfer_function function, void *data);
 
+/** Bytes of the results of one query; VK_WHOLE_SIZE: as much as there may be. */
+uint64_t gpuval_query_size(VkQueryType type, VkQueryPipelineStatisticFlags statistics,
+                           VkQueryResultFlags flags);
+
 #ifdef __cplusplus
 }
 #endif

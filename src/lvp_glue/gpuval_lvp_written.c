@@ -265,17 +265,11 @@ copy_query_results(struct gpuval_lvp_written *state,
                    const struct vk_cmd_copy_query_pool_results *copy)
 {
    LVP_FROM_HANDLE(lvp_query_pool, pool, copy->query_pool);
-   unsigned num_values = pool->type == VK_QUERY_TYPE_PIPELINE_STATISTICS
-                            ? util_bitcount(pool->pipeline_stats)
-                         : pool->type == VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT ? 2
-                                                                                     : 1;
-   if (copy->flags & (VK_QUERY_RESULT_WITH_AVAILABILITY_BIT | VK_QUERY_RESULT_WITH_STATUS_BIT_KHR))
-      num_values++;
+   uint64_t size = gpuval_query_size(pool->type, pool->pipeline_stats, copy->flags);
 
    /* The stride may be anything, 0 if there is one query. */
    for (uint32_t i = 0; i < copy->query_count; i++)
-      mark_buffer(state, copy->dst_buffer, copy->dst_offset + i * copy->stride,
-                  num_values * (copy->flags & VK_QUERY_RESULT_64_BIT ? 8 : 4));
+      mark_buffer(state, copy->dst_buffer, copy->dst_offset + i * copy->stride, size);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "radv_query.h"
 
 #include "gpuval/src/core/gpuval_marks.h"
+#include "gpuval/src/core/gpuval_transfers.h"
 #include "util/ralloc.h"
 #include "vk_acceleration_structure.h"
 #include "vk_util.h"
@@ -239,36 +240,6 @@ hook_CmdCopyImageToBuffer2(VkCommandBuffer handle, const VkCopyImageToBufferInfo
    NEXT(CmdCopyImageToBuffer2)(handle, info);
 }
 
-static uint64_t
-query_size(const struct vk_query_pool *pool, VkQueryResultFlags flags)
-{
-   unsigned num_values;
-
-   switch ((unsigned)pool->query_type) {
-   case VK_QUERY_TYPE_OCCLUSION:
-   case VK_QUERY_TYPE_TIMESTAMP:
-   case VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT:
-   case VK_QUERY_TYPE_MESH_PRIMITIVES_GENERATED_EXT:
-   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR:
-   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR:
-   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SIZE_KHR:
-   case VK_QUERY_TYPE_ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR:
-      num_values = 1;
-      break;
-   case VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT:
-      num_values = 2;
-      break;
-   case VK_QUERY_TYPE_PIPELINE_STATISTICS:
-      num_values = util_bitcount(pool->pipeline_statistics);
-      break;
-   default: /* as much as there may be */
-      return VK_WHOLE_SIZE;
-   }
-   if (flags & (VK_QUERY_RESULT_WITH_AVAILABILITY_BIT | VK_QUERY_RESULT_WITH_STATUS_BIT_KHR))
-      num_values++;
-   return num_values * (flags & VK_QUERY_RESULT_64_BIT ? 8 : 4);
-}
-
 /* The stride may be anything, 0 if there is one query. */
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdCopyQueryPoolResults(VkCommandBuffer handle, VkQueryPool pool_handle, uint32_t first,
@@ -277,8 +248,10 @@ hook_CmdCopyQueryPoolResults(VkCommandBuffer handle, VkQueryPool pool_handle, ui
 {
    VK_FROM_HANDLE(radv_query_pool, pool, pool_handle);
 
+   uint64_t size = gpuval_query_size(pool->vk.query_type, pool->vk.pipeline_statistics, flags);
+
    for (uint32_t i = 0; i < count; i++)
-      write_buffer(recorded_by(handle), buffer, offset + i * stride, query_size(&pool->vk, flags));
+      write_buffer(recorded_by(handle), buffer, offset + i * stride, size);
    NEXT(CmdCopyQueryPoolResults)(handle, pool_handle, first, count, buffer, offset, stride, flags);
 }
 
