@@ -141,29 +141,20 @@ bits(const struct cells *c, LLVMValueRef word, unsigned first, uint32_t mask)
    return LLVMBuildAnd(c->b, LLVMBuildLShr(c->b, word, imm(c, first), ""), imm(c, mask), "");
 }
 
-/* Those of a vector of bits, as a number */
-static inline LLVMValueRef
-as_number(const struct cells *c, LLVMValueRef vector)
-{
-   LLVMTypeRef type =
-      LLVMIntTypeInContext(c->gallivm->context, LLVMGetVectorSize(LLVMTypeOf(vector)));
-
-   return LLVMBuildBitCast(c->b, vector, type, "");
-}
-
 static inline LLVMValueRef
 any(const struct cells *c, LLVMValueRef vector)
 {
-   LLVMValueRef number = as_number(c, vector);
-   return compare(c, LLVMIntNE, number, LLVMConstNull(LLVMTypeOf(number)));
+   return gpuval_lvp_any_bit(c->gallivm, vector);
 }
 
 /* Of the elements of @vector, are all there whose bits are set in @which? */
 static inline LLVMValueRef
 all_of(const struct cells *c, LLVMValueRef vector, uint64_t which)
 {
-   LLVMValueRef number = as_number(c, vector);
-   LLVMValueRef wanted = LLVMConstInt(LLVMTypeOf(number), which, 0);
+   LLVMTypeRef type =
+      LLVMIntTypeInContext(c->gallivm->context, LLVMGetVectorSize(LLVMTypeOf(vector)));
+   LLVMValueRef number = LLVMBuildBitCast(c->b, vector, type, "");
+   LLVMValueRef wanted = LLVMConstInt(type, which, 0);
    return compare(c, LLVMIntEQ, and_(c, number, wanted), wanted);
 }
 

@@ -133,15 +133,20 @@ gpuval_lvp_get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
 }
 
 LLVMValueRef
+gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector)
+{
+   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, LLVMGetVectorSize(LLVMTypeOf(vector)));
+   LLVMValueRef number = LLVMBuildBitCast(gallivm->builder, vector, type, "");
+   return LLVMBuildICmp(gallivm->builder, LLVMIntNE, number, LLVMConstNull(type), "");
+}
+
+LLVMValueRef
 gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
 
-   LLVMValueRef any = LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, uint_bld->zero, "");
-   any = LLVMBuildBitCast(gallivm->builder, any,
-                          LLVMIntTypeInContext(gallivm->context, uint_bld->type.length), "");
-   return LLVMBuildICmp(gallivm->builder, LLVMIntNE, any, LLVMConstNull(LLVMTypeOf(any)), "");
+   return gpuval_lvp_any_bit(
+      gallivm, LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, bld_base->uint_bld.zero, ""));
 }
 
 LLVMValueRef

@@ -14,7 +14,8 @@
  * what they compute may have a derivative.
  */
 LLVMValueRef gpuval_lvp_get_mask(struct lp_build_nir_context *bld_base, bool with_helpers);
-/** 1 bit: is one in @mask? */
+/** 1 bit: is one set of a vector of bits? Of one of words, @mask: is a lane in it? */
+LLVMValueRef gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
 LLVMValueRef gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask);
 LLVMValueRef gpuval_lvp_get_component(struct lp_build_nir_context *bld_base, const nir_src *src,
                                       unsigned component);

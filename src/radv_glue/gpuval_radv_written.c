@@ -133,6 +133,13 @@ hook_BindVideoSessionMemoryKHR(VkDevice device, VkVideoSessionKHR session, uint3
    return gpuval->unmarked->BindVideoSessionMemoryKHR(device, session, count, infos);
 }
 
+static void
+write_binds(struct gpuval_radv *gpuval, uint32_t count, const VkSparseMemoryBind *binds)
+{
+   for (uint32_t i = 0; i < count; i++)
+      write_memory(gpuval, binds[i].memory, binds[i].memoryOffset, binds[i].size);
+}
+
 /* The same bytes have another address from then on. */
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
@@ -141,18 +148,11 @@ hook_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *inf
    struct gpuval_radv *gpuval = container_of(queue->base.device, struct radv_device, vk)->gpuval;
 
    for (uint32_t i = 0; i < count; i++) {
-      for (uint32_t j = 0; j < infos[i].bufferBindCount; j++) {
-         const VkSparseBufferMemoryBindInfo *bind = &infos[i].pBufferBinds[j];
-         for (uint32_t k = 0; k < bind->bindCount; k++)
-            write_memory(gpuval, bind->pBinds[k].memory, bind->pBinds[k].memoryOffset,
-                         bind->pBinds[k].size);
-      }
-      for (uint32_t j = 0; j < infos[i].imageOpaqueBindCount; j++) {
-         const VkSparseImageOpaqueMemoryBindInfo *bind = &infos[i].pImageOpaqueBinds[j];
-         for (uint32_t k = 0; k < bind->bindCount; k++)
-            write_memory(gpuval, bind->pBinds[k].memory, bind->pBinds[k].memoryOffset,
-                         bind->pBinds[k].size);
-      }
+      for (uint32_t j = 0; j < infos[i].bufferBindCount; j++)
+         write_binds(gpuval, infos[i].pBufferBinds[j].bindCount, infos[i].pBufferBinds[j].pBinds);
+      for (uint32_t j = 0; j < infos[i].imageOpaqueBindCount; j++)
+         write_binds(gpuval, infos[i].pImageOpaqueBinds[j].bindCount,
+                     infos[i].pImageOpaqueBinds[j].pBinds);
       for (uint32_t j = 0; j < infos[i].imageBindCount; j++) {
          const VkSparseImageMemoryBindInfo *bind = &infos[i].pImageBinds[j];
          for (uint32_t k = 0; k < bind->bindCount; k++) /* how much it is, is the driver's */
