@@ -23,13 +23,7 @@ has_flag(nir_builder *b, nir_def *flags, uint32_t flag)
    return nir_ine_imm(b, nir_iand_imm(b, flags, flag), 0);
 }
 
-/* On llvmpipe all lanes have the same entry; elsewhere reports of several may come together. */
-static nir_def *
-of_all_lanes(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *value)
-{
-   return driver->merged_lanes ? value : nir_read_first_invocation(b, value);
-}
-
+/* All lanes have the same one. */
 static struct entry
 load_entry(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *index)
 {
@@ -41,9 +35,9 @@ load_entry(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *inde
    nir_def *set = nir_iand_imm(b, nir_ushr_imm(b, nir_channel(b, words, 3), 16), 0xff);
 
    return (struct entry){
-      .flags = of_all_lanes(b, driver, nir_channel(b, words, 0)),
+      .flags = nir_read_first_invocation(b, nir_channel(b, words, 0)),
       .size = nir_channel(b, words, 1),
-      .set = of_all_lanes(b, driver, set),
+      .set = nir_read_first_invocation(b, set),
       .image_flags = nir_load_global(
          b, nir_iadd_imm(b, entry, offsetof(struct gpuval_entry, num_slots)), 4, 1, 32),
    };
