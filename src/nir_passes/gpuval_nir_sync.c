@@ -295,7 +295,6 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first
 static bool
 instrument_memory(struct pass *pass, const struct gpuval_access *access)
 {
-   const struct gpuval_nir_state *state = pass->state;
 
    if (access->type == GPUVAL_ACCESS_BUFFER && (!access->is_described || access->buffer.size))
       return false;
