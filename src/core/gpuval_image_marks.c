@@ -135,7 +135,8 @@ warn_of_memory(struct gpuval_device *device)
 static struct image *
 find_image(struct gpuval_device *device, const struct vk_image *image)
 {
-   const struct hash_entry *entry = _mesa_hash_table_search(device->image_marks.images, image);
+   const struct hash_entry *entry =
+      image ? _mesa_hash_table_search(device->image_marks.images, image) : NULL;
    return entry ? entry->data : NULL;
 }
 
