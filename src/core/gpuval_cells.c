@@ -3,9 +3,9 @@
 #include "gpuval_cells.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/gpuval_shadow.h"
+#include "gpuval_areas.h"
 #include "gpuval_device.h"
 
 #include "util/macros.h"
@@ -15,11 +15,6 @@
 /* Of the limit, for bytes of words that are accessed in part: one in so many, and at most */
 #define POOL_SHARE    4
 #define MAX_POOL_SIZE (64u << 20)
-
-struct area {
-   uint64_t begin, size;
-   struct gpuval_buffer words;
-};
 
 static struct gpuval_shadow_layout *
 get_layout(struct gpuval_device *device)
@@ -65,35 +60,12 @@ gpuval_cells_finish(struct gpuval_device *device)
 {
    struct gpuval_cells *cells = &device->cells;
 
-   util_dynarray_foreach (&cells->areas, struct area, area)
-      gpuval_device_free(device, &area->words);
+   util_dynarray_foreach (&cells->areas, struct gpuval_area, area)
+      gpuval_device_free(device, &area->beside);
    gpuval_device_free(device, &cells->pool);
    gpuval_device_free(device, &cells->times);
    gpuval_device_free(device, &cells->clocks);
    gpuval_device_free(device, &cells->table);
-}
-
-static unsigned
-num_areas(const struct gpuval_cells *cells)
-{
-   return util_dynarray_num_elements(&cells->areas, struct area);
-}
-
-/* The number of those that begin before @address */
-static unsigned
-count_before(const struct gpuval_cells *cells, uint64_t address)
-{
-   const struct area *areas = cells->areas.data;
-   unsigned low = 0, high = num_areas(cells);
-
-   while (low < high) {
-      unsigned middle = (low + high) / 2;
-      if (areas[middle].begin < address)
-         low = middle + 1;
-      else
-         high = middle;
-   }
-   return low;
 }
 
 static void
@@ -103,36 +75,25 @@ note_other(struct gpuval_cells *cells)
    cells->has_others = true;
 }
 
-static void
-insert(struct gpuval_cells *cells, unsigned number, const struct area *added)
-{
-   util_dynarray_append(&cells->areas, struct area, *added);
-   struct area *areas = cells->areas.data;
-   memmove(&areas[number + 1], &areas[number], (num_areas(cells) - number - 1) * sizeof(*areas));
-   areas[number] = *added;
-   cells->used += added->words.size;
-   cells->has_changed = true;
-}
-
 void
 gpuval_cells_add(struct gpuval_device *device, uint64_t address, uint64_t size)
 {
    struct gpuval_cells *cells = &device->cells;
-   struct area added = {.begin = address, .size = size};
+   struct gpuval_area added = {.begin = address, .size = size};
    uint64_t words = size * GPUVAL_SHADOW_WORDS_SCALE;
 
    if (!cells->limit || !size)
       return;
    mtx_lock(&device->mutex);
-   unsigned number = count_before(cells, address);
-   const struct area *areas = cells->areas.data;
-   if (number < num_areas(cells) && areas[number].begin == address) {
+   if (gpuval_areas_find(&cells->areas, address)) {
       mtx_unlock(&device->mutex);
       return;
    }
    if (words / GPUVAL_SHADOW_WORDS_SCALE == size && words <= cells->limit - cells->used &&
-       gpuval_device_alloc(device, &added.words, words)) {
-      insert(cells, number, &added);
+       gpuval_device_alloc(device, &added.beside, words)) {
+      gpuval_areas_add(&cells->areas, &added);
+      cells->used += added.beside.size;
+      cells->has_changed = true;
    } else {
       if (!cells->warned)
          gpuval_log_warning("sync: shadow memory has %" PRIu64 " MiB of %" PRIu64
@@ -163,13 +124,11 @@ gpuval_cells_remove(struct gpuval_device *device, uint64_t address)
    if (!cells->limit)
       return;
    mtx_lock(&device->mutex);
-   unsigned number = count_before(cells, address);
-   struct area *areas = cells->areas.data;
-   if (number < num_areas(cells) && areas[number].begin == address) {
-      cells->used -= areas[number].words.size;
-      gpuval_marks_retire(device, &areas[number].words);
-      memmove(&areas[number], &areas[number + 1], (num_areas(cells) - number - 1) * sizeof(*areas));
-      cells->areas.size -= sizeof(*areas);
+   struct gpuval_area *area = gpuval_areas_find(&cells->areas, address);
+   if (area) {
+      cells->used -= area->beside.size;
+      gpuval_marks_retire(device, &area->beside);
+      gpuval_areas_remove(&cells->areas, area);
       cells->has_changed = true;
    }
    mtx_unlock(&device->mutex);
@@ -197,7 +156,7 @@ gpuval_cells_publish(struct gpuval_device *device)
 
    /* Work that runs goes on with the table that it has. */
    gpuval_marks_retire(device, &cells->table);
-   unsigned count = num_areas(cells);
+   unsigned count = gpuval_areas_count(&cells->areas);
    if (!gpuval_device_alloc(
           device, &cells->table,
           sizeof(struct gpuval_shadow_table) + count * sizeof(struct gpuval_shadow_area))) {
@@ -206,12 +165,12 @@ gpuval_cells_publish(struct gpuval_device *device)
    }
 
    struct gpuval_shadow_table *table = cells->table.map;
-   const struct area *areas = cells->areas.data;
+   const struct gpuval_area *areas = cells->areas.data;
    for (unsigned i = 0; i < count; i++)
       table->areas[i] = (struct gpuval_shadow_area){
          .begin = areas[i].begin,
          .size = areas[i].size,
-         .words = areas[i].words.address - areas[i].begin * GPUVAL_SHADOW_WORDS_SCALE,
+         .words = areas[i].beside.address - areas[i].begin * GPUVAL_SHADOW_WORDS_SCALE,
       };
    table->has_others = cells->has_others;
    table->count = count;
@@ -233,8 +192,8 @@ gpuval_cells_forget(struct gpuval_device *device)
    const struct gpuval_winsys *winsys = &device->info.winsys;
 
    mtx_lock(&device->mutex);
-   util_dynarray_foreach (&cells->areas, struct area, area)
-      winsys->clear(winsys->data, area->words.map, area->words.size);
+   util_dynarray_foreach (&cells->areas, struct gpuval_area, area)
+      winsys->clear(winsys->data, area->beside.map, area->beside.size);
    winsys->clear(winsys->data, cells->times.map, cells->times.size);
    winsys->clear(winsys->data, cells->clocks.map, cells->clocks.size);
    get_layout(device)->num_splits = 0;

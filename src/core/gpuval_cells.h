@@ -22,7 +22,7 @@ struct gpuval_shadow_layout;
 struct gpuval_cells {
    uint64_t limit; /* bytes; 0: there are none, and these functions do nothing */
    uint64_t used;
-   struct util_dynarray areas; /* struct area, by address */
+   struct util_dynarray areas; /* gpuval_areas.h */
    bool has_changed;           /* since the table was made */
    bool has_others;            /* shaders may access memory without cells */
    bool warned;

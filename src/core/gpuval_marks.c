@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/gpuval_init.h"
+#include "gpuval_areas.h"
 #include "gpuval_device.h"
 
-#include "util/bitset.h"
 #include "util/macros.h"
 #include "util/u_dynarray.h"
 #include "util/u_math.h"
@@ -17,12 +17,6 @@
  * writing to video memory takes its time.
  */
 #define PAGE_LOG2 12
-
-struct area {
-   uint64_t begin, size;
-   struct gpuval_buffer marks; /* a byte for each granule */
-   BITSET_WORD *pages;         /* those that the host has marked */
-};
 
 static uint64_t
 count_granules(uint64_t size)
@@ -54,8 +48,8 @@ gpuval_marks_finish(struct gpuval_device *device)
 {
    struct gpuval_marks *marks = &device->marks;
 
-   util_dynarray_foreach (&marks->areas, struct area, area) {
-      gpuval_device_free(device, &area->marks);
+   util_dynarray_foreach (&marks->areas, struct gpuval_area, area) {
+      gpuval_device_free(device, &area->beside);
       free(area->pages);
    }
    free_buffers(device, &marks->retired);
@@ -67,29 +61,6 @@ bool
 gpuval_device_has_marks(const struct gpuval_device *device)
 {
    return device->marks.is_on;
-}
-
-static unsigned
-num_areas(const struct gpuval_marks *marks)
-{
-   return util_dynarray_num_elements(&marks->areas, struct area);
-}
-
-/* The number of those that begin before @address */
-static unsigned
-count_before(const struct gpuval_marks *marks, uint64_t address)
-{
-   const struct area *areas = marks->areas.data;
-   unsigned low = 0, high = num_areas(marks);
-
-   while (low < high) {
-      unsigned middle = (low + high) / 2;
-      if (areas[middle].begin < address)
-         low = middle + 1;
-      else
-         high = middle;
-   }
-   return low;
 }
 
 static void
@@ -105,23 +76,19 @@ void
 gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t size)
 {
    struct gpuval_marks *marks = &device->marks;
-   struct area added = {.begin = address, .size = size};
+   struct gpuval_area added = {.begin = address, .size = size};
    uint64_t count = count_granules(size);
 
    if (!marks->is_on || !size)
       return;
    mtx_lock(&device->mutex);
    added.pages = calloc(BITSET_WORDS((count >> PAGE_LOG2) + 1), sizeof(BITSET_WORD));
-   if (marks->gave_up || !added.pages || !gpuval_device_alloc_plain(device, &added.marks, count)) {
+   if (marks->gave_up || !added.pages || !gpuval_device_alloc_plain(device, &added.beside, count)) {
       free(added.pages);
       if (!marks->gave_up)
          warn_of_memory(device);
    } else {
-      unsigned number = count_before(marks, address);
-      util_dynarray_append(&marks->areas, struct area, added);
-      struct area *areas = marks->areas.data;
-      memmove(&areas[number + 1], &areas[number], (num_areas(marks) - number - 1) * sizeof(*areas));
-      areas[number] = added;
+      gpuval_areas_add(&marks->areas, &added);
       marks->has_changed = true;
    }
    gpuval_device_unlock(device);
@@ -143,13 +110,11 @@ gpuval_marks_remove(struct gpuval_device *device, uint64_t address)
    if (!marks->is_on)
       return;
    mtx_lock(&device->mutex);
-   unsigned number = count_before(marks, address);
-   struct area *areas = marks->areas.data;
-   if (number < num_areas(marks) && areas[number].begin == address) {
-      gpuval_marks_retire(device, &areas[number].marks);
-      free(areas[number].pages);
-      memmove(&areas[number], &areas[number + 1], (num_areas(marks) - number - 1) * sizeof(*areas));
-      marks->areas.size -= sizeof(*areas);
+   struct gpuval_area *area = gpuval_areas_find(&marks->areas, address);
+   if (area) {
+      gpuval_marks_retire(device, &area->beside);
+      free(area->pages);
+      gpuval_areas_remove(&marks->areas, area);
       marks->has_changed = true;
    }
    mtx_unlock(&device->mutex);
@@ -157,7 +122,7 @@ gpuval_marks_remove(struct gpuval_device *device, uint64_t address)
 
 /* Granules [first, end) */
 static void
-mark(struct area *area, uint64_t first, uint64_t end)
+mark(struct gpuval_area *area, uint64_t first, uint64_t end)
 {
    const uint64_t page_size = 1u << PAGE_LOG2;
    const uint64_t count = count_granules(area->size);
@@ -168,7 +133,7 @@ mark(struct area *area, uint64_t first, uint64_t end)
 
       if (BITSET_TEST(area->pages, page))
          continue;
-      memset((uint8_t *)area->marks.map + from, GPUVAL_INIT_ALL, to - from);
+      memset((uint8_t *)area->beside.map + from, GPUVAL_INIT_ALL, to - from);
       if (from == page_begin && to == page_end)
          BITSET_SET(area->pages, page);
    }
@@ -182,8 +147,7 @@ gpuval_marks_write(struct gpuval_device *device, uint64_t address, uint64_t size
    if (!marks->is_on || !size)
       return;
    mtx_lock(&device->mutex);
-   unsigned number = count_before(marks, address + 1);
-   struct area *area = number ? (struct area *)marks->areas.data + number - 1 : NULL;
+   struct gpuval_area *area = gpuval_areas_last(&marks->areas, address);
    if (area && address - area->begin < area->size) {
       uint64_t offset = address - area->begin;
       size = MIN2(size, area->size - offset);
@@ -232,7 +196,7 @@ gpuval_marks_publish(struct gpuval_device *device)
 
    /* Work that runs goes on with the table that it has. */
    gpuval_marks_retire(device, &marks->table);
-   unsigned count = num_areas(marks);
+   unsigned count = gpuval_areas_count(&marks->areas);
    if (!gpuval_device_alloc(
           device, &marks->table,
           sizeof(struct gpuval_marked_table) + count * sizeof(struct gpuval_marked_range))) {
@@ -242,12 +206,12 @@ gpuval_marks_publish(struct gpuval_device *device)
    }
 
    struct gpuval_marked_table *table = marks->table.map;
-   const struct area *areas = marks->areas.data;
+   const struct gpuval_area *areas = marks->areas.data;
    for (unsigned i = 0; i < count; i++)
       table->ranges[i] = (struct gpuval_marked_range){
          .begin = areas[i].begin,
          .size = areas[i].size,
-         .marks = areas[i].marks.address - (areas[i].begin >> GPUVAL_INIT_GRANULE_LOG2),
+         .marks = areas[i].beside.address - (areas[i].begin >> GPUVAL_INIT_GRANULE_LOG2),
       };
    table->count = count;
    device->root->marks_address = marks->table.address;

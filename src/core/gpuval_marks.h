@@ -19,7 +19,7 @@ extern "C" {
 
 struct gpuval_marks {
    bool is_on;                 /* else these functions do nothing */
-   struct util_dynarray areas; /* struct area, by address */
+   struct util_dynarray areas; /* gpuval_areas.h */
    bool has_changed;           /* since the table was made */
    bool gave_up;
    bool warned;
