@@ -197,6 +197,7 @@ struct gpuval_nir_driver {
    unsigned merged_lanes; /* of a wave, one lane reports for all that fail at its site; 0: each
                            * reports */
    bool swaps;            /* bits of records are set by compare-and-swap */
+   bool records_first;    /* of a site that failed already no more records are wanted */
 
    /* How does @intrin find its buffer? Returns false for an access that is not to be
     * checked.

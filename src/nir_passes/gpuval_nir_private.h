@@ -165,6 +165,7 @@ struct gpuval_nir_failure {
    unsigned merged_lanes; /* gpuval_nir_driver::merged_lanes */
    bool swaps;            /* gpuval_nir_driver::swaps */
    bool is_one_site;      /* of all lanes that come here */
+   bool is_first_only;    /* gpuval_nir_driver::records_first */
    nir_def *const *invocation;
    nir_def *root;
    nir_def *site;

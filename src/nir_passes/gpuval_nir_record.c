@@ -13,6 +13,10 @@
  *    release
  *    atomic_or(control[slot / 16], bit << 16)
  *    root.failed = 1
+ *
+ * Where the code is part of each shader, it is shorter: all that the host keeps of a site is its
+ * first record, so whoever counts first writes it, and its number is that of the slot. Sessions
+ * (GPUVAL_RECORD) want a first record each, so there it is as above.
  */
 
 #include "gpuval/src/base/gpuval_layout.h"
@@ -161,25 +165,38 @@ set_bits(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *word, nir_
    return nir_load_var(b, before);
 }
 
+/* Returns what the counter was. */
+static nir_def *
+add_count(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   nir_def *counters = gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                               offsetof(struct gpuval_root, counters_address));
+   return nir_global_atomic(b, 64,
+                            gpuval_nir_element_address(b, counters, f->site, sizeof(uint64_t)),
+                            count, .atomic_op = nir_atomic_op_iadd);
+}
+
+/* Of the sites that have failed */
+static nir_def *
+take_number(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   return uniform(
+      b, f,
+      nir_global_atomic(b, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, num_failing)),
+                        nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd));
+}
+
 /* The host reads the counters of the sites in that list only. */
 static void
 count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
 {
-   nir_def *counters = gpuval_nir_load_address(b, f->merged_lanes, f->root,
-                                               offsetof(struct gpuval_root, counters_address));
-   nir_def *before =
-      nir_global_atomic(b, 64, gpuval_nir_element_address(b, counters, f->site, sizeof(uint64_t)),
-                        count, .atomic_op = nir_atomic_op_iadd);
+   nir_def *before = add_count(b, f, count);
 
    nir_push_if(b, nir_ieq_imm(b, uniform(b, f, before), 0));
    {
       nir_def *max_failing =
          gpuval_nir_load_root(b, f->root, 32, offsetof(struct gpuval_root, max_failing));
-      nir_def *number =
-         uniform(b, f,
-                 nir_global_atomic(
-                    b, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, num_failing)),
-                    nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd));
+      nir_def *number = take_number(b, f);
 
       nir_push_if(b, nir_ult(b, number, max_failing));
       {
@@ -194,17 +211,54 @@ count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count
 }
 
 static void
-record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
 {
-   count_failure(b, f, count);
    nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
                     nir_imm_int(b, 1), 0x1);
+}
+
+/* The record in its slot, unless that is taken */
+static void
+fill_slot(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, nir_def *records,
+          nir_def *slot)
+{
+   nir_def *word = slot_word(b, control, slot);
+   nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
+   nir_def *before = set_bits(b, f, word, bit);
+
+   nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
+   {
+      write_record(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
+                   f);
+      nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
+                  .memory_modes = nir_var_mem_global);
+      set_bits(b, f, word, nir_ishl_imm(b, bit, 16));
+      /* The host may have looked since the failure was counted. */
+      nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
+                  .memory_modes = nir_var_mem_global);
+      if (!f->is_first_only)
+         tell_host(b, f);
+   }
+   nir_pop_if(b, NULL);
+}
+
+static nir_def *
+load_slots(nir_builder *b, const struct gpuval_nir_failure *f)
+{
+   return gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                  offsetof(struct gpuval_root, slots_address));
+}
+
+static void
+record_each(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   count_failure(b, f, count);
+   tell_host(b, f);
 
    nir_def *hash = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
                             nir_ixor(b, f->hash_lo, f->hash_hi));
    hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
-   nir_def *control = gpuval_nir_load_address(b, f->merged_lanes, f->root,
-                                              offsetof(struct gpuval_root, slots_address));
+   nir_def *control = load_slots(b, f);
    nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
    nir_def *first_slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
    nir_def *first_bits = load_slot_bits(b, f, control, first_slot);
@@ -216,29 +270,47 @@ record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
     */
    nir_def *bits = f->merged_lanes ? nir_bcsel(b, of_others, nir_imm_int(b, 0), first_bits)
                                    : load_slot_bits(b, f, control, slot);
-   nir_def *taken = nir_iand_imm(b, bits, 1);
 
-   nir_def *word = slot_word(b, control, slot);
-   nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), nir_iand_imm(b, slot, 15));
-   nir_push_if(b, nir_ieq_imm(b, taken, 0));
+   nir_push_if(b, nir_ieq_imm(b, nir_iand_imm(b, bits, 1), 0));
+   fill_slot(b, f, control, records, slot);
+   nir_pop_if(b, NULL);
+}
+
+/* The list has room for all sites; what is beyond tells the host to look at all of them. */
+static void
+record_first(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   nir_def *before = add_count(b, f, count);
+
+   nir_push_if(b, nir_ieq_imm(b, before, 0));
    {
-      nir_def *before = set_bits(b, f, word, bit);
-      nir_push_if(b, nir_ieq_imm(b, nir_iand(b, before, bit), 0));
-      {
-         write_record(b, gpuval_nir_element_address(b, records, slot, sizeof(struct gpuval_record)),
-                      f);
-         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
-                     .memory_modes = nir_var_mem_global);
-         set_bits(b, f, word, nir_ishl_imm(b, bit, 16));
-         /* The host may have looked since the failure was counted. */
-         nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
-                     .memory_modes = nir_var_mem_global);
-         nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
-                          nir_imm_int(b, 1), 0x1);
-      }
-      nir_pop_if(b, NULL);
+      static_assert(offsetof(struct gpuval_root, max_failing) ==
+                       offsetof(struct gpuval_root, failing_address) + sizeof(uint64_t),
+                    "one load");
+      nir_def *list = nir_build_load_global(
+         b, 4, 32, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failing_address)),
+         .align_mul = 8, .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
+      nir_def *number = take_number(b, f);
+      nir_def *place = nir_umin(b, number, nir_iadd_imm(b, nir_channel(b, list, 2), -1));
+      nir_def *failing = nir_pack_64_2x32(b, nir_trim_vector(b, list, 2));
+      nir_store_global(b, gpuval_nir_element_address(b, failing, place, sizeof(uint32_t)), 4,
+                       f->site, 0x1);
+
+      nir_def *control = load_slots(b, f);
+      fill_slot(b, f, control, nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records)),
+                nir_iand_imm(b, number, GPUVAL_SLOT_COUNT - 1));
    }
    nir_pop_if(b, NULL);
+   tell_host(b, f);
+}
+
+static void
+record_one(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
+{
+   if (f->is_first_only)
+      record_first(b, f, count);
+   else
+      record_each(b, f, count);
 }
 
 /* All lanes have the same site: one of them does it. */

@@ -121,12 +121,11 @@ gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned 
    return nir_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
 }
 
-/* Four words. @scalar: gpuval_nir_load_address() */
+/* Four words */
 static nir_def *
-load_entry(nir_builder *b, bool scalar, nir_def *entry, unsigned offset)
+load_entry(nir_builder *b, nir_def *entry, unsigned offset)
 {
-   return nir_build_load_global(b, 4, 32, nir_iadd_imm(b, entry, offset), .align_mul = 4,
-                                .access = scalar ? ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER : 0);
+   return nir_load_global(b, nir_iadd_imm(b, entry, offset), 4, 4, 32);
 }
 
 /* An entry of the table, as far as it is the same for all of them */
@@ -143,8 +142,17 @@ static struct entry
 load_whole_entry(nir_builder *b, bool scalar, nir_def *entries, nir_def *index)
 {
    nir_def *entry = gpuval_nir_element_address(b, entries, index, sizeof(struct gpuval_entry));
-   nir_def *words = load_entry(b, scalar, entry, 0);
-   nir_def *more_words = load_entry(b, scalar, entry, 16);
+   nir_def *words, *more_words;
+
+   if (scalar) { /* on a GPU a load of both */
+      nir_def *both = nir_build_load_global(b, 8, 32, entry, .align_mul = 32,
+                                            .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
+      words = nir_channels(b, both, 0xf);
+      more_words = nir_channels(b, both, 0xf0);
+   } else {
+      words = load_entry(b, entry, 0);
+      more_words = load_entry(b, entry, 16);
+   }
 
    return (struct entry){
       .offset = nir_channel(b, words, 0),
@@ -185,6 +193,7 @@ begin_failure(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *r
    return (struct gpuval_nir_failure){
       .merged_lanes = driver->merged_lanes,
       .swaps = driver->swaps,
+      .is_first_only = driver->records_first,
       .invocation = invocation,
       .root = root,
       .site = entry.site,
@@ -458,6 +467,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
                &(struct gpuval_nir_failure){
                   .merged_lanes = driver->merged_lanes,
                   .swaps = driver->swaps,
+                  .is_first_only = driver->records_first,
                   .is_one_site = !driver->reports_descriptors && has_same_entries(driver, params),
                   .invocation = params->invocation,
                   .root = root,
@@ -560,9 +570,8 @@ gpuval_nir_build_hazard(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *other_entry = nir_umin(b, nir_iand_imm(b, claim_lo, GPUVAL_MAX_ENTRIES - 1), max_entry);
    nir_def *other_site = nir_channel(
       b,
-      load_entry(b, false,
-                 gpuval_nir_element_address(b, entries, other_entry, sizeof(struct gpuval_entry)),
-                 0),
+      load_entry(
+         b, gpuval_nir_element_address(b, entries, other_entry, sizeof(struct gpuval_entry)), 0),
       2);
    nir_def *other_command = gpuval_nir_claim_command(b, claim);
    nir_def *zero = nir_imm_int(b, 0);

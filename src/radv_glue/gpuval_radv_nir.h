@@ -106,6 +106,7 @@ struct gpuval_radv_nir_args {
    uint32_t command_offset; /* of struct gpuval_command_data in the table */
    uint32_t hashes;         /* GPUVAL_BLOOM_HASHES */
    bool swaps;              /* gpuval_nir_driver::swaps */
+   bool records_first;      /* gpuval_nir_driver::records_first */
    bool has_shadow;         /* shadow memory is the engine of sync */
 };
 

@@ -9,7 +9,8 @@
 #include "util/u_dynarray.h"
 #include "nir.h"
 
-#define MAX_GROUP 32 /* bits of a mask */
+#define MAX_GROUP_LOG2 5
+#define MAX_GROUP      (1u << MAX_GROUP_LOG2)
 
 /* Intrinsics of one block and of one kind with nothing between them that they
  * must not wait for

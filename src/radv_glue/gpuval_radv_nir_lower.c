@@ -50,12 +50,20 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
                                 .align_mul = 16);
 }
 
+/* All that comes first is one load. */
+#define FIRST_WORDS 8
+
 static nir_def *
 build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
                    unsigned offset)
 {
-   return nir_load_smem_amd(b, components, load_pointer(b, args, args->sets),
-                            nir_imm_int(b, args->command_offset + offset), .align_mul = 4);
+   unsigned word = offset / sizeof(uint32_t);
+   bool is_first = word + components <= FIRST_WORDS;
+   nir_def *words = nir_load_smem_amd(
+      b, is_first ? FIRST_WORDS : components, load_pointer(b, args, args->sets),
+      nir_imm_int(b, args->command_offset + (is_first ? 0 : offset)), .align_mul = 4);
+
+   return is_first ? nir_channels(b, words, BITFIELD_RANGE(word, components)) : words;
 }
 
 static nir_def *
@@ -176,6 +184,7 @@ get_driver(const struct gpuval_radv_nir_args *args)
    driver.data = args;
    driver.hashes = args->hashes;
    driver.swaps = args->swaps;
+   driver.records_first = args->records_first;
    driver.num_lanes = 64; /* at most */
    driver.merged_lanes = 64;
    return driver;
@@ -252,24 +261,68 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
    return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
 }
 
-/* Of number @i */
-static nir_def *
-select_src(nir_builder *b, const struct group *group, nir_def *i, unsigned src, unsigned component)
-{
-   nir_scalar first = get_src(group, 0, src, component);
-   nir_def *result = nir_channel(b, first.def, first.comp);
+/* Which of a group a turn of its loop is about, in binary: each is one condition, whatever is
+ * selected by it.
+ */
+struct turn {
+   nir_def *bits[MAX_GROUP_LOG2]; /* 1 bit each */
+};
 
-   for (unsigned j = 1; j < group->count; j++) {
-      nir_scalar other = get_src(group, j, src, component);
-      if (!nir_scalar_equal(other, first))
-         result = nir_bcsel(b, nir_ieq_imm(b, i, j), nir_channel(b, other.def, other.comp), result);
-   }
-   return result;
+static struct turn
+begin_turn(nir_builder *b, nir_def *i)
+{
+   struct turn turn;
+
+   for (unsigned bit = 0; bit < MAX_GROUP_LOG2; bit++)
+      turn.bits[bit] = nir_ine_imm(b, nir_iand_imm(b, i, 1u << bit), 0);
+   return turn;
+}
+
+static bool
+is_same(nir_scalar first, nir_scalar second)
+{
+   return nir_scalar_equal(first, second) ||
+          (nir_scalar_is_const(first) && nir_scalar_is_const(second) &&
+           nir_scalar_as_uint(first) == nir_scalar_as_uint(second));
+}
+
+/* Of the @num that there are, 1 << @level or fewer */
+static nir_scalar
+select_scalar(nir_builder *b, const struct turn *turn, const nir_scalar *scalars, unsigned num,
+              unsigned level)
+{
+   if (num == 1)
+      return scalars[0];
+
+   unsigned half = 1u << --level;
+   if (num <= half)
+      return select_scalar(b, turn, scalars, num, level);
+
+   nir_scalar first = select_scalar(b, turn, scalars, half, level);
+   nir_scalar second = select_scalar(b, turn, scalars + half, num - half, level);
+   if (is_same(first, second))
+      return first;
+   return nir_get_scalar(nir_bcsel(b, turn->bits[level], nir_channel(b, second.def, second.comp),
+                                   nir_channel(b, first.def, first.comp)),
+                         0);
+}
+
+/* In this turn; NULL: there is but one. */
+static nir_def *
+select_src(nir_builder *b, const struct group *group, const struct turn *turn, unsigned src,
+           unsigned component)
+{
+   nir_scalar scalars[MAX_GROUP];
+
+   for (unsigned j = 0; j < group->count; j++)
+      scalars[j] = get_src(group, j, src, component);
+   nir_scalar selected = select_scalar(b, turn, scalars, group->count, MAX_GROUP_LOG2);
+   return nir_channel(b, selected.def, selected.comp);
 }
 
 /* Most are the same for all, or one more each. */
 static nir_def *
-select_constant(nir_builder *b, const struct group *group, nir_def *i,
+select_constant(nir_builder *b, const struct group *group, const struct turn *turn, nir_def *i,
                 uint32_t (*get)(const nir_intrinsic_instr *intrin))
 {
    uint32_t first = get(group->intrins[0]);
@@ -281,13 +334,10 @@ select_constant(nir_builder *b, const struct group *group, nir_def *i,
    if (has_step)
       return step ? nir_iadd_imm(b, nir_imul_imm(b, i, step), first) : nir_imm_int(b, first);
 
-   nir_def *result = nir_imm_int(b, first);
-   for (unsigned j = 1; j < group->count; j++) {
-      if (get(group->intrins[j]) != first)
-         result =
-            nir_bcsel(b, nir_ieq_imm(b, i, j), nir_imm_int(b, get(group->intrins[j])), result);
-   }
-   return result;
+   nir_scalar scalars[MAX_GROUP];
+   for (unsigned j = 0; j < group->count; j++)
+      scalars[j] = nir_get_scalar(nir_imm_int(b, get(group->intrins[j])), 0);
+   return select_scalar(b, turn, scalars, group->count, MAX_GROUP_LOG2).def;
 }
 
 static uint32_t
@@ -359,30 +409,32 @@ copy_here(nir_builder *b, nir_def *def)
  * is made once more, instead of keeping registers.
  */
 static nir_def *
-select_invocation(nir_builder *b, const struct group *group, nir_def *i, unsigned src,
+select_invocation(nir_builder *b, const struct group *group, const struct turn *turn, unsigned src,
                   unsigned component)
 {
-   nir_def *word = select_src(b, group, i, src, component);
+   nir_def *word = select_src(b, group, turn, src, component);
    return is_of_arguments(word, 0) ? copy_here(b, word) : word;
 }
 
 /* Number @i is the same in all lanes. */
 static void
-build_report(struct late_state *state, const struct group *group, nir_def *i)
+build_report(struct late_state *state, const struct group *group, const struct turn *turn,
+             nir_def *i)
 {
    nir_builder *b = &state->b;
 
    gpuval_nir_build_report(
       b, &state->driver,
       &(struct gpuval_nir_report_params){
-         .first_entry = select_constant(b, group, i, get_base),
-         .num_entries = select_constant(b, group, i, get_num_entries),
-         .set = select_constant(b, group, i, get_set),
-         .detail = {select_src(b, group, i, 1, 0), select_src(b, group, i, 1, 1),
-                    select_src(b, group, i, 1, 2), select_src(b, group, i, 1, 3)},
-         .slot = select_src(b, group, i, 2, 0),
-         .invocation = {select_invocation(b, group, i, 3, 0), select_invocation(b, group, i, 3, 1),
-                        select_invocation(b, group, i, 3, 2)},
+         .first_entry = select_constant(b, group, turn, i, get_base),
+         .num_entries = select_constant(b, group, turn, i, get_num_entries),
+         .set = select_constant(b, group, turn, i, get_set),
+         .detail = {select_src(b, group, turn, 1, 0), select_src(b, group, turn, 1, 1),
+                    select_src(b, group, turn, 1, 2), select_src(b, group, turn, 1, 3)},
+         .slot = select_src(b, group, turn, 2, 0),
+         .invocation = {select_invocation(b, group, turn, 3, 0),
+                        select_invocation(b, group, turn, 3, 1),
+                        select_invocation(b, group, turn, 3, 2)},
       });
 }
 
@@ -396,9 +448,9 @@ has_reports(const struct group *group, unsigned set)
    return false;
 }
 
-/* One branch for all, and a loop for those that have failed. In each turn it is about the same
- * report in all lanes, of which those take part that have it to make: most of it is then
- * computed once, in scalar registers.
+/* One branch for all, and a loop over them. In each turn it is about the same report in all
+ * lanes, of which those take part that have it to make: most of it is then computed once, in
+ * scalar registers.
  */
 static void
 lower_reports(struct late_state *state, const struct group *group)
@@ -423,29 +475,21 @@ lower_reports(struct late_state *state, const struct group *group)
 
    nir_push_if(b, failed);
    if (group->count == 1) {
-      build_report(state, group, NULL);
+      build_report(state, group, NULL, NULL);
    } else {
-      nir_variable *todo_var = nir_local_variable_create(b->impl, glsl_uint_type(), "todo");
-      nir_def *todo = nir_imm_int(b, 0);
-      for (unsigned i = 0; i < group->count; i++)
-         todo = nir_ior(b, todo,
-                        nir_bcsel(b, group->intrins[i]->src[0].ssa, nir_imm_int(b, 1u << i),
-                                  nir_imm_int(b, 0)));
-      nir_store_var(b, todo_var, todo, 0x1);
+      nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
 
       nir_loop *loop = nir_push_loop(b);
       {
-         todo = nir_load_var(b, todo_var);
-         nir_break_if(b, nir_ieq_imm(b, todo, 0));
-
-         nir_def *i = nir_read_first_invocation(b, nir_find_lsb(b, todo));
-         nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), i);
-         nir_push_if(b, nir_ine_imm(b, nir_iand(b, todo, bit), 0));
-         {
-            nir_store_var(b, todo_var, nir_ixor(b, todo, bit), 0x1);
-            build_report(state, group, i);
-         }
+         nir_def *i = nir_load_var(b, i_var);
+         const struct turn turn = begin_turn(b, i);
+         nir_push_if(b, select_src(b, group, &turn, 0, 0));
+         build_report(state, group, &turn, i);
          nir_pop_if(b, NULL);
+
+         nir_break_if(b, nir_uge_imm(b, i, group->count - 1));
+         nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
       }
       nir_pop_loop(b, loop);
    }
@@ -471,7 +515,8 @@ enum {
 };
 
 static void
-build_access(struct late_state *state, const struct group *group, nir_def *i)
+build_access(struct late_state *state, const struct group *group, const struct turn *turn,
+             nir_def *i)
 {
    nir_builder *b = &state->b;
    const struct gpuval_radv_nir_args *args = state->driver.data;
@@ -480,29 +525,29 @@ build_access(struct late_state *state, const struct group *group, nir_def *i)
    if (!shared)
       on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(&state->driver, b), GPUVAL_RADV_SYNC_OFF), 0);
 
-   nir_push_if(b, nir_iand(b, on, select_src(b, group, i, ACCESS_ACTIVE, 0)));
+   nir_push_if(b, nir_iand(b, on, select_src(b, group, turn, ACCESS_ACTIVE, 0)));
    {
-      nir_def *word = select_constant(b, group, i, get_access_word);
+      nir_def *word = select_constant(b, group, turn, i, get_access_word);
       nir_def *flags = nir_iand_imm(b, word, 0xffff);
       const struct gpuval_nir_access_params access = {
-         .address = select_src(b, group, i, ACCESS_ADDRESS, 0),
-         .size = select_src(b, group, i, ACCESS_SIZE, 0),
+         .address = select_src(b, group, turn, ACCESS_ADDRESS, 0),
+         .size = select_src(b, group, turn, ACCESS_SIZE, 0),
          .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
          .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
          .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
-         .entry = select_constant(b, group, i, get_base),
-         .invocation_id = select_src(b, group, i, ACCESS_CONTEXT, 0),
+         .entry = select_constant(b, group, turn, i, get_base),
+         .invocation_id = select_src(b, group, turn, ACCESS_CONTEXT, 0),
          .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-         .token = select_src(b, group, i, ACCESS_CONTEXT, 1),
-         .phase = select_src(b, group, i, ACCESS_CONTEXT, 2),
-         .value = select_src(b, group, i, ACCESS_CONTEXT, 3),
+         .token = select_src(b, group, turn, ACCESS_CONTEXT, 1),
+         .phase = select_src(b, group, turn, ACCESS_CONTEXT, 2),
+         .value = select_src(b, group, turn, ACCESS_CONTEXT, 3),
          .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
          .set = nir_ushr_imm(b, word, 16),
-         .offset = select_src(b, group, i, ACCESS_OFFSET, 0),
-         .slot = select_src(b, group, i, ACCESS_SLOT, 0),
-         .invocation = {select_invocation(b, group, i, ACCESS_INVOCATION, 0),
-                        select_invocation(b, group, i, ACCESS_INVOCATION, 1),
-                        select_invocation(b, group, i, ACCESS_INVOCATION, 2)},
+         .offset = select_src(b, group, turn, ACCESS_OFFSET, 0),
+         .slot = select_src(b, group, turn, ACCESS_SLOT, 0),
+         .invocation = {select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
+                        select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
+                        select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
       };
 
       if (shared) {
@@ -527,7 +572,7 @@ lower_accesses(struct late_state *state, const struct group *group)
    nir_builder *b = &state->b;
 
    if (group->count == 1) {
-      build_access(state, group, NULL);
+      build_access(state, group, NULL, NULL);
       return;
    }
 
@@ -538,7 +583,8 @@ lower_accesses(struct late_state *state, const struct group *group)
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, group->count));
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      build_access(state, group, i);
+      const struct turn turn = begin_turn(b, i);
+      build_access(state, group, &turn, i);
    }
    nir_pop_loop(b, loop);
 }

@@ -356,6 +356,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .command_offset = MAX_SETS * sizeof(uint32_t),
       .hashes = gpuval_options()->bloom_hashes,
       .swaps = gpuval->swaps,
+      .records_first = gpuval_options()->record == GPUVAL_RECORD_AUTO,
       .has_shadow = gpuval_device_has_shadow(gpuval->device),
    };
 }

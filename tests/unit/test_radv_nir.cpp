@@ -455,6 +455,39 @@ TEST_F(RadvNir, reports_are_scalar_code)
    EXPECT_GT(accesses, 8u);
 }
 
+/* All that the host keeps of a site is its first record: what fails later does not look for one.
+ * Sessions begin anew while the GPU is busy.
+ */
+TEST_F(RadvNir, the_first_failure_of_a_site_writes_its_record)
+{
+   for (bool first : {false, true}) {
+      load(index(0, 0), 4, 32);
+      instrument(GPUVAL_CHECK_BOUNDS);
+
+      struct gpuval_radv_nir_args args = {};
+      args.push_constants = -1;
+      args.address32_hi = address32_hi;
+      args.records_first = first;
+      gpuval_radv_nir_lower_queries(builder.shader, &args);
+      gpuval_radv_nir_lower_reports(builder.shader, &args);
+      nir_validate_shader(builder.shader, "records");
+
+      unsigned looks = 0;
+      nir_foreach_block (block, nir_shader_get_entrypoint(builder.shader)) {
+         nir_foreach_instr (instr, block) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_load_global &&
+                nir_intrinsic_access(nir_instr_as_intrinsic(instr)) & ACCESS_COHERENT)
+               looks++;
+         }
+      }
+      EXPECT_EQ(first ? 0u : 2u, looks);
+      EXPECT_EQ(4u, count(nir_intrinsic_global_atomic));
+      TearDown();
+      SetUp();
+   }
+}
+
 /* What is used is marked beside the command, by code that no report is in: a load for all that
  * tells whether that has to be done, and for each access another one and an atomic.
  */
