@@ -192,15 +192,8 @@ is_proven(const struct member *member)
 static nir_def *
 is_outside(nir_builder *b, nir_def *offset, nir_def *size, uint32_t span)
 {
-   /* A size of 0 is no descriptor: it fails for no offset but those just below 2^32,
-    * at which the report's function looks again.
-    */
-   nir_def *starts = span == 1
-                        ? nir_bcsel(b, nir_ieq_imm(b, size, 0), nir_imm_int(b, ~0), size)
-                        : nir_bcsel(b, nir_ult_imm(b, nir_iadd_imm(b, size, -1), span - 1),
-                                    nir_imm_int(b, 0), nir_iadd_imm(b, size, -(int64_t)(span - 1)));
-
-   return nir_uge(b, offset, starts);
+   /* A size of 0 is no descriptor: there the report's function looks again, and finds that. */
+   return nir_uge(b, offset, nir_usub_sat(b, size, nir_imm_int(b, span - 1)));
 }
 
 static uint32_t
