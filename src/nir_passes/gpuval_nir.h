@@ -461,6 +461,7 @@ struct gpuval_nir_report_params {
    nir_def *detail[4]; /* offset of the group's lowest entry, 0; or see GPUVAL_REPORT_* */
    nir_def *slot;      /* GPUVAL_REPORT_INLINE: the size of the block */
    nir_def *invocation[3];
+   bool is_suspected; /* something is wrong, but perhaps not here: ranges only */
 };
 
 /** What was found out about the access of an entry: all 32 bit, as struct gpuval_record. */

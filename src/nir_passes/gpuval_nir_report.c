@@ -415,7 +415,7 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *number = nir_bcsel(b, range.is_plain, params->detail[1], zero);
       bool is_one = is_const(params->num_entries) && get_const(params->num_entries) == 1;
       /* Where the code is in the shader, its condition is the entry's own. */
-      bool is_certain = is_one && !driver->reports_descriptors;
+      bool is_certain = is_one && !driver->reports_descriptors && !params->is_suspected;
       nir_loop *loop = is_one ? NULL : nir_push_loop(b);
       {
          nir_def *i = zero;

@@ -419,7 +419,7 @@ select_invocation(nir_builder *b, const struct group *group, const struct turn *
 /* Number @i is the same in all lanes. */
 static void
 build_report(struct late_state *state, const struct group *group, const struct turn *turn,
-             nir_def *i)
+             nir_def *i, bool is_suspected)
 {
    nir_builder *b = &state->b;
 
@@ -435,6 +435,7 @@ build_report(struct late_state *state, const struct group *group, const struct t
          .invocation = {select_invocation(b, group, turn, 3, 0),
                         select_invocation(b, group, turn, 3, 1),
                         select_invocation(b, group, turn, 3, 2)},
+         .is_suspected = is_suspected,
       });
 }
 
@@ -448,17 +449,57 @@ has_reports(const struct group *group, unsigned set)
    return false;
 }
 
+/* Is its condition but a comparison of what it hands over, which can be made once more? An index
+ * of descriptors may have been kept inside its array.
+ */
+static bool
+is_comparison(const struct group *group, unsigned i)
+{
+   unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
+   nir_scalar failed = get_src(group, i, 0, 0);
+
+   return (set < GPUVAL_RADV_MAX_SETS || set == GPUVAL_REPORT_INLINE) &&
+          nir_scalar_is_const(get_src(group, i, 2, 0)) && nir_scalar_is_alu(failed) &&
+          nir_scalar_alu_op(failed) == nir_op_uge &&
+          nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0)),
+                           get_src(group, i, 1, 0));
+}
+
+static bool
+are_comparisons(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (!is_comparison(group, i))
+         return false;
+   }
+   return true;
+}
+
+/* Has any of them failed? Up to the last one that is a condition for all, and not one each. */
+static nir_def *
+build_any(nir_builder *b, const struct group *group)
+{
+   nir_cursor at_end = b->cursor;
+   nir_def *any = group->intrins[0]->src[0].ssa;
+
+   for (unsigned i = 1; i < group->count; i++) {
+      b->cursor = nir_before_instr(&group->intrins[i]->instr);
+      any = nir_ior(b, any, group->intrins[i]->src[0].ssa);
+   }
+   b->cursor = at_end;
+   return any;
+}
+
 /* One branch for all, and a loop over them. In each turn it is about the same report in all
  * lanes, of which those take part that have it to make: most of it is then computed once, in
- * scalar registers.
+ * scalar registers. Comparisons are made again: their results would be two registers each until
+ * then.
  */
 static void
 lower_reports(struct late_state *state, const struct group *group)
 {
    nir_builder *b = &state->b;
-   nir_def *failed = group->intrins[0]->src[0].ssa;
-   for (unsigned i = 1; i < group->count; i++)
-      failed = nir_ior(b, failed, group->intrins[i]->src[0].ssa);
+   nir_def *failed = build_any(b, group);
 
    /* No code for what none of them is about */
    bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
@@ -475,7 +516,7 @@ lower_reports(struct late_state *state, const struct group *group)
 
    nir_push_if(b, failed);
    if (group->count == 1) {
-      build_report(state, group, NULL, NULL);
+      build_report(state, group, NULL, NULL, false);
    } else {
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
@@ -484,9 +525,13 @@ lower_reports(struct late_state *state, const struct group *group)
       {
          nir_def *i = nir_load_var(b, i_var);
          const struct turn turn = begin_turn(b, i);
-         nir_push_if(b, select_src(b, group, &turn, 0, 0));
-         build_report(state, group, &turn, i);
-         nir_pop_if(b, NULL);
+         if (are_comparisons(group)) {
+            build_report(state, group, &turn, i, true);
+         } else {
+            nir_push_if(b, select_src(b, group, &turn, 0, 0));
+            build_report(state, group, &turn, i, false);
+            nir_pop_if(b, NULL);
+         }
 
          nir_break_if(b, nir_uge_imm(b, i, group->count - 1));
          nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
