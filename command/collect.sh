@@ -4,8 +4,22 @@
 # `gpuval doctor --collect`: what somebody who has not got this GPU has to know of it, in one
 # file. Nothing in here may take long or fail: what does not work is what is to be seen.
 
-# As many seconds as a part may take, when something hangs
-collect_patience=60
+# As many seconds as a program may take. When two have taken longer, something hangs, and the
+# others are left out.
+collect_patience=${GPUVAL_TEST_PATIENCE:-20}
+collect_hung=0
+
+patiently() # COMMAND...
+{
+   [ "$collect_hung" -lt 2 ] || return 125
+   # What waits for the kernel may not end at once.
+   timeout -k 2 "$collect_patience" "$@" && return
+   ended=$?
+   case $ended in
+   124 | 137) collect_hung=$((collect_hung + 1)) ;;
+   esac
+   return "$ended"
+}
 
 # The output of a command becomes a file, which ends with the exit status.
 collect_output() # NAME COMMAND...
@@ -35,7 +49,7 @@ show_machine()
 # What the kernel says of the cards. Memory that the host sees as a whole is a resizable BAR.
 show_cards()
 {
-   for card in /sys/class/drm/card[0-9]*; do
+   for card in "${GPUVAL_TEST_ROOT-}"/sys/class/drm/card[0-9]*; do
       [ -r "$card/device/vendor" ] || continue
       echo "$(basename "$card"): $(cat "$card/device/vendor" "$card/device/device" \
          "$card/device/revision" 2>/dev/null | tr '\n' ' ')"
@@ -60,10 +74,9 @@ collect_program() # NAME CHECKS PROGRAM
 {
    folder=$private/gpuval/$1
    mkdir -p "$folder/dump"
-   env GPUVAL="$2" GPUVAL_LOG="$folder/log.txt" GPUVAL_REPORT="$folder/report.jsonl" \
+   patiently env GPUVAL="$2" GPUVAL_LOG="$folder/log.txt" GPUVAL_REPORT="$folder/report.jsonl" \
       GPUVAL_DUMP="$folder/dump" VK_DRIVER_FILES="$(icd_file radv)" \
-      VK_ICD_FILENAMES="$(icd_file radv)" timeout "$collect_patience" \
-      "$3" >"$folder/output.txt" 2>&1 </dev/null
+      VK_ICD_FILENAMES="$(icd_file radv)" "$3" >"$folder/output.txt" 2>&1 </dev/null
    echo "exit status: $?" >>"$folder/output.txt"
 }
 
@@ -80,15 +93,31 @@ collect_programs()
    done 4<"$root/demos/list"
 }
 
-# What the self-test has said, and what became of each program
-show_collected()
+# What the self-test has said, which takes another time in each program
+show_self_test()
 {
    cat "$private"/gpuval/demo-*/log.txt 2>/dev/null |
-      sed -n 's/^gpuval: [a-z]*: \(self-test.*\)/   \1/p' | sort -u
+      sed -n 's/^gpuval: [a-z]*: \(self-test.*\)/   \1/p' |
+      sed 's/passed, [0-9.]* ms/passed/' | sort -u
+}
+
+# How a program has ended
+show_end() # FOLDER
+{
+   last=$(tail -n 1 "$1/log.txt" 2>/dev/null | sed 's/^gpuval: //')
+   status=$(sed -n '$s/^exit status: //p' "$1/output.txt")
+   case $status in
+   124 | 137) status="$status: it did not end" ;;
+   125) status="$status: left out, as others did not end" ;;
+   esac
+   echo "${last:-no log}, exit status: $status"
+}
+
+show_collected()
+{
+   show_self_test
    for folder in "$private"/gpuval/demo-*; do
-      [ -d "$folder" ] || continue
-      echo "   $(basename "$folder"): $(tail -n 1 "$folder/log.txt" 2>/dev/null |
-         sed 's/^gpuval: //'), $(tail -n 1 "$folder/output.txt")"
+      [ ! -d "$folder" ] || echo "   $(basename "$folder"): $(show_end "$folder")"
    done
 }
 
@@ -116,8 +145,8 @@ collect() # FILE [LOG...]
       'env | grep "^\(GPUVAL\|RADV\|AMD\|ACO\|MESA\|VK\|DXVK\|VKD3D\|PROTON\)[A-Z0-9_]*="'
    clean_environment
    if have vulkaninfo; then
-      collect_output vulkaninfo.txt env VK_DRIVER_FILES="$(icd_file radv)" \
-         VK_ICD_FILENAMES="$(icd_file radv)" timeout "$collect_patience" vulkaninfo
+      collect_output vulkaninfo.txt patiently env VK_DRIVER_FILES="$(icd_file radv)" \
+         VK_ICD_FILENAMES="$(icd_file radv)" vulkaninfo
    fi
    collect_programs
    collect_output result.txt show_collected

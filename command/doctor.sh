@@ -131,11 +131,12 @@ show_gpu()
 {
    echo "AMD GPUs, for --driver radv:"
    found=no
-   for vendor in /sys/class/drm/renderD*/device/vendor; do
+   top=${GPUVAL_TEST_ROOT-} # where a test has a card
+   for vendor in "$top"/sys/class/drm/renderD*/device/vendor; do
       grep -qsx 0x1002 "$vendor" || continue
       node=/dev/dri/$(basename "${vendor%/device/vendor}")
       found=yes
-      if [ -r "$node" ] && [ -w "$node" ]; then
+      if [ -r "$top$node" ] && [ -w "$top$node" ]; then
          echo "   $node"
       else
          echo "   $node, which $(id -un) may not use (Debian: group render)"
