@@ -5,11 +5,10 @@
 #include "gpuval_radv_nir_groups.h"
 
 /* They may wait for loads and for writes to memory, but not for what ends
- * invocations or lets others run. @exact: nor for writes, for a release has to be known before
- * others see it, and what a store replaces is read.
+ * invocations or lets others run. @before_writes: nor for writes.
  */
 static bool
-ends_group(nir_instr *instr, bool exact)
+ends_group(nir_instr *instr, bool before_writes)
 {
    if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
       return true;
@@ -27,7 +26,7 @@ ends_group(nir_instr *instr, bool exact)
    case nir_intrinsic_bindless_image_store:
    case nir_intrinsic_bindless_image_atomic:
    case nir_intrinsic_bindless_image_atomic_swap:
-      return exact;
+      return before_writes;
    case nir_intrinsic_report_gpuval:
    case nir_intrinsic_sync_gpuval:
       return false;
@@ -46,6 +45,18 @@ may_join(const struct group *group, const nir_intrinsic_instr *intrin)
                                        is_shared(group->intrins[0]) == is_shared(intrin));
 }
 
+/* Does one of them look at what its store replaces? */
+static bool
+reads_memory(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (group->intrins[i]->intrinsic == nir_intrinsic_sync_gpuval &&
+          nir_intrinsic_flags(group->intrins[i]) & GPUVAL_SYNC_HAS_VALUE)
+         return true;
+   }
+   return false;
+}
+
 static void
 add_group(struct util_dynarray *groups, struct group *group)
 {
@@ -54,7 +65,9 @@ add_group(struct util_dynarray *groups, struct group *group)
    group->count = 0;
 }
 
-/* Of accesses, those that are for the filter beside shadow memory, or the others */
+/* Of accesses, those that are for the filter beside shadow memory, or the others. @exact: a
+ * release has to be known before others see it.
+ */
 static void
 collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, bool exact,
                struct util_dynarray *groups)
@@ -70,7 +83,7 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, boo
             if (!may_join(&group, nir_instr_as_intrinsic(instr)))
                add_group(groups, &group);
             group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
-         } else if (ends_group(instr, exact)) {
+         } else if (ends_group(instr, exact || reads_memory(&group))) {
             add_group(groups, &group);
          }
       }
