@@ -56,7 +56,7 @@ struct gpuval_marked_range {
    uint64_t marks; /* the byte of a granule at A is at this plus A / 16, modulo 2^64 */
 };
 
-/** Of gpuval_root::marks_address */
+/** Of gpuval_command_data::marks_address */
 struct gpuval_marked_table {
    uint32_t count; /* first */
    uint32_t reserved;

@@ -80,9 +80,8 @@ struct gpuval_root {
    uint64_t written;        /* init: the byte of a word at A is at this plus A / 4, modulo
                              * 2^64; see gpuval_init.h */
    uint64_t written_window; /* init: memory from here on has such bytes */
-   uint64_t marks_address;  /* init, where there is no window: struct gpuval_marked_table */
-   uint32_t images_written; /* init: not 0: all are, whatever their marks say */
-   uint32_t reserved[11];
+   uint32_t all_written;    /* init: not 0: all counts as written, whatever marks say */
+   uint32_t reserved[13];
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */
@@ -230,7 +229,10 @@ struct gpuval_command_data {
    uint32_t order_class;   /* sync: if not 0, instead of the class of a shader's stage */
 
    /* sync, shadow memory: see gpuval_shadow.h */
-   uint64_t shadow_window;  /* memory from here on has cells */
+   union {
+      uint64_t shadow_window; /* memory from here on has cells */
+      uint64_t marks_address; /* init, where there is no window: struct gpuval_marked_table */
+   };
    uint64_t shadow_words;   /* the cell of a word at A is at this plus A * 4, modulo 2^64; or
                              * where there is no window, struct gpuval_shadow_table */
    uint32_t shadow_command; /* as in the upper half of a party, without the rest; 0: the

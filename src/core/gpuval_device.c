@@ -196,7 +196,6 @@ alloc_buffers(struct gpuval_device *device)
    const struct gpuval_shadow *window = device->written ? gpuval_device_window(device) : NULL;
    device->root->written_window = window ? gpuval_shadow_window(window) : GPUVAL_INIT_NO_WINDOW;
    device->root->written = window ? gpuval_shadow_written(window) : 0;
-   device->root->marks_address = device->root_buffer.address + GPUVAL_ROOT_ZEROS; /* none */
    device->root->poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0;
 
    struct gpuval_address_table *all =

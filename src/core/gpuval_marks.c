@@ -10,6 +10,7 @@
 #include "gpuval_device.h"
 
 #include "util/macros.h"
+#include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "util/u_math.h"
 
@@ -24,6 +25,12 @@ count_granules(uint64_t size)
    return (size + (1u << GPUVAL_INIT_GRANULE_LOG2) - 1) >> GPUVAL_INIT_GRANULE_LOG2;
 }
 
+static uint64_t
+no_table(const struct gpuval_device *device)
+{
+   return device->root_buffer.address + GPUVAL_ROOT_ZEROS;
+}
+
 void
 gpuval_marks_init(struct gpuval_device *device)
 {
@@ -32,6 +39,8 @@ gpuval_marks_init(struct gpuval_device *device)
    util_dynarray_init(&marks->areas, device);
    util_dynarray_init(&marks->retired, device);
    util_dynarray_init(&marks->ending, device);
+   util_dynarray_init(&marks->kept, device);
+   marks->table_address = no_table(device);
    marks->is_on = device->info.has_marks && gpuval_options_may_check(GPUVAL_CHECK_INIT);
 }
 
@@ -54,6 +63,7 @@ gpuval_marks_finish(struct gpuval_device *device)
    }
    free_buffers(device, &marks->retired);
    free_buffers(device, &marks->ending);
+   free_buffers(device, &marks->kept);
    gpuval_device_free(device, &marks->table);
 }
 
@@ -110,7 +120,8 @@ gpuval_marks_remove(struct gpuval_device *device, uint64_t address)
    if (!marks->is_on)
       return;
    mtx_lock(&device->mutex);
-   struct gpuval_area *area = gpuval_areas_find(&marks->areas, address);
+   /* Where it has been given up, the last table has it. */
+   struct gpuval_area *area = marks->gave_up ? NULL : gpuval_areas_find(&marks->areas, address);
    if (area) {
       gpuval_marks_retire(device, &area->beside);
       free(area->pages);
@@ -156,18 +167,21 @@ gpuval_marks_write(struct gpuval_device *device, uint64_t address, uint64_t size
    mtx_unlock(&device->mutex);
 }
 
-static uint64_t
-no_table(const struct gpuval_device *device)
-{
-   return device->root_buffer.address + GPUVAL_ROOT_ZEROS;
-}
-
+/* Commands may have any table that has been: none goes any more. */
 static void
 give_up(struct gpuval_device *device)
 {
-   device->marks.gave_up = true;
-   device->root->marks_address = no_table(device);
-   device->root->images_written = 1;
+   struct gpuval_marks *marks = &device->marks;
+
+   if (marks->gave_up)
+      return;
+   marks->gave_up = true;
+   device->root->all_written = 1;
+   p_atomic_set(&marks->table_address, no_table(device));
+   util_dynarray_append_dynarray(&marks->kept, &marks->retired);
+   util_dynarray_append_dynarray(&marks->kept, &marks->ending);
+   util_dynarray_clear(&marks->retired);
+   util_dynarray_clear(&marks->ending);
    if (device->written) {
       gpuval_written_give_up(device->written);
       device->root->written_window = GPUVAL_INIT_NO_WINDOW;
@@ -185,6 +199,13 @@ gpuval_marks_give_up(struct gpuval_device *device)
                          "written");
    give_up(device);
    gpuval_device_unlock(device);
+}
+
+/* What others publish meanwhile does as well. */
+uint64_t
+gpuval_marks_table(const struct gpuval_device *device)
+{
+   return p_atomic_read(&device->marks.table_address);
 }
 
 void
@@ -214,7 +235,7 @@ gpuval_marks_publish(struct gpuval_device *device)
          .marks = areas[i].beside.address - (areas[i].begin >> GPUVAL_INIT_GRANULE_LOG2),
       };
    table->count = count;
-   device->root->marks_address = marks->table.address;
+   p_atomic_set(&marks->table_address, marks->table.address);
    marks->has_changed = false;
 }
 

@@ -24,8 +24,11 @@ struct gpuval_marks {
    bool gave_up;
    bool warned;
    struct gpuval_buffer table;
-   /* struct gpuval_buffer: what work of this phase may still use, and of the other one */
-   struct util_dynarray retired, ending;
+   uint64_t table_address; /* also where there is none */
+   /* struct gpuval_buffer: what work of this phase may still use, and of the other one; and
+    * what any work may
+    */
+   struct util_dynarray retired, ending, kept;
 };
 
 /** Does init look at this device's memory? Without it, it does not. */
@@ -37,14 +40,19 @@ void gpuval_marks_add(struct gpuval_device *device, uint64_t address, uint64_t s
 void gpuval_marks_remove(struct gpuval_device *device, uint64_t address);
 /** That is written, or will be: what of it is in memory that was added. */
 void gpuval_marks_write(struct gpuval_device *device, uint64_t address, uint64_t size);
-/** Something writes that cannot be followed: all is written, also with a window. */
+/** For gpuval_command_data::marks_address of what is part of work that has begun. */
+uint64_t gpuval_marks_table(const struct gpuval_device *device);
+/**
+ * Something writes that cannot be followed: all is written, also with a window. What tables have
+ * that commands were told lives as long as the device from then on.
+ */
 void gpuval_marks_give_up(struct gpuval_device *device);
 
 /* By who has the mutex */
 
 void gpuval_marks_init(struct gpuval_device *device);
 void gpuval_marks_finish(struct gpuval_device *device);
-/** Work begins: its shaders find what is there now. */
+/** Work begins, whose commands get what is there now. */
 void gpuval_marks_publish(struct gpuval_device *device);
 /** Goes when the work that may use it has ended: one of marks, or of gpuval_cells.h. */
 void gpuval_marks_retire(struct gpuval_device *device, struct gpuval_buffer *buffer);

@@ -257,9 +257,9 @@ struct gpuval_nir_driver {
    nir_def *(*used_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    bool reports_descriptors; /* functions: what shaders may report */
    bool reports_unwritten;
-   bool has_marks;     /* init: what is written is in the table of gpuval_root::marks_address, and
-                        * beside images */
-   bool has_table;     /* sync: cells are in gpuval_shadow_layout::table, not in a window */
+   bool has_marks; /* init: what is written is in the table of gpuval_command_data::marks_address,
+                    * and beside images */
+   bool has_table; /* sync: cells are in gpuval_shadow_layout::table, not in a window */
    bool names_buffers; /* reports of what is outside of a range say which buffer is bound */
 
    /* The address of an acceleration structure, as traces and ray queries have it for

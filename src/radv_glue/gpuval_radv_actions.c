@@ -139,8 +139,8 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
    for (uint32_t i = 0; i < count; i++) {
       VK_FROM_HANDLE(radv_cmd_buffer, secondary, secondaries[i]);
       gpuval_radv_add_secondary(gpuval, primary, secondary);
-      if (gpuval->hooks.submits)
-         gpuval_radv_note_execute(gpuval_radv_notes(primary), secondary);
+      if (gpuval_radv_needs_notes(gpuval))
+         gpuval_radv_note_execute(primary, secondary);
    }
    gpuval->next.CmdExecuteCommands(handle, count, secondaries);
 }

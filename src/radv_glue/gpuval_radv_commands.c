@@ -20,6 +20,7 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/core/gpuval_cells.h"
+#include "gpuval/src/core/gpuval_marks.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
@@ -92,6 +93,7 @@ struct gpuval_radv_commands {
    struct util_dynarray notes;
    uint64_t visit;
    bool is_quiet;
+   struct gpuval_radv_told told;
 
    struct gpuval_radv_race_note *pass; /* gpuval_radv_race.c */
 };
@@ -273,6 +275,12 @@ gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer)
    return &get_commands(cmd_buffer)->visit;
 }
 
+struct gpuval_radv_told *
+gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->told;
+}
+
 bool *
 gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -433,14 +441,16 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
    command_data.base = (struct gpuval_command_data){
       .root_address = gpuval_device_root_address(gpuval->device),
       .command_id = gpuval_radv_add_command(gpuval, cmd_buffer, descriptors),
+      .marks_address = gpuval_marks_table(gpuval->device),
       .shadow_words = gpuval_cells_no_table(gpuval->device),
    };
+   gpuval_radv_note_table(cmd_buffer, command_data.base.marks_address);
    if (gpuval_device_objects(gpuval->device)) {
       memset(command_data.race_used, 0, sizeof(command_data.race_used));
       gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
    }
    memcpy(data, &command_data, gpuval_radv_command_size(gpuval));
-   if (gpuval->hooks.submits) {
+   if (gpuval_radv_needs_notes(gpuval)) {
       unsigned bind_point;
       const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
       const struct gpuval_radv_race_note *race =

@@ -176,7 +176,7 @@ gpuval_radv_nir_subresource(const struct gpuval_nir_driver *driver, nir_builder 
    nir_def *lo = nir_channel(b, view, 2), *hi = nir_channel(b, view, 3);
    nir_def *root = driver->root_address(driver, b);
    nir_def *all_written = nir_build_load_global(
-      b, 1, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, images_written)),
+      b, 1, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, all_written)),
       .access = ACCESS_COHERENT, .align_mul = 4);
 
    const unsigned shift = GPUVAL_OBJECT_LAYERS_SHIFT - 32;

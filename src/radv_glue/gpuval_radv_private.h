@@ -108,6 +108,12 @@ void gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_d
 struct util_dynarray *gpuval_radv_notes(struct radv_cmd_buffer *cmd_buffer);
 uint64_t *gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer);
 
+struct gpuval_radv_told {
+   uint64_t table; /* gpuval_command_data::marks_address, if it is the same of all; 0: of none */
+   uint64_t visit; /* as gpuval_radv_visit() */
+   bool executes;  /* secondaries */
+};
+
 /**
  * Whose descriptors they are, and for what. Generated commands with an execution set take
  * those of another command buffer than the one that they are prepared in.
@@ -117,6 +123,8 @@ const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cm
                                                 unsigned *bind_point);
 /** What the rendering that is being recorded uses at its end, or NULL. */
 struct gpuval_radv_race_note **gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer);
+/** What its commands have been told of init; with sync_mutex from when it is submitted on. */
+struct gpuval_radv_told *gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */
 bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
@@ -316,13 +324,17 @@ void gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch
 void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
 /** Does a check ask for it? */
 bool gpuval_radv_needs_order(void);
+/** Has what command buffers do to be noted? */
+bool gpuval_radv_needs_notes(const struct gpuval_radv *gpuval);
 void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                            struct gpuval_command_data *data, uint32_t command_id,
                            const struct gpuval_radv_race_note *race);
 void gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer,
                            const struct gpuval_radv_race_note *race);
-void gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary);
+void gpuval_radv_note_execute(struct radv_cmd_buffer *primary, struct radv_cmd_buffer *secondary);
+/** A command has been recorded with that table of init. */
+void gpuval_radv_note_table(struct radv_cmd_buffer *cmd_buffer, uint64_t table);
 /**
  * Tells the commands that are about to be submitted their epochs, and returns the submit's
  * number. When they are in flight, or when that has failed, gpuval_radv_end_epochs() has to
@@ -332,5 +344,8 @@ uint64_t gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *q
                                   struct vk_command_buffer *const *buffers, uint32_t count,
                                   struct gpuval_race_segment **race);
 void gpuval_radv_end_epochs(struct gpuval_radv *gpuval);
+/** Instead of both, where nobody will know when the submit ends: init gives up. */
+void gpuval_radv_give_up(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers,
+                         uint32_t count);
 
 #endif

@@ -14,7 +14,6 @@
 #include "radv_physical_device.h"
 #include "radv_queue.h"
 
-#include "gpuval/src/core/gpuval_marks.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_queue.h"
@@ -268,7 +267,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    struct submit *submit = original->command_buffer_count ? take_submit(gpuval) : NULL;
    if (!submit) {
       if (original->command_buffer_count) /* it may write what it has not been told of */
-         gpuval_marks_give_up(gpuval->device);
+         gpuval_radv_give_up(gpuval, original->command_buffers, original->command_buffer_count);
       return gpuval->driver_submit(queue, original);
    }
 

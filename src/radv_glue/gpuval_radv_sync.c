@@ -11,6 +11,8 @@
  *
  * Mesa's runtime hands a submit to its queue only when those that it waits for have
  * been handed to theirs, so queues are gone through in an order that fits.
+ *
+ * Of init commands are told which memory there is, in the same way.
  */
 
 #include "gpuval_radv_private.h"
@@ -21,8 +23,12 @@
 #include "radv_device.h"
 #include "radv_queue.h"
 
+#include "gpuval/src/core/gpuval_marks.h"
 #include "util/ralloc.h"
 #include "vk_command_pool.h"
+
+/* gpuval_radv_told::table */
+#define SEVERAL_TABLES 1
 
 enum note_type {
    NOTE_WORK,
@@ -75,10 +81,19 @@ gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
 }
 
 void
-gpuval_radv_note_execute(struct util_dynarray *notes, struct radv_cmd_buffer *secondary)
+gpuval_radv_note_execute(struct radv_cmd_buffer *primary, struct radv_cmd_buffer *secondary)
 {
    const struct note note = {.type = NOTE_EXECUTE, .secondary = secondary};
-   util_dynarray_append(notes, struct note, note);
+
+   util_dynarray_append(gpuval_radv_notes(primary), struct note, note);
+   gpuval_radv_told(primary)->executes = true;
+}
+
+void
+gpuval_radv_note_table(struct radv_cmd_buffer *cmd_buffer, uint64_t table)
+{
+   struct gpuval_radv_told *told = gpuval_radv_told(cmd_buffer);
+   told->table = !told->table || told->table == table ? table : SEVERAL_TABLES;
 }
 
 void
@@ -183,6 +198,45 @@ hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *
 
 /* Submitting */
 
+/* One that is being submitted by another thread has no place in the list yet. */
+static bool
+may_be_pending(struct gpuval_radv *gpuval, const struct radv_cmd_buffer *cmd_buffer, uint64_t visit)
+{
+   return (cmd_buffer->usage_flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) && visit &&
+          (gpuval->submitting || gpuval_radv_is_visited(gpuval, visit));
+}
+
+/* init: each command has the table that there is when it is submitted, as a later one may not be
+ * mapped yet for it. Where it is in flight with another one, it keeps that, which does not know
+ * all that it may write now.
+ */
+static void
+tell_table(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer, uint64_t table)
+{
+   if (!cmd_buffer->gpuval)
+      return;
+
+   struct gpuval_radv_told *told = gpuval_radv_told(cmd_buffer);
+   bool is_new = told->table != table;
+   if (is_new && may_be_pending(gpuval, cmd_buffer, told->visit)) {
+      gpuval_marks_give_up(gpuval->device);
+      table = gpuval_marks_table(gpuval->device);
+      is_new = !may_be_pending(gpuval, cmd_buffer, told->visit);
+   }
+   told->visit = gpuval->visit;
+   if (is_new)
+      told->table = table;
+   else if (!told->executes)
+      return;
+
+   util_dynarray_foreach (gpuval_radv_notes(cmd_buffer), struct note, note) {
+      if (note->type == NOTE_EXECUTE)
+         tell_table(gpuval, note->secondary, table);
+      else if (note->type == NOTE_WORK && is_new)
+         note->data->marks_address = table;
+   }
+}
+
 /* A command cannot be in two epochs, and has one place for marks: a secondary that one submit
  * executes twice is not looked at.
  */
@@ -193,9 +247,7 @@ is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 
    if (*visit == gpuval->visit)
       return true;
-   /* One that is being submitted by another thread has no place in the list yet. */
-   bool is_pending = (cmd_buffer->usage_flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) &&
-                     *visit && (gpuval->submitting || gpuval_radv_is_visited(gpuval, *visit));
+   bool is_pending = may_be_pending(gpuval, cmd_buffer, *visit);
    *visit = gpuval->visit;
    if (is_pending && !gpuval->warned_pending) {
       gpuval->warned_pending = true;
@@ -267,21 +319,33 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
    }
 }
 
-uint64_t
-gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
-                         struct vk_command_buffer *const *buffers, uint32_t count,
-                         struct gpuval_race_segment **race)
+static void
+tell_tables(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers, uint32_t count)
 {
-   *race = NULL;
-   if (!gpuval->hooks.submits)
-      return 0;
+   uint64_t table = gpuval_marks_table(gpuval->device);
 
-   unsigned queue = gpuval_hooks_queue(&gpuval->hooks, vk_queue);
+   if (!gpuval_device_has_marks(gpuval->device))
+      return;
+   for (uint32_t i = 0; i < count; i++)
+      tell_table(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk), table);
+}
 
-   /* Other queues must neither submit what runs while the filter is cleared, nor
-    * number the same command buffer.
-    */
+void
+gpuval_radv_give_up(struct gpuval_radv *gpuval, struct vk_command_buffer *const *buffers,
+                    uint32_t count)
+{
+   gpuval_marks_give_up(gpuval->device);
    simple_mtx_lock(&gpuval->sync_mutex);
+   gpuval->visit++;
+   tell_tables(gpuval, buffers, count);
+   simple_mtx_unlock(&gpuval->sync_mutex);
+}
+
+/* What sync and race have of a submit */
+static struct gpuval_race_segment *
+begin_order(struct gpuval_radv *gpuval, unsigned queue, struct vk_command_buffer *const *buffers,
+            uint32_t count)
+{
    if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
       if (gpuval_options_sync())
          gpuval_device_bloom_barrier(gpuval->device);
@@ -293,7 +357,6 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
       }
    }
    gpuval_radv_race_begin(gpuval, queue);
-   uint64_t number = ++gpuval->visit;
    for (uint32_t i = 0; i < count; i++) {
       struct radv_cmd_buffer *cmd_buffer = container_of(buffers[i], struct radv_cmd_buffer, vk);
       gpuval_submits_execute(gpuval->hooks.submits, queue, radv_cmd_buffer_to_handle(cmd_buffer));
@@ -301,7 +364,26 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
       execute(gpuval, queue, cmd_buffer);
    }
    gpuval_submits_end(gpuval->hooks.submits, queue);
-   *race = gpuval_radv_race_end(gpuval);
+   return gpuval_radv_race_end(gpuval);
+}
+
+uint64_t
+gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
+                         struct vk_command_buffer *const *buffers, uint32_t count,
+                         struct gpuval_race_segment **race)
+{
+   *race = NULL;
+   if (!gpuval_radv_needs_notes(gpuval))
+      return 0;
+
+   /* Other queues must neither submit what runs while the filter is cleared, nor
+    * number the same command buffer.
+    */
+   simple_mtx_lock(&gpuval->sync_mutex);
+   uint64_t number = ++gpuval->visit;
+   tell_tables(gpuval, buffers, count);
+   if (gpuval->hooks.submits)
+      *race = begin_order(gpuval, gpuval_hooks_queue(&gpuval->hooks, vk_queue), buffers, count);
    gpuval->submitting++;
    simple_mtx_unlock(&gpuval->sync_mutex);
    return number;
@@ -310,7 +392,7 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
 void
 gpuval_radv_end_epochs(struct gpuval_radv *gpuval)
 {
-   if (!gpuval->hooks.submits)
+   if (!gpuval_radv_needs_notes(gpuval))
       return;
 
    simple_mtx_lock(&gpuval->sync_mutex);
@@ -322,6 +404,12 @@ bool
 gpuval_radv_needs_order(void)
 {
    return gpuval_options_sync() || gpuval_options_may_check(GPUVAL_CHECK_RACE);
+}
+
+bool
+gpuval_radv_needs_notes(const struct gpuval_radv *gpuval)
+{
+   return gpuval->hooks.submits || gpuval_device_has_marks(gpuval->device);
 }
 
 void

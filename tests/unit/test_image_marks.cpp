@@ -305,9 +305,9 @@ TEST_F(image_marks_test, images_of_all_sizes_lie_apart)
 
 TEST_F(image_marks_test, giving_up_is_said_to_shaders)
 {
-   EXPECT_EQ(device->root->images_written, 0u);
+   EXPECT_EQ(device->root->all_written, 0u);
    gpuval_marks_give_up(device);
-   EXPECT_EQ(device->root->images_written, 1u);
+   EXPECT_EQ(device->root->all_written, 1u);
 }
 
 TEST_F(image_marks_test, who_may_have_marks)

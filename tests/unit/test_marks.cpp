@@ -45,7 +45,7 @@ class marks_test : public ::testing::Test {
 
    const struct gpuval_marked_table *table()
    {
-      return (const struct gpuval_marked_table *)(uintptr_t)device->root->marks_address;
+      return (const struct gpuval_marked_table *)(uintptr_t)gpuval_marks_table(device);
    }
 
    /* As a shader looks: the last range that begins at @address or before */
@@ -179,6 +179,29 @@ TEST_F(marks_test, gives_up_for_good)
    publish();
    EXPECT_TRUE(is_written(high));
    EXPECT_TRUE(is_written(high + 8192));
+}
+
+/* Commands may be in flight again that were told a table long ago. */
+TEST_F(marks_test, giving_up_keeps_the_tables)
+{
+   gpuval_marks_add(device, high, 4096);
+   unsigned first = gpuval_device_begin_work(device);
+   const struct gpuval_marked_table *old = table();
+   gpuval_marks_add(device, high + 8192, 4096);
+   unsigned second = gpuval_device_begin_work(device);
+   ASSERT_NE(table(), old);
+   EXPECT_EQ(device->root->all_written, 0u);
+   gpuval_marks_give_up(device);
+   EXPECT_EQ(device->root->all_written, 1u);
+   gpuval_marks_remove(device, high);
+   gpuval_device_end_work(device, first);
+   gpuval_device_end_work(device, second);
+   gpuval_device_look(device);
+   publish();
+   gpuval_device_look(device);
+   ASSERT_EQ(old->count, 1u);
+   EXPECT_EQ(*(const uint8_t *)(uintptr_t)(old->ranges[0].marks + (high >> 4)), 0);
+   EXPECT_EQ(table()->count, 0u);
 }
 
 /* The same where memory is in a window. */
