@@ -12,13 +12,23 @@ count_barriers(const VkDependencyInfo *info)
    return info->memoryBarrierCount + info->bufferMemoryBarrierCount + info->imageMemoryBarrierCount;
 }
 
+/* What gpuval_upgrade_wait_events() has made says the same of each event. */
+static bool
+has_own_images(const VkDependencyInfo *infos, uint32_t index)
+{
+   return !index || infos[index].pImageMemoryBarriers != infos[0].pImageMemoryBarriers;
+}
+
 size_t
-gpuval_dependency_size(uint32_t count, const VkDependencyInfo *infos)
+gpuval_dependency_size(uint32_t count, const VkEvent *events, const VkDependencyInfo *infos)
 {
    size_t size = sizeof(struct gpuval_dependency) + count * sizeof(struct gpuval_dependency_part);
 
-   for (uint32_t i = 0; i < count; i++)
+   for (uint32_t i = 0; i < count; i++) {
       size += count_barriers(&infos[i]) * sizeof(struct gpuval_order_barrier);
+      if (events && has_own_images(infos, i))
+         size += infos[i].imageMemoryBarrierCount * sizeof(VkImageMemoryBarrier2);
+   }
    return size;
 }
 
@@ -93,6 +103,21 @@ convert(struct gpuval_order_barrier *to, const VkDependencyInfo *info, uint32_t 
    return end - to;
 }
 
+static uint32_t
+copy_transitions(VkImageMemoryBarrier2 *to, const VkDependencyInfo *info)
+{
+   uint32_t count = 0;
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
+      if (!barrier->image || barrier->oldLayout == barrier->newLayout)
+         continue;
+      to[count] = *barrier;
+      to[count++].pNext = NULL;
+   }
+   return count;
+}
+
 void
 gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count, const VkEvent *events,
                        const VkDependencyInfo *infos, uint32_t queue_family,
@@ -109,6 +134,14 @@ gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count, con
          .barriers = barriers,
       };
       barriers += num_barriers;
+   }
+
+   dependency->num_images = 0;
+   dependency->images = (VkImageMemoryBarrier2 *)barriers;
+   for (uint32_t i = 0; events && i < count; i++) {
+      if (has_own_images(infos, i))
+         dependency->num_images +=
+            copy_transitions(&dependency->images[dependency->num_images], &infos[i]);
    }
 }
 

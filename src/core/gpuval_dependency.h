@@ -25,6 +25,10 @@ struct gpuval_dependency_part {
 
 /** All of one command, in one piece of memory. */
 struct gpuval_dependency {
+   /* Those that events' barriers change the layout of, once each; without what is behind pNext */
+   uint32_t num_images;
+   VkImageMemoryBarrier2 *images;
+
    uint32_t num_parts;
    struct gpuval_dependency_part parts[];
 };
@@ -33,7 +37,7 @@ struct gpuval_dependency {
  * @events: those of a wait, one for each info, or NULL. @queue_family: of the command
  * buffer's pool.
  */
-size_t gpuval_dependency_size(uint32_t count, const VkDependencyInfo *infos);
+size_t gpuval_dependency_size(uint32_t count, const VkEvent *events, const VkDependencyInfo *infos);
 void gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count,
                             const VkEvent *events, const VkDependencyInfo *infos,
                             uint32_t queue_family, gpuval_get_buffer get_buffer);

@@ -83,6 +83,7 @@ struct part {
    const struct gpuval_order_barrier *barrier;
    struct gpuval_order_stages first, second;
    int queue; /* whose work the first scope has; -1: none */
+   unsigned own; /* the one that it is applied to */
    uint32_t serial;
    uint32_t transition; /* the last of the queue's then */
    uint32_t changes;    /* the one that it is itself; 0: none */
@@ -107,9 +108,9 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
    if (part->queue >= 0) {
       raise_by_work(vector, part->queue, part->first.execution, part->serial);
       raise_by_transitions(vector, part->queue, part->first.execution, part->transition);
-      if (part->changes)
-         vector[gpuval_order_source(part->queue, GPUVAL_ORDER_TRANSITION)] = part->changes;
    }
+   if (part->changes)
+      vector[gpuval_order_source(part->own, GPUVAL_ORDER_TRANSITION)] = part->changes;
    raise_stages(order, to->execution, EXECUTED, part->second.execution, vector);
 
    if (part->is_seen)
@@ -183,6 +184,8 @@ apply_parts(struct gpuval_order *order, unsigned index, struct part part, unsign
    struct queue *queue = &order->queues[index];
    const struct gpuval_order_stages limit = part.first;
 
+   part.own = index;
+   part.changes = queue->changes ? queue->transition : 0;
    for (unsigned i = 0; i < count; i++) {
       part.barrier = &barriers[i];
       part.first = gpuval_order_first_stages(barriers[i].src_stages);
@@ -205,11 +208,9 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       .queue = (int)index,
       .serial = queue->serial,
       .transition = queue->transition,
-      .changes = queue->changes ? queue->transition : 0,
       .from = &queue->state,
       .is_seen = queue->state.is_seen_by_all,
    };
-   queue->changes = false;
 
    /* A part reads a vector before it writes any. */
    struct state before;
@@ -220,6 +221,7 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       part.from = &before;
    }
    apply_parts(order, index, part, count, barriers);
+   queue->changes = false;
    ralloc_free(mem_ctx);
 }
 
@@ -436,6 +438,17 @@ gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
    return serial;
 }
 
+static uint32_t
+begin_transition(struct gpuval_order *order, unsigned index, uint32_t *before)
+{
+   struct queue *queue = &order->queues[index];
+
+   queue->transition = ++order->serial;
+   queue->changes = true;
+   before[gpuval_order_source(index, GPUVAL_ORDER_TRANSITION)] = queue->transition;
+   return queue->transition;
+}
+
 uint32_t
 gpuval_order_transition(struct gpuval_order *order, unsigned index, VkPipelineStageFlags2 stages,
                         uint32_t *before)
@@ -446,11 +459,24 @@ gpuval_order_transition(struct gpuval_order *order, unsigned index, VkPipelineSt
    memset(before, 0, order->num_sources * sizeof(*before));
    raise_by_stages(order, before, queue->state.execution, EXECUTED, first);
    raise_by_work(before, index, first, queue->serial);
+   return begin_transition(order, index, before);
+}
 
-   queue->transition = ++order->serial;
-   queue->changes = true;
-   before[gpuval_order_source(index, GPUVAL_ORDER_TRANSITION)] = queue->transition;
-   return queue->transition;
+uint32_t
+gpuval_order_point_transition(struct gpuval_order *order, unsigned index,
+                              const struct gpuval_order_point *point, uint32_t *before)
+{
+   const uint32_t *watermarks = point->era == order->era ? point->watermarks : NULL;
+
+   for (unsigned i = 0; i < order->num_sources; i++)
+      before[i] = watermarks ? watermarks[i] : 0;
+   return begin_transition(order, index, before);
+}
+
+void
+gpuval_order_end_transition(struct gpuval_order *order, unsigned index)
+{
+   order->queues[index].changes = false;
 }
 
 /* All */

@@ -125,6 +125,10 @@ uint32_t gpuval_order_use(struct gpuval_order *order, unsigned queue);
  */
 uint32_t gpuval_order_transition(struct gpuval_order *order, unsigned queue,
                                  VkPipelineStageFlags2 stages, uint32_t *before);
+/** The same with waits for events, up to gpuval_order_end_transition(): it comes after @point. */
+uint32_t gpuval_order_point_transition(struct gpuval_order *order, unsigned queue,
+                                       const struct gpuval_order_point *point, uint32_t *before);
+void gpuval_order_end_transition(struct gpuval_order *order, unsigned queue);
 
 /** Changes whenever a table of the queue would. */
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);

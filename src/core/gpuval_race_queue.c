@@ -338,33 +338,50 @@ gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
  * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
  * for a semaphore does for it: silent.
  */
+static void
+add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
+{
+   VK_FROM_HANDLE(vk_image, image, barrier->image);
+   if (!image || barrier->oldLayout == barrier->newLayout || !is_looked_at(image) ||
+       barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
+      return;
+
+   const struct gpuval_race_part part = {
+      .what = {.is_write = true, .image = image, .range = barrier->subresourceRange},
+      .class_ = GPUVAL_ORDER_TRANSITION,
+   };
+   util_dynarray_append(parts, struct gpuval_race_part, part);
+}
+
+static bool
+is_empty_scope(VkPipelineStageFlags2 stages)
+{
+   return !(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT);
+}
+
 VkPipelineStageFlags2
 gpuval_race_add_transitions(struct util_dynarray *parts, const VkDependencyInfo *info)
 {
    VkPipelineStageFlags2 stages = gpuval_event_stages(info);
 
-   if (!(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT))
-      return stages;
-
-   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-      VK_FROM_HANDLE(vk_image, image, barrier->image);
-      if (!image || barrier->oldLayout == barrier->newLayout || !is_looked_at(image) ||
-          barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
-         continue;
-
-      const struct gpuval_race_part part = {
-         .what = {.is_write = true, .image = image, .range = barrier->subresourceRange},
-         .class_ = GPUVAL_ORDER_TRANSITION,
-      };
-      util_dynarray_append(parts, struct gpuval_race_part, part);
-   }
+   for (uint32_t i = 0; !is_empty_scope(stages) && i < info->imageMemoryBarrierCount; i++)
+      add_transition(parts, &info->pImageMemoryBarriers[i]);
    return stages;
 }
 
 void
-gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
-                             VkPipelineStageFlags2 stages, const struct util_dynarray *parts)
+gpuval_race_add_event_transitions(struct util_dynarray *parts,
+                                  const struct gpuval_dependency *events)
+{
+   for (uint32_t i = 0; i < events->num_images; i++) {
+      if (!is_empty_scope(events->images[i].srcStageMask))
+         add_transition(parts, &events->images[i]);
+   }
+}
+
+static void
+note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipelineStageFlags2 stages,
+                const struct gpuval_dependency *events, const struct util_dynarray *parts)
 {
    queue->has_ended_subpass = false;
    if (!parts->size)
@@ -374,9 +391,26 @@ gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_i
    uint32_t *before =
       gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
    use.is_transition = true;
-   use.serial = gpuval_submits_transition(queue->submits, queue->number, stages, before);
+   use.serial =
+      events ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
+             : gpuval_submits_transition(queue->submits, queue->number, stages, before);
    util_dynarray_foreach (parts, struct gpuval_race_part, part)
       note_part(queue, use, before, part);
+}
+
+void
+gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                             VkPipelineStageFlags2 stages, const struct util_dynarray *parts)
+{
+   note_transition(queue, command_id, stages, NULL, parts);
+}
+
+void
+gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                                   const struct gpuval_dependency *events,
+                                   const struct util_dynarray *parts)
+{
+   note_transition(queue, command_id, 0, events, parts);
 }
 
 /* Shaders */

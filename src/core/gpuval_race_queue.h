@@ -54,6 +54,9 @@ void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRend
 /** Returns the first scopes of a pipeline barrier: what its transitions come after. */
 VkPipelineStageFlags2 gpuval_race_add_transitions(struct util_dynarray *parts,
                                                   const VkDependencyInfo *info);
+/** The same of a wait for events */
+void gpuval_race_add_event_transitions(struct util_dynarray *parts,
+                                       const struct gpuval_dependency *events);
 
 /* Execution */
 
@@ -86,6 +89,9 @@ void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t comman
 /** and for a pipeline barrier, before the order of commands learns of it. */
 void gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
                                   VkPipelineStageFlags2 stages, const struct util_dynarray *parts);
+void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                                        const struct gpuval_dependency *events,
+                                        const struct util_dynarray *parts);
 
 /**
  * What a shader of @class_ may use, which has GPUVAL_USE_RACE: it has if it sets @bit of @flag.

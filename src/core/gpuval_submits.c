@@ -539,6 +539,7 @@ gpuval_submits_dependency(struct gpuval_submits *submits, unsigned queue,
       else
          gpuval_order_dependency(submits->order, queue, part->num_barriers, part->barriers);
    }
+   gpuval_order_end_transition(submits->order, queue);
    simple_mtx_unlock(&submits->mutex);
 }
 
@@ -638,6 +639,26 @@ gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
 {
    simple_mtx_lock(&submits->mutex);
    uint32_t serial = gpuval_order_transition(submits->order, queue, stages, before);
+   simple_mtx_unlock(&submits->mutex);
+   return serial;
+}
+
+uint32_t
+gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
+                                const struct gpuval_dependency *events, uint32_t *before)
+{
+   simple_mtx_lock(&submits->mutex);
+   struct gpuval_order_point *point = gpuval_order_point_create(submits->order);
+   for (uint32_t i = 0; i < events->num_parts; i++) {
+      const struct object *object =
+         _mesa_hash_table_u64_search(submits->objects, (uint64_t)events->parts[i].event);
+      if (object && object->event)
+         gpuval_order_event_signal(submits->order, object->event, point);
+      else
+         gpuval_order_merge(submits->order, point, get_everything(submits));
+   }
+   uint32_t serial = gpuval_order_point_transition(submits->order, queue, point, before);
+   ralloc_free(point);
    simple_mtx_unlock(&submits->mutex);
    return serial;
 }

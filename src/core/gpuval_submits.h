@@ -126,6 +126,9 @@ unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
 uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
                                    VkPipelineStageFlags2 stages, uint32_t *before);
+/** The same with a wait for events: all of its transitions come after all of the events. */
+uint32_t gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
+                                         const struct gpuval_dependency *events, uint32_t *before);
 
 /** See gpuval_order_restart(): to be called when serials have come to here, as soon as
  * nothing is executed.

@@ -185,9 +185,11 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
-   if (gpuval_device_written(gpuval->device))
+   if (gpuval_device_written(gpuval->device)) {
       gpuval->written =
          gpuval_lvp_written_create(gpuval, device, gpuval, gpuval_device_written(gpuval->device));
+      gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
+   }
    if (has_race && gpuval_lvp_objects(gpuval))
       gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, gpuval->order->hooks.submits);
    if (gpuval_device_structures(gpuval->device))

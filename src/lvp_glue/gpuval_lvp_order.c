@@ -45,8 +45,9 @@ hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *event
    if (queue->cmds.prev == last)
       return;
 
-   struct gpuval_dependency *dependency = vk_alloc(
-      queue->alloc, gpuval_dependency_size(count, infos), 8, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   struct gpuval_dependency *dependency =
+      vk_alloc(queue->alloc, gpuval_dependency_size(count, events, infos), 8,
+               VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
    if (dependency)
       gpuval_dependency_init(dependency, count, events, infos, QUEUE_FAMILY, get_buffer);
    else
@@ -72,15 +73,19 @@ hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *
 }
 
 void
+gpuval_lvp_order_hook_events(struct vk_device_dispatch_table *table)
+{
+   table->CmdWaitEvents = hook_CmdWaitEvents;
+   table->CmdWaitEvents2 = hook_CmdWaitEvents2;
+}
+
+void
 gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
                       struct gpuval_device *gpuval)
 {
-   struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
-
    order->hooks.objects = gpuval_device_objects(gpuval);
    gpuval_hooks_init(&order->hooks, &device->vk, true);
-   table->CmdWaitEvents = hook_CmdWaitEvents;
-   table->CmdWaitEvents2 = hook_CmdWaitEvents2;
+   gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
 
    order->device = gpuval;
    order->table.table = calloc(1, sizeof(*order->table.table));
@@ -113,7 +118,7 @@ static void
 execute_barrier(struct gpuval_lvp_order *order, const VkDependencyInfo *info)
 {
    uint64_t on_stack[64];
-   size_t size = gpuval_dependency_size(1, info);
+   size_t size = gpuval_dependency_size(1, NULL, info);
    struct gpuval_dependency *dependency =
       size <= sizeof(on_stack) ? (struct gpuval_dependency *)on_stack : malloc(size);
 

@@ -22,6 +22,8 @@ struct gpuval_lvp_order {
 
 void gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
                            struct gpuval_device *gpuval);
+/** Waits for events keep their barriers: needs nothing but vk_device::gpuval. */
+void gpuval_lvp_order_hook_events(struct vk_device_dispatch_table *table);
 void gpuval_lvp_order_finish(struct gpuval_lvp_order *order);
 
 /* On the queue's thread */

@@ -126,6 +126,16 @@ transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
 }
 
 static void
+event_transition(struct gpuval_lvp_race *state, const struct gpuval_dependency *events)
+{
+   if (events)
+      gpuval_race_add_event_transitions(&state->parts, events);
+   gpuval_race_queue_event_transition(
+      state->queue, state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0, events,
+      &state->parts);
+}
+
+static void
 transfer(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
 {
    gpuval_lvp_visit_transfers(command, gpuval_race_add_transfer, &state->parts);
@@ -148,7 +158,7 @@ gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue
       state->waits = true;
       return;
    case VK_CMD_WAIT_EVENTS2:
-      gpuval_race_queue_other(state->queue);
+      event_transition(state, command->driver_data);
       state->waits = true;
       return;
    case VK_CMD_BEGIN_RENDERING:

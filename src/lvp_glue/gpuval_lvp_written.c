@@ -8,6 +8,7 @@
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
+#include "gpuval/src/core/gpuval_dependency.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_written.h"
 #include "vk_acceleration_structure.h"
@@ -227,17 +228,16 @@ gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuva
 /* Commands */
 
 static void
-transition(struct gpuval_lvp_written *state, const VkDependencyInfo *info)
+transition(struct gpuval_lvp_written *state, uint32_t count, const VkImageMemoryBarrier2 *barriers)
 {
-   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-      LVP_FROM_HANDLE(lvp_image, image, barrier->image);
+   for (uint32_t i = 0; i < count; i++) {
+      LVP_FROM_HANDLE(lvp_image, image, barriers[i].image);
 
-      if (image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED &&
+      if (image && barriers[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+          barriers[i].newLayout != VK_IMAGE_LAYOUT_UNDEFINED &&
           !gpuval_lvp_is_always_written(state, image))
-         gpuval_lvp_visit_image(image, &barrier->subresourceRange, gpuval_lvp_written_clear_later,
-                                state);
+         gpuval_lvp_visit_image(image, &barriers[i].subresourceRange,
+                                gpuval_lvp_written_clear_later, state);
    }
 }
 
@@ -286,13 +286,19 @@ static void
 execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *command)
 {
    switch ((unsigned)command->type) {
-   case VK_CMD_PIPELINE_BARRIER2:
-      transition(state, command->u.pipeline_barrier2.dependency_info);
+   case VK_CMD_PIPELINE_BARRIER2: {
+      const VkDependencyInfo *info = command->u.pipeline_barrier2.dependency_info;
+      transition(state, info->imageMemoryBarrierCount, info->pImageMemoryBarriers);
       state->waits = true;
       return;
-   case VK_CMD_WAIT_EVENTS2:
+   }
+   case VK_CMD_WAIT_EVENTS2: {
+      const struct gpuval_dependency *events = command->driver_data;
+      if (events)
+         transition(state, events->num_images, events->images);
       state->waits = true;
       return;
+   }
    case VK_CMD_BEGIN_RENDERING:
       gpuval_lvp_written_begin_rendering(state, command->u.begin_rendering.rendering_info);
       return;

@@ -59,10 +59,11 @@ struct gpuval_radv_race_note {
    uint32_t command_id;
    VkRenderingFlags flags;
    VkPipelineStageFlags2 stages;
-   struct util_dynarray parts; /* struct gpuval_race_part */
-   struct util_dynarray uses;  /* of shaders: struct shader_use */
-   uint32_t *marks;            /* where the GPU writes: the first that is of interest, */
-   unsigned first, num_marks;  /* its number, and how many */
+   const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
+   struct util_dynarray parts;             /* struct gpuval_race_part */
+   struct util_dynarray uses;              /* of shaders: struct shader_use */
+   uint32_t *marks;           /* where the GPU writes: the first that is of interest, */
+   unsigned first, num_marks; /* its number, and how many */
 };
 
 /* Where things are */
@@ -221,6 +222,19 @@ gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyI
    struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
    note->stages = gpuval_race_add_transitions(&note->parts, info);
    if (!note->parts.size || name_command(cmd_buffer, "pipeline_barrier", &note->command_id))
+      gpuval_radv_note_race(cmd_buffer, note);
+}
+
+void
+gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_dependency *events)
+{
+   if (!get_gpuval(cmd_buffer)->race)
+      return;
+
+   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
+   note->events = events;
+   gpuval_race_add_event_transitions(&note->parts, events);
+   if (!note->parts.size || name_command(cmd_buffer, "wait_events", &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
 }
 
@@ -384,7 +398,10 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
       gpuval_race_queue_end_pass(queue, note->command_id, note->flags, &note->parts);
       break;
    case NOTE_TRANSITION:
-      gpuval_race_queue_transition(queue, note->command_id, note->stages, &note->parts);
+      if (note->events)
+         gpuval_race_queue_event_transition(queue, note->command_id, note->events, &note->parts);
+      else
+         gpuval_race_queue_transition(queue, note->command_id, note->stages, &note->parts);
       break;
    case NOTE_SHADERS:
       gpuval_race_queue_other(queue);

@@ -25,6 +25,9 @@ void gpuval_radv_finish_race(struct gpuval_radv *gpuval);
 
 /** Of a pipeline barrier, before the order of commands learns of it */
 void gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info);
+/** and of a wait for events. @events lives as long as what the command buffer has recorded. */
+void gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer,
+                             const struct gpuval_dependency *events);
 /** What the shaders that are bound may use; NULL: nothing. */
 struct gpuval_radv_race_note *
 gpuval_radv_race_shaders(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,

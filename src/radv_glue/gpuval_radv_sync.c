@@ -120,9 +120,11 @@ note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEven
    struct util_dynarray *notes = gpuval_radv_notes(cmd_buffer);
    struct note note = {.type = NOTE_DEPENDENCY};
 
-   note.dependency = ralloc_size(notes->mem_ctx, gpuval_dependency_size(count, infos));
+   note.dependency = ralloc_size(notes->mem_ctx, gpuval_dependency_size(count, events, infos));
    gpuval_dependency_init(note.dependency, count, events, infos,
                           cmd_buffer->vk.pool->queue_family_index, get_buffer);
+   if (events)
+      gpuval_radv_race_events(cmd_buffer, note.dependency);
    util_dynarray_append(notes, struct note, note);
 }
 

@@ -485,21 +485,41 @@ hook_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkImageLay
    next(cmd_buffer)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges);
 }
 
+static void
+transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkDependencyInfo *infos)
+{
+   struct marking marking = {.cmd_buffer = cmd_buffer};
+
+   for (uint32_t i = 0; i < count; i++) {
+      for (uint32_t j = 0; j < infos[i].imageMemoryBarrierCount; j++) {
+         const VkImageMemoryBarrier2 *barrier = &infos[i].pImageMemoryBarriers[j];
+
+         if (barrier->image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
+             barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED)
+            add(&marking, vk_image_from_handle(barrier->image), &barrier->subresourceRange);
+      }
+   }
+   end(&marking);
+}
+
 static VKAPI_ATTR void VKAPI_CALL
 hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct marking marking = {.cmd_buffer = cmd_buffer};
 
    next(cmd_buffer)->CmdPipelineBarrier2(handle, info);
-   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
+   transition(cmd_buffer, 1, info);
+}
 
-      if (barrier->image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-          barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-         add(&marking, vk_image_from_handle(barrier->image), &barrier->subresourceRange);
-   }
-   end(&marking);
+/* Legacy waits have their transitions in a barrier of the runtime's. */
+static VKAPI_ATTR void VKAPI_CALL
+hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
+                    const VkDependencyInfo *infos)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   next(cmd_buffer)->CmdWaitEvents2(handle, count, events, infos);
+   transition(cmd_buffer, count, infos);
 }
 
 void
@@ -528,6 +548,7 @@ gpuval_radv_hook_written_images(struct gpuval_radv *gpuval, struct vk_device_dis
    HOOK(CmdExecuteCommands)
    HOOK(CmdPipelineBarrier2)
    HOOK(CmdResolveImage2)
+   HOOK(CmdWaitEvents2)
    HOOK(CreateImage)
    HOOK(CreateImageView)
    HOOK(DestroyImage)

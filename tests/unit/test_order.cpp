@@ -171,6 +171,33 @@ TEST_F(order, transitions)
    EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), second);
 }
 
+TEST_F(order, transitions_of_events)
+{
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   const unsigned source = gpuval_order_source(0, GPUVAL_ORDER_TRANSITION);
+   const unsigned compute = gpuval_order_source(0, GPUVAL_ORDER_COMPUTE);
+   run first = dispatch();
+   gpuval_order_snapshot *event = set_event(COMPUTE);
+   run between = dispatch();
+   gpuval_order_point *point = gpuval_order_point_create(model);
+   objects.push_back(point);
+   gpuval_order_event_signal(model, event, point);
+
+   uint32_t serial = gpuval_order_point_transition(model, 0, point, before.data());
+   EXPECT_GE(before[compute], first.serial);
+   EXPECT_LT(before[compute], between.serial) << "came after the event was set";
+   wait_event(event, {barrier(COMPUTE, 0, VK_PIPELINE_STAGE_2_TRANSFER_BIT, 0)});
+   wait_event(event, {barrier(COMPUTE, 0, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0)});
+   gpuval_order_end_transition(model, 0);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_TRANSFER, source), serial);
+   EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_FRAGMENT, source), serial);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), serial);
+
+   /* It is over then. */
+   depend(COMPUTE, 0, COMPUTE, 0);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), serial);
+}
+
 TEST_F(order, spans_end_where_something_happens)
 {
    run first = dispatch();

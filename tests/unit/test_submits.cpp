@@ -76,7 +76,7 @@ class submits : public ::testing::Test {
    void depend(const std::vector<VkDependencyInfo> &infos, const VkEvent *events = nullptr)
    {
       std::vector<uint64_t> memory(
-         gpuval_dependency_size((uint32_t)infos.size(), infos.data()) / 8 + 1);
+         gpuval_dependency_size((uint32_t)infos.size(), events, infos.data()) / 8 + 1);
       gpuval_dependency *dependency = (gpuval_dependency *)memory.data();
       gpuval_dependency_init(dependency, (uint32_t)infos.size(), events, infos.data(), 0, nullptr);
       gpuval_submits_dependency(notes, 0, dependency);
@@ -574,7 +574,7 @@ convert(const VkBufferMemoryBarrier2 &barrier, uint32_t family = 0)
    VkDependencyInfo info = {};
    info.bufferMemoryBarrierCount = 1;
    info.pBufferMemoryBarriers = &barrier;
-   std::vector<uint64_t> memory(gpuval_dependency_size(1, &info) / 8 + 1);
+   std::vector<uint64_t> memory(gpuval_dependency_size(1, nullptr, &info) / 8 + 1);
    gpuval_dependency *dependency = (gpuval_dependency *)memory.data();
    gpuval_dependency_init(dependency, 1, nullptr, &info, family, get_buffer);
    EXPECT_EQ(dependency->num_parts, 1u);
@@ -635,7 +635,7 @@ TEST(dependencies, images)
    VkDependencyInfo info = {};
    info.imageMemoryBarrierCount = 1;
    info.pImageMemoryBarriers = &barrier;
-   std::vector<uint64_t> memory(gpuval_dependency_size(1, &info) / 8 + 1);
+   std::vector<uint64_t> memory(gpuval_dependency_size(1, nullptr, &info) / 8 + 1);
    gpuval_dependency *dependency = (gpuval_dependency *)memory.data();
    gpuval_dependency_init(dependency, 1, nullptr, &info, 0, nullptr);
    const gpuval_order_barrier &result = dependency->parts[0].barriers[0];
