@@ -41,6 +41,7 @@ struct gpuval_command_failure {
    uint64_t offset;
    uint32_t size; /* bytes */
    struct gpuval_command_range range;
+   const char *host_op;                     /* static; not NULL: in the place of a command */
    char detail[GPUVAL_FAILURE_DETAIL_SIZE]; /* goes into the message; may be empty */
 };
 

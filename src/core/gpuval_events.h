@@ -30,6 +30,9 @@ void gpuval_events_count(struct gpuval_device *device, const struct gpuval_failu
 void gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval_event *event,
                                     struct gpuval_place *place, uint32_t command_id);
 
+/** The same of what the host does, @op. */
+void gpuval_events_describe_host(struct gpuval_place *place, const char *op);
+
 /** What is bound, and what it is a view of. */
 void gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object_info *info);
 

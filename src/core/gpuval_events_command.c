@@ -79,6 +79,13 @@ gpuval_events_command_key(const struct gpuval_command_failure *failure, uint64_t
    return key;
 }
 
+void
+gpuval_events_describe_host(struct gpuval_place *place, const char *op)
+{
+   place->has_command = true;
+   place->command = (struct gpuval_command){.op = op, .index = -1, .submission = -1};
+}
+
 struct gpuval_event *
 gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_id,
                                 const struct gpuval_command_failure *failure)
@@ -88,7 +95,10 @@ gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_i
 
    event->has_record = true;
    event->detail = failure->detail[0] ? ralloc_strdup(event, failure->detail) : NULL;
-   gpuval_events_describe_command(device, event, &event->place, command_id);
+   if (failure->host_op)
+      gpuval_events_describe_host(&event->place, failure->host_op);
+   else
+      gpuval_events_describe_command(device, event, &event->place, command_id);
 
    event->place.access.op = failure->op;
    if (failure->size)

@@ -29,12 +29,18 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
    if (shader)
       gpuval_events_describe_site(event, &event->other, shader,
                                   &shader->sites[other->site - shader->first_site]);
-   gpuval_events_describe_command(device, event, &event->other, other->command_id);
+   if (other->host_op)
+      gpuval_events_describe_host(&event->other, other->host_op);
+   else
+      gpuval_events_describe_command(device, event, &event->other, other->command_id);
 }
 
 static const char *
 what_happens(const struct gpuval_race_use *other)
 {
+   if (other->host_op)
+      return other->is_write ? "nothing orders it and the host, which writes there"
+                             : "nothing orders it and the host, which reads there";
    return other->is_transition ? "nothing orders it and another command that changes the layout"
           : other->is_write    ? "nothing orders it and another command that writes there"
                                : "nothing orders it and another command that reads there";
@@ -75,6 +81,7 @@ gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race
       .op = use->op,
       .count = 1,
       .part = use->is_transition,
+      .host_op = use->host_op,
       .range = {.type = is_buffer ? "buffer" : "image", .binding = -1, .is_image = true},
    };
    struct gpuval_failure_key key;

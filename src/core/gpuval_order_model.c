@@ -82,7 +82,7 @@ raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages,
 struct part {
    const struct gpuval_order_barrier *barrier;
    struct gpuval_order_stages first, second;
-   int queue; /* whose work the first scope has; -1: none */
+   int queue;    /* whose work the first scope has; -1: none */
    unsigned own; /* the one that it is applied to */
    uint32_t serial;
    uint32_t transition; /* the last of the queue's then */
@@ -462,14 +462,32 @@ gpuval_order_transition(struct gpuval_order *order, unsigned index, VkPipelineSt
    return begin_transition(order, index, before);
 }
 
+static void
+get_watermarks(const struct gpuval_order *order, const struct gpuval_order_point *point,
+               uint32_t *out)
+{
+   bool is_known = point->era == order->era;
+
+   for (unsigned i = 0; i < order->num_sources; i++)
+      out[i] = is_known ? point->watermarks[i] : 0;
+}
+
+uint32_t
+gpuval_order_host_use(struct gpuval_order *order, struct gpuval_order_point *host, uint32_t *before)
+{
+   uint32_t serial = ++order->serial;
+
+   begin_point(order, host);
+   get_watermarks(order, host, before);
+   host->watermarks[gpuval_order_source(0, GPUVAL_ORDER_HOST)] = serial;
+   return serial;
+}
+
 uint32_t
 gpuval_order_point_transition(struct gpuval_order *order, unsigned index,
                               const struct gpuval_order_point *point, uint32_t *before)
 {
-   const uint32_t *watermarks = point->era == order->era ? point->watermarks : NULL;
-
-   for (unsigned i = 0; i < order->num_sources; i++)
-      before[i] = watermarks ? watermarks[i] : 0;
+   get_watermarks(order, point, before);
    return begin_transition(order, index, before);
 }
 

@@ -24,9 +24,10 @@ extern "C" {
 #define GPUVAL_ORDER_COLOR      (GPUVAL_ORDER_STAGE_CLASSES + 1)
 #define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 2)
 #define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_STAGE_CLASSES + 3) /* of layouts: in no stage */
-/* 14, and as many as are compared at once */
+#define GPUVAL_ORDER_HOST       (GPUVAL_ORDER_STAGE_CLASSES + 4) /* of queue 0: of all */
+/* 15, and as many as are compared at once */
 #define GPUVAL_ORDER_MODEL_CLASSES 16
-static_assert(GPUVAL_ORDER_TRANSITION < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
+static_assert(GPUVAL_ORDER_HOST < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
 
 /** The stage of Vulkan's that a class runs in, or those of transfers and of depth. */
 static inline VkPipelineStageFlags2
@@ -47,6 +48,7 @@ gpuval_order_class_stage(unsigned class_)
          VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
       VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
       VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+      0,
       0,
    };
    return stages[class_];
@@ -106,6 +108,12 @@ void gpuval_order_event_signal(struct gpuval_order *order,
 /** and for another point. */
 void gpuval_order_merge(struct gpuval_order *order, struct gpuval_order_point *point,
                         const struct gpuval_order_point *other);
+/**
+ * The host uses something, and @host is what it has seen. Returns the serial, up to which @host is
+ * from now on. @before, one entry a source, becomes what is ordered before it.
+ */
+uint32_t gpuval_order_host_use(struct gpuval_order *order, struct gpuval_order_point *host,
+                               uint32_t *before);
 /** What comes in @queue's @stages from now on comes after @point. */
 void gpuval_order_wait(struct gpuval_order *order, unsigned queue,
                        const struct gpuval_order_point *point, VkPipelineStageFlags2 stages);

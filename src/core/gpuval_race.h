@@ -43,10 +43,11 @@ struct gpuval_race_use {
    unsigned source; /* gpuval_order_source() */
    uint32_t serial;
    uint32_t command_id;
-   uint32_t pass;      /* that it is in; 0: none. What is in one is not in a race */
-   uint32_t recording; /* a number of the primary command buffer's execution: ids may be of what
-                        * is executed several times */
-   uint32_t site;      /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
+   const char *host_op; /* static; not NULL: it is the host that uses it, and no command */
+   uint32_t pass;       /* that it is in; 0: none. What is in one is not in a race */
+   uint32_t recording;  /* a number of the primary command buffer's execution: ids may be of what
+                         * is executed several times */
+   uint32_t site;       /* of a shader, device-wide; GPUVAL_RACE_NO_SITE: of the command itself */
    uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
    enum gpuval_op op;
    bool is_write;

@@ -191,6 +191,29 @@ note_parts(struct gpuval_race_queue *queue, uint32_t command_id, const struct ut
    }
 }
 
+/* The host */
+
+void
+gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
+                       const struct util_dynarray *parts)
+{
+   uint32_t *before =
+      gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
+   struct gpuval_race_use use = {
+      .source = gpuval_order_source(0, GPUVAL_ORDER_HOST),
+      .serial = gpuval_submits_host_use(queue->submits, before),
+      .host_op = op,
+      .recording = number_of(queue, ++queue->recording),
+      .site = GPUVAL_RACE_NO_SITE,
+   };
+
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      use.is_write = part->what.is_write;
+      use.op = use.is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
+      note_part(queue, use, before, part);
+   }
+}
+
 /* Transfers */
 
 void
@@ -391,9 +414,9 @@ note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipeline
    uint32_t *before =
       gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
    use.is_transition = true;
-   use.serial =
-      events ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
-             : gpuval_submits_transition(queue->submits, queue->number, stages, before);
+   use.serial = events
+                   ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
+                   : gpuval_submits_transition(queue->submits, queue->number, stages, before);
    util_dynarray_foreach (parts, struct gpuval_race_part, part)
       note_part(queue, use, before, part);
 }

@@ -94,6 +94,13 @@ void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_
                                         const struct util_dynarray *parts);
 
 /**
+ * What the host does itself, before it does so: @op is static. @queue is none that executes
+ * commands, and has a number of its own, or does not end with it.
+ */
+void gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
+                            const struct util_dynarray *parts);
+
+/**
  * What a shader of @class_ may use, which has GPUVAL_USE_RACE: it has if it sets @bit of @flag.
  * Returns false if nobody wants to know.
  */

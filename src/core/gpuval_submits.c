@@ -560,30 +560,6 @@ gpuval_submits_reset_event(struct gpuval_submits *submits, VkEvent event)
    gpuval_submits_forget(submits, (uint64_t)event);
 }
 
-static void
-fill_table(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
-           struct gpuval_submits_table *table)
-{
-   uint64_t version = gpuval_order_version(submits->order, queue) + 1; /* 0: never */
-
-   uint64_t num_spans = gpuval_order_num_spans(submits->order);
-   bool has_threshold = table->version == version && table->num_spans == num_spans &&
-                        table->threshold_classes == classes;
-
-   if (table->version != version) {
-      table->version = version;
-      table->classes = 0;
-   }
-   if (classes & ~table->classes)
-      gpuval_order_fill_table(submits->order, queue, classes & ~table->classes, table->table);
-   table->classes |= classes;
-   if (has_threshold)
-      return;
-   table->threshold = gpuval_order_get_threshold(submits->order, queue, classes);
-   table->threshold_classes = classes;
-   table->num_spans = num_spans;
-}
-
 bool
 gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
                     struct gpuval_submits_table *table, struct gpuval_command_data *data)
@@ -592,7 +568,7 @@ gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t cla
    data->order_class = gpuval_order_queue_class(queue);
    data->order_address = table ? table->address : 0;
    if (table)
-      fill_table(submits, queue, classes, table);
+      gpuval_submits_fill_table(submits->order, queue, classes, table);
    data->serial = gpuval_order_work(submits->order, queue, classes);
    bool began = gpuval_sync_work(submits->sync, queue, classes, data);
    simple_mtx_unlock(&submits->mutex);
@@ -661,6 +637,32 @@ gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
    ralloc_free(point);
    simple_mtx_unlock(&submits->mutex);
    return serial;
+}
+
+uint32_t
+gpuval_submits_host_use(struct gpuval_submits *submits, uint32_t *before)
+{
+   simple_mtx_lock(&submits->mutex);
+   uint32_t serial = gpuval_order_host_use(submits->order, submits->host, before);
+   submits->host_version++;
+   simple_mtx_unlock(&submits->mutex);
+   return serial;
+}
+
+bool
+gpuval_submits_have_begun(struct gpuval_submits *submits, unsigned queue, uint64_t last)
+{
+   bool have_begun = true;
+   struct note *note;
+
+   simple_mtx_lock(&submits->mutex);
+   u_vector_foreach(note, &submits->queues[queue].notes)
+   {
+      if (note->type == NOTE_COMMANDS && note->submit <= last)
+         have_begun = false;
+   }
+   simple_mtx_unlock(&submits->mutex);
+   return have_begun;
 }
 
 void

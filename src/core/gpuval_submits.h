@@ -130,6 +130,15 @@ uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queu
 uint32_t gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
                                          const struct gpuval_dependency *events, uint32_t *before);
 
+/** The host uses something: gpuval_order_host_use() */
+uint32_t gpuval_submits_host_use(struct gpuval_submits *submits, uint32_t *before);
+/** Has the queue come to the last command buffer of the submits up to @last? */
+bool gpuval_submits_have_begun(struct gpuval_submits *submits, unsigned queue, uint64_t last);
+
+/** gpuval_submits_work()'s: brings @table up to date. */
+void gpuval_submits_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
+                               struct gpuval_submits_table *table);
+
 /** See gpuval_order_restart(): to be called when serials have come to here, as soon as
  * nothing is executed.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Calls of Vulkan's, as notes */
+/* Calls of Vulkan's, as notes; tables of order */
 
 #include "gpuval_submits.h"
 
@@ -79,4 +79,28 @@ gpuval_submits_note_sparse(struct gpuval_submits *submits, unsigned queue, uint3
       }
    }
    note_fence(submits, queue, fence);
+}
+
+void
+gpuval_submits_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
+                          struct gpuval_submits_table *table)
+{
+   uint64_t version = gpuval_order_version(order, queue) + 1; /* 0: never */
+
+   uint64_t num_spans = gpuval_order_num_spans(order);
+   bool has_threshold = table->version == version && table->num_spans == num_spans &&
+                        table->threshold_classes == classes;
+
+   if (table->version != version) {
+      table->version = version;
+      table->classes = 0;
+   }
+   if (classes & ~table->classes)
+      gpuval_order_fill_table(order, queue, classes & ~table->classes, table->table);
+   table->classes |= classes;
+   if (has_threshold)
+      return;
+   table->threshold = gpuval_order_get_threshold(order, queue, classes);
+   table->threshold_classes = classes;
+   table->num_spans = num_spans;
 }

@@ -206,23 +206,30 @@ get_slices(const struct vk_image *image, VkExtent3D extent, uint32_t layers)
    return extent;
 }
 
+static void
+visit_copies(const struct visitor *visitor, VkImage src_handle, VkImage dst_handle, uint32_t count,
+             const VkImageCopy2 *regions)
+{
+   VK_FROM_HANDLE(vk_image, src, src_handle);
+   VK_FROM_HANDLE(vk_image, dst, dst_handle);
+
+   for (uint32_t i = 0; i < count; i++) {
+      const VkImageCopy2 *region = &regions[i];
+      uint32_t layers = vk_image_subresource_layer_count(src, &region->srcSubresource);
+      VkExtent3D extent = get_copied_extent(src, dst, region->extent);
+
+      visit_box(visitor, src_handle, &region->srcSubresource, false, region->srcOffset,
+                get_slices(src, region->extent, 1));
+      visit_box(visitor, dst_handle, &region->dstSubresource, true, region->dstOffset,
+                get_slices(dst, extent, layers));
+   }
+}
+
 void
 gpuval_visit_copy_image(const VkCopyImageInfo2 *info, gpuval_transfer_function function, void *data)
 {
    const struct visitor visitor = {function, data};
-   VK_FROM_HANDLE(vk_image, src, info->srcImage);
-   VK_FROM_HANDLE(vk_image, dst, info->dstImage);
-
-   for (uint32_t i = 0; i < info->regionCount; i++) {
-      const VkImageCopy2 *region = &info->pRegions[i];
-      uint32_t layers = vk_image_subresource_layer_count(src, &region->srcSubresource);
-      VkExtent3D extent = get_copied_extent(src, dst, region->extent);
-
-      visit_box(&visitor, info->srcImage, &region->srcSubresource, false, region->srcOffset,
-                get_slices(src, region->extent, 1));
-      visit_box(&visitor, info->dstImage, &region->dstSubresource, true, region->dstOffset,
-                get_slices(dst, extent, layers));
-   }
+   visit_copies(&visitor, info->srcImage, info->dstImage, info->regionCount, info->pRegions);
 }
 
 void
@@ -301,6 +308,40 @@ gpuval_visit_fill_buffer(VkBuffer buffer, uint64_t offset, uint64_t size,
 {
    const struct visitor visitor = {function, data};
    visit_buffer(&visitor, buffer, offset, size, true, false);
+}
+
+void
+gpuval_visit_copy_memory_to_image(const VkCopyMemoryToImageInfoEXT *info,
+                                  gpuval_transfer_function function, void *data)
+{
+   const struct visitor visitor = {function, data};
+
+   for (uint32_t i = 0; i < info->regionCount; i++) {
+      const VkMemoryToImageCopyEXT *region = &info->pRegions[i];
+      visit_box(&visitor, info->dstImage, &region->imageSubresource, true, region->imageOffset,
+                region->imageExtent);
+   }
+}
+
+void
+gpuval_visit_copy_image_to_memory(const VkCopyImageToMemoryInfoEXT *info,
+                                  gpuval_transfer_function function, void *data)
+{
+   const struct visitor visitor = {function, data};
+
+   for (uint32_t i = 0; i < info->regionCount; i++) {
+      const VkImageToMemoryCopyEXT *region = &info->pRegions[i];
+      visit_box(&visitor, info->srcImage, &region->imageSubresource, false, region->imageOffset,
+                region->imageExtent);
+   }
+}
+
+void
+gpuval_visit_host_copy_image(const VkCopyImageToImageInfoEXT *info,
+                             gpuval_transfer_function function, void *data)
+{
+   const struct visitor visitor = {function, data};
+   visit_copies(&visitor, info->srcImage, info->dstImage, info->regionCount, info->pRegions);
 }
 
 uint64_t

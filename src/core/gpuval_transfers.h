@@ -84,6 +84,14 @@ void gpuval_visit_copy_buffer(const VkCopyBufferInfo2 *info, gpuval_transfer_fun
 void gpuval_visit_fill_buffer(VkBuffer buffer, uint64_t offset, uint64_t size,
                               gpuval_transfer_function function, void *data);
 
+/* The same of what the host does */
+void gpuval_visit_copy_memory_to_image(const VkCopyMemoryToImageInfoEXT *info,
+                                       gpuval_transfer_function function, void *data);
+void gpuval_visit_copy_image_to_memory(const VkCopyImageToMemoryInfoEXT *info,
+                                       gpuval_transfer_function function, void *data);
+void gpuval_visit_host_copy_image(const VkCopyImageToImageInfoEXT *info,
+                                  gpuval_transfer_function function, void *data);
+
 /** Bytes of the results of one query; VK_WHOLE_SIZE: as much as there may be. */
 uint64_t gpuval_query_size(VkQueryType type, VkQueryPipelineStatisticFlags statistics,
                            VkQueryResultFlags flags);

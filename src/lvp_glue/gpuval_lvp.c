@@ -191,7 +191,8 @@ gpuval_lvp_create(struct lvp_device *device)
       gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
    }
    if (has_race && gpuval_lvp_objects(gpuval))
-      gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, gpuval->order->hooks.submits);
+      gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, &device->vk.dispatch_table,
+                                            gpuval->order->hooks.submits);
    if (gpuval_device_structures(gpuval->device))
       gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval);
    return gpuval;
@@ -221,6 +222,12 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
       gpuval_lvp_race_destroy(gpuval->race);
    gpuval_lvp_pending_destroy(gpuval->pending);
    ralloc_free(gpuval);
+}
+
+struct gpuval_lvp_race_host *
+gpuval_lvp_get_race_host(struct gpuval_lvp *gpuval)
+{
+   return gpuval_lvp_race_host(gpuval->race);
 }
 
 struct gpuval_lvp_pending *
@@ -343,7 +350,7 @@ void
 gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
    if (gpuval->race)
-      gpuval_lvp_race_idle(gpuval->race);
+      gpuval_lvp_race_idle(gpuval->race, false);
    gpuval_device_end_work(gpuval->device, gpuval->work);
    if (gpuval->order)
       gpuval_lvp_order_end(gpuval->order);
@@ -369,7 +376,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
 
    gpuval->arguments = NULL;
    if (gpuval->race)
-      gpuval_lvp_race_idle(gpuval->race);
+      gpuval_lvp_race_idle(gpuval->race, true);
    if (gpuval->order)
       gpuval_lvp_order_begin(gpuval->order, cmd_buffer);
    if (gpuval->inputs)

@@ -33,6 +33,7 @@ struct gpuval_lvp_selection gpuval_lvp_get_selection(const struct lvp_pipeline_n
 struct gpuval_lvp_written;
 /** NULL: init is off. */
 struct gpuval_lvp_written *gpuval_lvp_get_written(struct gpuval_lvp *gpuval);
+struct gpuval_lvp_race_host *gpuval_lvp_get_race_host(struct gpuval_lvp *gpuval);
 
 struct gpuval_device *gpuval_lvp_device(struct gpuval_lvp *gpuval);
 

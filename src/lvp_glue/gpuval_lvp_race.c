@@ -5,6 +5,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_sets.h"
 
+#include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_race_queue.h"
 #include "gpuval/src/gpuval.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
@@ -17,6 +18,7 @@ struct gpuval_lvp_race {
    struct gpuval_race *race;
    struct gpuval_submits *submits;
    struct gpuval_race_queue *queue;
+   struct gpuval_lvp_race_host *host;
    struct util_dynarray parts; /* of the command that comes now */
 
    bool waits;                       /* the last command: nothing runs behind it */
@@ -28,7 +30,10 @@ static void
 report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other,
        const struct vk_object_base *object)
 {
-   gpuval_device_report_race(gpuval_lvp_device(data), use, other, object);
+   /* The host may have done something long ago. */
+   bool is_there = gpuval_objects_is_alive(gpuval_lvp_objects(data), use->object);
+
+   gpuval_device_report_race(gpuval_lvp_device(data), use, other, is_there ? object : NULL);
 }
 
 static uint64_t
@@ -50,7 +55,8 @@ static const struct gpuval_race_driver race_driver = {
 };
 
 struct gpuval_lvp_race *
-gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval, struct gpuval_submits *submits)
+gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
+                       struct vk_device_dispatch_table *table, struct gpuval_submits *submits)
 {
    struct gpuval_lvp_race *state = rzalloc(mem_ctx, struct gpuval_lvp_race);
 
@@ -59,6 +65,7 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval, struct gpuval_s
    state->race = gpuval_race_create(report, gpuval);
    state->queue = gpuval_race_queue_create(state, state->race, &race_driver, submits,
                                            gpuval_lvp_objects(gpuval), QUEUE);
+   state->host = gpuval_lvp_race_host_create(state, table, state->race, &race_driver, submits);
    util_dynarray_init(&state->parts, state);
    return state;
 }
@@ -66,7 +73,14 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval, struct gpuval_s
 void
 gpuval_lvp_race_destroy(struct gpuval_lvp_race *state)
 {
+   gpuval_lvp_race_host_destroy(state->host);
    gpuval_race_destroy(state->race);
+}
+
+struct gpuval_lvp_race_host *
+gpuval_lvp_race_host(struct gpuval_lvp_race *state)
+{
+   return state->host;
 }
 
 void
@@ -84,9 +98,10 @@ flush(struct gpuval_lvp_race *state)
 }
 
 void
-gpuval_lvp_race_idle(struct gpuval_lvp_race *state)
+gpuval_lvp_race_idle(struct gpuval_lvp_race *state, bool begins)
 {
    flush(state);
+   gpuval_lvp_race_host_idle(state->host, begins);
    if (gpuval_race_queue_serial(state->queue) >= GPUVAL_SUBMITS_RESTART && !gpuval_options_sync())
       gpuval_submits_restart(state->submits);
    state->rendering = NULL;
@@ -130,9 +145,9 @@ event_transition(struct gpuval_lvp_race *state, const struct gpuval_dependency *
 {
    if (events)
       gpuval_race_add_event_transitions(&state->parts, events);
-   gpuval_race_queue_event_transition(
-      state->queue, state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0, events,
-      &state->parts);
+   gpuval_race_queue_event_transition(state->queue,
+                                      state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0,
+                                      events, &state->parts);
 }
 
 static void

@@ -13,12 +13,18 @@
 
 struct gpuval_lvp;
 struct gpuval_lvp_race;
+struct gpuval_lvp_race_host;
+struct gpuval_race;
+struct gpuval_race_driver;
 struct gpuval_submits;
 struct lvp_descriptor_set;
 struct lvp_shader;
 struct vk_cmd_queue_entry;
+struct vk_device_dispatch_table;
 
+/** Entry points of @table that are ours then call those that are there. */
 struct gpuval_lvp_race *gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
+                                               struct vk_device_dispatch_table *table,
                                                struct gpuval_submits *submits);
 void gpuval_lvp_race_destroy(struct gpuval_lvp_race *race);
 
@@ -26,7 +32,7 @@ void gpuval_lvp_race_destroy(struct gpuval_lvp_race *race);
 void gpuval_lvp_race_forget(struct gpuval_lvp_race *race, uint64_t address, uint64_t size);
 
 /** A command buffer begins, or the last one has ended; nothing runs. */
-void gpuval_lvp_race_idle(struct gpuval_lvp_race *race);
+void gpuval_lvp_race_idle(struct gpuval_lvp_race *race, bool begins);
 /** Before a command is executed, and before order knows it. */
 void gpuval_lvp_race_command(struct gpuval_lvp_race *race,
                              const struct vk_cmd_queue_entry *command);
@@ -37,5 +43,17 @@ void gpuval_lvp_race_shaders(struct gpuval_lvp_race *race, uint32_t command_id, 
                              struct lvp_shader *const *shaders,
                              struct lvp_descriptor_set *const *sets, uint32_t buffers,
                              struct gpuval_lvp_command_data *data);
+
+/* gpuval_lvp_race_host.c, any thread: what the host does itself */
+
+struct gpuval_lvp_race_host *gpuval_lvp_race_host_create(void *mem_ctx,
+                                                         struct vk_device_dispatch_table *table,
+                                                         struct gpuval_race *race,
+                                                         const struct gpuval_race_driver *driver,
+                                                         struct gpuval_submits *submits);
+void gpuval_lvp_race_host_destroy(struct gpuval_lvp_race_host *host);
+struct gpuval_lvp_race_host *gpuval_lvp_race_host(struct gpuval_lvp_race *race);
+/** As gpuval_lvp_race_idle(), when race has looked at what has run. */
+void gpuval_lvp_race_host_idle(struct gpuval_lvp_race_host *host, bool begins);
 
 #endif

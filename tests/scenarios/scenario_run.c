@@ -328,6 +328,7 @@ static const struct {
    {"fill_buffer", run_fill_buffer},
    {"flags", do_nothing},
    {"generated", run_generated},
+   {"host_copy_from_image", run_host_copy_from_image},
    {"host_copy_image", run_host_copy_image},
    {"host_copy_to_image", run_host_copy_to_image},
    {"host_discard_image", run_host_discard_image},

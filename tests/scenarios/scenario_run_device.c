@@ -239,6 +239,7 @@ want_inputs(struct run *run, struct wanted *wanted)
                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT);
       wanted->transform_feedback.transformFeedback = VK_TRUE;
    } else if (strcmp(word, "host_copy_image") == 0 || strcmp(word, "host_copy_to_image") == 0 ||
+              strcmp(word, "host_copy_from_image") == 0 ||
               strcmp(word, "host_discard_image") == 0) {
       run->copies_on_host = true;
       want_extension(wanted, VK_KHR_COPY_COMMANDS_2_EXTENSION_NAME);

@@ -245,6 +245,33 @@ run_host_copy_to_image(struct run *run)
    VKH_CHECK(VKH_PROC(run->ctx, vkCopyMemoryToImageEXT)(run->ctx->device, &info));
 }
 
+/* `host_copy_from_image IMAGE` */
+void
+run_host_copy_from_image(struct run *run)
+{
+   static uint8_t texels[64 * 64 * 16];
+   const struct subresource image = find_subresource(run, 1);
+   const struct box box = get_box(run);
+   const VkImageToMemoryCopyEXT region = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_TO_MEMORY_COPY_EXT,
+      .pHostPointer = texels,
+      .imageSubresource = get_layers(&image),
+      .imageOffset = box.begin,
+      .imageExtent = box.extent,
+   };
+   const VkCopyImageToMemoryInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_COPY_IMAGE_TO_MEMORY_INFO_EXT,
+      .srcImage = image.image->image,
+      .srcImageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .regionCount = 1,
+      .pRegions = &region,
+   };
+
+   if (box.extent.width > 64 || box.extent.height > 64)
+      RUN_ERROR(run, "64x64 at most");
+   VKH_CHECK(VKH_PROC(run->ctx, vkCopyImageToMemoryEXT)(run->ctx->device, &info));
+}
+
 /* `host_copy_image FROM TO` */
 void
 run_host_copy_image(struct run *run)

@@ -198,6 +198,33 @@ TEST_F(order, transitions_of_events)
    EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), serial);
 }
 
+TEST_F(order, what_the_host_does)
+{
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   const unsigned source = gpuval_order_source(0, GPUVAL_ORDER_HOST);
+   const unsigned compute = gpuval_order_source(0, GPUVAL_ORDER_COMPUTE);
+   gpuval_order_point *host = gpuval_order_point_create(model);
+   objects.push_back(host);
+
+   run seen = dispatch();
+   gpuval_order_merge(model, host, signal(0));
+   depend(ALL, 0, ALL, 0);
+   run unseen = dispatch();
+   uint32_t first = gpuval_order_host_use(model, host, before.data());
+   EXPECT_GE(before[compute], seen.serial);
+   EXPECT_LT(before[compute], unseen.serial);
+   EXPECT_LT(before[source], first);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), first);
+
+   /* Of the host's own, one comes after the other, and what is submitted after both. */
+   uint32_t second = gpuval_order_host_use(model, host, before.data());
+   EXPECT_GE(before[source], first);
+   gpuval_order_wait(model, 1, host, ALL);
+   EXPECT_GE(gpuval_order_executed(model, 1, GPUVAL_ORDER_COMPUTE, source), second);
+   EXPECT_GE(gpuval_order_executed(model, 1, GPUVAL_ORDER_TRANSFER, source), second);
+   EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), first);
+}
+
 TEST_F(order, spans_end_where_something_happens)
 {
    run first = dispatch();
