@@ -279,8 +279,9 @@ find_outside(nir_builder *b, const struct entry *entry, const struct range *rang
              const struct gpuval_nir_report_params *params)
 {
    nir_def *offset = nir_iadd(b, params->detail[0], entry->offset);
-   nir_def *outside = nir_ior(b, nir_ult(b, range->bound, entry->size),
-                              nir_ult(b, nir_isub(b, range->bound, entry->size), offset));
+   /* The range is not empty. */
+   nir_def *outside =
+      nir_uge(b, offset, nir_usub_sat(b, range->bound, nir_iadd_imm(b, entry->size, -1)));
 
    return (struct finding){
       .failed = nir_ior(b, range->is_plain, outside),

@@ -4,6 +4,9 @@
 
 #include "gpuval_radv_nir_groups.h"
 
+#include "gpuval_radv_nir.h"
+#include "nir_builder.h"
+
 /* They may wait for loads and for writes to memory, but not for what ends
  * invocations or lets others run. @before_writes: nor for writes.
  */
@@ -99,4 +102,64 @@ gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
    collect_groups(impl, nir_intrinsic_sync_gpuval, false, has_shadow, groups);
    if (has_shadow)
       collect_groups(impl, nir_intrinsic_sync_gpuval, true, false, groups);
+}
+
+/* Is its condition but a comparison of what it hands over, which can be made once more? An index
+ * of descriptors may have been kept inside its array.
+ */
+static bool
+is_comparison(const struct group *group, unsigned i)
+{
+   unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
+   nir_scalar failed = get_src(group, i, 0, 0);
+
+   return (set < GPUVAL_RADV_MAX_SETS || set == GPUVAL_REPORT_INLINE) &&
+          nir_scalar_is_const(get_src(group, i, 2, 0)) && nir_scalar_is_alu(failed) &&
+          nir_scalar_alu_op(failed) == nir_op_uge &&
+          nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0)),
+                           get_src(group, i, 1, 0));
+}
+
+bool
+gpuval_radv_nir_are_comparisons(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (!is_comparison(group, i))
+         return false;
+   }
+   return true;
+}
+
+nir_def *
+gpuval_radv_nir_build_any(nir_builder *b, const struct group *group)
+{
+   bool has_limits = gpuval_radv_nir_are_comparisons(group);
+   nir_scalar limits[MAX_GROUP];
+   nir_def *highest[MAX_GROUP];
+   unsigned num_limits = 0;
+   nir_def *any = NULL;
+
+   for (unsigned i = 0; i < group->count; i++) {
+      nir_intrinsic_instr *report = group->intrins[i];
+      if (!has_limits) {
+         any = any ? nir_ior(b, any, report->src[0].ssa) : report->src[0].ssa;
+         continue;
+      }
+
+      nir_scalar limit =
+         nir_scalar_chase_movs(nir_scalar_chase_alu_src(get_src(group, i, 0, 0), 1));
+      nir_def *offset = nir_channel(b, report->src[1].ssa, 0);
+      unsigned j = 0;
+      while (j < num_limits && !nir_scalar_equal(limits[j], limit))
+         j++;
+      highest[j] = j < num_limits ? nir_umax(b, highest[j], offset) : offset;
+      limits[j] = limit;
+      num_limits = MAX2(num_limits, j + 1);
+   }
+
+   for (unsigned j = 0; j < num_limits; j++) {
+      nir_def *outside = nir_uge(b, highest[j], nir_channel(b, limits[j].def, limits[j].comp));
+      any = any ? nir_ior(b, any, outside) : outside;
+   }
+   return any;
 }

@@ -33,11 +33,22 @@ is_for_filter(const nir_intrinsic_instr *access)
    return nir_intrinsic_flags(access) & GPUVAL_SYNC_FILTER;
 }
 
+static inline nir_scalar
+get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
+{
+   return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
+}
+
 /**
  * The groups of @report_gpuval, and then those of @sync_gpuval; with @has_shadow the ones for
  * shadow memory before those for the filter beside it.
  */
 void gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
                                     struct util_dynarray *groups);
+
+/** Are the conditions of these reports nothing but comparisons that can be made once more? */
+bool gpuval_radv_nir_are_comparisons(const struct group *group);
+/** Has any of them failed? Of offsets with one limit the highest tells. */
+nir_def *gpuval_radv_nir_build_any(struct nir_builder *b, const struct group *group);
 
 #endif

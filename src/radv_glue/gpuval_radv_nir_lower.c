@@ -255,12 +255,6 @@ struct late_state {
    struct gpuval_nir_driver driver;
 };
 
-static nir_scalar
-get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
-{
-   return nir_scalar_chase_movs(nir_get_scalar(group->intrins[i]->src[src].ssa, component));
-}
-
 /* Which of a group a turn of its loop is about, in binary: each is one condition, whatever is
  * selected by it.
  */
@@ -449,47 +443,6 @@ has_reports(const struct group *group, unsigned set)
    return false;
 }
 
-/* Is its condition but a comparison of what it hands over, which can be made once more? An index
- * of descriptors may have been kept inside its array.
- */
-static bool
-is_comparison(const struct group *group, unsigned i)
-{
-   unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
-   nir_scalar failed = get_src(group, i, 0, 0);
-
-   return (set < GPUVAL_RADV_MAX_SETS || set == GPUVAL_REPORT_INLINE) &&
-          nir_scalar_is_const(get_src(group, i, 2, 0)) && nir_scalar_is_alu(failed) &&
-          nir_scalar_alu_op(failed) == nir_op_uge &&
-          nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0)),
-                           get_src(group, i, 1, 0));
-}
-
-static bool
-are_comparisons(const struct group *group)
-{
-   for (unsigned i = 0; i < group->count; i++) {
-      if (!is_comparison(group, i))
-         return false;
-   }
-   return true;
-}
-
-/* Has any of them failed? Up to the last one that is a condition for all, and not one each. */
-static nir_def *
-build_any(nir_builder *b, const struct group *group)
-{
-   nir_cursor at_end = b->cursor;
-   nir_def *any = group->intrins[0]->src[0].ssa;
-
-   for (unsigned i = 1; i < group->count; i++) {
-      b->cursor = nir_before_instr(&group->intrins[i]->instr);
-      any = nir_ior(b, any, group->intrins[i]->src[0].ssa);
-   }
-   b->cursor = at_end;
-   return any;
-}
-
 /* One branch for all, and a loop over them. In each turn it is about the same report in all
  * lanes, of which those take part that have it to make: most of it is then computed once, in
  * scalar registers. Comparisons are made again: their results would be two registers each until
@@ -499,7 +452,7 @@ static void
 lower_reports(struct late_state *state, const struct group *group)
 {
    nir_builder *b = &state->b;
-   nir_def *failed = build_any(b, group);
+   nir_def *failed = gpuval_radv_nir_build_any(b, group);
 
    /* No code for what none of them is about */
    bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
@@ -525,7 +478,7 @@ lower_reports(struct late_state *state, const struct group *group)
       {
          nir_def *i = nir_load_var(b, i_var);
          const struct turn turn = begin_turn(b, i);
-         if (are_comparisons(group)) {
+         if (gpuval_radv_nir_are_comparisons(group)) {
             build_report(state, group, &turn, i, true);
          } else {
             nir_push_if(b, select_src(b, group, &turn, 0, 0));

@@ -177,6 +177,16 @@ class RadvNir : public ::testing::Test {
       return true;
    }
 
+   /* As RADV does when it knows the layout */
+   static bool put_index(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+   {
+      if (intrin->intrinsic != nir_intrinsic_load_vulkan_descriptor)
+         return false;
+      b->cursor = nir_before_instr(&intrin->instr);
+      nir_def_replace(&intrin->def, nir_imm_ivec3(b, 4096, 16, 0));
+      return true;
+   }
+
    void fold(descriptor made)
    {
       nir_shader_intrinsics_pass(builder.shader, put_descriptor, nir_metadata_control_flow, &made);
@@ -522,6 +532,36 @@ TEST_F(RadvNir, uses_of_images_are_marks)
    EXPECT_EQ(2u, count(nir_intrinsic_global_atomic));
    EXPECT_EQ(2u, count(nir_intrinsic_load_global));
    EXPECT_EQ(1u, count(nir_intrinsic_load_smem_amd));
+}
+
+/* Where many offsets have one limit, there is one comparison for all, and behind the branch one
+ * more for each in its turn.
+ */
+TEST_F(RadvNir, the_highest_offset_is_compared)
+{
+   nir_def *buffer = index(0, 0);
+   for (unsigned i = 0; i < 3; i++) {
+      nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
+      nir_def *value = nir_load_ssbo(b, 1, 32, buffer, offset, .align_mul = 4);
+      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+   }
+   instrument(GPUVAL_CHECK_BOUNDS);
+   nir_shader_intrinsics_pass(builder.shader, put_index, nir_metadata_control_flow, NULL);
+   fold({});
+   nir_opt_cse(builder.shader); /* of limits */
+   lower();
+   nir_opt_dce(builder.shader);
+
+   const nir_block *block = nir_start_block(nir_shader_get_entrypoint(builder.shader));
+   unsigned comparisons = 0, maxima = 0;
+   nir_foreach_instr (instr, block) {
+      if (instr->type != nir_instr_type_alu)
+         continue;
+      comparisons += nir_instr_as_alu(instr)->op == nir_op_uge;
+      maxima += nir_instr_as_alu(instr)->op == nir_op_umax;
+   }
+   EXPECT_EQ(1u, comparisons);
+   EXPECT_EQ(2u, maxima);
 }
 
 /* A barrier lets others run: what comes before it is reported before it. */
