@@ -178,11 +178,10 @@ read_private_slots(struct gpuval_device *device, struct gpuval_device_slots *own
 bool
 gpuval_device_give_back(struct gpuval_device *device)
 {
-   if (!device->info.clear_when_idle)
+   if (!device->info.clear_when_idle || !gpuval_device_is_intact(device))
       return false;
 
-   if (gpuval_device_is_intact(device))
-      read_private_slots(device, &device->slots[!device->active], true);
+   read_private_slots(device, &device->slots[!device->active], true);
    bool wants_printf = device->printf.formats && gpuval_printf_give_back(&device->printf);
    return wants_printf || device->slots[device->active].num_seen >= GPUVAL_SLOT_COUNT / 16;
 }
