@@ -24,12 +24,21 @@
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir_private.h"
 
+/* Reports that wait for others, so that one branch will do for them. */
+#define MAX_WAITING 8
+
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
    nir_def *unwritten_uses;          /* once it is asked for */
    nir_def *root, *window, *written; /* the same */
    unsigned num_uses;
+
+   /* Of accesses of @block, @last being the last one that has one */
+   struct gpuval_nir_report waiting[MAX_WAITING];
+   unsigned num_waiting;
+   nir_instr *last;
+   const nir_block *block;
 };
 
 /* What is left of an access */
@@ -45,6 +54,63 @@ static bool
 is_write(const struct gpuval_access *access)
 {
    return access->op == GPUVAL_OP_STORE || access->op == GPUVAL_OP_ATOMIC;
+}
+
+/* Others are to find marked what they read: so what may tell them that it is there waits for
+ * nothing, and nothing waits for it. On RADV reports come together by themselves.
+ */
+static bool
+may_wait(const struct pass *pass, const struct gpuval_access *access)
+{
+   if (pass->driver->has_marks || access->is_atomic ||
+       (access->type != GPUVAL_ACCESS_BUFFER && access->type != GPUVAL_ACCESS_ADDRESS))
+      return false;
+
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   return !nir_intrinsic_has_access(intrin) ||
+          !(nir_intrinsic_access(intrin) & (ACCESS_COHERENT | ACCESS_VOLATILE));
+}
+
+/* Is it looked at in its place? */
+static bool
+ends_waiting(const struct pass *pass, const struct gpuval_access *access)
+{
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+   case GPUVAL_ACCESS_ADDRESS:
+      return !may_wait(pass, access);
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+   case GPUVAL_ACCESS_IMAGE:
+   case GPUVAL_ACCESS_TEXTURE:
+      return true;
+   default:
+      return access->is_edge;
+   }
+}
+
+/* In the order of the accesses, as one may write what another one reads */
+static void
+flush(struct pass *pass)
+{
+   if (pass->num_waiting)
+      pass->state->b.cursor = nir_after_instr(pass->last);
+   for (unsigned i = 0; i < pass->num_waiting; i++)
+      gpuval_nir_report(pass->state, &pass->waiting[i]);
+   pass->num_waiting = 0;
+}
+
+static void
+add_report(struct pass *pass, const struct gpuval_access *access,
+           const struct gpuval_nir_report *report)
+{
+   if (!may_wait(pass, access)) {
+      gpuval_nir_report(pass->state, report);
+      return;
+   }
+   pass->waiting[pass->num_waiting++] = *report;
+   pass->last = access->instr;
+   if (pass->num_waiting == MAX_WAITING)
+      flush(pass);
 }
 
 /* The bit of a constant use, or -1 */
@@ -141,15 +207,15 @@ report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t 
       .instance = access->instance,
    };
    bool is_image = pass->driver->has_marks && flags & GPUVAL_INIT_ENTRY_IS_IMAGE;
-   gpuval_nir_report(state,
-                     &(struct gpuval_nir_report){
-                        .failed = condition,
-                        .detail = detail,
-                        .slot = slot,
-                        .set = is_image ? GPUVAL_REPORT_UNWRITTEN_IMAGE : GPUVAL_REPORT_UNWRITTEN,
-                        .first_entry = gpuval_nir_add_entry(state, &entry),
-                        .num_entries = 1,
-                     });
+   add_report(pass, access,
+              &(struct gpuval_nir_report){
+                 .failed = condition,
+                 .detail = detail,
+                 .slot = slot,
+                 .set = is_image ? GPUVAL_REPORT_UNWRITTEN_IMAGE : GPUVAL_REPORT_UNWRITTEN,
+                 .first_entry = gpuval_nir_add_entry(state, &entry),
+                 .num_entries = 1,
+              });
 }
 
 /* Buffers */
@@ -595,9 +661,13 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
 
    gpuval_nir_foreach_access(state, access)
    {
+      if (access->block != pass.block || ends_waiting(&pass, access))
+         flush(&pass);
+      pass.block = access->block;
       if (reports || is_write(access))
          progress |= instrument(&pass, access);
    }
+   flush(&pass);
    if (progress)
       nir_metadata_preserve(state->b.impl, nir_metadata_none); /* there are conditions */
    return progress;
