@@ -246,7 +246,20 @@ take_first(void *data, uint64_t address, uint32_t count)
       *first = address;
 }
 
-/* Reads what is there. The GPU copies the marks, as does not come through caches before GFX9. */
+/* Before GFX9 the command processor has not always the cache that shaders set marks through, nor
+ * shaders what it has written.
+ */
+static void
+write_back(struct radv_cmd_buffer *cmd_buffer)
+{
+   if (radv_device_physical(radv_cmd_buffer_device(cmd_buffer))->info.gfx_level >= GFX9)
+      return;
+   cmd_buffer->state.flush_bits |= RADV_CMD_FLAG_VS_PARTIAL_FLUSH | RADV_CMD_FLAG_PS_PARTIAL_FLUSH |
+                                   RADV_CMD_FLAG_CS_PARTIAL_FLUSH | RADV_CMD_FLAG_INV_L2;
+   radv_emit_cache_flush(cmd_buffer);
+}
+
+/* Reads what is there: the GPU copies the marks. */
 static void
 load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
 {
@@ -258,9 +271,10 @@ load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
    uint64_t address = 0;
 
    gpuval_image_marks_visit(device->gpuval->device, image, range, take_first, &address);
-   if (!address || radv_device_physical(device)->info.gfx_level < GFX9)
+   if (!address)
       return;
    if (!visit->has_id) {
+      write_back(cmd_buffer);
       bool is_ours = gpuval_radv_begin_action(cmd_buffer, "begin_rendering", false, false);
       visit->command_id = gpuval_radv_add_command(device->gpuval, cmd_buffer, NULL);
       visit->has_id = true;
