@@ -82,15 +82,21 @@ load_byte(nir_builder *b, nir_def *address)
       b, nir_build_load_global(b, 1, 8, address, .align_mul = 1, .access = ACCESS_COHERENT));
 }
 
-/* Poisoned memory that has anything else was written by somebody, the host perhaps. 1 bit */
+/* Poisoned memory that has anything else was written by somebody, the host perhaps: 1 << unit_log2
+ * bytes, of which one word is enough. 1 bit
+ */
 static nir_def *
-is_poison(nir_builder *b, nir_def *root, nir_def *word)
+is_poison(nir_builder *b, nir_def *root, nir_def *address, unsigned unit_log2)
 {
+   const unsigned unit = 1u << unit_log2;
    nir_def *poison = gpuval_nir_load_root(b, root, 32, offsetof(struct gpuval_root, poison));
-   return nir_ior(
-      b, nir_ieq_imm(b, poison, 0),
-      nir_ieq(b, poison,
-              nir_build_load_global(b, 1, 32, word, .align_mul = 4, .access = ACCESS_COHERENT)));
+   nir_def *words =
+      nir_build_load_global(b, unit / 4, 32, address, .align_mul = unit, .access = ACCESS_COHERENT);
+   nir_def *is_same = nir_imm_true(b);
+
+   for (unsigned i = 0; i < unit / 4; i++)
+      is_same = nir_iand(b, is_same, nir_ieq(b, poison, nir_channel(b, words, i)));
+   return nir_ior(b, nir_ieq_imm(b, poison, 0), is_same);
 }
 
 /* The bytes of a range of memory */
@@ -165,11 +171,9 @@ visit_words(nir_builder *b, nir_def *root, const struct marks *marks, nir_def *w
          nir_push_if(b, write);
          mark_byte(b, byte);
          nir_push_else(b, NULL);
-         if (marks->unit_log2 == GPUVAL_INIT_WORD_LOG2)
-            nir_push_if(b, is_poison(b, root, word));
+         nir_push_if(b, is_poison(b, root, word, marks->unit_log2));
          nir_store_var(b, unwritten_var, nir_imm_true(b), 0x1);
-         if (marks->unit_log2 == GPUVAL_INIT_WORD_LOG2)
-            nir_pop_if(b, NULL);
+         nir_pop_if(b, NULL);
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);

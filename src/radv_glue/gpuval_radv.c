@@ -111,6 +111,7 @@ gpuval_radv_create(struct radv_device *device)
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .has_marks = true,
       .has_table = true,
+      .has_poison = true,
       .max_shadow_size = (uint64_t)pdev->info.vram_vis_size_kb * 1024 / SHADOW_SHARE,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
@@ -136,6 +137,7 @@ gpuval_radv_create(struct radv_device *device)
       device->vk.dispatch_table.AllocateMemory = hook_AllocateMemory;
       device->vk.dispatch_table.FreeMemory = hook_FreeMemory;
    }
+   gpuval_radv_hook_poison(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
    gpuval_radv_hook_structures(gpuval, &device->vk.dispatch_table);
    gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
@@ -158,6 +160,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
 
    gpuval_device_retire(gpuval->device);
    gpuval_radv_finish_submits(gpuval);
+   gpuval_radv_finish_poison(gpuval);
    gpuval_radv_finish_race(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);

@@ -36,6 +36,10 @@ void gpuval_radv_destroy(struct gpuval_radv *gpuval);
 void gpuval_radv_add_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer);
 void gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer);
 
+/** Of the memory that the program allocates: enum radeon_bo_flag, what RADV makes of @flags. */
+uint32_t gpuval_radv_memory_flags(const struct gpuval_radv *gpuval,
+                                  const VkMemoryAllocateInfo *info, uint32_t flags);
+
 /* Shaders */
 
 /** Into keys of caches: an instrumented shader has numbers of one device in it. */

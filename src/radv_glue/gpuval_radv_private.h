@@ -42,6 +42,8 @@ struct gpuval_radv {
    struct vk_device_dispatch_table driver;    /* below those of gpuval_radv_inputs.c */
    struct vk_device_dispatch_table *unmarked; /* below those of gpuval_radv_written.c */
    struct gpuval_radv_images *images;         /* gpuval_radv_written_images.c's, or NULL */
+   PFN_vkAllocateMemory unpoisoned_memory;    /* below gpuval_radv_poison.c's */
+   uint64_t unpoisoned;                       /* bytes that could not be filled */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -228,6 +230,12 @@ void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
                                  struct vk_device_dispatch_table *table);
 /** A command buffer is submitted: what it builds is there. */
 void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_poison.c */
+
+void gpuval_radv_hook_poison(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+/** Says what was not filled. */
+void gpuval_radv_finish_poison(struct gpuval_radv *gpuval);
 
 /* gpuval_radv_written.c */
 

@@ -96,14 +96,14 @@ write_memory(struct gpuval_radv *gpuval, VkDeviceMemory handle, uint64_t offset,
                       MIN2(size, memory->alloc_size - offset));
 }
 
-/* It may write whatever it likes, and nobody sees it. */
+/* It may write whatever it likes, and nobody sees it; poison shows what it has written. */
 static VKAPI_ATTR VkResult VKAPI_CALL
 hook_MapMemory2KHR(VkDevice device, const VkMemoryMapInfoKHR *info, void **data)
 {
    struct gpuval_radv *gpuval = gpuval_of(device);
    VkResult result = gpuval->unmarked->MapMemory2KHR(device, info, data);
 
-   if (result == VK_SUCCESS)
+   if (result == VK_SUCCESS && !gpuval_options()->poison)
       write_memory(gpuval, info->memory, info->offset, info->size);
    return result;
 }
