@@ -12,6 +12,7 @@
 #include "util/macros.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
+#include "util/u_atomic.h"
 #include "util/u_thread.h"
 #include "vk_buffer.h"
 
@@ -84,6 +85,16 @@ alloc_bloom(struct gpuval_device *device)
    return true;
 }
 
+static void
+note_engine(void)
+{
+   static uint32_t noted;
+
+   if (!p_atomic_xchg(&noted, 1))
+      gpuval_log_note("sync: its bloom filter is used, as GPUVAL_SYNC asks for no engine; on this "
+                      "driver shadow, which is exact, has to be asked for");
+}
+
 /* The engine that was asked for, or else the one that there is */
 static bool
 alloc_sync(struct gpuval_device *device)
@@ -103,6 +114,8 @@ alloc_sync(struct gpuval_device *device)
    } else if (engine == GPUVAL_SYNC_ENGINE_SHADOW) {
       gpuval_log_warning("GPUVAL_SYNC=shadow: this driver has no shadow memory yet, the bloom "
                          "filter is used");
+   } else if (engine == GPUVAL_SYNC_ENGINE_DEFAULT && device->info.has_table) {
+      note_engine();
    }
    return alloc_bloom(device);
 }

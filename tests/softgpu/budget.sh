@@ -13,9 +13,9 @@ log=$(mktemp "${TMPDIR:-/tmp}/gpuval-budget.XXXXXX") || exit 99
 trap 'rm -f "$log"' EXIT
 bad=0
 
-run() # BYTES
+run() # BYTES [ENGINE]
 {
-   GPUVAL=sync GPUVAL_SYNC=shadow GPUVAL_SHADOW_SIZE=$1 GPUVAL_LOG=$log LD_PRELOAD=$softgpu \
+   GPUVAL=sync GPUVAL_SYNC=${2-shadow} GPUVAL_SHADOW_SIZE=$1 GPUVAL_LOG=$log LD_PRELOAD=$softgpu \
       "$runner" --child-only --kind monolithic "$scenario" >/dev/null 2>&1 || {
       echo "$1 bytes: exit status $?"
       bad=1
@@ -45,4 +45,13 @@ counted 1 'gpuval: warning: sync: shadow memory has .* the bloom filter looks at
 counted 3 '^gpuval: error: sync/read-after-write'
 counted 1 '^gpuval:    after the store at '
 counted 2 '^gpuval:    likely after the store at '
+
+# An engine that nobody has asked for is named.
+note='gpuval: note: sync: its bloom filter is used'
+run 0 ''
+counted 1 "$note"
+run 0 bloom
+counted 0 "$note"
+run 65536 shadow
+counted 0 "$note"
 exit $bad
