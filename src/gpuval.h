@@ -79,8 +79,6 @@ struct gpuval_device_info {
    /* init: nothing is in a window, but the driver tells of memory: gpuval_marks.h */
    bool has_marks;
 
-   bool has_poison; /* the driver fills what it allocates where gpuval_options()->poison */
-
    /* The host has no atomics on that memory, and reads from it are slow: what shaders
     * may use is not written, and slots are given back when work that may use them has ended.
     */

@@ -306,9 +306,6 @@ gpuval_device_create(const struct gpuval_device_info *info)
    if (!device)
       return NULL;
 
-   if (gpuval_options()->poison && !info->has_poison)
-      gpuval_log_warning("GPUVAL_POISON=1: this driver does not fill memory yet");
-
    device->info = *info;
    if (!device->info.max_sites)
       device->info.max_sites = GPUVAL_MAX_SITES;

@@ -150,7 +150,6 @@ gpuval_lvp_create(struct lvp_device *device)
       .winsys = gpuval_winsys_host,
       .object_bits = GPUVAL_OBJECT_INDEX_BITS,
       .has_shadow = true,
-      .has_poison = true,
       .describe_command = describe_command,
       .wait_for_work = wait_for_work,
       .data = gpuval,

@@ -111,7 +111,6 @@ gpuval_radv_create(struct radv_device *device)
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .has_marks = true,
       .has_table = true,
-      .has_poison = true,
       .max_shadow_size = (uint64_t)pdev->info.vram_vis_size_kb * 1024 / SHADOW_SHARE,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
