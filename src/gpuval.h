@@ -46,6 +46,8 @@ struct gpuval_winsys {
    void *(*alloc)(void *data, uint64_t size, uint64_t *address);
    /* The same where nobody does atomics, and the host only writes; NULL: alloc does */
    void *(*alloc_plain)(void *data, uint64_t size, uint64_t *address);
+   /* The same that only the GPU sees: the result is for free(). NULL: there is none */
+   void *(*alloc_unseen)(void *data, uint64_t size, uint64_t *address);
    void (*free)(void *data, void *map, uint64_t size);
    /* Zeroes all of it; nothing that uses it runs. */
    void (*clear)(void *data, void *map, uint64_t size);
@@ -143,9 +145,23 @@ void gpuval_device_look(struct gpuval_device *device);
 
 /**
  * A new epoch begins and no work is in flight: clears the filter of sync if it
- * has filled up. Costs next to nothing as long as it has not.
+ * has filled up. Costs next to nothing as long as it has not. Returns whether the driver has to
+ * clear it, as the host does not see it.
  */
-void gpuval_device_bloom_barrier(struct gpuval_device *device);
+bool gpuval_device_bloom_barrier(struct gpuval_device *device);
+
+/** Where the filter of sync is in memory that the host does not see: whenever an epoch begins, the
+ * driver copies the beginning of the marks to the sample, which the host sees.
+ */
+struct gpuval_unseen_filter {
+   struct gpuval_unseen_part {
+      void *map; /* as it was allocated */
+      uint64_t address, size;
+   } marks, sample;
+};
+/** Returns false if the host sees it, or there is none. */
+bool gpuval_device_unseen_filter(const struct gpuval_device *device,
+                                 struct gpuval_unseen_filter *filter);
 
 struct gpuval_shadow;
 

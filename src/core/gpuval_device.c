@@ -55,10 +55,81 @@ gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
    *buffer = (struct gpuval_buffer){0};
 }
 
+static bool
+alloc_unseen(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+
+   buffer->map = winsys->alloc_unseen(winsys->data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
+static uint32_t
+line_mask(const struct gpuval_buffer *buckets)
+{
+   uint64_t lines = buckets->size / sizeof(uint64_t) >> GPUVAL_BLOOM_LINE_LOG2;
+   return lines ? lines - 1 : 0;
+}
+
+/* Of the filter's buckets, where the host does not see them: the first 8,192 */
+#define SAMPLE_SIZE (64u << 10)
+
+static uint32_t
+num_claims(unsigned size_log2)
+{
+   return MIN2((1ull << size_log2) / sizeof(uint64_t), GPUVAL_BLOOM_MAX_CLAIMS);
+}
+
+/* What the host has of it is the sample. */
+static bool
+alloc_unseen_bloom(struct gpuval_device *device)
+{
+   unsigned size_log2 = gpuval_options()->bloom_size_log2;
+   uint32_t claims = num_claims(size_log2);
+
+   if (!device->info.winsys.alloc_unseen)
+      return false;
+   if (!alloc_unseen(device, &device->bloom_buffer, 1ull << size_log2) ||
+       !alloc_unseen(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2) ||
+       !gpuval_device_alloc(device, &device->bloom_sample, SAMPLE_SIZE)) {
+      gpuval_device_free(device, &device->bloom_buffer);
+      gpuval_device_free(device, &device->claims);
+      return false;
+   }
+
+   device->bloom = (struct gpuval_bloom){
+      .buckets = device->bloom_sample.map,
+      .line_mask = line_mask(&device->bloom_sample),
+      .claims_mask = claims - 1,
+      .hashes = gpuval_options()->bloom_hashes,
+   };
+   return true;
+}
+
+static struct gpuval_unseen_part
+get_part(const struct gpuval_buffer *buffer)
+{
+   return (struct gpuval_unseen_part){buffer->map, buffer->address, buffer->size};
+}
+
+bool
+gpuval_device_unseen_filter(const struct gpuval_device *device, struct gpuval_unseen_filter *filter)
+{
+   *filter = (struct gpuval_unseen_filter){
+      .marks = get_part(&device->bloom_buffer),
+      .sample = get_part(&device->bloom_sample),
+   };
+   return device->bloom_sample.map != NULL;
+}
+
 /* Sizes: gpuval_bloom.h */
 static bool
 alloc_bloom(struct gpuval_device *device)
 {
+   if (alloc_unseen_bloom(device))
+      return true;
+
    unsigned size_log2 = gpuval_options()->bloom_size_log2;
    unsigned max_log2 = device->info.max_bloom_size_log2;
    if (max_log2 && size_log2 > max_log2) {
@@ -68,8 +139,7 @@ alloc_bloom(struct gpuval_device *device)
       size_log2 = max_log2;
    }
    uint64_t size = 1ull << size_log2;
-   uint64_t buckets = size / sizeof(uint64_t);
-   uint32_t claims = MIN2(buckets, GPUVAL_BLOOM_MAX_CLAIMS);
+   uint32_t claims = num_claims(size_log2);
 
    if (!gpuval_device_alloc(device, &device->bloom_buffer, size) ||
        !gpuval_device_alloc(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
@@ -78,7 +148,7 @@ alloc_bloom(struct gpuval_device *device)
    device->bloom = (struct gpuval_bloom){
       .buckets = device->bloom_buffer.map,
       .claims = device->claims.map,
-      .line_mask = (buckets >> GPUVAL_BLOOM_LINE_LOG2) - 1,
+      .line_mask = line_mask(&device->bloom_buffer),
       .claims_mask = claims - 1,
       .hashes = gpuval_options()->bloom_hashes,
    };
@@ -197,7 +267,7 @@ alloc_buffers(struct gpuval_device *device)
       .entries_address = device->entries.address,
       .bloom_address = device->bloom_buffer.address,
       .claims_address = device->claims.address,
-      .bloom_line_mask = device->bloom.line_mask,
+      .bloom_line_mask = line_mask(&device->bloom_buffer),
       .claims_mask = device->bloom.claims_mask,
       .shadow_address = device->shadow.layout.address,
       .structures_address = device->structures_buffer.address,
@@ -386,6 +456,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->entries);
    gpuval_device_free(device, &device->bloom_buffer);
    gpuval_device_free(device, &device->claims);
+   gpuval_device_free(device, &device->bloom_sample);
    if (device->written)
       gpuval_written_destroy(device->written);
    if (device->window)
@@ -512,18 +583,18 @@ fill_limit(const struct gpuval_bloom *bloom)
    return MAX2(believed / 2, 0.02);
 }
 
-void
+bool
 gpuval_device_bloom_barrier(struct gpuval_device *device)
 {
    struct gpuval_bloom *bloom = &device->bloom;
    if (!bloom->buckets)
-      return;
+      return false;
 
    /* Enough of them to tell the limit from half of it, other ones each time */
    double limit = fill_limit(bloom);
    double fill = gpuval_bloom_fill(bloom, device->bloom_samples++, 16 / limit);
    if (fill < limit)
-      return;
+      return false;
 
    if (fill > 0.5 && !device->warned_bloom) {
       device->warned_bloom = true;
@@ -532,8 +603,11 @@ gpuval_device_bloom_barrier(struct gpuval_device *device)
          "larger GPUVAL_BLOOM_SIZE_LOG2 (it is %u) finds more",
          fill * 100, gpuval_options()->bloom_size_log2);
    }
+   if (device->bloom_sample.map)
+      return true;
    device->info.winsys.clear(device->info.winsys.data, device->bloom_buffer.map,
                              device->bloom_buffer.size);
+   return false;
 }
 
 static bool

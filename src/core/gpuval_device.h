@@ -112,6 +112,7 @@ struct gpuval_device {
    struct gpuval_buffer window_layout;
    struct gpuval_buffer root_buffer, counters, failing, entries;
    struct gpuval_buffer bloom_buffer, claims; /* where sync is on */
+   struct gpuval_buffer bloom_sample;         /* where the host does not see them */
    struct gpuval_buffer structures_buffer;    /* where ray is on */
    struct gpuval_structures structures;
    bool warned_structures;

@@ -22,7 +22,7 @@
 #define SMALL_BAR_KB              (256u << 10)
 #define SMALL_BAR_SITES           (MAX_SITES >> 2)
 #define SMALL_BAR_ENTRIES         (MAX_ENTRIES >> 2)
-#define SMALL_BAR_BLOOM_SIZE_LOG2 22
+#define SMALL_BAR_BLOOM_SIZE_LOG2 22 /* where the GPU has no memory of its own, either */
 
 /* One of so many bytes of the video memory that the host sees may be shadow memory's. */
 #define SHADOW_SHARE 4
@@ -122,6 +122,7 @@ gpuval_radv_create(struct radv_device *device)
       return NULL;
    }
 
+   gpuval_radv_init_filter(gpuval);
    static uint32_t devices;
    gpuval->nonce =
       (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
@@ -161,6 +162,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_submits(gpuval);
    gpuval_radv_finish_poison(gpuval);
    gpuval_radv_finish_race(gpuval);
+   gpuval_radv_finish_filter(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);
    gpuval_radv_finish_sets(gpuval);

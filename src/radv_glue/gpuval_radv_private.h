@@ -70,6 +70,7 @@ struct gpuval_radv {
 
    struct gpuval_radv_race *race;     /* NULL: not checked */
    struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
+   struct gpuval_radv_filter *filter; /* where the host does not see it, or NULL */
 };
 
 /* gpuval_radv_commands.c */
@@ -230,6 +231,17 @@ void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
                                  struct vk_device_dispatch_table *table);
 /** A command buffer is submitted: what it builds is there. */
 void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_filter.c */
+
+/** Before there are hooks. What does not work is among the broken checks then. */
+void gpuval_radv_init_filter(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_filter(struct gpuval_radv *gpuval);
+/** sync: an epoch begins, and nothing is in flight; with sync_mutex. */
+void gpuval_radv_begin_filter(struct gpuval_radv *gpuval);
+/** Commands to be executed in front of a submit to @queue, or NULL. */
+struct vk_command_buffer *gpuval_radv_take_filter(struct gpuval_radv *gpuval,
+                                                  const struct vk_queue *queue);
 
 /* gpuval_radv_poison.c */
 

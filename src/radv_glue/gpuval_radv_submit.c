@@ -288,6 +288,14 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    submit->visit = gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                                             original->command_buffer_count, &submit->race);
    submit->queue = queue;
+   struct vk_command_buffer *filter = gpuval_radv_take_filter(gpuval, queue);
+   if (filter) {
+      struct vk_command_buffer **buffers =
+         ralloc_array(signals, struct vk_command_buffer *, copy.command_buffer_count + 1);
+      buffers[0] = filter;
+      memcpy(&buffers[1], copy.command_buffers, copy.command_buffer_count++ * sizeof(buffers[0]));
+      copy.command_buffers = buffers;
+   }
    begin_submit(gpuval, submit, original);
    VkResult result = gpuval->driver_submit(queue, &copy);
    ralloc_free(signals);

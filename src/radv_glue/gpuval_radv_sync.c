@@ -350,7 +350,7 @@ begin_order(struct gpuval_radv *gpuval, unsigned queue, struct vk_command_buffer
 {
    if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
       if (gpuval_options_sync())
-         gpuval_device_bloom_barrier(gpuval->device);
+         gpuval_radv_begin_filter(gpuval);
       gpuval_radv_begin_shadow(gpuval);
       if (MAX2(gpuval->serial, gpuval_radv_race_serial(gpuval)) >= GPUVAL_SUBMITS_RESTART) {
          gpuval_radv_race_look(gpuval); /* at all that has these serials */

@@ -3,7 +3,7 @@
 /* Buffers in video memory that the host sees, for shaders do atomics on them,
  * which memory of the host does not always support. Uncached, as those of
  * RADV's own traces (radv_init_trace), and resident: no command buffer names
- * them.
+ * them. What is large is in memory that the host does not see.
  */
 
 #include "gpuval_winsys_radv.h"
@@ -30,11 +30,11 @@ destroy(struct gpuval_winsys_radv *winsys, struct buffer *buffer)
    free(buffer);
 }
 
-static void *
-alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain,
-      enum radeon_bo_flag flags)
+/* Without a map */
+static struct buffer *
+create(struct gpuval_winsys_radv *winsys, uint64_t size, uint64_t *address,
+       enum radeon_bo_domain domain, enum radeon_bo_flag flags)
 {
-   struct gpuval_winsys_radv *winsys = data;
    struct radeon_winsys *ws = winsys->device->ws;
    struct buffer *buffer = calloc(1, sizeof(*buffer));
 
@@ -42,15 +42,32 @@ alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain
       return NULL;
 
    if (radv_bo_create(winsys->device, NULL, size, 4096, domain,
-                      flags | RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING |
-                         RADEON_FLAG_VA_UNCACHED,
-                      RADV_BO_PRIORITY_UPLOAD_BUFFER, 0, true, &buffer->bo) != VK_SUCCESS) {
+                      flags | RADEON_FLAG_NO_INTERPROCESS_SHARING, RADV_BO_PRIORITY_UPLOAD_BUFFER,
+                      0, true, &buffer->bo) != VK_SUCCESS) {
       free(buffer);
       return NULL;
    }
 
-   if (ws->buffer_make_resident(ws, buffer->bo, true) != VK_SUCCESS ||
-       !(buffer->map = radv_buffer_map(ws, buffer->bo))) {
+   if (ws->buffer_make_resident(ws, buffer->bo, true) != VK_SUCCESS) {
+      destroy(winsys, buffer);
+      return NULL;
+   }
+   *address = radv_buffer_get_va(buffer->bo);
+   return buffer;
+}
+
+static void *
+alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain,
+      enum radeon_bo_flag flags)
+{
+   struct gpuval_winsys_radv *winsys = data;
+   struct buffer *buffer = create(winsys, size, address, domain,
+                                  flags | RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_VA_UNCACHED);
+
+   if (!buffer)
+      return NULL;
+   buffer->map = radv_buffer_map(winsys->device->ws, buffer->bo);
+   if (!buffer->map) {
       destroy(winsys, buffer);
       return NULL;
    }
@@ -59,7 +76,6 @@ alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain
    if (radv_device_physical(winsys->device)->info.family_overridden)
       memset(buffer->map, 0, size);
    list_addtail(&buffer->link, &winsys->buffers);
-   *address = radv_buffer_get_va(buffer->bo);
    return buffer->map;
 }
 
@@ -78,6 +94,30 @@ radv_alloc_plain(void *data, uint64_t size, uint64_t *address)
    if (!winsys->is_small)
       return radv_alloc(data, size, address);
    return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_GTT_WC);
+}
+
+/* Only the GPU uses it, and so it may be cached. */
+static void *
+radv_alloc_unseen(void *data, uint64_t size, uint64_t *address)
+{
+   struct gpuval_winsys_radv *winsys = data;
+   struct buffer *buffer = create(winsys, size, address, RADEON_DOMAIN_VRAM,
+                                  RADEON_FLAG_NO_CPU_ACCESS | RADEON_FLAG_ZERO_VRAM);
+   if (!buffer)
+      return NULL;
+   buffer->map = buffer; /* what it is freed by */
+   list_addtail(&buffer->link, &winsys->buffers);
+   return buffer->map;
+}
+
+struct radeon_winsys_bo *
+gpuval_winsys_radv_bo(const struct gpuval_winsys_radv *winsys, const void *map)
+{
+   list_for_each_entry (struct buffer, buffer, &winsys->buffers, link) {
+      if (buffer->map == map)
+         return buffer->bo;
+   }
+   return NULL;
 }
 
 static void
@@ -117,6 +157,7 @@ gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *d
          {
             .alloc = radv_alloc,
             .alloc_plain = radv_alloc_plain,
+            .alloc_unseen = radv_alloc_unseen,
             .free = radv_free,
             .clear = radv_clear,
             .data = winsys,

@@ -7,6 +7,7 @@
 #include "gpuval.h"
 
 struct radv_device;
+struct radeon_winsys_bo;
 
 struct gpuval_winsys_radv {
    struct gpuval_winsys base;
@@ -18,6 +19,10 @@ struct gpuval_winsys_radv {
 void gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device);
 /** A buffer that may be in use for ever: it is never freed. */
 void gpuval_winsys_radv_forget(struct gpuval_winsys_radv *winsys, void *map);
+
+/** What @map is of, as it was returned. */
+struct radeon_winsys_bo *gpuval_winsys_radv_bo(const struct gpuval_winsys_radv *winsys,
+                                               const void *map);
 
 void gpuval_winsys_radv_finish(struct gpuval_winsys_radv *winsys);
 
