@@ -8,7 +8,9 @@
 #
 # BENCH is gpuval-bench, of which it takes the workloads' shaders, DEMOS the folder with the
 # demos (without their bugs). Where piglit is installed, its tests of buffers go through the
-# system's zink. A table row a GPU and check: of all shaders the geometric mean of checked over
+# system's zink. Through BENCH-spirv go the SPIR-V that Mesa makes for itself, beside DRIVER,
+# and what packages have installed: *.spv below /usr, or below the folder GPUVAL_BENCH_SPIRV.
+# A table row a GPU and check: of all shaders the geometric mean of checked over
 # plain (registers: the mean of what is more), and how many lose occupancy. A shader with
 # nothing in it to check counts as well.
 
@@ -23,6 +25,7 @@ shift 4
 
 piglit=/usr/lib/$(uname -m)-linux-gnu/piglit
 [ -d "$piglit" ] || piglit=/usr/lib/piglit
+spirv=${GPUVAL_BENCH_SPIRV:-/usr}
 
 for name in $(env | sed -nE 's/^((GPUVAL|RADV|ACO|NIR)[A-Z0-9_]*)=.*/\1/p'); do
    unset "$name"
@@ -81,19 +84,37 @@ piglit_tests()
       LC_ALL=C sort
 }
 
+mesa_spirv()
+{
+   find "${driver%/*}/bvh" "${driver%/*/*/*}/vulkan/runtime" -name '*.spv.h' | LC_ALL=C sort
+}
+
+installed_spirv()
+{
+   find "$spirv" -type f -name '*.spv' 2>/dev/null | LC_ALL=C sort
+}
+
 echo "RADV: what ACO makes of shaders with checks, over plain"
 printf '%-10s %-8s %-8s %7s %12s %8s %10s %6s %6s %18s\n' GPU checks shaders number \
    instructions latency 'code size' VGPRs SGPRs 'lose occupancy'
 for gpu; do
-   for checks in assume bounds; do
+   for checks in assume bounds address; do
       : >"$folder/pairs"
       left_out=0
-      for name in $("$bench" --list | awk '{ print $1 }' | grep -v "^sync-"); do
-         compare bench "$bench" --worker "$name" --time-limit 60
+      for file in $(mesa_spirv); do
+         compare mesa "$bench-spirv" "$file"
       done
-      for program in "$demos"/demo-*-fixed; do
-         compare demos "$program"
-      done
+      if [ "$checks" != address ]; then # of Mesa's own, nearly all there is to check
+         for file in $(installed_spirv); do
+            compare packages "$bench-spirv" "$file"
+         done
+         for name in $("$bench" --list | awk '{ print $1 }' | grep -v "^sync-"); do
+            compare bench "$bench" --worker "$name" --time-limit 60
+         done
+         for program in "$demos"/demo-*-fixed; do
+            compare demos "$program"
+         done
+      fi
       if [ "$checks" = bounds ]; then
          for test in $(piglit_tests); do
             compare piglit "$piglit/bin/shader_runner" "$test" -auto -fbo
@@ -113,13 +134,13 @@ for gpu; do
             }
          }
          END {
-            split("bench demos piglit all", parts, " ")
-            for (i = 1; i <= 4; i++) {
+            n = split("bench demos piglit mesa packages all", parts, " ")
+            for (i = 1; i <= n; i++) {
                p = parts[i]
-               if (n = count[p])
+               if (c = count[p])
                   printf "%-10s %-8s %-8s %7d %12.2f %8.2f %10.2f %+6.1f %+6.1f %10d (%4.1f%%)\n",
-                     gpu, checks, p, n, exp(instructions[p] / n), exp(latency[p] / n),
-                     exp(bytes[p] / n), vgprs[p] / n, sgprs[p] / n, lost[p], 100 * lost[p] / n
+                     gpu, checks, p, c, exp(instructions[p] / c), exp(latency[p] / c),
+                     exp(bytes[p] / c), vgprs[p] / c, sgprs[p] / c, lost[p], 100 * lost[p] / c
             }
             if (left_out)
                printf "%-10s %-8s %d programs left out: not the same shaders\n", gpu, checks, left_out

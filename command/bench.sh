@@ -5,7 +5,9 @@
 
 command_bench()
 {
+   spirv=${GPUVAL_BENCH_SPIRV-}
    clean_environment
+   export GPUVAL_BENCH_SPIRV="$spirv"
    ensure_setup
    GPUVAL_BENCH_ICD=$(icd_file lavapipe)
    export GPUVAL_BENCH_ICD
@@ -70,6 +72,8 @@ of 5,000 messages, and how long 10,000 reports take to merge; then how many mess
 DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'reports' the reports only, 'radv' asks RADV's compiler only,
-for GPU (navi31) or one of each generation, which need not be there.
+for GPU (navi31) or one of each generation, which need not be there. Among its shaders
+is what packages have installed as *.spv below /usr, or below the folder that
+GPUVAL_BENCH_SPIRV names.
 EOF
 }
