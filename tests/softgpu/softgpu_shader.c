@@ -18,6 +18,7 @@
 #include "util/os_file.h"
 #include "util/simple_mtx.h"
 #include "util/u_debug.h"
+#include "util/xxhash.h"
 #include "nir_serialize.h"
 
 #include "gpuval/src/radv_glue/gpuval_radv_softgpu.h"
@@ -203,12 +204,11 @@ read_file(const char *name)
 
 /* --- Registry ------------------------------------------------------------- */
 
+/* Who looks for a shader knows where its code begins, but not its size. */
 static void
-name_shader(char name[BLAKE3_HEX_LEN], const void *code, size_t size)
+name_shader(char name[SOFTGPU_NAME_LEN], const void *code, uint32_t size)
 {
-   blake3_hash hash;
-   _mesa_blake3_compute(code, size, hash);
-   _mesa_blake3_format(name, hash);
+   snprintf(name, SOFTGPU_NAME_LEN, "%08" PRIx32 "-%016" PRIx64, size, XXH64(code, size, 0));
 }
 
 static struct softgpu_shader *
@@ -226,9 +226,9 @@ static struct softgpu_shader *
 add_shader(const struct gpuval_softgpu_shader *info)
 {
    static const nir_shader_compiler_options options = {0};
-   char name[BLAKE3_HEX_LEN];
+   char name[SOFTGPU_NAME_LEN];
 
-   name_shader(name, info->code, info->code_size);
+   name_shader(name, info->code, (uint32_t)info->code_size);
    if (find_by_name(name))
       return NULL;
 
@@ -289,16 +289,24 @@ find_by_code(uint64_t va)
    return best;
 }
 
-/* Those of other processes. */
+/* That of another process. */
 static void
-read_folder(void)
+read_folder(uint64_t va)
 {
    DIR *folder = registry.folder ? opendir(registry.folder) : NULL;
    const struct dirent *entry;
 
    while (folder && (entry = readdir(folder))) {
-      if (strlen(entry->d_name) + 1 == BLAKE3_HEX_LEN && !find_by_name(entry->d_name))
-         read_file(entry->d_name);
+      char name[SOFTGPU_NAME_LEN];
+      if (strlen(entry->d_name) + 1 != sizeof(name) || find_by_name(entry->d_name))
+         continue;
+      const uint32_t size = (uint32_t)strtoul(entry->d_name, NULL, 16);
+      const void *code = softgpu_find(va, size);
+      if (!code)
+         continue;
+      name_shader(name, code, size);
+      if (strcmp(name, entry->d_name) == 0)
+         read_file(name);
    }
    if (folder)
       closedir(folder);
@@ -311,7 +319,7 @@ softgpu_find_shader(uint64_t va, bool needed)
    initialize();
    const struct softgpu_shader *shader = find_by_code(va);
    if (!shader) {
-      read_folder();
+      read_folder(va);
       shader = find_by_code(va);
    }
    simple_mtx_unlock(&registry.lock);

@@ -8,12 +8,12 @@
 #include "softgpu.h"
 
 #include "util/bitscan.h"
-#include "util/mesa-blake3.h"
 #include "ac_shader_args.h"
 #include "nir.h"
 
 #define SOFTGPU_MAX_LANES 64
 #define SOFTGPU_MAX_SGPRS 48
+#define SOFTGPU_NAME_LEN  26
 
 /* NIR's tree of control flow as a list. A frame is what a wave keeps of one
  * `if` or loop that it is in.
@@ -37,7 +37,7 @@ struct softgpu_step {
 
 struct softgpu_shader {
    struct list_head link;
-   char name[BLAKE3_HEX_LEN]; /* the hash of its code */
+   char name[SOFTGPU_NAME_LEN]; /* the size of its code, and a hash */
    void *code;
    size_t code_size;
    nir_shader *nir;
