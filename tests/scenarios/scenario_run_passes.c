@@ -41,14 +41,14 @@ read_subpass(struct run *run, const char *text)
 }
 
 static VkFramebuffer
-create_framebuffer(struct run *run, VkRenderPass pass)
+create_framebuffer(struct run *run, VkRenderPass pass, VkImageView view)
 {
    VkFramebuffer framebuffer;
    const VkFramebufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
       .renderPass = pass,
       .attachmentCount = 1,
-      .pAttachments = &run->color.view,
+      .pAttachments = &view,
       .width = run->width,
       .height = run->height,
       .layers = 1,
@@ -57,20 +57,44 @@ create_framebuffer(struct run *run, VkRenderPass pass)
    return framebuffer;
 }
 
-/* `render_pass NAME SUBPASSES [FROM>TO SRC DST …]` on the color target */
+static VkImageLayout
+read_layout(struct run *run, const char *name)
+{
+   static const struct {
+      const char *name;
+      VkImageLayout layout;
+   } layouts[] = {
+      {"general", VK_IMAGE_LAYOUT_GENERAL},
+      {"transfer_src", VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL},
+      {"shader_read", VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+   };
+
+   for (unsigned i = 0; i < VKH_COUNT(layouts); i++) {
+      if (strcmp(layouts[i].name, name) == 0)
+         return layouts[i].layout;
+   }
+   RUN_ERROR(run, "there is no layout %s", name);
+}
+
+/* `render_pass NAME SUBPASSES [FROM>TO SRC DST …]` on the color target, or
+ * `render_pass NAME SUBPASSES VIEW LAYOUT [FROM>TO SRC DST …]`
+ */
 void
 run_create_pass(struct run *run)
 {
    struct run_passes *p = get_passes(run);
+   const uint64_t view =
+      run_has_word(run, 3) ? run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, run_word(run, 3)) : 0;
    const VkAttachmentDescription attachment = {
       .format = run->color_format,
       .samples = VK_SAMPLE_COUNT_1_BIT,
       .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
       .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
-      .initialLayout = VK_IMAGE_LAYOUT_GENERAL,
-      .finalLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .initialLayout = view ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+      .finalLayout = view ? read_layout(run, run_word(run, 4)) : VK_IMAGE_LAYOUT_GENERAL,
    };
-   const VkAttachmentReference reference = {0, VK_IMAGE_LAYOUT_GENERAL};
+   const VkAttachmentReference reference = {
+      0, view ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
    VkSubpassDescription subpasses[MAX_SUBPASSES];
    VkSubpassDependency dependencies[MAX_DEPENDENCIES];
    uint32_t dependency_count = 0;
@@ -85,7 +109,7 @@ run_create_pass(struct run *run)
          .pColorAttachments = &reference,
       };
    }
-   for (unsigned i = 3; run_has_word(run, i); i += 3) {
+   for (unsigned i = view ? 5 : 3; run_has_word(run, i); i += 3) {
       char *to = scenario_format("%s", run_word(run, i));
       char *copy = to;
       const char *from = strsep(&to, ">");
@@ -118,7 +142,8 @@ run_create_pass(struct run *run)
    };
    pass->name = run_word(run, 1);
    VKH_CHECK(vkCreateRenderPass(run->ctx->device, &info, NULL, &pass->pass));
-   pass->framebuffer = create_framebuffer(run, pass->pass);
+   pass->framebuffer =
+      create_framebuffer(run, pass->pass, view ? (VkImageView)view : run->color.view);
 }
 
 static struct pass *
