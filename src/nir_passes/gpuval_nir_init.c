@@ -548,6 +548,22 @@ get_explicit_level(struct pass *pass, const nir_tex_instr *tex, uint32_t set, ni
    return nir_bcsel(b, nir_ieq_imm(b, lowest, UINT32_MAX), lowest, lod);
 }
 
+/* What is asked of llvmpipe leaves out limits of the sampler that are equal: @level, or the only
+ * one there is; between two of them it is not known.
+ */
+static nir_def *
+get_only_level(struct pass *pass, nir_def *level, uint32_t set, nir_def *slot)
+{
+   const struct gpuval_nir_driver *driver = pass->driver;
+   nir_builder *b = &pass->state->b;
+   nir_def *limits = driver->lod_limits(driver, b, nir_imm_int(b, set), slot);
+   nir_def *lowest = nir_channel(b, limits, 0);
+   nir_def *only =
+      nir_bcsel(b, nir_feq(b, lowest, nir_ffloor(b, lowest)), lowest, nir_imm_int(b, UINT32_MAX));
+
+   return nir_bcsel(b, nir_feq(b, lowest, nir_channel(b, limits, 1)), only, level);
+}
+
 /* A bit for each axis on which the coordinate lies outside of the image, or may */
 static nir_def *
 get_outside(nir_builder *b, nir_tex_instr *tex)
@@ -588,10 +604,13 @@ sample(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *
       level = get_explicit_level(pass, tex, sampler_set, sampler_slot);
       kind = GPUVAL_INIT_LEVEL_EXPLICIT;
    } else if (tex->op == nir_texop_tex && has_derivatives && look->is_constant &&
+              (pass->driver->has_marks || sampler_set != GPUVAL_INIT_SAMPLER_UNKNOWN) &&
               get_src(tex, nir_tex_src_sampler_deref) && !get_src(tex, nir_tex_src_min_lod)) {
       /* Hardware may say where it lies before it takes the nearest. */
       level = query_level(b, tex);
       kind = pass->driver->has_marks ? GPUVAL_INIT_LEVEL_EXPLICIT : GPUVAL_INIT_LEVEL_SAMPLED;
+      if (!pass->driver->has_marks)
+         level = get_only_level(pass, level, sampler_set, sampler_slot);
    }
 
    nir_def *layer = get_sampled_layer(b, tex);
