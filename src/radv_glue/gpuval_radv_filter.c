@@ -126,7 +126,9 @@ void
 gpuval_radv_init_filter(struct gpuval_radv *gpuval)
 {
    struct gpuval_unseen_filter parts;
-   if (!gpuval_device_unseen_filter(gpuval->device, &parts))
+   /* Without a GPU nothing is recorded. */
+   if (!gpuval_device_unseen_filter(gpuval->device, &parts) ||
+       radv_device_physical(gpuval->radv)->info.family_overridden)
       return;
 
    struct gpuval_radv_filter *filter = rzalloc(gpuval, struct gpuval_radv_filter);
