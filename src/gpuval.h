@@ -264,6 +264,7 @@ struct gpuval_binding {
    uint32_t array_size;
    uint32_t stride; /* slots an array element */
    uint32_t inline_size;
+   bool is_variable; /* each set says how many elements there are */
 };
 
 struct gpuval_shader_info {

@@ -133,6 +133,7 @@ describe_resource(struct gpuval_event *event, const struct gpuval_shader *shader
    if (binding) {
       event->resource.binding = binding->binding;
       event->resource.type = descriptor_type_name(binding->type);
+      event->resource.stride = binding->is_variable ? 0 : binding->stride;
       if (record && binding->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK &&
           record->slot >= binding->first_slot && binding->stride)
          event->resource.index = (record->slot - binding->first_slot) / binding->stride;

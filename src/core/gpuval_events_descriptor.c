@@ -133,6 +133,13 @@ gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object
    }
 }
 
+static char *
+index_oob(struct gpuval_event *event, uint32_t num_elements)
+{
+   return num_elements == 1 ? ralloc_strdup(event, "there is 1 element")
+                            : ralloc_asprintf(event, "there are %u elements", num_elements);
+}
+
 void
 gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event *event,
                               const struct gpuval_record *record)
@@ -156,10 +163,7 @@ gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event 
 
    switch (event->kind) {
    case GPUVAL_KIND_INDEX_OOB:
-      event->detail =
-         ralloc_asprintf(event, "there %s", record->bound == 1 ? "is 1 element" : "are ");
-      if (record->bound != 1)
-         ralloc_asprintf_append(&event->detail, "%u elements", record->bound);
+      event->detail = index_oob(event, record->bound / MAX2(event->resource.stride, 1));
       break;
    case GPUVAL_KIND_WRONG_TYPE:
       event->detail = ralloc_asprintf(event, "it is a %s and not a %s",

@@ -119,6 +119,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, info->bindings[i].array_size);
       blob_write_uint32(blob, info->bindings[i].stride);
       blob_write_uint32(blob, info->bindings[i].inline_size);
+      blob_write_uint8(blob, info->bindings[i].is_variable);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->sites, struct gpuval_site));
@@ -572,7 +573,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
 
    info->num_bindings = blob_read_uint32(blob);
    struct gpuval_binding *bindings =
-      array_for(blob, mem_ctx, info->num_bindings, 28, sizeof(*bindings));
+      array_for(blob, mem_ctx, info->num_bindings, 29, sizeof(*bindings));
    for (unsigned i = 0; bindings && i < info->num_bindings; i++) {
       bindings[i].set = blob_read_uint32(blob);
       bindings[i].binding = blob_read_uint32(blob);
@@ -581,6 +582,7 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
       bindings[i].array_size = blob_read_uint32(blob);
       bindings[i].stride = blob_read_uint32(blob);
       bindings[i].inline_size = blob_read_uint32(blob);
+      bindings[i].is_variable = blob_read_uint8(blob);
    }
    info->bindings = bindings;
 

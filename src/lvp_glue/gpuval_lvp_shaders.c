@@ -189,6 +189,7 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
             .array_size = binding->array_size,
             .stride = binding->stride,
             .inline_size = binding->uniform_block_size,
+            .is_variable = set_layout->gpuval_variable_binding == i,
          };
          util_dynarray_append(bindings, struct gpuval_binding, described);
       }

@@ -142,6 +142,8 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
             .first_slot = binding->offset,
             .array_size = binding->array_size,
             .stride = binding->size,
+            .is_variable =
+               set_layout->has_variable_descriptors && i == set_layout->binding_count - 1,
          };
          if (vk_descriptor_type_is_dynamic(binding->type)) {
             uint32_t number =

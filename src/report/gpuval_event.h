@@ -86,6 +86,7 @@ struct gpuval_event {
 
    struct {
       int64_t set, binding, index;
+      uint32_t stride;  /* slots an element, where records count slots; 0: they do not */
       const char *type; /* static */
       char *name;
       uint64_t object;      /* 0: not known */
