@@ -29,7 +29,11 @@ static_assert(offsetof(struct gpuval_address_table, no_size) ==
                  offsetof(struct gpuval_address_range, size),
               "is empty");
 
-/** See is_outside() in gpuval_nir_address.c. */
+/**
+ * What is remembered of a buffer is where it begins (or, of a large one, an address in it), and a
+ * limit: a distance from there that is below it leaves room for so many bytes. Only what is
+ * larger, or near the buffer's end, has to be looked at closer.
+ */
 #define GPUVAL_ADDRESS_ROOM  16
 #define GPUVAL_ADDRESS_FOUND (1u << 31)
 

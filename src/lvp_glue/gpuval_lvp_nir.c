@@ -407,7 +407,6 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .set = set,
    .buffer_size = buffer_size,
    .checks_buffers = true,
-   .checks_addresses = true,
    .buffer_address = buffer_address,
    .texels = texels,
    .extent = extent,

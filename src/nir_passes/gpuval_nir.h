@@ -220,7 +220,6 @@ struct gpuval_nir_driver {
                            nir_def *slot);
    /* What bounds compares is left to it, as @check_buffer_gpuval, where the set is known. */
    bool checks_buffers;
-   bool checks_addresses; /* and what address compares, as @check_address_gpuval */
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                               nir_def *slot);

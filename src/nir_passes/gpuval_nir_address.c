@@ -3,11 +3,10 @@
 /* address: is what is accessed through an address inside a live buffer, and is the address
  * as aligned as the pointer says?
  *
- * Each invocation remembers the buffer that its last access went to, in two variables:
- * while the next ones go there, too, a subtraction and a comparison are all. Otherwise
- * a function looks for the buffer in the host's table (gpuval_address_table.h), which is
- * sorted. That has a result and no effect, so there is no control flow here. A driver may do
- * all that by itself (@check_address_gpuval).
+ * Drivers make code of @check_address_gpuval, in their own way. Each invocation remembers the
+ * buffer that its last access went to: while the next ones go there, too, a subtraction and a
+ * comparison are all. Otherwise it looks for the buffer in the host's table, which is sorted
+ * (gpuval_address_table.h).
  *
  * What a SPIR-V instruction accesses in pieces (a struct) is one access. Those that are
  * none are found by their addresses being a constant distance apart.
@@ -30,10 +29,6 @@ struct group {
 
 struct pass {
    struct gpuval_nir_state *state;
-   /* Of the buffer that was met last: where it begins, 64 bit (or, of a large one, an
-    * address in it); and how far from there is certain, 32 bit.
-    */
-   nir_variable *begin, *limit;
    nir_def *safe[2]; /* addresses for loads, and for everything else; once they are asked for */
    bool found;
 };
@@ -117,55 +112,10 @@ collect(struct group *group, struct gpuval_access *first, struct gpuval_access *
    }
 }
 
-/* 1 bit: no live buffer has all of it. A distance from where the buffer begins that is below
- * the limit leaves room for GPUVAL_ADDRESS_ROOM bytes; only what is larger, or near the
- * buffer's end, has to be looked at closer.
- */
-static nir_def *
-is_outside(struct pass *pass, nir_def *address, uint32_t span)
-{
-   nir_builder *b = &pass->state->b;
-   nir_def *begin = nir_load_var(b, pass->begin);
-   nir_def *limit = nir_load_var(b, pass->limit);
-
-   nir_def *distance = nir_isub(b, address, begin);
-   nir_def *hit = nir_ult(b, distance, nir_u2u64(b, limit));
-   if (span > GPUVAL_ADDRESS_ROOM) {
-      nir_def *last = nir_iadd_imm(b, distance, span - GPUVAL_ADDRESS_ROOM);
-      hit = nir_iand(b, hit, nir_ult(b, last, nir_u2u64(b, limit)));
-   }
-
-   nir_def *missed = nir_inot(b, hit);
-   nir_def *words = nir_vec3(b, nir_unpack_64_2x32_split_x(b, address),
-                             nir_unpack_64_2x32_split_y(b, address), nir_imm_int(b, span));
-   nir_def *found = nir_call_gpuval(b, 64, missed, words, .base = GPUVAL_FUNCTION_ADDRESS);
-   nir_def *before = nir_unpack_64_2x32_split_x(b, found);
-   nir_def *word = nir_unpack_64_2x32_split_y(b, found);
-
-   nir_def *found_begin = nir_isub(b, address, nir_u2u64(b, before));
-   nir_def *found_limit = nir_iand_imm(b, word, GPUVAL_ADDRESS_FOUND - 1);
-   nir_store_var(b, pass->begin, nir_bcsel(b, missed, found_begin, begin), 0x1);
-   nir_store_var(b, pass->limit, nir_bcsel(b, missed, found_limit, limit), 0x1);
-   return nir_iand(b, missed, nir_ige_imm(b, word, 0));
-}
-
 static unsigned
 get_align_offset(const nir_intrinsic_instr *intrin)
 {
    return nir_intrinsic_has_align_offset(intrin) ? nir_intrinsic_align_offset(intrin) : 0;
-}
-
-/* 1 bit, or NULL: the pointer promises nothing. */
-static nir_def *
-is_misaligned(nir_builder *b, const nir_intrinsic_instr *intrin)
-{
-   unsigned alignment = get_alignment(intrin);
-   if (alignment < 2)
-      return NULL;
-
-   nir_def *address = nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa;
-   nir_def *low = nir_unpack_64_2x32_split_x(b, address);
-   return nir_ine_imm(b, nir_iand_imm(b, low, alignment - 1), get_align_offset(intrin));
 }
 
 static uint32_t
@@ -184,36 +134,6 @@ add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
    };
 
    return gpuval_nir_add_entry(pass->state, &entry);
-}
-
-/* One report for both kinds, since each is a branch. @misaligned may be NULL. Returns whether
- * the access is bad.
- */
-static nir_def *
-report(struct pass *pass, const struct group *group, nir_def *outside, nir_def *misaligned,
-       nir_def *address)
-{
-   struct gpuval_nir_state *state = pass->state;
-   nir_builder *b = &state->b;
-   nir_def *zero = nir_imm_int(b, 0);
-   nir_def *low = nir_unpack_64_2x32_split_x(b, address);
-   uint32_t first_entry = add_entry(pass, group, GPUVAL_KIND_INVALID_ADDRESS);
-   nir_def *bad = outside, *number = zero;
-
-   if (misaligned) {
-      add_entry(pass, group, GPUVAL_KIND_MISALIGNED);
-      bad = nir_ior(b, outside, misaligned);
-      number = nir_b2i32(b, nir_inot(b, outside));
-   }
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = bad,
-                               .detail = nir_vec4(b, low, number, zero, zero),
-                               .slot = nir_unpack_64_2x32_split_y(b, address),
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = first_entry,
-                               .num_entries = 1,
-                            });
-   return bad;
 }
 
 /* Zeros for loads, and what others may write to */
@@ -243,9 +163,9 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
    }
 }
 
-/* The same as all that, where the driver does it: with nothing that optimizations look at */
+/* With nothing that optimizations look at. 1 bit: it is bad. */
 static nir_def *
-leave_to_driver(struct pass *pass, const struct group *group, nir_def *address)
+add_check(struct pass *pass, const struct group *group, nir_def *address)
 {
    const nir_intrinsic_instr *intrin = group->intrin;
    const unsigned alignment = get_alignment(intrin);
@@ -262,30 +182,6 @@ leave_to_driver(struct pass *pass, const struct group *group, nir_def *address)
                                    .align_offset = offset & (alignment - 1));
 }
 
-/* 0 at first */
-static nir_variable *
-add_variable(struct gpuval_nir_state *state, const struct glsl_type *type, const char *name)
-{
-   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-   nir_variable *var = nir_local_variable_create(state->b.impl, type, name);
-
-   nir_store_var(&at_top, var, nir_imm_zero(&at_top, 1, glsl_get_bit_size(type)), 0x1);
-   return var;
-}
-
-static nir_def *
-find_bad(struct pass *pass, const struct group *group, nir_def *address)
-{
-   nir_builder *b = &pass->state->b;
-
-   if (!pass->begin) {
-      pass->begin = add_variable(pass->state, glsl_uint64_t_type(), "met_begin");
-      pass->limit = add_variable(pass->state, glsl_uint_type(), "met_limit");
-   }
-   nir_def *outside = is_outside(pass, address, group->highest - group->lowest);
-   return report(pass, group, outside, is_misaligned(b, group->intrin), address);
-}
-
 static void
 instrument(struct pass *pass, const struct group *group)
 {
@@ -297,8 +193,7 @@ instrument(struct pass *pass, const struct group *group)
    split_address(get_address(group->first), &first_offset);
    nir_def *address = nir_iadd_imm(b, get_address(group->first), group->lowest - first_offset);
 
-   nir_def *bad = state->options->driver->checks_addresses ? leave_to_driver(pass, group, address)
-                                                           : find_bad(pass, group, address);
+   nir_def *bad = add_check(pass, group, address);
 
    for (struct gpuval_access *access = group->first; access < group->end; access++) {
       access->bad = bad;
@@ -361,8 +256,8 @@ gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigne
 
 /* The function. @words: low and high word of the address, and bytes from there on. Returns of
  * the live buffer that has all of them, in the low word: bytes before the address; in the high
- * one: GPUVAL_ADDRESS_FOUND, and the limit that is meant in is_outside(). Both are cut off for
- * buffers that are larger. 0: there is none.
+ * one: GPUVAL_ADDRESS_FOUND, and how far from there is certain (GPUVAL_ADDRESS_ROOM). Both are cut
+ * off for buffers that are larger. 0: there is none.
  */
 nir_def *
 gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,

@@ -39,13 +39,23 @@ gpuval_nir_remove_report(nir_intrinsic_instr *intrin)
    nir_instr_remove(&intrin->instr);
 }
 
+/** It does not report what it finds, which is still wanted. */
+static inline void
+gpuval_nir_silence_report(nir_intrinsic_instr *intrin)
+{
+   if (intrin->intrinsic == nir_intrinsic_check_address_gpuval && !nir_def_is_unused(&intrin->def))
+      nir_intrinsic_set_range(intrin, 0);
+   else
+      gpuval_nir_remove_report(intrin);
+}
+
 static inline void
 gpuval_nir_remove_reports_in_block(nir_block *block)
 {
    nir_foreach_instr_safe (instr, block) {
       if (instr->type == nir_instr_type_intrinsic &&
           gpuval_nir_tells(nir_instr_as_intrinsic(instr)))
-         gpuval_nir_remove_report(nir_instr_as_intrinsic(instr));
+         gpuval_nir_silence_report(nir_instr_as_intrinsic(instr));
    }
 }
 

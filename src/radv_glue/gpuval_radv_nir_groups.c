@@ -5,6 +5,7 @@
 #include "gpuval_radv_nir_groups.h"
 
 #include "gpuval_radv_nir.h"
+#include "gpuval_radv_nir_address.h"
 #include "nir_builder.h"
 
 /* They may wait for loads and for writes to memory, but not for what ends
@@ -31,6 +32,7 @@ ends_group(nir_instr *instr, bool before_writes)
    case nir_intrinsic_bindless_image_atomic_swap:
       return before_writes;
    case nir_intrinsic_report_gpuval:
+   case nir_intrinsic_check_address_gpuval:
    case nir_intrinsic_sync_gpuval:
       return false;
    default:
@@ -38,14 +40,43 @@ ends_group(nir_instr *instr, bool before_writes)
    }
 }
 
-/* Accesses to shared memory and others are not of one kind. */
+/* Addresses are looked at where they are known, which may be long before they are accessed, as
+ * buffers neither come nor go meanwhile; if only the invocation gets there.
+ */
+static bool
+ends_addresses(nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_intrinsic) {
+      switch (nir_instr_as_intrinsic(instr)->intrinsic) {
+      case nir_intrinsic_barrier:
+      case nir_intrinsic_store_shared:
+      case nir_intrinsic_shared_atomic:
+      case nir_intrinsic_shared_atomic_swap:
+      case nir_intrinsic_store_scratch:
+      case nir_intrinsic_store_output:
+      case nir_intrinsic_printf_gpuval:
+         return false;
+      default:
+         break;
+      }
+   }
+   return ends_group(instr, false);
+}
+
+/* Accesses to shared memory and others are not of one kind. Addresses have to be known at the
+ * first of them.
+ */
 static bool
 may_join(const struct group *group, const nir_intrinsic_instr *intrin)
 {
    if (!group->count)
       return true;
-   return group->count < MAX_GROUP && (intrin->intrinsic != nir_intrinsic_sync_gpuval ||
-                                       is_shared(group->intrins[0]) == is_shared(intrin));
+   if (group->count == MAX_GROUP)
+      return false;
+   if (intrin->intrinsic == nir_intrinsic_sync_gpuval)
+      return is_shared(group->intrins[0]) == is_shared(intrin);
+   return intrin->intrinsic != nir_intrinsic_check_address_gpuval ||
+          gpuval_radv_nir_may_join_addresses(group, intrin);
 }
 
 /* Does one of them look at what its store replaces? */
@@ -86,7 +117,9 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, boo
             if (!may_join(&group, nir_instr_as_intrinsic(instr)))
                add_group(groups, &group);
             group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
-         } else if (ends_group(instr, exact || reads_memory(&group))) {
+         } else if (op == nir_intrinsic_check_address_gpuval
+                       ? ends_addresses(instr)
+                       : ends_group(instr, exact || reads_memory(&group))) {
             add_group(groups, &group);
          }
       }
@@ -98,6 +131,8 @@ void
 gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
                                struct util_dynarray *groups)
 {
+   nir_index_instrs(impl);
+   collect_groups(impl, nir_intrinsic_check_address_gpuval, false, false, groups);
    collect_groups(impl, nir_intrinsic_report_gpuval, false, false, groups);
    collect_groups(impl, nir_intrinsic_sync_gpuval, false, has_shadow, groups);
    if (has_shadow)

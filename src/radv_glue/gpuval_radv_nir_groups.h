@@ -40,8 +40,8 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
 }
 
 /**
- * The groups of @report_gpuval, and then those of @sync_gpuval; with @has_shadow the ones for
- * shadow memory before those for the filter beside it.
+ * The groups of @check_address_gpuval, of @report_gpuval, and then those of @sync_gpuval; with
+ * @has_shadow the ones for shadow memory before those for the filter beside it.
  */
 void gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
                                     struct util_dynarray *groups);

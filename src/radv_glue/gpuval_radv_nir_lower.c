@@ -8,7 +8,8 @@
  */
 
 #include "gpuval_radv_nir.h"
-#include "gpuval_radv_nir_groups.h"
+#include "gpuval_radv_nir_address.h"
+#include "gpuval_radv_nir_turns.h"
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
@@ -253,86 +254,8 @@ gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args
 struct late_state {
    nir_builder b;
    struct gpuval_nir_driver driver;
+   struct gpuval_radv_nir_met met;
 };
-
-/* Which of a group a turn of its loop is about, in binary: each is one condition, whatever is
- * selected by it.
- */
-struct turn {
-   nir_def *bits[MAX_GROUP_LOG2]; /* 1 bit each */
-};
-
-static struct turn
-begin_turn(nir_builder *b, nir_def *i)
-{
-   struct turn turn;
-
-   for (unsigned bit = 0; bit < MAX_GROUP_LOG2; bit++)
-      turn.bits[bit] = nir_ine_imm(b, nir_iand_imm(b, i, 1u << bit), 0);
-   return turn;
-}
-
-static bool
-is_same(nir_scalar first, nir_scalar second)
-{
-   return nir_scalar_equal(first, second) ||
-          (nir_scalar_is_const(first) && nir_scalar_is_const(second) &&
-           nir_scalar_as_uint(first) == nir_scalar_as_uint(second));
-}
-
-/* Of the @num that there are, 1 << @level or fewer */
-static nir_scalar
-select_scalar(nir_builder *b, const struct turn *turn, const nir_scalar *scalars, unsigned num,
-              unsigned level)
-{
-   if (num == 1)
-      return scalars[0];
-
-   unsigned half = 1u << --level;
-   if (num <= half)
-      return select_scalar(b, turn, scalars, num, level);
-
-   nir_scalar first = select_scalar(b, turn, scalars, half, level);
-   nir_scalar second = select_scalar(b, turn, scalars + half, num - half, level);
-   if (is_same(first, second))
-      return first;
-   return nir_get_scalar(nir_bcsel(b, turn->bits[level], nir_channel(b, second.def, second.comp),
-                                   nir_channel(b, first.def, first.comp)),
-                         0);
-}
-
-/* In this turn; NULL: there is but one. */
-static nir_def *
-select_src(nir_builder *b, const struct group *group, const struct turn *turn, unsigned src,
-           unsigned component)
-{
-   nir_scalar scalars[MAX_GROUP];
-
-   for (unsigned j = 0; j < group->count; j++)
-      scalars[j] = get_src(group, j, src, component);
-   nir_scalar selected = select_scalar(b, turn, scalars, group->count, MAX_GROUP_LOG2);
-   return nir_channel(b, selected.def, selected.comp);
-}
-
-/* Most are the same for all, or one more each. */
-static nir_def *
-select_constant(nir_builder *b, const struct group *group, const struct turn *turn, nir_def *i,
-                uint32_t (*get)(const nir_intrinsic_instr *intrin))
-{
-   uint32_t first = get(group->intrins[0]);
-   uint32_t step = group->count > 1 ? get(group->intrins[1]) - first : 0;
-   bool has_step = true;
-
-   for (unsigned j = 1; j < group->count; j++)
-      has_step &= get(group->intrins[j]) == first + j * step;
-   if (has_step)
-      return step ? nir_iadd_imm(b, nir_imul_imm(b, i, step), first) : nir_imm_int(b, first);
-
-   nir_scalar scalars[MAX_GROUP];
-   for (unsigned j = 0; j < group->count; j++)
-      scalars[j] = nir_get_scalar(nir_imm_int(b, get(group->intrins[j])), 0);
-   return select_scalar(b, turn, scalars, group->count, MAX_GROUP_LOG2).def;
-}
 
 static uint32_t
 get_base(const nir_intrinsic_instr *intrin)
@@ -352,83 +275,26 @@ get_set(const nir_intrinsic_instr *report)
    return nir_intrinsic_desc_set(report);
 }
 
-#define MAX_DEPTH 6
-
-/* Is it made of nothing but arguments of the shader, which are there anyway? */
-static bool
-is_of_arguments(nir_def *def, unsigned depth)
-{
-   nir_instr *instr = def->parent_instr;
-
-   switch (instr->type) {
-   case nir_instr_type_load_const:
-      return true;
-   case nir_instr_type_intrinsic: {
-      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-      return nir_intrinsic_infos[intrin->intrinsic].num_srcs == 0 &&
-             nir_intrinsic_can_reorder(intrin);
-   }
-   case nir_instr_type_alu: {
-      nir_alu_instr *alu = nir_instr_as_alu(instr);
-      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
-         if (depth == MAX_DEPTH || !is_of_arguments(alu->src[i].src.ssa, depth + 1))
-            return false;
-      }
-      return true;
-   }
-   default:
-      return false;
-   }
-}
-
-static nir_def *
-copy_here(nir_builder *b, nir_def *def)
-{
-   nir_instr *instr = def->parent_instr;
-
-   if (instr->type == nir_instr_type_load_const)
-      return def;
-
-   nir_instr *copy = nir_instr_clone(b->shader, instr);
-   if (copy->type == nir_instr_type_alu) {
-      nir_alu_instr *alu = nir_instr_as_alu(copy);
-      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++)
-         alu->src[i].src = nir_src_for_ssa(copy_here(b, alu->src[i].src.ssa));
-   }
-   nir_builder_instr_insert(b, copy);
-   return nir_instr_def(copy);
-}
-
-/* It is taken at the top, for what comes there is to know it; where that is all the same, it
- * is made once more, instead of keeping registers.
- */
-static nir_def *
-select_invocation(nir_builder *b, const struct group *group, const struct turn *turn, unsigned src,
-                  unsigned component)
-{
-   nir_def *word = select_src(b, group, turn, src, component);
-   return is_of_arguments(word, 0) ? copy_here(b, word) : word;
-}
-
-/* Number @i is the same in all lanes. */
 static void
 build_report(struct late_state *state, const struct group *group, const struct turn *turn,
-             nir_def *i, bool is_suspected)
+             bool is_suspected)
 {
    nir_builder *b = &state->b;
 
    gpuval_nir_build_report(
       b, &state->driver,
       &(struct gpuval_nir_report_params){
-         .first_entry = select_constant(b, group, turn, i, get_base),
-         .num_entries = select_constant(b, group, turn, i, get_num_entries),
-         .set = select_constant(b, group, turn, i, get_set),
-         .detail = {select_src(b, group, turn, 1, 0), select_src(b, group, turn, 1, 1),
-                    select_src(b, group, turn, 1, 2), select_src(b, group, turn, 1, 3)},
-         .slot = select_src(b, group, turn, 2, 0),
-         .invocation = {select_invocation(b, group, turn, 3, 0),
-                        select_invocation(b, group, turn, 3, 1),
-                        select_invocation(b, group, turn, 3, 2)},
+         .first_entry = gpuval_radv_nir_select_constant(b, group, turn, get_base),
+         .num_entries = gpuval_radv_nir_select_constant(b, group, turn, get_num_entries),
+         .set = gpuval_radv_nir_select_constant(b, group, turn, get_set),
+         .detail = {gpuval_radv_nir_select_src(b, group, turn, 1, 0),
+                    gpuval_radv_nir_select_src(b, group, turn, 1, 1),
+                    gpuval_radv_nir_select_src(b, group, turn, 1, 2),
+                    gpuval_radv_nir_select_src(b, group, turn, 1, 3)},
+         .slot = gpuval_radv_nir_select_src(b, group, turn, 2, 0),
+         .invocation = {gpuval_radv_nir_select_invocation(b, group, turn, 3, 0),
+                        gpuval_radv_nir_select_invocation(b, group, turn, 3, 1),
+                        gpuval_radv_nir_select_invocation(b, group, turn, 3, 2)},
          .is_suspected = is_suspected,
       });
 }
@@ -469,7 +335,7 @@ lower_reports(struct late_state *state, const struct group *group)
 
    nir_push_if(b, failed);
    if (group->count == 1) {
-      build_report(state, group, NULL, NULL, false);
+      build_report(state, group, NULL, false);
    } else {
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
@@ -477,12 +343,12 @@ lower_reports(struct late_state *state, const struct group *group)
       nir_loop *loop = nir_push_loop(b);
       {
          nir_def *i = nir_load_var(b, i_var);
-         const struct turn turn = begin_turn(b, i);
+         const struct turn turn = gpuval_radv_nir_begin_turn(b, i);
          if (gpuval_radv_nir_are_comparisons(group)) {
-            build_report(state, group, &turn, i, true);
+            build_report(state, group, &turn, true);
          } else {
-            nir_push_if(b, select_src(b, group, &turn, 0, 0));
-            build_report(state, group, &turn, i, false);
+            nir_push_if(b, gpuval_radv_nir_select_src(b, group, &turn, 0, 0));
+            build_report(state, group, &turn, false);
             nir_pop_if(b, NULL);
          }
 
@@ -513,8 +379,7 @@ enum {
 };
 
 static void
-build_access(struct late_state *state, const struct group *group, const struct turn *turn,
-             nir_def *i)
+build_access(struct late_state *state, const struct group *group, const struct turn *turn)
 {
    nir_builder *b = &state->b;
    const struct gpuval_radv_nir_args *args = state->driver.data;
@@ -523,29 +388,29 @@ build_access(struct late_state *state, const struct group *group, const struct t
    if (!shared)
       on = nir_ieq_imm(b, nir_iand_imm(b, sync_flags(&state->driver, b), GPUVAL_RADV_SYNC_OFF), 0);
 
-   nir_push_if(b, nir_iand(b, on, select_src(b, group, turn, ACCESS_ACTIVE, 0)));
+   nir_push_if(b, nir_iand(b, on, gpuval_radv_nir_select_src(b, group, turn, ACCESS_ACTIVE, 0)));
    {
-      nir_def *word = select_constant(b, group, turn, i, get_access_word);
+      nir_def *word = gpuval_radv_nir_select_constant(b, group, turn, get_access_word);
       nir_def *flags = nir_iand_imm(b, word, 0xffff);
       const struct gpuval_nir_access_params access = {
-         .address = select_src(b, group, turn, ACCESS_ADDRESS, 0),
-         .size = select_src(b, group, turn, ACCESS_SIZE, 0),
+         .address = gpuval_radv_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
+         .size = gpuval_radv_nir_select_src(b, group, turn, ACCESS_SIZE, 0),
          .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
          .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
          .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
-         .entry = select_constant(b, group, turn, i, get_base),
-         .invocation_id = select_src(b, group, turn, ACCESS_CONTEXT, 0),
+         .entry = gpuval_radv_nir_select_constant(b, group, turn, get_base),
+         .invocation_id = gpuval_radv_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
          .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-         .token = select_src(b, group, turn, ACCESS_CONTEXT, 1),
-         .phase = select_src(b, group, turn, ACCESS_CONTEXT, 2),
-         .value = select_src(b, group, turn, ACCESS_CONTEXT, 3),
+         .token = gpuval_radv_nir_select_src(b, group, turn, ACCESS_CONTEXT, 1),
+         .phase = gpuval_radv_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),
+         .value = gpuval_radv_nir_select_src(b, group, turn, ACCESS_CONTEXT, 3),
          .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
          .set = nir_ushr_imm(b, word, 16),
-         .offset = select_src(b, group, turn, ACCESS_OFFSET, 0),
-         .slot = select_src(b, group, turn, ACCESS_SLOT, 0),
-         .invocation = {select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
-                        select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
-                        select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
+         .offset = gpuval_radv_nir_select_src(b, group, turn, ACCESS_OFFSET, 0),
+         .slot = gpuval_radv_nir_select_src(b, group, turn, ACCESS_SLOT, 0),
+         .invocation = {gpuval_radv_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
+                        gpuval_radv_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
+                        gpuval_radv_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
       };
 
       if (shared) {
@@ -570,7 +435,7 @@ lower_accesses(struct late_state *state, const struct group *group)
    nir_builder *b = &state->b;
 
    if (group->count == 1) {
-      build_access(state, group, NULL, NULL);
+      build_access(state, group, NULL);
       return;
    }
 
@@ -581,17 +446,23 @@ lower_accesses(struct late_state *state, const struct group *group)
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, group->count));
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      const struct turn turn = begin_turn(b, i);
-      build_access(state, group, &turn, i);
+      const struct turn turn = gpuval_radv_nir_begin_turn(b, i);
+      build_access(state, group, &turn);
    }
    nir_pop_loop(b, loop);
 }
 
-/* At the last one, where all sources are known */
+/* At the last one, where all sources are known; but what is bad has to be known at the first. */
 static void
 lower_group(struct late_state *state, const struct group *group)
 {
    nir_intrinsic_instr *last = group->intrins[group->count - 1];
+
+   if (last->intrinsic == nir_intrinsic_check_address_gpuval) {
+      struct gpuval_nir_driver driver = get_driver(state->driver.data);
+      gpuval_radv_nir_lower_addresses(&state->b, &driver, &state->met, group);
+      return;
+   }
 
    state->b.cursor = nir_before_instr(&last->instr);
    if (last->intrinsic == nir_intrinsic_report_gpuval)

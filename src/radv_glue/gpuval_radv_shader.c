@@ -387,6 +387,7 @@ static const nir_intrinsic_op queries[] = {
 };
 
 static const nir_intrinsic_op reports[] = {
+   nir_intrinsic_check_address_gpuval,
    nir_intrinsic_report_gpuval,
    nir_intrinsic_sync_gpuval,
    nir_intrinsic_printf_gpuval,

@@ -225,6 +225,25 @@ class RadvNir : public ::testing::Test {
       return found;
    }
 
+   /* Those that no other one is around */
+   unsigned count_branches()
+   {
+      unsigned branches = 0;
+      foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
+         branches += node->type == nir_cf_node_if;
+      return branches;
+   }
+
+   nir_def *pointer(unsigned component)
+   {
+      return nir_u2u64(b, nir_channel(b, nir_load_local_invocation_id(b), component));
+   }
+
+   nir_def *load_at(nir_def *address, int offset = 0)
+   {
+      return nir_load_global(b, nir_iadd_imm(b, address, offset), 4, 1, 32);
+   }
+
    nir_builder builder, *b = &builder;
    struct gpuval_radv_nir_layout layout = {};
    struct gpuval_nir_table table;
@@ -427,10 +446,7 @@ TEST_F(RadvNir, reports_of_a_block_share_a_branch)
    EXPECT_EQ(0u, count(nir_intrinsic_load_descriptor_gpuval));
    /* The counter, the length of the list, the claim, the publication */
    EXPECT_EQ(4u, count(nir_intrinsic_global_atomic));
-   unsigned branches = 0;
-   foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
-      branches += node->type == nir_cf_node_if;
-   EXPECT_EQ(1u, branches);
+   EXPECT_EQ(1u, count_branches());
    EXPECT_FALSE(gpuval_radv_nir_lower_reports(builder.shader, &args));
 }
 
@@ -576,10 +592,83 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
    }
    instrument(GPUVAL_CHECK_BOUNDS);
    lower();
-   unsigned branches = 0;
-   foreach_list_typed (nir_cf_node, node, node, &nir_shader_get_entrypoint(builder.shader)->body)
-      branches += node->type == nir_cf_node_if;
-   EXPECT_EQ(2u, branches);
+   EXPECT_EQ(2u, count_branches());
+}
+
+/* Addresses are looked at where all of them are known. */
+
+TEST_F(RadvNir, addresses_share_a_branch)
+{
+   nir_def *first = pointer(0), *second = pointer(1);
+   load_at(first, 16);
+   nir_barrier(b, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL, nir_var_mem_global);
+   load_at(nir_iadd(b, second, nir_ishl_imm(b, first, 2)));
+   instrument(GPUVAL_CHECK_ADDRESS);
+   ASSERT_EQ(2u, count(nir_intrinsic_check_address_gpuval));
+   lower();
+   nir_validate_shader(builder.shader, "addresses");
+
+   EXPECT_EQ(1u, count_branches());
+   EXPECT_EQ(0u, count(nir_intrinsic_check_address_gpuval));
+   EXPECT_EQ(4u, count(nir_intrinsic_global_atomic)); /* one report */
+}
+
+TEST_F(RadvNir, an_address_that_is_loaded_has_a_branch_of_its_own)
+{
+   load_at(nir_u2u64(b, load_at(pointer(0))));
+   instrument(GPUVAL_CHECK_ADDRESS);
+   lower();
+   EXPECT_EQ(2u, count_branches());
+}
+
+TEST_F(RadvNir, addresses_behind_a_terminate_are_not_looked_at_before)
+{
+   b->shader->info.stage = MESA_SHADER_FRAGMENT;
+   load_at(pointer(0));
+   nir_terminate_if(b, nir_ieq_imm(b, nir_channel(b, nir_load_local_invocation_id(b), 2), 0));
+   load_at(pointer(1));
+   instrument(GPUVAL_CHECK_ADDRESS);
+   lower();
+   EXPECT_EQ(2u, count_branches());
+}
+
+/* They would be in registers. */
+TEST_F(RadvNir, few_addresses_share_a_branch)
+{
+   nir_def *pointers[9];
+   for (unsigned i = 0; i < ARRAY_SIZE(pointers); i++)
+      pointers[i] = nir_imul_imm(b, pointer(0), 3 + i);
+   for (unsigned i = 0; i < ARRAY_SIZE(pointers); i++) {
+      load_at(pointers[i]);
+      load_at(pointers[i], 4);
+   }
+   instrument(GPUVAL_CHECK_ADDRESS);
+   lower();
+   EXPECT_EQ(2u, count_branches());
+}
+
+/* In front of the branch: a subtraction for those that are a constant apart, and one look at low
+ * bits.
+ */
+TEST_F(RadvNir, addresses_are_one_range)
+{
+   nir_def *address = pointer(0);
+   for (int offset : {16, 0, 8, 64})
+      load_at(address, offset);
+   instrument(GPUVAL_CHECK_ADDRESS);
+   lower();
+   NIR_PASS(_, builder.shader, nir_copy_prop);
+   nir_opt_dce(builder.shader);
+
+   unsigned subtractions = 0, looks = 0;
+   nir_foreach_instr (instr, nir_start_block(nir_shader_get_entrypoint(builder.shader))) {
+      if (instr->type != nir_instr_type_alu)
+         continue;
+      subtractions += nir_instr_as_alu(instr)->op == nir_op_isub;
+      looks += nir_instr_as_alu(instr)->op == nir_op_iand;
+   }
+   EXPECT_EQ(1u, subtractions);
+   EXPECT_EQ(1u, looks);
 }
 
 /* Which of the draws that a command makes */
