@@ -27,24 +27,53 @@ gpuval_addresses_init(struct gpuval_addresses *addresses, void *mem_ctx)
 {
    rb_tree_init(&addresses->tree);
    util_dynarray_init(&addresses->retired, mem_ctx);
+   util_dynarray_init(&addresses->ending, mem_ctx);
+   util_dynarray_init(&addresses->unused, mem_ctx);
    addresses->has_changed = true;
 }
 
 static void
-free_retired(struct gpuval_device *device)
+free_tables(struct gpuval_device *device, struct util_dynarray *tables)
 {
-   util_dynarray_foreach (&device->addresses.retired, struct gpuval_buffer, table)
+   util_dynarray_foreach (tables, struct gpuval_buffer, table)
       gpuval_device_free(device, table);
-   util_dynarray_clear(&device->addresses.retired);
+   util_dynarray_clear(tables);
 }
 
 void
 gpuval_addresses_finish(struct gpuval_device *device)
 {
-   free_retired(device);
+   free_tables(device, &device->addresses.retired);
+   free_tables(device, &device->addresses.ending);
+   free_tables(device, &device->addresses.unused);
    gpuval_device_free(device, &device->addresses.table);
    for (unsigned i = 0; i < GPUVAL_GONE_BUFFERS; i++)
       ralloc_free(device->addresses.gone[i].name);
+}
+
+static void
+move_tables(struct util_dynarray *to, struct util_dynarray *from)
+{
+   util_dynarray_append_dynarray(to, from);
+   util_dynarray_clear(from);
+}
+
+void
+gpuval_addresses_free_ending(struct gpuval_device *device)
+{
+   move_tables(&device->addresses.unused, &device->addresses.ending);
+}
+
+bool
+gpuval_addresses_has_retired(const struct gpuval_device *device)
+{
+   return device->addresses.retired.size > 0;
+}
+
+void
+gpuval_addresses_turn(struct gpuval_device *device)
+{
+   move_tables(&device->addresses.ending, &device->addresses.retired);
 }
 
 void
@@ -125,38 +154,84 @@ fill_table(struct gpuval_addresses *addresses, struct gpuval_address_table *tabl
    return count;
 }
 
+/* Of programs that always have work, with a buffer that comes or goes for each submit: as many
+ * as are in flight
+ */
+#define NUM_SPARE_TABLES 8
+#define MAX_TABLES       64
+
 static bool
-make_room(struct gpuval_device *device, bool is_idle)
+add_table(struct gpuval_device *device, struct util_dynarray *tables, uint64_t size)
+{
+   struct gpuval_buffer table = {0};
+
+   if (!gpuval_device_alloc(device, &table, MAX2(size * 2, 4096)))
+      return false;
+   util_dynarray_append(tables, struct gpuval_buffer, table);
+   return true;
+}
+
+/* One that is large enough; smaller ones go. */
+static bool
+take_unused(struct gpuval_device *device, uint64_t size)
+{
+   struct gpuval_addresses *addresses = &device->addresses;
+
+   while (addresses->unused.size) {
+      addresses->table = util_dynarray_pop(&addresses->unused, struct gpuval_buffer);
+      if (addresses->table.size >= size)
+         return true;
+      gpuval_device_free(device, &addresses->table);
+      addresses->table = (struct gpuval_buffer){0};
+   }
+   return false;
+}
+
+/* Work that runs may read no memory that has come later than itself. So what is new is not
+ * used before that has ended, unless nothing runs. False: there is no table now.
+ */
+static bool
+make_room(struct gpuval_device *device, bool is_idle, bool *has_memory)
 {
    struct gpuval_addresses *addresses = &device->addresses;
    uint64_t size = sizeof(struct gpuval_address_table) +
                    (uint64_t)MAX2(addresses->count, 1) * sizeof(struct gpuval_address_range);
 
+   *has_memory = true;
    if (is_idle) {
-      free_retired(device);
-      if (addresses->table.size >= size)
-         return true;
-   }
-
-   if (addresses->table.map)
+      move_tables(&addresses->unused, &addresses->retired);
+      move_tables(&addresses->unused, &addresses->ending);
+      if (addresses->table.map)
+         util_dynarray_append(&addresses->unused, struct gpuval_buffer, addresses->table);
+   } else if (addresses->table.map) {
       util_dynarray_append(&addresses->retired, struct gpuval_buffer, addresses->table);
+   }
    addresses->table = (struct gpuval_buffer){0};
-   return gpuval_device_alloc(device, &addresses->table, MAX2(size * 2, 4096));
+   if (take_unused(device, size))
+      return true;
+
+   unsigned count =
+      (addresses->retired.size + addresses->ending.size) / sizeof(struct gpuval_buffer);
+   for (unsigned i = 0; i < NUM_SPARE_TABLES && count + i < MAX_TABLES; i++)
+      *has_memory &= add_table(device, is_idle ? &addresses->unused : &addresses->retired, size);
+   return is_idle && take_unused(device, size);
 }
 
 void
 gpuval_addresses_publish(struct gpuval_device *device, bool is_idle)
 {
    struct gpuval_addresses *addresses = &device->addresses;
+   bool has_memory;
    if (!addresses->has_changed)
       return;
 
-   if (!make_room(device, is_idle)) {
-      if (!addresses->warned)
+   if (!make_room(device, is_idle, &has_memory)) {
+      if (!has_memory && !addresses->warned) {
          gpuval_log_warning("address: no memory for a table of %u buffers: addresses are not "
                             "checked",
                             addresses->count);
-      addresses->warned = true;
+         addresses->warned = true;
+      }
       device->root->addresses_address = device->root_buffer.address + GPUVAL_ROOT_ALL_ADDRESSES;
       return;
    }

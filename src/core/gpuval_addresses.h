@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Live buffers that have device addresses, for the check address: a tree on the host, and
- * tables of it for shaders. Work that begins gets a table of what is alive by then; the
- * tables of work that still runs stay as they are.
+ * tables of it for shaders. Work that begins gets a table of what is alive by then, and so does
+ * work that runs: one that is in memory which it knows. The tables that it may still read stay
+ * as they are.
  *
  * gpuval_device::mutex is held by whoever calls any of these functions.
  */
@@ -40,8 +41,11 @@ struct gpuval_addresses {
    uint32_t count;
    bool has_changed; /* since the table was made */
    bool warned;
-   struct gpuval_buffer table;
-   struct util_dynarray retired; /* struct gpuval_buffer: tables that work may still read */
+   struct gpuval_buffer table; /* no map: none */
+   /* struct gpuval_buffer: what work of this phase may still read, or knows nothing of; the
+    * same of the other one; and what all work knows, and none reads.
+    */
+   struct util_dynarray retired, ending, unused;
 
    struct gpuval_gone_buffer gone[GPUVAL_GONE_BUFFERS]; /* a ring */
    uint32_t num_gone;
@@ -61,6 +65,12 @@ void gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t
 
 /** Work begins: its shaders find the table of what is alive now. */
 void gpuval_addresses_publish(struct gpuval_device *device, bool is_idle);
+
+/** No work of the other phase is left. */
+void gpuval_addresses_free_ending(struct gpuval_device *device);
+/** A phase begins; true: there is something to wait for. */
+bool gpuval_addresses_has_retired(const struct gpuval_device *device);
+void gpuval_addresses_turn(struct gpuval_device *device);
 
 /** Where an address lies, that no live buffer has. */
 struct gpuval_nearest {

@@ -317,8 +317,9 @@ gpuval_device_free_shaders(struct gpuval_device *device)
             free_shader(device, shader);
       }
       gpuval_marks_free_ending(device);
+      gpuval_addresses_free_ending(device);
       if (!gpuval_device_give_back(device) && list_is_empty(&device->retired) &&
-          !gpuval_marks_has_retired(device))
+          !gpuval_marks_has_retired(device) && !gpuval_addresses_has_retired(device))
          return;
 
       list_for_each_entry (struct gpuval_shader, shader, &device->retired, link)
@@ -326,6 +327,7 @@ gpuval_device_free_shaders(struct gpuval_device *device)
       list_splicetail(&device->retired, &device->ending);
       list_inithead(&device->retired);
       gpuval_marks_turn(device);
+      gpuval_addresses_turn(device);
       device->phase = !device->phase;
       gpuval_device_turn(device);
    }
