@@ -3,9 +3,10 @@
 /* The filter of sync is in memory of the GPU alone, where shaders find it in the cache, and of
  * which there is more than the host sees. What the host would do with it when the GPU is idle,
  * looking how full it is and clearing it, command buffers of ours do in front of the next submit:
- * they copy its beginning to where the host sees it, which learns of it one time later. Other
- * queues may submit meanwhile. What they mark may be lost then, which misses something, but finds
- * nothing: that takes a claim, too.
+ * they copy its beginning to where the host sees it, which learns of it one time later. Where the
+ * GPU is never idle, it is done all the same after so many submits: the filter would fill up, and
+ * nothing be found any more. Other queues may submit meanwhile. What they mark may be lost then,
+ * which misses something, but finds nothing: that takes a claim, too.
  */
 
 #include "gpuval_radv_private.h"
@@ -17,6 +18,9 @@
 
 #include "util/ralloc.h"
 #include "vk_enum_to_str.h"
+
+/* With work in flight; a task makes its queue wait for what is there before. */
+#define MAX_SUBMITS 32
 
 enum task {
    TASK_SAMPLE,
@@ -35,7 +39,10 @@ struct gpuval_radv_filter {
    struct gpuval_unseen_filter parts;
    struct family families[2]; /* those that have compute shaders */
    unsigned num_families;
-   enum task task; /* of the next submit; under sync_mutex */
+   /* Under sync_mutex: */
+   enum task task;       /* of the next submit */
+   uint64_t visit;       /* of the submit that has had the last one */
+   uint64_t begin_visit; /* of the one in front of which it was begun */
 };
 
 static struct family *
@@ -166,13 +173,28 @@ void
 gpuval_radv_begin_filter(struct gpuval_radv *gpuval)
 {
    bool is_full = gpuval_device_bloom_barrier(gpuval->device);
+   struct gpuval_radv_filter *filter = gpuval->filter;
+   if (!filter)
+      return;
 
-   if (gpuval->filter && gpuval->filter->task != TASK_CLEAR)
-      gpuval->filter->task = is_full ? TASK_CLEAR : TASK_SAMPLE;
+   filter->begin_visit = gpuval->visit;
+   if (filter->task != TASK_CLEAR)
+      filter->task = is_full ? TASK_CLEAR : TASK_SAMPLE;
+}
+
+/* A task's command buffer must not be in flight. */
+bool
+gpuval_radv_wants_filter(struct gpuval_radv *gpuval)
+{
+   const struct gpuval_radv_filter *filter = gpuval->filter;
+
+   return filter && filter->task == TASK_NONE &&
+          gpuval->visit - filter->begin_visit >= MAX_SUBMITS && !gpuval->submitting &&
+          !gpuval_radv_is_visited(gpuval, filter->visit);
 }
 
 struct vk_command_buffer *
-gpuval_radv_take_filter(struct gpuval_radv *gpuval, const struct vk_queue *queue)
+gpuval_radv_take_filter(struct gpuval_radv *gpuval, const struct vk_queue *queue, uint64_t visit)
 {
    struct gpuval_radv_filter *filter = gpuval->filter;
    if (!filter)
@@ -184,6 +206,7 @@ gpuval_radv_take_filter(struct gpuval_radv *gpuval, const struct vk_queue *queue
    if (family) {
       commands = vk_command_buffer_from_handle(family->commands[filter->task]);
       filter->task = TASK_NONE;
+      filter->visit = visit;
    }
    simple_mtx_unlock(&gpuval->sync_mutex);
    return commands;

@@ -237,11 +237,12 @@ void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
 /** Before there are hooks. What does not work is among the broken checks then. */
 void gpuval_radv_init_filter(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_filter(struct gpuval_radv *gpuval);
-/** sync: an epoch begins, and nothing is in flight; with sync_mutex. */
+/** sync: an epoch begins, and nothing is in flight, or the filter wants it; with sync_mutex. */
 void gpuval_radv_begin_filter(struct gpuval_radv *gpuval);
-/** Commands to be executed in front of a submit to @queue, or NULL. */
+bool gpuval_radv_wants_filter(struct gpuval_radv *gpuval);
+/** Commands to be executed in front of submit @visit to @queue, or NULL. */
 struct vk_command_buffer *gpuval_radv_take_filter(struct gpuval_radv *gpuval,
-                                                  const struct vk_queue *queue);
+                                                  const struct vk_queue *queue, uint64_t visit);
 
 /* gpuval_radv_poison.c */
 

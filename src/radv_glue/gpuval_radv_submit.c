@@ -288,7 +288,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    submit->visit = gpuval_radv_begin_epochs(gpuval, queue, original->command_buffers,
                                             original->command_buffer_count, &submit->race);
    submit->queue = queue;
-   struct vk_command_buffer *filter = gpuval_radv_take_filter(gpuval, queue);
+   struct vk_command_buffer *filter = gpuval_radv_take_filter(gpuval, queue, submit->visit);
    if (filter) {
       struct vk_command_buffer **buffers =
          ralloc_array(signals, struct vk_command_buffer *, copy.command_buffer_count + 1);

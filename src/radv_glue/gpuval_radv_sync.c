@@ -357,6 +357,8 @@ begin_order(struct gpuval_radv *gpuval, unsigned queue, struct vk_command_buffer
          gpuval_submits_restart(gpuval->hooks.submits);
          gpuval_device_shadow_restart(gpuval->device);
       }
+   } else if (gpuval_radv_wants_filter(gpuval)) {
+      gpuval_radv_begin_filter(gpuval);
    }
    gpuval_radv_race_begin(gpuval, queue);
    for (uint32_t i = 0; i < count; i++) {

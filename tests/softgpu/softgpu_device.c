@@ -204,12 +204,22 @@ execute_job(const struct softgpu_job *job)
    }
 }
 
-/* SOFTGPU_MODE=busy: until there is another job, but not for ever. */
+static bool
+has_submit(void)
+{
+   list_for_each_entry (struct softgpu_job, job, &softgpu.jobs, link) {
+      if (!job->change.operation)
+         return true;
+   }
+   return false;
+}
+
+/* SOFTGPU_MODE=busy: until there is another submit, but not for ever. */
 static void
 linger(void)
 {
    const int64_t end = os_time_get_nano() + LINGER_NS;
-   while (list_is_empty(&softgpu.jobs) && os_time_get_nano() < end)
+   while (!has_submit() && os_time_get_nano() < end)
       softgpu_pause();
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # sync's filter in memory that the host does not see: the GPU clears it in front of a submit when it
-# has filled up, and tells the host how full it is, one time later.
+# has filled up, and tells the host how full it is, one time later; also where it is never idle.
 #
 #    unseen.sh RUNNER SOFTGPU
 
@@ -37,8 +37,14 @@ use store
 EOF
    i=0
    while [ $((i += 1)) -le "$2" ]; do
-      printf 'dispatch %d\nsubmit\n' $(($1 / 16))
+      if [ "$mode" = busy ]; then
+         printf 'barrier\ndispatch %d\nsubmit signal=t@%d\n' $(($1 / 16)) "$i"
+         [ "$i" -le 2 ] || echo "wait_semaphore t $((i - 2))"
+      else
+         printf 'dispatch %d\nsubmit\n' $(($1 / 16))
+      fi
    done
+   [ "$mode" != busy ] || echo barrier
    printf 'dispatch %d\ndispatch %d\nsubmit\n' $(($1 / 16)) $(($1 / 16))
 }
 
@@ -71,4 +77,6 @@ for mode in '' views; do
    check 16 300 0
    check 4096 3 1
 done
+mode=busy
+check 512 80 1
 exit $bad
