@@ -17,6 +17,7 @@
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static FILE *stream; /* NULL: stderr */
+static bool has_failed;
 static bool has_status;
 
 void
@@ -75,8 +76,11 @@ gpuval_log_write(const char *text, size_t size)
    FILE *f = stream ? stream : stderr;
    if (has_status && isatty(fileno(f)))
       write_status("", 0);
-   fwrite(text, 1, size, f);
-   fflush(f);
+   bool is_written = fwrite(text, 1, size, f) == size;
+   if ((fflush(f) || !is_written) && f != stderr && !has_failed) {
+      has_failed = true;
+      fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s; the log is not complete\n", strerror(errno));
+   }
    simple_mtx_unlock(&mutex);
 }
 

@@ -172,9 +172,11 @@ get_number(const char *name, uint64_t min, uint64_t max, uint64_t fallback)
    if (!errno && !*end && is_digit(*value) && number >= min && number <= max)
       return number;
 
-   gpuval_log_error("%s=\"%s\": a number from %" PRIu64 " to %" PRIu64 " is accepted, %" PRIu64
-                    " is used",
-                    name, value, min, max, fallback);
+   char used[32] = "the default";
+   if (fallback)
+      snprintf(used, sizeof(used), "%" PRIu64, fallback);
+   gpuval_log_error("%s=\"%s\": a number from %" PRIu64 " to %" PRIu64 " is accepted, %s is used",
+                    name, value, min, max, used);
    return fallback;
 }
 

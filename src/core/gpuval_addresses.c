@@ -85,8 +85,8 @@ gpuval_addresses_add(struct gpuval_addresses *addresses, struct gpuval_range *ra
    addresses->has_changed = true;
 }
 
-void
-gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range *range)
+static void
+remove_buffer(struct gpuval_addresses *addresses, struct gpuval_range *range, bool is_memory_freed)
 {
    if (!range->is_addressed)
       return;
@@ -103,7 +103,14 @@ gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range 
       .size = range->size,
       .object = (uintptr_t)range->object,
       .name = gpuval_object_name(NULL, range->object),
+      .is_memory_freed = is_memory_freed,
    };
+}
+
+void
+gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range *range)
+{
+   remove_buffer(addresses, range, false);
 }
 
 /* The last one that begins at @address or before, or NULL */
@@ -132,7 +139,7 @@ gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t addr
       struct gpuval_range *range = size ? find_before(addresses, address + size - 1) : NULL;
       if (!range || range->address < address)
          return;
-      gpuval_addresses_remove(addresses, range);
+      remove_buffer(addresses, range, true);
    }
 }
 

@@ -32,8 +32,9 @@ struct gpuval_buffer {
 
 struct gpuval_gone_buffer {
    uint64_t begin, size;
-   uint64_t object; /* the VkBuffer that it was */
-   char *name;      /* debug_utils, or NULL */
+   uint64_t object;      /* the VkBuffer that it was */
+   char *name;           /* debug_utils, or NULL */
+   bool is_memory_freed; /* it is still there itself, or was then */
 };
 
 struct gpuval_addresses {

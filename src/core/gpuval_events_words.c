@@ -77,7 +77,9 @@ gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *ev
    char *buffer = ralloc_asprintf(event, "the buffer%s%s%s (%" PRId64 " bytes)", name ? " \"" : "",
                                   name ? name : "", name ? "\"" : "", event->resource.size);
    if (nearest.gone)
-      event->detail = ralloc_asprintf(event, "%s there has been destroyed", buffer);
+      event->detail = nearest.gone->is_memory_freed
+                         ? ralloc_asprintf(event, "the memory of %s there was freed", buffer)
+                         : ralloc_asprintf(event, "%s there has been destroyed", buffer);
    else if (is_inside)
       event->detail = ralloc_asprintf(event, "that is offset %" PRId64 " of %s",
                                       event->resource.object_offset, buffer);

@@ -136,4 +136,9 @@ run GPUVAL=basic two_errors
 two_errors err
 lines err '^gpuval: warning: ' 0 1
 
+begin 'what has become of the buffer'
+run GPUVAL=address ../scenarios/address_gone
+lines err 'the buffer "gone" \(32 bytes\) there has been destroyed$' 1
+lines err 'the memory of the buffer "freed" \(64 bytes\) there was freed$' 1
+
 finish

@@ -47,6 +47,13 @@ run GPUVAL=bounds GPUVAL_LOG="$unwritable/log" two_errors
 one_complaint err GPUVAL_LOG "$unwritable/log" stderr
 two_errors err
 
+if [ -c /dev/full ]; then
+   begin 'log that finds no room'
+   run GPUVAL=bounds GPUVAL_LOG=/dev/full two_errors
+   one_complaint err GPUVAL_LOG 'the log is not complete'
+   lines err . 1
+fi
+
 # --- Progress --------------------------------------------------------------
 
 # What a program with an error leaves on a terminal, where stderr goes. It goes on when
