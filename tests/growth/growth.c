@@ -5,6 +5,8 @@
  *
  *    gpuval-growth shaders SPIRV COUNT       so many different shaders, one after the other
  *    gpuval-growth resubmissions SPIRV COUNT so many submits of one command buffer
+ *    gpuval-growth frames SPIRV COUNT        so many frames, IN_FLIGHT at a time, each with a
+ *                                            buffer and now and then a shader of its own
  *
  * The last dispatch, and in the beginning one, writes outside its buffer. Prints how much
  * memory it takes after a fifth of its work, when it has all that it needs, and at its
@@ -30,6 +32,9 @@
 #include <sys/resource.h>
 
 #include "vk_headless.h"
+
+#define IN_FLIGHT  3
+#define NEW_ONE_OF 16 /* shaders of frames */
 
 /* In growth.comp */
 #define NUMBER     0xc0ffee
@@ -57,6 +62,7 @@ struct program {
    uint32_t *code;
    size_t size;
    unsigned number_word; /* of the code */
+   VkDescriptorSetLayout set_layout;
    VkPipelineLayout layout;
    VkDescriptorSet set;
    struct vkh_buffer buffer;
@@ -187,6 +193,71 @@ many_submits(struct program *program, uint32_t count)
    vkFreeCommandBuffers(program->ctx->device, program->ctx->command_pool, VKH_COUNT(cmds), cmds);
    vkDestroyPipeline(program->ctx->device, pipeline, NULL);
    return result;
+}
+
+struct frame {
+   VkCommandBuffer cmd;
+   VkFence fence;
+   VkDescriptorSet set;
+   VkPipeline pipeline;
+   struct vkh_buffer buffer;
+};
+
+static void
+finish_frame(struct program *program, struct frame *frame)
+{
+   struct vkh_context *ctx = program->ctx;
+
+   if (!frame->cmd)
+      return;
+   VKH_CHECK(vkWaitForFences(ctx->device, 1, &frame->fence, VK_TRUE, UINT64_MAX));
+   VKH_CHECK(vkResetFences(ctx->device, 1, &frame->fence));
+   vkFreeCommandBuffers(ctx->device, ctx->command_pool, 1, &frame->cmd);
+   vkDestroyPipeline(ctx->device, frame->pipeline, NULL);
+   vkh_buffer_destroy(ctx, &frame->buffer);
+   frame->cmd = VK_NULL_HANDLE;
+   frame->pipeline = VK_NULL_HANDLE;
+}
+
+static int
+many_frames(struct program *program, uint32_t count)
+{
+   struct vkh_context *ctx = program->ctx;
+   VkPipeline pipeline = create_pipeline(program, 1);
+   struct frame frames[IN_FLIGHT] = {0};
+   const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+   long before = 0;
+
+   for (unsigned i = 0; i < IN_FLIGHT; i++) {
+      VKH_CHECK(vkCreateFence(ctx->device, &info, NULL, &frames[i].fence));
+      frames[i].set = vkh_set_allocate(ctx, program->set_layout);
+   }
+   for (uint32_t i = 0; i < count; i++) {
+      struct frame *frame = &frames[i % IN_FLIGHT];
+      bool is_bad = !i || i == count - 1;
+
+      finish_frame(program, frame);
+      frame->buffer = vkh_buffer_create(ctx, DATA_WORDS * sizeof(uint32_t), "data of a frame");
+      if (i % NEW_ONE_OF == 1)
+         frame->pipeline = create_pipeline(program, i + 1);
+      vkh_set_write_buffer(ctx, frame->set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                           frame->buffer.buffer, 0, VK_WHOLE_SIZE);
+      program->set = frame->set;
+      frame->cmd = vkh_begin(ctx);
+      vkh_barrier(frame->cmd);
+      record_dispatch(program, frame->cmd, frame->pipeline ? frame->pipeline : pipeline,
+                      is_bad ? DATA_WORDS : 0, 1);
+      vkh_barrier(frame->cmd);
+      vkh_submit(ctx, frame->cmd, frame->fence);
+      if (i == count / 5)
+         before = resident_kib();
+   }
+   for (unsigned i = 0; i < IN_FLIGHT; i++) {
+      finish_frame(program, &frames[i]);
+      vkDestroyFence(ctx->device, frames[i].fence, NULL);
+   }
+   vkDestroyPipeline(ctx->device, pipeline, NULL);
+   return verdict("frames", before);
 }
 
 static VkDeviceMemory
@@ -334,17 +405,15 @@ main(int argc, char **argv)
       const char *name;
       int (*run)(struct program *program, uint32_t count);
    } modes[] = {
-      {"shaders", many_shaders},
-      {"resubmissions", many_submits},
-      {"buffers", many_buffers},
-      {"large", large_memory},
+      {"shaders", many_shaders}, {"resubmissions", many_submits}, {"frames", many_frames},
+      {"buffers", many_buffers}, {"large", large_memory},
    };
    unsigned mode = 0;
 
    while (argc == 4 && mode < VKH_COUNT(modes) && strcmp(argv[1], modes[mode].name) != 0)
       mode++;
    if (argc != 4 || mode == VKH_COUNT(modes))
-      vkh_die("usage: gpuval-growth shaders|resubmissions|buffers|large SPIRV COUNT");
+      vkh_die("usage: gpuval-growth shaders|resubmissions|frames|buffers|large SPIRV COUNT");
    const bool by_address = modes[mode].run == many_buffers || modes[mode].run == large_memory;
    if (modes[mode].run == large_memory) {
       skip_without_shadow_memory();
@@ -360,6 +429,7 @@ main(int argc, char **argv)
 
    VkDescriptorSetLayout set_layout =
       vkh_set_layout_simple(program.ctx, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1);
+   program.set_layout = set_layout;
    program.layout = vkh_pipeline_layout(program.ctx, &set_layout, 1, sizeof(uint32_t));
    program.set = vkh_set_allocate(program.ctx, set_layout);
    program.buffer = vkh_buffer_create(program.ctx, DATA_WORDS * sizeof(uint32_t), "data");
