@@ -55,106 +55,6 @@ gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
    *buffer = (struct gpuval_buffer){0};
 }
 
-static bool
-alloc_unseen(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
-{
-   const struct gpuval_winsys *winsys = &device->info.winsys;
-
-   buffer->map = winsys->alloc_unseen(winsys->data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
-}
-
-static uint32_t
-line_mask(const struct gpuval_buffer *buckets)
-{
-   uint64_t lines = buckets->size / sizeof(uint64_t) >> GPUVAL_BLOOM_LINE_LOG2;
-   return lines ? lines - 1 : 0;
-}
-
-/* Of the filter's buckets, where the host does not see them: the first 8,192 */
-#define SAMPLE_SIZE (64u << 10)
-
-static uint32_t
-num_claims(unsigned size_log2)
-{
-   return MIN2((1ull << size_log2) / sizeof(uint64_t), GPUVAL_BLOOM_MAX_CLAIMS);
-}
-
-/* What the host has of it is the sample. */
-static bool
-alloc_unseen_bloom(struct gpuval_device *device)
-{
-   unsigned size_log2 = gpuval_options()->bloom_size_log2;
-   uint32_t claims = num_claims(size_log2);
-
-   if (!device->info.winsys.alloc_unseen)
-      return false;
-   if (!alloc_unseen(device, &device->bloom_buffer, 1ull << size_log2) ||
-       !alloc_unseen(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2) ||
-       !gpuval_device_alloc(device, &device->bloom_sample, SAMPLE_SIZE)) {
-      gpuval_device_free(device, &device->bloom_buffer);
-      gpuval_device_free(device, &device->claims);
-      return false;
-   }
-
-   device->bloom = (struct gpuval_bloom){
-      .buckets = device->bloom_sample.map,
-      .line_mask = line_mask(&device->bloom_sample),
-      .claims_mask = claims - 1,
-      .hashes = gpuval_options()->bloom_hashes,
-   };
-   return true;
-}
-
-static struct gpuval_unseen_part
-get_part(const struct gpuval_buffer *buffer)
-{
-   return (struct gpuval_unseen_part){buffer->map, buffer->address, buffer->size};
-}
-
-bool
-gpuval_device_unseen_filter(const struct gpuval_device *device, struct gpuval_unseen_filter *filter)
-{
-   *filter = (struct gpuval_unseen_filter){
-      .marks = get_part(&device->bloom_buffer),
-      .sample = get_part(&device->bloom_sample),
-   };
-   return device->bloom_sample.map != NULL;
-}
-
-/* Sizes: gpuval_bloom.h */
-static bool
-alloc_bloom(struct gpuval_device *device)
-{
-   if (alloc_unseen_bloom(device))
-      return true;
-
-   unsigned size_log2 = gpuval_options()->bloom_size_log2;
-   unsigned max_log2 = device->info.max_bloom_size_log2;
-   if (max_log2 && size_log2 > max_log2) {
-      gpuval_log_note("sync: the host sees little of this device's memory (there is no resizable "
-                      "BAR): the bloom filter has %u KiB, and hazards may be missed",
-                      1u << (max_log2 - 10));
-      size_log2 = max_log2;
-   }
-   uint64_t size = 1ull << size_log2;
-   uint32_t claims = num_claims(size_log2);
-
-   if (!gpuval_device_alloc(device, &device->bloom_buffer, size) ||
-       !gpuval_device_alloc(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
-      return false;
-
-   device->bloom = (struct gpuval_bloom){
-      .buckets = device->bloom_buffer.map,
-      .claims = device->claims.map,
-      .line_mask = line_mask(&device->bloom_buffer),
-      .claims_mask = claims - 1,
-      .hashes = gpuval_options()->bloom_hashes,
-   };
-   return true;
-}
-
 static void
 note_engine(void)
 {
@@ -174,7 +74,7 @@ alloc_sync(struct gpuval_device *device)
    if (engine == GPUVAL_SYNC_ENGINE_SHADOW && device->info.has_table) {
       if (!gpuval_device_init_shadow(device))
          gpuval_log_warning("sync: there is no memory for shadow memory, its bloom filter is used");
-      return alloc_bloom(device); /* for what has no cells */
+      return gpuval_device_alloc_filter(device); /* for what has no cells */
    }
    if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_shadow) {
       if (gpuval_device_init_shadow(device))
@@ -187,7 +87,7 @@ alloc_sync(struct gpuval_device *device)
    } else if (engine == GPUVAL_SYNC_ENGINE_DEFAULT && device->info.has_table) {
       note_engine();
    }
-   return alloc_bloom(device);
+   return gpuval_device_alloc_filter(device);
 }
 
 /* bounds wants to name views. */
@@ -267,7 +167,7 @@ alloc_buffers(struct gpuval_device *device)
       .entries_address = device->entries.address,
       .bloom_address = device->bloom_buffer.address,
       .claims_address = device->claims.address,
-      .bloom_line_mask = line_mask(&device->bloom_buffer),
+      .bloom_line_mask = gpuval_device_line_mask(&device->bloom_buffer),
       .claims_mask = device->bloom.claims_mask,
       .shadow_address = device->shadow.layout.address,
       .structures_address = device->structures_buffer.address,
@@ -570,44 +470,6 @@ gpuval_device_unlock(struct gpuval_device *device)
    gpuval_report_progress(false);
    if (reacts)
       gpuval_device_react(device);
-}
-
-/* The filter may be this full when an epoch begins. Marks of former epochs make it err at
- * a rate of fill ^ hashes, which claims make up for, but at a cost. With few hash functions
- * clearing would be all that is done, so there is a limit.
- */
-static double
-fill_limit(const struct gpuval_bloom *bloom)
-{
-   double believed = (double)gpuval_bloom_max_samples(bloom->hashes) / GPUVAL_BLOOM_SAMPLES;
-   return MAX2(believed / 2, 0.02);
-}
-
-bool
-gpuval_device_bloom_barrier(struct gpuval_device *device)
-{
-   struct gpuval_bloom *bloom = &device->bloom;
-   if (!bloom->buckets)
-      return false;
-
-   /* Enough of them to tell the limit from half of it, other ones each time */
-   double limit = fill_limit(bloom);
-   double fill = gpuval_bloom_fill(bloom, device->bloom_samples++, 16 / limit);
-   if (fill < limit)
-      return false;
-
-   if (fill > 0.5 && !device->warned_bloom) {
-      device->warned_bloom = true;
-      gpuval_log_warning(
-         "sync: the bloom filter got %.0f %% full between two barriers: hazards may be missed; a "
-         "larger GPUVAL_BLOOM_SIZE_LOG2 (it is %u) finds more",
-         fill * 100, gpuval_options()->bloom_size_log2);
-   }
-   if (device->bloom_sample.map)
-      return true;
-   device->info.winsys.clear(device->info.winsys.data, device->bloom_buffer.map,
-                             device->bloom_buffer.size);
-   return false;
 }
 
 static bool

@@ -283,6 +283,13 @@ bool gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffe
                                uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);
 
+/** sync's filter, as large as the environment says; false: there is no memory. It goes with the
+ * other buffers.
+ */
+bool gpuval_device_alloc_filter(struct gpuval_device *device);
+/** gpuval_root::bloom_line_mask */
+uint32_t gpuval_device_line_mask(const struct gpuval_buffer *buckets);
+
 bool gpuval_device_init_shadow(struct gpuval_device *device);
 void gpuval_device_finish_shadow(struct gpuval_device *device);
 
