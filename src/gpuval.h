@@ -150,14 +150,18 @@ void gpuval_device_look(struct gpuval_device *device);
  */
 bool gpuval_device_bloom_barrier(struct gpuval_device *device);
 
+/** What gpuval_winsys has allocated */
+struct gpuval_buffer {
+   void *map;
+   uint64_t address;
+   uint64_t size;
+};
+
 /** Where the filter of sync is in memory that the host does not see: whenever an epoch begins, the
  * driver copies the beginning of the marks to the sample, which the host sees.
  */
 struct gpuval_unseen_filter {
-   struct gpuval_unseen_part {
-      void *map; /* as it was allocated */
-      uint64_t address, size;
-   } marks, sample;
+   struct gpuval_buffer marks, sample;
 };
 /** Returns false if the host sees it, or there is none. */
 bool gpuval_device_unseen_filter(const struct gpuval_device *device,

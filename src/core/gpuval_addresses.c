@@ -32,36 +32,21 @@ gpuval_addresses_init(struct gpuval_addresses *addresses, void *mem_ctx)
    addresses->has_changed = true;
 }
 
-static void
-free_tables(struct gpuval_device *device, struct util_dynarray *tables)
-{
-   util_dynarray_foreach (tables, struct gpuval_buffer, table)
-      gpuval_device_free(device, table);
-   util_dynarray_clear(tables);
-}
-
 void
 gpuval_addresses_finish(struct gpuval_device *device)
 {
-   free_tables(device, &device->addresses.retired);
-   free_tables(device, &device->addresses.ending);
-   free_tables(device, &device->addresses.unused);
+   gpuval_device_free_buffers(device, &device->addresses.retired);
+   gpuval_device_free_buffers(device, &device->addresses.ending);
+   gpuval_device_free_buffers(device, &device->addresses.unused);
    gpuval_device_free(device, &device->addresses.table);
    for (unsigned i = 0; i < GPUVAL_GONE_BUFFERS; i++)
       ralloc_free(device->addresses.gone[i].name);
 }
 
-static void
-move_tables(struct util_dynarray *to, struct util_dynarray *from)
-{
-   util_dynarray_append_dynarray(to, from);
-   util_dynarray_clear(from);
-}
-
 void
 gpuval_addresses_free_ending(struct gpuval_device *device)
 {
-   move_tables(&device->addresses.unused, &device->addresses.ending);
+   gpuval_move_buffers(&device->addresses.unused, &device->addresses.ending);
 }
 
 bool
@@ -73,7 +58,7 @@ gpuval_addresses_has_retired(const struct gpuval_device *device)
 void
 gpuval_addresses_turn(struct gpuval_device *device)
 {
-   move_tables(&device->addresses.ending, &device->addresses.retired);
+   gpuval_move_buffers(&device->addresses.ending, &device->addresses.retired);
 }
 
 void
@@ -206,8 +191,8 @@ make_room(struct gpuval_device *device, bool is_idle, bool *has_memory)
 
    *has_memory = true;
    if (is_idle) {
-      move_tables(&addresses->unused, &addresses->retired);
-      move_tables(&addresses->unused, &addresses->ending);
+      gpuval_move_buffers(&addresses->unused, &addresses->retired);
+      gpuval_move_buffers(&addresses->unused, &addresses->ending);
       if (addresses->table.map)
          util_dynarray_append(&addresses->unused, struct gpuval_buffer, addresses->table);
    } else if (addresses->table.map) {

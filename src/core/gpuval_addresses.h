@@ -21,12 +21,6 @@
 extern "C" {
 #endif
 
-struct gpuval_buffer {
-   void *map;
-   uint64_t address;
-   uint64_t size;
-};
-
 /* Buffers that are gone are known for a while. */
 #define GPUVAL_GONE_BUFFERS 1024
 

@@ -55,6 +55,21 @@ gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
    *buffer = (struct gpuval_buffer){0};
 }
 
+void
+gpuval_device_free_buffers(struct gpuval_device *device, struct util_dynarray *buffers)
+{
+   util_dynarray_foreach (buffers, struct gpuval_buffer, buffer)
+      gpuval_device_free(device, buffer);
+   util_dynarray_clear(buffers);
+}
+
+void
+gpuval_move_buffers(struct util_dynarray *to, struct util_dynarray *from)
+{
+   util_dynarray_append_dynarray(to, from);
+   util_dynarray_clear(from);
+}
+
 static void
 note_engine(void)
 {

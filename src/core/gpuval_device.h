@@ -282,6 +282,10 @@ bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buf
 bool gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer,
                                uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);
+/** Of struct gpuval_buffer; none is left in it. */
+void gpuval_device_free_buffers(struct gpuval_device *device, struct util_dynarray *buffers);
+/** From one list to another */
+void gpuval_move_buffers(struct util_dynarray *to, struct util_dynarray *from);
 
 /** sync's filter, as large as the environment says; false: there is no memory. It goes with the
  * other buffers.

@@ -26,83 +26,71 @@ gpuval_device_line_mask(const struct gpuval_buffer *buckets)
 /* Of the filter's buckets, where the host does not see them: the first 8,192 */
 #define SAMPLE_SIZE (64u << 10)
 
-static uint32_t
-num_claims(unsigned size_log2)
+static uint64_t
+claims_size(unsigned size_log2)
 {
-   return MIN2((1ull << size_log2) / sizeof(uint64_t), GPUVAL_BLOOM_MAX_CLAIMS);
+   return MIN2((1ull << size_log2) / sizeof(uint64_t), GPUVAL_BLOOM_MAX_CLAIMS)
+          << GPUVAL_CLAIM_SIZE_LOG2;
 }
 
 /* What the host has of it is the sample. */
 static bool
-alloc_unseen_bloom(struct gpuval_device *device)
+alloc_where_unseen(struct gpuval_device *device, unsigned size_log2)
 {
-   unsigned size_log2 = gpuval_options()->bloom_size_log2;
-   uint32_t claims = num_claims(size_log2);
-
    if (!device->info.winsys.alloc_unseen)
       return false;
-   if (!alloc_unseen(device, &device->bloom_buffer, 1ull << size_log2) ||
-       !alloc_unseen(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2) ||
-       !gpuval_device_alloc(device, &device->bloom_sample, SAMPLE_SIZE)) {
-      gpuval_device_free(device, &device->bloom_buffer);
-      gpuval_device_free(device, &device->claims);
-      return false;
-   }
-
-   device->bloom = (struct gpuval_bloom){
-      .buckets = device->bloom_sample.map,
-      .line_mask = gpuval_device_line_mask(&device->bloom_sample),
-      .claims_mask = claims - 1,
-      .hashes = gpuval_options()->bloom_hashes,
-   };
-   return true;
-}
-
-static struct gpuval_unseen_part
-get_part(const struct gpuval_buffer *buffer)
-{
-   return (struct gpuval_unseen_part){buffer->map, buffer->address, buffer->size};
-}
-
-bool
-gpuval_device_unseen_filter(const struct gpuval_device *device, struct gpuval_unseen_filter *filter)
-{
-   *filter = (struct gpuval_unseen_filter){
-      .marks = get_part(&device->bloom_buffer),
-      .sample = get_part(&device->bloom_sample),
-   };
-   return device->bloom_sample.map != NULL;
-}
-
-bool
-gpuval_device_alloc_filter(struct gpuval_device *device)
-{
-   if (alloc_unseen_bloom(device))
+   if (alloc_unseen(device, &device->bloom_buffer, 1ull << size_log2) &&
+       alloc_unseen(device, &device->claims, claims_size(size_log2)) &&
+       gpuval_device_alloc(device, &device->bloom_sample, SAMPLE_SIZE))
       return true;
+   gpuval_device_free(device, &device->bloom_buffer);
+   gpuval_device_free(device, &device->claims);
+   return false;
+}
 
-   unsigned size_log2 = gpuval_options()->bloom_size_log2;
+static bool
+alloc_where_seen(struct gpuval_device *device, unsigned size_log2)
+{
    unsigned max_log2 = device->info.max_bloom_size_log2;
+
    if (max_log2 && size_log2 > max_log2) {
       gpuval_log_note("sync: the host sees little of this device's memory (there is no resizable "
                       "BAR): the bloom filter has %u KiB, and hazards may be missed",
                       1u << (max_log2 - 10));
       size_log2 = max_log2;
    }
-   uint64_t size = 1ull << size_log2;
-   uint32_t claims = num_claims(size_log2);
+   return gpuval_device_alloc(device, &device->bloom_buffer, 1ull << size_log2) &&
+          gpuval_device_alloc(device, &device->claims, claims_size(size_log2));
+}
 
-   if (!gpuval_device_alloc(device, &device->bloom_buffer, size) ||
-       !gpuval_device_alloc(device, &device->claims, (uint64_t)claims << GPUVAL_CLAIM_SIZE_LOG2))
+bool
+gpuval_device_alloc_filter(struct gpuval_device *device)
+{
+   unsigned size_log2 = gpuval_options()->bloom_size_log2;
+   bool is_unseen = alloc_where_unseen(device, size_log2);
+
+   if (!is_unseen && !alloc_where_seen(device, size_log2))
       return false;
 
+   const struct gpuval_buffer *seen = is_unseen ? &device->bloom_sample : &device->bloom_buffer;
    device->bloom = (struct gpuval_bloom){
-      .buckets = device->bloom_buffer.map,
-      .claims = device->claims.map,
-      .line_mask = gpuval_device_line_mask(&device->bloom_buffer),
-      .claims_mask = claims - 1,
+      .buckets = seen->map,
+      .claims = is_unseen ? NULL : device->claims.map,
+      .line_mask = gpuval_device_line_mask(seen),
+      .claims_mask = (device->claims.size >> GPUVAL_CLAIM_SIZE_LOG2) - 1,
       .hashes = gpuval_options()->bloom_hashes,
    };
    return true;
+}
+
+bool
+gpuval_device_unseen_filter(const struct gpuval_device *device, struct gpuval_unseen_filter *filter)
+{
+   *filter = (struct gpuval_unseen_filter){
+      .marks = device->bloom_buffer,
+      .sample = device->bloom_sample,
+   };
+   return device->bloom_sample.map != NULL;
 }
 
 /* The filter may be this full when an epoch begins. Marks of former epochs make it err at

@@ -44,14 +44,6 @@ gpuval_marks_init(struct gpuval_device *device)
    marks->is_on = device->info.has_marks && gpuval_options_may_check(GPUVAL_CHECK_INIT);
 }
 
-static void
-free_buffers(struct gpuval_device *device, struct util_dynarray *buffers)
-{
-   util_dynarray_foreach (buffers, struct gpuval_buffer, buffer)
-      gpuval_device_free(device, buffer);
-   util_dynarray_clear(buffers);
-}
-
 void
 gpuval_marks_finish(struct gpuval_device *device)
 {
@@ -61,9 +53,9 @@ gpuval_marks_finish(struct gpuval_device *device)
       gpuval_device_free(device, &area->beside);
       free(area->pages);
    }
-   free_buffers(device, &marks->retired);
-   free_buffers(device, &marks->ending);
-   free_buffers(device, &marks->kept);
+   gpuval_device_free_buffers(device, &marks->retired);
+   gpuval_device_free_buffers(device, &marks->ending);
+   gpuval_device_free_buffers(device, &marks->kept);
    gpuval_device_free(device, &marks->table);
 }
 
@@ -178,10 +170,8 @@ give_up(struct gpuval_device *device)
    marks->gave_up = true;
    device->root->all_written = 1;
    p_atomic_set(&marks->table_address, no_table(device));
-   util_dynarray_append_dynarray(&marks->kept, &marks->retired);
-   util_dynarray_append_dynarray(&marks->kept, &marks->ending);
-   util_dynarray_clear(&marks->retired);
-   util_dynarray_clear(&marks->ending);
+   gpuval_move_buffers(&marks->kept, &marks->retired);
+   gpuval_move_buffers(&marks->kept, &marks->ending);
    if (device->written) {
       gpuval_written_give_up(device->written);
       device->root->written_window = GPUVAL_INIT_NO_WINDOW;
@@ -242,7 +232,7 @@ gpuval_marks_publish(struct gpuval_device *device)
 void
 gpuval_marks_free_ending(struct gpuval_device *device)
 {
-   free_buffers(device, &device->marks.ending);
+   gpuval_device_free_buffers(device, &device->marks.ending);
 }
 
 bool
@@ -254,7 +244,5 @@ gpuval_marks_has_retired(const struct gpuval_device *device)
 void
 gpuval_marks_turn(struct gpuval_device *device)
 {
-   struct gpuval_marks *marks = &device->marks;
-   util_dynarray_append_dynarray(&marks->ending, &marks->retired);
-   util_dynarray_clear(&marks->retired);
+   gpuval_move_buffers(&device->marks.ending, &device->marks.retired);
 }

@@ -79,7 +79,7 @@ record(struct gpuval_radv *gpuval, const struct gpuval_unseen_filter *parts,
        VkCommandBuffer commands, enum task task)
 {
    const struct vk_device_dispatch_table *table = &gpuval->radv->vk.dispatch_table;
-   const struct gpuval_unseen_part *marks = &parts->marks;
+   const struct gpuval_buffer *marks = &parts->marks;
    struct radeon_winsys_bo *bo = gpuval_winsys_radv_bo(&gpuval->winsys, marks->map);
    struct radeon_winsys_bo *sample = gpuval_winsys_radv_bo(&gpuval->winsys, parts->sample.map);
    const VkCommandBufferBeginInfo begin_info = {

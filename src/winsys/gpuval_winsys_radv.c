@@ -110,37 +110,42 @@ radv_alloc_unseen(void *data, uint64_t size, uint64_t *address)
    return buffer->map;
 }
 
-struct radeon_winsys_bo *
-gpuval_winsys_radv_bo(const struct gpuval_winsys_radv *winsys, const void *map)
+static struct buffer *
+find(const struct gpuval_winsys_radv *winsys, const void *map)
 {
    list_for_each_entry (struct buffer, buffer, &winsys->buffers, link) {
       if (buffer->map == map)
-         return buffer->bo;
+         return buffer;
    }
    return NULL;
+}
+
+struct radeon_winsys_bo *
+gpuval_winsys_radv_bo(const struct gpuval_winsys_radv *winsys, const void *map)
+{
+   const struct buffer *buffer = find(winsys, map);
+   return buffer ? buffer->bo : NULL;
 }
 
 static void
 radv_free(void *data, void *map, uint64_t size)
 {
    struct gpuval_winsys_radv *winsys = data;
+   struct buffer *buffer = find(winsys, map);
 
-   list_for_each_entry (struct buffer, buffer, &winsys->buffers, link) {
-      if (buffer->map == map) {
-         list_del(&buffer->link);
-         destroy(winsys, buffer);
-         return;
-      }
+   if (buffer) {
+      list_del(&buffer->link);
+      destroy(winsys, buffer);
    }
 }
 
 void
 gpuval_winsys_radv_forget(struct gpuval_winsys_radv *winsys, void *map)
 {
-   list_for_each_entry_safe (struct buffer, buffer, &winsys->buffers, link) {
-      if (buffer->map == map)
-         list_del(&buffer->link);
-   }
+   struct buffer *buffer = find(winsys, map);
+
+   if (buffer)
+      list_del(&buffer->link);
 }
 
 static void
