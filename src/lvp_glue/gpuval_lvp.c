@@ -26,6 +26,7 @@
 #include "util/os_time.h"
 #include "util/u_inlines.h"
 #include "util/u_memory.h"
+#include "util/u_memset.h"
 
 #define WAIT_AT_EXIT_NS 2000000000
 
@@ -280,12 +281,8 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 static void
 poison_memory(const struct lvp_device_memory *memory)
 {
-   uint32_t *words = memory->map;
-
-   if (memory->memory_type != LVP_DEVICE_MEMORY_TYPE_DEFAULT)
-      return;
-   for (uint64_t i = 0; i < memory->size / sizeof(*words); i++)
-      words[i] = GPUVAL_POISON_WORD;
+   if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT)
+      util_memset32(memory->map, GPUVAL_POISON_WORD, memory->size / sizeof(uint32_t));
 }
 
 void

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 
 #include "util/u_atomic.h"
+#include "util/u_memset.h"
 
 /* Without a resizable BAR, what is mapped would have to leave most of the video memory. */
 static bool
@@ -39,15 +40,14 @@ static void
 fill(struct gpuval_radv *gpuval, const struct radv_device_memory *memory)
 {
    struct radeon_winsys *ws = gpuval->radv->ws;
-   uint32_t *words = memory->bo->vram_no_cpu_access ? NULL : radv_buffer_map(ws, memory->bo);
+   void *map = memory->bo->vram_no_cpu_access ? NULL : radv_buffer_map(ws, memory->bo);
 
-   if (!words) {
+   if (!map) {
       if (p_atomic_add_return(&gpuval->unpoisoned, memory->alloc_size) == memory->alloc_size)
          gpuval_log_warning("GPUVAL_POISON=1: memory that the host does not see is not filled");
       return;
    }
-   for (uint64_t i = 0; i < memory->alloc_size / sizeof(*words); i++)
-      words[i] = GPUVAL_POISON_WORD;
+   util_memset32(map, GPUVAL_POISON_WORD, memory->alloc_size / sizeof(uint32_t));
    ws->buffer_unmap(ws, memory->bo, false);
 }
 
