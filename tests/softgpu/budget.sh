@@ -9,26 +9,12 @@
 
 set -u
 
-log=$(mktemp "${TMPDIR:-/tmp}/gpuval-budget.XXXXXX") || exit 99
-trap 'rm -f "$log"' EXIT
-bad=0
+# shellcheck source-path=SCRIPTDIR source=logged.sh
+. "$(dirname "$0")/logged.sh"
 
 run() # BYTES [ENGINE]
 {
-   GPUVAL=sync GPUVAL_SYNC=${2-shadow} GPUVAL_SHADOW_SIZE=$1 GPUVAL_LOG=$log LD_PRELOAD=$softgpu \
-      "$runner" --child-only --kind monolithic "$scenario" >/dev/null 2>&1 || {
-      echo "$1 bytes: exit status $?"
-      bad=1
-   }
-}
-
-counted() # NUMBER PATTERN
-{
-   count=$(grep -c "$2" "$log")
-   [ "$count" -eq "$1" ] && return
-   echo "$count lines instead of $1 match: $2"
-   cut -c 1-200 "$log"
-   bad=1
+   run_logged "$1 bytes" GPUVAL=sync GPUVAL_SYNC="${2-shadow}" GPUVAL_SHADOW_SIZE="$1"
 }
 
 runner=$1 softgpu=$2 scenario=$3
