@@ -201,9 +201,10 @@ bench_print_section(const struct bench_run *run, enum bench_section section)
           : options->checks ? options->checks
                             : bench_default_checks[section]);
    if (section == BENCH_SECTION_SYNC) {
-      printf("by hand: checks off, seed 000's scheme in GLSL, 16 hashes; bloom: GPUVAL_SYNC=bloom, "
-             "%s hashes\n",
-             options->bloom_hashes);
+      printf(
+         "by hand: checks off, vkd3d-proton's scheme in GLSL, 16 hashes; bloom: GPUVAL_SYNC=bloom, "
+         "%s hashes\n",
+         options->bloom_hashes);
    }
    printf("\n");
    for (enum bench_metric metric = 0; metric < BENCH_METRIC_COUNT; metric++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The synchronization check of seed 000 as a shader author would write it, for
+ * vkd3d-proton's synchronization check as a shader author would write it, for
  * comparison: 16 hash functions, one 64-bit atomic or each, and one for each lock
  * set. Buffers are found by addresses that the host writes into a table, where
  * vkd3d-proton has its heap of descriptors.

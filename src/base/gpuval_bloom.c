@@ -45,8 +45,8 @@ gpuval_bloom_bucket(const struct gpuval_bloom *bloom, uint64_t address, uint32_t
    return bucket_of_hash(bloom, address, hash[0]);
 }
 
-/* Seed 000 takes 9 bits of the id for each hash function. From the fourth on,
- * they come from the id mixed again.
+/* docs/protocols.rst, "Lock sets": 9 bits of the number for each hash function. From the fourth
+ * on, they come from the number mixed again.
  */
 static uint32_t
 lock_mask(uint32_t invocation, unsigned index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The bloom filter of the sync check: seed 000, "Bloom Filter".
+/* The bloom filter of the sync check: docs/protocols.rst, "Bloom filter".
  *
  * A granule is 16 bytes of memory. For each of GPUVAL_BLOOM_HASHES hash
  * functions there is one bucket, 64 bits, that stands for it:
@@ -14,7 +14,7 @@
  * An access marks what it makes invalid for others, and is a hazard if all
  * buckets have a mark against it, unless all lock sets contain its invocation.
  *
- * What differs from the seed. The 8 granules of 128 bytes have their buckets in
+ * What differs from vkd3d-proton's filter. The 8 granules of 128 bytes have their buckets in
  * one line of 64 bytes: the hash chooses the line and a permutation in it. So
  * neighbours share cache lines, and the rate of false positives is the same,
  * fill ^ hashes, since granules of different lines are still independent of
@@ -55,14 +55,16 @@ extern "C" {
 
 #define GPUVAL_BLOOM_MAX_HASHES 16
 
-/* Seed 000's primes, one a hash function. */
+/* docs/protocols.rst, "Hash functions": one prime for each. */
 #define GPUVAL_BLOOM_PRIMES                                                                        \
    {                                                                                               \
       1103515245u, 1103518333u, 1103539331u, 1103633207u, 10006121u, 4004951u, 5005159u, 6004811u, \
          383u, 821u, 661u, 1091u, 1117u, 3947u, 4253u, 7691u                                       \
    }
 
-/* Seed 000: invocation ids are multiples of this prime, modulo 2^32. */
+/* docs/protocols.rst, "Lock sets": numbers of invocations are multiples of this prime, modulo
+ * 2^32.
+ */
 #define GPUVAL_BLOOM_INVOCATION_STEP 1103633207u
 
 #define GPUVAL_BLOOM_GRANULE    16
@@ -124,7 +126,10 @@ struct gpuval_bloom {
    unsigned hashes; /* 1 to 16 */
 };
 
-/** Seed 000's AddrHash over line and epoch: x picks the line, y is more of it. */
+/**
+ * The hash of docs/protocols.rst over line and epoch: out[0] picks the line, out[1] is 32 more
+ * bits.
+ */
 void gpuval_bloom_hash(uint64_t address, uint32_t epoch, unsigned index, uint32_t out[2]);
 
 /** Bucket of @address's granule for one hash function. */
@@ -133,7 +138,7 @@ uint32_t gpuval_bloom_bucket(const struct gpuval_bloom *bloom, uint64_t address,
 
 struct gpuval_bloom_access {
    uint64_t address;
-   uint32_t size; /* bytes; those in the next granule are left out, as in the seed */
+   uint32_t size; /* bytes; those in the next granule are left out */
    enum gpuval_bloom_type type;
    uint32_t epoch;
    uint32_t flags; /* GPUVAL_SYNC_* */

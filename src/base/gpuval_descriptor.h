@@ -13,8 +13,8 @@
  *
  *    bad = (required & ~descriptor.offers) | (objects[index(id)].id ^ id)
  *
- * is all that a shader has to find out. (Seed 003, "Awkward and unnecessary aliasing",
- * has a bit a cookie instead, so its cookies run out.)
+ * is all that a shader has to find out. vkd3d-proton has one bit for each cookie
+ * instead, so its cookies run out.
  */
 
 #ifndef GPUVAL_DESCRIPTOR_H

@@ -9,7 +9,7 @@
  * Buffers have all their words looked at: a byte is ALL where something was written to
  * its word, or to a part of that. Of an image only the byte of each subresource's first
  * word counts, which stands for all of the subresource: so a mip level of a layer has its
- * state, there is no limit to how many of them there are (seed 004 had 32), and what is
+ * state, their number has no limit, and what is
  * bound to memory of others, or to the same as another image, sees what these have
  * written.
  *

@@ -13,21 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Control block of seed 000, "Synchronization validation": 1 KiB of u32. The
- * low half of a word claims its 16 slots, the high half publishes them.
+/* Control block (docs/protocols.rst): 1 KiB of u32. The low half of a word claims its 16
+ * slots, the high half publishes them.
  */
 #define GPUVAL_CONTROL_WORDS   256
 #define GPUVAL_SLOTS_PER_WORD  16
 #define GPUVAL_SLOT_COUNT_LOG2 12
 #define GPUVAL_SLOT_COUNT      (1u << GPUVAL_SLOT_COUNT_LOG2)
 static_assert(GPUVAL_SLOT_COUNT == GPUVAL_CONTROL_WORDS * GPUVAL_SLOTS_PER_WORD, "all slots");
-static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "seed 000: 1 KiB");
+static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "docs/protocols.rst: 1 KiB");
 
-/* Slot of a failure, seed 000, AssumeTrue():
+/* Slot of a failure (docs/protocols.rst, "Slots"):
  *
  *    (site * 97 ^ hash_lo ^ hash_hi ^ command_id * 51329) & (slots - 1)
  *
- * The seed prints hash_lo ^ hash_hi of its shader as one constant.
+ * In vkd3d-proton's shaders hash_lo ^ hash_hi is one constant.
  */
 #define GPUVAL_SLOT_SITE_FACTOR    97u
 #define GPUVAL_SLOT_COMMAND_FACTOR 51329u
@@ -85,7 +85,7 @@ struct gpuval_root {
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */
-   uint32_t invocations; /* sync: seed 000's counter for invocation ids */
+   uint32_t invocations; /* sync: the counter that numbers invocations */
    uint64_t printf_lost; /* messages for which there was no room */
    uint32_t num_failing; /* goes on beyond max_failing */
    uint32_t written_reserved[11];
@@ -122,9 +122,7 @@ struct gpuval_entry {
 static_assert(sizeof(struct gpuval_entry) == 32, "shaders know the stride");
 static_assert(offsetof(struct gpuval_entry, shader_hash) == 16, "shaders know the offsets");
 
-/* One failure in detail. The first 16 bytes are the payload of seed 000, the
- * invocation's words are seed 002's table "Stage Specific Words".
- */
+/* One failure in detail: docs/protocols.rst, "Records" and "Invocations". */
 struct gpuval_record {
    uint32_t shader_hash[2];
    uint32_t site;
@@ -210,7 +208,7 @@ gpuval_structure_slot(uint64_t address, unsigned place)
 #define GPUVAL_OTHER_KNOWN        (1u << 31)
 #define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)
 #define GPUVAL_OTHER_COMMAND_BITS 18
-static_assert(offsetof(struct gpuval_record, stage) == 16, "seed 000: 16 bytes first");
+static_assert(offsetof(struct gpuval_record, stage) == 16, "vkd3d-proton's 16 bytes come first");
 
 /* What a driver hands to each command, beside the application's own push
  * constants or in registers.
@@ -248,7 +246,7 @@ static_assert(sizeof(struct gpuval_command_data) == 144, "shaders know the offse
  */
 #define GPUVAL_POISON_WORD 0x7fff7fffu
 
-/* Printf buffer of seed 001, "Printf buffer". Entries follow one another, aligned
+/* Printf buffer (docs/printf.rst, "Protocol"). Entries follow one another, aligned
  * to 4 bytes: this header, then the payload.
  *
  *    uint64_t size : 16;   in dwords, with this header
@@ -261,7 +259,7 @@ struct gpuval_printf_header {
                      * on beyond the end of the buffer */
    uint32_t reserved[2];
 };
-static_assert(sizeof(struct gpuval_printf_header) == 16, "seed 001: 16 bytes");
+static_assert(sizeof(struct gpuval_printf_header) == 16, "docs/printf.rst: 16 bytes");
 #define GPUVAL_PRINTF_ENTRY_WORDS 2
 #define GPUVAL_PRINTF_ID_BITS     48
 /* Beyond this, an offset is not used: 2 GiB, in dwords */

@@ -274,7 +274,7 @@ parse_range(char **p, struct gpuval_shader_rule *rule)
           rule->first <= rule->last;
 }
 
-/* LO-HI MODE[,MODE...]   # as vkd3d-proton's QA hash files, seed 000
+/* LO-HI MODE[,MODE...]   docs/protocols.rst, "Files of shaders"
  * name:GLOB MODE[,MODE...]
  */
 static void

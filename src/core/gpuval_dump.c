@@ -140,7 +140,7 @@ gpuval_dump_graph(nir_shader *nir, uint64_t hash, uint32_t number, const char *w
    fclose(f);
 }
 
-/* Seed 001, "ELF extension", in its "JSON-ified form" */
+/* As JSON, what LLPC keeps of format strings in its ELF files: docs/printf.rst, "Protocol" */
 void
 gpuval_dump_formats(nir_shader *nir, uint64_t hash, uint32_t number,
                     const struct gpuval_nir_table *table)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Messages of DebugPrintf: the printf buffer of seed 001, and text from it.
+/* Messages of DebugPrintf: the printf buffer (docs/printf.rst, "Protocol"), and text
+ * from it.
  *
  * Nothing here knows a device or a driver, and nothing in the buffer is trusted.
  *

@@ -4,9 +4,8 @@
  * writes, and nothing orders the two. Who has used what, and what is ordered before that; which
  * command uses what is the driver's to know.
  *
- * What a lock is in seed 004 for the time of a command, is here a list of uses that a later one
- * may be unordered with: the order is that of dependencies (gpuval_order_model.h) and not the
- * clock's, so that a race is found in each run.
+ * A subresource has a list of uses that a later one may be unordered with: the order is that of
+ * dependencies (gpuval_order_model.h) and not the clock's, so that a race is found in each run.
  *
  * Whether a shader has used something is known when it has run. So uses are noted in the order
  * of commands, with what is ordered before them, and looked at when nothing of that runs: all

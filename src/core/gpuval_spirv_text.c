@@ -156,9 +156,9 @@ parse_line_directive(struct gpuval_spirv *spirv, const char *c, const char *file
    return segment;
 }
 
-/* GLSL before 3.30 numbers the line behind `#line N` N + 1, as seed 002's
- * example of "OpSource Processing" does. GLSL 3.30 and later, ESSL, HLSL and C
- * number it N; so does glslang for what it puts before `#version` itself.
+/* GLSL before 3.30 numbers the line behind `#line N` N + 1, as
+ * GPU-AV takes it (docs/protocols.rst, "Lines of the source"). GLSL 3.30 and later, ESSL, HLSL and
+ * C number it N; so does glslang for what it puts before `#version` itself.
  */
 static bool
 is_old_glsl(const char *version)
@@ -531,8 +531,8 @@ set_extract(struct gpuval_spirv *spirv, const struct candidate *candidate, uint3
 
 /* Where directives give one number to several lines of a file, it is the first
  * behind the function's head. If that is not known either, it is that of the
- * directive with the largest number, and of the last such (seed 002, "OpSource
- * Processing").
+ * directive with the largest number, and of the last such
+ * (docs/protocols.rst, "Lines of the source").
  */
 const char *
 gpuval_spirv_find_text(struct gpuval_spirv *spirv, const struct position *position,

@@ -285,7 +285,7 @@ struct gpuval_nir_driver {
    uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
    unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
 
-   /* 3 x 32 bit: seed 002's stage-specific words. Emitted once, first thing. */
+   /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */
    nir_def *(*invocation)(const struct gpuval_nir_driver *driver, nir_builder *b);
 };
 
@@ -317,7 +317,7 @@ struct gpuval_nir_argument {
    uint8_t components;
 };
 
-/** Format string of one DebugPrintf, seed 001's metadata. */
+/** Format string of one DebugPrintf, with LLPC's names for what is known of it. */
 struct gpuval_nir_format {
    uint64_t id;        /* .index */
    const char *string; /* .string */

@@ -14,7 +14,7 @@
  *       barrier, in all of them), and the claim does not say no: report
  *       update the claim
  *
- * So an access that has been marked before costs loads only. The seed takes what
+ * So an access that has been marked before costs loads only. vkd3d-proton takes what
  * was in all the buckets from its atomics, one after the other; here those who mark
  * a granule at the same time meet at the first bucket, and one of them is second
  * there. The others need no answer, which makes them cheaper.
@@ -33,7 +33,7 @@ struct bucket {
    nir_def *lo, *hi; /* before our marks */
 };
 
-/* Seed 000, AddrHash() */
+/* docs/protocols.rst, "Hash functions" */
 static void
 build_hash(nir_builder *b, nir_def *x, nir_def *y, uint32_t prime, nir_def *hash[2])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* NonSemantic.DebugPrintf: seed 001.
+/* NonSemantic.DebugPrintf: docs/printf.rst, "Protocol".
  *
  * While vtn parses, each one becomes a @printf_gpuval with the dwords of its
  * payload, packed already. Format string and types of the arguments stay in
@@ -11,7 +11,7 @@
  * gives.
  *
  * A format's id is a hash of the string and of where it stands (shader, stage,
- * entry point, offset in the SPIR-V) and of the types of its arguments. Seed 001
+ * entry point, offset in the SPIR-V) and of the types of its arguments. LLPC
  * hashes the string only, but for the host ids are opaque there, too; so two
  * shaders may print the same words, with other types even, and each message still
  * tells where it is from.
@@ -59,7 +59,7 @@ get_argument(const nir_def *def, const struct glsl_type *type)
    return argument;
 }
 
-/* Seed 001, "Payload packing" */
+/* docs/printf.rst, "Protocol": the payload */
 static unsigned
 pack_value(nir_builder *b, const struct gpuval_nir_argument *argument, nir_def *value,
            nir_def **words)
@@ -269,8 +269,8 @@ load_current(nir_builder *b, nir_def *root, unsigned offset)
                                 .access = ACCESS_COHERENT | ACCESS_VOLATILE);
 }
 
-/* The seed's stores go through a descriptor, which drops what is out of range.
- * These do not, so
+/* LLPC stores through a descriptor, which drops what is out of range. These stores have an
+ * address only, so
  *
  *    offset = atomic_add(buffer.offset, size)
  *    offset = min(offset, 2 GiB)

@@ -16,7 +16,7 @@
 uint32_t
 gpuval_stage_to_spirv(gl_shader_stage stage)
 {
-   /* Values of seed 002, "Record Format", which are SPIR-V's */
+   /* SPIR-V's ExecutionModel */
    switch (stage) {
    case MESA_SHADER_VERTEX:
       return 0;

@@ -5,7 +5,7 @@
  * Loads, stores and atomics of uniform, storage and texel buffers and through
  * buffer device addresses become @sync_gpuval intrinsics right before them,
  * each with the address, an id of the invocation and whether the access is in
- * bounds: others are skipped, as in seed 000. Inline uniform blocks and push
+ * bounds: others are skipped. Inline uniform blocks and push
  * constants are in no buffer; shared memory and private variables are no
  * business of this check.
  *

@@ -82,7 +82,7 @@ struct gpuval_event {
    char *detail; /* what is wrong, by kind */
 
    bool has_record;        /* what is known of one invocation, and its command */
-   uint32_t invocation[3]; /* seed 002's table "Stage Specific Words" */
+   uint32_t invocation[3]; /* docs/protocols.rst, "Invocations" */
 
    struct {
       int64_t set, binding, index;

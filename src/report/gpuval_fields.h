@@ -83,7 +83,7 @@ int gpuval_field_find(const char *object, const char *key, unsigned hint);
 struct gpuval_value gpuval_field_value(const struct gpuval_field *field,
                                        const struct gpuval_event *event, bool other);
 
-/** One fact of an invocation, by stage: seed 002's table "Stage Specific Words". */
+/** One fact of an invocation, by stage: docs/protocols.rst, "Invocations". */
 struct gpuval_invocation_fact {
    const char *key;      /* in JSON; NULL behind the last */
    const char *text;     /* in the log */

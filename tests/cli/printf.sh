@@ -38,7 +38,7 @@ printf '%s-%s printf\n' "$hash" "$hash" >rules
 run GPUVAL=bounds GPUVAL_SHADERS="$PWD/rules" prints
 lines err '^printf: ' 8
 
-# Seed 001's metadata: the third argument of the second is the one that is a
+# LLPC's metadata: the third argument of the second is the one that is a
 # 64-bit integer, the one before it is a double.
 begin 'format strings'
 run GPUVAL=printf GPUVAL_DUMP="$PWD" prints

@@ -13,7 +13,7 @@
 
 #include "core/gpuval_device.h"
 
-/* Seed 000's AssumeTrue, with records of 64 bytes: what the shaders do. */
+/* docs/protocols.rst, "Control block": what the shaders do. */
 class shader_side {
  public:
    shader_side(struct gpuval_device *device): root(device->root)

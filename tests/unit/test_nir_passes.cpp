@@ -458,7 +458,7 @@ class nir_printf_test : public nir_passes_test {
    }
 };
 
-/* Seed 001, "Payload packing" and PrintfBufferEntryHeader */
+/* docs/printf.rst, "Protocol" */
 TEST_F(nir_printf_test, payload)
 {
    nir_intrinsic_instr *printf = print(

@@ -686,7 +686,7 @@ TEST_F(RadvNir, vertices_know_their_draw)
    ralloc_free(vertex.shader);
 }
 
-/* Seed 000: they are far apart, and each invocation has one of its own. */
+/* docs/protocols.rst, "Lock sets": they are far apart, and each invocation has one of its own. */
 TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
 {
    nir_store_global(b, nir_imm_int64(b, 64), 4, nir_invocation_gpuval(b), 0x1);
