@@ -2,19 +2,29 @@
 
 /* lavapipe's hooks. All but gpuval_lvp_create() are called only where
  * lvp_device::gpuval is not NULL.
+ *
+ * lvp_private.h includes this header, so it includes nothing else of gpuval: a change of ours
+ * must not compile all of lavapipe.
  */
 
 #ifndef GPUVAL_LVP_H
 #define GPUVAL_LVP_H
 
-#include "gpuval/src/gpuval.h"
-#include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/blob.h"
+#include "util/list.h"
+#include "nir.h"
+
+#include <vulkan/vulkan_core.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct gpuval_lvp;
+struct gpuval_shader;
 struct lvp_buffer;
 struct lvp_cmd_buffer;
 struct lvp_descriptor_set;
@@ -29,9 +39,11 @@ struct spirv_to_nir_options;
 struct vk_cmd_queue_entry;
 struct vk_descriptor_update_template;
 
-/* Of constant buffer 0, which holds push constants and our command data */
-#define GPUVAL_LVP_CONSTANTS_SIZE                                                                  \
-   (GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_lvp_command_data))
+/* Bytes of constant buffer 0, which holds push constants and our command data behind them:
+ * gpuval_lvp_nir.h
+ */
+#define GPUVAL_LVP_CONSTANTS_SIZE 576
+#define GPUVAL_LVP_MAX_SETS       8
 
 /** NULL: nothing is checked. */
 struct gpuval_lvp *gpuval_lvp_create(struct lvp_device *device);
@@ -72,9 +84,10 @@ void gpuval_lvp_inherit_set(struct gpuval_lvp *gpuval, struct lvp_device *device
 void gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
                             const VkWriteDescriptorSet *writes, uint32_t copy_count,
                             const VkCopyDescriptorSet *copies);
-void gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
-                                         const struct vk_descriptor_update_template *template,
-                                         const void *data);
+void
+gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
+                                    const struct vk_descriptor_update_template *update_template,
+                                    const void *data);
 
 /* Shaders */
 
@@ -88,6 +101,7 @@ void gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                            const struct lvp_pipeline_layout *layout);
 /** @pipeline_nir, whose NIR has been instrumented or read, is a user of its shader now. */
 void gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir);
+void gpuval_lvp_release_shader(struct gpuval_shader *shader);
 /** The table of a shader object that is held, for its binary. */
 void gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob);
 bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir,

@@ -7,7 +7,7 @@
  */
 
 #include "gpuval_lvp_draws.h"
-#include "gpuval_lvp.h"
+#include "gpuval_lvp_nir.h"
 
 #include "util/u_upload_mgr.h"
 

@@ -8,6 +8,7 @@
 #define GPUVAL_LVP_NIR_H
 
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/lvp_glue/gpuval_lvp.h"
 #include "nir.h"
 #include "nir_builder.h"
 
@@ -32,7 +33,6 @@ extern "C" {
 #define GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE 12
 
 /* What only lavapipe has behind that */
-#define GPUVAL_LVP_MAX_SETS 8
 struct gpuval_lvp_command_data {
    struct gpuval_command_data base;
    uint64_t objects_address;              /* struct gpuval_object[] */
@@ -43,6 +43,9 @@ struct gpuval_lvp_command_data {
    uint32_t race_uses[8];                 /* race: those that are to be marked, */
    uint64_t used_address;                 /* race: in uint32_t[8] */
 };
+static_assert(GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_lvp_command_data) ==
+                 GPUVAL_LVP_CONSTANTS_SIZE,
+              "lavapipe uploads all of it");
 #define GPUVAL_LVP_MAX_USES 32
 
 /* gpuval_nir_driver::data: what only the frontend knows */

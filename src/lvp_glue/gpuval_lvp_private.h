@@ -12,6 +12,8 @@
 #include <vulkan/vulkan_core.h>
 
 #include "gpuval/src/base/gpuval_checks.h"
+#include "gpuval/src/gpuval.h"
+#include "gpuval_lvp_nir.h"
 
 struct gpuval_command_failure;
 struct gpuval_device;

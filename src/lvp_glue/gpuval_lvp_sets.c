@@ -180,15 +180,15 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
 
 void
 gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descriptor_set *set,
-                                    const struct vk_descriptor_update_template *template,
+                                    const struct vk_descriptor_update_template *update_template,
                                     const void *data)
 {
    struct gpuval_objects *objects = gpuval_lvp_objects(gpuval);
    if (!objects)
       return;
 
-   for (uint32_t i = 0; i < template->entry_count; i++) {
-      const struct vk_descriptor_template_entry *entry = &template->entries[i];
+   for (uint32_t i = 0; i < update_template->entry_count; i++) {
+      const struct vk_descriptor_template_entry *entry = &update_template->entries[i];
       const struct gpuval_shadow_binding binding = get_binding(set, entry->binding);
 
       const void *infos = (const uint8_t *)data + entry->offset;

@@ -278,6 +278,12 @@ gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipel
 }
 
 void
+gpuval_lvp_release_shader(struct gpuval_shader *shader)
+{
+   gpuval_shader_release(shader);
+}
+
+void
 gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob)
 {
    gpuval_shader_write(pipeline_nir->gpuval, blob);

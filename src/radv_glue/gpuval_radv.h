@@ -2,21 +2,30 @@
 
 /* RADV's hooks. All but gpuval_radv_create() are called only where
  * radv_device::gpuval is not NULL.
+ *
+ * RADV's own headers include this one, so it includes nothing else of gpuval: a change of
+ * ours must not compile all of RADV.
  */
 
 #ifndef GPUVAL_RADV_H
 #define GPUVAL_RADV_H
 
-#include "gpuval/src/gpuval.h"
-#include "gpuval/src/radv_glue/gpuval_radv_nir.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "util/mesa-sha1.h"
+#include "nir.h"
+
+#include <vulkan/vulkan_core.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct gpuval_radv;
+struct gpuval_shader;
 
+struct nir_builder;
 struct nir_lower_compute_system_values_options;
 struct radv_buffer;
 struct radv_cmd_buffer;
@@ -39,6 +48,35 @@ void gpuval_radv_remove_buffer(struct gpuval_radv *gpuval, struct radv_buffer *b
 /** Of the memory that the program allocates: enum radeon_bo_flag, what RADV makes of @flags. */
 uint32_t gpuval_radv_memory_flags(const struct gpuval_radv *gpuval,
                                   const VkMemoryAllocateInfo *info, uint32_t flags);
+
+/* Descriptors */
+
+/* Word 3 of a buffer's descriptor, INDEX_STRIDE, at the same place on every
+ * generation (amd/registers). It matters for swizzled buffers only, and no
+ * buffer of the application is one. So it keeps how many bytes less than
+ * NUM_RECORDS the range really has: RADV rounds that up to 4 bytes.
+ */
+#define GPUVAL_RADV_ROUNDED_SHIFT 21
+#define GPUVAL_RADV_ROUNDED_MASK  3u
+
+/** Writes the size of a range into its raw buffer descriptor. */
+static inline void
+gpuval_radv_set_exact_size(uint32_t descriptor[4], uint64_t size)
+{
+   if (size > UINT32_MAX - GPUVAL_RADV_ROUNDED_MASK)
+      return;
+
+   uint32_t rounded = (size + 3) & ~3ull;
+   descriptor[2] = rounded;
+   descriptor[3] |= (rounded - (uint32_t)size) << GPUVAL_RADV_ROUNDED_SHIFT;
+}
+
+/**
+ * In radv_nir_apply_pipeline_layout(): the set that a descriptor is in, and its offset
+ * there, unless another one is to stand in. @deref: of the texture or image.
+ */
+void gpuval_radv_nir_stand_in(struct nir_builder *b, nir_deref_instr *deref, nir_def **set,
+                              nir_def **offset);
 
 /* Shaders */
 

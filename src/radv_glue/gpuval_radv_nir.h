@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/radv_glue/gpuval_radv.h"
 #include "nir.h"
 
 #ifdef __cplusplus
@@ -20,26 +21,6 @@ extern "C" {
 #endif
 
 #define GPUVAL_RADV_DYNAMIC 0x80000000u
-
-/* Word 3 of a buffer's descriptor, INDEX_STRIDE, at the same place on every
- * generation (amd/registers). It matters for swizzled buffers only, and no
- * buffer of the application is one. So it keeps how many bytes less than
- * NUM_RECORDS the range really has: RADV rounds that up to 4 bytes.
- */
-#define GPUVAL_RADV_ROUNDED_SHIFT 21
-#define GPUVAL_RADV_ROUNDED_MASK  3u
-
-/** Writes the size of a range into its raw buffer descriptor. */
-static inline void
-gpuval_radv_set_exact_size(uint32_t descriptor[4], uint64_t size)
-{
-   if (size > UINT32_MAX - GPUVAL_RADV_ROUNDED_MASK)
-      return;
-
-   uint32_t rounded = (size + 3) & ~3ull;
-   descriptor[2] = rounded;
-   descriptor[3] |= (rounded - (uint32_t)size) << GPUVAL_RADV_ROUNDED_SHIFT;
-}
 
 enum gpuval_radv_binding {
    GPUVAL_RADV_BINDING_NONE, /* not in the layout */
@@ -135,13 +116,6 @@ nir_def *gpuval_radv_nir_levels(const struct gpuval_nir_driver *driver, struct n
                                 nir_def *set, nir_def *slot);
 nir_def *gpuval_radv_nir_subresource(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                      const struct gpuval_nir_subresource *subresource);
-
-/**
- * In radv_nir_apply_pipeline_layout(): the set that a descriptor is in, and its offset
- * there, unless another one is to stand in. @deref: of the texture or image.
- */
-void gpuval_radv_nir_stand_in(struct nir_builder *b, nir_deref_instr *deref, nir_def **set,
-                              nir_def **offset);
 
 /** What gpuval_radv_nir_driver has left: right after radv_nir_apply_pipeline_layout(). */
 bool gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args);

@@ -6,6 +6,9 @@
 #define GPUVAL_RADV_PRIVATE_H
 
 #include "gpuval_radv.h"
+#include "gpuval_radv_nir.h"
+
+#include "gpuval/src/gpuval.h"
 
 #include "util/hash_table.h"
 #include "util/list.h"
