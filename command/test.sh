@@ -71,11 +71,11 @@ run_tests() # LABEL OBJ SELECTION...
    folder=$2
    shift 2
    listed=$(listed_tests "$folder" "$@")
-   log=$folder/meson-logs/gpuval.json
-   rm -f "$log"
+   rm -f "$folder"/meson-logs/gpuval*.json
    say "$label: $(printf '%s\n' "$listed" | grep -c .) tests"
    tool meson test -C "$folder" --no-rebuild --print-errorlogs --logbase gpuval "$@" </dev/null
-   [ -f "$log" ] || : >"$log"
+   log=$(find "$folder/meson-logs" -name 'gpuval*.json') # with a setup, behind a hyphen
+   [ -n "$log" ] || : >"${log:=$folder/meson-logs/gpuval.json}"
    results=$(test_results "$log")
    while read -r result name <&4; do
       case $result in
@@ -150,6 +150,7 @@ command_test()
    fi
    [ $# -gt 0 ] || all=yes
    case $*/$# in
+   --quick/1) set -- --suite gpuval-quick --setup gpuval_quick ;;
    radv/1) set -- --suite gpuval-radv ;;
    'radv --mode '*/3) set -- --suite gpuval-modes --setup "softgpu_$3" ;;
    esac
@@ -180,6 +181,7 @@ help_test()
 {
    cat <<EOF
 usage: ./gpuval test [--all] [ARGS]
+       ./gpuval test --quick
        ./gpuval test radv [--mode busy|views|both|prompt]
 
 Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
@@ -190,6 +192,8 @@ and failed.
    ARGS    handed to 'meson test' (names of tests, --suite NAME, ...): only
            these tests run, and only in the main build
    --all   with ARGS: the unpatched and the sanitizer build too
+   --quick what is worth running before each commit, in three minutes: unit tests, style, and
+           each scenario once on both drivers
    radv    the tests of RADV, which need no AMD GPU; with --mode those of programs on a
            software GPU that is never idle (busy), that shows host and GPU late
            what the other one writes (views), both, or that is done at once (prompt)

@@ -4,9 +4,12 @@
  * Runs a scenario file: compiles its shaders, runs its program in processes of
  * their own with checks off and on, and compares reports, logs and memory.
  *
- *    gpuval-scenario [--child-only] [--keep] [--kind KIND] [--checks LIST]
+ *    gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST]
  *                    [--preload LIBRARY] [--beside ICD] [--combinations N|pairs]
  *                    FILE.scn
+ *
+ * --brief, and GPUVAL_TEST_BRIEF in the environment, leaves out the run with warm caches and
+ * all kinds of pipelines but the first.
  *
  * --child-only runs the program only, in the environment as it is, and says
  * nothing about reports; --keep leaves the temporary folder; --kind runs one
@@ -37,6 +40,7 @@
 
 struct options {
    const char *file;
+   bool brief;
    bool child_only;
    bool keep;
    bool list_checks;
@@ -72,7 +76,8 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
    const uint32_t mask = scenario_checks(scenario);
    unsigned differences = 0;
 
-   for (unsigned i = scenario->once ? 1 : 0; i < (scenario->once ? 2 : 3); i++) {
+   const unsigned end = scenario->once || options->brief ? 2 : 3;
+   for (unsigned i = scenario->once ? 1 : 0; i < end; i++) {
       const int status = scenario_run_child(scenario, folder, &children[i]);
       if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
          scenario_print_file(folder, children[i].name, "out");
@@ -178,7 +183,7 @@ run_parent(struct scenario *scenario, const struct options *options)
       }
       ran += !skipped;
       /* How pipelines are made has nothing to do with which checks are on. */
-      if (options->combinations)
+      if (options->combinations || options->brief)
          break;
    }
 
@@ -197,7 +202,7 @@ usage(void)
 {
    fprintf(
       stderr,
-      "usage: gpuval-scenario [--child-only] [--keep] [--kind KIND] [--checks LIST] "
+      "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
       "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | --list-checks\n");
    exit(VKH_EXIT_ERROR);
 }
@@ -208,12 +213,15 @@ parse_options(int count, char **arguments)
    struct options options = {
       .only_kind = SCENARIO_KIND_COUNT,
       .preload = getenv("GPUVAL_TEST_PRELOAD"),
+      .brief = getenv("GPUVAL_TEST_BRIEF"),
    };
 
    for (int i = 1; i < count; i++) {
       const char *argument = arguments[i];
       const bool has_value = i + 1 < count;
-      if (strcmp(argument, "--child-only") == 0) {
+      if (strcmp(argument, "--brief") == 0) {
+         options.brief = true;
+      } else if (strcmp(argument, "--child-only") == 0) {
          options.child_only = true;
       } else if (strcmp(argument, "--keep") == 0) {
          options.keep = true;

@@ -10,10 +10,9 @@ set -u
 
 runner=$1 softgpu=$2 scenario=$3
 shift 3
-kind=$(sed -n 's/^kinds \([a-z_]*\).*/\1/p' "$scenario")
 
 for mode; do
-   SOFTGPU_MODE=$mode "$runner" --kind "${kind:-monolithic}" --preload "$softgpu" "$scenario"
+   SOFTGPU_MODE=$mode "$runner" --brief --preload "$softgpu" "$scenario"
    status=$?
    if [ $status -ne 0 ]; then
       echo "in mode $mode"
