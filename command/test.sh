@@ -141,8 +141,24 @@ try_build() # FUNCTION
    return 1
 }
 
+# Programs that this project neither has nor builds: their file is an option.
+test_cts()
+{
+   clean_environment
+   ensure_setup
+   VK_DRIVER_FILES=$(icd_file lavapipe) || fail "there is no lavapipe here"
+   VK_ICD_FILENAMES=$VK_DRIVER_FILES
+   VK_LOADER_LAYERS_DISABLE='~all~'
+   export VK_DRIVER_FILES VK_ICD_FILENAMES VK_LOADER_LAYERS_DISABLE
+   exec "$root/tests/cts/cts.sh" --output "$build/cts" "$@"
+}
+
 command_test()
 {
+   if [ "${1:-}" = cts ]; then
+      shift
+      test_cts "$@"
+   fi
    all=no
    if [ "${1:-}" = --all ]; then
       all=yes
@@ -183,6 +199,8 @@ help_test()
 usage: ./gpuval test [--all] [ARGS]
        ./gpuval test --quick
        ./gpuval test radv [--mode busy|views|both|prompt]
+       ./gpuval test cts --deqp FILE [--output FOLDER] [--checks LIST] [--jobs N]
+                         [--limit SECONDS] [--cases FILE] [PATTERN...]
 
 Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
 the tests of the suite gpuval-asan in a build with sanitizers. Mesa is also
@@ -197,5 +215,7 @@ and failed.
    radv    the tests of RADV, which need no AMD GPU; with --mode those of programs on a
            software GPU that is never idle (busy), that shows host and GPU late
            what the other one writes (views), both, or that is done at once (prompt)
+   cts     a sample of the Vulkan CTS by a deqp-vk that you have, without checks and
+           with all, see docs/conformance.rst; PATTERN selects cases
 EOF
 }
