@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # cts.sh --deqp FILE --output FOLDER [--checks LIST] [--jobs N] [--limit SECONDS] [--cases FILE]
-# [PATTERN...]: runs cases of the Vulkan CTS without checks and with them, on the driver of
+# [--plain FILE] [PATTERN...]: runs cases of the Vulkan CTS without checks and with them, on the driver of
 # VK_DRIVER_FILES, and prints which results differ, which cases crash, and what each
 # case has reported. FILE is a deqp-vk. Without --cases it is the sample of
 # cases.txt.xz that runs; a PATTERN is an extended regular expression of cases' names.
@@ -11,7 +11,9 @@
 # begun and has no result, and another process runs what is left. A process, so also a
 # case, may take 120 seconds, or --limit. What differs, crashes or
 # reports runs again in a process of its own, and that is what the table says.
-# Reports that known.txt explains are counted and not listed.
+# Reports that known.txt explains are counted and not listed. --plain names the
+# results of an earlier run without checks, the file "plain" of its folder: that part is
+# not done again.
 #
 # FOLDER gets
 #    cases             the names
@@ -23,6 +25,7 @@
 #    table             what is printed
 
 set -u
+export LC_ALL=C
 
 tests=$(cd "$(dirname "$0")" && pwd)
 
@@ -140,10 +143,10 @@ case ${1-} in
    ;;
 esac
 
-deqp='' output='' checks=all jobs=$(nproc) limit=120 cases=''
+deqp='' output='' checks=all jobs=$(nproc) limit=120 cases='' plain=''
 while [ $# -gt 0 ]; do
    case $1 in
-   --deqp | --output | --checks | --jobs | --limit | --cases)
+   --deqp | --output | --checks | --jobs | --limit | --cases | --plain)
       [ $# -gt 1 ] || die "$1 needs a value"
       ;;
    esac
@@ -154,6 +157,10 @@ while [ $# -gt 0 ]; do
    --jobs) jobs=$2 ;;
    --limit) limit=$2 ;;
    --cases) cases=$2 ;;
+   --plain)
+      [ -f "$2" ] || die "there is no file $2"
+      plain=$(readlink -f -- "$2")
+      ;;
    -*) die "there is no option $1" ;;
    *) break ;;
    esac
@@ -189,7 +196,14 @@ rm "$output/chosen"
 split -d -a 4 -l 100 "$output/cases" "$output/batches/"
 # Mesa keeps compiled shaders apart by checks; without a cache each run compiles the same.
 export MESA_SHADER_CACHE_DISABLE=true
+if [ -n "$plain" ]; then
+   sort -k 2 "$plain" >"$output/plain.all"
+   sort "$output/cases" | join -1 1 -2 2 - "$output/plain.all" | sed 's/\(.*\) \(.*\)/\2 \1/' >"$output/plain.now"
+   mv "$output/plain.now" "$output/plain"
+   rm "$output/plain.all"
+fi
 for mode in plain checked; do
+   [ "$mode" = checked ] || [ -z "$plain" ] || continue
    find "$output/batches" -name '[0-9][0-9][0-9][0-9]' | sort |
       xargs -n 1 -P "$jobs" sh "$0" --batch "$mode" || die "deqp-vk cannot run"
    sort -k 2 "$output"/batches/*."$mode" >"$output/$mode"
