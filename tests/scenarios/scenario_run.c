@@ -208,14 +208,18 @@ do_address(struct run *run)
    memcpy((char *)buffer->vk.map + offset, &run_find_buffer(run, run_word(run, 3))->vk.address, 8);
 }
 
-/* `push OFFSET TYPE VALUE…` */
+/* `push OFFSET TYPE VALUE…`, or `push OFFSET address BUFFER` */
 static void
 do_push(struct run *run)
 {
    const uint64_t offset = run_number(run, 1);
-   if (offset > MAX_PUSH)
+   const bool is_address = strcmp(run_word(run, 2), "address") == 0;
+   if (offset + (is_address ? 8 : 0) > MAX_PUSH)
       RUN_ERROR(run, "there are %u bytes of push constants", MAX_PUSH);
-   run_values(run, run_word(run, 2), 3, run->push + offset, MAX_PUSH - offset);
+   if (is_address)
+      memcpy(run->push + offset, &run_find_buffer(run, run_word(run, 3))->vk.address, 8);
+   else
+      run_values(run, run_word(run, 2), 3, run->push + offset, MAX_PUSH - offset);
 }
 
 /* `check BUFFER OFFSET TYPE VALUE…`, after everything submitted so far. */
@@ -347,6 +351,7 @@ static const struct {
    {"queue_label_insert", run_queue_label_insert},
    {"await", run_await},
    {"next_subpass", run_next_subpass},
+   {"null_set", do_nothing},
    {"offsets", run_offsets},
    {"pipeline", run_create_pipeline},
    {"poll_event", run_poll_event},
@@ -354,6 +359,7 @@ static const struct {
    {"poll_semaphore", run_poll_semaphore},
    {"primitive_restart", run_primitive_restart},
    {"push", do_push},
+   {"push_range", do_nothing},
    {"query", run_query},
    {"copy_query", run_copy_query},
    {"queue", run_select_queue},

@@ -54,6 +54,7 @@ struct run_binding {
 
 struct run_set {
    bool used;
+   bool is_null; /* pipeline layouts have VK_NULL_HANDLE for its layout */
    enum run_update update;
    struct run_binding bindings[MAX_BINDINGS];
    unsigned binding_count;
@@ -141,7 +142,8 @@ struct run {
    unsigned view_count;
    VkPipelineLayout layout;
    uint8_t push[MAX_PUSH];
-   unsigned push_size;
+   unsigned push_first; /* byte that the range of push constants begins with */
+   unsigned push_size;  /* bytes of the range */
 
    VkShaderModule *modules; /* by section, created when first used */
    void **codes;

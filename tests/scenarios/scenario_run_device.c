@@ -184,16 +184,22 @@ want_stage(struct wanted *wanted, const struct scenario_section *section)
 }
 
 static void
+want_library(struct wanted *wanted)
+{
+   want_extension(wanted, VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME);
+   want_extension(wanted, VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
+   want_struct(wanted, &wanted->library,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
+   wanted->library.graphicsPipelineLibrary = VK_TRUE;
+}
+
+static void
 want_kind(struct wanted *wanted, enum scenario_kind kind)
 {
    switch (kind) {
    case SCENARIO_LIBRARY:
    case SCENARIO_LIBRARY_LTO:
-      want_extension(wanted, VK_KHR_PIPELINE_LIBRARY_EXTENSION_NAME);
-      want_extension(wanted, VK_EXT_GRAPHICS_PIPELINE_LIBRARY_EXTENSION_NAME);
-      want_struct(wanted, &wanted->library,
-                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT);
-      wanted->library.graphicsPipelineLibrary = VK_TRUE;
+      want_library(wanted);
       break;
    case SCENARIO_SHADER_OBJECT:
    case SCENARIO_SHADER_OBJECT_BINARY:
@@ -363,8 +369,15 @@ read_ahead(struct run *run, struct wanted *wanted)
          want_divisors(run, wanted);
       } else if (strcmp(word, "unnamed") == 0) {
          run->names = false;
+      } else if (strcmp(word, "null_set") == 0) {
+         want_library(wanted);
       } else if (strcmp(word, "push") == 0) {
-         run->push_size = MAX_PUSH;
+         run->push_size = MAX_PUSH - run->push_first;
+      } else if (strcmp(word, "push_range") == 0) {
+         run->push_first = (uint32_t)run_number(run, 1);
+         if (run->push_first % 4 || run->push_first >= MAX_PUSH)
+            RUN_ERROR(run, "no range of push constants begins at %u", run->push_first);
+         run->push_size = MAX_PUSH - run->push_first;
       } else if (strcmp(word, "resubmit") == 0) {
          run->resubmits = true;
       } else if (strcmp(word, "target") == 0) {

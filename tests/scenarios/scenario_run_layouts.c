@@ -139,6 +139,12 @@ prepare_statement(struct run *run)
       if (update == VKH_COUNT(updates))
          RUN_ERROR(run, "%s is no way to update a set", run_word(run, 2));
       set->update = update;
+   } else if (strcmp(word, "null_set") == 0) {
+      struct run_set *set = run_statement_set(run);
+      if (set->binding_count)
+         RUN_ERROR(run, "the set has bindings");
+      set->is_null = true;
+      set->used = false;
    }
 }
 
@@ -241,6 +247,22 @@ create_set_layout(struct run *run, struct run_set *set)
    set->dirty = true;
 }
 
+static VkPipelineLayout
+create_pipeline_layout(struct run *run, const VkDescriptorSetLayout *layouts)
+{
+   const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, run->push_first, run->push_size};
+   const VkPipelineLayoutCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+      .setLayoutCount = run->set_count,
+      .pSetLayouts = layouts,
+      .pushConstantRangeCount = run->push_size ? 1 : 0,
+      .pPushConstantRanges = &range,
+   };
+   VkPipelineLayout layout;
+   VKH_CHECK(vkCreatePipelineLayout(run->ctx->device, &info, NULL, &layout));
+   return layout;
+}
+
 /* Reads all statements ahead, since layouts come before pipelines. */
 void
 run_prepare_sets(struct run *run)
@@ -254,8 +276,9 @@ run_prepare_sets(struct run *run)
 
    VkDescriptorSetLayout layouts[MAX_SETS];
    for (unsigned i = 0; i < run->set_count; i++) {
-      create_set_layout(run, &run->sets[i]);
+      if (!run->sets[i].is_null)
+         create_set_layout(run, &run->sets[i]);
       layouts[i] = run->sets[i].layout;
    }
-   run->layout = vkh_pipeline_layout(run->ctx, layouts, run->set_count, run->push_size);
+   run->layout = create_pipeline_layout(run, layouts);
 }

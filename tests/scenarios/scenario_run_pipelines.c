@@ -298,7 +298,7 @@ create_shader_objects(struct run *run, struct run_pipeline *pipeline, const stru
    VkDescriptorSetLayout layouts[MAX_SETS];
    for (unsigned i = 0; i < run->set_count; i++)
       layouts[i] = run->sets[i].layout;
-   const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, 0, run->push_size};
+   const VkPushConstantRange range = {VK_SHADER_STAGE_ALL, run->push_first, run->push_size};
    bool task = false;
    for (unsigned i = 0; i < request->section_count; i++)
       task |= request->sections[i]->stage->bit == VK_SHADER_STAGE_TASK_BIT_EXT;
