@@ -64,6 +64,9 @@ struct gpuval_device_info {
    uint32_t max_sites;
    uint32_t max_entries;
 
+   /* Of a pipeline layout: what a binary says of others is not true. 0: 32 */
+   uint32_t max_sets;
+
    /* The filter of sync is not larger, whatever GPUVAL_BLOOM_SIZE_LOG2 says; 0: no limit */
    unsigned max_bloom_size_log2;
 

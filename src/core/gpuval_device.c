@@ -296,6 +296,8 @@ gpuval_device_create(const struct gpuval_device_info *info)
       device->info.max_sites = GPUVAL_MAX_SITES;
    if (!device->info.max_entries)
       device->info.max_entries = GPUVAL_MAX_ENTRIES;
+   if (!device->info.max_sets)
+      device->info.max_sets = 32;
    if (!alloc_buffers(device)) {
       gpuval_log_warning("no memory for the buffers of a device: nothing is checked on it");
       gpuval_device_destroy(device);

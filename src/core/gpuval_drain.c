@@ -70,12 +70,20 @@ gpuval_device_is_intact(struct gpuval_device *device)
    return false;
 }
 
+/* Messages have sites, and neither counters nor records. */
+static bool
+can_fail(const struct gpuval_shader *shader, uint32_t site)
+{
+   return shader->sites[site - shader->first_site].kind != GPUVAL_KIND_MESSAGE;
+}
+
 static bool
 is_valid(struct gpuval_device *device, const struct gpuval_record *record)
 {
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
 
-   return shader && record->shader_hash[0] == (uint32_t)shader->module->hash &&
+   return shader && can_fail(shader, record->site) &&
+          record->shader_hash[0] == (uint32_t)shader->module->hash &&
           record->shader_hash[1] == (uint32_t)(shader->module->hash >> 32) &&
           record->stage == gpuval_stage_to_spirv(shader->stage);
 }
@@ -226,7 +234,7 @@ read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_
 {
    struct gpuval_site_state *state = &shader->states[site - shader->first_site];
    uint64_t count = take_count(device, site);
-   if (!count)
+   if (!count || !can_fail(shader, site))
       return false;
 
    struct gpuval_event *event = gpuval_device_get_event(device, site, NULL);

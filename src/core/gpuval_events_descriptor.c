@@ -147,6 +147,8 @@ gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event 
    uint32_t required = record->offset, offers = record->access_size;
    uint32_t ids[2] = {record->address[0], record->address[1]};
    bool wants_resource = required & GPUVAL_OFFERS_RESOURCES;
+   if (!device->objects)
+      return; /* No shader of this device looks at descriptors. */
 
    /* Of the two, the one that is gone */
    uint32_t id = wants_resource ? ids[0] : ids[1];

@@ -131,6 +131,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, site->binding);
       blob_write_uint32(blob, site->num_kinds);
       blob_write_uint8(blob, site->same_value);
+      blob_write_uint8(blob, site->by_filter);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
@@ -527,7 +528,10 @@ read_arguments(struct blob_reader *blob, void *mem_ctx, struct gpuval_nir_format
       arguments[i].type = blob_read_uint8(blob);
       arguments[i].bit_size = blob_read_uint8(blob);
       arguments[i].components = blob_read_uint8(blob);
-      if (arguments[i].type >= GPUVAL_ARGUMENT_TYPE_COUNT)
+      bool is_size = arguments[i].bit_size >= 8 && arguments[i].bit_size <= 64 &&
+                     util_is_power_of_two_nonzero(arguments[i].bit_size);
+      if (arguments[i].type >= GPUVAL_ARGUMENT_TYPE_COUNT || !is_size ||
+          arguments[i].components > NIR_MAX_VEC_COMPONENTS)
          return false;
    }
    format->arguments = arguments;
@@ -535,7 +539,14 @@ read_arguments(struct blob_reader *blob, void *mem_ctx, struct gpuval_nir_format
 }
 
 static bool
-read_formats(struct blob_reader *blob, struct gpuval_nir_table *table, uint32_t num_sites)
+is_site_of(const struct gpuval_nir_table *table, uint32_t site, enum gpuval_kind kind)
+{
+   return site < util_dynarray_num_elements(&table->sites, struct gpuval_site) &&
+          util_dynarray_element(&table->sites, struct gpuval_site, site)->kind == kind;
+}
+
+static bool
+read_formats(struct blob_reader *blob, struct gpuval_nir_table *table)
 {
    uint32_t num_formats = blob_read_uint32(blob);
 
@@ -546,7 +557,8 @@ read_formats(struct blob_reader *blob, struct gpuval_nir_table *table, uint32_t 
       format.site = blob_read_uint32(blob);
       format.has_invocation = blob_read_uint8(blob);
       format.num_arguments = blob_read_uint32(blob);
-      if (blob->overrun || format.id >> GPUVAL_PRINTF_ID_BITS || format.site >= num_sites ||
+      if (blob->overrun || format.id >> GPUVAL_PRINTF_ID_BITS ||
+          !is_site_of(table, format.site, GPUVAL_KIND_MESSAGE) ||
           !read_arguments(blob, table->mem_ctx, &format))
          return false;
       util_dynarray_append(&table->formats, struct gpuval_nir_format, format);
@@ -555,8 +567,167 @@ read_formats(struct blob_reader *blob, struct gpuval_nir_table *table, uint32_t 
 }
 
 static bool
-read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *info,
-          struct gpuval_nir_table *table)
+read_bindings(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *info)
+{
+   info->num_bindings = blob_read_uint32(blob);
+
+   struct gpuval_binding *bindings =
+      array_for(blob, mem_ctx, info->num_bindings, 29, sizeof(*bindings));
+   for (unsigned i = 0; bindings && i < info->num_bindings; i++) {
+      bindings[i].set = blob_read_uint32(blob);
+      bindings[i].binding = blob_read_uint32(blob);
+      bindings[i].type = blob_read_uint32(blob);
+      bindings[i].first_slot = blob_read_uint32(blob);
+      bindings[i].array_size = blob_read_uint32(blob);
+      bindings[i].stride = blob_read_uint32(blob);
+      bindings[i].inline_size = blob_read_uint32(blob);
+      bindings[i].is_variable = blob_read_uint8(blob);
+   }
+   info->bindings = bindings;
+   return bindings != NULL;
+}
+
+/* A site whose store changes nothing stands behind that of the same store which does. */
+static bool
+is_valid_site(const struct gpuval_nir_table *table, const struct gpuval_site *site)
+{
+   if (site->kind >= GPUVAL_KIND_COUNT || site->op >= GPUVAL_OP_COUNT ||
+       !gpuval_op_infos[site->op].has_site)
+      return false;
+   if (!site->same_value)
+      return true;
+   if (!table->sites.size)
+      return false;
+
+   const struct gpuval_site *before =
+      util_dynarray_top_ptr((struct util_dynarray *)&table->sites, struct gpuval_site);
+   return !before->same_value && before->kind == site->kind && before->op == site->op &&
+          before->spirv_offset == site->spirv_offset;
+}
+
+static bool
+read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
+{
+   uint32_t num_sites = blob_read_uint32(blob);
+
+   for (unsigned i = 0; i < num_sites && !blob->overrun; i++) {
+      struct gpuval_site site = {0};
+      site.kind = blob_read_uint32(blob);
+      site.op = blob_read_uint32(blob);
+      site.spirv_offset = blob_read_uint32(blob);
+      site.set = blob_read_uint32(blob);
+      site.binding = blob_read_uint32(blob);
+      site.num_kinds = blob_read_uint32(blob);
+      site.same_value = blob_read_uint8(blob);
+      site.by_filter = blob_read_uint8(blob);
+      if (!is_valid_site(table, &site))
+         return false;
+      util_dynarray_append(&table->sites, struct gpuval_site, site);
+   }
+   return !blob->overrun;
+}
+
+/* Has the layout a descriptor in this slot? */
+static bool
+is_slot(const struct gpuval_shader_info *info, uint32_t set, uint32_t slot)
+{
+   for (unsigned i = 0; i < info->num_bindings; i++) {
+      const struct gpuval_binding *binding = &info->bindings[i];
+
+      if (binding->set == set && slot >= binding->first_slot &&
+          slot - binding->first_slot < (uint64_t)binding->array_size * binding->stride)
+         return true;
+   }
+   return false;
+}
+
+/* The kinds of a failing access are sites side by side, the entry has the first. Shaders look
+ * up the descriptor whose slot an entry of the check `descriptor` names.
+ */
+static bool
+is_valid_entry(const struct gpuval_device *device, const struct gpuval_shader_info *info,
+               const struct gpuval_nir_table *table, const struct gpuval_nir_entry *entry)
+{
+   uint32_t num_sites = util_dynarray_num_elements(&table->sites, struct gpuval_site);
+   if (entry->site >= num_sites ||
+       (entry->set >= device->info.max_sets && entry->set != GPUVAL_REPORT_PLAIN))
+      return false;
+
+   const struct gpuval_site *site =
+      util_dynarray_element(&table->sites, struct gpuval_site, entry->site);
+   bool has_slot = gpuval_kind_infos[site->kind].words == GPUVAL_WORDS_DESCRIPTOR &&
+                   entry->flags & GPUVAL_USE_CONSTANT;
+   return MAX2(site->num_kinds, 1) <= num_sites - entry->site &&
+          (!has_slot || is_slot(info, entry->set, entry->first_slot));
+}
+
+static bool
+read_entries(struct blob_reader *blob, const struct gpuval_device *device,
+             const struct gpuval_shader_info *info, struct gpuval_nir_table *table)
+{
+   uint32_t num_entries = blob_read_uint32(blob);
+
+   for (unsigned i = 0; i < num_entries && !blob->overrun; i++) {
+      struct gpuval_nir_entry entry;
+      entry.offset = blob_read_uint32(blob);
+      entry.size = blob_read_uint32(blob);
+      entry.site = blob_read_uint32(blob);
+      entry.instance = blob_read_uint32(blob);
+      entry.num_slots = blob_read_uint32(blob);
+      entry.set = blob_read_uint8(blob);
+      entry.flags = blob_read_uint8(blob);
+      if (!is_valid_entry(device, info, table, &entry))
+         return false;
+      util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);
+   }
+   return !blob->overrun;
+}
+
+/* Drivers look up the set and the slot of a use for each command, and what `init` and `race` ask
+ * for is one type of descriptor.
+ */
+static bool
+is_valid_use(const struct gpuval_device *device, const struct gpuval_shader_info *info,
+             const struct gpuval_nir_table *table, const struct gpuval_nir_use *use)
+{
+   if (!(use->flags & GPUVAL_USE_CONSTANT) || use->set >= device->info.max_sets ||
+       !is_slot(info, use->set, use->first_slot))
+      return false;
+
+   bool is_one = util_is_power_of_two_nonzero(use->required & GPUVAL_OFFERS_RESOURCES);
+   if (use->flags & GPUVAL_USE_RACE) {
+      uint32_t op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
+      return is_one && op < GPUVAL_OP_COUNT && gpuval_op_infos[op].has_site &&
+             is_site_of(table, use->num_slots & GPUVAL_RACE_USE_SITE_MASK,
+                        GPUVAL_KIND_RESOURCE_RACE);
+   }
+   return !(use->flags & GPUVAL_USE_WRITTEN) ||
+          (is_one && !(use->required & ~GPUVAL_OFFERS_RESOURCES));
+}
+
+static bool
+read_uses(struct blob_reader *blob, const struct gpuval_device *device,
+          const struct gpuval_shader_info *info, struct gpuval_nir_table *table)
+{
+   uint32_t num_uses = blob_read_uint32(blob);
+
+   for (unsigned i = 0; i < num_uses && !blob->overrun; i++) {
+      struct gpuval_nir_use use;
+      use.required = blob_read_uint32(blob);
+      use.first_slot = blob_read_uint32(blob);
+      use.num_slots = blob_read_uint32(blob);
+      use.set = blob_read_uint8(blob);
+      use.flags = blob_read_uint8(blob);
+      if (!is_valid_use(device, info, table, &use))
+         return false;
+      util_dynarray_append(&table->uses, struct gpuval_nir_use, use);
+   }
+   return !blob->overrun;
+}
+
+static bool
+read_info(struct blob_reader *blob, const struct gpuval_device *device, void *mem_ctx,
+          struct gpuval_shader_info *info, struct gpuval_nir_table *table)
 {
    info->spirv_size = blob_read_uint32(blob);
    const void *spirv = blob_read_bytes(blob, info->spirv_size);
@@ -573,64 +744,9 @@ read_info(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info *in
    if (!has_name)
       info->name = NULL;
 
-   info->num_bindings = blob_read_uint32(blob);
-   struct gpuval_binding *bindings =
-      array_for(blob, mem_ctx, info->num_bindings, 29, sizeof(*bindings));
-   for (unsigned i = 0; bindings && i < info->num_bindings; i++) {
-      bindings[i].set = blob_read_uint32(blob);
-      bindings[i].binding = blob_read_uint32(blob);
-      bindings[i].type = blob_read_uint32(blob);
-      bindings[i].first_slot = blob_read_uint32(blob);
-      bindings[i].array_size = blob_read_uint32(blob);
-      bindings[i].stride = blob_read_uint32(blob);
-      bindings[i].inline_size = blob_read_uint32(blob);
-      bindings[i].is_variable = blob_read_uint8(blob);
-   }
-   info->bindings = bindings;
-
-   uint32_t num_sites = blob_read_uint32(blob);
-   for (unsigned i = 0; i < num_sites && !blob->overrun; i++) {
-      struct gpuval_site site;
-      site.kind = blob_read_uint32(blob);
-      site.op = blob_read_uint32(blob);
-      site.spirv_offset = blob_read_uint32(blob);
-      site.set = blob_read_uint32(blob);
-      site.binding = blob_read_uint32(blob);
-      site.num_kinds = blob_read_uint32(blob);
-      site.same_value = blob_read_uint8(blob);
-      if (site.kind >= GPUVAL_KIND_COUNT || site.op >= GPUVAL_OP_COUNT ||
-          !gpuval_op_infos[site.op].has_site)
-         return false;
-      util_dynarray_append(&table->sites, struct gpuval_site, site);
-   }
-
-   uint32_t num_entries = blob_read_uint32(blob);
-   for (unsigned i = 0; i < num_entries && !blob->overrun; i++) {
-      struct gpuval_nir_entry entry;
-      entry.offset = blob_read_uint32(blob);
-      entry.size = blob_read_uint32(blob);
-      entry.site = blob_read_uint32(blob);
-      entry.instance = blob_read_uint32(blob);
-      entry.num_slots = blob_read_uint32(blob);
-      entry.set = blob_read_uint8(blob);
-      entry.flags = blob_read_uint8(blob);
-      if (entry.site >= num_sites)
-         return false;
-      util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);
-   }
-
-   uint32_t num_uses = blob_read_uint32(blob);
-   for (unsigned i = 0; i < num_uses && !blob->overrun; i++) {
-      struct gpuval_nir_use use;
-      use.required = blob_read_uint32(blob);
-      use.first_slot = blob_read_uint32(blob);
-      use.num_slots = blob_read_uint32(blob);
-      use.set = blob_read_uint8(blob);
-      use.flags = blob_read_uint8(blob);
-      util_dynarray_append(&table->uses, struct gpuval_nir_use, use);
-   }
-
-   return !blob->overrun && read_formats(blob, table, num_sites);
+   return read_bindings(blob, mem_ctx, info) && read_sites(blob, table) &&
+          read_entries(blob, device, info, table) && read_uses(blob, device, info, table) &&
+          read_formats(blob, table);
 }
 
 bool
@@ -646,7 +762,7 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, mem_ctx);
 
-   if (read_info(blob, mem_ctx, &info, &table)) {
+   if (read_info(blob, device, mem_ctx, &info, &table)) {
       uint8_t key[GPUVAL_SHADER_KEY_SIZE];
       *shader = gpuval_device_add_shader(device, &info, &table, key);
    }

@@ -149,6 +149,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->device = gpuval_device_create(&(struct gpuval_device_info){
       .vk = &device->vk,
       .winsys = gpuval_winsys_host,
+      .max_sets = GPUVAL_LVP_MAX_SETS,
       .object_bits = GPUVAL_OBJECT_INDEX_BITS,
       .has_shadow = true,
       .describe_command = describe_command,

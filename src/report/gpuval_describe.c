@@ -28,9 +28,9 @@ append_access(const struct gpuval_event *event, char **message)
 {
    const struct gpuval_event_access *access = &event->place.access;
    bool is_indirect = access->op == GPUVAL_OP_INDIRECT;
+   const char *op = gpuval_op_infos[access->op].name;
 
-   ralloc_strcat(
-      message, is_indirect ? "read of the command's arguments," : gpuval_op_infos[access->op].name);
+   ralloc_strcat(message, is_indirect ? "read of the command's arguments," : op ? op : "access");
    if (access->size >= 0)
       ralloc_asprintf_append(message, "%s %" PRId64 " %s", is_indirect ? "" : " of", access->size,
                              access->size == 1 ? "byte" : "bytes");

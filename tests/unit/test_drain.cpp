@@ -315,7 +315,9 @@ TEST_F(drain_test, shaders_know_how_many_entries_there_are)
 
 TEST_F(drain_test, binaries_keep_their_table)
 {
-   add_shader(4, 8);
+   add_shader({make_site(GPUVAL_KIND_MESSAGE, GPUVAL_OP_NONE, 0),
+               make_site(GPUVAL_KIND_BUFFER_OOB, GPUVAL_OP_LOAD, 1)},
+              8);
    struct blob blob;
    blob_init(&blob);
    gpuval_shader_write(shader, &blob);
