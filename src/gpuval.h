@@ -228,20 +228,17 @@ void gpuval_device_indirect_read(struct gpuval_device *device,
 /**
  * Something is wrong with a command, which has that id. This is how all failures are
  * reported that the host finds. The same kind of failure of the same type of command is one
- * event, whose counts add up, where labels, names and @bound are the same: that stands for
- * the pipeline, or what is in its place.
+ * event, whose counts add up, where labels (but for numbers in them), names and @bound are the
+ * same: that stands for the pipeline, or what is in its place. Objects without a name are told
+ * apart as long as they live, some of them.
  */
 void gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
                                   const struct gpuval_command_failure *failure);
 
 struct gpuval_race_use;
-/**
- * Nothing orders @use, which comes second, and @other. @object: what both use, or NULL. Each
- * call counts as one.
- */
+/** Nothing orders @use, which comes second, and @other. Each call counts as one. */
 void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
-                               const struct gpuval_race_use *other,
-                               const struct vk_object_base *object);
+                               const struct gpuval_race_use *other);
 
 /**
  * Buffers and allocations (VkDeviceMemory), so that an address can be named. @object
@@ -257,7 +254,9 @@ void gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_o
 /**
  * A buffer that has all @size bytes at @address, or else one that has the first of them.
  * Sets object, address and size of @range, those of the whole buffer, and what belongs to
- * that. Returns false, and leaves @range alone, if there is none.
+ * that. Returns false, and leaves @range alone, if there is none. The buffer need not be one
+ * that the program uses: another thread may destroy it at once, so that its object is for
+ * gpuval_device_report_command() only.
  */
 bool gpuval_device_find_buffer(struct gpuval_device *device, uint64_t address, uint64_t size,
                                struct gpuval_command_range *range);

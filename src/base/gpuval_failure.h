@@ -23,7 +23,8 @@ struct vk_object_base;
 struct gpuval_command_range {
    const char *type;                    /* resource.type, static */
    int64_t binding;                     /* -1: there is no number */
-   const struct vk_object_base *object; /* NULL: none, or not known */
+   const struct vk_object_base *object; /* a buffer, which may be gone by now; NULL: not known */
+   uint32_t object_id;                  /* of an image, gpuval_objects.h; 0: none, or not known */
    uint64_t object_offset;              /* of the range in it */
    uint64_t address;                    /* of the range's first byte; 0: not known */
    uint64_t size;                       /* bytes */

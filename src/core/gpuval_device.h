@@ -156,6 +156,10 @@ struct gpuval_device {
    bool warned_memory;
 
    struct hash_table *failures; /* struct gpuval_failure_key -> struct gpuval_event */
+   struct hash_table *unnamed;  /* struct gpuval_failure_key -> struct gpuval_unnamed */
+   unsigned num_command_events; /* of failures, those that no shader is in, and */
+   uint32_t command_period;     /* when: gpuval_report_period() */
+   bool warned_command_events;
 
    struct gpuval_buffer printf_buffers[2]; /* where printf is on */
    struct gpuval_printf printf;

@@ -268,74 +268,95 @@ find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *
    return *shader ? find_numbered_site(*shader, GPUVAL_CHECK_SYNC, party->number) : NULL;
 }
 
-/* What it says is certain, as far as it goes. */
-static void
-describe_party(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
+/* Whom a record of a hazard names beside its own access */
+struct other {
+   bool is_certain, is_indirect;
+   const struct gpuval_shader *shader;
+   const struct gpuval_site *site; /* NULL: not known */
+   uint32_t command_id;
+};
+
+/* By a half of a cell: what it says is certain, as far as it goes. */
+static bool
+find_party(struct gpuval_device *device, const struct gpuval_record *record, struct other *other)
 {
    struct gpuval_shadow_party party;
-   const struct gpuval_shader *shader;
    if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
-      return;
+      return false;
 
    /* A command that stands for readers of an earlier one does not know them. */
    if (party.command_id == record->command_id && party.number == GPUVAL_SHADOW_SITE_UNKNOWN)
-      return;
+      return false;
 
-   event->has_other = event->other_is_certain = true;
-   const struct gpuval_site *site = find_party_site(device, &party, &shader);
-   if (party.is_indirect) {
-      event->other.access.op = GPUVAL_OP_INDIRECT;
-   } else if (site) {
-      struct gpuval_spirv_location location = {0};
-      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
-                     &location);
-   }
-   gpuval_events_describe_command(device, event, &event->other, party.command_id);
+   other->is_certain = true;
+   other->is_indirect = party.is_indirect;
+   other->site = find_party_site(device, &party, &other->shader);
+   other->command_id = party.command_id;
+   return true;
 }
 
-/* What a claim of the filter says: likely */
-static void
-describe_claim(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
+/* By a claim of the filter: likely */
+static bool
+find_claim(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
+           struct other *other)
 {
    uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-   const struct gpuval_site *site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
-   bool is_indirect = site_index == GPUVAL_INDIRECT_SITE;
-   enum gpuval_kind kind = site ? site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE;
-   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!site && !is_indirect) ||
-       !can_conflict(event->kind, kind))
-      return;
 
-   event->has_other = true;
-   if (is_indirect) {
-      event->other.access.op = GPUVAL_OP_INDIRECT;
-   } else {
-      struct gpuval_spirv_location location = {0};
-      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
-                     &location);
-   }
+   other->is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   other->shader = shader;
+   other->site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!other->site && !other->is_indirect) ||
+       !can_conflict(kind, other->site ? other->site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE))
+      return false;
 
    /* The command with these low bits that is nearest: mostly an earlier one, but
     * fragments may run after a later dispatch. */
    uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
-   gpuval_events_describe_command(
-      device, event, &event->other,
-      record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS)));
+   other->command_id = record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS));
+   return true;
+}
+
+static bool
+find_other(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
+           struct other *other)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
+
+   *other = (struct other){0};
+   return device->shadow.is_on && !by_filter ? find_party(device, record, other)
+                                             : find_claim(device, kind, record, other);
 }
 
 static void
 describe_other(struct gpuval_device *device, struct gpuval_event *event,
                const struct gpuval_record *record)
 {
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
-   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
+   struct other other;
+   if (!find_other(device, event->kind, record, &other))
+      return;
 
-   if (device->shadow.is_on && !by_filter)
-      describe_party(device, event, record);
-   else
-      describe_claim(device, event, record);
+   event->has_other = true;
+   event->other_is_certain = other.is_certain;
+   if (other.is_indirect) {
+      event->other.access.op = GPUVAL_OP_INDIRECT;
+   } else if (other.site) {
+      struct gpuval_spirv_location location = {0};
+      describe_place(event, &event->other, other.shader, other.site,
+                     gpuval_module_spirv(other.shader->module), &location);
+   }
+   gpuval_events_describe_command(device, event, &event->other, other.command_id);
+}
+
+uint64_t
+gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
+                         const struct gpuval_record *record)
+{
+   struct other other;
+   bool has_shader = find_other(device, kind, record, &other) && !other.is_indirect && other.site;
+
+   return has_shader ? other.shader->module->hash : 0;
 }
 
 /* The rest of a record, by gpuval_kind_info::words */
@@ -578,8 +599,8 @@ gpuval_device_create_message(struct gpuval_device *device, uint32_t site_index, 
    return event;
 }
 
-static struct gpuval_event *
-find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
+struct gpuval_event *
+gpuval_events_find(struct gpuval_device *device, const struct gpuval_failure_key *key)
 {
    struct hash_entry *entry =
       device->failures ? _mesa_hash_table_search(device->failures, key) : NULL;
@@ -587,9 +608,9 @@ find_event(struct gpuval_device *device, const struct gpuval_failure_key *key)
    return event && event->period == gpuval_report_period() ? event : NULL;
 }
 
-static void
-add_event(struct gpuval_device *device, const struct gpuval_failure_key *key,
-          struct gpuval_event *event)
+void
+gpuval_events_add(struct gpuval_device *device, const struct gpuval_failure_key *key,
+                  struct gpuval_event *event)
 {
    if (!device->failures)
       device->failures = _mesa_hash_table_create(device, hash_failure, failures_equal);
@@ -628,26 +649,17 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
       return *slot;
 
    const struct gpuval_failure_key key = gpuval_events_site_key(shader, number);
-   *slot = find_event(device, &key);
+   *slot = gpuval_events_find(device, &key);
    if (!*slot) {
       *slot = gpuval_events_create(device, shader, &shader->sites[number], record);
-      add_event(device, &key, *slot);
+      gpuval_events_add(device, &key, *slot);
    }
    return *slot;
 }
 
 void
-gpuval_events_count(struct gpuval_device *device, const struct gpuval_failure_key *key,
-                    struct gpuval_event *event, uint64_t count)
+gpuval_events_count(struct gpuval_event *event, uint64_t count)
 {
-   struct gpuval_event *known = find_event(device, key);
-
-   if (known) {
-      ralloc_free(event);
-      event = known;
-   } else {
-      add_event(device, key, event);
-   }
    gpuval_report_lock();
    event->count += count;
    gpuval_report_unlock();

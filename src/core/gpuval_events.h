@@ -20,11 +20,28 @@ struct gpuval_failure_key {
    int32_t binding;
    uint32_t site;   /* 0 where spirv_offset tells; else the number in its shader, from 1 */
    uint32_t shader; /* of its key; 0 where spirv_offset tells; else of labels */
+   uint32_t object; /* of commands: tells objects without a name apart, see gpuval_unnamed */
+   uint32_t zero;   /* no padding: keys are compared as bytes */
 };
 
-/** @event happened @count times more; if @key is known, it is another one's, and freed. */
-void gpuval_events_count(struct gpuval_device *device, const struct gpuval_failure_key *key,
-                         struct gpuval_event *event, uint64_t count);
+/** Objects without a name that fail alike: each has its number, as long as it lives. */
+#define GPUVAL_MAX_UNNAMED 16
+struct gpuval_unnamed {
+   unsigned count;
+   struct {
+      uint32_t id; /* gpuval_objects.h; 0: a buffer's handle */
+      uint64_t handle;
+   } objects[GPUVAL_MAX_UNNAMED];
+};
+
+/** NULL: it is the first failure of this kind, in this period of the report. */
+struct gpuval_event *gpuval_events_find(struct gpuval_device *device,
+                                        const struct gpuval_failure_key *key);
+/** Reports @event, which is found by @key from here on. */
+void gpuval_events_add(struct gpuval_device *device, const struct gpuval_failure_key *key,
+                       struct gpuval_event *event);
+/** It happened @count times more. */
+void gpuval_events_count(struct gpuval_event *event, uint64_t count);
 
 /** What is known of a command. */
 void gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval_event *event,
@@ -53,12 +70,19 @@ void gpuval_events_describe_site(const struct gpuval_event *event, struct gpuval
                                  const struct gpuval_shader *shader,
                                  const struct gpuval_site *site);
 
-/** Of a failure that the host finds. @bound: as gpuval_device_report_command() has it */
-struct gpuval_failure_key gpuval_events_command_key(const struct gpuval_command_failure *failure,
-                                                    uint64_t bound,
-                                                    const struct gpuval_event *event);
-struct gpuval_event *gpuval_events_create_of_command(struct gpuval_device *device,
-                                                     uint32_t command_id,
-                                                     const struct gpuval_command_failure *failure);
+/**
+ * The event of a failure that the host finds. @bound: as gpuval_device_report_command() has it.
+ * Where there is none yet, it is made, completed by @complete with @data, which may be NULL, and
+ * reported.
+ */
+struct gpuval_event *gpuval_events_of_command(
+   struct gpuval_device *device, uint32_t command_id, uint64_t bound,
+   const struct gpuval_command_failure *failure,
+   void (*complete)(struct gpuval_device *device, struct gpuval_event *event, const void *data),
+   const void *data);
+
+/** Hash of the other party's module as a record names it; 0: not known, or it is none. */
+uint64_t gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
+                                  const struct gpuval_record *record);
 
 #endif

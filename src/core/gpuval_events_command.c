@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Events of commands: what the host finds out, and no shader is in. */
+/* Events of commands: what the host finds out, and no shader is in.
+ *
+ * Many occurrences are one event, and each is handled with the device's mutex held: so what
+ * tells events apart, the key, is found first, and the event is made only where it is new.
+ */
 
 #include "gpuval_events.h"
 
@@ -8,6 +12,24 @@
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
+
+/* Events of commands of a device. A program that has more gives other names in each frame. */
+#define MAX_COMMAND_EVENTS 1024
+
+/* What is known of the command, of which nothing is copied, and of what it uses */
+struct facts {
+   bool has_command;
+   struct gpuval_command command;
+   struct gpuval_object_info object; /* handle 0: none, or not known */
+};
+
+static bool
+describe_command(struct gpuval_device *device, uint32_t command_id, struct gpuval_command *command)
+{
+   *command = (struct gpuval_command){.index = -1, .submission = -1};
+   return device->info.describe_command &&
+          device->info.describe_command(device->info.data, command_id, MESA_SHADER_VERTEX, command);
+}
 
 static struct gpuval_event *
 create_indirect_event(struct gpuval_device *device, const struct gpuval_record *record)
@@ -27,6 +49,7 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
                               uint64_t claim)
 {
    struct gpuval_record record = {
+      .site = GPUVAL_INDIRECT_SITE,
       .command_id = read->command.command_id,
       .access_size = read->size,
       .address = {read->address, read->address >> 32},
@@ -42,40 +65,141 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
    }
 
    mtx_lock(&device->mutex);
-   struct gpuval_event *event = create_indirect_event(device, &record);
+   const enum gpuval_kind kind = GPUVAL_KIND_INDIRECT_AFTER_WRITE;
+   struct gpuval_command command;
+   bool has_command = describe_command(device, record.command_id, &command);
    const struct gpuval_failure_key key = {
-      .shader_hash = event->other.shader.hash ^ event->place.command.pipeline,
-      .stage = event->place.has_command ? _mesa_hash_string(event->place.command.op) : 0,
-      .kind = event->kind,
+      .shader_hash = gpuval_events_other_hash(device, kind, &record) ^ command.pipeline,
+      .stage = has_command ? _mesa_hash_string(command.op) : 0,
+      .kind = kind,
       .op = GPUVAL_OP_INDIRECT,
    };
-
-   gpuval_events_count(device, &key, event, 1);
+   struct gpuval_event *event = gpuval_events_find(device, &key);
+   if (!event) {
+      event = create_indirect_event(device, &record);
+      gpuval_events_add(device, &key, event);
+   }
+   gpuval_events_count(event, 1);
    gpuval_device_unlock(device);
 }
 
-/* The same of a failure that no shader is in. Handles of what a frame makes anew would
- * make a new event of it each frame, so names stand for objects.
+/* What a range names may have been destroyed since, by any thread: a buffer is there as long as
+ * its range is, while the device's mutex is held.
  */
-struct gpuval_failure_key
-gpuval_events_command_key(const struct gpuval_command_failure *failure, uint64_t bound,
-                          const struct gpuval_event *event)
+static void
+find_object(struct gpuval_device *device, void *mem_ctx, const struct gpuval_command_range *range,
+            struct gpuval_object_info *info)
 {
-   const struct gpuval_command *command = &event->place.command;
+   *info = (struct gpuval_object_info){0};
+   if (range->object_id) {
+      if (device->objects)
+         gpuval_objects_describe(device->objects, mem_ctx, range->object_id, info);
+      return;
+   }
+
+   struct hash_entry *entry =
+      range->object ? _mesa_hash_table_search(device->buffers, range->object) : NULL;
+   const struct gpuval_range *buffer = entry ? entry->data : NULL;
+   if (!buffer || (range->address && (range->address < buffer->address ||
+                                      range->address - buffer->address > buffer->size)))
+      return;
+   info->type = VK_OBJECT_TYPE_BUFFER;
+   info->handle = (uintptr_t)range->object;
+   info->name = gpuval_object_name(mem_ctx, range->object);
+}
+
+/* Numbers in labels count frames, and are not what a label says. */
+static uint32_t
+hash_label(const char *label)
+{
+   uint32_t hash = 2166136261u;
+   bool in_number = false;
+
+   for (; *label; label++) {
+      bool is_digit = *label >= '0' && *label <= '9';
+      if (!is_digit || !in_number)
+         hash = (hash ^ (is_digit ? '0' : (unsigned char)*label)) * 16777619u;
+      in_number = is_digit;
+   }
+   return hash;
+}
+
+static uint32_t
+hash_key(const void *key)
+{
+   return _mesa_hash_data(key, sizeof(struct gpuval_failure_key));
+}
+
+static bool
+keys_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, sizeof(struct gpuval_failure_key));
+}
+
+static bool
+is_alive(struct gpuval_device *device, uint32_t id, uint64_t handle)
+{
+   return id ? gpuval_objects_is_alive(device->objects, id)
+             : _mesa_hash_table_search(device->buffers, (const void *)(uintptr_t)handle) != NULL;
+}
+
+/* An object without a name is told from others that fail in the same way by its handle. What a
+ * frame makes anew takes the number of one that is gone, and what is too many has the last
+ * number: events are not without end.
+ */
+static uint32_t
+number_of(struct gpuval_device *device, const struct gpuval_failure_key *key, uint32_t id,
+          uint64_t handle)
+{
+   if (!device->unnamed)
+      device->unnamed = _mesa_hash_table_create(device, hash_key, keys_equal);
+   struct hash_entry *entry = _mesa_hash_table_search(device->unnamed, key);
+   if (!entry) {
+      if (_mesa_hash_table_num_entries(device->unnamed) >= MAX_COMMAND_EVENTS)
+         return 0;
+      entry = _mesa_hash_table_insert(device->unnamed, ralloc_memdup(device, key, sizeof(*key)),
+                                      rzalloc(device, struct gpuval_unnamed));
+   }
+
+   struct gpuval_unnamed *unnamed = entry->data;
+   unsigned number = unnamed->count;
+   for (unsigned i = 0; i < unnamed->count; i++) {
+      if (unnamed->objects[i].id == id && unnamed->objects[i].handle == handle)
+         return i;
+      if (number == unnamed->count &&
+          !is_alive(device, unnamed->objects[i].id, unnamed->objects[i].handle))
+         number = i;
+   }
+   if (number == GPUVAL_MAX_UNNAMED)
+      return GPUVAL_MAX_UNNAMED;
+   unnamed->objects[number].id = id;
+   unnamed->objects[number].handle = handle;
+   unnamed->count = MAX2(unnamed->count, number + 1);
+   return number;
+}
+
+/* Names stand for objects that have one. */
+static struct gpuval_failure_key
+make_key(struct gpuval_device *device, const struct gpuval_command_failure *failure, uint64_t bound,
+         const struct facts *facts)
+{
+   const struct gpuval_command *command = &facts->command;
+   const struct gpuval_object_info *object = &facts->object;
    struct gpuval_failure_key key = {
       .shader_hash = bound,
-      .stage = event->place.has_command ? _mesa_hash_string(command->op) : 0,
+      .stage = facts->has_command ? _mesa_hash_string(command->op) : 0,
       .kind = failure->kind,
       .op = failure->op,
-      .spirv_offset =
-         event->resource.object_name ? _mesa_hash_string(event->resource.object_name) : 0,
+      .spirv_offset = object->name ? _mesa_hash_string(object->name) : 0,
       .set = -1,
       .binding = failure->range.binding,
       .site = failure->part,
    };
 
-   for (unsigned i = 0; event->place.has_command && i < command->num_labels; i++)
-      key.shader = key.shader * 31 + _mesa_hash_string(command->labels[i]);
+   for (unsigned i = 0; facts->has_command && i < command->num_labels; i++)
+      key.shader = key.shader * 31 + hash_label(command->labels[i]);
+   if (object->handle && !object->name)
+      key.object = 1 + number_of(device, &key, failure->range.object_id, object->handle);
    return key;
 }
 
@@ -86,11 +210,12 @@ gpuval_events_describe_host(struct gpuval_place *place, const char *op)
    place->command = (struct gpuval_command){.op = op, .index = -1, .submission = -1};
 }
 
-struct gpuval_event *
-gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_id,
-                                const struct gpuval_command_failure *failure)
+static struct gpuval_event *
+create_event(struct gpuval_device *device, uint32_t command_id,
+             const struct gpuval_command_failure *failure, const struct facts *facts)
 {
    const struct gpuval_command_range *range = &failure->range;
+   const struct gpuval_object_info *object = &facts->object;
    struct gpuval_event *event = gpuval_event_create(failure->kind);
 
    event->has_record = true;
@@ -111,10 +236,10 @@ gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_i
       event->place.access.offset = failure->offset;
       event->resource.size = range->size;
    }
-   if (range->object) {
-      event->resource.object = (uintptr_t)range->object;
-      event->resource.object_type = range->object->type;
-      event->resource.object_name = gpuval_object_name(event, range->object);
+   if (object->handle) {
+      event->resource.object = object->handle;
+      event->resource.object_type = object->type;
+      event->resource.object_name = object->name ? ralloc_strdup(event, object->name) : NULL;
       if (!range->is_image)
          event->resource.object_offset = range->object_offset + failure->offset;
    }
@@ -123,14 +248,62 @@ gpuval_events_create_of_command(struct gpuval_device *device, uint32_t command_i
    return event;
 }
 
+/* What is one too many counts as one with all others of its kind. */
+static bool
+is_full(struct gpuval_device *device, struct gpuval_failure_key *key)
+{
+   if (device->command_period != gpuval_report_period())
+      device->num_command_events = 0;
+   device->command_period = gpuval_report_period();
+   if (device->num_command_events < MAX_COMMAND_EVENTS)
+      return false;
+
+   if (!device->warned_command_events)
+      gpuval_log_warning(
+         "commands have failed in more than %u ways that differ in labels or names: "
+         "what comes now counts together, by kind",
+         MAX_COMMAND_EVENTS);
+   device->warned_command_events = true;
+   *key = (struct gpuval_failure_key){.kind = key->kind, .op = key->op, .set = -2};
+   return true;
+}
+
+struct gpuval_event *
+gpuval_events_of_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
+                         const struct gpuval_command_failure *failure,
+                         void (*complete)(struct gpuval_device *device, struct gpuval_event *event,
+                                          const void *data),
+                         const void *data)
+{
+   void *mem_ctx = ralloc_context(NULL);
+   struct facts facts;
+
+   find_object(device, mem_ctx, &failure->range, &facts.object);
+   facts.has_command = failure->host_op || describe_command(device, command_id, &facts.command);
+   if (failure->host_op)
+      facts.command = (struct gpuval_command){.op = failure->host_op};
+
+   struct gpuval_failure_key key = make_key(device, failure, bound, &facts);
+   struct gpuval_event *event = gpuval_events_find(device, &key);
+   if (!event && is_full(device, &key))
+      event = gpuval_events_find(device, &key);
+   if (!event) {
+      event = create_event(device, command_id, failure, &facts);
+      if (complete)
+         complete(device, event, data);
+      gpuval_events_add(device, &key, event);
+      device->num_command_events++;
+   }
+   ralloc_free(mem_ctx);
+   return event;
+}
+
 void
 gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
                              const struct gpuval_command_failure *failure)
 {
    mtx_lock(&device->mutex);
-   struct gpuval_event *event = gpuval_events_create_of_command(device, command_id, failure);
-   const struct gpuval_failure_key key = gpuval_events_command_key(failure, bound, event);
-
-   gpuval_events_count(device, &key, event, failure->count);
+   gpuval_events_count(gpuval_events_of_command(device, command_id, bound, failure, NULL, NULL),
+                       failure->count);
    gpuval_device_unlock(device);
 }

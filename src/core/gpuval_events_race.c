@@ -71,34 +71,55 @@ create_of_shader(struct gpuval_device *device, const struct gpuval_shader *shade
    return event;
 }
 
-void
-gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
-                          const struct gpuval_race_use *other, const struct vk_object_base *object)
+/* Of a command that no shader is in */
+static void
+complete(struct gpuval_device *device, struct gpuval_event *event, const void *data)
 {
-   bool is_buffer = object && object->type == VK_OBJECT_TYPE_BUFFER;
+   describe_other(device, event, data);
+}
+
+static struct gpuval_event *
+get_event_of_command(struct gpuval_device *device, const struct gpuval_race_use *use,
+                     const struct gpuval_race_use *other)
+{
    struct gpuval_command_failure failure = {
       .kind = GPUVAL_KIND_RESOURCE_RACE,
       .op = use->op,
-      .count = 1,
       .part = use->is_transition,
       .host_op = use->host_op,
-      .range = {.type = is_buffer ? "buffer" : "image", .binding = -1, .is_image = true},
+      .range = {.type = use->is_buffer ? "buffer" : "image",
+                .binding = -1,
+                .object_id = use->object,
+                .is_image = true},
    };
-   struct gpuval_failure_key key;
-   struct gpuval_event *event;
 
+   snprintf(failure.detail, sizeof(failure.detail), "%s", what_happens(other));
+   return gpuval_events_of_command(device, use->command_id, 0, &failure, complete, other);
+}
+
+static struct gpuval_event *
+get_event_of_shader(struct gpuval_device *device, const struct gpuval_shader *shader,
+                    const struct gpuval_race_use *use, const struct gpuval_race_use *other)
+{
+   const struct gpuval_failure_key key =
+      gpuval_events_site_key(shader, use->site - shader->first_site);
+   struct gpuval_event *event = gpuval_events_find(device, &key);
+
+   if (!event) {
+      event = create_of_shader(device, shader, use, other);
+      gpuval_events_add(device, &key, event);
+   }
+   return event;
+}
+
+void
+gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
+                          const struct gpuval_race_use *other)
+{
    mtx_lock(&device->mutex);
    const struct gpuval_shader *shader = find_shader(device, use);
-   if (shader) {
-      key = gpuval_events_site_key(shader, use->site - shader->first_site);
-      event = create_of_shader(device, shader, use, other);
-   } else {
-      failure.range.object = object;
-      snprintf(failure.detail, sizeof(failure.detail), "%s", what_happens(other));
-      event = gpuval_events_create_of_command(device, use->command_id, &failure);
-      describe_other(device, event, other);
-      key = gpuval_events_command_key(&failure, 0, event);
-   }
-   gpuval_events_count(device, &key, event, 1);
+   gpuval_events_count(shader ? get_event_of_shader(device, shader, use, other)
+                              : get_event_of_command(device, use, other),
+                       1);
    gpuval_device_unlock(device);
 }

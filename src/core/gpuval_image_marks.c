@@ -182,17 +182,6 @@ gpuval_image_marks_remove(struct gpuval_device *device, const struct vk_image *v
    mtx_unlock(&device->mutex);
 }
 
-bool
-gpuval_image_has_marks(struct gpuval_device *device, const void *vk)
-{
-   if (!device->image_marks.images)
-      return false;
-   mtx_lock(&device->mutex);
-   bool found = find_image(device, vk) != NULL;
-   mtx_unlock(&device->mutex);
-   return found;
-}
-
 void
 gpuval_image_marks_forget(struct gpuval_device *device, const struct vk_image *vk)
 {

@@ -43,8 +43,6 @@ bool gpuval_image_may_have_marks(const VkImageCreateInfo *info);
 void gpuval_image_marks_add(struct gpuval_device *device, const struct vk_image *image);
 /** It is about to be destroyed, whether it has marks or not. */
 void gpuval_image_marks_remove(struct gpuval_device *device, const struct vk_image *image);
-/** Is it there, and has marks or had some? Any pointer */
-bool gpuval_image_has_marks(struct gpuval_device *device, const void *image);
 /** Somebody may write it who cannot be followed: it has none any more, nor have its views. */
 void gpuval_image_marks_forget(struct gpuval_device *device, const struct vk_image *image);
 /** A view is there that descriptors may have; it has its place in the table of objects. */

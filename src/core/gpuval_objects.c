@@ -287,20 +287,19 @@ gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id)
    return id && objects->table[index_of(objects, id)].id == id;
 }
 
-struct vk_object_base *
-gpuval_objects_find(struct gpuval_objects *objects, uint32_t id)
+void
+gpuval_objects_visit(struct gpuval_objects *objects, uint32_t id,
+                     void (*visit)(void *data, const struct vk_object_base *base), void *data)
 {
    uint32_t index = index_of(objects, id);
-   struct vk_object_base *base = NULL;
 
    simple_mtx_lock(&objects->mutex);
    if (index && index < objects->num_places) {
       const struct place *place = get_place(objects, index);
-      if (place->id == id && !place->info.end)
-         base = place->base;
+      if (place->id == id && !place->info.end && place->base)
+         visit(data, place->base);
    }
    simple_mtx_unlock(&objects->mutex);
-   return base;
 }
 
 bool

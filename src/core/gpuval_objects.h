@@ -97,8 +97,13 @@ void gpuval_objects_forget_marks(struct gpuval_objects *objects,
 /** Is the object alive that @id was given to? */
 bool gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id);
 
-/** The object itself; NULL if it is not alive, or was not seen when it was created. */
-struct vk_object_base *gpuval_objects_find(struct gpuval_objects *objects, uint32_t id);
+/**
+ * Calls @visit with the object if it is alive and was seen when it was created. Neither the object
+ * nor what it is a view of is destroyed meanwhile: threads that want to wait. @visit calls nothing
+ * of what is declared here.
+ */
+void gpuval_objects_visit(struct gpuval_objects *objects, uint32_t id,
+                          void (*visit)(void *data, const struct vk_object_base *base), void *data);
 
 /** Returns false if it is not known any more, or never was. @mem_ctx owns the name. */
 bool gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint32_t id,

@@ -27,7 +27,6 @@ struct note {
    const uint32_t *flag;
    uint32_t bits;
    unsigned num_places;
-   const struct vk_object_base *object;
 };
 
 /* Who has used a subresource; none of them is behind another that says more */
@@ -207,10 +206,9 @@ gpuval_race_alloc(struct gpuval_race *race, unsigned size)
 
 void
 gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                 const uint32_t *before, const uint32_t *flag, uint32_t bits,
-                 const struct vk_object_base *object)
+                 const uint32_t *before, const uint32_t *flag, uint32_t bits)
 {
-   const struct note note = {*use, before, flag, bits, 0, object};
+   const struct note note = {*use, before, flag, bits, 0};
 
    struct gpuval_race_segment *segment = race->segment;
    segment->is_full = util_dynarray_num_elements(&segment->notes, struct note) >= MAX_NOTES;
@@ -437,7 +435,7 @@ process(struct gpuval_race *race, const struct note *note, const struct place *p
 
    if (found) {
       simple_mtx_unlock(&race->mutex);
-      race->report(race->data, &note->use, &other, note->object);
+      race->report(race->data, &note->use, &other);
       simple_mtx_lock(&race->mutex);
    }
 }

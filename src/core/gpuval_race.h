@@ -26,8 +26,6 @@
 extern "C" {
 #endif
 
-struct vk_object_base;
-
 #define GPUVAL_RACE_NO_SITE UINT32_MAX
 
 /** How much of a subresource is used */
@@ -54,17 +52,17 @@ struct gpuval_race_use {
    bool is_transition; /* of the layout: in a race with what is of the same recording only */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
    uint32_t view;      /* id of the view that a shader uses; 0: none */
-   uint32_t object;    /* id of what is used, or 0 */
+   uint32_t object;    /* id of the image or buffer, gpuval_objects.h; 0: a shader's view has it */
+   bool is_buffer;
    enum gpuval_race_extent extent;
    int32_t begin[3], end[3]; /* texels */
 };
 
 struct gpuval_race;
 
-/** A race: @use comes after @other. @object: what both use. */
+/** A race: @use comes after @other. */
 typedef void (*gpuval_race_function)(void *data, const struct gpuval_race_use *use,
-                                     const struct gpuval_race_use *other,
-                                     const struct vk_object_base *object);
+                                     const struct gpuval_race_use *other);
 
 struct gpuval_race *gpuval_race_create(gpuval_race_function report, void *data);
 void gpuval_race_destroy(struct gpuval_race *race);
@@ -74,12 +72,10 @@ void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
 
 /**
  * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
- * @flag is NULL, or has one of @bits when it is looked at. @before, @flag, and @object, or NULL:
- * live until then.
+ * @flag is NULL, or has one of @bits when it is looked at. @before and @flag live until then.
  */
 void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                      const uint32_t *before, const uint32_t *flag, uint32_t bits,
-                      const struct vk_object_base *object);
+                      const uint32_t *before, const uint32_t *flag, uint32_t bits);
 /**
  * What the last one is a use of: a subresource, by the address of its first texel. Of several
  * a shader has used one or another.

@@ -166,7 +166,8 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
    if (!what->image) {
       uint64_t address = queue->driver->find_buffer(what->buffer);
       use.object = what->buffer->base.gpuval_id;
-      gpuval_race_note(queue->race, &use, before, NULL, 0, &what->buffer->base);
+      use.is_buffer = true;
+      gpuval_race_note(queue->race, &use, before, NULL, 0);
       gpuval_race_note_bytes(queue->race, address ? address + what->offset : 0, what->size);
       return;
    }
@@ -177,7 +178,7 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
       memcpy(use.end, what->end, sizeof(use.end));
    }
    use.object = what->image->base.gpuval_id;
-   gpuval_race_note(queue->race, &use, before, NULL, 0, &what->image->base);
+   gpuval_race_note(queue->race, &use, before, NULL, 0);
    note_subresources(queue, what->image, &what->range);
 }
 
@@ -467,32 +468,66 @@ get_range(const struct vk_image_view *view, const struct gpuval_nir_use *use)
    return range;
 }
 
+struct shader_note {
+   struct gpuval_race_queue *queue;
+   uint32_t command_id;
+   unsigned class_;
+   const struct gpuval_shader *shader;
+   const struct gpuval_nir_use *use;
+   uint32_t view; /* id */
+   const uint32_t *flag;
+   uint32_t bit;
+   bool is_noted;
+};
+
+/* A shader need not use each descriptor that is bound, so another thread may be about to destroy
+ * what one leads to: gpuval_objects_visit() keeps view and image alive.
+ */
+static void
+note_view(void *data, const struct vk_object_base *base)
+{
+   struct shader_note *note = data;
+   struct gpuval_race_queue *queue = note->queue;
+   const struct gpuval_nir_use *use = note->use;
+   if (base->type != VK_OBJECT_TYPE_IMAGE_VIEW)
+      return;
+
+   const struct vk_image_view *view = container_of(base, const struct vk_image_view, base);
+   const VkImageSubresourceRange range = get_range(view, use);
+   if (!range.levelCount)
+      return;
+
+   bool is_write = use->num_slots & GPUVAL_RACE_USE_IS_WRITE;
+   struct gpuval_race_use noted = make_use(queue, note->command_id, note->class_, is_write);
+   noted.op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
+   noted.is_atomic = use->num_slots & GPUVAL_RACE_USE_IS_ATOMIC;
+   noted.site = gpuval_shader_site(note->shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
+   noted.shader_serial = gpuval_shader_serial(note->shader);
+   noted.view = note->view;
+   noted.extent = GPUVAL_RACE_SOMEWHERE;
+   gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), note->flag, note->bit);
+   note_subresources(queue, view->image, &range);
+   note->is_noted = true;
+}
+
 bool
 gpuval_race_queue_shader(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_,
                          const struct gpuval_shader *shader, const struct gpuval_nir_use *use,
                          const struct gpuval_descriptor *descriptor, const uint32_t *flag,
                          uint32_t bit)
 {
-   const struct vk_object_base *base = use->required & GPUVAL_OFFERS_RESOURCES & descriptor->offers
-                                          ? gpuval_objects_find(queue->objects, descriptor->object)
-                                          : NULL;
-   if (!base || base->type != VK_OBJECT_TYPE_IMAGE_VIEW)
-      return false;
+   struct shader_note note = {
+      .queue = queue,
+      .command_id = command_id,
+      .class_ = class_,
+      .shader = shader,
+      .use = use,
+      .view = descriptor->object,
+      .flag = flag,
+      .bit = bit,
+   };
 
-   const struct vk_image_view *view = container_of(base, const struct vk_image_view, base);
-   const VkImageSubresourceRange range = get_range(view, use);
-   if (!range.levelCount)
-      return false;
-
-   bool is_write = use->num_slots & GPUVAL_RACE_USE_IS_WRITE;
-   struct gpuval_race_use noted = make_use(queue, command_id, class_, is_write);
-   noted.op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
-   noted.is_atomic = use->num_slots & GPUVAL_RACE_USE_IS_ATOMIC;
-   noted.site = gpuval_shader_site(shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
-   noted.shader_serial = gpuval_shader_serial(shader);
-   noted.view = descriptor->object;
-   noted.extent = GPUVAL_RACE_SOMEWHERE;
-   gpuval_race_note(queue->race, &noted, get_before(queue, class_), flag, bit, NULL);
-   note_subresources(queue, view->image, &range);
-   return true;
+   if (use->required & GPUVAL_OFFERS_RESOURCES & descriptor->offers)
+      gpuval_objects_visit(queue->objects, descriptor->object, note_view, &note);
+   return note.is_noted;
 }

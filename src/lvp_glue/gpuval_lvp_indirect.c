@@ -112,8 +112,8 @@ get_dispatch(struct lvp_device *device, const struct vk_cmd_dispatch_indirect *d
 }
 
 static bool
-get_trace(struct lvp_device *device, struct gpuval_device *gpuval, VkDeviceAddress address,
-          enum gpuval_arguments_type type, struct gpuval_lvp_indirect *indirect)
+get_trace(struct gpuval_device *gpuval, VkDeviceAddress address, enum gpuval_arguments_type type,
+          struct gpuval_lvp_indirect *indirect)
 {
    struct gpuval_arguments *arguments = &indirect->arguments;
 
@@ -122,8 +122,8 @@ get_trace(struct lvp_device *device, struct gpuval_device *gpuval, VkDeviceAddre
    arguments->range.binding = -1;
    arguments->range.address = address;
    if (gpuval_device_find_buffer(gpuval, address, gpuval_arguments_size(type), &arguments->range)) {
-      struct lvp_buffer *buffer = container_of(arguments->range.object, struct lvp_buffer, vk.base);
-      arguments->data = map(device, lvp_buffer_to_handle(buffer));
+      /* An address is the host's, and barriers wait for what is written there. */
+      arguments->data = (const void *)(uintptr_t)arguments->range.address;
       arguments->offset = address - arguments->range.address;
    }
    arguments->range.type = "address";
@@ -157,10 +157,10 @@ gpuval_lvp_get_indirect(struct lvp_device *device, struct gpuval_device *gpuval,
       return get_counted_draws(device, &command->u.draw_indirect_count,
                                GPUVAL_ARGUMENTS_DRAW_MESH_TASKS, indirect);
    case VK_CMD_TRACE_RAYS_INDIRECT_KHR:
-      return get_trace(device, gpuval, command->u.trace_rays_indirect_khr.indirect_device_address,
+      return get_trace(gpuval, command->u.trace_rays_indirect_khr.indirect_device_address,
                        GPUVAL_ARGUMENTS_TRACE_RAYS, indirect);
    case VK_CMD_TRACE_RAYS_INDIRECT2_KHR:
-      return get_trace(device, gpuval, command->u.trace_rays_indirect2_khr.indirect_device_address,
+      return get_trace(gpuval, command->u.trace_rays_indirect2_khr.indirect_device_address,
                        GPUVAL_ARGUMENTS_TRACE_RAYS2, indirect);
    default:
       return false;

@@ -27,13 +27,9 @@ struct gpuval_lvp_race {
 };
 
 static void
-report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other,
-       const struct vk_object_base *object)
+report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other)
 {
-   /* The host may have done something long ago. */
-   bool is_there = gpuval_objects_is_alive(gpuval_lvp_objects(data), use->object);
-
-   gpuval_device_report_race(gpuval_lvp_device(data), use, other, is_there ? object : NULL);
+   gpuval_device_report_race(gpuval_lvp_device(data), use, other);
 }
 
 static uint64_t

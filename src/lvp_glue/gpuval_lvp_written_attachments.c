@@ -64,7 +64,7 @@ report_load(struct gpuval_lvp_written *state, const struct gpuval_attachment *at
          {
             .type = "attachment",
             .binding = -1,
-            .object = &view->image->base,
+            .object_id = view->image->base.gpuval_id,
             .is_image = true,
          },
    };

@@ -111,13 +111,9 @@ gpuval_radv_report_failure(struct gpuval_radv *gpuval, const struct gpuval_radv_
    /* It may have been destroyed by now, and who an address belongs to takes a search. */
    if (range->address)
       gpuval_device_find_buffer(gpuval->device, range->address, 1, &there);
-   else if (range->is_image && gpuval_image_has_marks(gpuval->device, range->object))
-      there.object = range->object;
    if (!range->object && there.object) {
       range->object = there.object;
       range->object_offset = range->address - there.address;
-   } else if (range->object != there.object) {
-      range->object = NULL;
    }
    gpuval_device_report_command(gpuval->device, note->command_id, note->bound, &failure);
 }

@@ -474,17 +474,12 @@ gpuval_radv_race_look(struct gpuval_radv *gpuval)
    util_dynarray_fini(&segments);
 }
 
-/* Before the program learns that the work has ended, and so while the object is there; unless it
- * has not waited for that.
- */
 static void
-report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other,
-       const struct vk_object_base *object)
+report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_use *other)
 {
-   struct gpuval_radv *gpuval = data;
-   bool is_there = gpuval_objects_is_alive(gpuval_device_objects(gpuval->device), use->object);
+   const struct gpuval_radv *gpuval = data;
 
-   gpuval_device_report_race(gpuval->device, use, other, is_there ? object : NULL);
+   gpuval_device_report_race(gpuval->device, use, other);
 }
 
 /* Device */

@@ -291,7 +291,7 @@ load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
          {
             .type = "attachment",
             .binding = -1,
-            .object = &image->base,
+            .object_id = image->base.gpuval_id,
             .is_image = true,
          },
    };

@@ -100,6 +100,23 @@ mix_number(struct mesa_blake3 *ctx, int64_t number)
    mix_string(ctx, text);
 }
 
+/* The same of a name whose numbers count frames, or what is in flight. */
+static void
+mix_numbered_string(struct mesa_blake3 *ctx, const char *string)
+{
+   static const char digits[] = "0123456789";
+
+   while (string && *string) {
+      size_t length = strcspn(string, digits);
+      _mesa_blake3_update(ctx, string, length);
+      string += length;
+      length = strspn(string, digits);
+      _mesa_blake3_update(ctx, "#", length != 0);
+      string += length;
+   }
+   _mesa_blake3_update(ctx, "", 1);
+}
+
 /* A command has no code, but names that the program gives. */
 static void
 mix_command(struct mesa_blake3 *ctx, const struct gpuval_event *event)
@@ -107,10 +124,10 @@ mix_command(struct mesa_blake3 *ctx, const struct gpuval_event *event)
    const struct gpuval_command *command = &event->place.command;
 
    mix_string(ctx, command->op);
-   mix_string(ctx, command->command_buffer_name);
+   mix_numbered_string(ctx, command->command_buffer_name);
    mix_string(ctx, command->pipeline_name);
    for (unsigned i = 0; i < command->num_labels; i++)
-      mix_string(ctx, command->labels[i]);
+      mix_numbered_string(ctx, command->labels[i]);
    mix_string(ctx, event->resource.object_name);
 }
 

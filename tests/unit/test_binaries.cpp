@@ -177,7 +177,7 @@ class binaries_test : public drain_test {
          ASSERT_LT(race.op, GPUVAL_OP_COUNT);
          race.site = gpuval_shader_site(shader, uses[i].num_slots & GPUVAL_RACE_USE_SITE_MASK);
          race.shader_serial = gpuval_shader_serial(shader);
-         gpuval_device_report_race(other, &race, &race, NULL);
+         gpuval_device_report_race(other, &race, &race);
       }
 
       const struct gpuval_entry *entries = (const struct gpuval_entry *)other->entries.map;

@@ -2,6 +2,9 @@
 
 /* Ids of objects, and the shadows of descriptor sets. */
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -50,6 +53,44 @@ class Objects : public ::testing::Test {
    gpuval_objects *objects;
    void *mem_ctx = ralloc_context(nullptr);
 };
+
+/* Who looks at an object that another thread destroys has it to the end. */
+TEST_F(Objects, visited_ones_are_not_removed_meanwhile)
+{
+   struct visit {
+      gpuval_objects *objects;
+      vk_object_base *view, *image;
+      std::thread thread;
+      std::atomic<bool> is_removed;
+      unsigned count;
+   };
+   vk_object_base image, view;
+   add(&image, VK_OBJECT_TYPE_IMAGE);
+   add(&view, VK_OBJECT_TYPE_IMAGE_VIEW, &image);
+
+   struct visit visit = {objects, &view, &image, {}, {false}, 0};
+   auto function = [](void *data, const vk_object_base *base) {
+      struct visit *visit = (struct visit *)data;
+      EXPECT_EQ(base, visit->view);
+      visit->count++;
+      visit->thread = std::thread([visit] {
+         gpuval_objects_remove(visit->objects, visit->image);
+         visit->is_removed = true;
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(visit->is_removed);
+   };
+   gpuval_objects_visit(objects, view.gpuval_id, function, &visit);
+   visit.thread.join();
+   EXPECT_TRUE(visit.is_removed);
+
+   /* Its image is gone, and so is what it leads to. */
+   gpuval_objects_visit(objects, view.gpuval_id, function, &visit);
+   gpuval_objects_visit(objects, gpuval_objects_unknown(objects), function, &visit);
+   gpuval_objects_visit(objects, 0, function, &visit);
+   EXPECT_EQ(visit.count, 1u);
+   gpuval_objects_remove(objects, &view);
+}
 
 TEST_F(Objects, live_until_they_are_removed)
 {

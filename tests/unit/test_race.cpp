@@ -22,8 +22,7 @@ class race : public ::testing::Test {
       gpuval_race_destroy(engine);
    }
 
-   static void report(void *data, const gpuval_race_use *use, const gpuval_race_use *other,
-                      const vk_object_base *)
+   static void report(void *data, const gpuval_race_use *use, const gpuval_race_use *other)
    {
       ((race *)data)->races.push_back({use->command_id, other->command_id});
    }
@@ -59,7 +58,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note(engine, &use, before, NULL, 0);
       gpuval_race_note_subresource(engine, address);
    }
 
@@ -67,7 +66,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note(engine, &use, before, NULL, 0);
       gpuval_race_note_bytes(engine, address, size);
    }
 
@@ -127,7 +126,7 @@ TEST_F(race, two_queues)
       before[1] = of_1;
       use.source = source;
       use.serial = serial++;
-      gpuval_race_note(engine, &use, before, NULL, 0, NULL);
+      gpuval_race_note(engine, &use, before, NULL, 0);
       gpuval_race_note_subresource(engine, 0x1000);
       return use.serial;
    };
@@ -205,14 +204,14 @@ TEST_F(race, what_has_not_happened)
 {
    uint32_t *memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
    gpuval_race_use use = write();
-   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2, NULL);
+   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    note(read());
    memory[1] = 0x1;
    EXPECT_EQ(count(), 0u);
 
    memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
-   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2, NULL);
+   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    memory[1] = 0x2;
    EXPECT_EQ(count(), 1u);
@@ -264,10 +263,10 @@ TEST_F(race, watched_flags)
 
    note(write());
    gpuval_race_use use = read();
-   gpuval_race_note(engine, &use, before, &copies[1], 0x2, NULL);
+   gpuval_race_note(engine, &use, before, &copies[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    use = read();
-   gpuval_race_note(engine, &use, before, &others[1], 0x2, NULL);
+   gpuval_race_note(engine, &use, before, &others[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    gpuval_race_segment *segment = gpuval_race_take(engine);
 
@@ -292,7 +291,7 @@ TEST_F(race, one_of_many)
       memory[0] = ordered;
       memory[1] = 1;
       gpuval_race_use use = read(GPUVAL_RACE_SOMEWHERE);
-      gpuval_race_note(engine, &use, &memory[0], &memory[1], 1, NULL);
+      gpuval_race_note(engine, &use, &memory[0], &memory[1], 1);
       gpuval_race_note_subresource(engine, 0x1000);
       gpuval_race_note_subresource(engine, 0x2000);
       EXPECT_EQ(count(), conflicts == 2 ? 1u : 0u);
