@@ -13,6 +13,7 @@
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
+#include "gpuval_files.h"
 #include "gpuval_text.h"
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
@@ -26,7 +27,7 @@ gpuval_log_open(const char *file, bool to_stdout)
    simple_mtx_lock(&mutex);
    stream = to_stdout ? stdout : stderr;
    if (file) {
-      FILE *f = fopen(file, "we");
+      FILE *f = gpuval_files_open(file, false);
       if (f)
          stream = f;
       else

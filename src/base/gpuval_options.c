@@ -17,13 +17,14 @@
 #include "util/os_misc.h"
 #include "util/os_time.h"
 #include "util/u_dynarray.h"
+#include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 34
+#define GPUVAL_CODE_VERSION 35
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -39,6 +40,15 @@ get_variable(const char *name)
 {
    const char *value = os_get_option(name);
    return value && *value ? value : NULL;
+}
+
+static bool has_no_files; /* gpuval_files_are_forbidden() */
+
+/* The same of one that names files or a folder */
+static const char *
+get_file_variable(const char *name)
+{
+   return has_no_files ? NULL : get_variable(name);
 }
 
 /* %p: process id. Absolute: programs change their folder. */
@@ -206,7 +216,7 @@ get_choice(const char *name, const char *const *names, unsigned num_names)
 static const char **
 get_files(const char *name)
 {
-   const char *list = get_variable(name);
+   const char *list = get_file_variable(name);
    struct util_dynarray files;
    util_dynarray_init(&files, NULL);
 
@@ -226,7 +236,7 @@ static void
 open_log(void)
 {
    const char *log = get_variable("GPUVAL_LOG");
-   if (!log || !strcmp(log, "stderr"))
+   if (!log || !strcmp(log, "stderr") || (has_no_files && strcmp(log, "stdout")))
       return;
 
    bool to_stdout = !strcmp(log, "stdout");
@@ -305,7 +315,7 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
 static void
 parse_rules(void)
 {
-   const char *file = get_variable("GPUVAL_SHADERS");
+   const char *file = get_file_variable("GPUVAL_SHADERS");
    if (!file)
       return;
 
@@ -358,6 +368,11 @@ read_environment(void)
    if (!checks && !driver_flag)
       return;
 
+   has_no_files = gpuval_files_are_forbidden();
+   if (has_no_files)
+      gpuval_log_warning(
+         "this program has rights that its user has not: files that the environment "
+         "names are neither read nor written");
    open_log();
    options.checks =
       drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
@@ -365,14 +380,14 @@ read_environment(void)
    options.robust = get_bool("GPUVAL_ROBUST", false);
    options.self_test = get_bool("GPUVAL_SELF_TEST", true);
    options.poison = get_bool("GPUVAL_POISON", false);
-   const char *dump = get_variable("GPUVAL_DUMP");
+   const char *dump = get_file_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
    options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
-   const char *mark = get_variable("GPUVAL_MARK");
+   const char *mark = get_file_variable("GPUVAL_MARK");
    options.mark = mark ? strdup(mark) : NULL;
    options.reports = get_files("GPUVAL_REPORT");
    options.suppressions = get_files("GPUVAL_SUPPRESSIONS");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/gpuval_files.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
 #include "report/gpuval_report.h"
@@ -22,13 +23,13 @@ gpuval_dump_begin(void)
    return p_atomic_inc_return(&count);
 }
 
-/* Frees @name. */
+/* Frees @name. @is_new: not if it is there already, which is no error. */
 static FILE *
-open_named(char *name, const char *mode)
+open_named(char *name, bool is_new)
 {
    static uint32_t warned;
 
-   FILE *f = fopen(name, mode);
+   FILE *f = is_new ? fopen(name, "wxe") : gpuval_files_open(name, false);
    if (!f && errno != EEXIST && !p_atomic_xchg(&warned, 1))
       gpuval_log_error("GPUVAL_DUMP: %s: %s", name, strerror(errno));
    ralloc_free(name);
@@ -43,7 +44,7 @@ open_file(const nir_shader *nir, uint64_t hash, uint32_t number, const char *end
    return folder
              ? open_named(ralloc_asprintf(NULL, "%s/%016" PRIx64 ".%s.%" PRIu32 ".%s", folder, hash,
                                           gpuval_stage_name(nir->info.stage), number, ending),
-                          "we")
+                          false)
              : NULL;
 }
 
@@ -66,9 +67,8 @@ gpuval_dump_spirv(const void *spirv, size_t size, uint64_t hash)
    const char *folder = gpuval_options()->dump;
 
    /* One that is there is the same one. */
-   FILE *f = folder
-                ? open_named(ralloc_asprintf(NULL, "%s/%016" PRIx64 ".spv", folder, hash), "wxe")
-                : NULL;
+   FILE *f = folder ? open_named(ralloc_asprintf(NULL, "%s/%016" PRIx64 ".spv", folder, hash), true)
+                    : NULL;
    if (f) {
       fwrite(spirv, 1, size, f);
       fclose(f);

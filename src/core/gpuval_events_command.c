@@ -229,6 +229,7 @@ create_event(struct gpuval_device *device, uint32_t command_id,
    if (failure->size)
       event->place.access.size = failure->size;
    event->place.access.address = range->address ? range->address + failure->offset : 0;
+   event->place.access.is_null = !range->address && range->type && !strcmp(range->type, "address");
 
    event->resource.type = range->type;
    event->resource.binding = range->binding;

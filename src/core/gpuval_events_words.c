@@ -48,6 +48,7 @@ gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *ev
    struct gpuval_nearest nearest = gpuval_addresses_nearest(&device->addresses, address);
 
    event->place.access.address = address;
+   event->place.access.is_null = !address;
    event->place.access.size = record->access_size;
    event->resource.type = "address";
    if (event->kind == GPUVAL_KIND_INVALID_ADDRESS && !address) {

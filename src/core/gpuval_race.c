@@ -4,18 +4,23 @@
 
 #include <stdlib.h>
 
+#include "base/gpuval_log.h"
+#include "report/gpuval_report.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
+#include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 
-/* Of a subresource: more are unordered with each other only where races are many. */
-#define MAX_USES 16
+/* Of a subresource, that are unordered with each other: boxes of one that is put together of many */
+#define MAX_USES 256
 /* Of buffers' bytes, all together */
-#define MAX_RANGES 256
-/* What comes between two barriers; what comes then is not looked at. */
+#define MAX_RANGES 1024
+/* What comes between two barriers, or in one submit */
 #define MAX_NOTES (1u << 20)
+/* What is freed is forgotten by so many at once. */
+#define MAX_FREED 256
 
 struct place {
    uint64_t address, size; /* size 0: a subresource */
@@ -57,6 +62,7 @@ struct gpuval_race_segment {
 struct gpuval_race {
    gpuval_race_function report;
    void *data;
+   bool warned; /* that something has found no room */
 
    struct gpuval_race_segment *segment; /* what is noted */
 
@@ -65,6 +71,17 @@ struct gpuval_race {
    struct util_dynarray ranges;  /* struct range */
    struct util_dynarray freed;   /* struct place: memory that is to be forgotten */
 };
+
+/* What is not kept is not compared with what comes later: a race may be missed. */
+static void
+lose(struct gpuval_race *race, const char *what, unsigned max)
+{
+   if (!p_atomic_xchg(&race->warned, true))
+      gpuval_log_warning("race: more than %u %s: races with some of them are not found, and they "
+                         "count as lost",
+                         max, what);
+   gpuval_report_add_lost(1);
+}
 
 static struct gpuval_race_segment *
 begin_segment(void)
@@ -118,16 +135,6 @@ gpuval_race_restart(struct gpuval_race *race)
    util_dynarray_clear(&race->segment->places);
    simple_mtx_lock(&race->mutex);
    free_locks(race);
-   simple_mtx_unlock(&race->mutex);
-}
-
-void
-gpuval_race_forget(struct gpuval_race *race, uint64_t address, uint64_t size)
-{
-   const struct place place = {address, size};
-
-   simple_mtx_lock(&race->mutex);
-   util_dynarray_append(&race->freed, struct place, place);
    simple_mtx_unlock(&race->mutex);
 }
 
@@ -196,6 +203,18 @@ forget_freed(struct gpuval_race *race)
    util_dynarray_clear(&race->freed);
 }
 
+void
+gpuval_race_forget(struct gpuval_race *race, uint64_t address, uint64_t size)
+{
+   const struct place place = {address, size};
+
+   simple_mtx_lock(&race->mutex);
+   util_dynarray_append(&race->freed, struct place, place);
+   if (util_dynarray_num_elements(&race->freed, struct place) >= MAX_FREED)
+      forget_freed(race);
+   simple_mtx_unlock(&race->mutex);
+}
+
 /* Notes */
 
 void *
@@ -212,7 +231,9 @@ gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
 
    struct gpuval_race_segment *segment = race->segment;
    segment->is_full = util_dynarray_num_elements(&segment->notes, struct note) >= MAX_NOTES;
-   if (!segment->is_full)
+   if (segment->is_full)
+      lose(race, "uses between two barriers, or in one submit", MAX_NOTES);
+   else
       util_dynarray_append(&segment->notes, struct note, note);
 }
 
@@ -343,6 +364,21 @@ find_in_lock(const struct gpuval_race *race, const struct note *note, uint64_t a
    return NULL;
 }
 
+/* One that is ordered before @note if there is one, else the oldest: it is lost. */
+static void
+drop_use(struct gpuval_race *race, const struct note *note, struct lock *lock, unsigned count)
+{
+   unsigned i = 0;
+
+   while (i < count && !is_ordered(&lock->uses[i], note->before))
+      i++;
+   if (i == count) {
+      i = 0;
+      lose(race, "uses of parts of one subresource without a barrier in between", MAX_USES);
+   }
+   memmove(&lock->uses[i], &lock->uses[i + 1], (count - i - 1) * sizeof(lock->uses[0]));
+}
+
 static void
 add_to_lock(struct gpuval_race *race, const struct note *note, uint64_t address)
 {
@@ -358,7 +394,7 @@ add_to_lock(struct gpuval_race *race, const struct note *note, uint64_t address)
          lock->uses[count++] = lock->uses[i];
    }
    if (count == MAX_USES)
-      memmove(&lock->uses[0], &lock->uses[1], --count * sizeof(lock->uses[0]));
+      drop_use(race, note, lock, count--);
 
    /* Mostly there is one. */
    if (!lock || count > 0) {
@@ -385,6 +421,27 @@ find_in_ranges(const struct gpuval_race *race, const struct note *note, const st
    return NULL;
 }
 
+/* One that is ordered before @note if there is one, else the oldest: it is lost. */
+static void
+drop_range(struct gpuval_race *race, const struct note *note)
+{
+   struct range *dropped = NULL;
+
+   util_dynarray_foreach (&race->ranges, struct range, range) {
+      if (is_ordered(&range->use, note->before)) {
+         dropped = range;
+         break;
+      }
+   }
+   if (!dropped) {
+      dropped = util_dynarray_begin(&race->ranges);
+      lose(race, "ranges of buffers that are used without a barrier in between", MAX_RANGES);
+   }
+   struct range *end = util_dynarray_top_ptr(&race->ranges, struct range) + 1;
+   memmove(dropped, dropped + 1, (end - dropped - 1) * sizeof(*dropped));
+   race->ranges.size -= sizeof(*dropped);
+}
+
 static void
 add_range(struct gpuval_race *race, const struct note *note, const struct place *place)
 {
@@ -397,10 +454,9 @@ add_range(struct gpuval_race *race, const struct note *note, const struct place 
       if (!is_inside || !replaces(&note->use, note->before, &range->use))
          *util_dynarray_element(&race->ranges, struct range, count++) = *range;
    }
-   if (count == MAX_RANGES)
-      memmove(race->ranges.data, util_dynarray_element(&race->ranges, struct range, 1),
-              --count * sizeof(struct range));
    race->ranges.size = count * sizeof(struct range);
+   if (count == MAX_RANGES)
+      drop_range(race, note);
    util_dynarray_append(&race->ranges, struct range, added);
 }
 

@@ -18,12 +18,18 @@
 
 #include "gpuval_nir_private.h"
 
-/* Constant uses of a shader that are looked up: one each is enough. */
+/* What tells uses that are looked up apart */
+struct lookup_key {
+   nir_def *index; /* NULL: a constant */
+   uint32_t component;
+   uint32_t has_index; /* whether that differs was asked for */
+   uint32_t required, first_slot, num_slots, set, flags;
+   uint32_t zero; /* no padding: keys are compared as bytes */
+};
+
+/* A use of a descriptor that was looked up: one each is enough. */
 struct lookup {
-   struct gpuval_nir_use use;
-   nir_scalar index; /* def NULL: a constant, or none that could be compared */
-   bool has_index;   /* whether that differs was asked for */
-   unsigned run;     /* the same lanes are there */
+   unsigned run; /* the same lanes are there */
    nir_block *block;
    nir_def *result; /* of check_use */
 };
@@ -42,7 +48,7 @@ struct pass {
    const struct gpuval_nir_driver *driver;
    nir_def *bad_uses;            /* once it is asked for, */
    nir_def *is_bad[32];          /* and its bits */
-   struct util_dynarray lookups; /* struct lookup */
+   struct hash_table *lookups;   /* struct lookup_key -> struct lookup */
    struct util_dynarray pending; /* struct pending: of the block */
    unsigned run;                 /* number of the block, or of its part between edges */
 };
@@ -174,36 +180,57 @@ get_cursor(const struct gpuval_access *access, const nir_def *index, bool has_in
    return cursor;
 }
 
-/* Bits of check_use, found once for a block and those that it dominates */
+static uint32_t
+hash_lookup(const void *key)
+{
+   return _mesa_hash_data(key, sizeof(struct lookup_key));
+}
+
+static bool
+lookups_equal(const void *a, const void *b)
+{
+   return !memcmp(a, b, sizeof(struct lookup_key));
+}
+
+/* Bits of check_use, found once for a block and those that it dominates. Blocks come in the order
+ * of the code: one that does not dominate this one dominates hardly any of those that come, and is
+ * not remembered.
+ */
 static nir_def *
 look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
 {
    nir_builder *b = &pass->state->b;
-   bool is_comparable = !use->index || use->scalar.def;
    bool has_index = may_differ(use);
+   const struct lookup_key key = {
+      .index = use->scalar.def,
+      .component = use->scalar.def ? use->scalar.comp : 0,
+      .has_index = has_index,
+      .required = use->nir.required,
+      .first_slot = use->nir.first_slot,
+      .num_slots = use->nir.num_slots,
+      .set = use->nir.set,
+      .flags = use->nir.flags,
+   };
 
-   util_dynarray_foreach (&pass->lookups, struct lookup, lookup) {
-      bool is_there = has_index ? lookup->has_index && lookup->run == pass->run
-                                : nir_block_dominates(lookup->block, use->access->block);
-      if (is_comparable && is_there && uses_equal(&lookup->use, &use->nir) &&
-          lookup->index.def == use->scalar.def && lookup->index.comp == use->scalar.comp)
-         return lookup->result;
-   }
+   if (use->index && !use->scalar.def) /* none that could be compared */
+      return gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
 
-   nir_def *result = gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
-
-   if (is_comparable) {
-      const struct lookup lookup = {
-         .use = use->nir,
-         .index = use->scalar,
-         .has_index = has_index,
+   struct hash_entry *entry = _mesa_hash_table_search(pass->lookups, &key);
+   if (!entry)
+      entry =
+         _mesa_hash_table_insert(pass->lookups, ralloc_memdup(pass->lookups, &key, sizeof(key)),
+                                 rzalloc(pass->lookups, struct lookup));
+   struct lookup *lookup = entry->data;
+   bool is_there =
+      lookup->result && (has_index ? lookup->run == pass->run
+                                   : nir_block_dominates(lookup->block, use->access->block));
+   if (!is_there)
+      *lookup = (struct lookup){
+         .result = gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL),
          .run = pass->run,
          .block = nir_cursor_current_block(b->cursor),
-         .result = result,
       };
-      util_dynarray_append(&pass->lookups, struct lookup, lookup);
-   }
-   return result;
+   return lookup->result;
 }
 
 /* With GPUVAL_SAFE it will not be used. In any case the access has been reported. */
@@ -370,8 +397,8 @@ gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state)
    struct pass pass = {
       .state = state,
       .driver = state->options->driver,
+      .lookups = _mesa_hash_table_create(NULL, hash_lookup, lookups_equal),
    };
-   util_dynarray_init(&pass.lookups, NULL);
    util_dynarray_init(&pass.pending, NULL);
    nir_metadata_require(state->b.impl, nir_metadata_dominance);
 
@@ -390,7 +417,7 @@ gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state)
    }
    end_run(&pass);
 
-   util_dynarray_fini(&pass.lookups);
+   _mesa_hash_table_destroy(pass.lookups, NULL);
    util_dynarray_fini(&pass.pending);
    return num_entries(&pass) != before;
 }

@@ -4,6 +4,8 @@
 
 #include "gpuval_report.h"
 
+#include <string.h>
+
 #include "base/gpuval_text.h"
 
 static void
@@ -21,12 +23,24 @@ write_chars(FILE *f, const char *string)
    }
 }
 
+/* Spreadsheets take what begins so for a formula, in quotes, too, and names come from the program:
+ * an apostrophe in front says that it is text.
+ */
+static void
+begin_text(FILE *f, const char *string)
+{
+   fputs(string && *string && strchr("=+-@\t\r", *string) ? "\"'" : "\"", f);
+}
+
 static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
    bool is_text = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_STRINGS;
 
-   fputs(is_text ? "\"" : "", f);
+   if (is_text)
+      begin_text(f, value->type == GPUVAL_VALUE_STRING ? value->string
+                    : value->count                     ? value->strings[0]
+                                                       : NULL);
    gpuval_value_write(f, value, write_chars);
    fputs(is_text ? "\"" : "", f);
 }
@@ -73,7 +87,10 @@ write_seen(FILE *f, const struct gpuval_row *row)
       fprintf(f, "%u", row->num_seen);
    fputc(',', f);
    for (unsigned i = 0; i < row->num_machines; i++) {
-      fputs(i ? " " : "\"", f);
+      if (i)
+         fputc(' ', f);
+      else
+         begin_text(f, row->machines[i].host);
       write_chars(f, row->machines[i].host);
    }
    fputs(row->num_machines ? "\"\r\n" : "\r\n", f);

@@ -22,7 +22,8 @@ struct gpuval_event_access {
    enum gpuval_op op;
    int64_t size;     /* bytes; -1: not known */
    int64_t offset;   /* bytes from the start of the bound range; -1: not known */
-   uint64_t address; /* 0: not known */
+   uint64_t address; /* 0: not known, or */
+   bool is_null;     /* it is that of nothing */
 
    unsigned num_coords; /* 0 to 3 */
    int32_t coord[3];

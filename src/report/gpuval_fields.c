@@ -188,9 +188,15 @@ EVENT(invocation_2, invocation_word(event, 2, value))
 PLACE(access_op, set_string(value, gpuval_op_infos[place->access.op].name))
 PLACE(access_size, set_number(value, place->access.size >= 0, place->access.size))
 PLACE(access_offset, set_number(value, place->access.offset >= 0, place->access.offset))
-PLACE(access_address, set_handle(value, place->access.address))
 PLACE(access_level, set_number(value, place->access.has_level, place->access.level))
 PLACE(access_sample, set_number(value, place->access.has_sample, place->access.sample))
+
+static void
+access_address(const struct gpuval_place *place, struct gpuval_value *value)
+{
+   if (place->access.address || place->access.is_null)
+      *value = (struct gpuval_value){GPUVAL_VALUE_HANDLE, .bits = place->access.address};
+}
 
 static void
 access_coord(const struct gpuval_place *place, struct gpuval_value *value)

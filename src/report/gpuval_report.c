@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gpuval_files.h"
 #include "base/gpuval_layout.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
@@ -63,7 +64,7 @@ gpuval_report_unlock(void)
 void
 gpuval_report_mark(const char *line)
 {
-   FILE *f = gpuval_options()->mark ? fopen(gpuval_options()->mark, "ae") : NULL;
+   FILE *f = gpuval_options()->mark ? gpuval_files_open(gpuval_options()->mark, true) : NULL;
    if (f) {
       fprintf(f, "%s\n", line);
       fclose(f);
@@ -181,6 +182,15 @@ gpuval_report_add_lost(uint64_t count)
    gpuval_report_lock();
    lost += count;
    gpuval_report_unlock();
+}
+
+uint64_t
+gpuval_report_num_lost(void)
+{
+   gpuval_report_lock();
+   uint64_t count = lost;
+   gpuval_report_unlock();
+   return count;
 }
 
 void

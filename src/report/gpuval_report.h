@@ -99,6 +99,8 @@ void gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage);
 
 /** Records that told nothing. */
 void gpuval_report_add_lost(uint64_t count);
+/** How many that were so far. */
+uint64_t gpuval_report_num_lost(void);
 
 /**
  * A line to the file that `gpuval run` looks at when the program has ended: of

@@ -260,6 +260,41 @@ TEST_F(output_test, buffer)
       "\"binding\":1,\"index\":0,\"type\":\"storage_buffer\",\"size\":4096}}");
 }
 
+TEST_F(output_test, null_address)
+{
+   event->kind = GPUVAL_KIND_INVALID_ADDRESS;
+   event->place.access.size = 4;
+   report();
+   EXPECT_FALSE(has(json(), "\"address\":\"")) << json();
+
+   event->place.access.is_null = true;
+   gpuval_report_write_files();
+   EXPECT_TRUE(has(json(), "\"size\":4,\"address\":\"0x0\"}")) << json();
+   EXPECT_TRUE(has(csv(), ",4,,0x0,")) << csv();
+}
+
+/* Spreadsheets calculate what looks like a formula. */
+TEST_F(output_test, formulas)
+{
+   const char *const formulas[] = {"=1+1", "+1", "-1", "@SUM(1)", "\tx", "\rx"};
+   for (const char *formula : formulas) {
+      event->resource.name = string(formula);
+      event->resource.object_name = string("a=1");
+      event->place.has_command = true;
+      event->place.command.op = "draw";
+      event->place.command.num_labels = 1;
+      event->place.command.labels[0] = formula;
+      if (formula == formulas[0])
+         report();
+      else
+         gpuval_report_write_files();
+      std::string text = csv();
+      EXPECT_TRUE(has(text, (std::string(",\"'") + *formula).c_str())) << text;
+      EXPECT_FALSE(has(text, (std::string(",\"") + *formula).c_str())) << text;
+      EXPECT_TRUE(has(text, ",\"a=1\",")) << text;
+   }
+}
+
 TEST_F(output_test, function_without_a_line)
 {
    event->place.source.function = string("main");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "core/gpuval_race.h"
+#include "report/gpuval_report.h"
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <vector>
 
 namespace {
@@ -309,6 +311,60 @@ TEST_F(race, bytes)
    for (int i = 0; i < 1000; i++)
       note_bytes(write(), 0x10000 + i * 16, 16);
    EXPECT_EQ(count(), 0u);
+}
+
+/* Parts of an atlas, one after the other; what they race with may be any of them. */
+TEST_F(race, many_parts)
+{
+   for (int i = 0; i < 200; i++)
+      note(box(i, 1));
+   EXPECT_EQ(count(), 0u);
+   for (int i = 0; i < 200; i += 50)
+      note(box(i, 1));
+   EXPECT_EQ(count(), 4u);
+
+   /* Without an end, with barriers: nothing that could be in a race is dropped. */
+   uint64_t lost = gpuval_report_num_lost();
+   for (int i = 0; i < 1000; i++) {
+      note(box(i, 1), 0x2000);
+      note_bytes(write(), 0x10000 + i * 16, 16);
+      order();
+   }
+   EXPECT_EQ(count(), 0u);
+   EXPECT_EQ(gpuval_report_num_lost(), lost);
+   for (int i = 0; i < 800; i++)
+      note_bytes(write(), 0x100000 + i * 16, 16);
+   note_bytes(write(), 0x100000, 16);
+   EXPECT_EQ(count(), 1u);
+}
+
+/* What has no room is not dropped without a word. */
+TEST_F(race, too_many_parts)
+{
+   uint64_t lost = gpuval_report_num_lost();
+   for (int i = 0; i < 1000; i++)
+      note(box(i, 1));
+   EXPECT_EQ(count(), 0u);
+   EXPECT_GT(gpuval_report_num_lost(), lost + 500);
+
+   lost = gpuval_report_num_lost();
+   for (int i = 0; i < 3000; i++)
+      note_bytes(write(), 0x10000 + i * 16, 16);
+   EXPECT_EQ(count(), 0u);
+   EXPECT_GT(gpuval_report_num_lost(), lost + 1000);
+}
+
+/* A program that only computes frees memory, and nothing is ever looked at. */
+TEST_F(race, memory_is_freed_all_the_time)
+{
+   size_t before = 0;
+
+   for (uint64_t i = 0; i < 100000; i++) {
+      gpuval_race_forget(engine, 0x10000 + i * 0x10000, 0x1000);
+      if (i == 1000)
+         before = mallinfo2().uordblks;
+   }
+   EXPECT_LE(mallinfo2().uordblks, before + 65536);
 }
 
 TEST_F(race, memory_is_freed)

@@ -268,6 +268,19 @@ TEST_F(fingerprint_test, commands)
    EXPECT_EQ(fingerprint(), before);
    event->place.command.pipeline_name = "particles";
    EXPECT_NE(fingerprint(), before);
+
+   /* Numbers in labels count frames. */
+   event->place.command.num_labels = 2;
+   event->place.command.labels[0] = "frame 9";
+   event->place.command.labels[1] = "pass 1.5 of 20";
+   event->place.command.command_buffer_name = "commands 0";
+   const std::string labelled = fingerprint();
+   event->place.command.labels[0] = "frame 1234";
+   event->place.command.labels[1] = "pass 31.50 of 1";
+   event->place.command.command_buffer_name = "commands 11";
+   EXPECT_EQ(fingerprint(), labelled);
+   event->place.command.labels[0] = "frame";
+   EXPECT_NE(fingerprint(), labelled);
 }
 
 } /* namespace */
