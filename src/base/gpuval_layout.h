@@ -23,21 +23,32 @@
 static_assert(GPUVAL_SLOT_COUNT == GPUVAL_CONTROL_WORDS * GPUVAL_SLOTS_PER_WORD, "all slots");
 static_assert(GPUVAL_CONTROL_WORDS * sizeof(uint32_t) == 1024, "docs/protocols.rst: 1 KiB");
 
-/* Slot of a failure (docs/protocols.rst, "Slots"):
+/* Slots that a failure tries one after the other until it finds a free one, or a record of its
+ * own site and command. The first one is that of docs/protocols.rst, "Slots":
  *
  *    (site * 97 ^ hash_lo ^ hash_hi ^ command_id * 51329) & (slots - 1)
  *
- * In vkd3d-proton's shaders hash_lo ^ hash_hi is one constant.
+ * In vkd3d-proton's shaders hash_lo ^ hash_hi is one constant, and a shader gives up when the slot
+ * is taken. That hash is the same for many pairs of consecutive sites and commands, so the
+ * distance to the next slot is another one. It is odd: no slot comes twice.
  */
 #define GPUVAL_SLOT_SITE_FACTOR    97u
 #define GPUVAL_SLOT_COMMAND_FACTOR 51329u
+#define GPUVAL_STEP_SITE_FACTOR    0x9e3779b1u
+#define GPUVAL_STEP_COMMAND_FACTOR 0x85ebca6bu
+#define GPUVAL_SLOT_TRIES          16
 
-/* And where another failure's record is there already:
- *
- *    (site * FACTOR + command_id * FACTOR) >> 20
- */
-#define GPUVAL_SECOND_SLOT_SITE_FACTOR    0x9e3779b1u
-#define GPUVAL_SECOND_SLOT_COMMAND_FACTOR 0x85ebca6bu
+/** The slot that comes @attempt-th, from 0 on. gpuval_nir_record.c builds the same. */
+static inline uint32_t
+gpuval_slot(uint32_t site, uint32_t hash_lo, uint32_t hash_hi, uint32_t command_id,
+            unsigned attempt)
+{
+   uint32_t first =
+      site * GPUVAL_SLOT_SITE_FACTOR ^ hash_lo ^ hash_hi ^ command_id * GPUVAL_SLOT_COMMAND_FACTOR;
+   uint32_t step = (site * GPUVAL_STEP_SITE_FACTOR + command_id * GPUVAL_STEP_COMMAND_FACTOR) >>
+                   (32 - GPUVAL_SLOT_COUNT_LOG2);
+   return (first + (step | 1) * attempt) & (GPUVAL_SLOT_COUNT - 1);
+}
 
 /* Device-wide numbers: those of the shaders that live at a time. Only memory that is
  * touched costs anything where the driver can reserve address space.

@@ -5,14 +5,19 @@
  *    counters[site] += 1                       (64-bit atomic; see record_merged())
  *    if it was 0: failing[num_failing++] = site
  *    root.failed = 1
- *    slot = hash(site, shader hash, command id)
- *    if slot has a record of another site or command: slot = another hash(site, command id)
- *    if control[slot / 16] has bit slot % 16: return
- *    if atomic_or(control[slot / 16], bit) had it: return
- *    records[slot] = ...
- *    release
- *    atomic_or(control[slot / 16], bit << 16)
- *    root.failed = 1
+ *    for each slot of gpuval_slot(site, shader hash, command id):
+ *       if control[slot / 16] has not bit slot % 16:
+ *          if atomic_or(control[slot / 16], bit) had not:
+ *             records[slot] = ...
+ *             release
+ *             atomic_or(control[slot / 16], bit << 16)
+ *             root.failed = 1
+ *             return
+ *       if control[slot / 16] has bit << 16, and the record is of this site and command: return
+ *
+ * A slot that is claimed and not published counts as somebody else's: another invocation is
+ * writing it, and may be of the same site. Then the site has two records, of which the host keeps
+ * one. Lanes of llvmpipe that have tried one slot together find the record of the one that got it.
  *
  * Where the code is part of each shader, it is shorter: all that the host keeps of a site is its
  * first record, so whoever counts first writes it, and its number is that of the slot. Sessions
@@ -111,12 +116,12 @@ load_slot_bits(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *cont
    return nir_ushr(b, uniform(b, f, word), nir_iand_imm(b, slot, 15));
 }
 
-/* Has the slot, of which these are the bits, a record of another site or command that happens
- * to have the same hash? One that is being written counts as this failure's own.
+/* Returns whether the slot, which has these bits, has a published record of the failure's site
+ * and command.
  */
 static nir_def *
-is_of_others(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *bits, nir_def *records,
-             nir_def *slot)
+has_own_record(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *bits, nir_def *records,
+               nir_def *slot)
 {
    nir_def *pair = nir_build_load_global(
       b, 2, 32,
@@ -127,16 +132,7 @@ is_of_others(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *bits, 
    nir_def *other = nir_ior(b, nir_ixor(b, uniform(b, f, nir_channel(b, pair, 0)), f->site),
                             nir_ixor(b, uniform(b, f, nir_channel(b, pair, 1)), f->command_id));
 
-   return nir_ine_imm(b, nir_bcsel(b, published, other, nir_imm_int(b, 0)), 0);
-}
-
-/* That hash falls together for sites that fail one after the other, each in its command. */
-static nir_def *
-second_slot(nir_builder *b, const struct gpuval_nir_failure *f)
-{
-   nir_def *hash = nir_iadd(b, nir_imul_imm(b, f->site, GPUVAL_SECOND_SLOT_SITE_FACTOR),
-                            nir_imul_imm(b, f->command_id, GPUVAL_SECOND_SLOT_COMMAND_FACTOR));
-   return nir_ushr_imm(b, hash, 32 - GPUVAL_SLOT_COUNT_LOG2);
+   return nir_iand(b, published, nir_ieq_imm(b, other, 0));
 }
 
 /* Sets bits of a word, and returns what it was. Behind a bus there may be no atomic OR, but
@@ -217,7 +213,9 @@ tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
                     nir_imm_int(b, 1), 0x1);
 }
 
-/* The record in its slot, unless that is taken */
+/* Writes the record into its slot, unless that is taken. Ends the loop over slots, if there is
+ * one, where it has written.
+ */
 static void
 fill_slot(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, nir_def *records,
           nir_def *slot)
@@ -236,8 +234,10 @@ fill_slot(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *control, 
       /* The host may have looked since the failure was counted. */
       nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                   .memory_modes = nir_var_mem_global);
-      if (!f->is_first_only)
+      if (!f->is_first_only) {
          tell_host(b, f);
+         nir_jump(b, nir_jump_break);
+      }
    }
    nir_pop_if(b, NULL);
 }
@@ -255,25 +255,35 @@ record_each(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
    count_failure(b, f, count);
    tell_host(b, f);
 
-   nir_def *hash = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
-                            nir_ixor(b, f->hash_lo, f->hash_hi));
-   hash = nir_ixor(b, hash, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
    nir_def *control = load_slots(b, f);
    nir_def *records = nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records));
-   nir_def *first_slot = nir_iand_imm(b, hash, GPUVAL_SLOT_COUNT - 1);
-   nir_def *first_bits = load_slot_bits(b, f, control, first_slot);
-   nir_def *of_others = is_of_others(b, f, first_bits, records, first_slot);
-   nir_def *slot = nir_bcsel(b, of_others, second_slot(b, f), first_slot);
+   nir_def *first = nir_ixor(b, nir_imul_imm(b, f->site, GPUVAL_SLOT_SITE_FACTOR),
+                             nir_ixor(b, f->hash_lo, f->hash_hi));
+   first = nir_ixor(b, first, nir_imul_imm(b, f->command_id, GPUVAL_SLOT_COMMAND_FACTOR));
+   nir_def *step = nir_iadd(b, nir_imul_imm(b, f->site, GPUVAL_STEP_SITE_FACTOR),
+                            nir_imul_imm(b, f->command_id, GPUVAL_STEP_COMMAND_FACTOR));
+   step = nir_ior_imm(b, nir_ushr_imm(b, step, 32 - GPUVAL_SLOT_COUNT_LOG2), 1);
 
-   /* Only a hint, but it spares all the later failures the atomic. A GPU has one for the first
-    * slot only, which it has looked at already.
-    */
-   nir_def *bits = f->merged_lanes ? nir_bcsel(b, of_others, nir_imm_int(b, 0), first_bits)
-                                   : load_slot_bits(b, f, control, slot);
+   nir_variable *attempt_var = nir_local_variable_create(b->impl, glsl_uint_type(), "attempt");
+   nir_store_var(b, attempt_var, nir_imm_int(b, 0), 0x1);
+   nir_push_loop(b);
+   {
+      nir_def *attempt = nir_load_var(b, attempt_var);
+      nir_break_if(b, nir_uge_imm(b, attempt, GPUVAL_SLOT_TRIES));
+      nir_store_var(b, attempt_var, nir_iadd_imm(b, attempt, 1), 0x1);
+      nir_def *slot =
+         nir_iand_imm(b, nir_iadd(b, first, nir_imul(b, step, attempt)), GPUVAL_SLOT_COUNT - 1);
 
-   nir_push_if(b, nir_ieq_imm(b, nir_iand_imm(b, bits, 1), 0));
-   fill_slot(b, f, control, records, slot);
-   nir_pop_if(b, NULL);
+      /* Only a hint, but it spares all the later failures the atomic. */
+      nir_def *bits = load_slot_bits(b, f, control, slot);
+      nir_push_if(b, nir_ieq_imm(b, nir_iand_imm(b, bits, 1), 0));
+      fill_slot(b, f, control, records, slot);
+      nir_def *bits_now = load_slot_bits(b, f, control, slot);
+      nir_pop_if(b, NULL);
+      bits = nir_if_phi(b, bits_now, bits);
+      nir_break_if(b, has_own_record(b, f, bits, records, slot));
+   }
+   nir_pop_loop(b, NULL);
 }
 
 /* The list has room for all sites; what is beyond tells the host to look at all of them. */

@@ -30,26 +30,35 @@ class shader_side {
       __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
    }
 
-   /* Returns whether the slot was free. */
+   /* Returns whether a slot was free, and there was none of that record. */
    bool record(const struct gpuval_record &record)
    {
-      uint32_t slot = (record.site * 97u) ^ record.shader_hash[0] ^ record.shader_hash[1] ^
-                      (record.command_id * 51329u);
-      slot &= GPUVAL_SLOT_COUNT - 1;
-      const struct gpuval_record &old = slots()->records[slot];
-      if (control()[slot >> 4] >> (slot & 15) & 1u << 16 &&
-          (old.site != record.site || old.command_id != record.command_id))
-         slot = (record.site * GPUVAL_SECOND_SLOT_SITE_FACTOR +
-                 record.command_id * GPUVAL_SECOND_SLOT_COMMAND_FACTOR) >>
-                (32 - GPUVAL_SLOT_COUNT_LOG2);
-      uint32_t bit = 1u << (slot & 15);
+      for (unsigned attempt = 0; attempt < GPUVAL_SLOT_TRIES; attempt++) {
+         uint32_t slot = gpuval_slot(record.site, record.shader_hash[0], record.shader_hash[1],
+                                     record.command_id, attempt);
+         uint32_t bit = 1u << (slot & 15);
 
-      if (control()[slot >> 4].fetch_or(bit) & bit)
-         return false;
-      memcpy(&slots()->records[slot], &record, sizeof(record));
-      control()[slot >> 4].fetch_or(bit << 16);
-      __atomic_store_n(&root->failed, 1, __ATOMIC_RELEASE);
-      return true;
+         if (!(control()[slot >> 4].fetch_or(bit) & bit)) {
+            store(&slots()->records[slot], record);
+            control()[slot >> 4].fetch_or(bit << 16);
+            __atomic_store_n(&root->failed, 1, __ATOMIC_RELEASE);
+            return true;
+         }
+         const struct gpuval_record &old = slots()->records[slot];
+         if (control()[slot >> 4] & bit << 16 &&
+             __atomic_load_n(&old.site, __ATOMIC_RELAXED) == record.site &&
+             __atomic_load_n(&old.command_id, __ATOMIC_RELAXED) == record.command_id)
+            return false;
+      }
+      return false;
+   }
+
+   /* Shaders look at records while others write them. */
+   static void store(struct gpuval_record *to, const struct gpuval_record &record)
+   {
+      const uint32_t *words = (const uint32_t *)&record;
+      for (unsigned i = 0; i < sizeof(record) / sizeof(*words); i++)
+         __atomic_store_n((uint32_t *)to + i, words[i], __ATOMIC_RELAXED);
    }
 
    struct gpuval_slots *slots()
