@@ -48,6 +48,12 @@ mesa_options()
 EOF
 }
 
+# What they say is searched for reasons: explain_end().
+build_tool()
+{
+   tool LC_ALL=C.UTF-8 "$@"
+}
+
 # configure NAME SOURCE OBJ OPTION...: a Meson build folder with these options.
 # Anything that is different now (options, the machine's tools, this checkout's
 # place) starts it again: Meson ignores some changes of options, and ccache has
@@ -58,11 +64,11 @@ configure()
    source=$2
    folder=$3
    shift 3
-   native_file >"$temporary/native.ini"
+   native_file >"$temporary/native.ini" || fail "$build cannot be written to"
    cmp -s "$temporary/native.ini" "$build/native.ini" || # ninja looks at its age
       mv "$temporary/native.ini" "$build/native.ini"
-   printf '%s\n' "$root" "$(tool meson --version)" "$*" >"$temporary/stamp"
-   cat "$build/native.ini" >>"$temporary/stamp"
+   { printf '%s\n' "$root" "$(tool meson --version)" "$*" && cat "$build/native.ini"; } \
+      >"$temporary/stamp" || fail "$build cannot be written to"
    stamp=$stamps/configured-$name
    if [ -f "$folder/build.ninja" ] && cmp -s "$temporary/stamp" "$stamp"; then
       return
@@ -70,7 +76,7 @@ configure()
    step 4 "configuring Mesa in ${folder#"$root/"}"
    rm -rf "$stamp" "$folder"
    mkdir -p "$(dirname "$folder")"
-   logged "configure-$name" quietly tool meson setup --native-file "$build/native.ini" "$@" \
+   logged "configure-$name" quietly build_tool meson setup --native-file "$build/native.ini" "$@" \
       "$folder" "$source" ||
       fail_with_log "configure-$name" "Mesa cannot be configured"
    mv "$temporary/stamp" "$stamp"
@@ -82,7 +88,7 @@ compile() # NAME OBJ [TARGET...]
    folder=$2
    shift 2
    heading="building Mesa in ${folder#"$root/"} (a first build takes minutes)"
-   logged "build-$name" ninja_progress tool ninja -C "$folder" "$@" ||
+   logged "build-$name" ninja_progress build_tool ninja -C "$folder" "$@" ||
       fail_with_log "build-$name" "Mesa cannot be built"
    if grep '^\[' "$logs/build-$name.log" | grep -qv git_sha1; then
       worked=yes
@@ -166,7 +172,7 @@ install_drivers()
    fi
    step 6 "installing the drivers into ${prefix#"$root/"}"
    touch "$temporary/installed"
-   logged install quietly tool meson install -C "$obj" --no-rebuild --quiet ||
+   logged install quietly build_tool meson install -C "$obj" --no-rebuild --quiet ||
       fail_with_log install "the drivers cannot be installed"
    has_drivers || fail "Mesa's build has left no ICD files in $prefix/share/vulkan/icd.d"
    mv "$temporary/installed" "$stamps/installed"

@@ -120,7 +120,7 @@ prepare_apt()
    apt_preferences >"$build/apt/preferences"
    apt_configuration >"$build/apt/apt.conf"
    logged apt-update quietly private_apt apt-get update -o APT::Update::Error-Mode=any ||
-      fail_with_log apt-update "APT cannot get its package lists: is there a network?"
+      fail_with_log apt-update "APT cannot get its package lists"
    apt_is_ready=yes
 }
 

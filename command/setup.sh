@@ -7,6 +7,15 @@ allow_install=yes # no with --no-install
 explicit_setup=no # yes for `gpuval setup`, no where another command needs it
 mesa_src=         # --mesa-src
 
+locked=no
+
+# Whatever ends a setup
+end_setup()
+{
+   explain_end "$1"
+   [ "$locked" = no ] || unlock_build
+}
+
 # One setup at a time. The lock goes with the process, however it ends.
 lock_build()
 {
@@ -17,6 +26,7 @@ lock_build()
       say "another gpuval is setting up this checkout; waiting for it"
       flock 9
    fi
+   locked=yes
    rm -rf "$temporary"
    mkdir "$temporary" || fail "$build cannot be written to"
 }
@@ -30,13 +40,14 @@ unlock_build()
       find "$build" ! -user "$owner" -exec chown -h "$owner" {} +
    fi
    exec 9>&-
+   locked=no
    trap - EXIT
 }
 
 setup_all()
 {
+   trap 'end_setup $?' EXIT
    lock_build
-   trap unlock_build EXIT
    touch "$temporary/ready"
    [ -f "$obj/build.ninja" ] || check_space 2000000 "setting up"
    [ -z "$mesa_src" ] || remember_source_directory
@@ -45,7 +56,7 @@ setup_all()
    prepare_patched_tree
    build_main
    install_drivers
-   mv "$temporary/ready" "$stamps/ready"
+   mv "$temporary/ready" "$stamps/ready" || fail "$build cannot be written to"
 }
 
 command_setup()

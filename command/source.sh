@@ -135,7 +135,7 @@ unpack() # TREE
       rm -f "$temporary/mesa.tar"
    else
       tar -x --no-same-owner -m --strip-components=1 -f "$(source_tarball)" -C "$1" ||
-         fail "$(source_tarball) cannot be unpacked: remove it and set up again"
+         fail "$(source_tarball) cannot be unpacked: if it is damaged, remove it and set up again"
    fi
    check_tree_version "$1"
 }
@@ -164,10 +164,12 @@ list_tree() # TREE
 # only that.
 sync_tree() # NEW OLD
 {
-   list_tree "$1" >"$temporary/new"
-   list_tree "$2" >"$temporary/old"
+   # On a full disk a list ends early, and what it lacks would be removed.
+   { list_tree "$1" >"$temporary/new" && list_tree "$2" >"$temporary/old"; } ||
+      fail "$build cannot be written to"
    for list in new old; do
-      sed 's/^[^ ]*  //' "$temporary/$list" | LC_ALL=C sort >"$temporary/$list-names"
+      sed 's/^[^ ]*  //' "$temporary/$list" | LC_ALL=C sort >"$temporary/$list-names" ||
+         fail "$build cannot be written to"
    done
    LC_ALL=C comm -13 "$temporary/new-names" "$temporary/old-names" |
       while IFS= read -r name; do
@@ -196,7 +198,8 @@ prepare_tree()
    else
       mv "$new" "$1"
    fi
-   echo "$4" >"$temporary/stamp" && mv "$temporary/stamp" "$stamps/$2"
+   { echo "$4" >"$temporary/stamp" && mv "$temporary/stamp" "$stamps/$2"; } ||
+      fail "$build cannot be written to"
 }
 
 # The repository is the module src/gpuval of its Mesa tree.

@@ -136,7 +136,10 @@ count_tests()
 # A build that fails counts as one failed test, and the others go on.
 try_build() # FUNCTION
 {
-   ("$1") && return
+   (
+      trap 'explain_end $?' EXIT
+      "$1"
+   ) && return
    fail_test "$1"
    return 1
 }
