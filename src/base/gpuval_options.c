@@ -377,6 +377,7 @@ read_environment(void)
    options.checks =
       drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
+   options.strict = get_bool("GPUVAL_STRICT", false);
    options.robust = get_bool("GPUVAL_ROBUST", false);
    options.self_test = get_bool("GPUVAL_SELF_TEST", true);
    options.poison = get_bool("GPUVAL_POISON", false);

@@ -53,6 +53,7 @@ struct gpuval_options {
    unsigned num_rules;
 
    bool safe;
+   bool strict;    /* warnings are errors */
    bool self_test; /* of what only a GPU can tell */
    bool robust;    /* report what robustness makes defined, too */
    bool poison;    /* memory is allocated filled */

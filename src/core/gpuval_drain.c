@@ -112,16 +112,38 @@ copy(const struct gpuval_device *device, void *to, const void *from, size_t size
       memcpy(to, from, size);
 }
 
+static const struct gpuval_site *
+get_site(struct gpuval_device *device, uint32_t site)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site);
+   return &shader->sites[site - shader->first_site];
+}
+
+/* Records of stores that have not changed a value wait in @later: where one of the others is of
+ * the same failure, that is an error from the start.
+ */
 static bool
-read_record(struct gpuval_device *device, const struct gpuval_slots *slots, unsigned slot)
+read_record(struct gpuval_device *device, const struct gpuval_slots *slots, unsigned slot,
+            struct util_dynarray *later)
 {
    alignas(16) struct gpuval_record record;
    copy(device, &record, &slots->records[slot], sizeof(record));
 
    if (!is_valid(device, &record))
       return false;
-   gpuval_device_get_event(device, record.site, &record);
+   if (get_site(device, record.site)->same_value)
+      util_dynarray_append(later, struct gpuval_record, record);
+   else
+      gpuval_device_get_event(device, record.site, &record);
    return true;
+}
+
+static void
+read_later(struct gpuval_device *device, struct util_dynarray *later)
+{
+   util_dynarray_foreach (later, struct gpuval_record, record)
+      gpuval_device_get_event(device, record->site, record);
+   util_dynarray_fini(later);
 }
 
 /* The host's side of the protocol: what is published is read, then both bits
@@ -132,17 +154,20 @@ static void
 read_slots(struct gpuval_device *device)
 {
    struct gpuval_slots *slots = device->slots[0].buffer.map;
+   struct util_dynarray later;
    uint64_t lost = 0;
 
+   util_dynarray_init(&later, NULL);
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
       uint32_t published = __atomic_load_n(&slots->control[word], __ATOMIC_ACQUIRE) >> 16;
 
       u_foreach_bit (bit, published)
-         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit);
+         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit, &later);
       if (published)
          __atomic_fetch_and(&slots->control[word], ~(published | published << 16),
                             __ATOMIC_RELEASE);
    }
+   read_later(device, &later);
 
    if (lost)
       gpuval_report_add_lost(lost);
@@ -156,22 +181,25 @@ read_private_slots(struct gpuval_device *device, struct gpuval_device_slots *own
 {
    struct gpuval_slots *slots = own->buffer.map;
    alignas(16) uint32_t control[GPUVAL_CONTROL_WORDS];
+   struct util_dynarray later;
    uint64_t lost = 0;
 
    if (own->is_clean)
       return;
+   util_dynarray_init(&later, NULL);
    copy(device, control, slots->control, sizeof(control));
    for (unsigned word = 0; word < GPUVAL_CONTROL_WORDS; word++) {
       uint32_t published = control[word] >> 16;
 
       u_foreach_bit (bit, published & ~own->seen[word])
-         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit);
+         lost += !read_record(device, slots, word * GPUVAL_SLOTS_PER_WORD + bit, &later);
       own->num_seen += util_bitcount(published & ~own->seen[word]);
       own->seen[word] |= published;
       /* What is claimed only belonged to an invocation that was killed. */
       if (quiet && control[word])
          slots->control[word] = 0;
    }
+   read_later(device, &later);
 
    if (quiet) {
       memset(own->seen, 0, sizeof(own->seen));
@@ -241,7 +269,6 @@ read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_
    bool is_lost = !state->count && !event->has_record;
    gpuval_report_lock();
    event->count += count;
-   event->same_value &= shader->sites[site - shader->first_site].same_value;
    gpuval_report_unlock();
    state->count += count;
    return is_lost;

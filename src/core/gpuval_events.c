@@ -644,15 +644,18 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
 {
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
    uint32_t number = site_index - shader->first_site;
+   const struct gpuval_site *site = &shader->sites[number];
    struct gpuval_event **slot = &shader->states[number].event;
-   if (*slot && (*slot)->period == gpuval_report_period())
-      return *slot;
-
    const struct gpuval_failure_key key = gpuval_events_site_key(shader, number);
-   *slot = gpuval_events_find(device, &key);
+
+   if (!*slot || (*slot)->period != gpuval_report_period())
+      *slot = gpuval_events_find(device, &key);
    if (!*slot) {
-      *slot = gpuval_events_create(device, shader, &shader->sites[number], record);
+      *slot = gpuval_events_create(device, shader, site, record);
       gpuval_events_add(device, &key, *slot);
+   } else if ((*slot)->same_value && !site->same_value) {
+      gpuval_report_raise(*slot, gpuval_events_create(device, shader, site, record),
+                          &device->notices);
    }
    return *slot;
 }

@@ -7,6 +7,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "base/gpuval_options.h"
 #include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 
@@ -58,13 +59,21 @@ gpuval_object_type_name(uint32_t type)
 const char *
 gpuval_event_severity(const struct gpuval_event *event)
 {
-   return gpuval_event_is_message(event) ? "info" : "error";
+   if (gpuval_event_is_message(event))
+      return "info";
+   return gpuval_event_is_warning(event) ? "warning" : "error";
 }
 
 bool
 gpuval_event_is_message(const struct gpuval_event *event)
 {
    return event->kind == GPUVAL_KIND_MESSAGE;
+}
+
+bool
+gpuval_event_is_warning(const struct gpuval_event *event)
+{
+   return event->same_value && !gpuval_options()->strict;
 }
 
 const char *

@@ -78,6 +78,8 @@ struct gpuval_event {
    uint32_t period;      /* gpuval_report_period(), when it was reported */
    char fingerprint[17]; /* 16 hexadecimal digits, see gpuval_event_set_fingerprint() */
    bool same_value;      /* nothing but what was there, or what the other party wrote */
+   bool is_reported;     /* in the log: neither suppressed nor outside of a session */
+   bool was_warning;     /* in the log, before it proved to be an error */
 
    struct gpuval_place place;
    char *detail; /* what is wrong, by kind */
@@ -114,9 +116,14 @@ struct gpuval_event {
 /** One of which nothing is known yet, for ralloc_free(). */
 struct gpuval_event *gpuval_event_create(enum gpuval_kind kind);
 
-/** "error", or "info" of a message that a shader has printed. */
+/** Returns "error" or "warning", or "info" for a message that a shader has printed. */
 const char *gpuval_event_severity(const struct gpuval_event *event);
 bool gpuval_event_is_message(const struct gpuval_event *event);
+/**
+ * Returns whether the failure is a warning: a race of stores that have never changed a value,
+ * without GPUVAL_STRICT. Such a failure becomes an error when it changes one.
+ */
+bool gpuval_event_is_warning(const struct gpuval_event *event);
 
 /** As reports name a stage: tess_ctrl, any_hit. */
 const char *gpuval_stage_name(gl_shader_stage stage);

@@ -53,7 +53,7 @@ gpuval_github_write_row(FILE *f, const struct gpuval_row *row)
    int64_t line = gpuval_row_number(row, false, "source", "line", 0);
    int64_t column = gpuval_row_number(row, false, "source", "column", 0);
 
-   fputs("::error ", f);
+   fputs(gpuval_row_is_warning(row) ? "::warning " : "::error ", f);
    if (line && file) {
       char *path = gpuval_paths_relative(NULL, file);
       fputs("file=", f);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* JUnit XML, as Jenkins, GitLab and others read it: a test case for each failure, whose
- * name is the same tomorrow, and one more that says whether the report is complete.
+ * name is the same tomorrow, and one more that says whether the report is complete. Warnings are
+ * skipped cases: the format has no word for them.
  */
 
 #include "gpuval_formats.h"
@@ -62,8 +63,8 @@ write_counts(FILE *f, const struct gpuval_summary *summary)
    fprintf(f,
            " name=\"gpuval\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
            "\" errors=\"0\" skipped=\"%" PRIu64 "\" time=\"0\"",
-           summary->errors + 1, failures,
-           summary->errors - failures + (is_complete(summary) ? 0 : 1));
+           summary->errors + summary->warnings + 1, failures,
+           summary->errors - failures + summary->warnings + (is_complete(summary) ? 0 : 1));
 }
 
 static void
@@ -144,7 +145,8 @@ write_case(FILE *f, const struct gpuval_row *row, unsigned index)
 {
    const char *file = gpuval_row_string(row, false, "source", "file");
    int64_t line = gpuval_row_number(row, false, "source", "line", 0);
-   bool is_known = row->baseline && !strcmp(row->baseline, "unchanged");
+   bool is_warning = gpuval_row_is_warning(row);
+   bool is_skipped = is_warning || (row->baseline && !strcmp(row->baseline, "unchanged"));
 
    if (gpuval_row_is_message(row))
       return; /* the summary counts them */
@@ -158,9 +160,11 @@ write_case(FILE *f, const struct gpuval_row *row, unsigned index)
       fprintf(f, " line=\"%" PRId64 "\"", line);
       ralloc_free(path);
    }
-   fprintf(f, " time=\"0\"><%s", is_known ? "skipped" : "failure");
-   write_attribute(f, "message", gpuval_row_string(row, false, "", "message"));
-   if (is_known) {
+   fprintf(f, " time=\"0\"><%s message=\"%s", is_skipped ? "skipped" : "failure",
+           is_warning ? "warning: " : "");
+   write_text(f, gpuval_row_string(row, false, "", "message"));
+   fputc('"', f);
+   if (is_skipped) {
       fputs("/></testcase>\n", f);
       return;
    }

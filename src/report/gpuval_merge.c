@@ -24,7 +24,15 @@ struct failure {
    uint64_t fingerprint;
    uint64_t count;
    uint32_t first_seen, num_seen; /* of gpuval_merge::sorted */
-   bool is_message, is_known;
+   off_t line;                    /* where it begins in gpuval_merge::lines */
+   bool is_message, is_warning;
+   bool is_known; /* the baseline has it, and no less severe */
+};
+
+/* What the baseline says of a fingerprint */
+enum known {
+   KNOWN_WARNING = 1,
+   KNOWN_ERROR,
 };
 
 struct seen {
@@ -43,8 +51,8 @@ struct gpuval_merge {
    uint32_t *machine_of_run;  /* 1 + index of hosts; 0: not known */
    unsigned num_hosts;
 
-   FILE *lines;                     /* the first of each failure */
-   struct hash_table_u64 *baseline; /* NULL: none */
+   FILE *lines;                     /* of each failure the first that is as severe as any */
+   struct hash_table_u64 *baseline; /* enum known by fingerprint; NULL: none */
    struct set *unknown_keys;
    unsigned num_messages;
    unsigned num_complaints;
@@ -158,6 +166,27 @@ get_fingerprint(const struct gpuval_row *row)
    return string && end - string == 16 && !*end ? bits : make_fingerprint(row);
 }
 
+static enum known
+look_up_baseline(const struct gpuval_merge *merge, uint64_t fingerprint)
+{
+   return merge->baseline ? (uintptr_t)_mesa_hash_table_u64_search(merge->baseline, fingerprint)
+                          : 0;
+}
+
+/* Keeps the line as that of @failure. */
+static void
+keep_line(struct gpuval_merge *merge, struct failure *failure)
+{
+   struct gpuval_row *row = &merge->line.row;
+
+   row->num_seen = 0; /* of the failure, and those are kept otherwise */
+   failure->is_warning = gpuval_row_is_warning(row);
+   failure->is_known = look_up_baseline(merge, failure->fingerprint) >=
+                       (failure->is_warning ? KNOWN_WARNING : KNOWN_ERROR);
+   failure->line = ftello(merge->lines);
+   gpuval_jsonl_write_row(merge->lines, row);
+}
+
 /* The number of the failure that the line tells of; -1: it only counts. */
 static int
 find_failure(struct gpuval_merge *merge)
@@ -166,18 +195,20 @@ find_failure(struct gpuval_merge *merge)
    uint64_t fingerprint = get_fingerprint(row);
    uintptr_t found = (uintptr_t)_mesa_hash_table_u64_search(merge->by_fingerprint, fingerprint);
 
-   if (found)
+   if (found) {
+      struct failure *known = util_dynarray_element(&merge->failures, struct failure, found - 1);
+      if (known->is_warning && !gpuval_row_is_warning(row))
+         keep_line(merge, known);
       return found - 1;
+   }
 
    struct failure failure = {
       .fingerprint = fingerprint,
       .is_message = gpuval_row_is_message(row),
-      .is_known = merge->baseline && _mesa_hash_table_u64_search(merge->baseline, fingerprint),
    };
    if (failure.is_message && merge->num_messages++ >= MAX_MESSAGES)
-      return -1;      /* the summary goes on counting */
-   row->num_seen = 0; /* of the failure, and those are kept otherwise */
-   gpuval_jsonl_write_row(merge->lines, row);
+      return -1; /* the summary goes on counting */
+   keep_line(merge, &failure);
    util_dynarray_append(&merge->failures, struct failure, failure);
    found = util_dynarray_num_elements(&merge->failures, struct failure);
    _mesa_hash_table_u64_insert(merge->by_fingerprint, fingerprint, (void *)found);
@@ -352,9 +383,12 @@ gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name
          continue;
 
       uint64_t fingerprint = get_fingerprint(&merge->line.row);
-      if (!_mesa_hash_table_u64_search(merge->baseline, fingerprint))
+      enum known before = look_up_baseline(merge, fingerprint);
+      enum known now = gpuval_row_is_warning(&merge->line.row) ? KNOWN_WARNING : KNOWN_ERROR;
+      if (before != KNOWN_ERROR && now == KNOWN_ERROR)
          merge->summary.baseline_absent++; /* until it is seen */
-      _mesa_hash_table_u64_insert(merge->baseline, fingerprint, merge);
+      if (now > before)
+         _mesa_hash_table_u64_insert(merge->baseline, fingerprint, (void *)(uintptr_t)now);
    }
 }
 
@@ -419,10 +453,14 @@ gpuval_merge_finish(struct gpuval_merge *merge)
 
    summary->runs = util_dynarray_begin(&merge->runs);
    summary->num_runs = util_dynarray_num_elements(&merge->runs, struct gpuval_run);
-   summary->errors = summary->occurrences = 0;
+   summary->errors = summary->occurrences = summary->warnings = 0;
    util_dynarray_foreach (&merge->failures, struct failure, failure) {
       if (failure->is_message)
          continue;
+      if (failure->is_warning) {
+         summary->warnings++;
+         continue;
+      }
       summary->errors++;
       summary->occurrences += failure->count;
       summary->baseline_unchanged += failure->is_known;
@@ -476,10 +514,13 @@ gpuval_merge_for_each(struct gpuval_merge *merge,
    struct gpuval_row *row = &merge->line.row;
    unsigned index = 0;
 
-   rewind(merge->lines);
+   off_t at = -1;
    util_dynarray_foreach (&merge->failures, struct failure, failure) {
       void *mem_ctx = ralloc_context(NULL);
+      if (failure->line != at && fseeko(merge->lines, failure->line, SEEK_SET))
+         return false;
       ssize_t length = getline(&merge->text, &merge->text_size, merge->lines);
+      at = failure->line + length;
       if (length < 0 || gpuval_line_read(&merge->line, mem_ctx, merge->text, length)) {
          ralloc_free(mem_ctx);
          return false;

@@ -2,8 +2,8 @@
 
 /* Many reports as one: equal failures, by their fingerprint, counted together.
  *
- * Memory holds 48 bytes a distinct failure and 16 for each run that it is in; the first
- * line of each failure waits in a file of its own, without a name, until it is written.
+ * Memory holds 48 bytes a distinct failure and 16 for each run that it is in; a line of each
+ * failure waits in a file of its own, without a name, until it is written.
  */
 
 #ifndef GPUVAL_MERGE_H

@@ -14,38 +14,18 @@
 #include "vk_instance.h"
 #include "vk_physical_device.h"
 
-/* A failure or, without an event, a message of a shader. It may outlive the device: a
- * messenger may destroy that, too.
+/* A failure, or a message of a shader, as it was when it was reported: a warning may become an
+ * error meanwhile. It may outlive the device, which a messenger may destroy; names of objects are
+ * the event's, which stays.
  */
 struct notice {
    struct vk_instance *instance;
-   uint64_t device;
-   char *device_name;
-   const struct gpuval_event *event;
+   VkDebugUtilsMessageSeverityFlagBitsEXT severity;
+   enum gpuval_kind kind;
+   VkDebugUtilsObjectNameInfoEXT objects[12];
+   unsigned num_objects;
    char text[];
 };
-
-void
-gpuval_notices_add(struct gpuval_notices *notices, const struct gpuval_event *event,
-                   const char *text)
-{
-   struct vk_device *vk = notices->vk;
-   size_t size = strlen(text) + 1;
-
-   /* A look without the lock: there mostly is none. */
-   if (!vk || list_is_empty(&vk->physical->instance->debug_utils.callbacks))
-      return;
-
-   struct notice *notice = rzalloc_size(NULL, sizeof(*notice) + size);
-   if (!notice)
-      return;
-   notice->instance = vk->physical->instance;
-   notice->device = (uintptr_t)vk;
-   notice->device_name = gpuval_object_name(notice, &vk->base);
-   notice->event = event;
-   memcpy(notice->text, text, size);
-   util_dynarray_append(&notices->list, struct notice *, notice);
-}
 
 static void
 add_object(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count, VkObjectType type,
@@ -96,31 +76,56 @@ add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
    add_command(objects, count, &event->other);
 }
 
+static VkDebugUtilsMessageSeverityFlagBitsEXT
+severity_of(const struct gpuval_event *event)
+{
+   if (!event)
+      return VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
+   return gpuval_event_is_warning(event) ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
+                                         : VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+}
+
+void
+gpuval_notices_add(struct gpuval_notices *notices, const struct gpuval_event *event,
+                   const char *text)
+{
+   struct vk_device *vk = notices->vk;
+   size_t size = strlen(text) + 1;
+
+   /* A look without the lock: there mostly is none. */
+   if (!vk || list_is_empty(&vk->physical->instance->debug_utils.callbacks))
+      return;
+
+   struct notice *notice = rzalloc_size(NULL, sizeof(*notice) + size);
+   if (!notice)
+      return;
+   notice->instance = vk->physical->instance;
+   notice->severity = severity_of(event);
+   notice->kind = event ? event->kind : GPUVAL_KIND_MESSAGE;
+   if (event)
+      add_objects(notice->objects, &notice->num_objects, event);
+   add_object(notice->objects, &notice->num_objects, VK_OBJECT_TYPE_DEVICE, (uintptr_t)vk,
+              gpuval_object_name(notice, &vk->base));
+   assert(notice->num_objects <= ARRAY_SIZE(notice->objects));
+   memcpy(notice->text, text, size);
+   util_dynarray_append(&notices->list, struct notice *, notice);
+}
+
 static void
 deliver(const struct notice *notice)
 {
-   enum gpuval_kind kind = notice->event ? notice->event->kind : GPUVAL_KIND_MESSAGE;
-   VkDebugUtilsObjectNameInfoEXT objects[12];
-   unsigned num_objects = 0;
    char id[64];
 
-   snprintf(id, sizeof(id), "gpuval-%s-%s", gpuval_kind_check_name(kind),
-            gpuval_kind_infos[kind].name);
-   if (notice->event)
-      add_objects(objects, &num_objects, notice->event);
-   add_object(objects, &num_objects, VK_OBJECT_TYPE_DEVICE, notice->device, notice->device_name);
-   assert(num_objects <= ARRAY_SIZE(objects));
-
+   snprintf(id, sizeof(id), "gpuval-%s-%s", gpuval_kind_check_name(notice->kind),
+            gpuval_kind_infos[notice->kind].name);
    const VkDebugUtilsMessengerCallbackDataEXT data = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
       .pMessageIdName = id,
       .pMessage = notice->text,
-      .objectCount = num_objects,
-      .pObjects = objects,
+      .objectCount = notice->num_objects,
+      .pObjects = notice->objects,
    };
-   vk_debug_message(notice->instance,
-                    notice->event ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT
-                                  : VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+   vk_debug_message(notice->instance, notice->severity,
                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT, &data);
 }
 

@@ -130,15 +130,23 @@ annotate(const struct gpuval_event *event)
    free(text);
 }
 
-void
-gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
+static void
+mark_error(void)
 {
+   if (!marked_error)
+      gpuval_report_mark("error");
+   marked_error = true;
+}
+
+/* Writes the block of @event to the log, and tells @notices. */
+static void
+tell(struct gpuval_event *event, struct gpuval_notices *notices)
+{
+   bool is_error = !gpuval_event_is_warning(event);
    char *text = NULL;
    size_t size;
 
-   if (is_left_out(event))
-      return;
-   notices->reported = true;
+   notices->reported |= is_error;
    FILE *f = open_memstream(&text, &size);
    if (f) {
       locale_t locale = gpuval_begin_c_locale();
@@ -148,20 +156,60 @@ gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
    }
 
    gpuval_report_lock();
-   if (!marked_error)
-      gpuval_report_mark("error");
-   marked_error = true;
-   util_dynarray_append(&events, struct gpuval_event *, event);
+   if (is_error)
+      mark_error();
+   if (!event->is_reported)
+      util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
       gpuval_log_write(text, size);
    annotate(event);
-   if (gpuval_options()->gen_suppressions)
+   if (gpuval_options()->gen_suppressions && !event->is_reported)
       write_suppression(event);
+   event->is_reported = true;
    gpuval_report_unlock();
 
    if (text)
       gpuval_notices_add(notices, event, text);
    free(text);
+}
+
+void
+gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices)
+{
+   if (!is_left_out(event))
+      tell(event, notices);
+}
+
+/* Messengers, suppressions and devices have pointers to @event: it stays where it is. */
+static void
+replace_facts(struct gpuval_event *event, struct gpuval_event *conflict)
+{
+   const struct gpuval_event before = *event;
+
+   *event = *conflict;
+   event->count = before.count;
+   event->period = before.period;
+   event->is_reported = before.is_reported;
+   event->was_warning = true;
+   ralloc_steal(event, conflict); /* owns the strings */
+}
+
+void
+gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
+                    struct gpuval_notices *notices)
+{
+   bool was_warning = gpuval_event_is_warning(event);
+
+   gpuval_report_lock();
+   if (was_warning) {
+      replace_facts(event, conflict);
+   } else {
+      event->same_value = false;
+      ralloc_free(conflict);
+   }
+   gpuval_report_unlock();
+   if (was_warning && event->is_reported)
+      tell(event, notices);
 }
 
 void
@@ -291,6 +339,10 @@ summarize(void)
    util_dynarray_foreach (&events, struct gpuval_event *, event) {
       if (gpuval_event_is_message(*event))
          continue;
+      if (gpuval_event_is_warning(*event)) {
+         summary.warnings++;
+         continue;
+      }
       summary.errors++;
       summary.occurrences += (*event)->count;
    }
@@ -466,16 +518,18 @@ static void
 show_progress(int64_t seconds)
 {
    struct gpuval_summary now = summarize();
-   char text[256], session[32] = "";
+   char text[256], session[32] = "", warnings[32] = "";
 
    if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
       snprintf(session, sizeof(session), is_recording() ? "session %u, " : "no session, ",
                (period + 1) / 2);
+   if (now.warnings)
+      snprintf(warnings, sizeof(warnings), ", %" PRIu64 " warnings", now.warnings);
    snprintf(text, sizeof(text),
             "gpuval: %d:%02d, %s%" PRIu64 " shaders, %" PRIu64 " errors (%" PRIu64
-            " occurrences), %" PRIu64 " lost",
+            " occurrences)%s, %" PRIu64 " lost",
             (int)(seconds / 60), (int)(seconds % 60), session, now.shaders, now.errors,
-            now.occurrences, now.lost);
+            now.occurrences, warnings, now.lost);
    gpuval_log_show_status(text);
 }
 

@@ -42,7 +42,7 @@ struct gpuval_notices {
    struct vk_device *vk;      /* NULL: nobody is told */
    struct util_dynarray list; /* all zero: empty */
    struct list_head link;     /* while they are delivered */
-   bool reported;             /* a failure: set by gpuval_report_event() */
+   bool reported;             /* an error: set by gpuval_report_event() and _raise() */
 };
 
 /** Appends what is to be said; @event is NULL for a message of a shader. */
@@ -67,6 +67,15 @@ void gpuval_notices_wait(const struct vk_device *vk);
  * whoever holds gpuval_report_lock().
  */
 void gpuval_report_event(struct gpuval_event *event, struct gpuval_notices *notices);
+
+/**
+ * Makes an error of @event, which gpuval_report_event() got with gpuval_event::same_value: a store
+ * of the same failure has changed a value. What is known of that store, @conflict, which is
+ * taken over, replaces what @event says, but for its count. Where @event was a warning in the log,
+ * its block is written anew, as an error, and @notices hear of it.
+ */
+void gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
+                         struct gpuval_notices *notices);
 
 /** Something that a shader has printed. */
 struct gpuval_message {

@@ -289,7 +289,10 @@ print_row(void *data, const struct gpuval_row *row, unsigned index)
 
    if (gpuval_row_is_message(row) || (row->baseline && !is_new))
       return;
-   fputs(is_new ? "gpuval: new: " : "gpuval: error: ", stdout);
+   printf("gpuval: %s%s", is_new ? "new: " : "",
+          gpuval_row_is_warning(row) ? "warning: "
+          : is_new                   ? ""
+                                     : "error: ");
    print_string("", gpuval_row_string(row, false, "", "check"));
    print_string("/", gpuval_row_string(row, false, "", "kind"));
    print_place(row);
@@ -314,7 +317,12 @@ print_summary(const struct gpuval_summary *summary)
    print_count(summary->errors, "error", "errors");
    fputs(" (", stdout);
    print_count(summary->occurrences, "occurrence", "occurrences");
-   fputs(") in ", stdout);
+   fputs(")", stdout);
+   if (summary->warnings) {
+      fputs(", ", stdout);
+      print_count(summary->warnings, "warning", "warnings");
+   }
+   fputs(" in ", stdout);
    print_count(summary->num_runs, "run", "runs");
    fputs(", ", stdout);
    print_count(summary->lost, "record", "records");

@@ -97,11 +97,23 @@ gpuval_run_has_time(const struct gpuval_run *run)
    return run->time != NULL;
 }
 
+static bool
+has_severity(const struct gpuval_row *row, const char *wanted)
+{
+   const char *severity = gpuval_row_string(row, false, "", "severity");
+   return severity && !strcmp(severity, wanted);
+}
+
 bool
 gpuval_row_is_message(const struct gpuval_row *row)
 {
-   const char *severity = gpuval_row_string(row, false, "", "severity");
-   return severity && !strcmp(severity, "info");
+   return has_severity(row, "info");
+}
+
+bool
+gpuval_row_is_warning(const struct gpuval_row *row)
+{
+   return has_severity(row, "warning");
 }
 
 unsigned

@@ -70,6 +70,8 @@ void gpuval_value_write(FILE *f, const struct gpuval_value *value,
 
 /** A message that a shader has printed, and no failure. */
 bool gpuval_row_is_message(const struct gpuval_row *row);
+/** A failure that is no error: gpuval_event_is_warning(). */
+bool gpuval_row_is_warning(const struct gpuval_row *row);
 
 /** What the invocation is known by, of the shader's stage; NULL: it is not known. */
 const struct gpuval_invocation_fact *gpuval_row_invocation_facts(const struct gpuval_row *row);

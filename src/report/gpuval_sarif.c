@@ -151,8 +151,10 @@ write_result(FILE *f, const struct gpuval_row *row, unsigned index)
    fprintf(f, "%s\n{\"ruleId\":", index ? "," : "");
    gpuval_jsonl_write_string(f, rule);
    ralloc_free(rule);
-   fprintf(
-      f, ",\"level\":\"%s\",\"message\":{\"text\":", gpuval_row_is_message(row) ? "note" : "error");
+   fprintf(f, ",\"level\":\"%s\",\"message\":{\"text\":",
+           gpuval_row_is_message(row)   ? "note"
+           : gpuval_row_is_warning(row) ? "warning"
+                                        : "error");
    gpuval_jsonl_write_string(f, gpuval_row_string(row, false, "", "message"));
    fputs("},\"locations\":[", f);
    write_location(f, row, false);

@@ -17,8 +17,9 @@ extern "C" {
 
 /** `lost` and `lost_messages` are both 0 in a report that is complete. */
 struct gpuval_summary {
-   uint64_t errors;        /* distinct failures */
+   uint64_t errors;        /* distinct failures that are errors */
    uint64_t occurrences;   /* their counts */
+   uint64_t warnings;      /* distinct failures that are warnings */
    uint64_t lost;          /* records without room, or with content that cannot be right */
    uint64_t messages;      /* that shaders have printed */
    uint64_t lost_messages; /* printed messages without room */
@@ -37,7 +38,7 @@ struct gpuval_summary {
    bool is_merged; /* from the reports of `runs` */
 
    bool has_baseline;
-   uint64_t baseline_new, baseline_unchanged; /* together: errors */
+   uint64_t baseline_new, baseline_unchanged; /* together: errors; warnings do not count */
    uint64_t baseline_absent;                  /* in the baseline only */
 };
 

@@ -202,7 +202,7 @@ gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
 {
    const struct gpuval_place *place = &event->place;
 
-   fprintf(f, "gpuval: error: ");
+   fprintf(f, "gpuval: %s: ", gpuval_event_severity(event));
    write_title(f, event);
    fputs(": ", f);
    gpuval_write_escaped(f, event->message);
@@ -226,6 +226,8 @@ gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
    write_memory(f, event);
    if (event->has_other)
       write_other(f, event);
+   if (event->was_warning)
+      fputs("gpuval:    was a warning so far: no store had changed a value\n", f);
 }
 
 void
@@ -263,13 +265,17 @@ gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, "gpuval: %" PRIu64 " %s of shaders printed, %" PRIu64 " lost\n", summary->messages,
               summary->messages == 1 ? "message" : "messages", summary->lost_messages);
 
-   if (!summary->errors && !summary->lost)
+   if (!summary->errors && !summary->warnings && !summary->lost) {
       fprintf(f, "gpuval: no errors");
-   else
-      fprintf(f, "gpuval: %" PRIu64 " %s (%" PRIu64 " %s), %" PRIu64 " %s lost", summary->errors,
+   } else {
+      fprintf(f, "gpuval: %" PRIu64 " %s (%" PRIu64 " %s)", summary->errors,
               summary->errors == 1 ? "error" : "errors", summary->occurrences,
-              summary->occurrences == 1 ? "occurrence" : "occurrences", summary->lost,
-              summary->lost == 1 ? "record" : "records");
+              summary->occurrences == 1 ? "occurrence" : "occurrences");
+      if (summary->warnings)
+         fprintf(f, ", %" PRIu64 " %s", summary->warnings,
+                 summary->warnings == 1 ? "warning" : "warnings");
+      fprintf(f, ", %" PRIu64 " %s lost", summary->lost, summary->lost == 1 ? "record" : "records");
+   }
    if (summary->suppressed)
       fprintf(f, ", %" PRIu64 " suppressed (%" PRIu64 " %s)", summary->suppressed,
               summary->suppressed_occurrences,

@@ -10,7 +10,7 @@
 mkdir "$private/folder" && : >"$private/folder/file"
 unwritable=$private/folder/file
 
-summary='{"summary":{"errors":2,"occurrences":5,"lost":0,"messages":0,"lost_messages":0,"shaders":2}}'
+summary='{"summary":{"errors":2,"occurrences":5,"lost":0,"messages":0,"lost_messages":0,"shaders":2,"warnings":0}}'
 
 # --- The log ---------------------------------------------------------------
 
@@ -82,7 +82,7 @@ sed 's/"[^"]*"//g' b.csv | awk -F , 'NR == 1 { n = NF } NF != n { exit 1 }' ||
 begin 'reports without an error'
 run GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl,$PWD/b.csv" no_errors
 last_line err 'gpuval: no errors'
-[ "$(without_run <a.jsonl)" = '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":0,"lost_messages":0,"shaders":1}}' ] ||
+[ "$(without_run <a.jsonl)" = '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":0,"lost_messages":0,"shaders":1,"warnings":0}}' ] ||
    wrong "a.jsonl is not just a summary"
 lines b.csv '' 1
 

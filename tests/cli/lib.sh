@@ -119,7 +119,7 @@ without_run()
 # else is said before the program goes on with what it does otherwise.
 one_complaint() # FILE WORD...
 {
-   complaints=$(grep -E '^gpuval: (error|warning): ' "$1" | grep -v -E ': error: [a-z-]+/[a-z-]+: ')
+   complaints=$(grep -E '^gpuval: (error|warning): ' "$1" | grep -v -E ': (error|warning): [a-z-]+/[a-z-]+: ')
    file=$1
    shift
    if [ "$(echo "$complaints" | grep -c .)" -ne 1 ]; then
@@ -137,7 +137,7 @@ one_complaint() # FILE WORD...
 
 no_complaint() # FILE
 {
-   if grep -E '^gpuval: (error|warning): ' "$1" | grep -q -v -E ': error: [a-z-]+/[a-z-]+: '; then
+   if grep -E '^gpuval: (error|warning): ' "$1" | grep -q -v -E ': (error|warning): [a-z-]+/[a-z-]+: '; then
       wrong "there is a complaint"
       show "$1"
    fi

@@ -21,7 +21,7 @@ try() # NAME=VALUE ... SCENARIO
 
 is_complete() # JSONL SHADERS
 {
-   last_line "$1" "{\"summary\":{\"errors\":1,\"occurrences\":2,\"lost\":0,\"messages\":0,\"lost_messages\":0,\"shaders\":$2}}"
+   last_line "$1" "{\"summary\":{\"errors\":1,\"occurrences\":2,\"lost\":0,\"messages\":0,\"lost_messages\":0,\"shaders\":$2,\"warnings\":0}}"
    lines "$1" '"count":2,' 1
 }
 

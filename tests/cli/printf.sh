@@ -60,13 +60,13 @@ lines err '^printf: ' 0
 lines err '^gpuval: 0 messages of shaders printed, 8 lost$' 1
 last_line err 'gpuval: no errors'
 last_line report.jsonl \
-   '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":0,"lost_messages":8,"shaders":1}}'
+   '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":0,"lost_messages":8,"shaders":1,"warnings":0}}'
 
 begin 'reports'
 run GPUVAL=printf GPUVAL_REPORT="$PWD/report.jsonl,$PWD/report.csv" prints
 lines report.jsonl '^[{]"check":"printf","kind":"message","severity":"info",' 8
 lines report.csv '^printf,message,1,' 8
-last_line report.jsonl '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":8,"lost_messages":0,"shaders":1}}'
+last_line report.jsonl '{"summary":{"errors":0,"occurrences":0,"lost":0,"messages":8,"lost_messages":0,"shaders":1,"warnings":0}}'
 
 begin 'after abort'
 sed 's/^dispatch 1$/&\nfinish abort/' "$tests/prints.scn" >prints.scn

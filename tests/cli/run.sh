@@ -116,6 +116,16 @@ lines a.jsonl '' 3
 two_errors log
 [ "$(names .)" = 'a.jsonl err log out ' ] || wrong "the folder has: $(names .)"
 
+begin 'error exit code and a warning'
+export LP_NUM_THREADS=0
+run_scenario warning --checks sync --error-exitcode 7
+exits 0
+last_line err 'gpuval: 0 errors (0 occurrences), 1 warning, 0 records lost'
+export GPUVAL_STRICT=1
+run_scenario warning --checks sync --error-exitcode 7
+exits 7
+unset GPUVAL_STRICT LP_NUM_THREADS
+
 begin 'error exit code of a program that fails itself'
 # shellcheck disable=SC2016 # for the inner shell
 gpuval run --checks bounds --error-exitcode 7 -- sh -c '"$@"; exit 3' sh \

@@ -66,7 +66,8 @@ def many():
 def summary(failures, **facts):
     errors = [f for f in failures if f['severity'] == 'error']
     counts = {'errors': len(errors), 'occurrences': sum(f['count'] for f in errors),
-              'lost': 0, 'messages': 0, 'lost_messages': 0, 'shaders': 1}
+              'lost': 0, 'messages': 0, 'lost_messages': 0, 'shaders': 1,
+              'warnings': len([f for f in failures if f['severity'] == 'warning'])}
     counts.update(facts)
     return {'summary': counts}
 

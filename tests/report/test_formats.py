@@ -137,6 +137,11 @@ class Sarif(FormatTest):
         self.write('a.jsonl', [])
         self.assertEqual(self.sarif('a.jsonl')['results'], [])
 
+    def test_warnings(self):
+        self.write('a.jsonl', [failure(1, severity='warning', same_value=True), failure(2)])
+        self.assertEqual([r['level'] for r in self.sarif('a.jsonl')['results']],
+                         ['warning', 'error'])
+
     def test_messages_and_unfinished_runs(self):
         message = failure(9, check='printf', kind='message', severity='info', message='hello')
         self.write('a.jsonl', [message])
@@ -231,6 +236,12 @@ class Junit(FormatTest):
         cases, _ = self.junit('new.jsonl', '--baseline', 'old.jsonl', status=1)
         self.assertEqual([case[0].tag for case in cases[:2]], ['skipped', 'failure'])
 
+    def test_warnings(self):
+        self.write('a.jsonl', [failure(1, severity='warning', same_value=True), failure(2)])
+        cases, _ = self.junit('a.jsonl')
+        self.assertEqual([case[0].tag for case in cases[:2]], ['skipped', 'failure'])
+        self.assertEqual(cases[0][0].get('message'), 'warning: ' + failure(1)['message'])
+
     def test_what_was_lost(self):
         self.write('a.jsonl', [], lost=3)
         cases, _ = self.junit('a.jsonl')
@@ -274,6 +285,10 @@ class Github(FormatTest):
             '100%25 of\\nit (fingerprint 0000000000000001)',
             '::error title=gpuval bounds/buffer-oob::store of 4 bytes at offset 4098 is outside '
             'set 0, binding 1 (fingerprint 0000000000000002)'])
+
+    def test_warnings(self):
+        self.write('a.jsonl', [failure(1, severity='warning', same_value=True)])
+        self.assertIn('::warning file=particles.comp,line=42', self.annotations('a.jsonl')[0])
 
     def test_only_what_is_new(self):
         self.write('old.jsonl', [failure(1)])

@@ -56,6 +56,23 @@ class Merge(ReportTest):
         self.assertEqual((end['suppressed'], end['suppressed_occurrences']), (3, 4))
         self.assertIn('3 errors (18 occurrences) in 3 runs, 1 record lost, 2 messages lost', out)
 
+    def test_warnings(self):
+        """A failure is an error where any run has seen it be one."""
+        race = {'check': 'sync', 'kind': 'write-after-access'}
+        warning = {**race, 'severity': 'warning', 'same_value': True}
+        self.write('a.jsonl', [failure(1, **warning), failure(2), failure(3, **warning)])
+        self.write('b.jsonl', [failure(3, count=5, **race), failure(1, **warning)])
+        self.write('c.jsonl', [failure(3, **warning)])
+        out, _ = self.tool('a.jsonl', 'b.jsonl', 'c.jsonl', '-o', 'm.jsonl')
+        events, end = self.read('m.jsonl')
+        self.assertEqual([(e['severity'], e['count'], e.get('same_value')) for e in events],
+                         [('warning', 2, True), ('error', 2, None), ('error', 11, None)])
+        self.assertEqual((end['errors'], end['occurrences'], end['warnings']), (2, 13, 1))
+        self.assertIn('2 errors (13 occurrences), 1 warning in 3 runs', out)
+        self.tool('c.jsonl', '--error-exitcode', '7')
+        out, _ = self.tool('c.jsonl')
+        self.assertIn('gpuval: warning: sync/write-after-access at particles.comp:42: ', out)
+
     def test_two_devices_of_a_process_are_one_run(self):
         self.write('a.jsonl', [failure(2), failure(2)])
         self.tool('a.jsonl', '-o', 'm.jsonl')
@@ -275,6 +292,20 @@ class Baseline(ReportTest):
         self.tool('new.jsonl', '--error-exitcode', '7', '--baseline', 'old.jsonl', status=7)
         self.tool('new.jsonl', '--error-exitcode', '0', '--baseline', 'old.jsonl')
         self.tool('old.jsonl', '--error-exitcode', '7', '--baseline', 'old.jsonl')
+
+    def test_warnings(self):
+        warning = {'severity': 'warning', 'same_value': True}
+        self.write('old.jsonl', [failure(1, **warning), failure(2, **warning), failure(3)])
+        self.write('new.jsonl', [failure(1, **warning), failure(2), failure(3, **warning),
+                                 failure(4, **warning)])
+        out, _ = self.tool('new.jsonl', '--baseline', 'old.jsonl', '-o', 'm.jsonl', status=1)
+        events, end = self.read('m.jsonl')
+        self.assertEqual([e['baseline'] for e in events],
+                         ['unchanged', 'new', 'unchanged', 'new'])
+        self.assertEqual(end['baseline'], {'new': 1, 'unchanged': 0, 'absent': 1})
+        self.assertIn('gpuval: new: warning: bounds/buffer-oob', out)
+        self.write('more.jsonl', [failure(2)])
+        self.tool('new.jsonl', '--baseline', 'old.jsonl', '--baseline', 'more.jsonl')
 
     def test_broken_baseline(self):
         with open('bad.jsonl', 'w', encoding='utf-8') as file:

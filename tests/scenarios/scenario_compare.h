@@ -48,6 +48,7 @@ int64_t compare_instruction_at(const uint32_t *code, size_t words, int64_t offse
 /* scenario_compare_report.c */
 void compare_read_report(struct compare *compare, const char *path);
 void compare_summary(struct compare *compare);
+bool compare_is_warning(const struct report *report);
 /* Each failure has one of its own, and had it in the runs before. */
 void compare_fingerprints(struct compare *compare);
 /* The instruction that a report names must be one that does such an access. */

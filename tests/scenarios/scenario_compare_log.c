@@ -52,9 +52,13 @@ check_closing_line(struct compare *compare, const char *log)
    char *occurrences =
       count_text(json_get_integer(compare->summary, "summary.occurrences", -1), "occurrence");
    char *lost = count_text(json_get_integer(compare->summary, "summary.lost", -1), "record");
-   char *expected = compare->report_count
-                       ? scenario_format("gpuval: %s (%s), %s lost\n", errors, occurrences, lost)
-                       : scenario_format("gpuval: no errors\n");
+   const int64_t warning_count = json_get_integer(compare->summary, "summary.warnings", 0);
+   char *warnings = count_text(warning_count, "warning");
+   char *expected =
+      compare->report_count
+         ? scenario_format("gpuval: %s (%s)%s%s, %s lost\n", errors, occurrences,
+                           warning_count ? ", " : "", warning_count ? warnings : "", lost)
+         : scenario_format("gpuval: no errors\n");
 
    if (strcmp(line, expected) != 0) {
       compare_difference(compare, NULL, "the log's closing line is another");
@@ -62,8 +66,38 @@ check_closing_line(struct compare *compare, const char *log)
    }
    free(errors);
    free(occurrences);
+   free(warnings);
    free(lost);
    free(expected);
+}
+
+/* Blocks of errors that have been warnings before: those have blocks, too. */
+static unsigned
+count_raised(const char *log)
+{
+   return count_lines(log, "gpuval:    was a warning so far: ");
+}
+
+/* The log has warnings of its own, of variables and limits; these name a check. */
+static unsigned
+count_warnings(const char *log)
+{
+   unsigned count = 0;
+   for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
+      char *head = scenario_format("gpuval: warning: %s/", gpuval_check_infos[i].name);
+      count += count_lines(log, head);
+      free(head);
+   }
+   return count;
+}
+
+static unsigned
+count_reported_warnings(const struct compare *compare)
+{
+   unsigned count = 0;
+   for (unsigned i = 0; i < compare->report_count; i++)
+      count += compare_is_warning(&compare->reports[i]);
+   return count;
 }
 
 /* Each report has the head line of a block in the log. */
@@ -78,16 +112,20 @@ compare_log(struct compare *compare, const char *path)
    fclose(file);
 
    char *log = vkh_read_file(path, NULL);
-   const unsigned blocks = count_lines(log, "gpuval: error: ");
-   if (blocks != compare->report_count) {
-      compare_difference(compare, NULL, "the log has another number of errors than the report");
-      printf("   %u in the log, %u in the report\n", blocks, compare->report_count);
+   const unsigned errors = count_lines(log, "gpuval: error: ");
+   const unsigned warnings = count_warnings(log) - count_raised(log);
+   const unsigned reported = count_reported_warnings(compare);
+   if (errors != compare->report_count - reported || warnings != reported) {
+      compare_difference(compare, NULL, "the log has another number of failures than the report");
+      printf("   %u errors and %u warnings in the log, %u and %u in the report\n", errors, warnings,
+             compare->report_count - reported, reported);
    }
    for (unsigned i = 0; i < compare->report_count && compare->report_count < 100; i++) {
       const struct json *json = compare->reports[i].json;
       char *head =
-         scenario_format("gpuval: error: %s/%s: %s\n", json_get_string(json, "check", ""),
-                         json_get_string(json, "kind", ""), json_get_string(json, "message", ""));
+         scenario_format("gpuval: %s: %s/%s: %s\n", json_get_string(json, "severity", ""),
+                         json_get_string(json, "check", ""), json_get_string(json, "kind", ""),
+                         json_get_string(json, "message", ""));
       if (!strstr(log, head)) {
          compare_difference(compare, NULL, "the log does not have a report's message");
          printf("   expected: %s", head);
@@ -154,11 +192,13 @@ compare_log_only(struct compare *compare, const char *path)
 static void
 compare_blocks(struct compare *compare, const char *log, const char *messages)
 {
-   static const char prefix[] = "gpuval: error: ";
+   static const char error[] = "gpuval: error: ", warning[] = "gpuval: warning: ";
 
    for (const char *begin = log, *end; *begin; begin = end) {
       end = begin + strcspn(begin, "\n") + 1;
-      if (strncmp(begin, prefix, strlen(prefix)) != 0)
+      const bool is_warning =
+         strncmp(begin, warning, strlen(warning)) == 0 && strncmp(end, "gpuval:    ", 11) == 0;
+      if (!is_warning && strncmp(begin, error, strlen(error)) != 0)
          continue;
       while (strncmp(end, "gpuval:    ", 11) == 0)
          end += strcspn(end, "\n") + 1;
@@ -210,8 +250,10 @@ has_message(const struct json *report, const char *messages)
 {
    const char *check = json_get_string(report, "check", ""),
               *kind = json_get_string(report, "kind", "");
-   char *begin = scenario_format("gpuval-%s-%s gpuval: error: %s/%s: %s\v", check, kind, check,
-                                 kind, json_get_string(report, "message", ""));
+   const char *severity = json_get_string(report, "severity", "");
+   char *begin = scenario_format("%sgpuval-%s-%s gpuval: %s: %s/%s: %s\v",
+                                 strcmp(severity, "warning") == 0 ? "warning " : "", check, kind,
+                                 severity, check, kind, json_get_string(report, "message", ""));
    const char *line = strstr(messages, begin);
 
    while (line && !has_objects(report, line))
@@ -228,7 +270,7 @@ compare_messages(struct compare *compare, const char *path, const char *log_path
    char *messages = vkh_read_file(path, NULL);
    const unsigned count = count_lines(messages, "") - count_lines(messages, "info ");
 
-   if (count != compare->report_count) {
+   if (count != compare->report_count + count_raised(log)) {
       compare_difference(compare, NULL, "the program heard another number of messages");
       printf("   %u messages, %u reports\n", count, compare->report_count);
    }

@@ -108,6 +108,18 @@ is_hash(const struct json *json, const char *path)
    return strlen(hash) == 16 && strspn(hash, "0123456789abcdef") == 16;
 }
 
+/* A warning is a race that has never changed a value; with GPUVAL_STRICT it is an error. */
+static bool
+has_right_severity(const struct json *json)
+{
+   const char *severity = json_get_string(json, "severity", "");
+
+   if (strcmp(json_get_string(json, "check", ""), "printf") == 0)
+      return strcmp(severity, "info") == 0;
+   return strcmp(severity, "error") == 0 ||
+          (strcmp(severity, "warning") == 0 && json_get(json, "same_value"));
+}
+
 static const char *
 schema_error(const struct json *json)
 {
@@ -131,6 +143,8 @@ schema_error(const struct json *json)
    if (strcmp(json_get_string(json, "check", ""), "printf") != 0 &&
        strstr(json_get_string(json, "message", ""), "  "))
       return "message";
+   if (!has_right_severity(json))
+      return "severity";
    if (json_get_integer(json, "count", 0) < 1)
       return "count";
    if (!is_hash(json, "fingerprint"))
@@ -402,14 +416,21 @@ compare_read_report(struct compare *compare, const char *path)
       compare_difference(compare, NULL, "the report has no summary");
 }
 
+bool
+compare_is_warning(const struct report *report)
+{
+   return strcmp(json_get_string(report->json, "severity", ""), "warning") == 0;
+}
+
 void
 compare_summary(struct compare *compare)
 {
-   int64_t errors = 0, occurrences = 0;
+   int64_t errors = 0, occurrences = 0, warnings = 0;
    if (!compare->summary)
       return;
 
    for (unsigned i = 0; i < compare->report_count; i++) {
+      warnings += compare_is_warning(&compare->reports[i]);
       if (strcmp(json_get_string(compare->reports[i].json, "severity", ""), "error") != 0)
          continue;
       errors++;
@@ -419,6 +440,7 @@ compare_summary(struct compare *compare)
    const int64_t got_occurrences = json_get_integer(compare->summary, "summary.occurrences", -1);
    const int64_t lost = json_get_integer(compare->summary, "summary.lost", -1);
    if (got_errors != errors || got_occurrences != occurrences || lost < 0 ||
+       json_get_integer(compare->summary, "summary.warnings", -1) != warnings ||
        json_get_integer(compare->summary, "summary.messages", -1) < 0) {
       compare_difference(compare, NULL, "the summary does not match the reports");
       printf("   %lld errors and %lld occurrences were reported; the summary has %lld and "

@@ -431,9 +431,14 @@ on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
        severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) {
       scenario_printf_write_message(run->messages, data->pMessage);
    } else if (strncmp(id, "gpuval-", 7) == 0) {
-      const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT &&
-                         message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
-      write_error(run, error ? "" : "not-an-error ", data);
+      const bool validation = message_types == VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+      const bool error = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+      const bool warning = severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
+      write_error(run,
+                  validation && error     ? ""
+                  : validation && warning ? "warning "
+                                          : "not-an-error ",
+                  data);
    } else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) {
       /* Of validation layers */
       fprintf(stderr, "%s: %s\n", id, data->pMessage);

@@ -44,6 +44,15 @@ class sync_test : public drain_test {
       return record;
    }
 
+   /* A store, and behind it the site of those that change nothing */
+   uint32_t add_store()
+   {
+      struct gpuval_site site = make_site(GPUVAL_KIND_WRITE_AFTER_ACCESS, GPUVAL_OP_STORE, 1);
+      struct gpuval_site same = site;
+      same.same_value = true;
+      return add_shader({site, same}, 1001);
+   }
+
    struct gpuval_event *report(const struct gpuval_record &record)
    {
       shader_side shader(device);
@@ -372,6 +381,59 @@ TEST_F(sync_test, both_parties)
    EXPECT_EQ(event->resource.size, -1);
    EXPECT_NE(text(event).find("likely after the store in compute shader"), std::string::npos);
    EXPECT_NE(text(event).find("likely in dispatch 3"), std::string::npos);
+}
+
+/* Whatever the order of the slots, a store that changes a value makes an error of the failure. */
+TEST_F(sync_test, a_store_that_changes_nothing)
+{
+   uint32_t site = add_store();
+   struct gpuval_event *failure = report(make_sync_record(site + 1, load, 3, 2));
+   EXPECT_TRUE(failure->same_value);
+   EXPECT_STREQ(gpuval_event_severity(failure), "warning");
+   uint64_t address = failure->place.access.address;
+
+   struct gpuval_record record = make_sync_record(site, store, 4, 2);
+   record.address[0] += 64;
+   EXPECT_EQ(report(record), failure);
+   EXPECT_FALSE(failure->same_value);
+   EXPECT_STREQ(gpuval_event_severity(failure), "error");
+   EXPECT_EQ(failure->count, 2u);
+   EXPECT_EQ(failure->place.access.address, address + 64);
+   EXPECT_NE(text(failure).find("was a warning so far"), std::string::npos) << text(failure);
+
+   EXPECT_EQ(report(make_sync_record(site + 1, load, 5, 2)), failure);
+   EXPECT_FALSE(failure->same_value);
+   EXPECT_EQ(failure->count, 3u);
+}
+
+TEST_F(sync_test, a_store_that_changes_something_is_read_first)
+{
+   uint32_t site = add_store();
+   shader_side shader(device);
+   unsigned work = gpuval_device_begin_work(device);
+   for (unsigned i = 0; i < 8; i++) {
+      shader.count(site + i % 2);
+      EXPECT_TRUE(shader.record(make_sync_record(site + i % 2, load, 8 - i, 2)));
+   }
+   gpuval_device_end_work(device, work);
+   EXPECT_FALSE(event(site)->same_value);
+   EXPECT_FALSE(event(site)->was_warning);
+   EXPECT_EQ(event(site)->count, 8u);
+}
+
+/* Its record was lost: what is known of the other one is not said of it. */
+TEST_F(sync_test, a_store_that_changes_something_without_a_record)
+{
+   uint32_t site = add_store();
+   struct gpuval_event *failure = report(make_sync_record(site + 1, load, 3, 2));
+   EXPECT_TRUE(failure->has_other);
+
+   unsigned work = gpuval_device_begin_work(device);
+   shader_side(device).count(site);
+   gpuval_device_end_work(device, work);
+   EXPECT_FALSE(failure->same_value);
+   EXPECT_FALSE(failure->has_other);
+   EXPECT_EQ(failure->count, 2u);
 }
 
 TEST_F(sync_test, nobody_known)

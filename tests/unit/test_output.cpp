@@ -123,6 +123,14 @@ class output_test : public ::testing::Test {
       return last_event("report.csv", 0);
    }
 
+   /* What the summary says */
+   unsigned num_warnings()
+   {
+      std::string summary = last_event("report.jsonl", 0);
+      size_t at = summary.find("\"warnings\":");
+      return at == std::string::npos ? 0 : atoi(summary.c_str() + at + strlen("\"warnings\":"));
+   }
+
    struct gpuval_event *event;
    bool is_reported; /* and not the test's any more */
    size_t log_before;
@@ -365,6 +373,52 @@ TEST_F(output_test, other_party)
    free(text);
 }
 
+/* Stores that have never changed a value are a warning. */
+TEST_F(output_test, warning_that_becomes_an_error)
+{
+   struct gpuval_notices notices = {};
+   event->kind = GPUVAL_KIND_WRITE_AFTER_ACCESS;
+   event->same_value = true;
+   event->place.shader.name = string("before");
+   report(&notices);
+   EXPECT_FALSE(notices.reported);
+   EXPECT_EQ(log().find("gpuval: warning: sync/write-after-access: "), 0u) << log();
+   EXPECT_TRUE(has(json(), "\"severity\":\"warning\"")) << json();
+   EXPECT_TRUE(has(csv(), ",\"warning\",")) << csv();
+   unsigned warnings = num_warnings();
+
+   struct gpuval_event *conflict = gpuval_event_create(GPUVAL_KIND_WRITE_AFTER_ACCESS);
+   conflict->place = event->place;
+   conflict->place.shader.name = ralloc_strdup(conflict, "after");
+   gpuval_event_describe(conflict);
+   size_t before = read("log").size();
+   gpuval_report_raise(event, conflict, &notices);
+   gpuval_report_write_files();
+   EXPECT_TRUE(notices.reported);
+   std::string block = read("log").substr(before);
+   EXPECT_EQ(block.find("gpuval: error: sync/write-after-access: "), 0u) << block;
+   EXPECT_TRUE(has(block, "\"after\"")) << block;
+   EXPECT_TRUE(has(block, "gpuval:    was a warning so far: ")) << block;
+   EXPECT_TRUE(has(json(), "\"severity\":\"error\"")) << json();
+   EXPECT_TRUE(has(json(), "\"name\":\"after\"")) << json();
+   EXPECT_FALSE(has(json(), "same_value")) << json();
+   EXPECT_EQ(event->count, 3u);
+   EXPECT_EQ(num_warnings(), warnings - 1);
+}
+
+TEST_F(output_test, suppressed_warning_that_becomes_an_error)
+{
+   struct gpuval_notices notices = {};
+   event->kind = GPUVAL_KIND_WRITE_AFTER_ACCESS;
+   event->same_value = true;
+   event->resource.object_name = string("gpuval a*");
+   report(&notices);
+   gpuval_report_raise(event, gpuval_event_create(GPUVAL_KIND_WRITE_AFTER_ACCESS), &notices);
+   EXPECT_EQ(log(), "");
+   EXPECT_FALSE(notices.reported);
+   EXPECT_FALSE(event->same_value);
+}
+
 TEST_F(output_test, summary)
 {
    report();
@@ -378,7 +432,7 @@ TEST_F(output_test, suppressed)
    report();
    EXPECT_EQ(log(), "");
    EXPECT_TRUE(
-      has(last_event("report.jsonl", 0), ",\"suppressed\":1,\"suppressed_occurrences\":3,"))
+      has(last_event("report.jsonl", 0), ",\"suppressed\":2,\"suppressed_occurrences\":6,"))
       << last_event("report.jsonl", 0);
 }
 

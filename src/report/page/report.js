@@ -41,6 +41,7 @@ function make(tag, properties, ...children)
 const title = (event) => `${event.check}/${event.kind}`;
 const seen = (event) => event.seen || []; /* run, count, run, count, ... */
 const isMessage = (event) => event.severity === 'info';
+const isWarning = (event) => event.severity === 'warning';
 const stageOf = (event) => (event.shader && event.shader.stage) || 'command';
 
 const kinds = [...new Set(events.map(title))].sort();
@@ -261,6 +262,7 @@ function messageItem(event)
    const where = place(event.source) || (event.spirv ? `instruction ${event.spirv.instruction}` : '');
    const button = expander('message-row', [
       chip(event),
+      isWarning(event) ? make('span', {className: 'chip warning'}, 'warning') : null,
       event.baseline === 'new' ? make('span', {className: 'chip new'}, 'new') : null,
       make('span', {className: 'grow'}, event.message, make('span', {className: 'place mono'}, where)),
       make('span', {className: 'number'}, plural(event.count, 'time', 'times')),
@@ -430,6 +432,8 @@ function renderHead()
       [summary.errors, 'failures'], [summary.occurrences, 'occurrences'],
       [groups.size, 'shaders with reports'], [summary.shaders, isMerged ? 'shaders checked, by run' : 'shaders checked'],
    ];
+   if (summary.warnings)
+      tiles.splice(2, 0, [summary.warnings, 'warnings']);
    if (summary.baseline)
       tiles.unshift([summary.baseline.new, 'new'], [summary.baseline.absent, 'of the baseline absent']);
    if (summary.messages)
