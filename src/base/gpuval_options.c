@@ -51,9 +51,9 @@ get_file_variable(const char *name)
    return has_no_files ? NULL : get_variable(name);
 }
 
-/* %p: process id. Absolute: programs change their folder. */
+/* %p: process id */
 static char *
-expand_file_name(const char *name, size_t length)
+expand_pid(const char *name)
 {
    char *expanded = NULL;
    size_t size;
@@ -61,21 +61,43 @@ expand_file_name(const char *name, size_t length)
    if (!f)
       return NULL;
 
-   char folder[PATH_MAX];
-   if (*name != '/' && getcwd(folder, sizeof(folder)))
-      fprintf(f, "%s/", folder);
-
-   for (size_t i = 0; i < length; i++) {
-      if (name[i] == '%' && i + 1 < length && name[i + 1] == 'p') {
+   for (; *name; name++) {
+      if (name[0] == '%' && name[1] == 'p') {
          fprintf(f, "%d", (int)getpid());
-         i++;
+         name++;
       } else {
-         fputc(name[i], f);
+         fputc(*name, f);
       }
    }
    fclose(f);
    return expanded;
 }
+
+/* Absolute: programs change their folder. */
+static char *
+make_absolute(const char *name, size_t length)
+{
+   char *absolute = NULL;
+   char folder[PATH_MAX];
+
+   if (*name == '/' || !getcwd(folder, sizeof(folder)))
+      return strndup(name, length);
+   return asprintf(&absolute, "%s/%.*s", folder, (int)length, name) < 0 ? NULL : absolute;
+}
+
+static char *
+expand_file_name(const char *name, size_t length)
+{
+   char *absolute = make_absolute(name, length);
+   char *expanded = absolute ? expand_pid(absolute) : NULL;
+
+   free(absolute);
+   return expanded;
+}
+
+/* With %p, for gpuval_options_begin_process(); NULL: there are none. */
+static char *log_pattern;
+static const char **report_patterns;
 
 /* isspace() and tolower() mind the locale. */
 static bool
@@ -212,9 +234,9 @@ get_choice(const char *name, const char *const *names, unsigned num_names)
    return 0;
 }
 
-/* Files, comma-separated; NULL behind the last */
+/* Files, comma-separated; NULL behind the last. @make_name: of the name and its length */
 static const char **
-get_files(const char *name)
+get_files(const char *name, char *(*make_name)(const char *name, size_t length))
 {
    const char *list = get_file_variable(name);
    struct util_dynarray files;
@@ -222,7 +244,7 @@ get_files(const char *name)
 
    while (list && *list) {
       size_t length = strcspn(list, ",");
-      char *file = length ? expand_file_name(list, length) : NULL;
+      char *file = length ? make_name(list, length) : NULL;
       if (file)
          util_dynarray_append(&files, const char *, file);
       list += length + (list[length] == ',');
@@ -243,6 +265,7 @@ open_log(void)
    char *file = to_stdout ? NULL : expand_file_name(log, strlen(log));
    gpuval_log_open(file, to_stdout);
    free(file);
+   log_pattern = to_stdout ? NULL : make_absolute(log, strlen(log));
 }
 
 static bool
@@ -390,8 +413,9 @@ read_environment(void)
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
    const char *mark = get_file_variable("GPUVAL_MARK");
    options.mark = mark ? strdup(mark) : NULL;
-   options.reports = get_files("GPUVAL_REPORT");
-   options.suppressions = get_files("GPUVAL_SUPPRESSIONS");
+   options.reports = get_files("GPUVAL_REPORT", expand_file_name);
+   report_patterns = get_files("GPUVAL_REPORT", make_absolute);
+   options.suppressions = get_files("GPUVAL_SUPPRESSIONS", expand_file_name);
    options.gen_suppressions = get_bool("GPUVAL_GEN_SUPPRESSIONS", false);
    options.progress = get_bool("GPUVAL_PROGRESS", false);
    read_choices();
@@ -404,6 +428,18 @@ gpuval_options_init(bool by_driver)
    static once_flag once = ONCE_FLAG_INIT;
    driver_flag = by_driver;
    call_once(&once, read_environment);
+}
+
+void
+gpuval_options_begin_process(void)
+{
+   if (log_pattern && strstr(log_pattern, "%p")) {
+      char *file = expand_pid(log_pattern);
+      gpuval_log_open(file, false);
+      free(file);
+   }
+   for (unsigned i = 0; options.reports && options.reports[i]; i++)
+      options.reports[i] = expand_pid(report_patterns[i]);
 }
 
 uint32_t

@@ -79,6 +79,12 @@ struct gpuval_options {
  */
 void gpuval_options_init(bool by_driver);
 
+/**
+ * The same options for a child that was forked: names of files have its process id, and a log whose
+ * name has is another one. No thread looks at options meanwhile.
+ */
+void gpuval_options_begin_process(void);
+
 /** Never NULL; all zero before gpuval_options_init(). */
 const struct gpuval_options *gpuval_options(void);
 

@@ -287,6 +287,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    if (!gpuval_options()->checks)
       return NULL;
 
+   gpuval_live_begin();
    struct gpuval_device *device = rzalloc(NULL, struct gpuval_device);
    if (!device)
       return NULL;

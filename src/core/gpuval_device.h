@@ -250,6 +250,8 @@ bool gpuval_device_take_reaction(struct gpuval_device *device);
 /** Does not return from `abort`. No lock is held. */
 void gpuval_device_react(struct gpuval_device *device);
 
+/** A device is about to be made: a child that was forked is a process of its own from here on. */
+void gpuval_live_begin(void);
 /** exit() will look at the device, until gpuval_device_retire(). */
 void gpuval_live_add(struct gpuval_device *device);
 

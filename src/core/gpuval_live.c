@@ -86,8 +86,8 @@ look_at_exit(struct gpuval_device *device)
    }
 }
 
-/* Devices that live on may still be at work. A child that was forked has nothing to
- * say: it is not there that the work was done.
+/* Devices that live on may still be at work. A child that was forked and made no device has
+ * nothing to say: it is not there that the work was done.
  */
 static void
 at_exit(void)
@@ -111,15 +111,38 @@ stay_loaded(void)
 }
 
 static void
-init_process(void)
+init_devices(void)
 {
    mtx_init(&visits, mtx_plain | mtx_recursive);
    mtx_init(&mutex, mtx_plain);
    cnd_init(&visited);
    list_inithead(&devices);
+   visiting = NULL;
    process = getpid();
+}
+
+static void
+init_process(void)
+{
+   init_devices();
    stay_loaded();
    atexit(at_exit);
+}
+
+/* The parent's devices are not the child's, and its threads, which may hold mutexes, are not
+ * there.
+ */
+void
+gpuval_live_begin(void)
+{
+   call_once(&once, init_process);
+   if (getpid() == process)
+      return;
+
+   list_for_each_entry_safe (struct gpuval_device, device, &devices, link)
+      device->link.next = NULL;
+   init_devices();
+   gpuval_report_begin_process();
 }
 
 /* More than anybody's compiler needs; each takes some memory. */

@@ -404,14 +404,12 @@ try_file(const char *name)
    return true;
 }
 
-void
-gpuval_report_init(void)
+/* Those that can be written */
+static void
+add_files(void)
 {
    const char **names = gpuval_options()->reports;
 
-   describe_run();
-   annotates = gpuval_github_is_wanted();
-   gpuval_paths_root(); /* the folder now, whatever the program makes of it */
    for (unsigned i = 0; names && names[i]; i++) {
       if (!gpuval_report_format(names[i]))
          gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in " GPUVAL_REPORT_ENDINGS
@@ -420,9 +418,61 @@ gpuval_report_init(void)
       else if (try_file(names[i]))
          util_dynarray_append(&files, const char *, names[i]);
    }
+}
+
+void
+gpuval_report_init(void)
+{
+   describe_run();
+   annotates = gpuval_github_is_wanted();
+   gpuval_paths_root(); /* the folder now, whatever the program makes of it */
+   add_files();
    gpuval_suppressions_init(gpuval_options()->suppressions);
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
    progress = gpuval_options()->progress && gpuval_log_has_terminal();
+}
+
+/* NAME.4711.jsonl */
+static char *
+add_pid(const char *name)
+{
+   const struct gpuval_report_format *format = gpuval_report_format(name);
+   int length = strlen(name) - (format ? strlen(format->ending) : 0);
+
+   return ralloc_asprintf(NULL, "%.*s.%d%s", length, name, (int)getpid(), name + length);
+}
+
+/* The parent's threads, of which one may hold the mutex, are not there. */
+void
+gpuval_report_begin_process(void)
+{
+   const char **names = gpuval_options()->reports;
+   const char **before = NULL;
+   unsigned count = 0;
+
+   for (; names && names[count]; count++)
+      ;
+   before = ralloc_memdup(NULL, names, count * sizeof(*names));
+   gpuval_options_begin_process();
+   for (unsigned i = 0; i < count; i++) {
+      if (!strcmp(names[i], before[i]))
+         names[i] = add_pid(names[i]);
+   }
+   ralloc_free(before);
+
+   simple_mtx_init(&mutex, mtx_plain);
+   /* Events stay, as devices may still look at them. */
+   events.size = outside.size = files.size = 0;
+   lost = messages = lost_messages = num_message_events = 0;
+   memset(&total, 0, sizeof(total));
+   finished = marked_error = false;
+   if (shaders)
+      _mesa_set_clear(shaders, NULL);
+   gpuval_suppressions_begin_process();
+   suppressed_before = suppressed_occurrences_before = 0;
+   period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
+   describe_run();
+   add_files();
 }
 
 static void

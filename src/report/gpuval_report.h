@@ -27,6 +27,12 @@ extern "C" {
  */
 void gpuval_report_init(void);
 
+/**
+ * A child that was forked begins a report of its own: what its parent has reported is not in it.
+ * Where a name of a file has no process id, it gets one, as the parent's file has the name.
+ */
+void gpuval_report_begin_process(void);
+
 /** The text log's block for one event, without its count. */
 void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);
 /** "compute shader HASH, invocation (0, 0, 0)" */

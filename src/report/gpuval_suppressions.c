@@ -307,6 +307,15 @@ count_events(const struct entry *entry, uint64_t *occurrences)
 }
 
 void
+gpuval_suppressions_begin_process(void)
+{
+   util_dynarray_foreach (&entries, struct entry, entry) {
+      util_dynarray_clear(&entry->events);
+      entry->used = false;
+   }
+}
+
+void
 gpuval_suppressions_count(uint64_t *events, uint64_t *occurrences)
 {
    *events = *occurrences = 0;

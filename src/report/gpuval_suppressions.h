@@ -22,6 +22,9 @@ void gpuval_suppressions_init(const char *const *files);
  */
 bool gpuval_suppressions_take(const struct gpuval_event *event);
 
+/** Nothing has been suppressed yet: a child that was forked begins. */
+void gpuval_suppressions_begin_process(void);
+
 /** How many events there were, and their counts by now. */
 void gpuval_suppressions_count(uint64_t *events, uint64_t *occurrences);
 
