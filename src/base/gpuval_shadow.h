@@ -106,37 +106,71 @@ struct gpuval_shadow_range {
  */
 #define GPUVAL_SHADOW_WINDOW_LOG2 38
 
-/* Order by atomics: an invocation that has written, then passed a memory barrier and
- * accessed a word by an atomic, *releases* there; one that finds what was released by an
- * atomic, then passes a memory barrier, *acquires* it. Releases have a time, a number
- * that grows. Each word has the time of its last release, each workgroup that of its
- * first release and of the latest one that it has acquired.
+/* Order by atomics: an invocation that has accessed something, then passed a memory barrier
+ * and written to a word by an atomic, *releases* there; one that finds what was released by an
+ * atomic that reads, then passes a memory barrier, *acquires* it. Releases have a time, a
+ * number that grows as long as cells are kept. Each word has the time of its last release, each
+ * workgroup that of its first release and of the latest one that it has acquired. Where a stage
+ * has no workgroups, each invocation is one.
  *
  * That is not all there is to know: it does not tell what of a workgroup's accesses came
  * before its releases, or which of them is meant. So what came first may be ordered
- * before if its workgroup has released anything by the time that was acquired, and is not
- * reported then. It is reported if there was no release, or nothing that was acquired,
- * or that was too early: where a barrier is missing, or is of too small a scope, or
- * nobody looks at the flag.
+ * before, whatever its command, if its workgroup has released anything by the time that was
+ * acquired, and is not reported then. It is reported if there was no release, or nothing that
+ * was acquired, or that was too early: where a barrier is missing, or is of too small a scope,
+ * or nobody looks at the flag.
  *
- * Memory barriers of workgroup scope do so for the workgroup only. Of these it is known
- * whether something was released, and something acquired after that.
+ * Who has acquired from a command that no dependency orders before may hand it on by a
+ * dependency. The latest time that was acquired like that counts for all commands that come
+ * to what another command has accessed.
+ *
+ * Memory barriers of workgroup scope do so for the workgroup only, those of subgroup scope for
+ * the subgroup. Of these it is known whether something was released, and something acquired
+ * after that.
  */
 
-/** Of a word, at times + (A - window) * 2; tags are commands and classes as in a party. */
-struct gpuval_shadow_time {
-   uint32_t time, tag;
+/** Of a word, at times + (A - window) * 2, as 64 bits that only grow: its last release */
+struct gpuval_shadow_release {
+   uint32_t tag; /* command and class of whoever has released, as in a party */
+   uint32_t time;
+};
+#define GPUVAL_SHADOW_TIMES_SCALE 2
+
+/* Atomics on images have no address: their words are told apart by the texel's coordinates,
+ * modulo this. So are those on memory that has no cells.
+ */
+#define GPUVAL_SHADOW_OTHER_TIMES 64
+
+/* Who has a clock: its kind, beside command and class */
+enum gpuval_shadow_clock_kind {
+   GPUVAL_SHADOW_CLOCK_WORKGROUP,
+   GPUVAL_SHADOW_CLOCK_SUBGROUP,
+   GPUVAL_SHADOW_CLOCK_COMMAND, /* all workgroups of it */
 };
 
-/** Of a workgroup, by its number, modulo their count. */
-struct gpuval_shadow_clock {
-   struct gpuval_shadow_time first_release;
-   struct gpuval_shadow_time found; /* by an atomic, and not acquired before a barrier comes */
-   struct gpuval_shadow_time acquired;
-   struct gpuval_shadow_time inside; /* 1: released for others of it; 2: and then acquired */
+/** 64 bits that only grow. A later owner's time takes the place of an earlier one's. */
+struct gpuval_shadow_time {
+   uint32_t time;
+   uint32_t owner; /* command, class, and kind of clock */
 };
-#define GPUVAL_SHADOW_CLOCKS      (1u << 20)
-#define GPUVAL_SHADOW_TIMES_SCALE 2
+
+/** At an index that follows from the owner and its number. If another one's time is here, of a
+ * later command, this one's may have been, and counts as if everything was ordered. Of those of
+ * one command that have the same place, all count as released or acquired what one of them has.
+ */
+struct gpuval_shadow_clock {
+   struct gpuval_shadow_time first_release; /* ~time */
+   struct gpuval_shadow_time found; /* by an atomic, and not acquired before a barrier comes */
+   struct gpuval_shadow_time found_elsewhere; /* ... in a command that is not ordered before */
+   struct gpuval_shadow_time acquired;
+   /* 1: released for others of it; 2: and then acquired. GPUVAL_SHADOW_CLOCK_COMMAND has
+    * nothing but its first release and where the numbers of its workgroups begin: at bit
+    * inside - 1 of an invocation's, and at 32 - found. They differ if stages that count
+    * otherwise share a class.
+    */
+   struct gpuval_shadow_time inside;
+};
+#define GPUVAL_SHADOW_CLOCKS (1u << 20)
 
 /* Without a window: clocks, and times, which are of several words each. What is another one's
  * can only be later, so that more is taken to be ordered.
@@ -175,7 +209,7 @@ struct gpuval_shadow_layout {
    uint64_t bytes;   /* cells of the bytes: of address A at bytes + A * 16, modulo 2^64; or
                       * the pool */
    uint64_t serials; /* uint32_t[]: of the span of each command, gpuval_order.h */
-   uint64_t times;   /* struct gpuval_shadow_time of the word at A: at this plus
+   uint64_t times;   /* struct gpuval_shadow_release of the word at A: at this plus
                       * (A & times_mask) * 2 */
    uint64_t times_mask;
    uint64_t clocks; /* struct gpuval_shadow_clock[clocks_mask + 1] */
@@ -184,8 +218,9 @@ struct gpuval_shadow_layout {
    uint32_t num_ranges;
    uint32_t max_splits; /* words whose bytes have cells in the pool, */
    uint32_t num_splits; /* and how many have asked */
-   uint32_t reserved;
+   uint32_t handed_on;  /* latest time that was acquired from a command not ordered before */
    struct gpuval_shadow_range ranges[GPUVAL_SHADOW_MAX_RANGES];
+   struct gpuval_shadow_release other_times[GPUVAL_SHADOW_OTHER_TIMES];
 };
 static_assert(offsetof(struct gpuval_shadow_layout, ranges) == 64, "shaders know the offsets");
 

@@ -14,6 +14,9 @@
 
 #define NUM_COMMANDS (GPUVAL_SHADOW_MAX_COMMAND + 1)
 
+/* Releases after which all begins anew as soon as nothing runs: their times have 32 bits. */
+#define MAX_TIME (1u << 31)
+
 /* What is behind a number. Cells outlive shaders, whose numbers are used again: shaders
  * that were registered later than max_serial are not what the command has run.
  */
@@ -103,6 +106,14 @@ number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial,
    return number;
 }
 
+static void
+reset_times(struct gpuval_shadow_layout *layout)
+{
+   layout->now = 0;
+   layout->handed_on = 0;
+   memset(layout->other_times, 0, sizeof(layout->other_times));
+}
+
 void
 gpuval_device_shadow_restart(struct gpuval_device *device)
 {
@@ -118,6 +129,7 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
       gpuval_shadow_forget(shadow->memory);
    else
       gpuval_cells_forget(device);
+   reset_times(shadow->layout.map);
    shadow->next = 1;
    memset(shadow->behind, 0, sizeof(shadow->behind));
 }
@@ -125,7 +137,10 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
 void
 gpuval_device_shadow_idle(struct gpuval_device *device)
 {
-   if (device->shadow.next >= GPUVAL_SHADOW_MAX_COMMAND / 2 || gpuval_cells_are_full(device))
+   const struct gpuval_shadow_layout *layout = device->shadow.layout.map;
+
+   if (device->shadow.next >= GPUVAL_SHADOW_MAX_COMMAND / 2 || gpuval_cells_are_full(device) ||
+       (layout && layout->now >= MAX_TIME))
       gpuval_device_shadow_restart(device);
 }
 

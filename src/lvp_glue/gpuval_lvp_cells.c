@@ -30,8 +30,7 @@ make_mark(struct cells *c)
    LLVMValueRef of_all =
       LLVMBuildShl(c->b, bits(c, c->token, 16, 0xff), imm(c, GPUVAL_SHADOW_CLASS_SHIFT), "");
 
-   LLVMValueRef workgroup =
-      least(c, and_(c, phase, each_imm(c, 0xffff)), each_imm(c, GPUVAL_SHADOW_PHASE_UNKNOWN));
+   LLVMValueRef workgroup = and_(c, phase, each_imm(c, GPUVAL_SHADOW_PHASE_UNKNOWN));
    LLVMValueRef subgroup = least(c, LLVMBuildLShr(c->b, phase, each_imm(c, 16), ""),
                                  each_imm(c, GPUVAL_SHADOW_SUB_UNKNOWN));
    workgroup = LLVMBuildShl(c->b, workgroup, each_imm(c, GPUVAL_SHADOW_PHASE_SHIFT), "");

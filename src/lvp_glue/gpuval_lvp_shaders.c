@@ -220,6 +220,11 @@ gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir)
    return selection;
 }
 
+/* To sync, atomics there may be flags. */
+#define SHARED_MEMORY_CHECKS                                                                       \
+   (BITFIELD_BIT(GPUVAL_CHECK_SHARED) | BITFIELD_BIT(GPUVAL_CHECK_SYNC) |                          \
+    BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE))
+
 void
 gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                       const struct lvp_pipeline_layout *layout)
@@ -233,7 +238,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.data = &data.base;
    driver.subgroup_bits = util_logbase2(gpuval_lvp_num_lanes());
-   if (parsed->checks & BITFIELD_BIT(GPUVAL_CHECK_SHARED))
+   if (parsed->checks & SHARED_MEMORY_CHECKS)
       gpuval_lvp_nir_lower_shared(nir);
    const struct gpuval_instrument_info info = {
       .driver = &driver,

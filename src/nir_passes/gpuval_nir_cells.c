@@ -94,7 +94,7 @@ is_before_in_command(nir_builder *b, const struct gpuval_shadow_self *self, stru
       nir_iand(b, nir_ieq_imm(b, share, GPUVAL_SHADOW_ONE),
                nir_ult_imm(b, nir_ishl_imm(b, nir_ushr_imm(b, differs, 8), 10), 1u << 10));
    nir_def *phase_before =
-      nir_ior(b, nir_ult(b, phase, self->phase),
+      nir_ior(b, nir_ult(b, phase, self->ordered_phase),
               nir_ior(b, nir_ieq_imm(b, phase, GPUVAL_SHADOW_PHASE_UNKNOWN),
                       nir_ieq_imm(b, self->phase, GPUVAL_SHADOW_PHASE_UNKNOWN)));
    phase_before = nir_iand(b, phase_before, distance.same_workgroup);
@@ -103,22 +103,22 @@ is_before_in_command(nir_builder *b, const struct gpuval_shadow_self *self, stru
                                          nir_ieq_imm(b, self->sub, GPUVAL_SHADOW_SUB_UNKNOWN)));
    sub_before = nir_iand(
       b, nir_iand(b, sub_before, distance.same_subgroup),
-      nir_iand(b, nir_ieq(b, phase, self->phase), nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUP)));
+      nir_iand(b, nir_uge(b, self->phase, phase), nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUP)));
 
    nir_def *others = nir_iand(b, nir_ior(b, phase_before, sub_before),
                               nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUPS));
    return nir_ior(b, same, others);
 }
 
-/* The same of another command, for which the threshold does not say it: what
+/* Is @hi of another command ordered before, for which the threshold does not say it? What
  * base/gpuval_order.h says.
  */
 static nir_def *
-is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, struct party party,
+is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *hi,
                    bool is_reader)
 {
-   nir_def *command = nir_ushr_imm(b, party.hi, GPUVAL_SHADOW_COMMAND_SHIFT);
-   nir_def *class_ = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_CLASS_SHIFT, 4);
+   nir_def *command = nir_ushr_imm(b, hi, GPUVAL_SHADOW_COMMAND_SHIFT);
+   nir_def *class_ = gpuval_shadow_bits(b, hi, GPUVAL_SHADOW_CLASS_SHIFT, 4);
    nir_def *serial = nir_load_global(
       b, nir_iadd(b, self->serials, nir_u2u64(b, nir_ishl_imm(b, command, 2))), 4, 1, 32);
 
@@ -131,16 +131,15 @@ is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, struct
    return nir_uge(b, watermark, serial);
 }
 
-/* Of several workgroups it is not known which they are. */
-static nir_def *
-may_be_acquired(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+nir_def *
+gpuval_shadow_is_past(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *hi)
 {
-   nir_def *number = gpuval_shadow_bits(b, party.lo, GPUVAL_SHADOW_INVOCATION_SHIFT,
-                                        GPUVAL_SHADOW_INVOCATION_BITS);
+   nir_def *past = nir_ult(b, hi, self->ordered);
 
-   return gpuval_shadow_may_be_acquired(
-      b, self->layout, self->tag, self->workgroup, nir_ushr(b, number, self->workgroup_shift),
-      nir_ult_imm(b, share_of(b, party), GPUVAL_SHADOW_WORKGROUPS));
+   nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, past)));
+   nir_def *in_table = is_before_by_table(b, self, hi, false);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, in_table, past);
 }
 
 static nir_def *
@@ -155,11 +154,15 @@ is_before(nir_builder *b, const struct gpuval_shadow_self *self, struct party pa
       return nir_load_var(b, var);
 
    nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, nir_ior(b, same, past))));
-   nir_store_var(b, var, is_before_by_table(b, self, party, is_reader), 0x1);
+   nir_store_var(b, var, is_before_by_table(b, self, party.hi, is_reader), 0x1);
    nir_pop_if(b, NULL);
 
-   nir_push_if(b, nir_iand(b, same, nir_inot(b, nir_load_var(b, var))));
-   nir_store_var(b, var, may_be_acquired(b, self, party), 0x1);
+   nir_push_if(b, nir_inot(b, nir_load_var(b, var)));
+   struct distance distance = distance_to(b, self, party);
+   nir_store_var(b, var,
+                 gpuval_shadow_may_be_acquired(b, self, party, same, distance.same_workgroup,
+                                               distance.same_subgroup),
+                 0x1);
    nir_pop_if(b, NULL);
    return nir_load_var(b, var);
 }

@@ -111,12 +111,30 @@ gpuval_nir_access_skipped(const struct gpuval_access *access)
    return (ffs(access->components) - 1) * access->component_bytes;
 }
 
-/* gpuval_nir_access_params::phase: barriers of the workgroup before, and above them those
- * of the subgroup since the last of these. All bits of either mean that it is not known.
+/* gpuval_nir_access_params::phase: barriers of the workgroup before, how many of the latest of
+ * them do not order memory, and above these the barriers of the subgroup since the last one that
+ * does. All bits of the first or the last mean that it is not known.
  */
-#define GPUVAL_NIR_PHASE_MASK  0xffffu
-#define GPUVAL_NIR_SUB_ONE     0x10000u
-#define GPUVAL_NIR_SUB_UNKNOWN 0xffff0000u
+#define GPUVAL_NIR_PHASE_MASK   0xffu
+#define GPUVAL_NIR_BEHIND_SHIFT 8
+#define GPUVAL_NIR_BEHIND_MASK  0xff00u
+#define GPUVAL_NIR_SUB_ONE      0x10000u
+#define GPUVAL_NIR_SUB_UNKNOWN  0xffff0000u
+
+static inline nir_def *
+gpuval_nir_phase(nir_builder *b, nir_def *word)
+{
+   return nir_iand_imm(b, word, GPUVAL_NIR_PHASE_MASK);
+}
+
+/** Phases below this are ordered before. */
+static inline nir_def *
+gpuval_nir_ordered_phase(nir_builder *b, nir_def *word)
+{
+   nir_def *behind =
+      nir_ushr_imm(b, nir_iand_imm(b, word, GPUVAL_NIR_BEHIND_MASK), GPUVAL_NIR_BEHIND_SHIFT);
+   return nir_isub(b, gpuval_nir_phase(b, word), behind);
+}
 
 /** Barriers of a shader with workgroups, counted as they come: gpuval_nir_phases.c */
 struct gpuval_nir_phases {
@@ -126,9 +144,10 @@ struct gpuval_nir_phases {
    nir_variable *ended;     /* set to 0 when a phase of the workgroup begins, or NULL */
 
    /* Filled in */
-   uint32_t scopes;   /* of those that there are: BITFIELD_BIT(mesa_scope) */
-   nir_variable *var; /* the count, while there are scopes */
-   nir_def *lanes;    /* invocations of the subgroup at the beginning */
+   uint32_t scopes;      /* of those that there are: BITFIELD_BIT(mesa_scope) */
+   nir_variable *var;    /* the count, while there are scopes */
+   nir_def *lanes;       /* invocations of the subgroup at the beginning */
+   nir_variable *fenced; /* gpuval_nir_phases.c, if barriers and memory barriers stand apart */
 };
 
 void gpuval_nir_count_phases(struct gpuval_nir_state *state, struct gpuval_nir_phases *phases);
@@ -146,7 +165,10 @@ nir_def *gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size);
 nir_def *gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
                                    nir_def *const *other, nir_def *value, nir_def *otherwise);
 
-/** Is it a memory barrier, of @scope or wider, that is none of those which begin a phase? */
+/**
+ * Is it a memory barrier, of @scope or wider, that makes nobody wait for the others of its scope,
+ * and is none of those which begin a phase?
+ */
 bool gpuval_nir_is_fence(const struct gpuval_nir_state *state, const struct gpuval_access *access,
                          nir_variable_mode modes, mesa_scope scope);
 

@@ -45,9 +45,8 @@ load_cell(nir_builder *b, nir_def *cell, struct party *writer, struct party *rea
    *readers = (struct party){nir_channel(b, words, 2), nir_channel(b, words, 3)};
 }
 
-/* The row for an access of this class to @address */
-static nir_def *
-find_row(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *class_, nir_def *address)
+void
+gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_def *address)
 {
    nir_variable *range_var = nir_local_variable_create(b->impl, glsl_uint_type(), "range");
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
@@ -80,12 +79,14 @@ find_row(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *class_,
    nir_pop_if(b, NULL);
 
    nir_def *index =
-      nir_iadd(b, nir_imul_imm(b, class_, 1 + GPUVAL_ORDER_MAX_RANGES), nir_load_var(b, range_var));
-   return nir_iadd_imm(
+      nir_iadd(b, nir_imul_imm(b, self->class_, 1 + GPUVAL_ORDER_MAX_RANGES), nir_load_var(b, range_var));
+   self->row = nir_iadd_imm(
       b,
       nir_iadd(b, self->order,
                nir_u2u64(b, nir_imul_imm(b, index, sizeof(struct gpuval_order_row)))),
       offsetof(struct gpuval_order_table, rows));
+   self->serials = gpuval_shadow_load_layout(b, self->layout, 64,
+                                             offsetof(struct gpuval_shadow_layout, serials));
 }
 
 /* Those of the same instruction that run in lockstep and have left their marks at the same
@@ -267,7 +268,7 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
 
 static struct gpuval_shadow_self
 make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
-          const struct gpuval_nir_access_params *params)
+          const struct gpuval_nir_access_params *params, nir_def *layout)
 {
    nir_def *command =
       command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command));
@@ -281,20 +282,22 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
                          nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
       .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
       .ordered = ordered,
+      .layout = layout,
       .order = command_word(b, driver, 64, offsetof(struct gpuval_command_data, order_address)),
       .access = params->access,
-      .phase = nir_umin(b, nir_iand_imm(b, params->phase, 0xffff),
-                        nir_imm_int(b, GPUVAL_SHADOW_PHASE_UNKNOWN)),
+      .phase = gpuval_nir_phase(b, params->phase),
+      .ordered_phase = gpuval_nir_ordered_phase(b, params->phase),
       .sub =
          nir_umin(b, nir_ushr_imm(b, params->phase, 16), nir_imm_int(b, GPUVAL_SHADOW_SUB_UNKNOWN)),
       .workgroup_shift = nir_iand_imm(b, params->token, 0xff),
       .subgroup_shift = gpuval_shadow_bits(b, params->token, 8, 8),
+      .class_ = gpuval_shadow_bits(b, params->token, 16, 8),
    };
    nir_def *invocation = nir_iand_imm(b, params->invocation_id, GPUVAL_SHADOW_INVOCATION_MASK);
 
    self.mark.lo = nir_ior(b, nir_ushr_imm(b, params->token, 24),
                           nir_ishl_imm(b, invocation, GPUVAL_SHADOW_INVOCATION_SHIFT));
-   nir_def *class_ = gpuval_shadow_bits(b, params->token, 16, 8);
+   nir_def *class_ = self.class_;
    if (driver->has_table) { /* several queues */
       nir_def *of_queue =
          command_word(b, driver, 32, offsetof(struct gpuval_command_data, order_class));
@@ -303,6 +306,7 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
    self.mark.hi = nir_ior(b, command, nir_ishl_imm(b, class_, GPUVAL_SHADOW_CLASS_SHIFT));
    self.tag = self.mark.hi;
    self.workgroup = nir_ushr(b, invocation, self.workgroup_shift);
+   self.subgroup = nir_ushr(b, invocation, self.subgroup_shift);
    self.mark.hi = nir_ior(b, self.mark.hi, nir_ishl_imm(b, self.phase, GPUVAL_SHADOW_PHASE_SHIFT));
    self.mark.hi = nir_ior(b, self.mark.hi, self.sub);
    self.mark.hi = nir_ior(
@@ -316,9 +320,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_nir_access_params *params, nir_def *root, nir_def *layout,
              struct gpuval_shadow_cells cells)
 {
-   struct gpuval_shadow_self self = make_self(b, driver, params);
+   struct gpuval_shadow_self self = make_self(b, driver, params, layout);
    nir_def *address = cells.address;
-   self.layout = layout;
 
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
@@ -358,10 +361,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_push_if(b, nir_inot(b, done));
       {
          nir_def *where = nir_iadd(b, params->address, nir_u2u64(b, nir_iadd(b, skipped, begin)));
-         self.serials = gpuval_shadow_load_layout(b, layout, 64,
-                                                  offsetof(struct gpuval_shadow_layout, serials));
-         self.row = find_row(b, &self, gpuval_shadow_bits(b, params->token, 16, 8),
-                             nir_isub(b, where, nir_u2u64(b, first)));
+         gpuval_shadow_find_order(b, &self, nir_isub(b, where, nir_u2u64(b, first)));
          look_closely(b, driver, &self, &found, cell, word, mask, was_taken);
       }
       nir_pop_if(b, NULL);
@@ -398,9 +398,12 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
    {
-      struct gpuval_shadow_self self = make_self(b, driver, params);
+      struct gpuval_shadow_self self = make_self(b, driver, params, layout);
       nir_def *address = driver->has_table ? params->address : cells.address;
-      gpuval_shadow_build_order(b, layout, params->size, address, self.tag, self.workgroup);
+      nir_def *is_found =
+         driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
+      gpuval_shadow_build_order(b, driver, &self, params->size,
+                                nir_bcsel(b, is_found, address, params->address), is_found);
    }
    nir_pop_if(b, NULL);
 }

@@ -20,16 +20,21 @@ struct gpuval_shadow_self {
    nir_def *is_atomic; /* 1 bit */
    nir_def *ordered;   /* upper halves below this are of what is ordered before */
    nir_def *phase, *sub;
+   nir_def *ordered_phase; /* phases of the workgroup below this are ordered before */
    nir_def *workgroup_shift, *subgroup_shift;
 
    /* NULL in cells of a workgroup's memory, where there is one command: */
    nir_def *layout;
 
    nir_def *order;           /* 64 bit: address of struct gpuval_order_table, or 0 */
-   nir_def *row;             /* 64 bit: of this class, and for the address of this access */
+   nir_def *class_;          /* of its stage */
    nir_def *access;          /* enum gpuval_order_access */
-   nir_def *serials;         /* 64 bit: address of those of all commands */
    nir_def *tag, *workgroup; /* as gpuval_nir_clocks.c has them */
+   nir_def *subgroup;
+
+   /* 64 bit, gpuval_shadow_find_order(): */
+   nir_def *row;     /* of this class, and for the address of this access */
+   nir_def *serials; /* address of those of all commands */
 };
 
 static inline nir_def *
@@ -104,19 +109,26 @@ struct gpuval_shadow_half gpuval_shadow_load_half(nir_builder *b, nir_def *cell,
 void gpuval_shadow_store_half(nir_builder *b, nir_def *cell, unsigned offset,
                               struct gpuval_shadow_half half);
 
-/** What an atomic, or a memory barrier, does to the order inside a command. @op is an
- * enum gpuval_sync_order, @address what cells are found by, or 0.
- */
-void gpuval_shadow_build_order(nir_builder *b, nir_def *layout, nir_def *op, nir_def *address,
-                               nir_def *tag, nir_def *workgroup);
+/** Finds what gpuval_shadow_is_past() needs, for an access to @address. */
+void gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_def *address);
+/** 1 bit: do dependencies order a write by another command, @hi of a half, before? */
+nir_def *gpuval_shadow_is_past(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *hi);
 
 /**
- * 1 bit: may @party, of another workgroup of the same command or another invocation of
- * this one, be ordered before by what was released and acquired?
+ * What an atomic on the word at @address, or a memory barrier, does to the order. @op is an enum
+ * gpuval_sync_order; @is_found: 1 bit, the word has a time of its own.
  */
-nir_def *gpuval_shadow_may_be_acquired(nir_builder *b, nir_def *layout, nir_def *tag,
-                                       nir_def *workgroup, nir_def *party_workgroup,
-                                       nir_def *party_is_known);
+void gpuval_shadow_build_order(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               struct gpuval_shadow_self *self, nir_def *op, nir_def *address,
+                               nir_def *is_found);
+
+/**
+ * 1 bit: may @party be ordered before by what was released and acquired? Whether it is of the
+ * same command and class, workgroup, and subgroup: 1 bit each
+ */
+nir_def *gpuval_shadow_may_be_acquired(nir_builder *b, const struct gpuval_shadow_self *self,
+                                       struct gpuval_shadow_half party, nir_def *same,
+                                       nir_def *same_workgroup, nir_def *same_subgroup);
 
 /** What an access has met so far */
 struct gpuval_shadow_found {

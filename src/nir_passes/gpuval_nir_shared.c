@@ -271,7 +271,7 @@ instrument(struct pass *pass, const struct gpuval_access *access)
 static bool
 is_fence(const struct pass *pass, const struct gpuval_access *access)
 {
-   return gpuval_nir_is_fence(pass->state, access, MODES, SCOPE_WORKGROUP);
+   return gpuval_nir_is_fence(pass->state, access, MODES, SCOPE_SUBGROUP);
 }
 
 /* @op: enum of GPUVAL_SYNC_ORDERS */

@@ -112,8 +112,8 @@ make_self(nir_builder *b, const struct gpuval_nir_access_params *params)
                          nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
       .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
       .ordered = nir_imm_int(b, ONLY_COMMAND),
-      .phase = nir_umin(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK),
-                        nir_imm_int(b, GPUVAL_SHADOW_PHASE_UNKNOWN)),
+      .phase = gpuval_nir_phase(b, params->phase),
+      .ordered_phase = gpuval_nir_ordered_phase(b, params->phase),
       .sub =
          nir_umin(b, nir_ushr_imm(b, params->phase, 16), nir_imm_int(b, GPUVAL_SHADOW_SUB_UNKNOWN)),
       .workgroup_shift = nir_imm_int(b, 31), /* there is one */
@@ -135,7 +135,7 @@ static nir_def *
 is_past(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
 {
    nir_def *phase = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_PHASE_SHIFT, 8);
-   return nir_ior(b, nir_ieq_imm(b, party.hi, 0), nir_ult(b, phase, self->phase));
+   return nir_ior(b, nir_ieq_imm(b, party.hi, 0), nir_ult(b, phase, self->ordered_phase));
 }
 
 /* Those of this phase, as many as there may be, alike */
@@ -217,7 +217,7 @@ may_be_acquired(nir_builder *b, const struct gpuval_nir_access_params *params)
    nir_def *distance = nir_iand_imm(b, params->slot, ~GPUVAL_SHARED_IS_PAYLOAD);
    distance = nir_iadd(b, distance, nir_imul_imm(b, granule, GPUVAL_SHARED_CELL_SIZE));
    nir_def *order = add(b, params->address, nir_ineg(b, distance));
-   nir_def *now = nir_iadd_imm(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK), 1);
+   nir_def *now = nir_iadd_imm(b, gpuval_nir_ordered_phase(b, params->phase), 1);
    nir_def *words = load_words(b, order);
 
    return nir_iand(b, nir_ieq(b, nir_channel(b, words, 0), now),
@@ -227,7 +227,7 @@ may_be_acquired(nir_builder *b, const struct gpuval_nir_access_params *params)
 static void
 build_order(nir_builder *b, const struct gpuval_nir_access_params *params)
 {
-   nir_def *now = nir_iadd_imm(b, nir_iand_imm(b, params->phase, GPUVAL_NIR_PHASE_MASK), 1);
+   nir_def *now = nir_iadd_imm(b, gpuval_nir_ordered_phase(b, params->phase), 1);
 
    nir_push_if(b, nir_ieq_imm(b, params->size, GPUVAL_SYNC_RELEASE));
    raise_word(b, params->address, 0, now);

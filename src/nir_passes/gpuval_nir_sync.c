@@ -366,9 +366,15 @@ instrument(struct pass *pass, const struct gpuval_access *access)
 
 #define BUFFER_MODES (nir_var_mem_ssbo | nir_var_mem_global)
 
-/* What atomics and memory barriers do to the order inside a command: shadow memory only.
- * A barrier of device scope, or of the queue family's, counts; one of a workgroup's for
- * its own invocations, if it stands alone.
+static bool
+stage_has_workgroups(gl_shader_stage stage)
+{
+   return gl_shader_stage_uses_workgroup(stage) || stage == MESA_SHADER_TESS_CTRL;
+}
+
+/* What atomics and memory barriers do to the order: shadow memory only. A barrier of device
+ * scope, or of the queue family's, counts; one of a smaller scope for the invocations of that, if
+ * it stands alone.
  */
 static bool
 orders_buffers(const struct pass *pass, const struct gpuval_access *access)
@@ -379,13 +385,20 @@ orders_buffers(const struct pass *pass, const struct gpuval_access *access)
    const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
    return (gpuval_nir_covers(barrier, BUFFER_MODES) &&
            nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY) ||
-          gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_WORKGROUP);
+          gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_SUBGROUP);
 }
 
-static bool
-orders_workgroup(const struct gpuval_access *barrier)
+/* GPUVAL_SYNC_RELEASE and so on. Where numbers of invocations say nothing of workgroups, one
+ * scope is as good as another.
+ */
+static enum gpuval_sync_order
+get_release(const struct pass *pass, const struct gpuval_access *access)
 {
-   return nir_intrinsic_memory_scope(nir_instr_as_intrinsic(barrier->instr)) < SCOPE_QUEUE_FAMILY;
+   mesa_scope scope = nir_intrinsic_memory_scope(nir_instr_as_intrinsic(access->instr));
+
+   if (scope >= SCOPE_QUEUE_FAMILY || !stage_has_workgroups(pass->state->b.shader->info.stage))
+      return GPUVAL_SYNC_RELEASE;
+   return scope >= SCOPE_WORKGROUP ? GPUVAL_SYNC_RELEASE_WORKGROUP : GPUVAL_SYNC_RELEASE_SUBGROUP;
 }
 
 static void
@@ -403,14 +416,47 @@ emit_order(struct pass *pass, nir_def *op, nir_def *address)
       .flags = GPUVAL_SYNC_ORDERS);
 }
 
+/* Texels are where their coordinates are, whatever the view: a number of a word, which is not an
+ * address. Layers are not told apart, and so it does not matter how views count them.
+ */
+static nir_def *
+texel_number(nir_builder *b, const nir_intrinsic_instr *intrin)
+{
+   nir_def *coord = intrin->src[1].ssa;
+   nir_def *number = nir_channel(b, coord, 0);
+
+   if (nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_1D &&
+       nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_BUF)
+      number = nir_iadd(b, number, nir_imul_imm(b, nir_channel(b, coord, 1), 9));
+   number = nir_iand_imm(b, number, GPUVAL_SHADOW_OTHER_TIMES - 1);
+   return nir_u2u64(b, nir_imul_imm(b, number, GPUVAL_SHADOW_WORD));
+}
+
+static nir_def *
+texel_address(struct pass *pass, const struct gpuval_access *access)
+{
+   nir_builder *b = &pass->state->b;
+   const struct gpuval_nir_driver *driver = pass->state->options->driver;
+   struct gpuval_nir_texels texels;
+
+   if (access->type == GPUVAL_ACCESS_IMAGE || !driver->texels ||
+       !driver->texels(driver, b, access->resource, &texels))
+      return texel_number(b, nir_instr_as_intrinsic(access->instr));
+   nir_def *offset = nir_imul(b, texel_index(b, access->instr), texels.size);
+   return nir_iadd(b, texels.address, nir_u2u64(b, offset));
+}
+
 static nir_def *
 atomic_address(struct pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-   nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
 
+   if (access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER)
+      return texel_address(pass, access);
+
+   nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
    if (access->type == GPUVAL_ACCESS_ADDRESS)
       return offset;
    build_range(state, intrin, access->buffer.set,
@@ -418,17 +464,44 @@ atomic_address(struct pass *pass, const struct gpuval_access *access)
    return nir_iadd(b, address, nir_u2u64(b, offset));
 }
 
-/* @released: what the barriers before make of it, GPUVAL_SYNC_NOTHING or one that releases.
- * A variable, for they may be anywhere.
- */
+/* Memory that only the workgroup has: whatever the barrier's scope is, nobody else can tell. */
+static bool
+is_of_workgroup(const struct gpuval_access *access)
+{
+   return access->type == GPUVAL_ACCESS_SHARED || access->type == GPUVAL_ACCESS_TASK_PAYLOAD;
+}
+
+/* What the barriers before make of an atomic: variables, for they may be anywhere. */
+struct releases {
+   nir_variable *released; /* GPUVAL_SYNC_NOTHING, or one that releases */
+   nir_variable *noted;    /* what the workgroup knows of that already, by atomics of its own */
+};
+
 static void
-order_atomic(struct pass *pass, const struct gpuval_access *access, nir_variable *released)
+order_own_atomic(struct pass *pass, const struct gpuval_access *access,
+                 const struct releases *releases)
+{
+   nir_builder *b = &pass->state->b;
+
+   if (access->op == GPUVAL_OP_LOAD)
+      return;
+   b->cursor = nir_before_instr(access->instr);
+   nir_def *op = nir_umin(b, nir_load_var(b, releases->released),
+                          nir_imm_int(b, GPUVAL_SYNC_RELEASE_WORKGROUP));
+   nir_def *is_new = nir_ult(b, nir_load_var(b, releases->noted), op);
+   nir_store_var(b, releases->noted, op, 0x1);
+   emit_order(pass, nir_bcsel(b, is_new, op, nir_imm_int(b, GPUVAL_SYNC_NOTHING)),
+              nir_imm_int64(b, 0));
+}
+
+static void
+order_atomic(struct pass *pass, const struct gpuval_access *access, const struct releases *releases)
 {
    nir_builder *b = &pass->state->b;
 
    if (access->op != GPUVAL_OP_LOAD) {
       b->cursor = nir_before_instr(access->instr);
-      emit_order(pass, nir_load_var(b, released), atomic_address(pass, access));
+      emit_order(pass, nir_load_var(b, releases->released), atomic_address(pass, access));
    }
    if (access->op != GPUVAL_OP_STORE) {
       b->cursor = nir_after_instr(access->instr);
@@ -436,51 +509,87 @@ order_atomic(struct pass *pass, const struct gpuval_access *access, nir_variable
    }
 }
 
+/* Any atomic may be the flag, the ticket, or the lock. */
+static bool
+may_order(const struct gpuval_access *access)
+{
+   if (!access->is_atomic || access->op == GPUVAL_OP_NONE)
+      return false;
+
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+      return access->is_described && !access->buffer.size;
+   case GPUVAL_ACCESS_ADDRESS:
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+   case GPUVAL_ACCESS_IMAGE:
+   case GPUVAL_ACCESS_SHARED:
+   case GPUVAL_ACCESS_TASK_PAYLOAD:
+      return true;
+   default:
+      return false;
+   }
+}
+
+static nir_variable *
+create_op(struct pass *pass, const char *name)
+{
+   nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
+   nir_variable *var = nir_local_variable_create(pass->state->b.impl, glsl_uint_type(), name);
+
+   nir_store_var(&at_top, var, nir_imm_int(&at_top, GPUVAL_SYNC_NOTHING), 0x1);
+   return var;
+}
+
+static void
+find_order(struct pass *pass)
+{
+   bool has_barriers = false, has_atomics = false, has_subgroups = false;
+
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      has_atomics |= may_order(access);
+      if (!orders_buffers(pass, access))
+         continue;
+      has_barriers = true;
+      has_subgroups |= get_release(pass, access) == GPUVAL_SYNC_RELEASE_SUBGROUP;
+   }
+   pass->has_order = has_barriers && has_atomics;
+   pass->has_subgroups |= pass->has_order && has_subgroups;
+}
+
 static void
 instrument_order(struct pass *pass)
 {
    struct gpuval_nir_state *state = pass->state;
-   bool has_barriers = false, has_atomics = false;
-
-   gpuval_nir_foreach_access(state, access)
-   {
-      has_barriers |= orders_buffers(pass, access);
-      has_atomics |= access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
-                                           access->type == GPUVAL_ACCESS_BUFFER);
-   }
-   if (!has_barriers || !has_atomics)
-      return;
+   nir_builder *b = &state->b;
 
    get_context(pass);
-   nir_variable *released =
-      nir_local_variable_create(state->b.impl, glsl_uint_type(), "gpuval released");
-   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
-   nir_store_var(&at_top, released, nir_imm_int(&at_top, GPUVAL_SYNC_NOTHING), 0x1);
+   const struct releases releases = {
+      create_op(pass, "gpuval released"),
+      create_op(pass, "gpuval noted"),
+   };
    gpuval_nir_foreach_access(state, access)
    {
-      nir_builder *b = &state->b;
       if (orders_buffers(pass, access)) {
-         bool inside = orders_workgroup(access);
+         enum gpuval_sync_order op = get_release(pass, access);
          b->cursor = nir_after_instr(access->instr);
-         nir_def *before = nir_load_var(b, released);
-         nir_def *is_wider = nir_ieq_imm(b, before, GPUVAL_SYNC_RELEASE);
-         nir_def *op = nir_imm_int(b, inside ? GPUVAL_SYNC_RELEASE_INSIDE : GPUVAL_SYNC_RELEASE);
-         nir_store_var(b, released, nir_bcsel(b, is_wider, before, op), 0x1);
-         emit_order(pass, nir_imm_int(b, inside ? GPUVAL_SYNC_ACQUIRE_INSIDE : GPUVAL_SYNC_ACQUIRE),
+         nir_def *before = nir_load_var(b, releases.released);
+         nir_store_var(b, releases.released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
+         emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
                     nir_imm_int64(b, 0));
-      } else if (access->is_atomic && (access->type == GPUVAL_ACCESS_ADDRESS ||
-                                       (access->type == GPUVAL_ACCESS_BUFFER &&
-                                        access->is_described && !access->buffer.size))) {
-         order_atomic(pass, access, released);
+      } else if (may_order(access)) {
+         if (is_of_workgroup(access))
+            order_own_atomic(pass, access, &releases);
+         else
+            order_atomic(pass, access, &releases);
       }
    }
-   pass->has_order = true;
 }
 
 static bool
 is_fence(const struct pass *pass, const struct gpuval_access *access)
 {
-   return gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_WORKGROUP);
+   return gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_SUBGROUP);
 }
 
 static bool
@@ -530,12 +639,6 @@ find_acquired(struct pass *pass)
 }
 
 static bool
-stage_has_workgroups(gl_shader_stage stage)
-{
-   return gl_shader_stage_uses_workgroup(stage) || stage == MESA_SHADER_TESS_CTRL;
-}
-
-static bool
 is_wanted(const struct gpuval_nir_state *state)
 {
    uint32_t checks = state->options->checks;
@@ -565,14 +668,16 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
    pass.has_subgroups = pass.phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
    pass.is_subgroup = pass.phases.scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
 
-   if (!shadow)
+   if (shadow)
+      find_order(&pass);
+   else
       find_acquired(&pass);
    gpuval_nir_foreach_access(state, access)
    {
       progress |= instrument(&pass, access);
    }
 
-   if (shadow)
+   if (pass.has_order)
       instrument_order(&pass);
    if (pass.has_phases || pass.has_order || pass.acquired)
       nir_lower_vars_to_ssa(state->b.shader);

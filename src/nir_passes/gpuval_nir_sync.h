@@ -43,15 +43,20 @@ void gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *dri
                              unsigned hashes, const struct gpuval_nir_access_params *params);
 
 /* In the place of @sync_gpuval's size where its flags have GPUVAL_SYNC_ORDERS: what an
- * atomic, or a memory barrier, does to the order inside a command.
+ * atomic, or a memory barrier, does to the order. Wider scopes are higher numbers.
  */
-enum {
+enum gpuval_sync_order {
    GPUVAL_SYNC_NOTHING,
-   GPUVAL_SYNC_RELEASE,        /* before an atomic that writes, behind a barrier */
-   GPUVAL_SYNC_FIND,           /* after an atomic that reads */
-   GPUVAL_SYNC_ACQUIRE,        /* at a barrier */
-   GPUVAL_SYNC_RELEASE_INSIDE, /* the same for the workgroup only */
-   GPUVAL_SYNC_ACQUIRE_INSIDE,
+   /* Before an atomic that writes, behind a barrier */
+   GPUVAL_SYNC_RELEASE_SUBGROUP,
+   GPUVAL_SYNC_RELEASE_WORKGROUP,
+   GPUVAL_SYNC_RELEASE,
+   /* After an atomic that reads */
+   GPUVAL_SYNC_FIND,
+   /* At a barrier */
+   GPUVAL_SYNC_ACQUIRE_SUBGROUP,
+   GPUVAL_SYNC_ACQUIRE_WORKGROUP,
+   GPUVAL_SYNC_ACQUIRE,
 };
 
 /** The same with cells of shadow memory. */

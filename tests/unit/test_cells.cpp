@@ -30,7 +30,7 @@ struct device {
    gpuval_entry entry;
    gpuval_shadow_layout layout;
    uint32_t serials[16];
-   gpuval_shadow_time times[memory_size / GPUVAL_SHADOW_WORD];
+   gpuval_shadow_release times[memory_size / GPUVAL_SHADOW_WORD];
    gpuval_command_data data;
    gpuval_order_table table;
 
@@ -73,7 +73,8 @@ command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bi
 /* An access, or what an atomic or a memory barrier does */
 struct access {
    uint32_t type = GPUVAL_BLOOM_LOAD;
-   unsigned at = 0, size = 4;
+   uint64_t at = 0; /* in the memory; UINT32_MAX: no address */
+   unsigned size = 4;
    uint32_t invocation = 0;
    unsigned phase = 0, sub = 0;
    uint32_t order = GPUVAL_ORDER_STORAGE_READ;
@@ -200,8 +201,7 @@ class cells_test : public ::testing::TestWithParam<place> {
       nir_builder *b = &bld;
       nir_def *zero = nir_imm_int(b, 0);
       gpuval_nir_access_params params = {};
-      uint32_t token =
-         GPUVAL_SHADOW_CONTEXT(workgroup_log2, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
+      uint32_t token = context;
       uint64_t address = a.operation != GPUVAL_SYNC_NOTHING && a.at == UINT32_MAX
                             ? 0
                             : (uintptr_t)state->memory + a.at;
@@ -255,6 +255,8 @@ class cells_test : public ::testing::TestWithParam<place> {
 
    device *state;
    struct gpuval_nir_driver driver = {};
+   uint32_t context =
+      GPUVAL_SHADOW_CONTEXT(workgroup_log2, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
 };
 
 INSTANTIATE_TEST_SUITE_P(memory, cells_test, ::testing::Values(WINDOW, TABLE, SHARED),
@@ -363,11 +365,34 @@ TEST_P(cells_test, too_many_barriers_of_a_subgroup_are_not_reported)
    EXPECT_TRUE(meets(load(8, 0, GPUVAL_SHADOW_SUB_UNKNOWN))); /* of another subgroup */
 }
 
+/* Who has passed a barrier that orders no memory knows of nobody before it. */
+TEST_P(cells_test, phases_that_are_not_ordered)
+{
+   const unsigned one_behind = 1u << GPUVAL_NIR_BEHIND_SHIFT;
+
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_TRUE(meets(load(4, 1 | one_behind)));
+   EXPECT_FALSE(meets(load(4, 1)));
+   EXPECT_TRUE(meets(bytes(store(5, 2 | 2 * one_behind), 0, 4)));
+   EXPECT_FALSE(meets(store(20, 3)));
+   EXPECT_FALSE(meets(load(21, 5 | one_behind)));
+   EXPECT_TRUE(meets(load(20, 6 | one_behind)) || meets(store(20, 6 | one_behind)));
+}
+
+TEST_P(cells_test, barriers_of_a_subgroup_across_phases_that_are_not_ordered)
+{
+   const unsigned one_behind = 1u << GPUVAL_NIR_BEHIND_SHIFT;
+
+   EXPECT_FALSE(meets(store(4, 0, 1)));
+   EXPECT_FALSE(meets(load(5, 1 | one_behind, 2)));
+   EXPECT_TRUE(meets(load(6, 1 | one_behind, 1)));
+}
+
 TEST_P(cells_test, release_and_acquire_inside_a_workgroup)
 {
    access release = store(3), acquire = load(20);
-   release.operation = is_shared() ? GPUVAL_SYNC_RELEASE : GPUVAL_SYNC_RELEASE_INSIDE;
-   acquire.operation = is_shared() ? GPUVAL_SYNC_ACQUIRE : GPUVAL_SYNC_ACQUIRE_INSIDE;
+   release.operation = is_shared() ? GPUVAL_SYNC_RELEASE : GPUVAL_SYNC_RELEASE_WORKGROUP;
+   acquire.operation = is_shared() ? GPUVAL_SYNC_ACQUIRE : GPUVAL_SYNC_ACQUIRE_WORKGROUP;
    acquire.at = release.at = UINT32_MAX;
 
    EXPECT_FALSE(meets(store(3)));
@@ -526,6 +551,160 @@ TEST_P(device_cells_test, what_was_acquired_is_of_who_has_released)
    EXPECT_FALSE(meets(bytes(store(3), 8, 4)));
    EXPECT_FALSE(meets(release));
    EXPECT_TRUE(meets(bytes(load(2 * other_group), 8, 4)));
+}
+
+/* What invocations do at the word at 32, or at none */
+access
+order(uint32_t invocation, unsigned operation, uint64_t at = 32)
+{
+   access a = load(invocation);
+   a.operation = operation;
+   a.at = operation >= GPUVAL_SYNC_ACQUIRE_SUBGROUP ? UINT32_MAX : at;
+   return a;
+}
+
+TEST_P(device_cells_test, release_and_acquire_inside_a_subgroup)
+{
+   EXPECT_FALSE(meets(store(4)));
+   EXPECT_FALSE(meets(order(4, GPUVAL_SYNC_RELEASE_SUBGROUP)));
+   EXPECT_TRUE(meets(load(5)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE_SUBGROUP)));
+   EXPECT_FALSE(meets(load(5)));
+   EXPECT_FALSE(meets(order(8, GPUVAL_SYNC_ACQUIRE_SUBGROUP)));
+   EXPECT_TRUE(meets(load(8)));
+   EXPECT_FALSE(meets(order(8, GPUVAL_SYNC_ACQUIRE_WORKGROUP)));
+   EXPECT_TRUE(meets(store(8)));
+}
+
+/* The wider of two scopes does for a subgroup. */
+TEST_P(device_cells_test, scopes_that_differ)
+{
+   EXPECT_FALSE(meets(store(4)));
+   EXPECT_FALSE(meets(order(4, GPUVAL_SYNC_RELEASE)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE_SUBGROUP)));
+   EXPECT_FALSE(meets(load(5)));
+   EXPECT_TRUE(meets(load(20)));
+}
+
+TEST_P(device_cells_test, release_and_acquire_between_commands)
+{
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(bytes(store(other_group), 4, 4)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   begin_command(2, 1);
+   EXPECT_TRUE(meets(load(3))); /* another workgroup of that number */
+   begin_command(3, 1);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_TRUE(meets(store(5)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(bytes(load(5), 8, 4)));
+   EXPECT_TRUE(meets(bytes(load(5), 4, 4))); /* has released nothing */
+}
+
+TEST_P(device_cells_test, a_command_that_has_acquired_from_another_one)
+{
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   begin_command(2, 1);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(load(5)));
+   EXPECT_FALSE(meets(store(5)));
+}
+
+/* Numbers of invocations are other workgroups' in shaders of another size. */
+TEST_P(device_cells_test, workgroups_of_another_size)
+{
+   const uint32_t token = GPUVAL_SHADOW_CONTEXT(workgroup_log2 - 1, subgroup_log2,
+                                                GPUVAL_ORDER_COMPUTE, 1);
+
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3 + other_group / 2, GPUVAL_SYNC_RELEASE)));
+   EXPECT_FALSE(meets(bytes(store(3 + other_group), 4, 4)));
+   begin_command(2, 1);
+   context = token;
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(load(5)));
+   EXPECT_TRUE(meets(bytes(load(5), 4, 4)));
+}
+
+/* Dependencies hand on what was acquired from a command that they do not order before. */
+TEST_P(device_cells_test, what_was_acquired_is_handed_on)
+{
+   gpuval_order_row *row = &state->table.rows[GPUVAL_ORDER_COMPUTE][0];
+
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   begin_command(2, 1);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   begin_command(3, 1);
+   EXPECT_TRUE(meets(load(7)));
+   begin_command(4, 1);
+   EXPECT_FALSE(meets(bytes(store(3), 4, 4)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   begin_command(5, 1);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   begin_command(6, 1);
+   EXPECT_FALSE(meets(bytes(load(7), 4, 4)));
+
+   /* What a dependency orders is nothing to others. */
+   begin_command(7, 7);
+   EXPECT_FALSE(meets(bytes(store(3), 8, 4)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   for (unsigned i = 0; i < GPUVAL_ORDER_ACCESSES; i++)
+      row->memory_watermark[i][GPUVAL_ORDER_COMPUTE] = 7;
+   begin_command(8, 7);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   memset(row, 0, sizeof(*row));
+   begin_command(9, 7);
+   EXPECT_TRUE(meets(bytes(load(7), 8, 4)));
+}
+
+/* A later command's times have the place of an earlier one's: nothing is known of these. */
+TEST_P(device_cells_test, times_that_got_lost)
+{
+   state->layout.clocks_mask = 0;
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   begin_command(2, 1);
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_RELEASE, 36)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(5, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(load(5)));
+   begin_command(1, 1);
+   EXPECT_FALSE(meets(bytes(store(3), 4, 4)));
+   EXPECT_FALSE(meets(bytes(load(2 * other_group), 4, 4)));
+}
+
+/* The first one of several that release counts, whatever the order in which they note it. */
+TEST_P(device_cells_test, several_releases_of_one_workgroup)
+{
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_FIND)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(order(4, GPUVAL_SYNC_RELEASE, 36)));
+   EXPECT_FALSE(meets(load(other_group)));
+}
+
+/* Atomics on what has no address, or no cells */
+TEST_P(device_cells_test, words_without_an_address)
+{
+   const unsigned texel = 3 * GPUVAL_SHADOW_WORD, other = 4 * GPUVAL_SHADOW_WORD;
+   const uint64_t base = (uintptr_t)state->memory;
+
+   EXPECT_FALSE(meets(store(3)));
+   EXPECT_FALSE(meets(order(3, GPUVAL_SYNC_RELEASE, texel - base)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_FIND, other - base)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_TRUE(meets(load(other_group)));
+   EXPECT_FALSE(meets(bytes(store(3), 4, 4)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_FIND, texel - base)));
+   EXPECT_FALSE(meets(order(other_group, GPUVAL_SYNC_ACQUIRE)));
+   EXPECT_FALSE(meets(bytes(load(other_group), 4, 4)));
 }
 
 class table_cells_test : public cells_test {};
