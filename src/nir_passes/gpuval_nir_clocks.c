@@ -122,11 +122,10 @@ static void
 release_to_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *word)
 {
    struct clock clock = find_own_clock(b, self);
-   struct clock command = find_clock(b, self->layout, self->tag, GPUVAL_SHADOW_CLOCK_COMMAND,
-                                     nir_imm_int(b, 0));
-   nir_def *now =
-      nir_global_atomic(b, 32, nir_iadd_imm(b, self->layout, LAYOUT(now)), nir_imm_int(b, 1),
-                        .atomic_op = nir_atomic_op_iadd);
+   struct clock command =
+      find_clock(b, self->layout, self->tag, GPUVAL_SHADOW_CLOCK_COMMAND, nir_imm_int(b, 0));
+   nir_def *now = nir_global_atomic(b, 32, nir_iadd_imm(b, self->layout, LAYOUT(now)),
+                                    nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
    now = nir_iadd_imm(b, now, 1);
 
    raise_time(b, &clock, CLOCK(first_release), nir_inot(b, now));
@@ -263,7 +262,8 @@ is_acquired(nir_builder *b, const struct gpuval_shadow_self *self, struct gpuval
    struct clock command =
       find_clock(b, self->layout, tag, GPUVAL_SHADOW_CLOCK_COMMAND, nir_imm_int(b, 0));
    nir_def *shift = nir_iadd_imm(b, load_time(b, &command, CLOCK(inside)), -1);
-   nir_def *has_shift = nir_ieq(b, nir_isub_imm(b, 32, shift), load_time(b, &command, CLOCK(found)));
+   nir_def *has_shift =
+      nir_ieq(b, nir_isub_imm(b, 32, shift), load_time(b, &command, CLOCK(found)));
    nir_def *has_number = nir_iand(b, is_known, nir_ior(b, same, has_shift));
    shift = nir_bcsel(b, same, self->workgroup_shift, shift);
 
@@ -291,9 +291,8 @@ gpuval_shadow_may_be_acquired(nir_builder *b, const struct gpuval_shadow_self *s
    {
       struct clock workgroup = find_own_clock(b, self);
       struct clock subgroup = find_subgroup_clock(b, self);
-      nir_def *in_workgroup =
-         nir_iand(b, nir_iand(b, is_known, same_workgroup),
-                  nir_uge_imm(b, load_time(b, &workgroup, CLOCK(inside)), 2));
+      nir_def *in_workgroup = nir_iand(b, nir_iand(b, is_known, same_workgroup),
+                                       nir_uge_imm(b, load_time(b, &workgroup, CLOCK(inside)), 2));
       nir_def *in_subgroup =
          nir_iand(b, nir_iand(b, nir_ult_imm(b, share, GPUVAL_SHADOW_WORKGROUP), same_subgroup),
                   nir_uge_imm(b, load_time(b, &subgroup, CLOCK(inside)), 2));

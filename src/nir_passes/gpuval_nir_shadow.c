@@ -78,13 +78,13 @@ gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_de
    }
    nir_pop_if(b, NULL);
 
-   nir_def *index =
-      nir_iadd(b, nir_imul_imm(b, self->class_, 1 + GPUVAL_ORDER_MAX_RANGES), nir_load_var(b, range_var));
-   self->row = nir_iadd_imm(
-      b,
-      nir_iadd(b, self->order,
-               nir_u2u64(b, nir_imul_imm(b, index, sizeof(struct gpuval_order_row)))),
-      offsetof(struct gpuval_order_table, rows));
+   nir_def *index = nir_iadd(b, nir_imul_imm(b, self->class_, 1 + GPUVAL_ORDER_MAX_RANGES),
+                             nir_load_var(b, range_var));
+   self->row =
+      nir_iadd_imm(b,
+                   nir_iadd(b, self->order,
+                            nir_u2u64(b, nir_imul_imm(b, index, sizeof(struct gpuval_order_row)))),
+                   offsetof(struct gpuval_order_table, rows));
    self->serials = gpuval_shadow_load_layout(b, self->layout, 64,
                                              offsetof(struct gpuval_shadow_layout, serials));
 }
@@ -400,8 +400,7 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       struct gpuval_shadow_self self = make_self(b, driver, params, layout);
       nir_def *address = driver->has_table ? params->address : cells.address;
-      nir_def *is_found =
-         driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
+      nir_def *is_found = driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
       gpuval_shadow_build_order(b, driver, &self, params->size,
                                 nir_bcsel(b, is_found, address, params->address), is_found);
    }

@@ -255,8 +255,7 @@ class cells_test : public ::testing::TestWithParam<place> {
 
    device *state;
    struct gpuval_nir_driver driver = {};
-   uint32_t context =
-      GPUVAL_SHADOW_CONTEXT(workgroup_log2, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
+   uint32_t context = GPUVAL_SHADOW_CONTEXT(workgroup_log2, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
 };
 
 INSTANTIATE_TEST_SUITE_P(memory, cells_test, ::testing::Values(WINDOW, TABLE, SHARED),
@@ -615,8 +614,8 @@ TEST_P(device_cells_test, a_command_that_has_acquired_from_another_one)
 /* Numbers of invocations are other workgroups' in shaders of another size. */
 TEST_P(device_cells_test, workgroups_of_another_size)
 {
-   const uint32_t token = GPUVAL_SHADOW_CONTEXT(workgroup_log2 - 1, subgroup_log2,
-                                                GPUVAL_ORDER_COMPUTE, 1);
+   const uint32_t token =
+      GPUVAL_SHADOW_CONTEXT(workgroup_log2 - 1, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
 
    EXPECT_FALSE(meets(store(3)));
    EXPECT_FALSE(meets(order(3 + other_group / 2, GPUVAL_SYNC_RELEASE)));
