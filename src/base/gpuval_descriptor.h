@@ -57,7 +57,27 @@ enum {
    GPUVAL_OFFERS_64_BIT = 1u << 21,
    GPUVAL_OFFERS_ATOMICS = 1u << 22,
    GPUVAL_OFFERS_VIEWS = 0x7ffe00,
+
+   /* What a view's class of components is: another one is read and written as it is. */
+   GPUVAL_OFFERS_CLASSES = GPUVAL_OFFERS_FLOAT | GPUVAL_OFFERS_SINT | GPUVAL_OFFERS_UINT,
+
+   /* Bytes of a view's texel: gpuval_offers_of_texel(). Only descriptors have these bits: an
+    * access that requires a format has that in their place.
+    */
+   GPUVAL_OFFERS_TEXELS_SHIFT = 23,
+   GPUVAL_OFFERS_TEXELS = 0x1f << GPUVAL_OFFERS_TEXELS_SHIFT,
 };
+
+/* The bit of a texel of @size bytes. 0: it has another size than any format of a shader. */
+static inline uint32_t
+gpuval_offers_of_texel(unsigned size)
+{
+   for (unsigned i = 0; i < 5; i++) {
+      if (size == 1u << i)
+         return 1u << (GPUVAL_OFFERS_TEXELS_SHIFT + i);
+   }
+   return 0;
+}
 
 /* A format that an access requires, or a view has. Required bits must be there, too:
  * no other format has all of these, and a null descriptor has 0xffffffff.

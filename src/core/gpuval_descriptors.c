@@ -77,7 +77,7 @@ null_descriptor(struct gpuval_objects *objects, VkDescriptorType type)
 {
    return (struct gpuval_descriptor){
       .object = gpuval_objects_unknown(objects),
-      .offers = offers_of_type(type) | GPUVAL_OFFERS_VIEWS,
+      .offers = offers_of_type(type) | GPUVAL_OFFERS_VIEWS | GPUVAL_OFFERS_TEXELS,
       .format = ~0u,
    };
 }

@@ -67,7 +67,8 @@ offers_of_format(enum pipe_format format)
    const struct util_format_description *description = util_format_description(format);
    bool is_wide = description->nr_channels && description->channel[0].size == 64 &&
                   util_format_is_pure_integer(format);
-   return offers | (is_wide ? GPUVAL_OFFERS_64_BIT : GPUVAL_OFFERS_32_BIT);
+   return offers | (is_wide ? GPUVAL_OFFERS_64_BIT : GPUVAL_OFFERS_32_BIT) |
+          gpuval_offers_of_texel(util_format_get_blocksize(format));
 }
 
 static uint32_t

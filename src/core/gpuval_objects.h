@@ -25,7 +25,7 @@ extern "C" {
 
 /** What a view offers, beside what kind of descriptor it was written to. */
 struct gpuval_object_view {
-   uint32_t offers; /* GPUVAL_OFFERS_VIEWS */
+   uint32_t offers; /* GPUVAL_OFFERS_VIEWS, GPUVAL_OFFERS_TEXELS */
    uint32_t format; /* gpuval_format_bits(), or 0 */
    uint32_t extent[3];
    uint32_t levels;

@@ -177,9 +177,9 @@ report(const struct state *state, LLVMValueRef outside, LLVMValueRef bad, LLVMVa
    lp_build_endif(&ifthen);
 }
 
-/* ~0: the access is bad. */
+/* Reports what is bad. ~0: the access is in no buffer. */
 static LLVMValueRef
-find_bad(const struct state *state)
+find_outside(const struct state *state)
 {
    struct lp_build_nir_context *bld_base = state->bld_base;
    struct gallivm_state *gallivm = bld_base->base.gallivm;
@@ -192,7 +192,7 @@ find_bad(const struct state *state)
       bad = LLVMBuildOr(gallivm->builder, bad,
                         LLVMBuildAnd(gallivm->builder, state->misaligned, state->mask, ""), "");
    report(state, outside, bad, halves);
-   return as_mask(state, bad);
+   return as_mask(state, outside);
 }
 
 LLVMValueRef
@@ -222,9 +222,9 @@ gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrin
       suspects = LLVMBuildOr(builder, suspects, state.misaligned, "");
    suspects = LLVMBuildAnd(builder, suspects, state.mask, "");
 
-   LLVMValueRef bad = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
+   LLVMValueRef outside = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
    lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, as_mask(&state, suspects)));
-   LLVMBuildStore(builder, find_bad(&state), bad);
+   LLVMBuildStore(builder, find_outside(&state), outside);
    lp_build_endif(&ifthen);
-   return LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, bad, "");
+   return LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, outside, "");
 }

@@ -39,6 +39,7 @@ struct gpuval_lvp_command_data {
    uint64_t shadows[GPUVAL_LVP_MAX_SETS]; /* struct gpuval_descriptor[], see
                                            * gpuval_lvp_sets.h; 0: there is none */
    uint32_t bad_uses[8];                  /* of constant indices, by gl_shader_stage */
+   uint32_t harmful_uses[8];              /* of these */
    uint32_t unwritten_uses[8];            /* init: the same */
    uint32_t race_uses[8];                 /* race: those that are to be marked, */
    uint64_t used_address;                 /* race: in uint32_t[8] */

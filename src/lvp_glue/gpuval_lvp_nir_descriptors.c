@@ -96,6 +96,12 @@ bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 }
 
 static nir_def *
+harmful_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, harmful_uses));
+}
+
+static nir_def *
 unwritten_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses));
@@ -217,6 +223,7 @@ const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors = {
    .variable_count = variable_count,
    .objects_address = objects_address,
    .bad_uses = bad_uses,
+   .harmful_uses = harmful_uses,
    .unwritten_uses = unwritten_uses,
    .race_uses = race_uses,
    .replace = replace,

@@ -258,23 +258,29 @@ gpuval_lvp_find_descriptor(const struct gpuval_nir_use *use, const struct lvp_de
  */
 static bool
 is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
-       const struct lvp_descriptor_set *set)
+       const struct lvp_descriptor_set *set, bool *harmful)
 {
+   *harmful = false;
    if (!set || use->first_slot >= set->layout->size)
       return false;
 
    const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
-   if (!descriptor)
+   if (!descriptor) {
+      *harmful = true;
       return true;
+   }
 
-   uint32_t types_and_views = use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS);
+   uint32_t missing =
+      use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS) & ~descriptor->offers;
    uint32_t format = use->required >> GPUVAL_USE_FORMAT_SHIFT;
-   return types_and_views & ~descriptor->offers ||
-          (format && gpuval_format_bits(format) & ~descriptor->format) ||
-          (use->required & GPUVAL_OFFERS_RESOURCES &&
-           !gpuval_objects_is_alive(objects, descriptor->object)) ||
-          (use->required & GPUVAL_OFFERS_SAMPLER &&
-           !gpuval_objects_is_alive(objects, descriptor->sampler));
+   bool other_format = format && gpuval_format_bits(format) & ~descriptor->format;
+   *harmful = missing & ~GPUVAL_OFFERS_CLASSES ||
+              (other_format && gpuval_nir_texel_of_use(use->required) & ~descriptor->offers) ||
+              (use->required & GPUVAL_OFFERS_RESOURCES &&
+               !gpuval_objects_is_alive(objects, descriptor->object)) ||
+              (use->required & GPUVAL_OFFERS_SAMPLER &&
+               !gpuval_objects_is_alive(objects, descriptor->sampler));
+   return *harmful || missing || other_format;
 }
 
 /* Has the access to mark what it writes, or to look at what it reads? */
@@ -317,7 +323,7 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
 
       uint32_t bad_bit = 1, unwritten_bit = 1;
 
-      data->bad_uses[stage] = data->unwritten_uses[stage] = 0;
+      data->bad_uses[stage] = data->harmful_uses[stage] = data->unwritten_uses[stage] = 0;
       for (uint32_t i = 0; i < num_uses; i++) {
          const struct gpuval_nir_use *use = &uses[i];
 
@@ -328,8 +334,11 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
                data->unwritten_uses[stage] |= unwritten_bit;
             unwritten_bit <<= 1;
          } else {
-            if (is_bad(objects, use, known[use->set]))
+            bool harmful;
+            if (is_bad(objects, use, known[use->set], &harmful))
                data->bad_uses[stage] |= bad_bit;
+            if (harmful)
+               data->harmful_uses[stage] |= bad_bit;
             bad_bit <<= 1;
          }
       }

@@ -18,6 +18,7 @@
 #include "gpuval/src/base/gpuval_checks.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_layout.h"
+#include "util/format/u_format.h"
 #include "util/u_dynarray.h"
 #include "nir.h"
 #include "nir_builder.h"
@@ -95,6 +96,21 @@ enum {
 static_assert(GPUVAL_OFFERS_TYPES + GPUVAL_OFFERS_VIEWS == (1u << GPUVAL_USE_FORMAT_SHIFT) - 1,
               "one word for all");
 
+/** Can a view that does not fit be harmless? */
+static inline bool
+gpuval_nir_may_be_harmless(uint32_t required)
+{
+   return required >> GPUVAL_USE_FORMAT_SHIFT || required & GPUVAL_OFFERS_CLASSES;
+}
+
+/** GPUVAL_OFFERS_TEXELS of the format that is required; 0: of any size */
+static inline uint32_t
+gpuval_nir_texel_of_use(uint32_t required)
+{
+   enum pipe_format format = (enum pipe_format)(required >> GPUVAL_USE_FORMAT_SHIFT);
+   return format ? gpuval_offers_of_texel(util_format_get_blocksize(format)) : 0;
+}
+
 /** The same in NIR, 32 bit where nothing else is said. */
 struct gpuval_nir_use_params {
    nir_def *set;
@@ -104,6 +120,8 @@ struct gpuval_nir_use_params {
    nir_def *num_slots;
    nir_def *is_constant; /* 1 bit */
    nir_def *is_variable; /* 1 bit */
+   nir_def *texel;       /* gpuval_nir_texel_of_use(); NULL: gpuval_nir_verdict::harmful is not
+                          * asked for */
    uint32_t may_require; /* bits that @required may have */
 };
 
@@ -114,6 +132,8 @@ struct gpuval_nir_verdict {
    nir_def *wrong_type;
    nir_def *destroyed;
    nir_def *wrong_view;
+   nir_def *harmful;    /* 1 bit: any of these, but for a view whose format or class of components
+                         * is another one and whose texels are as large */
    nir_def *descriptor; /* struct gpuval_descriptor: 4 x 32 bit */
    nir_def *num_elements;
 };
@@ -151,6 +171,8 @@ struct gpuval_nir_descriptors {
     * where the host knows when a command begins; else NULL.
     */
    nir_def *(*bad_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* Of these, those that GPUVAL_SAFE does not perform: gpuval_nir_verdict::harmful */
+   nir_def *(*harmful_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* The same of those with GPUVAL_USE_WRITTEN, which are counted for themselves: not all is
     * written. NULL: init is not checked.
     */

@@ -11,8 +11,9 @@
  * What a SPIR-V instruction accesses in pieces (a struct) is one access. Those that are
  * none are found by their addresses being a constant distance apart.
  *
- * With GPUVAL_SAFE a bad address is replaced by that of memory of ours: loads see zeros,
- * and what stores and atomics write nobody reads.
+ * With GPUVAL_SAFE an address outside of every buffer is replaced by that of memory of ours:
+ * loads see zeros, and what stores and atomics write nobody reads. What is only misaligned is
+ * reported and performed.
  */
 
 #include "gpuval/src/base/gpuval_address_table.h"
@@ -163,7 +164,7 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
    }
 }
 
-/* With nothing that optimizations look at. 1 bit: it is bad. */
+/* With nothing that optimizations look at. 1 bit: it is in no buffer. */
 static nir_def *
 add_check(struct pass *pass, const struct group *group, nir_def *address)
 {

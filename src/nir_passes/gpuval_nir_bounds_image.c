@@ -148,11 +148,16 @@ add_report(struct pass *pass, const struct gpuval_access_use *use, enum gpuval_k
       .instance = access->instance,
    };
 
+   /* One failing access gives one report. */
+   if (access->bad)
+      failed = nir_iand(&state->b, failed, nir_inot(&state->b, access->bad));
+   if (access->forbidden)
+      failed = nir_iand(&state->b, failed, nir_inot(&state->b, access->forbidden));
+
    if (pass->num_pending == MAX_PENDING)
       flush(pass);
    pass->pending[pass->num_pending++] = (struct gpuval_nir_report){
-      .failed =
-         access->bad ? nir_iand(&state->b, failed, nir_inot(&state->b, access->bad)) : failed,
+      .failed = failed,
       .detail = detail,
       .slot = slot,
       .set = GPUVAL_REPORT_EXACT,

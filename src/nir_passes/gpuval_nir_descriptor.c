@@ -11,7 +11,8 @@
  *
  * The shader does not find out what is wrong: the report's function does, which looks
  * again. With GPUVAL_SAFE a harmless descriptor stands in, by another index. Nothing
- * is branched around: implicit derivatives would be lost.
+ * is branched around: implicit derivatives would be lost. A view of another format whose texels
+ * are as large, or of another class of components, is reported and used.
  *
  * Reports stand before the accesses, as these may be the last thing that happens.
  */
@@ -46,8 +47,10 @@ struct pending {
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
-   nir_def *bad_uses;            /* once it is asked for, */
-   nir_def *is_bad[32];          /* and its bits */
+   struct {
+      nir_def *word;     /* once it is asked for, */
+      nir_def *bits[32]; /* and its bits */
+   } bad_uses, harmful_uses;
    struct hash_table *lookups;   /* struct lookup_key -> struct lookup */
    struct util_dynarray pending; /* struct pending: of the block */
    unsigned run;                 /* number of the block, or of its part between edges */
@@ -118,11 +121,21 @@ num_entries(const struct pass *pass)
 static nir_def *
 get_bad_uses(struct pass *pass)
 {
-   if (!pass->bad_uses) {
+   if (!pass->bad_uses.word) {
       nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
-      pass->bad_uses = pass->driver->descriptors->bad_uses(pass->driver, &at_top);
+      pass->bad_uses.word = pass->driver->descriptors->bad_uses(pass->driver, &at_top);
    }
-   return pass->bad_uses;
+   return pass->bad_uses.word;
+}
+
+static nir_def *
+get_harmful_uses(struct pass *pass)
+{
+   if (!pass->harmful_uses.word) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
+      pass->harmful_uses.word = pass->driver->descriptors->harmful_uses(pass->driver, &at_top);
+   }
+   return pass->harmful_uses.word;
 }
 
 /* The bit of a constant use, or -1 */
@@ -233,13 +246,25 @@ look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
    return lookup->result;
 }
 
-/* With GPUVAL_SAFE it will not be used. In any case the access has been reported. */
+static nir_def *
+or_1(nir_builder *b, nir_def *first, nir_def *second)
+{
+   return first ? nir_ior(b, first, second) : second;
+}
+
+/* With GPUVAL_SAFE the descriptor is not used where it is @harmful. Where it is @bad, the access
+ * has been reported.
+ */
 static void
-set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, nir_def *bad)
+set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, nir_def *bad,
+        nir_def *harmful)
 {
    struct gpuval_access *access = (struct gpuval_access *)use->access;
+   nir_builder *b = &pass->state->b;
 
-   access->bad = access->bad ? nir_ior(&pass->state->b, access->bad, bad) : bad;
+   access->bad = or_1(b, access->bad, harmful);
+   if (harmful != bad)
+      access->forbidden = or_1(b, access->forbidden, bad);
    if (!pass->state->options->safe)
       return;
 
@@ -250,7 +275,7 @@ set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, n
       .set = use->set,
       .binding = use->binding,
       .slot = slot,
-      .bad = bad,
+      .bad = harmful,
    };
    util_dynarray_append(&pass->state->replacements, struct gpuval_nir_replacement, replacement);
 }
@@ -261,21 +286,37 @@ has_bits(const struct pass *pass, nir_def *word, uint32_t bits)
 {
    nir_builder *b = &pass->state->b;
 
-   if (word == pass->bad_uses)
+   if (word == pass->bad_uses.word || word == pass->harmful_uses.word)
       return nir_has_bits_gpuval(b, 1, word, .base = bits);
    return nir_ine_imm(b, nir_iand_imm(b, word, bits), 0);
 }
 
-/* A bit of bad_uses, found once for a block and those that it dominates */
+/* A bit of @word, found once for a block and those that it dominates: in @bits */
 static nir_def *
-is_bad_use(struct pass *pass, unsigned bit, nir_block *block)
+get_bit(struct pass *pass, nir_def *word, nir_def **bits, unsigned bit, nir_block *block)
 {
-   assert(bit < ARRAY_SIZE(pass->is_bad));
+   assert(bit < ARRAY_SIZE(pass->bad_uses.bits));
 
-   nir_def **is_bad = &pass->is_bad[bit];
-   if (!*is_bad || !nir_block_dominates((*is_bad)->parent_instr->block, block))
-      *is_bad = has_bits(pass, pass->bad_uses, BITFIELD_BIT(bit));
-   return *is_bad;
+   if (!bits[bit] || !nir_block_dominates(bits[bit]->parent_instr->block, block))
+      bits[bit] = has_bits(pass, word, BITFIELD_BIT(bit));
+   return bits[bit];
+}
+
+/* 1 bit each. Those that are bad and not harmful may be such views only. */
+static void
+get_verdict(struct pass *pass, const struct gpuval_access_use *use, int bit, nir_def *result,
+            nir_def **bad, nir_def **harmful)
+{
+   nir_block *block = use->access->block;
+   bool may_be_harmless = gpuval_nir_may_be_harmless(use->nir.required);
+
+   *bad = bit >= 0 ? get_bit(pass, pass->bad_uses.word, pass->bad_uses.bits, bit, block)
+                   : has_bits(pass, result, 0x1);
+   *harmful = *bad;
+   if (may_be_harmless && bit >= 0)
+      *harmful = get_bit(pass, get_harmful_uses(pass), pass->harmful_uses.bits, bit, block);
+   else if (may_be_harmless)
+      *harmful = has_bits(pass, result, 0x4);
 }
 
 static void
@@ -297,13 +338,15 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
        * sees to that.)
        */
       pending.other = use->access->bad;
+      if (use->access->forbidden)
+         pending.other = nir_ior(b, pending.other, use->access->forbidden);
    }
    util_dynarray_append(&pass->pending, struct pending, pending);
 
    b->cursor = nir_before_instr(use->access->instr);
-   nir_def *bad = bit >= 0 ? is_bad_use(pass, bit, use->access->block)
-                           : has_bits(pass, pending.bits, pending.bit);
-   set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad);
+   nir_def *bad, *harmful;
+   get_verdict(pass, use, bit, pending.bits, &bad, &harmful);
+   set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad, harmful);
 
    if (bit < 0 && may_differ(use)) {
       pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;

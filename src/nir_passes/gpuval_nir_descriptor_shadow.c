@@ -25,15 +25,23 @@ is_alive(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
    return nir_ieq(b, there, id);
 }
 
-/* Bits of @required that are not there, of format and view */
+/* Bits of @required that are not there, of format and view. *harmful: bits that say that the
+ * view is not just one of another format or class.
+ */
 static nir_def *
-fits_view(nir_builder *b, nir_def *required, nir_def *offers, nir_def *format, uint32_t may_require)
+fits_view(nir_builder *b, const struct gpuval_nir_use_params *params, nir_def *offers,
+          nir_def *format, nir_def **harmful)
 {
+   nir_def *required = params->required;
    nir_def *missing =
       nir_iand_imm(b, nir_iand(b, required, nir_inot(b, offers)), GPUVAL_OFFERS_VIEWS);
    nir_def *fits = nir_ieq_imm(b, missing, 0);
 
-   if (may_require >> GPUVAL_USE_FORMAT_SHIFT) {
+   if (params->texel) {
+      nir_def *other_size = nir_iand(b, params->texel, nir_inot(b, offers));
+      *harmful = nir_ior(b, nir_iand_imm(b, missing, ~GPUVAL_OFFERS_CLASSES), other_size);
+   }
+   if (params->may_require >> GPUVAL_USE_FORMAT_SHIFT) {
       nir_def *wanted = nir_ushr_imm(b, required, GPUVAL_USE_FORMAT_SHIFT);
       /* gpuval_format_bits() */
       nir_def *bits = nir_ior(b, wanted, nir_ishl_imm(b, nir_inot(b, wanted), 16));
@@ -41,6 +49,14 @@ fits_view(nir_builder *b, nir_def *required, nir_def *offers, nir_def *format, u
       fits = nir_iand(b, fits, nir_inot(b, nir_iand(b, nir_ine_imm(b, wanted, 0), other)));
    }
    return fits;
+}
+
+/* 1 bit: is there nothing that is alive and of the right type? */
+static nir_def *
+is_absent(nir_builder *b, const struct gpuval_nir_verdict *verdict)
+{
+   nir_def *missing = nir_ior(b, verdict->unwritten, verdict->wrong_type);
+   return nir_ior(b, verdict->index_oob, nir_ior(b, missing, verdict->destroyed));
 }
 
 struct gpuval_nir_verdict
@@ -96,10 +112,15 @@ gpuval_nir_build_use(nir_builder *b, const struct gpuval_nir_driver *driver,
    verdict.destroyed = nir_iand(b, known, nir_inot(b, alive));
 
    verdict.wrong_view = nir_imm_false(b);
+   nir_def *harmful = zero;
    if (params->may_require & ~GPUVAL_OFFERS_TYPES) {
-      nir_def *fits =
-         fits_view(b, required, offers, nir_channel(b, verdict.descriptor, 3), params->may_require);
+      nir_def *fits = fits_view(b, params, offers, nir_channel(b, verdict.descriptor, 3), &harmful);
       verdict.wrong_view = nir_iand(b, known, nir_inot(b, fits));
+   }
+   verdict.harmful = NULL;
+   if (params->texel) {
+      nir_def *unfit = nir_iand(b, known, nir_ine_imm(b, harmful, 0));
+      verdict.harmful = nir_ior(b, is_absent(b, &verdict), unfit);
    }
    return verdict;
 }
@@ -119,10 +140,7 @@ gpuval_nir_load_object(nir_builder *b, const struct gpuval_nir_driver *driver, n
 nir_def *
 gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verdict)
 {
-   nir_def *missing = nir_ior(b, verdict->unwritten, verdict->wrong_type);
-   nir_def *unfit = nir_ior(b, verdict->destroyed, verdict->wrong_view);
-
-   return nir_ior(b, verdict->index_oob, nir_ior(b, missing, unfit));
+   return nir_ior(b, is_absent(b, verdict), verdict->wrong_view);
 }
 
 /* 1 bit: differs @index from that of the first of those that are @here? */
@@ -148,7 +166,7 @@ enum {
    USE_NUM_SLOTS,
    USE_INDEX,
    USE_IS_HELPER,
-   USE_UNUSED,
+   USE_TEXEL, /* gpuval_nir_texel_of_use() */
    USE_NUM_WORDS,
 };
 static_assert(USE_NUM_WORDS == GPUVAL_FUNCTION_DESCRIPTOR_WORDS, "a vector of NIR's");
@@ -167,7 +185,7 @@ gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *s
       [USE_NUM_SLOTS] = nir_imm_int(b, use->num_slots),
       [USE_INDEX] = index ? nir_u2u32(b, index) : zero,
       [USE_IS_HELPER] = has_helpers ? nir_b2i32(b, nir_load_helper_invocation(b, 1)) : zero,
-      [USE_UNUSED] = zero,
+      [USE_TEXEL] = nir_imm_int(b, gpuval_nir_texel_of_use(use->required)),
    };
 
    return nir_call_gpuval(b, 32, nir_imm_true(b), nir_vec(b, words, USE_NUM_WORDS),
@@ -187,6 +205,7 @@ gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driv
       .num_slots = words[USE_NUM_SLOTS],
       .is_constant = has_any(b, word, GPUVAL_USE_CONSTANT << 8),
       .is_variable = has_any(b, word, GPUVAL_USE_VARIABLE << 8),
+      .texel = words[USE_TEXEL],
       .may_require = ~0u,
    };
    struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &params);
@@ -194,6 +213,7 @@ gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driv
    nir_def *here =
       nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
    nir_def *differs = build_differs(b, words[USE_INDEX], here);
-   return nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
-                  nir_ishl_imm(b, nir_b2i32(b, differs), 1));
+   nir_def *result = nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
+                             nir_ishl_imm(b, nir_b2i32(b, differs), 1));
+   return nir_ior(b, result, nir_ishl_imm(b, nir_b2i32(b, verdict.harmful), 2));
 }

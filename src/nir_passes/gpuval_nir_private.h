@@ -49,6 +49,8 @@ struct gpuval_access {
     * not to be performed; NULL: never
     */
    nir_def *bad;
+   /* 1 bit: a check before has reported it, and it is performed; NULL: never */
+   nir_def *forbidden;
 
    /* BUFFER */
    bool is_described; /* else it is not to be checked */
@@ -279,7 +281,7 @@ nir_def *gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verd
 /**
  * Looks up @slot, 32 bit: bit 0 of the result says that the descriptor is bad. Bit 1: @index,
  * if it is not NULL, differs from that of the first invocation of the subgroup that is no
- * helper.
+ * helper. Bit 2: gpuval_nir_verdict::harmful.
  */
 nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot,
                              nir_def *index);

@@ -5,7 +5,8 @@
  * The rules are those of Vulkan's "Ray Tracing" and "Ray Query" for SPIR-V modules
  * (VUID-RuntimeSpirv-OpRayQueryInitializeKHR-06348 to -06352, the same of OpTraceRayKHR).
  * A ray that is wrong has one report, of the first kind that it is wrong in. With
- * GPUVAL_SAFE it meets nothing: its operands are replaced, without a branch.
+ * GPUVAL_SAFE it meets nothing: its operands are replaced, without a branch. Flags that
+ * exclude each other are reported, and the ray is traced; its structure is looked at, too.
  *
  * An initialization is looked for on every way to the use; only of other queries a variable
  * says whether they have had one.
@@ -252,7 +253,6 @@ check_ray(struct gpuval_nir_state *state, const struct gpuval_access *access, co
    if (!nir_src_is_const(*ray->flags) || !flags_are_valid(nir_src_as_uint(*ray->flags))) {
       nir_def *failed = nir_iand(b, nir_inot(b, bad), find_bad_flags(b, ray->flags->ssa));
       report(state, access, &(struct failure){GPUVAL_KIND_RAY_FLAGS, failed, {ray->flags->ssa}});
-      bad = nir_ior(b, bad, failed);
    }
    if (state->options->driver->structure_address)
       check_structure(state, access, ray, bad);

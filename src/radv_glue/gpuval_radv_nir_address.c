@@ -444,7 +444,7 @@ static void
 build_turn(nir_builder *b, const struct gpuval_nir_driver *driver,
            const struct gpuval_radv_nir_met *met, const struct group *group,
            const struct addresses *addresses, const struct turn *turn, nir_def *is_second,
-           nir_variable *bad)
+           nir_variable *is_outside)
 {
    nir_def *base = gpuval_radv_nir_select(b, turn, addresses->base, addresses->count);
    nir_def *offset = gpuval_radv_nir_select_value(b, turn, addresses->offset, addresses->count);
@@ -469,7 +469,9 @@ build_turn(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, failed);
    {
       nir_def *bit = nir_ishl(b, nir_imm_int(b, 1), turn ? turn->i : nir_imm_int(b, 0));
-      nir_store_var(b, bad, nir_ior(b, nir_load_var(b, bad), bit), 0x1);
+      if (is_second)
+         bit = nir_bcsel(b, is_second, nir_imm_int(b, 0), bit);
+      nir_store_var(b, is_outside, nir_ior(b, nir_load_var(b, is_outside), bit), 0x1);
       if (!is_silent(group->intrins[0]))
          build_report(b, driver, group, turn, is_second, address);
    }
@@ -479,12 +481,12 @@ build_turn(nir_builder *b, const struct gpuval_nir_driver *driver,
 static void
 build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
             const struct gpuval_radv_nir_met *met, const struct group *group,
-            const struct addresses *addresses, nir_variable *bad)
+            const struct addresses *addresses, nir_variable *is_outside)
 {
    const unsigned each = addresses->has_alignment ? 2 : 1;
    const unsigned count = group->count * each;
    if (count == 1) {
-      build_turn(b, driver, met, group, addresses, NULL, NULL, bad);
+      build_turn(b, driver, met, group, addresses, NULL, NULL, is_outside);
       return;
    }
 
@@ -495,7 +497,7 @@ build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *i = nir_load_var(b, i_var);
       nir_def *is_second = each == 2 ? nir_ine_imm(b, nir_iand_imm(b, i, 1), 0) : NULL;
       const struct turn turn = gpuval_radv_nir_begin_turn(b, each == 2 ? nir_ushr_imm(b, i, 1) : i);
-      build_turn(b, driver, met, group, addresses, &turn, is_second, bad);
+      build_turn(b, driver, met, group, addresses, &turn, is_second, is_outside);
 
       nir_break_if(b, nir_uge_imm(b, i, count - 1));
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
@@ -519,18 +521,18 @@ gpuval_radv_nir_lower_addresses(nir_builder *b, const struct gpuval_nir_driver *
       met->limit = add_variable(b, glsl_uint_type(), "met_limit");
    }
 
-   nir_variable *bad = nir_local_variable_create(b->impl, glsl_uint_type(), "bad");
-   nir_store_var(b, bad, nir_imm_int(b, 0), 0x1);
+   nir_variable *is_outside = nir_local_variable_create(b->impl, glsl_uint_type(), "is_outside");
+   nir_store_var(b, is_outside, nir_imm_int(b, 0), 0x1);
    nir_push_if(b, build_suspected(b, met, &addresses));
-   build_turns(b, driver, met, group, &addresses, bad);
+   build_turns(b, driver, met, group, &addresses, is_outside);
    nir_pop_if(b, NULL);
-   nir_def *bits = nir_load_var(b, bad);
+   nir_def *bits = nir_load_var(b, is_outside);
 
    for (unsigned i = 0; i < group->count; i++) {
       nir_intrinsic_instr *check = group->intrins[i];
       if (!nir_def_is_unused(&check->def)) {
-         nir_def *is_bad = nir_ine_imm(b, nir_iand_imm(b, bits, 1u << i), 0);
-         nir_def_rewrite_uses(&check->def, is_bad);
+         nir_def *bit = nir_iand_imm(b, bits, 1u << i);
+         nir_def_rewrite_uses(&check->def, nir_ine_imm(b, bit, 0));
       }
       nir_instr_remove(&check->instr);
    }
