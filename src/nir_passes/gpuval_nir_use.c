@@ -210,6 +210,11 @@ is_non_uniform(const nir_instr *instr, bool is_sampler)
    }
 
    const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+
+   /* vtn_handle_atomics() forgets what the decorations of a buffer's pointer say. */
+   if (intrin->intrinsic == nir_intrinsic_ssbo_atomic ||
+       intrin->intrinsic == nir_intrinsic_ssbo_atomic_swap)
+      return true;
    return !nir_intrinsic_has_access(intrin) || nir_intrinsic_access(intrin) & ACCESS_NON_UNIFORM;
 }
 
