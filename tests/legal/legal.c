@@ -6,12 +6,13 @@
  * fails.
  *
  *    gpuval-legal [--seed N] [--programs N] [--checks SET] [--features LIST] [--chunk N]
- *                 [--no-validate] [--keep FOLDER] [--print]
+ *                 [--only-create LIST] [--no-validate] [--keep FOLDER] [--print]
  *
  * --seed: the first one; --programs: how many, 100 by default. --checks: a set of checks of the
  * table below (`each`: all of them in turn; `rotate`, the default: basic, all, and two others,
  * which change from chunk to chunk), or what GPUVAL may be. May be given more than once.
  * --features: what programs consist of, by the names below, or with `no-` in front of a name.
+ * --only-create: programs with these features make their pipelines and do not run.
  * --chunk: programs of a process. --no-validate: spirv-val does not look at the modules.
  * --keep: modules and reports stay in that folder. --print prints the programs.
  *
@@ -80,7 +81,7 @@ static struct {
    struct check_set sets[MAX_SETS];
    unsigned set_count;
    bool rotate;
-   uint32_t features;
+   uint32_t features, only_create;
    bool validate;
    char folder[256];
    uint64_t programs, executions, validated;
@@ -111,7 +112,8 @@ run_in_child(uint64_t first, uint64_t count, const char *path, const char *dump)
       struct legal_program program;
       alarm(HANGS_S);
       legal_generate(seed, device->features, &program);
-      fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", seed, legal_run(device, &program, dump));
+      fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", seed,
+              legal_run(device, &program, run.only_create, dump));
       fflush(file);
    }
    fclose(file);
@@ -175,19 +177,20 @@ static int
 start_child(const struct check_set *set, uint64_t first, uint64_t count, const char *results,
             const char *report, const char *dump)
 {
-   char first_text[32], count_text[32], features[32], log[300];
+   char first_text[32], count_text[32], features[32], created[32], log[300];
    int status;
 
    snprintf(first_text, sizeof(first_text), "%" PRIu64, first);
    snprintf(count_text, sizeof(count_text), "%" PRIu64, count);
    snprintf(features, sizeof(features), "%u", run.features);
+   snprintf(created, sizeof(created), "%u", run.only_create);
    snprintf(log, sizeof(log), "%s/log", run.folder);
    fflush(stdout);
    const pid_t child = fork();
    if (child == 0) {
       set_environment(set, report, log);
-      execl("/proc/self/exe", "gpuval-legal", "--child", features, first_text, count_text, results,
-            dump ? dump : "", NULL);
+      execl("/proc/self/exe", "gpuval-legal", "--child", features, created, first_text, count_text,
+            results, dump ? dump : "", NULL);
       _exit(VKH_EXIT_ERROR);
    }
    if (child < 0 || waitpid(child, &status, 0) != child)
@@ -439,6 +442,7 @@ static const struct option long_options[] = {
    {"checks", required_argument, NULL, 'k'},
    {"features", required_argument, NULL, 'F'},
    {"chunk", required_argument, NULL, 'c'},
+   {"only-create", required_argument, NULL, 'o'},
    {"no-validate", no_argument, NULL, 'v'},
    {"keep", required_argument, NULL, 'K'},
    {"print", no_argument, NULL, 'p'},
@@ -465,10 +469,11 @@ main(int argc, char **argv)
    bool print = false, keep = false;
    int option;
 
-   if (argc == 7 && strcmp(argv[1], "--child") == 0) {
+   if (argc == 8 && strcmp(argv[1], "--child") == 0) {
       run.features = (uint32_t)strtoul(argv[2], NULL, 10);
-      run_in_child(strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10), argv[5],
-                   *argv[6] ? argv[6] : NULL);
+      run.only_create = (uint32_t)strtoul(argv[3], NULL, 10);
+      run_in_child(strtoull(argv[4], NULL, 10), strtoull(argv[5], NULL, 10), argv[6],
+                   *argv[7] ? argv[7] : NULL);
       return 0;
    }
    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -488,6 +493,9 @@ main(int argc, char **argv)
          break;
       case 'F':
          run.features = read_features(optarg);
+         break;
+      case 'o':
+         run.only_create = read_features(optarg);
          break;
       case 'v':
          run.validate = false;

@@ -78,6 +78,7 @@ enum legal_feature {
    LEGAL_TESSELLATION = 1 << 10, /* and geometry shaders */
    LEGAL_INPUT_ATTACHMENTS = 1 << 11,
    LEGAL_UNWRITTEN = 1 << 12, /* code that is not executed may use any descriptor */
+   LEGAL_DIFFERING_ATOMICS = 1 << 13, /* atomics behind NonUniform indices */
    LEGAL_ALL = 0xffffffff,
 };
 
@@ -188,6 +189,7 @@ struct legal_program {
    bool physical;       /* memory model PhysicalStorageBuffer64 */
    bool vulkan_memory_model;
    bool unwritten;      /* code that is not executed uses descriptors that are not there */
+   bool differing_atomics;
    bool specialization; /* array lengths, branches and indices are specialization constants */
 };
 
@@ -286,8 +288,8 @@ void legal_pipeline_destroy(struct legal_device *device, struct legal_pipeline *
 /* --- legal_run.c ---------------------------------------------------------- */
 
 /* Returns a hash of all that the program has written. With @dump, the modules are written to
- * files there, SEED.STAGE.spv. */
+ * files there, SEED.STAGE.spv. Programs with a feature of @only_create are not executed. */
 uint64_t legal_run(struct legal_device *device, const struct legal_program *program,
-                   const char *dump);
+                   uint32_t only_create, const char *dump);
 
 #endif /* LEGAL_H */

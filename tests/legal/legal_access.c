@@ -211,7 +211,7 @@ declare_block(struct legal_shader *shader, struct legal_variable *variable, uint
    static const uint32_t offsets[2] = {0, 16};
 
    variable->item = declare_item(shader, variable->shape, &item_size);
-   variable->has_head = !writable && size > 64 && chance(shader, 30);
+   variable->has_head = !writable && size >= 128 && chance(shader, 30);
    variable->item_count = (size - (variable->has_head ? 64 : 0)) / item_size;
    const bool head = variable->has_head;
    const uint32_t array =
@@ -745,6 +745,15 @@ word_pointer(struct legal_shader *shader, const struct legal_variable *variable,
                        item_pointer(shader, variable, block, slot, differs), word, differs);
 }
 
+/* Mesa forgets what NonUniform says of atomics in buffers (vtn_handle_atomics()): only on CPUs
+ * nothing comes of it.
+ */
+static bool
+has_atomics(const struct legal_shader *shader, bool differs)
+{
+   return !differs || shader->program->differing_atomics;
+}
+
 static uint32_t
 atomic_scope(struct legal_shader *shader)
 {
@@ -753,9 +762,8 @@ atomic_scope(struct legal_shader *shader)
 }
 
 static uint32_t
-atomic(struct legal_shader *shader, SpvOp op, uint32_t pointer, uint32_t value, bool differs)
+atomic(struct legal_shader *shader, SpvOp op, uint32_t pointer, uint32_t value)
 {
-   (void)differs; /* The pointer says so. */
    return legal_value(shader, op, spv_uint(spv(shader), 1), pointer, atomic_scope(shader),
                       constant(shader, SpvMemorySemanticsMaskNone), value);
 }
@@ -764,15 +772,13 @@ static void
 write_block(struct legal_shader *shader, const struct legal_variable *variable, uint32_t block,
             uint32_t value, bool differs)
 {
-   switch (below(shader, 4)) {
+   switch (has_atomics(shader, differs) ? below(shader, 4) : 3) {
    case 0:
       /* Sums do not depend on who comes first. */
-      atomic(shader, SpvOpAtomicIAdd, word_pointer(shader, variable, block, true, differs), value,
-             differs);
+      atomic(shader, SpvOpAtomicIAdd, word_pointer(shader, variable, block, true, differs), value);
       break;
    case 1:
-      atomic(shader, SpvOpAtomicXor, word_pointer(shader, variable, block, false, differs), value,
-             differs);
+      atomic(shader, SpvOpAtomicXor, word_pointer(shader, variable, block, false, differs), value);
       break;
    default:
       legal_op(shader, SpvOpStore, word_pointer(shader, variable, block, false, differs), value);
@@ -784,8 +790,8 @@ read_own_word(struct legal_shader *shader, const struct legal_variable *variable
               bool differs)
 {
    const uint32_t pointer = word_pointer(shader, variable, block, false, differs);
-   if (chance(shader, 25))
-      return atomic(shader, SpvOpAtomicIAdd, pointer, constant(shader, 3), differs);
+   if (has_atomics(shader, differs) && chance(shader, 25))
+      return atomic(shader, SpvOpAtomicIAdd, pointer, constant(shader, 3));
    return load(shader, spv_uint(spv(shader), 1), pointer, differs);
 }
 
@@ -964,7 +970,7 @@ write_texel(struct legal_shader *shader, const struct legal_variable *variable, 
       const uint32_t texel = legal_value(shader, SpvOpImageTexelPointer, texel_type, pointer, at,
                                          constant(shader, 0));
       mark(shader, texel, differs);
-      atomic(shader, SpvOpAtomicIAdd, texel, value, differs);
+      atomic(shader, SpvOpAtomicIAdd, texel, value);
       return;
    }
    const uint32_t image = legal_value(shader, SpvOpLoad, variable->type, pointer);
@@ -1075,7 +1081,7 @@ write_address(struct legal_shader *shader, uint32_t value)
                   common ? constant(shader, LEGAL_SLOTS) : shader->function->slot,
                   constant(shader, common ? 0 : below(shader, 4)));
    if (common)
-      atomic(shader, SpvOpAtomicIAdd, pointer, value, false);
+      atomic(shader, SpvOpAtomicIAdd, pointer, value);
    else
       legal_op(shader, SpvOpStore, pointer, value, SpvMemoryAccessAlignedMask, 4);
 }

@@ -298,8 +298,8 @@ legal_device_create(uint32_t features)
       .pNext = &driver,
    };
    vkGetPhysicalDeviceProperties2(device->ctx->physical_device, &properties);
-   if (driver.driverID != VK_DRIVER_ID_MESA_LLVMPIPE)
-      device->features |= LEGAL_UNWRITTEN & features;
+   const bool cpu = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+   device->features |= (cpu ? LEGAL_DIFFERING_ATOMICS : LEGAL_UNWRITTEN) & features;
    create_sources(device);
    return device;
 }

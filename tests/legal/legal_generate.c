@@ -456,6 +456,7 @@ legal_generate(uint64_t seed, uint32_t features, struct legal_program *program)
    program->lines = program->names && legal_chance(&random, 50);
    program->specialization = legal_chance(&random, 40);
    program->unwritten = features & LEGAL_UNWRITTEN;
+   program->differing_atomics = features & LEGAL_DIFFERING_ATOMICS;
    program->secondary = legal_chance(&random, 10);
 
    program->descriptor_buffers =

@@ -256,8 +256,24 @@ dump_modules(const struct legal_program *program, const struct legal_module *mod
    }
 }
 
+/* Which of the features by which stages come in the program has */
+static uint32_t
+stage_features(const struct legal_program *program)
+{
+   uint32_t features = 0;
+
+   if (legal_has_stage(program, VK_SHADER_STAGE_MESH_BIT_EXT))
+      features |= LEGAL_MESH_SHADERS;
+   if (program->tessellation_level || legal_has_stage(program, VK_SHADER_STAGE_GEOMETRY_BIT))
+      features |= LEGAL_TESSELLATION;
+   if (program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS)
+      features |= LEGAL_GRAPHICS;
+   return features;
+}
+
 uint64_t
-legal_run(struct legal_device *device, const struct legal_program *program, const char *dump)
+legal_run(struct legal_device *device, const struct legal_program *program, uint32_t only_create,
+          const char *dump)
 {
    struct legal_module modules[LEGAL_MAX_STAGES] = {{0}};
    struct legal_pipeline pipeline;
@@ -273,8 +289,11 @@ legal_run(struct legal_device *device, const struct legal_program *program, cons
    fill_vertices(device, program);
    legal_sets_create(device, program, &sets);
    legal_pipeline_create(device, program, &sets, modules, &pipeline);
-   run_commands(device, program, &pipeline, &sets);
-   const uint64_t hash = hash_results(device, program, &sets);
+   uint64_t hash = 0;
+   if (!(stage_features(program) & only_create)) {
+      run_commands(device, program, &pipeline, &sets);
+      hash = hash_results(device, program, &sets);
+   }
    legal_pipeline_destroy(device, &pipeline);
    legal_sets_destroy(device, &sets);
    for (unsigned i = 0; i < LEGAL_MAX_STAGES; i++)
