@@ -12,17 +12,47 @@
 
 #include "spirv/spirv.h"
 
-/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. */
-static bool
-is_atomic_in_spirv(const struct gpuval_nir_state *state, uint32_t instance)
+/* Of the instruction in SPIR-V; OpNop: not known */
+static SpvOp
+get_opcode(const struct gpuval_nir_state *state, uint32_t instance)
 {
    const struct gpuval_nir_options *options = state->options;
    size_t offset = gpuval_nir_spirv_offset(state, instance);
    if (!options->spirv || !offset || offset + 4 > options->spirv_size)
-      return false;
+      return SpvOpNop;
+   return (SpvOp)(options->spirv[offset / 4] & SpvOpCodeMask);
+}
 
-   uint16_t opcode = options->spirv[offset / 4] & SpvOpCodeMask;
+/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. */
+static bool
+is_atomic_in_spirv(const struct gpuval_nir_state *state, uint32_t instance)
+{
+   SpvOp opcode = get_opcode(state, instance);
    return opcode == SpvOpAtomicLoad || opcode == SpvOpAtomicStore;
+}
+
+/* Returns whether vtn has made the barrier of an access that is MakePointerAvailable or
+ * MakePointerVisible (vtn_emit_make_available_barrier()). It acquires or releases in NIR; in SPIR-V
+ * it is about that access only, and orders no others.
+ */
+static bool
+is_barrier_of_access(const struct gpuval_nir_state *state, uint32_t instance)
+{
+   switch (get_opcode(state, instance)) {
+   case SpvOpLoad:
+   case SpvOpStore:
+   case SpvOpCopyMemory:
+   case SpvOpCopyMemorySized:
+   case SpvOpImageFetch:
+   case SpvOpImageRead:
+   case SpvOpImageWrite:
+   case SpvOpImageSparseRead:
+   case SpvOpCooperativeMatrixLoadKHR:
+   case SpvOpCooperativeMatrixStoreKHR:
+      return true;
+   default:
+      return false;
+   }
 }
 
 /* Buffers, addresses, memory of a workgroup: what has a data operand */
@@ -267,6 +297,8 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
             continue;
 
          access.instance = get_instance(state, instr);
+         if (access.type == GPUVAL_ACCESS_BARRIER && is_barrier_of_access(state, access.instance))
+            continue;
          access.is_atomic =
             access.op == GPUVAL_OP_ATOMIC || is_atomic_in_spirv(state, access.instance);
          if (access.type == GPUVAL_ACCESS_BUFFER)
