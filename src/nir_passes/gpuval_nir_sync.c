@@ -35,16 +35,20 @@ struct pass {
    nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
 };
 
-/* Most invocations of a subgroup, log2 */
-#define SUBGROUP_BITS 7
-
-/* Ray-tracing stages of one invocation are shaders of their own: its id comes
- * from where it is in the launch.
+/* Ray-tracing stages of one invocation are shaders of their own, and a vertex may be shaded more
+ * than once: they are numbered by what they are.
  */
+static bool
+has_numbers(gl_shader_stage stage)
+{
+   return gl_shader_stage_is_rt(stage) || stage == MESA_SHADER_VERTEX ||
+          stage == MESA_SHADER_TESS_EVAL;
+}
+
 static nir_def *
 build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
 {
-   if (!gl_shader_stage_is_rt(b->shader->info.stage))
+   if (!has_numbers(b->shader->info.stage))
       return nir_invocation_gpuval(b);
 
    nir_def *words = gpuval_nir_invocation(state);
@@ -72,9 +76,51 @@ build_token(struct pass *pass, nir_builder *b)
    return token;
 }
 
+/* The same in shadow memory. Numbers of vertices near each other differ, those of others mostly. */
+static nir_def *
+build_vertex_number(struct pass *pass, nir_builder *b)
+{
+   if (b->shader->info.stage == MESA_SHADER_TESS_EVAL) /* of a hash, the upper bits */
+      return nir_ushr_imm(b, build_invocation_id(pass->state, b),
+                          32 - GPUVAL_SHADOW_INVOCATION_BITS);
+
+   nir_def *words = gpuval_nir_invocation(pass->state);
+   nir_def *instance = nir_imul_imm(b, nir_channel(b, words, 1), 0x9e3779b1);
+   nir_def *draw = nir_imul_imm(b, nir_load_draw_id(b), 0x27d4eb2f);
+   return nir_iadd(b, nir_channel(b, words, 0), nir_iadd(b, instance, draw));
+}
+
+/* Is there a barrier that may order accesses of a workgroup, or of a patch, to buffers? */
+static bool
+has_barriers(const struct pass *pass)
+{
+   const nir_variable_mode modes = nir_var_mem_ssbo | nir_var_mem_global | nir_var_image;
+
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      if (access->type == GPUVAL_ACCESS_BARRIER &&
+          nir_intrinsic_memory_modes(nir_instr_as_intrinsic(access->instr)) & modes)
+         return true;
+   }
+   return false;
+}
+
+/* Bits of the number of an invocation in a workgroup of @size, the lower ones of which are its
+ * number in its subgroup. Subgroups may be half as large as the driver's largest ones.
+ */
+static unsigned
+get_subgroup_bits(const struct pass *pass, unsigned size, unsigned *lane_bits)
+{
+   *lane_bits = pass->state->options->driver->subgroup_bits;
+   unsigned least = MAX2((1u << *lane_bits) / 2, 1);
+   return *lane_bits + util_logbase2_ceil(DIV_ROUND_UP(size, least));
+}
+
 /* What shadow memory calls an invocation: a number in its command, of which the upper
  * bits are its workgroup's and those in the middle its subgroup's. *shifts says where.
- * Stages without workgroups have numbers that no other invocation has.
+ * Stages without workgroups have numbers that no other invocation has. So have patches and mesh
+ * workgroups where no barrier orders buffers: their ids begin anew with each instance, or each task
+ * workgroup.
  */
 static nir_def *
 build_number(struct pass *pass, nir_builder *b)
@@ -82,6 +128,10 @@ build_number(struct pass *pass, nir_builder *b)
    const shader_info *info = &b->shader->info;
    unsigned bits;
    nir_def *local, *group;
+
+   if ((info->stage == MESA_SHADER_TESS_CTRL || info->stage == MESA_SHADER_MESH) &&
+       !has_barriers(pass))
+      return nir_invocation_gpuval(b);
 
    if (info->stage == MESA_SHADER_TESS_CTRL) {
       local = nir_load_invocation_id(b);
@@ -96,9 +146,10 @@ build_number(struct pass *pass, nir_builder *b)
       local = nir_load_local_invocation_index(b);
       if (pass->has_subgroups) {
          /* Where subgroups are is the driver's business. */
-         bits += SUBGROUP_BITS;
-         pass->shifts |= SUBGROUP_BITS << 8;
-         local = nir_ior(b, nir_ishl_imm(b, nir_load_subgroup_id(b), SUBGROUP_BITS),
+         unsigned lane_bits;
+         bits = get_subgroup_bits(pass, size, &lane_bits);
+         pass->shifts |= lane_bits << 8;
+         local = nir_ior(b, nir_ishl_imm(b, nir_load_subgroup_id(b), lane_bits),
                          nir_load_subgroup_invocation(b));
       }
       nir_def *id = nir_load_workgroup_id(b), *count = nir_load_num_workgroups(b);
@@ -110,6 +161,8 @@ build_number(struct pass *pass, nir_builder *b)
       nir_def *row = nir_iadd(b, nir_channel(b, id, 1),
                               nir_imul(b, nir_channel(b, id, 2), nir_channel(b, size, 1)));
       return nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, row, nir_channel(b, size, 0)));
+   } else if (has_numbers(info->stage)) {
+      return build_vertex_number(pass, b);
    } else {
       return nir_invocation_gpuval(b);
    }
@@ -126,7 +179,7 @@ get_context(struct pass *pass)
       gpuval_nir_invocation(pass->state);
       nir_builder at_top =
          nir_builder_at(nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
-      if (!gl_shader_stage_is_rt(impl->function->shader->info.stage))
+      if (!has_numbers(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
       bool shadow = pass->shadow;
       nir_def *id =

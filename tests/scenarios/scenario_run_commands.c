@@ -68,8 +68,8 @@ run_prepare_command(struct run *run)
    run_bind_pipeline(run, pipeline);
    run_bind_sets(run, pipeline);
    if (run->push_size)
-      vkCmdPushConstants(run->cmd, run->layout, VK_SHADER_STAGE_ALL, run->push_first, run->push_size,
-                         run->push + run->push_first);
+      vkCmdPushConstants(run->cmd, run->layout, VK_SHADER_STAGE_ALL, run->push_first,
+                         run->push_size, run->push + run->push_first);
    return pipeline;
 }
 

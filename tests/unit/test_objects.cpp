@@ -252,8 +252,8 @@ TEST_F(Shadow, a_null_descriptor_has_one_type_and_all_views)
 {
    write(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 0, {});
 
-   EXPECT_EQ(slots[4].offers,
-             uint32_t(GPUVAL_OFFERS_STORAGE_IMAGE) | uint32_t(GPUVAL_OFFERS_VIEWS | GPUVAL_OFFERS_TEXELS));
+   EXPECT_EQ(slots[4].offers, uint32_t(GPUVAL_OFFERS_STORAGE_IMAGE) |
+                                 uint32_t(GPUVAL_OFFERS_VIEWS | GPUVAL_OFFERS_TEXELS));
    EXPECT_TRUE(is_alive(slots[4].object));
    EXPECT_EQ(gpuval_format_bits(99) & ~slots[4].format, 0u);
 }
