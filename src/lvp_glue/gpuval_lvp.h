@@ -42,7 +42,7 @@ struct vk_descriptor_update_template;
 /* Bytes of constant buffer 0, which holds push constants and our command data behind them:
  * gpuval_lvp_nir.h
  */
-#define GPUVAL_LVP_CONSTANTS_SIZE 576
+#define GPUVAL_LVP_CONSTANTS_SIZE 608
 #define GPUVAL_LVP_MAX_SETS       8
 
 /** NULL: nothing is checked. */
