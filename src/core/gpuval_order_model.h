@@ -174,6 +174,9 @@ unsigned gpuval_order_num_sources(const struct gpuval_order *order);
 /** Watermarks for an access of @class_ that would come now in @queue: execution, */
 uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue, unsigned class_,
                                unsigned source);
+/** execution of anything at all: what has come in whatever stage, */
+uint32_t gpuval_order_any_executed(const struct gpuval_order *order, unsigned queue,
+                                   unsigned source);
 /** memory, at an address, */
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,

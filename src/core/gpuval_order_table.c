@@ -63,6 +63,17 @@ gpuval_order_executed(const struct gpuval_order *order, unsigned queue, unsigned
 }
 
 uint32_t
+gpuval_order_any_executed(const struct gpuval_order *order, unsigned queue, unsigned source)
+{
+   const struct state *state = &order->queues[queue].state;
+   uint32_t highest = 0;
+
+   for (unsigned stage = 0; stage < GPUVAL_ORDER_STAGES; stage++)
+      highest = MAX2(highest, get_vector(order, state->execution, EXECUTED + stage)[source]);
+   return highest;
+}
+
+uint32_t
 gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                        enum gpuval_order_class class_, enum gpuval_order_access access,
                        uint64_t address, unsigned source)

@@ -29,6 +29,7 @@ struct place {
 struct note {
    struct gpuval_race_use use;
    const uint32_t *before;
+   const uint32_t *dependent; /* NULL: as @before */
    const uint32_t *flag;
    uint32_t bits;
    unsigned num_places;
@@ -225,9 +226,10 @@ gpuval_race_alloc(struct gpuval_race *race, unsigned size)
 
 void
 gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                 const uint32_t *before, const uint32_t *flag, uint32_t bits)
+                 const uint32_t *before, const uint32_t *dependent, const uint32_t *flag,
+                 uint32_t bits)
 {
-   const struct note note = {*use, before, flag, bits, 0};
+   const struct note note = {*use, before, dependent, flag, bits, 0};
 
    struct gpuval_race_segment *segment = race->segment;
    segment->is_full = util_dynarray_num_elements(&segment->notes, struct note) >= MAX_NOTES;
@@ -309,8 +311,18 @@ is_one_command(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
    return a->command_id == b->command_id && a->recording == b->recording;
 }
 
+/* What was written has to be made available, too. Layouts change by barriers for their image. */
 static bool
-is_race(const struct gpuval_race_use *use, const uint32_t *before,
+lacks_memory(const struct gpuval_race_use *use, const uint32_t *dependent,
+             const struct gpuval_race_use *other)
+{
+   return dependent && other->is_write && !other->is_covered && !other->is_transition &&
+          !use->is_transition && !is_ordered(other, dependent);
+}
+
+/* @dependent: of an image; NULL: memory does not count */
+static bool
+is_race(const struct gpuval_race_use *use, const uint32_t *before, const uint32_t *dependent,
         const struct gpuval_race_use *other)
 {
    bool is_one_pass = use->pass && use->pass == other->pass;
@@ -322,7 +334,8 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before,
       return false;
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
-          !is_one_command(use, other) && !is_one_pass && !is_ordered(other, before) &&
+          !is_one_command(use, other) && !is_one_pass &&
+          (!is_ordered(other, before) || lacks_memory(use, dependent, other)) &&
           overlap(use, other);
 }
 
@@ -358,7 +371,7 @@ find_in_lock(const struct gpuval_race *race, const struct note *note, uint64_t a
    const struct lock *lock = _mesa_hash_table_u64_search(race->locks, address);
 
    for (unsigned i = 0; lock && i < lock->num_uses; i++) {
-      if (is_race(&note->use, note->before, &lock->uses[i]))
+      if (is_race(&note->use, note->before, note->dependent, &lock->uses[i]))
          return &lock->uses[i];
    }
    return NULL;
@@ -415,7 +428,8 @@ static const struct gpuval_race_use *
 find_in_ranges(const struct gpuval_race *race, const struct note *note, const struct place *place)
 {
    util_dynarray_foreach (&race->ranges, struct range, range) {
-      if (places_overlap(&range->place, place) && is_race(&note->use, note->before, &range->use))
+      if (places_overlap(&range->place, place) &&
+          is_race(&note->use, note->before, NULL, &range->use))
          return &range->use;
    }
    return NULL;
@@ -458,6 +472,16 @@ add_range(struct gpuval_race *race, const struct note *note, const struct place 
    if (count == MAX_RANGES)
       drop_range(race, note);
    util_dynarray_append(&race->ranges, struct range, added);
+}
+
+static void
+cover(struct gpuval_race *race, const struct note *note, const struct place *places)
+{
+   for (unsigned i = 0; i < note->num_places; i++) {
+      struct lock *lock = _mesa_hash_table_u64_search(race->locks, places[i].address);
+      for (unsigned j = 0; lock && j < lock->num_uses; j++)
+         lock->uses[j].is_covered = true;
+   }
 }
 
 /* A shader that may have used any of several is in a race if it is in one in each of them;
@@ -514,7 +538,9 @@ gpuval_race_judge(struct gpuval_race *race, struct gpuval_race_segment *segment)
    simple_mtx_lock(&race->mutex);
    forget_freed(race);
    util_dynarray_foreach (&segment->notes, struct note, note) {
-      if (!note->flag || *note->flag & note->bits)
+      if (note->use.is_barrier)
+         cover(race, note, places);
+      else if (!note->flag || *note->flag & note->bits)
          process(race, note, places);
       places += note->num_places;
    }

@@ -51,6 +51,8 @@ struct gpuval_race_use {
    bool is_atomic;     /* two of them are no race */
    bool is_transition; /* of the layout: in a race with what is of the same recording only */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
+   bool is_barrier;    /* no use: what is there has had a barrier for its memory */
+   bool is_covered;    /* there has been one since */
    uint32_t view;      /* id of the view that a shader uses; 0: none */
    uint32_t object;    /* id of the image or buffer, gpuval_objects.h; 0: a shader's view has it */
    bool is_buffer;
@@ -72,10 +74,13 @@ void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
 
 /**
  * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
- * @flag is NULL, or has one of @bits when it is looked at. @before and @flag live until then.
+ * @flag is NULL, or has one of @bits when it is looked at. @dependent: as @before, without what is
+ * ordered by nothing but barriers for images, whose memory dependencies are for these only; NULL:
+ * that is all the same. @before, @dependent and @flag live until then.
  */
 void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                      const uint32_t *before, const uint32_t *flag, uint32_t bits);
+                      const uint32_t *before, const uint32_t *dependent, const uint32_t *flag,
+                      uint32_t bits);
 /**
  * What the last one is a use of: a subresource, by the address of its first texel. Of several
  * a shader has used one or another.

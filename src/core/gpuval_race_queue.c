@@ -29,6 +29,15 @@ struct gpuval_race_queue {
    uint64_t version;       /* of what is ordered before what comes now: */
    uint32_t *ordered;      /* rows by class, as many sources each; and */
    const uint32_t *before; /* the same for notes; NULL: not yet */
+
+   /* What more than barriers for images has ordered, gpuval_race_note(): before any stage, as the
+    * memory that a dependency has made available stays so in a chain. Version right behind the last
+    * such barrier; the row; and the same for notes; NULL if there is no such barrier
+    */
+   uint64_t images_version;
+   bool has_images; /* nothing has come since */
+   uint32_t *without_images;
+   const uint32_t *dependent;
 };
 
 static size_t
@@ -51,13 +60,14 @@ gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
    queue->objects = objects;
    queue->number = number;
    queue->ordered = rzalloc_size(queue, rows_size(queue));
+   queue->without_images = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
    return queue;
 }
 
 void
 gpuval_race_queue_renew(struct gpuval_race_queue *queue)
 {
-   queue->before = NULL;
+   queue->before = queue->dependent = NULL;
 }
 
 void
@@ -83,13 +93,36 @@ number_of(const struct gpuval_race_queue *queue, uint32_t count)
 
 /* Uses */
 
+static uint32_t *
+copy_for_notes(struct gpuval_race_queue *queue, const uint32_t *rows, size_t size)
+{
+   return memcpy(gpuval_race_alloc(queue->race, size), rows, size);
+}
+
+/* Returns the serial of a use that comes now. */
+static uint32_t
+bring_up_to_date(struct gpuval_race_queue *queue)
+{
+   uint64_t version = queue->version;
+   uint32_t serial =
+      gpuval_submits_use(queue->submits, queue->number, &queue->version, queue->ordered);
+   if (queue->version == version)
+      return serial;
+
+   /* If anything else has come as well, it may have ordered all of it. */
+   queue->has_images = queue->version == queue->images_version;
+   if (!queue->has_images)
+      gpuval_submits_ordered(queue->submits, queue->number, queue->without_images);
+   queue->before = queue->dependent = NULL;
+   return serial;
+}
+
 static struct gpuval_race_use
 make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, bool is_write)
 {
-   uint64_t version = queue->version;
    struct gpuval_race_use use = {
       .source = gpuval_order_source(queue->number, class_),
-      .serial = gpuval_submits_use(queue->submits, queue->number, &queue->version, queue->ordered),
+      .serial = bring_up_to_date(queue),
       .command_id = command_id,
       .pass = number_of(queue, queue->pass),
       .recording = number_of(queue, queue->recording),
@@ -101,10 +134,12 @@ make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, 
    if (use.serial < queue->serial)
       gpuval_race_restart(queue->race); /* sync has begun again */
    queue->serial = use.serial;
-   if (!queue->before || queue->version != version) {
-      uint32_t *before = gpuval_race_alloc(queue->race, rows_size(queue));
-      memcpy(before, queue->ordered, rows_size(queue));
-      queue->before = before;
+   if (!queue->before) {
+      queue->before = copy_for_notes(queue, queue->ordered, rows_size(queue));
+      if (queue->has_images)
+         queue->dependent =
+            copy_for_notes(queue, queue->without_images,
+                           gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t));
    }
    return use;
 }
@@ -158,7 +193,7 @@ is_looked_at(const struct vk_image *image)
 
 static void
 note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uint32_t *before,
-          const struct gpuval_race_part *part)
+          const uint32_t *dependent, const struct gpuval_race_part *part)
 {
    const struct gpuval_transfer *what = &part->what;
 
@@ -167,7 +202,7 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
       uint64_t address = queue->driver->find_buffer(what->buffer);
       use.object = what->buffer->base.gpuval_id;
       use.is_buffer = true;
-      gpuval_race_note(queue->race, &use, before, NULL, 0);
+      gpuval_race_note(queue->race, &use, before, NULL, NULL, 0);
       gpuval_race_note_bytes(queue->race, address ? address + what->offset : 0, what->size);
       return;
    }
@@ -178,7 +213,7 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
       memcpy(use.end, what->end, sizeof(use.end));
    }
    use.object = what->image->base.gpuval_id;
-   gpuval_race_note(queue->race, &use, before, NULL, 0);
+   gpuval_race_note(queue->race, &use, before, dependent, NULL, 0);
    note_subresources(queue, what->image, &what->range);
 }
 
@@ -188,7 +223,7 @@ note_parts(struct gpuval_race_queue *queue, uint32_t command_id, const struct ut
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
       const struct gpuval_race_use use =
          make_use(queue, command_id, part->class_, part->what.is_write);
-      note_part(queue, use, get_before(queue, part->class_), part);
+      note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
    }
 }
 
@@ -211,7 +246,7 @@ gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
       use.is_write = part->what.is_write;
       use.op = use.is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
-      note_part(queue, use, before, part);
+      note_part(queue, use, before, NULL, part);
    }
 }
 
@@ -383,14 +418,48 @@ is_empty_scope(VkPipelineStageFlags2 stages)
    return !(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT);
 }
 
-VkPipelineStageFlags2
-gpuval_race_add_transitions(struct util_dynarray *parts, const VkDependencyInfo *info)
+/* Whatever its accesses are, it is about this image: a first guess is in favor of the program. */
+static void
+add_barrier(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
 {
-   VkPipelineStageFlags2 stages = gpuval_event_stages(info);
+   VK_FROM_HANDLE(vk_image, image, barrier->image);
+   if (!image || !is_looked_at(image))
+      return;
 
-   for (uint32_t i = 0; !is_empty_scope(stages) && i < info->imageMemoryBarrierCount; i++)
-      add_transition(parts, &info->pImageMemoryBarriers[i]);
-   return stages;
+   const struct gpuval_race_part part = {
+      .what = {.image = image, .range = barrier->subresourceRange},
+      .is_barrier = true,
+   };
+   util_dynarray_append(parts, struct gpuval_race_part, part);
+}
+
+void
+gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info)
+{
+   bool has_transitions = !is_empty_scope(gpuval_event_stages(info));
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      if (has_transitions)
+         add_transition(parts, &info->pImageMemoryBarriers[i]);
+      add_barrier(parts, &info->pImageMemoryBarriers[i]);
+   }
+}
+
+bool
+gpuval_race_has_transitions(const struct util_dynarray *parts)
+{
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (!part->is_barrier)
+         return true;
+   }
+   return false;
+}
+
+bool
+gpuval_race_is_for_images(const VkDependencyInfo *info)
+{
+   return info->imageMemoryBarrierCount && !info->memoryBarrierCount &&
+          !info->bufferMemoryBarrierCount;
 }
 
 void
@@ -407,8 +476,7 @@ static void
 note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipelineStageFlags2 stages,
                 const struct gpuval_dependency *events, const struct util_dynarray *parts)
 {
-   queue->has_ended_subpass = false;
-   if (!parts->size)
+   if (!gpuval_race_has_transitions(parts))
       return;
 
    struct gpuval_race_use use = make_use(queue, command_id, GPUVAL_ORDER_TRANSITION, true);
@@ -418,15 +486,35 @@ note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipeline
    use.serial = events
                    ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
                    : gpuval_submits_transition(queue->submits, queue->number, stages, before);
-   util_dynarray_foreach (parts, struct gpuval_race_part, part)
-      note_part(queue, use, before, part);
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (!part->is_barrier)
+         note_part(queue, use, before, NULL, part);
+   }
+}
+
+static void
+note_barriers(struct gpuval_race_queue *queue, const struct util_dynarray *parts)
+{
+   const struct gpuval_race_use use = {.site = GPUVAL_RACE_NO_SITE, .is_barrier = true};
+
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (part->is_barrier)
+         note_part(queue, use, NULL, NULL, part);
+   }
 }
 
 void
-gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
-                             VkPipelineStageFlags2 stages, const struct util_dynarray *parts)
+gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
+                          VkPipelineStageFlags2 stages, bool is_for_images,
+                          const struct util_dynarray *parts)
 {
+   queue->has_ended_subpass = false;
    note_transition(queue, command_id, stages, NULL, parts);
+   note_barriers(queue, parts);
+   if (is_for_images) {
+      bring_up_to_date(queue);
+      queue->images_version = queue->version + 1;
+   }
 }
 
 void
@@ -434,6 +522,7 @@ gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t com
                                    const struct gpuval_dependency *events,
                                    const struct util_dynarray *parts)
 {
+   queue->has_ended_subpass = false;
    note_transition(queue, command_id, 0, events, parts);
 }
 
@@ -505,7 +594,8 @@ note_view(void *data, const struct vk_object_base *base)
    noted.shader_serial = gpuval_shader_serial(note->shader);
    noted.view = note->view;
    noted.extent = GPUVAL_RACE_SOMEWHERE;
-   gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), note->flag, note->bit);
+   gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), queue->dependent,
+                    note->flag, note->bit);
    note_subresources(queue, view->image, &range);
    note->is_noted = true;
 }

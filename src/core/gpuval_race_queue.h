@@ -41,7 +41,8 @@ struct gpuval_race_driver {
 struct gpuval_race_part {
    struct gpuval_transfer what;
    unsigned class_;
-   bool goes_on; /* gpuval_race_use::goes_on */
+   bool goes_on;    /* gpuval_race_use::goes_on */
+   bool is_barrier; /* gpuval_race_use::is_barrier */
 };
 
 /* They are appended to @parts, struct gpuval_race_part. */
@@ -51,9 +52,12 @@ void gpuval_race_add_transfer(void *parts, const struct gpuval_transfer *transfe
 void gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
 /** At its end; what is resolved to is used then only. */
 void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
-/** Returns the first scopes of a pipeline barrier: what its transitions come after. */
-VkPipelineStageFlags2 gpuval_race_add_transitions(struct util_dynarray *parts,
-                                                  const VkDependencyInfo *info);
+/** A pipeline barrier: its transitions, and the images that it is for. */
+void gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info);
+/** Has it transitions? They come after all its first scopes, gpuval_event_stages(). */
+bool gpuval_race_has_transitions(const struct util_dynarray *parts);
+/** Is it for images only? */
+bool gpuval_race_is_for_images(const VkDependencyInfo *info);
 /** The same of a wait for events */
 void gpuval_race_add_event_transitions(struct util_dynarray *parts,
                                        const struct gpuval_dependency *events);
@@ -86,9 +90,13 @@ void gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t comm
                                   VkRenderingFlags flags, const struct util_dynarray *parts);
 void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
                                 VkRenderingFlags flags, const struct util_dynarray *parts);
-/** and for a pipeline barrier, before the order of commands learns of it. */
-void gpuval_race_queue_transition(struct gpuval_race_queue *queue, uint32_t command_id,
-                                  VkPipelineStageFlags2 stages, const struct util_dynarray *parts);
+/**
+ * and for a pipeline barrier, before the order of commands learns of it.
+ * @is_for_images: gpuval_race_is_for_images()
+ */
+void gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
+                               VkPipelineStageFlags2 stages, bool is_for_images,
+                               const struct util_dynarray *parts);
 void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
                                         const struct gpuval_dependency *events,
                                         const struct util_dynarray *parts);

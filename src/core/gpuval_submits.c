@@ -609,6 +609,15 @@ gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *ver
    return serial;
 }
 
+void
+gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t *ordered)
+{
+   simple_mtx_lock(&submits->mutex);
+   for (unsigned i = 0; i < gpuval_order_num_sources(submits->order); i++)
+      ordered[i] = gpuval_order_any_executed(submits->order, queue, i);
+   simple_mtx_unlock(&submits->mutex);
+}
+
 uint32_t
 gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
                           VkPipelineStageFlags2 stages, uint32_t *before)

@@ -122,6 +122,8 @@ unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t ep
  */
 uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *version,
                             uint32_t *before);
+/** What is ordered before any stage of the queue: one row */
+void gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t *ordered);
 unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
 uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,

@@ -128,12 +128,14 @@ end_rendering(struct gpuval_lvp_race *state)
 }
 
 static void
-transition(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
+barrier(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
 {
-   VkPipelineStageFlags2 stages = gpuval_race_add_transitions(&state->parts, info);
-   uint32_t command_id = state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0;
+   gpuval_race_add_barriers(&state->parts, info);
+   uint32_t command_id =
+      gpuval_race_has_transitions(&state->parts) ? gpuval_lvp_command_id(state->gpuval) : 0;
 
-   gpuval_race_queue_transition(state->queue, command_id, stages, &state->parts);
+   gpuval_race_queue_barrier(state->queue, command_id, gpuval_event_stages(info),
+                             gpuval_race_is_for_images(info), &state->parts);
 }
 
 static void
@@ -165,7 +167,7 @@ gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue
    util_dynarray_clear(&state->parts);
    switch ((unsigned)command->type) {
    case VK_CMD_PIPELINE_BARRIER2:
-      transition(state, command->u.pipeline_barrier2.dependency_info);
+      barrier(state, command->u.pipeline_barrier2.dependency_info);
       state->waits = true;
       return;
    case VK_CMD_WAIT_EVENTS2:

@@ -60,7 +60,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
       gpuval_race_note_subresource(engine, address);
    }
 
@@ -68,7 +68,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
       gpuval_race_note_bytes(engine, address, size);
    }
 
@@ -128,7 +128,7 @@ TEST_F(race, two_queues)
       before[1] = of_1;
       use.source = source;
       use.serial = serial++;
-      gpuval_race_note(engine, &use, before, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
       gpuval_race_note_subresource(engine, 0x1000);
       return use.serial;
    };
@@ -206,14 +206,14 @@ TEST_F(race, what_has_not_happened)
 {
    uint32_t *memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
    gpuval_race_use use = write();
-   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2);
+   gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    note(read());
    memory[1] = 0x1;
    EXPECT_EQ(count(), 0u);
 
    memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
-   gpuval_race_note(engine, &use, &memory[0], &memory[1], 0x2);
+   gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    memory[1] = 0x2;
    EXPECT_EQ(count(), 1u);
@@ -265,10 +265,10 @@ TEST_F(race, watched_flags)
 
    note(write());
    gpuval_race_use use = read();
-   gpuval_race_note(engine, &use, before, &copies[1], 0x2);
+   gpuval_race_note(engine, &use, before, NULL, &copies[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    use = read();
-   gpuval_race_note(engine, &use, before, &others[1], 0x2);
+   gpuval_race_note(engine, &use, before, NULL, &others[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    gpuval_race_segment *segment = gpuval_race_take(engine);
 
@@ -293,7 +293,7 @@ TEST_F(race, one_of_many)
       memory[0] = ordered;
       memory[1] = 1;
       gpuval_race_use use = read(GPUVAL_RACE_SOMEWHERE);
-      gpuval_race_note(engine, &use, &memory[0], &memory[1], 1);
+      gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 1);
       gpuval_race_note_subresource(engine, 0x1000);
       gpuval_race_note_subresource(engine, 0x2000);
       EXPECT_EQ(count(), conflicts == 2 ? 1u : 0u);
@@ -310,6 +310,49 @@ TEST_F(race, bytes)
    EXPECT_EQ(count(), 1u);
    for (int i = 0; i < 1000; i++)
       note_bytes(write(), 0x10000 + i * 16, 16);
+   EXPECT_EQ(count(), 0u);
+}
+
+/* What is ordered by barriers for images only is available where they are for that image. */
+TEST_F(race, barriers_for_images)
+{
+   auto note_behind = [&](const gpuval_race_use &use, uint32_t dependent) {
+      uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(*before));
+      before[0] = ordered;
+      before[1] = dependent;
+      gpuval_race_note(engine, &use, &before[0], &before[1], NULL, 0);
+      gpuval_race_note_subresource(engine, 0x1000);
+   };
+   auto barrier = [&](uint64_t address) {
+      gpuval_race_use use = {};
+      use.is_barrier = true;
+      gpuval_race_note(engine, &use, NULL, NULL, NULL, 0);
+      gpuval_race_note_subresource(engine, address);
+   };
+
+   note(write());
+   barrier(0x2000);
+   order();
+   note_behind(read(), 0);
+   EXPECT_EQ(count(), 1u);
+   note_behind(read(), ordered);
+   EXPECT_EQ(count(), 0u);
+   barrier(0x1000);
+   note_behind(read(), 0);
+   EXPECT_EQ(count(), 0u);
+
+   /* What only read needs nothing to be written behind it. */
+   order();
+   note_behind(write(), 0);
+   EXPECT_EQ(count(), 0u);
+
+   /* A layout changes by a barrier for its image. */
+   gpuval_race_use transition = write();
+   transition.is_transition = true;
+   order();
+   note_behind(transition, 0);
+   order();
+   note_behind(read(), 0);
    EXPECT_EQ(count(), 0u);
 }
 
