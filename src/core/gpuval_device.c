@@ -14,6 +14,7 @@
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 #include "util/u_thread.h"
+#include "vk_acceleration_structure.h"
 #include "vk_buffer.h"
 
 #define POLL_INTERVAL_NS   10000000
@@ -621,10 +622,21 @@ believe_all_structures(struct gpuval_device *device)
 }
 
 void
+gpuval_device_structure_used(struct gpuval_device *device, const struct vk_object_base *object)
+{
+   struct vk_acceleration_structure *structure =
+      container_of(object, struct vk_acceleration_structure, base);
+
+   gpuval_structures_place(&device->structures, object,
+                           vk_acceleration_structure_get_va(structure));
+}
+
+void
 gpuval_device_structure_built(struct gpuval_device *device, const struct vk_object_base *object,
                               enum gpuval_structure_state state, const uint64_t *references,
                               unsigned num_references)
 {
+   gpuval_device_structure_used(device, object);
    if (!gpuval_structures_built(&device->structures, object, state, references, num_references))
       believe_all_structures(device);
 }
@@ -633,6 +645,7 @@ void
 gpuval_device_structure_copied(struct gpuval_device *device, const struct vk_object_base *to,
                                const struct vk_object_base *from)
 {
+   gpuval_device_structure_used(device, to);
    if (!gpuval_structures_copied(&device->structures, to, from))
       believe_all_structures(device);
 }

@@ -15,7 +15,7 @@
 
 struct structure {
    const struct vk_object_base *object; /* NULL: all with this address are destroyed */
-   uint64_t address;
+   uint64_t address;                    /* 0: its buffer had no memory when that was asked last */
    enum gpuval_structure_state state;
    uint64_t *references; /* a top-level structure's, sorted, each once */
    unsigned num_references;
@@ -143,11 +143,10 @@ forget_destroyed(struct gpuval_structures *structures)
    structures->num_destroyed = 0;
 }
 
-void
-gpuval_structures_add(struct gpuval_structures *structures, const struct vk_object_base *object,
-                      uint64_t address)
+/* Enters a structure into the list of those at @address. */
+static void
+add_to_address(struct gpuval_structures *structures, struct structure *structure, uint64_t address)
 {
-   mtx_lock(&structures->mutex);
    struct structure *older = find_by_address(structures, address);
    if (older && !older->object) {
       ralloc_free(older);
@@ -155,14 +154,34 @@ gpuval_structures_add(struct gpuval_structures *structures, const struct vk_obje
       structures->num_destroyed--;
    }
 
+   structure->address = address;
+   structure->older = older;
+   _mesa_hash_table_u64_insert(structures->by_address, address, structure);
+}
+
+void
+gpuval_structures_add(struct gpuval_structures *structures, const struct vk_object_base *object,
+                      uint64_t address)
+{
+   mtx_lock(&structures->mutex);
    struct structure *structure = rzalloc(structures->by_object, struct structure);
    structure->object = object;
-   structure->address = address;
    structure->state = GPUVAL_STRUCTURE_NOT_BUILT;
-   structure->older = older;
    list_inithead(&structure->link);
    _mesa_hash_table_insert(structures->by_object, object, structure);
-   _mesa_hash_table_u64_insert(structures->by_address, address, structure);
+   if (address)
+      add_to_address(structures, structure, address);
+   mtx_unlock(&structures->mutex);
+}
+
+void
+gpuval_structures_place(struct gpuval_structures *structures, const struct vk_object_base *object,
+                        uint64_t address)
+{
+   mtx_lock(&structures->mutex);
+   struct structure *structure = find_by_object(structures, object);
+   if (structure && !structure->address && address)
+      add_to_address(structures, structure, address);
    mtx_unlock(&structures->mutex);
 }
 
@@ -253,7 +272,10 @@ gpuval_structures_remove(struct gpuval_structures *structures, const struct vk_o
 {
    mtx_lock(&structures->mutex);
    struct structure *structure = find_by_object(structures, object);
-   if (structure) {
+   if (structure && !structure->address) {
+      _mesa_hash_table_remove_key(structures->by_object, object);
+      ralloc_free(structure);
+   } else if (structure) {
       uint64_t address = structure->address;
       bool is_alone = find_by_address(structures, address) == structure && !structure->older;
 

@@ -63,15 +63,20 @@ void gpuval_structures_init(struct gpuval_structures *structures, uint64_t *tabl
                             uint64_t *bottom_table);
 void gpuval_structures_finish(struct gpuval_structures *structures);
 
+/** @address: 0 if its buffer has no memory yet. */
 void gpuval_structures_add(struct gpuval_structures *structures,
                            const struct vk_object_base *object, uint64_t address);
+/** Gives a structure its address once its buffer has memory. Does nothing if it has one. */
+void gpuval_structures_place(struct gpuval_structures *structures,
+                             const struct vk_object_base *object, uint64_t address);
 /** All top-level structures that refer to it are as if they had never been built. */
 void gpuval_structures_remove(struct gpuval_structures *structures,
                               const struct vk_object_base *object);
 
 /**
- * It has been built, or copied. @references: addresses of bottom-level structures. Returns
- * false once there is no more room in the table: shaders find all there from then on.
+ * It has been built, or copied, and has an address. @references: addresses of bottom-level
+ * structures. Returns false once there is no more room in the table: shaders find all there from
+ * then on.
  */
 bool gpuval_structures_built(struct gpuval_structures *structures,
                              const struct vk_object_base *object, enum gpuval_structure_state state,
@@ -91,6 +96,12 @@ bool gpuval_structures_copied(struct gpuval_structures *structures, const struct
 struct gpuval_structures *gpuval_device_structures(struct gpuval_device *device);
 /** For shaders, of gpuval_structures::bottom_table; 0: there is none, as without GPUVAL_SAFE. */
 uint64_t gpuval_device_bottom_structures(const struct gpuval_device *device);
+/**
+ * Takes the address of a structure that was created before its buffer had memory. By now it must
+ * have some, as where commands use the structure or its address is asked for.
+ */
+void gpuval_device_structure_used(struct gpuval_device *device,
+                                  const struct vk_object_base *object);
 /**
  * A structure has been built, @references being the addresses that its instances refer
  * to, or is a copy now. Only where gpuval_device_structures() is not NULL.

@@ -51,9 +51,23 @@ lvp_CreateAccelerationStructureKHR(VkDevice device,
                                                               pAccelerationStructure);
    if (known && result == VK_SUCCESS) {
       VK_FROM_HANDLE(vk_acceleration_structure, structure, *pAccelerationStructure);
-      gpuval_structures_add(known, &structure->base, vk_acceleration_structure_get_va(structure));
+      VK_FROM_HANDLE(lvp_buffer, buffer, pCreateInfo->buffer);
+      gpuval_structures_add(known, &structure->base,
+                            buffer->map ? vk_acceleration_structure_get_va(structure) : 0);
    }
    return result;
+}
+
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL
+lvp_GetAccelerationStructureDeviceAddressKHR(
+   VkDevice handle, const VkAccelerationStructureDeviceAddressInfoKHR *pInfo)
+{
+   VK_FROM_HANDLE(lvp_device, device, handle);
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, pInfo->accelerationStructure);
+
+   if (device_structures(handle))
+      gpuval_device_structure_used(gpuval_lvp_device(device->gpuval), &structure->base);
+   return vk_common_GetAccelerationStructureDeviceAddressKHR(handle, pInfo);
 }
 
 VKAPI_ATTR void VKAPI_CALL

@@ -9,6 +9,7 @@
 #include "gpuval_radv_private.h"
 
 #include "meta/radv_meta.h"
+#include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
@@ -77,10 +78,22 @@ hook_CreateAccelerationStructureKHR(VkDevice handle,
 
    if (result == VK_SUCCESS) {
       VK_FROM_HANDLE(vk_acceleration_structure, structure, *structure_handle);
+      VK_FROM_HANDLE(radv_buffer, buffer, info->buffer);
       gpuval_structures_add(gpuval_device_structures(gpuval->device), &structure->base,
-                            vk_acceleration_structure_get_va(structure));
+                            buffer->bo_va ? vk_acceleration_structure_get_va(structure) : 0);
    }
    return result;
+}
+
+static VKAPI_ATTR VkDeviceAddress VKAPI_CALL
+hook_GetAccelerationStructureDeviceAddressKHR(
+   VkDevice handle, const VkAccelerationStructureDeviceAddressInfoKHR *info)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->accelerationStructure);
+   struct gpuval_radv *gpuval = gpuval_of(handle);
+
+   gpuval_device_structure_used(gpuval->device, &structure->base);
+   return gpuval->next.GetAccelerationStructureDeviceAddressKHR(handle, info);
 }
 
 static VKAPI_ATTR void VKAPI_CALL
@@ -233,6 +246,7 @@ gpuval_radv_hook_structures(struct gpuval_radv *gpuval, struct vk_device_dispatc
       table->name = hook_##name;
    HOOK(CreateAccelerationStructureKHR)
    HOOK(DestroyAccelerationStructureKHR)
+   HOOK(GetAccelerationStructureDeviceAddressKHR)
    table = &gpuval->next; /* below those that give commands their names */
    HOOK(CmdBuildAccelerationStructuresKHR)
    HOOK(CmdCopyAccelerationStructureKHR)

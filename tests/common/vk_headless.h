@@ -189,6 +189,14 @@ struct vkh_buffer vkh_buffer_create(struct vkh_context *ctx, VkDeviceSize size, 
 struct vkh_buffer vkh_buffer_create_at(struct vkh_context *ctx, VkDeviceSize size,
                                        const struct vkh_buffer *other, VkDeviceSize offset,
                                        const char *name);
+/** In the pages of the program that @other, which is to be destroyed later, has, imported once
+ * more. */
+struct vkh_buffer vkh_buffer_create_twice(struct vkh_context *ctx, const struct vkh_buffer *other,
+                                          const char *name);
+/** A buffer without memory, until vkh_buffer_bind(). */
+struct vkh_buffer vkh_buffer_create_unbound(struct vkh_context *ctx, VkDeviceSize size,
+                                            VkBufferUsageFlags extra_usage, const char *name);
+void vkh_buffer_bind(struct vkh_context *ctx, struct vkh_buffer *buffer);
 /** One that nobody has written, and the host has not mapped. */
 struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size,
                                               const char *name);

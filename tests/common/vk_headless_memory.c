@@ -57,9 +57,10 @@ bind_sparse(struct vkh_context *ctx, const struct vkh_buffer *buffer, VkDeviceSi
 }
 
 /* Pages of this process */
+/* @pages: of another buffer, which are imported once more, or NULL */
 static VkDeviceMemory
 allocate_host(struct vkh_context *ctx, VkMemoryRequirements requirements, bool address,
-              struct vkh_buffer *buffer)
+              struct vkh_buffer *buffer, void *pages)
 {
    VkPhysicalDeviceExternalMemoryHostPropertiesEXT properties = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT,
@@ -72,10 +73,13 @@ allocate_host(struct vkh_context *ctx, VkMemoryRequirements requirements, bool a
    const VkDeviceSize unit = properties.minImportedHostPointerAlignment;
    requirements.size = (requirements.size + unit - 1) / unit * unit;
 
-   buffer->host =
-      mmap(NULL, requirements.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-   buffer->host_size = requirements.size;
-   if (buffer->host == MAP_FAILED || (uintptr_t)buffer->host % unit)
+   if (!pages) {
+      pages =
+         mmap(NULL, requirements.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      buffer->host = pages;
+      buffer->host_size = requirements.size;
+   }
+   if (pages == MAP_FAILED || (uintptr_t)pages % unit)
       vkh_die("no memory that the device could import");
 
    VkMemoryHostPointerPropertiesEXT types = {
@@ -83,13 +87,12 @@ allocate_host(struct vkh_context *ctx, VkMemoryRequirements requirements, bool a
    };
    const VkExternalMemoryHandleTypeFlagBits type =
       VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-   VKH_CHECK(
-      VKH_PROC(ctx, vkGetMemoryHostPointerPropertiesEXT)(ctx->device, type, buffer->host, &types));
+   VKH_CHECK(VKH_PROC(ctx, vkGetMemoryHostPointerPropertiesEXT)(ctx->device, type, pages, &types));
    requirements.memoryTypeBits &= types.memoryTypeBits;
    const VkImportMemoryHostPointerInfoEXT import = {
       .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
       .handleType = type,
-      .pHostPointer = buffer->host,
+      .pHostPointer = pages,
    };
    return allocate(ctx, &requirements, 0, address, &import);
 }
@@ -127,6 +130,8 @@ struct place {
    const struct vkh_buffer *other;
    VkDeviceSize offset;
    enum vkh_external external; /* without another one */
+   bool later;                 /* vkh_buffer_bind() gives it memory */
+   void *pages;                /* VKH_HOST_POINTER: of another buffer, imported once more */
 };
 
 static struct vkh_buffer
@@ -139,7 +144,7 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    const uint32_t families[] = {ctx->queues[0].family, ctx->queues[1].family};
    const bool shared =
       ctx->queue_count > 1 && families[0] != families[1] && !ctx->exclusive_buffers;
-   const bool is_external = place && !place->other;
+   const bool is_external = place && !place->other && !place->later;
    const bool is_host = is_external && place->external == VKH_HOST_POINTER;
    const VkExternalMemoryBufferCreateInfo external_info = {
       .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
@@ -164,13 +169,15 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    };
    VKH_CHECK(vkCreateBuffer(ctx->device, &info, NULL, &buffer.buffer));
    vkh_name(ctx, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer.buffer, name);
+   if (place && place->later)
+      return buffer;
 
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
    if (!place)
       buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address, NULL);
    else if (is_host)
-      buffer.memory = allocate_host(ctx, requirements, address, &buffer);
+      buffer.memory = allocate_host(ctx, requirements, address, &buffer, place->pages);
    else if (is_external)
       buffer.memory = allocate_file(ctx, &requirements, address, place->external == VKH_IMPORTED);
    if (place && place->other)
@@ -209,6 +216,24 @@ vkh_buffer_create_usage(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsag
 }
 
 struct vkh_buffer
+vkh_buffer_create_unbound(struct vkh_context *ctx, VkDeviceSize size,
+                          VkBufferUsageFlags extra_usage, const char *name)
+{
+   const struct place place = {.later = true};
+   return create_buffer(ctx, size, extra_usage, 0, &place, name);
+}
+
+void
+vkh_buffer_bind(struct vkh_context *ctx, struct vkh_buffer *buffer)
+{
+   VkMemoryRequirements requirements;
+   vkGetBufferMemoryRequirements(ctx->device, buffer->buffer, &requirements);
+   buffer->memory =
+      allocate(ctx, &requirements, ctx->buffer_memory, ctx->features.v12.bufferDeviceAddress, NULL);
+   VKH_CHECK(vkBindBufferMemory(ctx->device, buffer->buffer, buffer->memory, 0));
+}
+
+struct vkh_buffer
 vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size, const char *name)
 {
    return create_buffer(ctx, size, 0, 0, NULL, name);
@@ -234,6 +259,16 @@ vkh_buffer_create_external(struct vkh_context *ctx, VkDeviceSize size, enum vkh_
 
    vkh_buffer_map(ctx, &buffer);
    memset(buffer.map, 0, size);
+   return buffer;
+}
+
+struct vkh_buffer
+vkh_buffer_create_twice(struct vkh_context *ctx, const struct vkh_buffer *other, const char *name)
+{
+   const struct place place = {.external = VKH_HOST_POINTER, .pages = other->host};
+   struct vkh_buffer buffer = create_buffer(ctx, other->size, 0, 0, &place, name);
+
+   vkh_buffer_map(ctx, &buffer);
    return buffer;
 }
 

@@ -154,6 +154,11 @@ do_buffer(struct run *run)
       create_alias(run, buffer, how + 3);
       return;
    }
+   if (strncmp(how, "host=", 5) == 0) {
+      buffer->vk = vkh_buffer_create_twice(run->ctx, &run_find_buffer(run, how + 5)->vk,
+                                           run_debug_name(run, buffer->name));
+      return;
+   }
    static const char *const externals[] = {
       [VKH_HOST_POINTER] = "host",
       [VKH_EXPORTED] = "exported",

@@ -104,6 +104,8 @@ create(struct run *run, struct run_structure *structure)
                                                                   &structure->structure));
    vkh_name(run->ctx, VK_OBJECT_TYPE_ACCELERATION_STRUCTURE_KHR, (uint64_t)structure->structure,
             run_debug_name(run, structure->name));
+   if (!structure->storage.memory && structure->has_own_storage)
+      vkh_buffer_bind(run->ctx, &structure->storage);
    const VkAccelerationStructureDeviceAddressInfoKHR address = {
       .sType = VK_STRUCTURE_TYPE_ACCELERATION_STRUCTURE_DEVICE_ADDRESS_INFO_KHR,
       .accelerationStructure = structure->structure,
@@ -112,7 +114,7 @@ create(struct run *run, struct run_structure *structure)
       VKH_PROC(run->ctx, vkGetAccelerationStructureDeviceAddressKHR)(run->ctx->device, &address);
 }
 
-/* `structure NAME top|bottom [in=BUFFER]`: creates it, or once more where it was. */
+/* `structure NAME top|bottom [in=BUFFER|late]`: creates it, or once more where it was. */
 void
 run_structure(struct run *run)
 {
@@ -142,8 +144,13 @@ run_structure(struct run *run)
    };
    VKH_PROC(run->ctx, vkGetAccelerationStructureBuildSizesKHR)
    (run->ctx->device, VK_ACCELERATION_STRUCTURE_BUILD_TYPE_DEVICE_KHR, &info, &count, &sizes);
-   structure->has_own_storage = !run_has_word(run, 3);
-   if (structure->has_own_storage)
+   const bool late = run_has_word(run, 3) && strcmp(run_word(run, 3), "late") == 0;
+   structure->has_own_storage = !run_has_word(run, 3) || late;
+   if (late)
+      structure->storage =
+         vkh_buffer_create_unbound(run->ctx, sizes.accelerationStructureSize,
+                                   VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR, NULL);
+   else if (structure->has_own_storage)
       structure->storage =
          vkh_buffer_create_usage(run->ctx, sizes.accelerationStructureSize,
                                  VK_BUFFER_USAGE_ACCELERATION_STRUCTURE_STORAGE_BIT_KHR, NULL);

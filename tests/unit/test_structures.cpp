@@ -112,6 +112,24 @@ TEST_F(structures, life)
    remove(1);
 }
 
+TEST_F(structures, created_before_its_memory)
+{
+   add(0, 0);
+   EXPECT_EQ(find(0), GPUVAL_STRUCTURE_NONE);
+   gpuval_structures_place(&known, object(0), base);
+   EXPECT_EQ(find(base), GPUVAL_STRUCTURE_NOT_BUILT);
+   build(0, GPUVAL_STRUCTURE_TOP_LEVEL);
+   EXPECT_TRUE(is_traceable(base));
+   gpuval_structures_place(&known, object(0), base + 0x1000);
+   EXPECT_EQ(find(base + 0x1000), GPUVAL_STRUCTURE_NONE);
+   remove(0);
+   EXPECT_EQ(find(base), GPUVAL_STRUCTURE_DESTROYED);
+
+   add(1, 0);
+   remove(1);
+   EXPECT_EQ(find(0), GPUVAL_STRUCTURE_NONE);
+}
+
 TEST_F(structures, unknown_objects)
 {
    EXPECT_TRUE(build(0, GPUVAL_STRUCTURE_TOP_LEVEL));
