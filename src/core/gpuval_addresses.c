@@ -117,14 +117,30 @@ find_before(const struct gpuval_addresses *addresses, uint64_t address)
    return found;
 }
 
-void
-gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t address, uint64_t size)
+/* Is all of @range in an allocation? */
+static bool
+is_in_any(struct hash_table *allocations, const struct gpuval_range *range)
 {
-   for (;;) {
-      struct gpuval_range *range = size ? find_before(addresses, address + size - 1) : NULL;
-      if (!range || range->address < address)
-         return;
-      remove_buffer(addresses, range, true);
+   hash_table_foreach (allocations, entry) {
+      const struct gpuval_range *memory = entry->data;
+      if (range->address >= memory->address && range->size <= memory->size &&
+          range->address - memory->address <= memory->size - range->size)
+         return true;
+   }
+   return false;
+}
+
+void
+gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, struct hash_table *others,
+                               uint64_t address, uint64_t size)
+{
+   struct gpuval_range *range = size ? find_before(addresses, address + size - 1) : NULL;
+
+   while (range && range->address >= address) {
+      struct gpuval_range *before = to_range(rb_node_prev(&range->node));
+      if (!is_in_any(others, range))
+         remove_buffer(addresses, range, true);
+      range = before;
    }
 }
 

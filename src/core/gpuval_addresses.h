@@ -47,6 +47,7 @@ struct gpuval_addresses {
 };
 
 struct gpuval_range;
+struct hash_table;
 
 /** @mem_ctx outlives them. */
 void gpuval_addresses_init(struct gpuval_addresses *addresses, void *mem_ctx);
@@ -54,9 +55,13 @@ void gpuval_addresses_finish(struct gpuval_device *device);
 
 void gpuval_addresses_add(struct gpuval_addresses *addresses, struct gpuval_range *range);
 void gpuval_addresses_remove(struct gpuval_addresses *addresses, struct gpuval_range *range);
-/** Memory is freed: the buffers there are not to be used any more. */
-void gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, uint64_t address,
-                                    uint64_t size);
+/**
+ * Memory is freed: the buffers there are not to be used any more, but for those which one of
+ * the @others has, too, as where a host pointer is imported twice. @others: the allocations that
+ * are left, struct gpuval_range.
+ */
+void gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, struct hash_table *others,
+                                    uint64_t address, uint64_t size);
 
 /** Work begins: its shaders find the table of what is alive now. */
 void gpuval_addresses_publish(struct gpuval_device *device, bool is_idle);

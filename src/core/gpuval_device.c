@@ -509,11 +509,11 @@ drop_range(struct gpuval_device *device, struct hash_table *ranges,
       return;
 
    struct gpuval_range *range = entry->data;
+   _mesa_hash_table_remove(ranges, entry);
    if (ranges == device->allocations)
-      gpuval_addresses_remove_memory(&device->addresses, range->address, range->size);
+      gpuval_addresses_remove_memory(&device->addresses, ranges, range->address, range->size);
    gpuval_addresses_remove(&device->addresses, range);
    ralloc_free(range);
-   _mesa_hash_table_remove(ranges, entry);
 }
 
 static void
