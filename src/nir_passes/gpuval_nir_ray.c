@@ -16,6 +16,7 @@
 #include "gpuval_nir_private.h"
 
 #include "spirv/spirv.h"
+#include "util/set.h"
 
 struct ray {
    nir_src *structure, *flags, *cull_mask, *origin, *t_min, *direction, *t_max;
@@ -398,6 +399,30 @@ check_query(struct gpuval_nir_state *state, struct gpuval_access *access, nir_va
       make_conditional(b, access, initialized);
 }
 
+/* Returns the variables that are assigned as a whole, as where a query is passed by value. What
+ * such a query has is what the other one had.
+ */
+static struct set *
+find_assigned(const struct gpuval_nir_state *state)
+{
+   struct set *assigned = _mesa_pointer_set_create(NULL);
+
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+         if (intrin->intrinsic != nir_intrinsic_store_deref &&
+             intrin->intrinsic != nir_intrinsic_copy_deref)
+            continue;
+         const nir_variable *var = nir_intrinsic_get_var(intrin, 0);
+         if (var)
+            _mesa_set_add(assigned, var);
+      }
+   }
+   return assigned;
+}
+
 /* A use that may come before any initialization */
 struct doubtful_use {
    struct gpuval_access *access;
@@ -407,16 +432,23 @@ struct doubtful_use {
 static void
 find_doubtful_uses(struct gpuval_nir_state *state, struct util_dynarray *uses)
 {
+   struct set *assigned = NULL;
+
    nir_metadata_require(state->b.impl, nir_metadata_dominance);
    gpuval_nir_foreach_access(state, access)
    {
       struct query query;
 
-      if (is_query(access) && !is_initialization(access) &&
-          get_query(nir_instr_as_intrinsic(access->instr), &query) &&
-          !is_initialized(state, access, &query))
+      if (!is_query(access) || is_initialization(access) ||
+          !get_query(nir_instr_as_intrinsic(access->instr), &query) ||
+          is_initialized(state, access, &query))
+         continue;
+      if (!assigned)
+         assigned = find_assigned(state);
+      if (!_mesa_set_search(assigned, query.var))
          util_dynarray_append(uses, struct doubtful_use, ((struct doubtful_use){access, query}));
    }
+   _mesa_set_destroy(assigned, NULL);
 }
 
 static void
