@@ -7,6 +7,7 @@
 
 #include "util/hash_table.h"
 #include "util/macros.h"
+#include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "util/u_math.h"
@@ -36,6 +37,7 @@ struct gpuval_written {
    uint64_t bytes; /* of the word at A: this plus A / WORD */
    uint32_t poison;
    uint32_t version;
+   simple_mtx_t mutex; /* later, and the bits of subresources */
    struct util_dynarray later;
    struct prefix prefixes[NUM_PREFIXES];
 };
@@ -51,6 +53,7 @@ gpuval_written_create(const struct gpuval_shadow *window, uint32_t poison)
    written->bytes = gpuval_shadow_written(window);
    written->poison = poison;
    written->version = 1;
+   simple_mtx_init(&written->mutex, mtx_plain);
    util_dynarray_init(&written->later, NULL);
    return written;
 }
@@ -65,6 +68,7 @@ void
 gpuval_written_destroy(struct gpuval_written *written)
 {
    util_dynarray_fini(&written->later);
+   simple_mtx_destroy(&written->mutex);
    free(written);
 }
 
@@ -81,7 +85,7 @@ byte_of(const struct gpuval_written *written, uint64_t address)
    return (uint8_t *)(uintptr_t)(written->bytes + (address >> GPUVAL_INIT_WORD_LOG2));
 }
 
-/* What is written now is not to be forgotten. */
+/* Keeps bits that are written now from being cleared by the next gpuval_written_flush(). */
 static void
 drop_later(struct gpuval_written *written, uint64_t address, uint64_t size, uint8_t bits)
 {
@@ -107,8 +111,10 @@ gpuval_written_set(struct gpuval_written *written, uint64_t address, uint8_t bit
 {
    if (!is_tracked(written, address, 1))
       return;
+   simple_mtx_lock(&written->mutex);
    *byte_of(written, address) |= bits;
    drop_later(written, address, 1, bits);
+   simple_mtx_unlock(&written->mutex);
 }
 
 uint8_t
@@ -117,8 +123,8 @@ gpuval_written_get(const struct gpuval_written *written, uint64_t address)
    return is_tracked(written, address, 1) ? *byte_of(written, address) : GPUVAL_INIT_ALL;
 }
 
-void
-gpuval_written_clear(struct gpuval_written *written, uint64_t address, uint8_t bits)
+static void
+clear(struct gpuval_written *written, uint64_t address, uint8_t bits)
 {
    if (!is_tracked(written, address, 1))
       return;
@@ -127,20 +133,32 @@ gpuval_written_clear(struct gpuval_written *written, uint64_t address, uint8_t b
 }
 
 void
+gpuval_written_clear(struct gpuval_written *written, uint64_t address, uint8_t bits)
+{
+   simple_mtx_lock(&written->mutex);
+   clear(written, address, bits);
+   simple_mtx_unlock(&written->mutex);
+}
+
+void
 gpuval_written_clear_later(struct gpuval_written *written, uint64_t address, uint8_t bits)
 {
    const struct later later = {address, bits};
+   simple_mtx_lock(&written->mutex);
    util_dynarray_append(&written->later, struct later, later);
+   simple_mtx_unlock(&written->mutex);
 }
 
 void
 gpuval_written_flush(struct gpuval_written *written)
 {
+   simple_mtx_lock(&written->mutex);
    util_dynarray_foreach (&written->later, struct later, later) {
       if (later->bits)
-         gpuval_written_clear(written, later->address, later->bits);
+         clear(written, later->address, later->bits);
    }
    util_dynarray_clear(&written->later);
+   simple_mtx_unlock(&written->mutex);
 }
 
 void

@@ -3,7 +3,8 @@
 /* The host's side of the check `init`: what has been written, in the bytes of
  * base/gpuval_init.h. Addresses that have none count as written.
  *
- * Any thread may mark; everything else is for the one that executes commands.
+ * Any thread may mark memory, and set and clear the bits of subresources (host image copies do);
+ * everything else is for the thread that executes commands.
  */
 
 #ifndef GPUVAL_WRITTEN_H

@@ -283,16 +283,19 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    return *harmful || missing || other_format;
 }
 
-/* Has the access to mark what it writes, or to look at what it reads? */
+/* Has the access to mark what it writes, or to look at what it reads? What is destroyed has no
+ * memory to look at; a descriptor may lead there as long as nobody uses it.
+ */
 static bool
-is_unwritten(struct gpuval_lvp_written *written, const struct gpuval_nir_use *use,
-             const struct lvp_descriptor_set *set)
+is_unwritten(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
+             const struct gpuval_nir_use *use, const struct lvp_descriptor_set *set)
 {
    if (!written || !set || use->first_slot >= set->layout->size)
       return written && !set;
 
    const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
-   if (!descriptor || !(use->required & descriptor->offers))
+   if (!descriptor || !(use->required & descriptor->offers) ||
+       !gpuval_objects_is_alive(objects, descriptor->object))
       return false;
 
    const struct lp_descriptor *slots = set->map;
@@ -330,7 +333,7 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
          if (use->flags & GPUVAL_USE_RACE) {
             continue;
          } else if (use->flags & GPUVAL_USE_WRITTEN) {
-            if (is_unwritten(written, use, known[use->set]))
+            if (is_unwritten(written, objects, use, known[use->set]))
                data->unwritten_uses[stage] |= unwritten_bit;
             unwritten_bit <<= 1;
          } else {

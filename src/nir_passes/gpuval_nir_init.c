@@ -172,12 +172,17 @@ begin(struct pass *pass, const struct gpuval_access *access)
    return look;
 }
 
+/* What another check has found wrong is not performed with GPUVAL_SAFE, and a load is not reported
+ * twice; without GPUVAL_SAFE a store writes all the same.
+ */
 static nir_def *
 get_condition(struct pass *pass, const struct look *look)
 {
    nir_builder *b = &pass->state->b;
-   return look->access->bad ? nir_iand(b, look->condition, nir_inot(b, look->access->bad))
-                            : look->condition;
+   const struct gpuval_access *access = look->access;
+   if (!access->bad || (is_write(access) && !pass->state->options->safe))
+      return look->condition;
+   return nir_iand(b, look->condition, nir_inot(b, access->bad));
 }
 
 static void
