@@ -64,6 +64,15 @@ warn_of_shared(struct gpuval_device *device)
    gpuval_device_unlock(device);
 }
 
+/* Nobody knows any more what has been written. */
+static void
+give_up_marks(struct gpuval_device *device, const struct gpuval_instrument_info *info)
+{
+   gpuval_marks_give_up(device);
+   if (info->is_unmarked)
+      *info->is_unmarked = true;
+}
+
 bool
 gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                          const struct gpuval_instrument_info *info,
@@ -96,7 +105,7 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    if (table.shared_is_full)
       warn_of_shared(device);
    if (table.writes_unknown)
-      gpuval_marks_give_up(device);
+      give_up_marks(device, info);
    gpuval_dump_shader(nir, info->shader_hash, number, "after");
    gpuval_dump_graph(nir, info->shader_hash, number, "after");
    gpuval_dump_formats(nir, info->shader_hash, number, &table);
@@ -105,7 +114,7 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    *shader = has_sites ? register_table(device, nir, info, &table, key) : NULL;
    if (has_sites && !*shader) {
       gpuval_nir_remove(nir);
-      gpuval_marks_give_up(device); /* it would have marked what it writes */
+      give_up_marks(device, info); /* it would have marked what it writes */
    } else if (info->checks) {
       gpuval_report_add_shader(info->shader_hash, nir->info.stage);
    }

@@ -38,6 +38,9 @@ struct gpuval_instrument_info {
 
    uint32_t checks; /* BITFIELD_BIT(enum gpuval_check) */
    bool robust_uniform, robust_storage, robust_image;
+
+   /* Set where the shader does not mark all that it writes, and so init has given up */
+   bool *is_unmarked;
 };
 
 /**

@@ -471,8 +471,8 @@ gpuval_shader_number(const struct gpuval_shader *shader)
    return shader->first_site + 1;
 }
 
-void
-gpuval_shader_write(const struct gpuval_shader *shader, struct blob *blob)
+static void
+write_shader(const struct gpuval_shader *shader, struct blob *blob)
 {
    blob_write_uint8(blob, shader != NULL);
    if (!shader)
@@ -496,6 +496,23 @@ gpuval_shader_write(const struct gpuval_shader *shader, struct blob *blob)
    blob_write_uint32(blob, info.spirv_size);
    blob_write_bytes(blob, info.spirv, info.spirv_size);
    write_info(blob, &info, &table);
+}
+
+/* What generated code depends on beside the options, as the device has it: which engine of sync
+ * there is room for. 32 bit, of a binary.
+ */
+static uint32_t
+get_engine(const struct gpuval_device *device)
+{
+   return gpuval_device_has_shadow(device) | gpuval_device_has_cells(device) << 1;
+}
+
+void
+gpuval_device_write_shader(const struct gpuval_device *device, const struct gpuval_shader *shader,
+                           struct blob *blob)
+{
+   blob_write_uint32(blob, get_engine(device));
+   write_shader(shader, blob);
 }
 
 /* Room for @count elements, none of which takes less than @element_size bytes
@@ -754,6 +771,8 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
                           struct gpuval_shader **shader)
 {
    *shader = NULL;
+   if (blob_read_uint32(blob) != get_engine(device) || blob->overrun)
+      return false;
    if (!blob_read_uint8(blob))
       return !blob->overrun;
 

@@ -103,7 +103,8 @@ void gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
 void gpuval_lvp_hold_shader(struct gpuval_lvp *gpuval, struct lvp_pipeline_nir *pipeline_nir);
 void gpuval_lvp_release_shader(struct gpuval_shader *shader);
 /** The table of a shader object that is held, for its binary. */
-void gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob);
+void gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const struct lvp_pipeline_nir *pipeline_nir,
+                             struct blob *blob);
 bool gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir,
                             struct blob_reader *blob);
 

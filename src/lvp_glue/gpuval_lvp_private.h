@@ -24,10 +24,11 @@ struct lvp_pipeline_nir;
 
 /** What a shader was selected for when it was compiled */
 struct gpuval_lvp_selection {
-   uint32_t checks : 31;       /* BITFIELD_BIT(enum gpuval_check) */
+   uint32_t checks : 30;       /* BITFIELD_BIT(enum gpuval_check) */
    uint32_t robust_vertex : 1; /* attributes out of range are defined */
+   uint32_t is_unmarked : 1;   /* it does not mark all that it writes, for init */
 };
-static_assert(GPUVAL_CHECK_COUNT <= 31, "a bit each");
+static_assert(GPUVAL_CHECK_COUNT <= 30, "a bit each");
 
 /** Of a shader that may be NULL */
 struct gpuval_lvp_selection gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir);

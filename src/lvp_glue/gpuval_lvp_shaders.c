@@ -12,6 +12,7 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/gpuval_marks.h"
 #include "util/simple_mtx.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
@@ -209,15 +210,19 @@ set_selection(nir_shader *nir, const struct gpuval_lvp_selection *selection)
    memcpy(nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE, selection, sizeof(*selection));
 }
 
+static struct gpuval_lvp_selection
+get_selection(const nir_shader *nir)
+{
+   struct gpuval_lvp_selection selection;
+
+   memcpy(&selection, nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE, sizeof(selection));
+   return selection;
+}
+
 struct gpuval_lvp_selection
 gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir)
 {
-   struct gpuval_lvp_selection selection = {0};
-
-   if (pipeline_nir)
-      memcpy(&selection, pipeline_nir->nir->info.source_blake3 + GPUVAL_SHADER_KEY_SIZE,
-             sizeof(selection));
-   return selection;
+   return pipeline_nir ? get_selection(pipeline_nir->nir) : (struct gpuval_lvp_selection){0};
 }
 
 /* To sync, atomics there may be flags. */
@@ -240,6 +245,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    driver.subgroup_bits = util_logbase2(gpuval_lvp_num_lanes());
    if (parsed->checks & SHARED_MEMORY_CHECKS)
       gpuval_lvp_nir_lower_shared(nir);
+   bool is_unmarked = false;
    const struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,
@@ -252,6 +258,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
       .robust_uniform = parsed->robust_uniform,
       .robust_storage = parsed->robust_storage,
       .robust_image = parsed->robust_image,
+      .is_unmarked = &is_unmarked,
    };
    struct gpuval_shader *shader;
 
@@ -265,6 +272,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    set_selection(nir, &(struct gpuval_lvp_selection){
                          .checks = parsed->checks,
                          .robust_vertex = parsed->robust_vertex,
+                         .is_unmarked = is_unmarked,
                       });
    ralloc_free(parsed);
 }
@@ -289,17 +297,21 @@ gpuval_lvp_release_shader(struct gpuval_shader *shader)
 }
 
 void
-gpuval_lvp_write_shader(const struct lvp_pipeline_nir *pipeline_nir, struct blob *blob)
+gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const struct lvp_pipeline_nir *pipeline_nir,
+                        struct blob *blob)
 {
-   gpuval_shader_write(pipeline_nir->gpuval, blob);
+   gpuval_device_write_shader(gpuval_lvp_device(gpuval), pipeline_nir->gpuval, blob);
 }
 
 bool
 gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob_reader *blob)
 {
+   struct gpuval_device *device = gpuval_lvp_device(gpuval);
    struct gpuval_shader *shader;
-   bool read = gpuval_device_read_shader(gpuval_lvp_device(gpuval), blob, &shader);
+   bool read = gpuval_device_read_shader(device, blob, &shader);
 
+   if (read && get_selection(nir).is_unmarked)
+      gpuval_marks_give_up(device); /* as when it was made */
    add_created(gpuval, nir, shader);
    return read;
 }

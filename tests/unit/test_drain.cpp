@@ -329,7 +329,7 @@ TEST_F(drain_test, binaries_keep_their_table)
               8);
    struct blob blob;
    blob_init(&blob);
-   gpuval_shader_write(shader, &blob);
+   gpuval_device_write_shader(device, shader, &blob);
 
    struct gpuval_device_info info = {};
    info.winsys = gpuval_winsys_host;
@@ -340,6 +340,13 @@ TEST_F(drain_test, binaries_keep_their_table)
    EXPECT_TRUE(gpuval_device_read_shader(other, &reader, &read));
    ASSERT_NE(read, nullptr);
    EXPECT_EQ(memcmp(read->key, key, sizeof(key)), 0);
+
+   /* Made for another engine of sync */
+   std::vector<uint8_t> foreign(blob.data, blob.data + blob.size);
+   foreign[0] ^= 1;
+   blob_reader_init(&reader, foreign.data(), foreign.size());
+   EXPECT_FALSE(gpuval_device_read_shader(other, &reader, &read));
+   EXPECT_EQ(read, nullptr);
 
    /* Truncated and flipped anywhere: refused or read, never a crash. */
    for (size_t size = 0; size < blob.size; size++) {
