@@ -80,7 +80,7 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
    const struct gpuval_lvp_nir_layout *layout = driver->data;
    nir_def *index = nir_imm_int(b, 0);
 
-   while (deref->deref_type == nir_deref_type_array) {
+   while (deref && deref->deref_type == nir_deref_type_array) {
       unsigned array_size = MAX2(glsl_get_aoa_size(deref->type), 1);
       index = nir_iadd(b, index, nir_imul_imm(b, deref->arr.index.ssa, array_size));
       deref = nir_deref_instr_parent(deref);

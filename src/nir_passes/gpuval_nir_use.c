@@ -135,6 +135,8 @@ find_deref(nir_builder *b, nir_deref_instr *deref, struct gpuval_access_use *use
    use->count = 1;
    while (deref->deref_type == nir_deref_type_array) {
       nir_deref_instr *parent = nir_deref_instr_parent(deref);
+      if (!parent)
+         return false;
       uint32_t size = MAX2(glsl_get_aoa_size(deref->type), 1);
       uint32_t length = glsl_get_length(parent->type);
 
@@ -148,8 +150,6 @@ find_deref(nir_builder *b, nir_deref_instr *deref, struct gpuval_access_use *use
       }
       num_levels++;
       deref = parent;
-      if (!deref)
-         return false;
    }
    if (deref->deref_type != nir_deref_type_var)
       return false;

@@ -168,8 +168,6 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
       unsigned array_size = MAX2(glsl_get_aoa_size(deref->type), 1);
       index = nir_iadd(b, index, nir_imul_imm(b, deref->arr.index.ssa, array_size));
    }
-   if (deref->deref_type != nir_deref_type_var)
-      return false;
 
    bool is_image = glsl_type_is_image(glsl_without_array(var->type));
    nir_def *resource = nir_vulkan_resource_index(
