@@ -79,6 +79,7 @@ enum legal_feature {
    LEGAL_INPUT_ATTACHMENTS = 1 << 11,
    LEGAL_UNWRITTEN = 1 << 12, /* code that is not executed may use any descriptor */
    LEGAL_DIFFERING_ATOMICS = 1 << 13, /* atomics behind NonUniform indices */
+   LEGAL_DYNAMIC_OBJECTS = 1 << 14,   /* dynamic buffers in shader objects that draw */
    LEGAL_ALL = 0xffffffff,
 };
 

@@ -293,14 +293,24 @@ declare_image(struct legal_shader *shader, struct legal_variable *variable)
       spv_capability(spv(shader), SpvCapabilityStorageImageReadWithoutFormat);
       spv_capability(spv(shader), SpvCapabilityStorageImageWriteWithoutFormat);
    }
-   if (binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER)
+   if (binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER && variable->role == LEGAL_AS_IS)
       variable->type = spv_type(spv(shader), SpvOpTypeSampledImage, variable->image_type);
+}
+
+static bool
+is_sampler(const struct legal_variable *variable)
+{
+   return variable->binding->type == VK_DESCRIPTOR_TYPE_SAMPLER ||
+          variable->role == LEGAL_AS_SAMPLER;
 }
 
 static void
 declare_type(struct legal_shader *shader, struct legal_variable *variable)
 {
-   switch (variable->binding->type) {
+   const VkDescriptorType type =
+      is_sampler(variable) ? VK_DESCRIPTOR_TYPE_SAMPLER : variable->binding->type;
+
+   switch (type) {
    case VK_DESCRIPTOR_TYPE_SAMPLER:
       variable->storage = SpvStorageClassUniformConstant;
       variable->type = spv_type_words(spv(shader), SpvOpTypeSampler, 0, NULL);
@@ -342,14 +352,15 @@ declare_array(struct legal_shader *shader, struct legal_variable *variable)
 
 static void
 declare_variable(struct legal_shader *shader, unsigned set, const struct legal_binding *binding,
-                 bool aliased)
+                 enum legal_role role, bool aliased)
 {
    static const char *const names[] = {"particles", "t", "params", "g_buffer"};
    struct legal_variable *variable = &shader->variables[shader->variable_count++];
 
-   *variable = (struct legal_variable){.binding = binding};
+   *variable = (struct legal_variable){.binding = binding, .role = role};
    declare_type(shader, variable);
    const uint32_t type = declare_array(shader, variable);
+   variable->whole_type = type;
    variable->id = legal_global(shader, variable->storage, type);
    spv_decorate(spv(shader), variable->id, SpvDecorationDescriptorSet, set);
    spv_decorate(spv(shader), variable->id, SpvDecorationBinding, binding->number);
@@ -428,12 +439,16 @@ legal_declare_resources(struct legal_shader *shader)
          const struct legal_binding *binding = &program->sets[i].bindings[j];
          if (!(binding->users & shader->stage))
             continue;
-         const bool twice = chance(shader, 15) && shader->variable_count + 2 < LEGAL_MAX_VARIABLES;
-         if (shader->variable_count == LEGAL_MAX_VARIABLES)
+         if (shader->variable_count + 3 > LEGAL_MAX_VARIABLES)
             return;
-         declare_variable(shader, i, binding, twice);
+         const bool split = binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER &&
+                            chance(shader, 35);
+         const bool twice = !split && chance(shader, 15);
+         declare_variable(shader, i, binding, split ? LEGAL_AS_IMAGE : LEGAL_AS_IS, twice);
          if (twice)
-            declare_variable(shader, i, binding, true);
+            declare_variable(shader, i, binding, LEGAL_AS_IS, true);
+         if (split)
+            declare_variable(shader, i, binding, LEGAL_AS_SAMPLER, false);
       }
    }
    declare_push(shader);
@@ -705,6 +720,28 @@ read_item(struct legal_shader *shader, const struct legal_variable *variable, ui
    }
 }
 
+/* Reads one of two items, by a pointer that stands for either. */
+static uint32_t
+read_selected(struct legal_shader *shader, const struct legal_variable *variable, uint32_t block,
+              bool differs)
+{
+   const uint32_t type = spv_pointer(spv(shader), variable->storage, variable->item);
+   uint32_t pointers[2];
+   bool ignored;
+
+   spv_capability(spv(shader), SpvCapabilityVariablePointersStorageBuffer);
+   for (unsigned i = 0; i < 2; i++)
+      pointers[i] = item_pointer(shader, variable, block,
+                                 legal_index(shader, variable->item_count, true, &ignored), differs);
+   const uint32_t condition =
+      legal_value(shader, SpvOpULessThan, spv_bool(spv(shader)), shader->function->slot,
+                  constant(shader, below(shader, 20)));
+   const uint32_t pointer =
+      legal_value(shader, SpvOpSelect, type, condition, pointers[0], pointers[1]);
+   mark(shader, pointer, differs);
+   return read_item(shader, variable, pointer, differs);
+}
+
 /* Reads an item that nobody writes. */
 static uint32_t
 read_block(struct legal_shader *shader, const struct legal_variable *variable, uint32_t block,
@@ -721,6 +758,8 @@ read_block(struct legal_shader *shader, const struct legal_variable *variable, u
                          part_pointer(shader, variable->storage, spv_uint(spv(shader), 4), block,
                                       constant(shader, 0), differs),
                          differs);
+   if (variable->storage == SpvStorageClassStorageBuffer && chance(shader, 15))
+      return read_selected(shader, variable, block, differs);
    const uint32_t index = legal_index(shader, variable->item_count, true, &ignored);
    return read_item(shader, variable, item_pointer(shader, variable, block, index, differs),
                     differs);
@@ -872,7 +911,7 @@ find_sampler(struct legal_shader *shader)
 {
    for (unsigned i = 0; i < shader->variable_count; i++) {
       const struct legal_variable *variable = &shader->variables[i];
-      if (variable->binding->type == VK_DESCRIPTOR_TYPE_SAMPLER && variable->binding->valid)
+      if (is_sampler(variable) && variable->binding->valid)
          return variable;
    }
    return NULL;
@@ -991,6 +1030,8 @@ static uint32_t
 read_behind(struct legal_shader *shader, const struct legal_variable *variable, uint32_t pointer,
             bool differs)
 {
+   if (variable->role == LEGAL_AS_IMAGE)
+      return read_sampled_image(shader, variable, pointer, differs);
    switch (variable->binding->type) {
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
       return read_sampled_image(shader, variable, pointer, differs);
@@ -1008,13 +1049,14 @@ read_behind(struct legal_shader *shader, const struct legal_variable *variable, 
    }
 }
 
-/* Whether a pointer to the variable may be the argument of a function: without variable
- * pointers, that goes for opaque types only.
+/* Whether a pointer to the variable may be the argument of a function: storage buffers with
+ * variable pointers, and what is opaque
  */
 static bool
 can_pass(const struct legal_variable *variable)
 {
-   return variable->storage == SpvStorageClassUniformConstant && !variable->is_array;
+   return variable->storage == SpvStorageClassUniformConstant ||
+          variable->storage == SpvStorageClassStorageBuffer;
 }
 
 static uint32_t
@@ -1027,15 +1069,23 @@ read_variable(struct legal_shader *shader, const struct legal_variable *variable
       return read_behind(shader, variable, pointer, differs);
    }
 
-   /* In a function that is given the image */
+   /* In a function that is given the image or the buffer, or an array of them */
    struct legal_function function, *before = shader->function;
-   const uint32_t types[] = {spv_pointer(spv(shader), variable->storage, variable->type),
+   const uint32_t types[] = {spv_pointer(spv(shader), variable->storage, variable->whole_type),
                              spv_uint(spv(shader), 1)};
    uint32_t parameters[2];
+   if (variable->storage == SpvStorageClassStorageBuffer)
+      spv_capability(spv(shader), SpvCapabilityVariablePointersStorageBuffer);
    legal_begin_function(shader, &function, spv_uint(spv(shader), 1), 2, types, parameters);
+   const uint32_t counter = shader->counter; /* is of the function around */
+   shader->counter = 0;
    function.slot = parameters[1];
-   legal_op(shader, SpvOpReturnValue, read_behind(shader, variable, parameters[0], false));
+   struct legal_variable parameter = *variable;
+   parameter.id = parameters[0];
+   const uint32_t pointer = element_pointer(shader, &parameter, &differs);
+   legal_op(shader, SpvOpReturnValue, read_behind(shader, &parameter, pointer, differs));
    legal_end_function(shader, before);
+   shader->counter = counter;
    return legal_value(shader, SpvOpFunctionCall, spv_uint(spv(shader), 1), function.id,
                       variable->id, shader->function->slot);
 }
@@ -1097,7 +1147,7 @@ legal_read(struct legal_shader *shader)
       return legal_uniform_value(shader);
    const struct legal_variable *variable =
       &shader->variables[below(shader, shader->variable_count)];
-   if (variable->binding->type == VK_DESCRIPTOR_TYPE_SAMPLER)
+   if (is_sampler(variable))
       return legal_uniform_value(shader);
    if (!is_usable(shader, variable))
       return legal_uniform_value(shader);

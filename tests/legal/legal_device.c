@@ -299,7 +299,8 @@ legal_device_create(uint32_t features)
    };
    vkGetPhysicalDeviceProperties2(device->ctx->physical_device, &properties);
    const bool cpu = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
-   device->features |= (cpu ? LEGAL_DIFFERING_ATOMICS : LEGAL_UNWRITTEN) & features;
+   device->features |=
+      (cpu ? LEGAL_DIFFERING_ATOMICS | LEGAL_DYNAMIC_OBJECTS : LEGAL_UNWRITTEN) & features;
    create_sources(device);
    return device;
 }

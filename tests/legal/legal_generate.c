@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_DYNAMIC 4 /* dynamic buffers, of which Vulkan guarantees that many */
+
 /* --- Random numbers ------------------------------------------------------- */
 
 struct legal_random
@@ -213,7 +215,7 @@ choose_type(const struct legal_program *program, const struct legal_set *set,
    VkDescriptorType type = types[legal_below(random, VKH_COUNT(types))];
 
    const bool push = set->update == LEGAL_PUSH;
-   if (is_dynamic(type) && (push || program->descriptor_buffers || *dynamic_count >= 4))
+   if (is_dynamic(type) && (push || program->descriptor_buffers || *dynamic_count >= MAX_DYNAMIC))
       type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
    /* lvp_CreateDescriptorSetLayout() takes the number of bindings for the highest of their
     * numbers when it places inline blocks: behind that they overlap descriptors.
@@ -342,6 +344,13 @@ clear_after_bind(struct legal_set *set)
       set->bindings[i].flags &= ~VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT;
 }
 
+static bool
+is_made_of_objects(const struct legal_program *program)
+{
+   return program->creation == LEGAL_OBJECTS || program->creation == LEGAL_OBJECTS_LINKED ||
+          program->creation == LEGAL_OBJECT_BINARIES;
+}
+
 static void
 choose_sets(struct legal_program *program, struct legal_random *random, uint32_t features)
 {
@@ -350,6 +359,12 @@ choose_sets(struct legal_program *program, struct legal_random *random, uint32_t
    unsigned dynamic_count = 0;
    bool has_push = false;
 
+   /* RADV adds the sizes of push constants of such objects up, and does not find what is behind
+    * them (radv_bind_graphics_shaders()).
+    */
+   if (!(features & LEGAL_DYNAMIC_OBJECTS) && is_made_of_objects(program) &&
+       program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS)
+      dynamic_count = MAX_DYNAMIC;
    program->set_count = counts[legal_below(random, VKH_COUNT(counts))];
    for (unsigned i = 0; i < program->set_count; i++) {
       struct legal_set *set = &program->sets[i];

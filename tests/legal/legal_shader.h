@@ -24,12 +24,21 @@ enum legal_shape {
    LEGAL_SHAPES,
 };
 
+/* Combined image samplers may be two variables, of an image and of a sampler. */
+enum legal_role {
+   LEGAL_AS_IS,
+   LEGAL_AS_IMAGE,
+   LEGAL_AS_SAMPLER,
+};
+
 /* A variable that stands for a binding; a binding may have several. */
 struct legal_variable {
    const struct legal_binding *binding;
+   enum legal_role role;
    uint32_t id;
    SpvStorageClass storage;
    uint32_t type;   /* of one element: a block, an image, … */
+   uint32_t whole_type; /* of the variable: that, or an array of it */
    uint32_t length; /* of the array that the variable is; 0: it is no array */
    bool is_array;
    /* Blocks */
