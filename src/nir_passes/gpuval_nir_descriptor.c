@@ -337,6 +337,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
       /* One failing access gives one report. (Of two constants, the report's function
        * sees to that.)
        */
+      b->cursor = nir_before_instr(use->access->instr); /* where both are defined */
       pending.other = use->access->bad;
       if (use->access->forbidden)
          pending.other = nir_ior(b, pending.other, use->access->forbidden);
