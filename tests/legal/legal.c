@@ -124,8 +124,8 @@ static void
 set_environment(const struct check_set *set, const char *report, const char *log)
 {
    static const char *const names[] = {
-      "GPUVAL_SAFE", "GPUVAL_SYNC", "GPUVAL_POISON", "GPUVAL_STRICT", "GPUVAL_ON_ERROR",
-      "GPUVAL_SHADERS", "GPUVAL_SUPPRESSIONS",
+      "GPUVAL_SAFE",     "GPUVAL_SYNC",    "GPUVAL_POISON",       "GPUVAL_STRICT",
+      "GPUVAL_ON_ERROR", "GPUVAL_SHADERS", "GPUVAL_SUPPRESSIONS",
    };
 
    for (unsigned i = 0; i < VKH_COUNT(names); i++)
@@ -267,8 +267,7 @@ run_programs(const struct check_set *set, uint64_t first, uint64_t count, struct
       const uint64_t begin = done;
       unlink(path);
       unlink(report);
-      const int status =
-         start_child(set, first + begin, count - begin, path, report, dump);
+      const int status = start_child(set, first + begin, count - begin, path, report, dump);
       read_results(path, first, count, results);
       while (done < count && results[done].done)
          done++;
@@ -426,7 +425,8 @@ read_features(char *names)
    while ((name = strsep(&names, ","))) {
       const bool no = strncmp(name, "no-", 3) == 0;
       unsigned i = 0;
-      while (i < VKH_COUNT(feature_names) && strcmp(feature_names[i].name, name + (no ? 3 : 0)) != 0)
+      while (i < VKH_COUNT(feature_names) &&
+             strcmp(feature_names[i].name, name + (no ? 3 : 0)) != 0)
          i++;
       if (i == VKH_COUNT(feature_names) && strcmp(name, "none") != 0)
          vkh_die("%s is no feature", name);
@@ -437,16 +437,11 @@ read_features(char *names)
 }
 
 static const struct option long_options[] = {
-   {"seed", required_argument, NULL, 's'},
-   {"programs", required_argument, NULL, 'n'},
-   {"checks", required_argument, NULL, 'k'},
-   {"features", required_argument, NULL, 'F'},
-   {"chunk", required_argument, NULL, 'c'},
-   {"only-create", required_argument, NULL, 'o'},
-   {"no-validate", no_argument, NULL, 'v'},
-   {"keep", required_argument, NULL, 'K'},
-   {"print", no_argument, NULL, 'p'},
-   {0},
+   {"seed", required_argument, NULL, 's'},   {"programs", required_argument, NULL, 'n'},
+   {"checks", required_argument, NULL, 'k'}, {"features", required_argument, NULL, 'F'},
+   {"chunk", required_argument, NULL, 'c'},  {"only-create", required_argument, NULL, 'o'},
+   {"no-validate", no_argument, NULL, 'v'},  {"keep", required_argument, NULL, 'K'},
+   {"print", no_argument, NULL, 'p'},        {0},
 };
 
 static void
@@ -524,8 +519,8 @@ main(int argc, char **argv)
    if (keep ? mkdir(run.folder, 0777) != 0 && errno != EEXIST : !mkdtemp(run.folder))
       vkh_die("%s: %s", run.folder, strerror(errno));
    for (uint64_t done = 0; done < count; done += chunk)
-      run_chunk(first + done, count - done < chunk ? count - done : chunk,
-                (unsigned)(done / chunk), keep);
+      run_chunk(first + done, count - done < chunk ? count - done : chunk, (unsigned)(done / chunk),
+                keep);
    if (!keep)
       remove_folder();
    printf("%" PRIu64 " programs, %" PRIu64 " executions, %" PRIu64

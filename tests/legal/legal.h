@@ -77,7 +77,7 @@ enum legal_feature {
    LEGAL_GRAPHICS = 1 << 9,
    LEGAL_TESSELLATION = 1 << 10, /* and geometry shaders */
    LEGAL_INPUT_ATTACHMENTS = 1 << 11,
-   LEGAL_UNWRITTEN = 1 << 12, /* code that is not executed may use any descriptor */
+   LEGAL_UNWRITTEN = 1 << 12,         /* code that is not executed may use any descriptor */
    LEGAL_DIFFERING_ATOMICS = 1 << 13, /* atomics behind NonUniform indices */
    LEGAL_DYNAMIC_OBJECTS = 1 << 14,   /* dynamic buffers in shader objects that draw */
    LEGAL_ALL = 0xffffffff,
@@ -126,7 +126,7 @@ enum legal_number {
 struct legal_binding {
    uint32_t number;
    VkDescriptorType type;
-   uint32_t count; /* elements in the layout; bytes of an inline uniform block */
+   uint32_t count;     /* elements in the layout; bytes of an inline uniform block */
    uint32_t allocated; /* elements in the set: less with a variable count */
    uint32_t valid;     /* elements, from 0 on, that are written before they can be used */
    VkDescriptorBindingFlags flags;
@@ -134,11 +134,11 @@ struct legal_binding {
    VkShaderStageFlags users; /* stages whose shaders have variables of it */
    bool writable;            /* by the one stage of `users` */
    bool immutable_samplers;
-   enum legal_dim dim;       /* of images */
+   enum legal_dim dim;        /* of images */
    enum legal_number numbers; /* of images and texel buffers */
-   uint32_t source;          /* buffers that are read: offset in the source, 16 bytes aligned */
-   uint32_t size;            /* bytes of what each element shows */
-   uint32_t region;          /* writable buffers: number of the first element's region */
+   uint32_t source;           /* buffers that are read: offset in the source, 16 bytes aligned */
+   uint32_t size;             /* bytes of what each element shows */
+   uint32_t region;           /* writable buffers: number of the first element's region */
 };
 
 struct legal_set {
@@ -150,12 +150,12 @@ struct legal_set {
 
 /* Push constants: an address or two, and words below 1000 */
 struct legal_push {
-   uint32_t offset, size;          /* of the range */
-   VkShaderStageFlags stages;      /* 0: there is none */
-   bool has_source, has_output;    /* addresses, in this order, each 8 bytes */
-   uint32_t source_at, output_at;  /* their offsets in push constants */
-   uint32_t words_at, word_count;  /* what follows */
-   VkShaderStageFlagBits writer;   /* the stage that may write through the second one */
+   uint32_t offset, size;         /* of the range */
+   VkShaderStageFlags stages;     /* 0: there is none */
+   bool has_source, has_output;   /* addresses, in this order, each 8 bytes */
+   uint32_t source_at, output_at; /* their offsets in push constants */
+   uint32_t words_at, word_count; /* what follows */
+   VkShaderStageFlagBits writer;  /* the stage that may write through the second one */
    uint32_t region;
 };
 
@@ -184,12 +184,12 @@ struct legal_program {
 
    /* SPIR-V */
    uint32_t version;
-   bool old_style;      /* as before 1.3: BufferBlock, and few capabilities */
-   bool names;          /* OpName for what has a name in source */
-   bool lines;          /* OpSource, OpString and OpLine */
-   bool physical;       /* memory model PhysicalStorageBuffer64 */
+   bool old_style; /* as before 1.3: BufferBlock, and few capabilities */
+   bool names;     /* OpName for what has a name in source */
+   bool lines;     /* OpSource, OpString and OpLine */
+   bool physical;  /* memory model PhysicalStorageBuffer64 */
    bool vulkan_memory_model;
-   bool unwritten;      /* code that is not executed uses descriptors that are not there */
+   bool unwritten; /* code that is not executed uses descriptors that are not there */
    bool differing_atomics;
    bool specialization; /* array lengths, branches and indices are specialization constants */
 };

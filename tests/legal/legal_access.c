@@ -78,14 +78,13 @@ texel_coordinates(struct legal_shader *shader, enum legal_dim dim, uint32_t numb
       parts[count++] = legal_uint(shader, SpvOpUMod, number, constant(shader, layers));
    uint32_t coordinates = parts[0];
    if (count == 2)
-      coordinates = legal_value(shader, SpvOpCompositeConstruct, spv_uint(spv(shader), 2), parts[0],
-                                parts[1]);
+      coordinates =
+         legal_value(shader, SpvOpCompositeConstruct, spv_uint(spv(shader), 2), parts[0], parts[1]);
    else if (count == 3)
       coordinates = legal_value(shader, SpvOpCompositeConstruct, spv_uint(spv(shader), 3), parts[0],
                                 parts[1], parts[2]);
    if (chance(shader, 50))
-      coordinates =
-         legal_value(shader, SpvOpBitcast, spv_int(spv(shader), count), coordinates);
+      coordinates = legal_value(shader, SpvOpBitcast, spv_int(spv(shader), count), coordinates);
    return coordinates;
 }
 
@@ -122,11 +121,12 @@ sample_coordinates(struct legal_shader *shader, enum legal_dim dim)
                             : i == 0 ? extent.width
                             : i == 1 ? extent.height
                                      : extent.depth;
-      uint32_t number = legal_uint(shader, SpvOpUMod, shader->function->slot, constant(shader, size));
+      uint32_t number =
+         legal_uint(shader, SpvOpUMod, shader->function->slot, constant(shader, size));
       parts[i] = legal_value(shader, SpvOpConvertUToF, type, number);
       if (!layer) {
-         parts[i] = legal_value(shader, SpvOpFAdd, type, parts[i],
-                                spv_constant_float(spv(shader), 0.5f));
+         parts[i] =
+            legal_value(shader, SpvOpFAdd, type, parts[i], spv_constant_float(spv(shader), 0.5f));
          parts[i] = legal_value(shader, SpvOpFMul, type, parts[i],
                                 spv_constant_float(spv(shader), 1.0f / (float)size));
       }
@@ -147,8 +147,8 @@ declare_image_type(struct legal_shader *shader, enum legal_dim dim, enum legal_n
                    bool storage, bool format)
 {
    static const SpvDim dims[] = {
-      [LEGAL_1D] = SpvDim1D,       [LEGAL_2D] = SpvDim2D,       [LEGAL_3D] = SpvDim3D,
-      [LEGAL_CUBE] = SpvDimCube,   [LEGAL_1D_ARRAY] = SpvDim1D, [LEGAL_2D_ARRAY] = SpvDim2D,
+      [LEGAL_1D] = SpvDim1D,     [LEGAL_2D] = SpvDim2D,       [LEGAL_3D] = SpvDim3D,
+      [LEGAL_CUBE] = SpvDimCube, [LEGAL_1D_ARRAY] = SpvDim1D, [LEGAL_2D_ARRAY] = SpvDim2D,
       [LEGAL_2D_MS] = SpvDim2D,
    };
    if (dims[dim] == SpvDim1D)
@@ -214,9 +214,8 @@ declare_block(struct legal_shader *shader, struct legal_variable *variable, uint
    variable->has_head = !writable && size >= 128 && chance(shader, 30);
    variable->item_count = (size - (variable->has_head ? 64 : 0)) / item_size;
    const bool head = variable->has_head;
-   const uint32_t array =
-      spv_array(spv(shader), variable->item, variable->runtime_array ? 0 : variable->item_count,
-                item_size);
+   const uint32_t array = spv_array(spv(shader), variable->item,
+                                    variable->runtime_array ? 0 : variable->item_count, item_size);
    if (head)
       members[count++] = spv_uint(spv(shader), 4);
    members[count++] = array;
@@ -277,13 +276,13 @@ declare_image(struct legal_shader *shader, struct legal_variable *variable)
    variable->dim = binding->dim;
    variable->has_format = shader->program->old_style || chance(shader, 50);
    if (texels) {
-      spv_capability(spv(shader), storage_texels ? SpvCapabilityImageBuffer
-                                                 : SpvCapabilitySampledBuffer);
-      variable->image_type = spv_type(
-         spv(shader), SpvOpTypeImage, number_type(shader, binding->numbers, 1), SpvDimBuffer, 0, 0,
-         0, storage_texels ? 2 : 1,
-         storage_texels && variable->has_format ? image_format(binding->numbers)
-                                                : SpvImageFormatUnknown);
+      spv_capability(spv(shader),
+                     storage_texels ? SpvCapabilityImageBuffer : SpvCapabilitySampledBuffer);
+      variable->image_type =
+         spv_type(spv(shader), SpvOpTypeImage, number_type(shader, binding->numbers, 1),
+                  SpvDimBuffer, 0, 0, 0, storage_texels ? 2 : 1,
+                  storage_texels && variable->has_format ? image_format(binding->numbers)
+                                                         : SpvImageFormatUnknown);
    } else {
       variable->image_type = declare_image_type(shader, binding->dim, binding->numbers, storage,
                                                 storage && variable->has_format);
@@ -406,15 +405,15 @@ declare_push(struct legal_shader *shader)
       shader->source_block = declare_behind_address(shader, false);
       offsets[count] = push->source_at;
       shader->push_source = count;
-      members[count++] = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer,
-                                     shader->source_block);
+      members[count++] =
+         spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, shader->source_block);
    }
    if (push->has_output) {
       shader->output_block = declare_behind_address(shader, true);
       offsets[count] = push->output_at;
       shader->push_output = count;
-      members[count++] = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer,
-                                     shader->output_block);
+      members[count++] =
+         spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, shader->output_block);
    }
    if (words) {
       offsets[count] = push->words_at;
@@ -441,8 +440,8 @@ legal_declare_resources(struct legal_shader *shader)
             continue;
          if (shader->variable_count + 3 > LEGAL_MAX_VARIABLES)
             return;
-         const bool split = binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER &&
-                            chance(shader, 35);
+         const bool split =
+            binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER && chance(shader, 35);
          const bool twice = !split && chance(shader, 15);
          declare_variable(shader, i, binding, split ? LEGAL_AS_IMAGE : LEGAL_AS_IS, twice);
          if (twice)
@@ -594,8 +593,7 @@ item_pointer(struct legal_shader *shader, const struct legal_variable *variable,
 {
    const uint32_t type = spv_pointer(spv(shader), variable->storage, variable->item);
    const uint32_t member = constant(shader, variable->has_head ? 1 : 0);
-   const uint32_t pointer =
-      legal_value(shader, SpvOpAccessChain, type, block, member, index);
+   const uint32_t pointer = legal_value(shader, SpvOpAccessChain, type, block, member, index);
    mark(shader, pointer, differs);
    return copy_pointer(shader, type, pointer, differs);
 }
@@ -630,13 +628,13 @@ read_vector(struct legal_shader *shader, SpvStorageClass storage, uint32_t scala
    const uint32_t component = below(shader, 4);
    switch (below(shader, 3)) {
    case 0:
-      return load(shader, scalar,
-                  part_pointer(shader, storage, scalar, pointer, constant(shader, component),
-                               differs),
-                  differs);
+      return load(
+         shader, scalar,
+         part_pointer(shader, storage, scalar, pointer, constant(shader, component), differs),
+         differs);
    case 1: {
-      const uint32_t index = legal_uint(shader, SpvOpBitwiseAnd, shader->function->slot,
-                                        constant(shader, 3));
+      const uint32_t index =
+         legal_uint(shader, SpvOpBitwiseAnd, shader->function->slot, constant(shader, 3));
       const uint32_t value = load(shader, vector, pointer, differs);
       return legal_value(shader, SpvOpVectorExtractDynamic, scalar, value, index);
    }
@@ -655,10 +653,10 @@ read_record(struct legal_shader *shader, const struct legal_variable *variable, 
 
    switch (below(shader, 4)) {
    case 0:
-      return load(shader, type,
-                  part_pointer(shader, variable->storage, type, pointer, constant(shader, 4),
-                               differs),
-                  differs);
+      return load(
+         shader, type,
+         part_pointer(shader, variable->storage, type, pointer, constant(shader, 4), differs),
+         differs);
    case 1:
       return to_uint(shader, load(shader, real,
                                   part_pointer(shader, variable->storage, real, pointer,
@@ -688,13 +686,12 @@ read_matrix(struct legal_shader *shader, const struct legal_variable *variable, 
    }
    const uint32_t index =
       legal_uint(shader, SpvOpBitwiseAnd, shader->function->slot, constant(shader, 3));
-   return to_uint(shader,
-                  extract(shader, real,
-                          load(shader, column,
-                               part_pointer(shader, variable->storage, column, pointer, index,
-                                            differs),
-                               differs),
-                          below(shader, 4)));
+   return to_uint(
+      shader, extract(shader, real,
+                      load(shader, column,
+                           part_pointer(shader, variable->storage, column, pointer, index, differs),
+                           differs),
+                      below(shader, 4)));
 }
 
 static uint32_t
@@ -731,8 +728,9 @@ read_selected(struct legal_shader *shader, const struct legal_variable *variable
 
    spv_capability(spv(shader), SpvCapabilityVariablePointersStorageBuffer);
    for (unsigned i = 0; i < 2; i++)
-      pointers[i] = item_pointer(shader, variable, block,
-                                 legal_index(shader, variable->item_count, true, &ignored), differs);
+      pointers[i] =
+         item_pointer(shader, variable, block,
+                      legal_index(shader, variable->item_count, true, &ignored), differs);
    const uint32_t condition =
       legal_value(shader, SpvOpULessThan, spv_bool(spv(shader)), shader->function->slot,
                   constant(shader, below(shader, 20)));
@@ -796,8 +794,8 @@ has_atomics(const struct legal_shader *shader, bool differs)
 static uint32_t
 atomic_scope(struct legal_shader *shader)
 {
-   return constant(shader, shader->program->vulkan_memory_model ? SpvScopeQueueFamily
-                                                                : SpvScopeDevice);
+   return constant(shader,
+                   shader->program->vulkan_memory_model ? SpvScopeQueueFamily : SpvScopeDevice);
 }
 
 static uint32_t
@@ -897,9 +895,9 @@ sample(struct legal_shader *shader, enum legal_dim dim, enum legal_number number
       return texel_word(shader, numbers,
                         legal_value(shader, SpvOpImageSampleImplicitLod, vector, sampled, at));
    if ((dim == LEGAL_2D || dim == LEGAL_2D_ARRAY || dim == LEGAL_CUBE) && chance(shader, 20))
-      return texel_word(shader, numbers,
-                        legal_value(shader, SpvOpImageGather, vector, sampled, at,
-                                    constant(shader, 0)));
+      return texel_word(
+         shader, numbers,
+         legal_value(shader, SpvOpImageGather, vector, sampled, at, constant(shader, 0)));
    return texel_word(shader, numbers,
                      legal_value(shader, SpvOpImageSampleExplicitLod, vector, sampled, at,
                                  SpvImageOperandsLodMask, spv_constant_float(spv(shader), 0.0f)));
@@ -989,8 +987,7 @@ read_storage_image(struct legal_shader *shader, const struct legal_variable *var
       return query(shader, variable, image, true);
    return texel_word(shader, variable->binding->numbers,
                      legal_value(shader, SpvOpImageRead, vector, image,
-                                 texel_coordinates(shader, variable->dim,
-                                                   shader->function->slot)));
+                                 texel_coordinates(shader, variable->dim, shader->function->slot)));
 }
 
 /* Writes the texel of the invocation, which has one word. */
@@ -1006,8 +1003,8 @@ write_texel(struct legal_shader *shader, const struct legal_variable *variable, 
 
    if (binding->numbers == LEGAL_UINT && variable->has_format && chance(shader, 30)) {
       const uint32_t texel_type = spv_pointer(spv(shader), SpvStorageClassImage, scalar);
-      const uint32_t texel = legal_value(shader, SpvOpImageTexelPointer, texel_type, pointer, at,
-                                         constant(shader, 0));
+      const uint32_t texel =
+         legal_value(shader, SpvOpImageTexelPointer, texel_type, pointer, at, constant(shader, 0));
       mark(shader, texel, differs);
       atomic(shader, SpvOpAtomicIAdd, texel, value);
       return;
@@ -1093,9 +1090,9 @@ read_variable(struct legal_shader *shader, const struct legal_variable *variable
 static uint32_t
 push_member(struct legal_shader *shader, uint32_t type, uint32_t member)
 {
-   const uint32_t pointer =
-      legal_value(shader, SpvOpAccessChain, spv_pointer(spv(shader), SpvStorageClassPushConstant, type),
-                  shader->push, constant(shader, member));
+   const uint32_t pointer = legal_value(shader, SpvOpAccessChain,
+                                        spv_pointer(spv(shader), SpvStorageClassPushConstant, type),
+                                        shader->push, constant(shader, member));
    return legal_value(shader, SpvOpLoad, type, pointer);
 }
 
@@ -1104,8 +1101,8 @@ static uint32_t
 read_address(struct legal_shader *shader)
 {
    const uint32_t type = spv_uint(spv(shader), 1);
-   const uint32_t address = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer,
-                                        shader->source_block);
+   const uint32_t address =
+      spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, shader->source_block);
    const uint32_t word = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, type);
    bool ignored;
 
@@ -1120,8 +1117,8 @@ static void
 write_address(struct legal_shader *shader, uint32_t value)
 {
    const uint32_t type = spv_uint(spv(shader), 1);
-   const uint32_t address = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer,
-                                        shader->output_block);
+   const uint32_t address =
+      spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, shader->output_block);
    const uint32_t word = spv_pointer(spv(shader), SpvStorageClassPhysicalStorageBuffer, type);
    const bool common = chance(shader, 20);
 

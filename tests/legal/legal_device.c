@@ -271,8 +271,8 @@ create_sources(struct legal_device *device)
       .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
    };
    VKH_CHECK(vkCreateSampler(ctx->device, &sampler, NULL, &device->sampler));
-   device->target = vkh_image_create(ctx, VK_FORMAT_R32_UINT, LEGAL_TARGET_SIZE, LEGAL_TARGET_SIZE,
-                                     "target");
+   device->target =
+      vkh_image_create(ctx, VK_FORMAT_R32_UINT, LEGAL_TARGET_SIZE, LEGAL_TARGET_SIZE, "target");
 }
 
 struct legal_device *

@@ -18,7 +18,8 @@
 struct legal_random
 legal_random(uint64_t seed, uint64_t stream)
 {
-   struct legal_random random = {seed * 0x9e3779b97f4a7c15ull ^ (stream + 1) * 0xd1342543de82ef95ull};
+   struct legal_random random = {seed * 0x9e3779b97f4a7c15ull ^
+                                 (stream + 1) * 0xd1342543de82ef95ull};
    legal_next(&random);
    return random;
 }
@@ -75,8 +76,8 @@ all_stages(const struct legal_program *program)
 static void
 choose_compute(struct legal_program *program, struct legal_random *random)
 {
-   static const uint32_t sizes[][3] = {{1, 1, 1}, {4, 1, 1},  {8, 1, 1}, {16, 1, 1},
-                                       {4, 4, 1}, {2, 2, 2},  {3, 1, 1}, {32, 1, 1}};
+   static const uint32_t sizes[][3] = {{1, 1, 1}, {4, 1, 1}, {8, 1, 1}, {16, 1, 1},
+                                       {4, 4, 1}, {2, 2, 2}, {3, 1, 1}, {32, 1, 1}};
    const unsigned size = legal_below(random, VKH_COUNT(sizes));
    const uint32_t invocations = sizes[size][0] * sizes[size][1] * sizes[size][2];
 
@@ -199,18 +200,18 @@ is_dynamic(VkDescriptorType type)
 }
 
 static VkDescriptorType
-choose_type(const struct legal_program *program, const struct legal_set *set,
-            uint32_t number, struct legal_random *random, unsigned *dynamic_count)
+choose_type(const struct legal_program *program, const struct legal_set *set, uint32_t number,
+            struct legal_random *random, unsigned *dynamic_count)
 {
    static const VkDescriptorType types[] = {
-      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,       VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,       VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
-      VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,       VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,         VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+      VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,         VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+      VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,         VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
       VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
-      VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
-      VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,        VK_DESCRIPTOR_TYPE_SAMPLER,
+      VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,   VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+      VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,          VK_DESCRIPTOR_TYPE_SAMPLER,
       VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-      VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,        VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+      VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,          VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
    };
    VkDescriptorType type = types[legal_below(random, VKH_COUNT(types))];
 
@@ -474,8 +475,7 @@ legal_generate(uint64_t seed, uint32_t features, struct legal_program *program)
    program->differing_atomics = features & LEGAL_DIFFERING_ATOMICS;
    program->secondary = legal_chance(&random, 10);
 
-   program->descriptor_buffers =
-      features & LEGAL_DESCRIPTOR_BUFFERS && legal_chance(&random, 15);
+   program->descriptor_buffers = features & LEGAL_DESCRIPTOR_BUFFERS && legal_chance(&random, 15);
    program->independent_sets =
       (program->creation == LEGAL_LIBRARY || program->creation == LEGAL_LIBRARY_OPTIMIZED) &&
       legal_chance(&random, 50);
@@ -526,9 +526,17 @@ static void
 print_binding(const struct legal_binding *binding)
 {
    static const char *const types[] = {
-      "sampler",         "combined image sampler", "sampled image",         "storage image",
-      "uniform texels",  "storage texels",         "uniform buffer",        "storage buffer",
-      "dynamic uniform buffer", "dynamic storage buffer", "input attachment",
+      "sampler",
+      "combined image sampler",
+      "sampled image",
+      "storage image",
+      "uniform texels",
+      "storage texels",
+      "uniform buffer",
+      "storage buffer",
+      "dynamic uniform buffer",
+      "dynamic storage buffer",
+      "input attachment",
    };
    const bool inline_block = binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
 
@@ -552,7 +560,7 @@ void
 legal_print(const struct legal_program *program)
 {
    static const char *const creations[] = {
-      "monolithic", "through a cache", "libraries",      "libraries, optimized",
+      "monolithic", "through a cache", "libraries",       "libraries, optimized",
       "objects",    "linked objects",  "object binaries", "pipeline binaries",
    };
    static const char *const updates[] = {"written", "by a template", "copied", "pushed",
@@ -561,9 +569,9 @@ legal_print(const struct legal_program *program)
    printf("   %s:", creations[program->creation]);
    for (unsigned i = 0; i < program->stage_count; i++)
       printf(" %s", legal_stage_name(program->stages[i]));
-   printf("; SPIR-V 0x%x%s%s%s%s%s%s\n", program->version, program->one_module ? ", one module" : "",
-          program->old_style ? ", old style" : "", program->names ? ", names" : "",
-          program->physical ? ", addresses" : "",
+   printf("; SPIR-V 0x%x%s%s%s%s%s%s\n", program->version,
+          program->one_module ? ", one module" : "", program->old_style ? ", old style" : "",
+          program->names ? ", names" : "", program->physical ? ", addresses" : "",
           program->vulkan_memory_model ? ", Vulkan memory model" : "",
           program->specialization ? ", specialization" : "");
    printf("   local size %u %u %u, groups %u %u %u, repeats %u%s%s%s%s\n", program->local_size[0],

@@ -71,9 +71,9 @@ create_modules(struct parts *parts, const struct legal_module *modules)
 
    for (unsigned i = 0; i < program->stage_count; i++) {
       if (i == 0 || !program->one_module)
-         parts->modules[i] = vkh_shader_module(
-            parts->device->ctx, modules[i].code, modules[i].word_count * 4,
-            name_program(program, legal_stage_name(program->stages[i])));
+         parts->modules[i] =
+            vkh_shader_module(parts->device->ctx, modules[i].code, modules[i].word_count * 4,
+                              name_program(program, legal_stage_name(program->stages[i])));
       parts->stages[i] = (VkPipelineShaderStageCreateInfo){
          .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = program->stages[i],
@@ -96,8 +96,7 @@ fill_vertex_input(struct parts *parts)
 {
    const struct legal_program *program = parts->program;
 
-   parts->vertex_binding =
-      (VkVertexInputBindingDescription){0, 16, VK_VERTEX_INPUT_RATE_VERTEX};
+   parts->vertex_binding = (VkVertexInputBindingDescription){0, 16, VK_VERTEX_INPUT_RATE_VERTEX};
    for (uint32_t i = 0; i < program->attribute_count; i++)
       parts->attributes[i] = (VkVertexInputAttributeDescription){i, 0, VK_FORMAT_R32_UINT, 4 * i};
    parts->vertex_input = (VkPipelineVertexInputStateCreateInfo){
@@ -190,8 +189,8 @@ create_graphics(struct parts *parts, VkPipelineLayout layout, VkPipelineCache ca
 {
    const VkGraphicsPipelineCreateInfo info = graphics_info(parts, layout);
    VkPipeline pipeline;
-   VKH_CHECK(vkCreateGraphicsPipelines(parts->device->ctx->device, cache, 1, &info, NULL,
-                                       &pipeline));
+   VKH_CHECK(
+      vkCreateGraphicsPipelines(parts->device->ctx->device, cache, 1, &info, NULL, &pipeline));
    return pipeline;
 }
 
@@ -367,8 +366,7 @@ create_libraries(struct parts *parts, const struct legal_sets *sets, struct lega
    const VkGraphicsPipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
       .pNext = &libraries,
-      .flags = parts->flags |
-               (optimized ? VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT : 0),
+      .flags = parts->flags | (optimized ? VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT : 0),
       .layout = sets->layout,
    };
    VKH_CHECK(vkCreateGraphicsPipelines(parts->device->ctx->device, VK_NULL_HANDLE, 1, &info, NULL,
@@ -512,8 +510,8 @@ set_state(struct legal_device *device, const struct legal_program *program, VkCo
          .offset = 4 * i,
       };
    vkCmdSetRasterizerDiscardEnable(cmd, !legal_has_stage(program, VK_SHADER_STAGE_FRAGMENT_BIT));
-   vkCmdSetPrimitiveTopology(cmd, patches ? VK_PRIMITIVE_TOPOLOGY_PATCH_LIST
-                                          : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST);
+   vkCmdSetPrimitiveTopology(
+      cmd, patches ? VK_PRIMITIVE_TOPOLOGY_PATCH_LIST : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST);
    vkCmdSetPrimitiveRestartEnable(cmd, VK_FALSE);
    vkCmdSetCullMode(cmd, VK_CULL_MODE_NONE);
    vkCmdSetFrontFace(cmd, VK_FRONT_FACE_COUNTER_CLOCKWISE);

@@ -250,7 +250,8 @@ dump_modules(const struct legal_program *program, const struct legal_module *mod
       snprintf(path, sizeof(path), "%s/%llu.%s.spv", folder, (unsigned long long)program->seed,
                legal_stage_name(program->stages[i]));
       FILE *file = fopen(path, "wb");
-      if (!file || fwrite(modules[i].code, 4, modules[i].word_count, file) != modules[i].word_count ||
+      if (!file ||
+          fwrite(modules[i].code, 4, modules[i].word_count, file) != modules[i].word_count ||
           fclose(file) != 0)
          vkh_die("cannot write %s", path);
    }

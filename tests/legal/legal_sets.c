@@ -58,8 +58,7 @@ add_view(struct legal_device *device, struct legal_sets *sets, const struct lega
       .range = LEGAL_REGION,
    };
    sets->views = realloc(sets->views, (sets->view_count + 1) * sizeof(VkBufferView));
-   VKH_CHECK(
-      vkCreateBufferView(device->ctx->device, &info, NULL, &sets->views[sets->view_count]));
+   VKH_CHECK(vkCreateBufferView(device->ctx->device, &info, NULL, &sets->views[sets->view_count]));
    return sets->views[sets->view_count++];
 }
 
@@ -195,8 +194,7 @@ legal_layout_create(struct legal_device *device, const struct legal_program *pro
    }
    const VkPipelineLayoutCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .flags =
-         program->independent_sets ? VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT : 0,
+      .flags = program->independent_sets ? VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT : 0,
       .setLayoutCount = program->set_count,
       .pSetLayouts = layouts,
       .pushConstantRangeCount = program->push.stages ? 1 : 0,
@@ -359,8 +357,11 @@ get_descriptor(struct legal_device *device, const struct legal_binding *binding,
    const struct vkh_buffer *buffer = binding->writable ? &device->output : &device->source;
    const VkDescriptorAddressInfoEXT address = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_ADDRESS_INFO_EXT,
-      .address = buffer->address + (texels && !binding->writable ? 0 : buffer_offset(binding, element)),
-      .range = !texels ? binding->size : binding->writable ? LEGAL_REGION : 4096,
+      .address =
+         buffer->address + (texels && !binding->writable ? 0 : buffer_offset(binding, element)),
+      .range = !texels             ? binding->size
+               : binding->writable ? LEGAL_REGION
+                                   : 4096,
       .format = texels ? legal_format(binding->numbers) : VK_FORMAT_UNDEFINED,
    };
    VkDescriptorGetInfoEXT info = {
@@ -418,7 +419,7 @@ create_descriptor_buffer(struct legal_device *device, const struct legal_program
       VkDeviceSize size = 0;
       if (sets->layouts[i])
          VKH_PROC(device->ctx, vkGetDescriptorSetLayoutSizeEXT)
-         (device->ctx->device, sets->layouts[i], &size);
+      (device->ctx->device, sets->layouts[i], &size);
       sets->offsets[i] = total;
       total += (size + alignment - 1) / alignment * alignment;
    }
@@ -552,7 +553,7 @@ push_set(struct legal_device *device, const struct legal_program *program, struc
       fill_writes(&program->sets[index], &contents, VK_NULL_HANDLE, writes, inlines);
    if (count)
       VKH_PROC(device->ctx, vkCmdPushDescriptorSetKHR)
-      (cmd, program->bind_point, sets->layout, index, count, writes);
+   (cmd, program->bind_point, sets->layout, index, count, writes);
 }
 
 static void
@@ -591,11 +592,9 @@ legal_sets_bind(struct legal_device *device, const struct legal_program *program
          continue;
       if (set->update == LEGAL_BUFFER)
          VKH_PROC(device->ctx, vkCmdSetDescriptorBufferOffsetsEXT)
-         (cmd, program->bind_point, sets->layout, i, 1, &zero, &sets->offsets[i]);
-      else if (set->update == LEGAL_PUSH)
-         push_set(device, program, sets, i, cmd);
-      else
-         bind_set(program, sets, i, cmd);
+      (cmd, program->bind_point, sets->layout, i, 1, &zero, &sets->offsets[i]);
+      else if (set->update == LEGAL_PUSH) push_set(device, program, sets, i, cmd);
+      else bind_set(program, sets, i, cmd);
    }
 }
 

@@ -71,10 +71,10 @@ legal_index(struct legal_shader *shader, uint32_t count, bool may_differ, bool *
    if (kind == 1 || !may_differ)
       return legal_uint(shader, SpvOpUMod, legal_uniform_value(shader), constant(shader, count));
    *differs = true;
-   return legal_uint(shader, SpvOpUMod,
-                     legal_uint(shader, SpvOpIAdd, shader->function->slot,
-                                constant(shader, below(shader, 64))),
-                     constant(shader, count));
+   return legal_uint(
+      shader, SpvOpUMod,
+      legal_uint(shader, SpvOpIAdd, shader->function->slot, constant(shader, below(shader, 64))),
+      constant(shader, count));
 }
 
 static uint32_t
@@ -131,8 +131,8 @@ interface_variable(struct legal_shader *shader, SpvStorageClass storage, uint32_
 static uint32_t
 read_builtin(struct legal_shader *shader, SpvBuiltIn builtin, uint32_t type)
 {
-   const uint32_t id = interface_variable(shader, SpvStorageClassInput, type, SpvDecorationBuiltIn,
-                                          builtin);
+   const uint32_t id =
+      interface_variable(shader, SpvStorageClassInput, type, SpvDecorationBuiltIn, builtin);
    if (shader->stage == VK_SHADER_STAGE_FRAGMENT_BIT && builtin != SpvBuiltInFragCoord)
       spv_decorate(&shader->spv, id, SpvDecorationFlat);
    return legal_value(shader, SpvOpLoad, type, id);
@@ -278,9 +278,8 @@ add_loop(struct legal_shader *shader, unsigned depth)
    legal_op(shader, SpvOpLoopMerge, merge, next, SpvLoopControlMaskNone);
    legal_op(shader, SpvOpBranch, test);
    label(shader, test);
-   const uint32_t more =
-      legal_value(shader, SpvOpULessThan, spv_bool(&shader->spv),
-                  legal_value(shader, SpvOpLoad, type, counter), rounds);
+   const uint32_t more = legal_value(shader, SpvOpULessThan, spv_bool(&shader->spv),
+                                     legal_value(shader, SpvOpLoad, type, counter), rounds);
    legal_op(shader, SpvOpBranchConditional, more, body, merge);
    label(shader, body);
    shader->uniform &= !differs;
@@ -304,9 +303,9 @@ add_switch(struct legal_shader *shader, unsigned depth)
    const uint32_t merge = spv_id(&shader->spv), otherwise = spv_id(&shader->spv);
    const uint32_t first = spv_id(&shader->spv), second = spv_id(&shader->spv);
    const bool uniform = chance(shader, 40);
-   const uint32_t selector = uniform ? legal_uniform_value(shader)
-                                     : legal_uint(shader, SpvOpUMod, shader->function->slot,
-                                                  constant(shader, 3));
+   const uint32_t selector =
+      uniform ? legal_uniform_value(shader)
+              : legal_uint(shader, SpvOpUMod, shader->function->slot, constant(shader, 3));
 
    legal_op(shader, SpvOpSelectionMerge, merge, SpvSelectionControlMaskNone);
    legal_op(shader, SpvOpSwitch, selector, otherwise, 0, first, 1, second);
@@ -375,10 +374,9 @@ add_array(struct legal_shader *shader)
    const uint32_t at = legal_index(shader, length, true, &ignored);
    legal_op(shader, SpvOpStore, legal_value(shader, SpvOpAccessChain, pointer, variable, at),
             get_result(shader));
-   mix(shader,
-       legal_value(shader, SpvOpLoad, type,
-                   legal_value(shader, SpvOpAccessChain, pointer, variable,
-                               legal_index(shader, length, true, &ignored))));
+   mix(shader, legal_value(shader, SpvOpLoad, type,
+                           legal_value(shader, SpvOpAccessChain, pointer, variable,
+                                       legal_index(shader, length, true, &ignored))));
 }
 
 static bool
@@ -399,7 +397,8 @@ workgroup_size(const struct legal_shader *shader)
 static void
 add_barrier(struct legal_shader *shader)
 {
-   uint32_t semantics = SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask;
+   uint32_t semantics =
+      SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask;
    const uint32_t workgroup = constant(shader, SpvScopeWorkgroup);
 
    if (shader->program->vulkan_memory_model)
@@ -419,7 +418,8 @@ add_exchange(struct legal_shader *shader)
 
    if (shader->program->version >= 0x10400)
       legal_add_interface(shader, variable);
-   const uint32_t own = legal_uint(shader, SpvOpUMod, shader->function->slot, constant(shader, size));
+   const uint32_t own =
+      legal_uint(shader, SpvOpUMod, shader->function->slot, constant(shader, size));
    const uint32_t other =
       legal_uint(shader, SpvOpUMod, legal_uint(shader, SpvOpIAdd, own, constant(shader, 1)),
                  constant(shader, size));
@@ -427,9 +427,8 @@ add_exchange(struct legal_shader *shader)
    legal_op(shader, SpvOpStore, legal_value(shader, SpvOpAccessChain, pointer, variable, own),
             get_result(shader));
    add_barrier(shader);
-   mix(shader,
-       legal_value(shader, SpvOpLoad, type,
-                   legal_value(shader, SpvOpAccessChain, pointer, variable, other)));
+   mix(shader, legal_value(shader, SpvOpLoad, type,
+                           legal_value(shader, SpvOpAccessChain, pointer, variable, other)));
 }
 
 static void
@@ -447,8 +446,8 @@ add_subgroup(struct legal_shader *shader)
       break;
    case 1:
       spv_capability(&shader->spv, SpvCapabilityGroupNonUniformBallot);
-      mix(shader, legal_value(shader, SpvOpGroupNonUniformBroadcastFirst, type, scope,
-                              get_result(shader)));
+      mix(shader,
+          legal_value(shader, SpvOpGroupNonUniformBroadcastFirst, type, scope, get_result(shader)));
       break;
    default:
       spv_capability(&shader->spv, SpvCapabilityGroupNonUniformVote);
@@ -519,8 +518,7 @@ compute_slot(struct legal_shader *shader)
    const uint32_t group = read_builtin(shader, SpvBuiltInWorkgroupId, spv_uint(&shader->spv, 3));
    const uint32_t x = legal_value(shader, SpvOpCompositeExtract, type, group, 0);
    const uint32_t y = legal_value(shader, SpvOpCompositeExtract, type, group, 1);
-   uint32_t slot =
-      legal_uint(shader, SpvOpIMul, y, constant(shader, shader->program->groups[0]));
+   uint32_t slot = legal_uint(shader, SpvOpIMul, y, constant(shader, shader->program->groups[0]));
 
    slot = legal_uint(shader, SpvOpIAdd, slot, x);
    slot = legal_uint(shader, SpvOpIMul, slot, constant(shader, workgroup_size(shader)));
@@ -534,9 +532,9 @@ fragment_slot(struct legal_shader *shader)
    uint32_t parts[2];
 
    for (unsigned i = 0; i < 2; i++)
-      parts[i] = legal_value(
-         shader, SpvOpConvertFToU, spv_uint(&shader->spv, 1),
-         legal_value(shader, SpvOpCompositeExtract, spv_float(&shader->spv, 1), at, i));
+      parts[i] =
+         legal_value(shader, SpvOpConvertFToU, spv_uint(&shader->spv, 1),
+                     legal_value(shader, SpvOpCompositeExtract, spv_float(&shader->spv, 1), at, i));
    return legal_uint(shader, SpvOpIAdd, parts[0],
                      legal_uint(shader, SpvOpIMul, parts[1], constant(shader, LEGAL_TARGET_SIZE)));
 }
@@ -615,11 +613,10 @@ corner(struct legal_shader *shader, uint32_t index)
    uint32_t parts[2];
 
    for (unsigned i = 0; i < 2; i++)
-      parts[i] = legal_value(shader, SpvOpSelect, type,
-                             legal_value(shader, SpvOpIEqual, spv_bool(&shader->spv), index,
-                                         constant(shader, i + 1)),
-                             spv_constant_float(&shader->spv, 3.0f),
-                             spv_constant_float(&shader->spv, -1.0f));
+      parts[i] = legal_value(
+         shader, SpvOpSelect, type,
+         legal_value(shader, SpvOpIEqual, spv_bool(&shader->spv), index, constant(shader, i + 1)),
+         spv_constant_float(&shader->spv, 3.0f), spv_constant_float(&shader->spv, -1.0f));
    return vector4(shader, parts[0], parts[1]);
 }
 
@@ -644,9 +641,9 @@ begin_vertex(struct legal_shader *shader)
    const uint32_t type = spv_uint(&shader->spv, 1);
 
    for (uint32_t i = 0; i < program->attribute_count; i++)
-      mix(shader, load(shader, type,
-                       interface_variable(shader, SpvStorageClassInput, type,
-                                          SpvDecorationLocation, i)));
+      mix(shader,
+          load(shader, type,
+               interface_variable(shader, SpvStorageClassInput, type, SpvDecorationLocation, i)));
    const uint32_t vertex = legal_uint(shader, SpvOpISub, shader->function->slot,
                                       constant(shader, program->first_vertex));
    legal_op(shader, SpvOpStore, position_output(shader, spv_float(&shader->spv, 4)),
@@ -676,8 +673,7 @@ begin_tess_control(struct legal_shader *shader)
       spv_emit(&shader->spv.annotations, SpvOpDecorate, levels, SpvDecorationPatch);
       for (unsigned j = 0; j < (i ? 1 : 3); j++)
          legal_op(shader, SpvOpStore,
-                  element(shader, SpvStorageClassOutput, real, levels, constant(shader, j)),
-                  level);
+                  element(shader, SpvStorageClassOutput, real, levels, constant(shader, j)), level);
    }
 }
 
@@ -693,11 +689,10 @@ begin_tess_evaluation(struct legal_shader *shader)
    uint32_t position = 0;
 
    for (unsigned i = 0; i < 3; i++) {
-      const uint32_t corner =
-         load(shader, vector, element(shader, SpvStorageClassInput, vector, in, constant(shader, i)));
-      const uint32_t part =
-         legal_value(shader, SpvOpVectorTimesScalar, vector, corner,
-                     legal_value(shader, SpvOpCompositeExtract, real, at, i));
+      const uint32_t corner = load(
+         shader, vector, element(shader, SpvStorageClassInput, vector, in, constant(shader, i)));
+      const uint32_t part = legal_value(shader, SpvOpVectorTimesScalar, vector, corner,
+                                        legal_value(shader, SpvOpCompositeExtract, real, at, i));
       position = i ? legal_value(shader, SpvOpFAdd, vector, position, part) : part;
       mix(shader, load(shader, type,
                        element(shader, SpvStorageClassInput, type, results, constant(shader, i))));
@@ -760,10 +755,10 @@ finish_task(struct legal_shader *shader)
    legal_op(shader, SpvOpSelectionMerge, merge, SpvSelectionControlMaskNone);
    legal_op(shader, SpvOpBranchConditional, first, then, merge);
    label(shader, then);
-   legal_op(shader, SpvOpStore,
-            element(shader, SpvStorageClassTaskPayloadWorkgroupEXT, type, payload,
-                    constant(shader, 0)),
-            get_result(shader));
+   legal_op(
+      shader, SpvOpStore,
+      element(shader, SpvStorageClassTaskPayloadWorkgroupEXT, type, payload, constant(shader, 0)),
+      get_result(shader));
    legal_op(shader, SpvOpBranch, merge);
    label(shader, merge);
    legal_op(shader, SpvOpEmitMeshTasksEXT, one, one, one, payload);
@@ -789,7 +784,8 @@ finish_mesh(struct legal_shader *shader)
    const uint32_t type = spv_uint(spv, 1), vector = spv_float(spv, 4), indices = spv_uint(spv, 3);
    const uint32_t then = spv_id(spv), merge = spv_id(spv);
    const uint32_t block = spv_struct(spv, 1, &vector, NULL);
-   const uint32_t vertices = legal_global(shader, SpvStorageClassOutput, spv_array(spv, block, 3, 0));
+   const uint32_t vertices =
+      legal_global(shader, SpvStorageClassOutput, spv_array(spv, block, 3, 0));
    const uint32_t primitives =
       interface_variable(shader, SpvStorageClassOutput, spv_array(spv, indices, 1, 0),
                          SpvDecorationBuiltIn, SpvBuiltInPrimitiveTriangleIndicesEXT);
@@ -799,8 +795,8 @@ finish_mesh(struct legal_shader *shader)
    spv_decorate_member(spv, block, 0, SpvDecorationBuiltIn, SpvBuiltInPosition);
    legal_add_interface(shader, vertices);
    legal_op(shader, SpvOpSetMeshOutputsEXT, constant(shader, 3), constant(shader, 1));
-   const uint32_t first = legal_value(shader, SpvOpIEqual, spv_bool(spv), shader->function->slot,
-                                      constant(shader, 0));
+   const uint32_t first =
+      legal_value(shader, SpvOpIEqual, spv_bool(spv), shader->function->slot, constant(shader, 0));
    legal_op(shader, SpvOpSelectionMerge, merge, SpvSelectionControlMaskNone);
    legal_op(shader, SpvOpBranchConditional, first, then, merge);
    label(shader, then);
@@ -871,7 +867,8 @@ execution_model(VkShaderStageFlagBits stage)
    }
 }
 
-#define mode(shader, main, ...) spv_emit(&(shader)->spv.modes, SpvOpExecutionMode, main, __VA_ARGS__)
+#define mode(shader, main, ...)                                                                    \
+   spv_emit(&(shader)->spv.modes, SpvOpExecutionMode, main, __VA_ARGS__)
 
 static void
 add_modes(struct legal_shader *shader, uint32_t main)
@@ -947,10 +944,10 @@ begin_module(struct legal_shader *shader)
    }
    if (program->vulkan_memory_model)
       spv_capability(spv, SpvCapabilityVulkanMemoryModel);
-   spv_emit(&spv->memory_model, SpvOpMemoryModel,
-            program->physical ? SpvAddressingModelPhysicalStorageBuffer64
-                              : SpvAddressingModelLogical,
-            program->vulkan_memory_model ? SpvMemoryModelVulkan : SpvMemoryModelGLSL450);
+   spv_emit(
+      &spv->memory_model, SpvOpMemoryModel,
+      program->physical ? SpvAddressingModelPhysicalStorageBuffer64 : SpvAddressingModelLogical,
+      program->vulkan_memory_model ? SpvMemoryModelVulkan : SpvMemoryModelGLSL450);
    for (unsigned i = 0; i < LEGAL_SPEC_COUNT && program->specialization; i++) {
       shader->specs[i] = spv_result(spv, &spv->globals, SpvOpSpecConstant, spv_uint(spv, 1), 7 * i);
       spv_decorate(spv, shader->specs[i], SpvDecorationSpecId, i);
@@ -1037,8 +1034,7 @@ add_stage(struct legal_shader *shader, VkShaderStageFlagBits stage)
    add_modes(shader, main.id);
    const uint32_t head[] = {execution_model(stage), main.id};
    spv_emit_string(&shader->spv.entry_points, SpvOpEntryPoint, 2, head,
-                   legal_entry(shader->program, stage), shader->interface_count,
-                   shader->interface);
+                   legal_entry(shader->program, stage), shader->interface_count, shader->interface);
    if (shader->program->names)
       spv_name(&shader->spv, main.id, "main");
 }

@@ -37,9 +37,9 @@ struct legal_variable {
    enum legal_role role;
    uint32_t id;
    SpvStorageClass storage;
-   uint32_t type;   /* of one element: a block, an image, … */
+   uint32_t type;       /* of one element: a block, an image, … */
    uint32_t whole_type; /* of the variable: that, or an array of it */
-   uint32_t length; /* of the array that the variable is; 0: it is no array */
+   uint32_t length;     /* of the array that the variable is; 0: it is no array */
    bool is_array;
    /* Blocks */
    enum legal_shape shape;
@@ -85,8 +85,8 @@ struct legal_shader {
 };
 
 /* Code of the current function */
-#define legal_code(shader)           (&(shader)->function->code)
-#define legal_op(shader, op, ...)    spv_emit(legal_code(shader), (op), __VA_ARGS__)
+#define legal_code(shader)        (&(shader)->function->code)
+#define legal_op(shader, op, ...) spv_emit(legal_code(shader), (op), __VA_ARGS__)
 #define legal_value(shader, op, type, ...)                                                         \
    spv_result(&(shader)->spv, legal_code(shader), (op), (type), __VA_ARGS__)
 

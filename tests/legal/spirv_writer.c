@@ -89,8 +89,8 @@ void
 spv_finish(struct spv *spv)
 {
    struct spv_words *const sections[] = {
-      &spv->capabilities, &spv->extensions, &spv->imports,     &spv->memory_model,
-      &spv->entry_points, &spv->modes,      &spv->names,       &spv->annotations,
+      &spv->capabilities, &spv->extensions, &spv->imports, &spv->memory_model,
+      &spv->entry_points, &spv->modes,      &spv->names,   &spv->annotations,
       &spv->globals,      &spv->functions,
    };
    for (unsigned i = 0; i < VKH_COUNT(sections); i++)
@@ -101,8 +101,8 @@ uint32_t *
 spv_assemble(const struct spv *spv, uint32_t *count)
 {
    const struct spv_words *const sections[] = {
-      &spv->capabilities, &spv->extensions, &spv->imports,     &spv->memory_model,
-      &spv->entry_points, &spv->modes,      &spv->names,       &spv->annotations,
+      &spv->capabilities, &spv->extensions, &spv->imports, &spv->memory_model,
+      &spv->entry_points, &spv->modes,      &spv->names,   &spv->annotations,
       &spv->globals,      &spv->functions,
    };
    const uint32_t head[] = {SpvMagicNumber, spv->version, 0, spv->next_id, 0};

@@ -36,8 +36,7 @@ struct spv {
    spv_emit_words((words), (op), SPV_COUNT(__VA_ARGS__), (uint32_t[]){__VA_ARGS__})
 /* Appends an instruction with a type and a result, whose new id it returns. */
 #define spv_result(spv, words, op, type, ...)                                                      \
-   spv_result_words((spv), (words), (op), (type), SPV_COUNT(__VA_ARGS__),                          \
-                    (uint32_t[]){__VA_ARGS__})
+   spv_result_words((spv), (words), (op), (type), SPV_COUNT(__VA_ARGS__), (uint32_t[]){__VA_ARGS__})
 /* Returns the id of a type, which is declared if no such one exists. Not for structs and
  * arrays, which are told apart by their decorations. */
 #define spv_type(spv, op, ...)                                                                     \
@@ -76,7 +75,8 @@ uint32_t spv_constant(struct spv *spv, uint32_t value); /* of type uint */
 uint32_t spv_constant_float(struct spv *spv, float value);
 
 #define spv_decorate(spv, ...) spv_emit(&(spv)->annotations, SpvOpDecorate, __VA_ARGS__)
-#define spv_decorate_member(spv, ...) spv_emit(&(spv)->annotations, SpvOpMemberDecorate, __VA_ARGS__)
+#define spv_decorate_member(spv, ...)                                                              \
+   spv_emit(&(spv)->annotations, SpvOpMemberDecorate, __VA_ARGS__)
 
 /* Returns the module, to be freed by the caller; *@count is its number of words. */
 uint32_t *spv_assemble(const struct spv *spv, uint32_t *count);
