@@ -163,6 +163,22 @@ build_asan()
    [ $# -eq 0 ] || compile asan "$asan/obj" "$@"
 }
 
+# Mutexes, threads and atomics of all of Mesa have to be seen, so all of it is instrumented; what
+# LLVM compiles is not. Of lavapipe only: the software GPU replaces functions of libc, which
+# ThreadSanitizer calls before it is ready.
+build_tsan()
+{
+   # shellcheck disable=SC2046
+   configure tsan "$mesa" "$tsan/obj" $(mesa_options) -Dplatforms= \
+      -Dvulkan-drivers=swrast -Dbuild-tests=true -Dvalgrind=disabled \
+      -Dbuildtype=debugoptimized -Ddebug=false -Doptimization=1 -Db_ndebug=false \
+      -Db_sanitize=thread -Db_lundef=false
+   compile tsan "$tsan/obj" build.ninja
+   # shellcheck disable=SC2046
+   set -- $(suite_targets "$tsan/obj" gpuval-tsan)
+   [ $# -eq 0 ] || compile tsan "$tsan/obj" "$@"
+}
+
 install_drivers()
 {
    if [ -f "$stamps/installed" ] && has_drivers &&

@@ -13,6 +13,7 @@ obj=$build/obj
 prefix=$build/prefix
 plain=$build/plain
 asan=$build/asan
+tsan=$build/tsan
 
 # All messages go to stderr: `run` and `env` must keep stdout clean.
 say()

@@ -180,6 +180,7 @@ command_test()
    compile main "$obj" all meson-test-prereq
    use_sarif_schema
    has_asan=no
+   has_tsan=no
    if [ "$all" = no ]; then
       [ ! -d "$plain/icd.d" ] || use_plain # as it was left
    else
@@ -187,11 +188,15 @@ command_test()
       use_plain
       try_build build_plain
       try_build build_asan && has_asan=yes
+      try_build build_tsan && has_tsan=yes
    fi
    unlock_build # tests may call this command themselves
    run_tests "tests" "$obj" "$@"
    if [ "$has_asan" = yes ]; then
       run_tests "tests under AddressSanitizer and UBSan" "$asan/obj" --suite gpuval-asan
+   fi
+   if [ "$has_tsan" = yes ]; then
+      run_tests "tests under ThreadSanitizer" "$tsan/obj" --suite gpuval-tsan
    fi
    count_tests
 }
@@ -206,13 +211,13 @@ usage: ./gpuval test [--all] [ARGS]
                          [--limit SECONDS] [--cases FILE] [PATTERN...]
 
 Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
-the tests of the suite gpuval-asan in a build with sanitizers. Mesa is also
-built unpatched, for tests that compare. The last line says how many passed
+the tests of the suites gpuval-asan and gpuval-tsan in builds with sanitizers.
+Mesa is also built unpatched, for tests that compare. The last line says how many passed
 and failed.
 
    ARGS    handed to 'meson test' (names of tests, --suite NAME, ...): only
            these tests run, and only in the main build
-   --all   with ARGS: the unpatched and the sanitizer build too
+   --all   with ARGS: the unpatched build and those with sanitizers too
    --quick what is worth running before each commit, in three minutes: unit tests, style, and
            each scenario once on both drivers
    radv    the tests of RADV, which need no AMD GPU; with --mode those of programs on a

@@ -102,9 +102,13 @@ struct gpuval_shadow_range {
 #define GPUVAL_SHADOW_MAX_RANGES 64
 
 /* The window is aligned to its size, 256 GiB: whether an address is in it is one
- * comparison.
+ * comparison. ThreadSanitizer leaves programs less of the address space.
  */
+#ifdef __SANITIZE_THREAD__
+#define GPUVAL_SHADOW_WINDOW_LOG2 34
+#else
 #define GPUVAL_SHADOW_WINDOW_LOG2 38
+#endif
 
 /* Order by atomics: an invocation that has accessed something, then passed a memory barrier
  * and written to a word by an atomic, *releases* there; one that finds what was released by an

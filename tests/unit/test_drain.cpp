@@ -298,10 +298,10 @@ TEST_F(drain_test, garbage)
       unsigned work = gpuval_device_begin_work(device);
       uint32_t *words = (uint32_t *)shader.slots()->records;
       for (size_t i = 0; i < GPUVAL_SLOT_COUNT * sizeof(struct gpuval_record) / 4; i++)
-         words[i] = random();
+         __atomic_store_n(&words[i], random(), __ATOMIC_RELAXED);
       for (unsigned i = 0; i < GPUVAL_CONTROL_WORDS; i++)
          shader.control()[i] = random();
-      device->root->failed = random();
+      __atomic_store_n(&device->root->failed, random(), __ATOMIC_RELAXED);
       device->root->counters_address = random();
       gpuval_device_end_work(device, work);
    }
