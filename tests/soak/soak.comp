@@ -38,6 +38,7 @@ layout(set = 0, binding = 2, std430) buffer Sink { uint sink[]; };
 layout(set = 0, binding = 3, std430) buffer Flags { uint flags[]; };
 layout(set = 0, binding = 4) uniform utextureBuffer texels;
 layout(set = 0, binding = 5, r32ui) uniform uimageBuffer image;
+layout(set = 0, binding = 6, r32ui) uniform uimageBuffer flag_texels;
 
 shared uint shared_words[128];
 shared uvec4 shared_vectors[32];
@@ -284,6 +285,14 @@ main()
          break;
       case 48:
          gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
+         break;
+      case 49:
+         memoryBarrierBuffer();
+         imageAtomicExchange(flag_texels, int(code.y), code.w);
+         break;
+      case 50:
+         gate = imageAtomicAdd(flag_texels, int(code.y), 0u) == code.w;
+         memoryBarrierBuffer();
          break;
       }
    }

@@ -59,6 +59,8 @@ const struct soak_op soak_ops[] = {
    {"read flag", SOAK_READ_FLAG},
    {"ticket", SOAK_TICKET},
    {"ticket without fences", SOAK_TICKET_RELAXED},
+   {"release by a texel", SOAK_RELEASE_FLAG},
+   {"acquire by a texel", SOAK_ACQUIRE_FLAG},
 };
 const unsigned soak_op_count = 35; /* that access */
 
@@ -89,6 +91,8 @@ enum {
    OP_READ_FLAG,
    OP_TICKET,
    OP_TICKET_RELAXED,
+   OP_RELEASE_TEXEL,
+   OP_ACQUIRE_TEXEL,
 };
 
 /* SplitMix64: the same numbers everywhere */
@@ -303,6 +307,39 @@ try_barrier(struct generator *g)
    keep(g, g->step->code_count - 1u);
 }
 
+static uint8_t
+acquire_op(struct generator *g, bool relaxed)
+{
+   if (relaxed)
+      return OP_READ_FLAG;
+   return below(&g->random, 3) ? OP_ACQUIRE : OP_ACQUIRE_TEXEL;
+}
+
+static void
+random_receiver(struct generator *g, struct soak_instruction *acquire)
+{
+   acquire->groups = (uint8_t)(1u << below(&g->random, g->step->groups));
+   acquire->first = (uint8_t)below(&g->random, SOAK_GROUP);
+   acquire->count = (uint8_t)(1 + below(&g->random, 3));
+}
+
+/* An access to the elements of *@read by those whom @acquire lets in, of the same shape */
+static void
+random_read(struct generator *g, const struct soak_instruction *acquire,
+            struct soak_instruction *read)
+{
+   const struct soak_op *write = &soak_ops[read->op];
+
+   read->groups = acquire->groups;
+   read->first = acquire->first;
+   read->count = acquire->count;
+   read->gated = true;
+   do
+      read->op = random_op(g, false);
+   while (soak_ops[read->op].memory != SOAK_BUFFER || soak_ops[read->op].size != write->size ||
+          soak_ops[read->op].align != write->align || soak_ops[read->op].skew != write->skew);
+}
+
 /* One invocation writes, and another one that has heard of it reads or writes there. */
 static void
 try_message(struct generator *g)
@@ -320,33 +357,50 @@ try_message(struct generator *g)
    write.stride = write.group_stride = write.swap = 0;
 
    struct soak_instruction release = write;
-   release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG : OP_RELEASE;
+   release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG
+                : below(&g->random, 3)         ? OP_RELEASE
+                                               : OP_RELEASE_TEXEL;
    release.flag = g->flags;
    release.value = 1 + below(&g->random, 1000);
 
    struct soak_instruction acquire = release;
-   acquire.op = relaxed && release.op == OP_RELEASE ? OP_READ_FLAG : OP_ACQUIRE;
-   acquire.groups = (uint8_t)(1u << below(&g->random, g->step->groups));
-   acquire.first = (uint8_t)below(&g->random, SOAK_GROUP);
-   acquire.count = (uint8_t)(1 + below(&g->random, 3));
+   acquire.op = acquire_op(g, relaxed && release.op != OP_WRITE_FLAG);
+   random_receiver(g, &acquire);
 
    struct soak_instruction read = write;
-   read.groups = acquire.groups;
-   read.first = acquire.first;
-   read.count = acquire.count;
-   read.gated = true;
-   do
-      read.op = random_op(g, false);
-   while (soak_ops[read.op].memory != SOAK_BUFFER ||
-          soak_ops[read.op].size != soak_ops[write.op].size ||
-          soak_ops[read.op].align != soak_ops[write.op].align ||
-          soak_ops[read.op].skew != soak_ops[write.op].skew);
+   random_read(g, &acquire, &read);
 
    add(g, write);
    add(g, release);
    add(g, acquire);
    add(g, read);
    g->flags += keep(g, count);
+}
+
+/* The same for a message that the step before has sent. */
+static void
+try_answer(struct generator *g)
+{
+   const unsigned count = g->step->code_count;
+   if (g->step == g->program->steps || count + 2 > SOAK_MAX_CODE)
+      return;
+
+   const struct soak_step *before = g->step - 1;
+   for (unsigned i = 1; i < before->code_count; i++) {
+      const uint8_t op = before->code[i].op;
+      if ((op != OP_RELEASE && op != OP_RELEASE_TEXEL && op != OP_WRITE_FLAG) ||
+          below(&g->random, 2))
+         continue;
+      struct soak_instruction acquire = before->code[i];
+      acquire.op = acquire_op(g, below(&g->random, 3) == 0);
+      random_receiver(g, &acquire);
+      struct soak_instruction read = before->code[i - 1];
+      random_read(g, &acquire, &read);
+      add(g, acquire);
+      add(g, read);
+      keep(g, count);
+      return;
+   }
 }
 
 /* All write an element of their own, and the last one to come reads one of them. */
@@ -430,6 +484,8 @@ generate_step(struct generator *g)
          try_message(g);
       else if (what == 3 && (g->features & SOAK_RELEASE))
          try_ticket(g);
+      else if (what == 4 && (g->features & SOAK_RELEASE))
+         try_answer(g);
       else
          try_access(g);
    }

@@ -46,7 +46,7 @@ struct constants {
 struct machine {
    struct vkh_context *ctx;
    struct vkh_buffer memory, sink, flags;
-   VkBufferView view;
+   VkBufferView view, flag_view;
    VkDescriptorSetLayout set_layout;
    VkPipelineLayout layout;
    VkDescriptorSet set;
@@ -66,29 +66,41 @@ soak_shader_name(bool barriers, unsigned variant)
 
 /* --- The machine ---------------------------------------------------------- */
 
+static VkBufferView
+create_view(struct machine *m, VkBuffer buffer)
+{
+   const VkBufferViewCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+      .buffer = buffer,
+      .format = VK_FORMAT_R32_UINT,
+      .range = VK_WHOLE_SIZE,
+   };
+   VkBufferView view;
+
+   VKH_CHECK(vkCreateBufferView(m->ctx->device, &info, NULL, &view));
+   return view;
+}
+
 static void
 create_descriptors(struct machine *m)
 {
    const struct {
       VkDescriptorType type;
-      VkBuffer buffer; /* or a view of the memory */
+      VkBuffer buffer;
+      const VkBufferView *view; /* or this */
    } bindings[] = {
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->memory.buffer},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, m->memory.buffer},
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->sink.buffer},
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->flags.buffer},
-      {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, VK_NULL_HANDLE},
-      {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE},
+      {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, VK_NULL_HANDLE, &m->view},
+      {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE, &m->view},
+      {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE, &m->flag_view},
    };
    VkDescriptorSetLayoutBinding layout[VKH_COUNT(bindings)];
-   const VkBufferViewCreateInfo view = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-      .buffer = m->memory.buffer,
-      .format = VK_FORMAT_R32_UINT,
-      .range = VK_WHOLE_SIZE,
-   };
 
-   VKH_CHECK(vkCreateBufferView(m->ctx->device, &view, NULL, &m->view));
+   m->view = create_view(m, m->memory.buffer);
+   m->flag_view = create_view(m, m->flags.buffer);
    for (unsigned i = 0; i < VKH_COUNT(bindings); i++) {
       layout[i] = (VkDescriptorSetLayoutBinding){
          .binding = i,
@@ -106,7 +118,7 @@ create_descriptors(struct machine *m)
          .dstBinding = i,
          .descriptorCount = 1,
          .descriptorType = bindings[i].type,
-         .pTexelBufferView = &m->view,
+         .pTexelBufferView = bindings[i].view,
       };
       if (bindings[i].buffer)
          vkh_set_write_buffer(m->ctx, m->set, i, 0, bindings[i].type, bindings[i].buffer, 0,
@@ -143,6 +155,7 @@ destroy_machine(struct machine *m)
    vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
    vkDestroyDescriptorSetLayout(m->ctx->device, m->set_layout, NULL);
    vkDestroyBufferView(m->ctx->device, m->view, NULL);
+   vkDestroyBufferView(m->ctx->device, m->flag_view, NULL);
    vkh_buffer_destroy(m->ctx, &m->memory);
    vkh_buffer_destroy(m->ctx, &m->sink);
    vkh_buffer_destroy(m->ctx, &m->flags);

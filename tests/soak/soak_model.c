@@ -16,7 +16,9 @@
  * Of shared memory invocations know by clocks of their own: a barrier of the workgroup orders
  * it, whatever that is to buffers.
  *
- * Each byte has a list of who accessed it, and when, since things were last in order.
+ * Each byte has a list of who accessed it, and when, since things were last in order. Flags are
+ * known from one step to the next, and invocations of the step before, as those from
+ * MAX_INVOCATIONS on: so invocations that nothing else orders know of each other by flags.
  *
  * The exact engine keeps releases and acquires by workgroups, and does not report what
  * they may have ordered (base/gpuval_shadow.h). So there is no right answer about whoever
@@ -37,9 +39,11 @@
 #define MAX_INVOCATIONS (SOAK_GROUP * SOAK_MAX_GROUPS)
 #define MAX_TOUCHES     64
 #define MAX_BYTES       (SOAK_MEMORIES * SOAK_WINDOW)
-#define BEFORE          0xff /* as an invocation: of a step before this one */
+#define KNOWN           (2 * MAX_INVOCATIONS) /* with those of the step before */
+#define BEFORE          0xff                  /* as an invocation: of another step before */
+#define MAX_FLAGS       (SOAK_MAX_CODE * SOAK_MAX_STEPS)
 
-typedef uint16_t clocks[MAX_INVOCATIONS];
+typedef uint16_t clocks[KNOWN];
 
 enum touch_type {
    TOUCH_LOAD,
@@ -66,9 +70,21 @@ struct byte {
    struct touch touches[MAX_TOUCHES];
 };
 
+struct flag {
+   bool used;
+   uint32_t number, value;
+   clocks given;
+};
+
 struct soak_model {
    unsigned subgroup;
    struct byte bytes[MAX_BYTES]; /* of the buffer, then of shared memory */
+
+   /* Of the program with this seed */
+   uint64_t seed;
+   struct flag flags[MAX_FLAGS];
+   bool released;  /* anything, in any step */
+   bool handed_on; /* a step has acquired something from the one before */
 };
 
 struct step {
@@ -84,7 +100,7 @@ struct step {
    clocks taken[MAX_INVOCATIONS]; /* by atomics, and not known before the next fence */
    bool gate[MAX_INVOCATIONS];
    bool has_fence[MAX_INVOCATIONS], has_atomic[SOAK_MAX_GROUPS];
-   bool released, acquired[SOAK_MAX_GROUPS];
+   bool acquired[SOAK_MAX_GROUPS];
 
    /* Of each byte: the last instruction of a vector that stored there, and whether the
     * byte had been touched before
@@ -95,12 +111,6 @@ struct step {
    /* What atomics have given to a word, and of which size those were */
    clocks words[SOAK_WINDOW / 4];
    uint8_t word_sizes[SOAK_WINDOW / 4];
-
-   struct flag {
-      bool used;
-      uint32_t number, value;
-      clocks given;
-   } flags[SOAK_MAX_CODE];
 };
 
 /* --- Order ---------------------------------------------------------------- */
@@ -108,7 +118,7 @@ struct step {
 static void
 join(clocks to, const clocks from)
 {
-   for (unsigned i = 0; i < MAX_INVOCATIONS; i++) {
+   for (unsigned i = 0; i < KNOWN; i++) {
       if (from[i] > to[i])
          to[i] = from[i];
    }
@@ -128,9 +138,21 @@ join_all(clocks *clock, unsigned first, unsigned count)
    }
 }
 
+/* Any time of an invocation of the step before */
+static bool
+knows_others(const clocks clock)
+{
+   for (unsigned i = MAX_INVOCATIONS; i < KNOWN; i++) {
+      if (clock[i])
+         return true;
+   }
+   return false;
+}
+
 static void
 fence(struct step *s, unsigned who)
 {
+   s->model->handed_on |= knows_others(s->taken[who]);
    join(s->clock[who], s->taken[who]);
    memcpy(s->given[who], s->clock[who], sizeof(clocks));
    s->clock[who][who]++;
@@ -145,7 +167,7 @@ atomic(struct step *s, clocks word, unsigned who)
    join(s->taken[who], word);
    join(word, s->given[who]);
    s->has_atomic[who / SOAK_GROUP] = true;
-   s->released |= s->has_fence[who];
+   s->model->released |= s->has_fence[who];
 }
 
 /* --- Accesses ------------------------------------------------------------- */
@@ -267,7 +289,8 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
       if (races(s, &bytes[i], type, op->loads, clock, who)) {
          bytes[i].raced = true;
          raced = true;
-         s->ambiguous |= !is_shared && s->released && s->acquired[who / SOAK_GROUP];
+         s->ambiguous |= !is_shared && s->model->released &&
+                         (s->acquired[who / SOAK_GROUP] || s->model->handed_on);
       }
       touch(s, &bytes[i], type, clock, who);
    }
@@ -292,8 +315,8 @@ takes_part(const struct step *s, const struct soak_instruction *code, unsigned w
 static struct flag *
 find_flag(struct step *s, uint32_t number)
 {
-   for (unsigned i = 0; i < SOAK_MAX_CODE; i++) {
-      struct flag *flag = &s->flags[i];
+   for (unsigned i = 0; i < MAX_FLAGS; i++) {
+      struct flag *flag = &s->model->flags[i];
       if (!flag->used)
          *flag = (struct flag){.used = true, .number = number};
       if (flag->number == number)
@@ -425,6 +448,10 @@ soak_model_copy(struct soak_model *to, const struct soak_model *from)
       memcpy(to->bytes[i].touches, from->bytes[i].touches,
              from->bytes[i].count * sizeof(struct touch));
    }
+   to->seed = from->seed;
+   to->released = from->released;
+   to->handed_on = from->handed_on;
+   memcpy(to->flags, from->flags, sizeof(to->flags));
 }
 
 void
@@ -433,12 +460,55 @@ soak_model_destroy(struct soak_model *model)
    free(model);
 }
 
+/* Flags of another program are nobody's. */
+static void
+begin_program(struct soak_model *model, const struct soak_program *program)
+{
+   if (model->seed == program->seed)
+      return;
+   model->seed = program->seed;
+   model->released = false;
+   model->handed_on = false;
+   memset(model->flags, 0, sizeof(model->flags));
+}
+
+/* Who was of this step is of the one before. Of those of older ones nobody knows anything: one
+ * touch of each type is enough.
+ */
+static void
+leave_step(struct soak_model *model)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      bool types[TOUCH_TYPES] = {0};
+      unsigned kept = 0;
+      for (unsigned j = 0; j < byte->count; j++) {
+         struct touch touch = byte->touches[j];
+         if (touch.who < MAX_INVOCATIONS)
+            touch.who += MAX_INVOCATIONS;
+         else if (!types[touch.type])
+            touch.who = BEFORE;
+         else
+            continue;
+         types[touch.type] |= touch.who == BEFORE;
+         byte->touches[kept++] = touch;
+      }
+      byte->count = (uint8_t)kept;
+   }
+   for (unsigned i = 0; i < MAX_FLAGS; i++) {
+      uint16_t *given = model->flags[i].given;
+      memcpy(given + MAX_INVOCATIONS, given, MAX_INVOCATIONS * sizeof(*given));
+      memset(given, 0, MAX_INVOCATIONS * sizeof(*given));
+   }
+}
+
 enum soak_verdict
 soak_model_step(struct soak_model *model, const struct soak_program *program,
                 const struct soak_step *step, uint64_t *counts, bool *any_order)
 {
    static struct step s;
 
+   begin_program(model, program);
    memset(&s, 0, sizeof(s));
    s.model = model;
    s.program = program;
@@ -451,18 +521,7 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
       run_group(&s, group);
    *any_order &= s.any_order;
 
-   /* Nobody of this step is known to the next one; one touch of each type is enough. */
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      bool types[TOUCH_TYPES] = {0};
-      for (unsigned j = 0; j < byte->count; j++)
-         types[byte->touches[j].type] = true;
-      byte->count = 0;
-      for (unsigned type = 0; type < TOUCH_TYPES; type++) {
-         if (types[type])
-            byte->touches[byte->count++] = (struct touch){(uint8_t)type, BEFORE};
-      }
-   }
+   leave_step(model);
    return s.ambiguous ? SOAK_AMBIGUOUS : s.races ? SOAK_RACES : SOAK_CLEAN;
 }
 
