@@ -50,7 +50,7 @@ static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 struct gpuval_lvp {
    struct gpuval_device *device;
    struct lvp_device *lvp;
-   struct gpuval_lvp_jit *jit;
+   const struct gpuval_lvp_jit *jit;
    struct gpuval_lvp_order *order; /* NULL: nobody asks for it */
    struct gpuval_hooks hooks;      /* where order has none */
    struct gpuval_shadow *shadow;   /* NULL: without, or with its bloom filter */
@@ -164,10 +164,10 @@ gpuval_lvp_create(struct lvp_device *device)
 
    gpuval->shadow = gpuval_device_shadow(gpuval->device);
    gpuval->window = gpuval_device_window(gpuval->device);
-   gpuval->jit = gpuval_lvp_jit_create(gpuval_nir_functions,
-                                       device->pscreen->get_compiler_options(
-                                          device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
-                                       gpuval->shadow != NULL);
+   gpuval->jit = gpuval_lvp_jit_get(gpuval_nir_functions,
+                                    device->pscreen->get_compiler_options(
+                                       device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
+                                    gpuval->shadow != NULL);
    gpuval_live_renew();
    create_constants(gpuval, device->pscreen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
@@ -209,7 +209,6 @@ void
 gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
-   gpuval_lvp_jit_destroy(gpuval->jit);
    pipe_resource_reference(&gpuval->constants, NULL);
    align_free(gpuval->constants_map);
    gpuval_lvp_commands_destroy(gpuval->commands);

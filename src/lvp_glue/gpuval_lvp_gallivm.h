@@ -20,6 +20,13 @@ extern "C" {
 struct gallivm_state;
 struct lp_build_nir_context;
 
+/* Checks of addresses that have been made together; @count is 0 when all have been visited. */
+struct gpuval_lvp_address_group {
+   const nir_intrinsic_instr *checks[32];
+   unsigned count;
+   LLVMValueRef bad; /* a bit for each of them */
+};
+
 /* A part of struct lp_build_nir_context, zero at first. */
 struct gpuval_lvp_calls {
    /* Of one kind, which follow one another and will share a branch */
@@ -28,7 +35,8 @@ struct gpuval_lvp_calls {
    LLVMValueRef printf_words; /* array for payloads, once there is one */
    LLVMValueRef sync_words;   /* the same for what is seldom looked at */
    LLVMValueRef nobody;       /* what lanes that do not run access, 64 bytes; the same */
-   LLVMValueRef met[2];       /* variables of gpuval_lvp_check_address(); the same */
+   LLVMValueRef met;          /* memory of gpuval_lvp_check_address(); the same */
+   struct gpuval_lvp_address_group addresses[8];
 };
 
 /**
@@ -85,6 +93,48 @@ extern const unsigned gpuval_lvp_sync_array[];
 
 LLVMTypeRef gpuval_lvp_sync_array_type(struct gallivm_state *gallivm);
 LLVMTypeRef gpuval_lvp_sync_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
+
+/* GPUVAL_FUNCTION_ADDRESSES looks for the buffers that a group of addresses leads to, and reports
+ * those that are in none or misaligned. It returns a vector of words with a bit for each of them
+ * that is in none.
+ */
+enum gpuval_lvp_addresses_arg {
+   GPUVAL_LVP_ADDRESSES_MASK,
+   GPUVAL_LVP_ADDRESSES_RESOURCES,
+   GPUVAL_LVP_ADDRESSES_REPORTING, /* a mask, too: those that are no helper invocations */
+   GPUVAL_LVP_ADDRESSES_LOW,       /* the lowest address, its lower half and its upper one */
+   GPUVAL_LVP_ADDRESSES_HIGH,
+   GPUVAL_LVP_ADDRESSES_MET,   /* pointer to gpuval_lvp_met_type() */
+   GPUVAL_LVP_ADDRESSES_TABLE, /* pointer to the words below */
+   GPUVAL_LVP_ADDRESSES_COUNT,
+};
+
+/* Fields of a structure of vectors: the buffer that was met last, in 64 bits, which the function
+ * changes, and what identifies the invocation.
+ */
+enum gpuval_lvp_met {
+   GPUVAL_LVP_MET_BEGIN,
+   GPUVAL_LVP_MET_LIMIT,
+   GPUVAL_LVP_MET_INVOCATION,
+   GPUVAL_LVP_MET_COUNT = GPUVAL_LVP_MET_INVOCATION + 3,
+};
+
+/* The table: the number of addresses, gpuval_nir_function_word(), and rows of these words, of
+ * which the first one is about the range of all addresses.
+ */
+enum gpuval_lvp_address_word {
+   GPUVAL_LVP_ADDRESS_OFFSET, /* bytes behind the lowest address */
+   GPUVAL_LVP_ADDRESS_SPAN,   /* bytes from there */
+   GPUVAL_LVP_ADDRESS_ENTRY,
+   GPUVAL_LVP_ADDRESS_MASK, /* the address & mask has to be the residue. */
+   GPUVAL_LVP_ADDRESS_RESIDUE,
+   GPUVAL_LVP_ADDRESS_WORDS,
+};
+#define GPUVAL_LVP_ADDRESSES_HEADER 2
+
+LLVMTypeRef gpuval_lvp_met_type(struct gallivm_state *gallivm);
+LLVMTypeRef gpuval_lvp_addresses_type(struct gallivm_state *gallivm,
+                                      LLVMTypeRef resources_ptr_type);
 
 #ifdef __cplusplus
 }

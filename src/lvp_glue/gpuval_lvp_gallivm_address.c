@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
-/* @check_address_gpuval: what gpuval_nir_address.c compares, with one branch behind which is
- * everything else, so that an access to the buffer of the last one costs a subtraction and
- * two comparisons.
+/* @check_address_gpuval: what gpuval_nir_address.c compares.
+ *
+ * Checks of one block whose addresses are a constant apart share a comparison of their range with
+ * the buffer that was met last, before the first of them, where all of these addresses are known.
+ * Everything else is behind one branch, in a function of the device (gpuval_lvp_addresses.c): it
+ * looks for the buffer of the range and, if there is none, at each access.
+ *
+ * The buffer that was met last is in memory: in registers it would be in the way wherever something
+ * is called, and LLVM takes long to find out that it had better not be.
  */
 
 #include "gpuval_lvp_gallivm_private.h"
@@ -21,210 +27,407 @@ enum {
    CHECK_INVOCATION,
 };
 
-/* Of the buffer that was met last */
-enum {
-   MET_BEGIN,
-   MET_LIMIT,
+/* Checks of a group: one bit each */
+#define MAX_GROUP 32
+
+/* Bytes that it may span */
+#define MAX_SPAN (1 << 20)
+
+LLVMTypeRef
+gpuval_lvp_met_type(struct gallivm_state *gallivm)
+{
+   const unsigned num_lanes = gpuval_lvp_num_lanes();
+   LLVMTypeRef fields[GPUVAL_LVP_MET_COUNT];
+
+   for (unsigned i = 0; i < GPUVAL_LVP_MET_COUNT; i++) {
+      LLVMTypeRef type = i < GPUVAL_LVP_MET_INVOCATION ? LLVMInt64TypeInContext(gallivm->context)
+                                                       : LLVMInt32TypeInContext(gallivm->context);
+      fields[i] = LLVMVectorType(type, num_lanes);
+   }
+   return LLVMStructTypeInContext(gallivm->context, fields, GPUVAL_LVP_MET_COUNT, 0);
+}
+
+LLVMTypeRef
+gpuval_lvp_addresses_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type)
+{
+   LLVMTypeRef word = LLVMInt32TypeInContext(gallivm->context);
+   LLVMTypeRef vec_type = LLVMVectorType(word, gpuval_lvp_num_lanes());
+   LLVMTypeRef args[GPUVAL_LVP_ADDRESSES_COUNT] = {
+      [GPUVAL_LVP_ADDRESSES_MASK] = vec_type,
+      [GPUVAL_LVP_ADDRESSES_RESOURCES] = resources_ptr_type,
+      [GPUVAL_LVP_ADDRESSES_REPORTING] = vec_type,
+      [GPUVAL_LVP_ADDRESSES_LOW] = vec_type,
+      [GPUVAL_LVP_ADDRESSES_HIGH] = vec_type,
+      [GPUVAL_LVP_ADDRESSES_MET] = LLVMPointerType(gpuval_lvp_met_type(gallivm), 0),
+      [GPUVAL_LVP_ADDRESSES_TABLE] = LLVMPointerType(word, 0),
+   };
+   return LLVMFunctionType(vec_type, args, GPUVAL_LVP_ADDRESSES_COUNT, 0);
+}
+
+struct member {
+   const nir_intrinsic_instr *check;
+   int64_t offset; /* of its address behind the base */
 };
 
-/* A vector of 64 bits, 0 when the shader begins */
+struct group {
+   nir_scalar base;
+   struct member members[MAX_GROUP];
+   unsigned count;
+   int64_t lowest, highest; /* bytes behind the base */
+   unsigned strictest;      /* the member whose alignment tells of all */
+};
+static_assert(MAX_GROUP == ARRAY_SIZE(((struct gpuval_lvp_address_group *)NULL)->checks), "");
+
+static nir_scalar
+split_address(const nir_intrinsic_instr *check, int64_t *offset)
+{
+   nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(check->src[CHECK_ADDRESS].ssa, 0));
+
+   *offset = 0;
+   while (nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_iadd) {
+      nir_scalar a = nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 0));
+      nir_scalar b = nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 1));
+
+      if (!nir_scalar_is_const(a) && !nir_scalar_is_const(b))
+         break;
+      *offset += nir_scalar_as_int(nir_scalar_is_const(a) ? a : b);
+      scalar = nir_scalar_is_const(a) ? b : a;
+   }
+   return scalar;
+}
+
+static uint32_t
+get_alignment(const nir_intrinsic_instr *check)
+{
+   return MAX2(nir_intrinsic_align_mul(check), 1);
+}
+
+/* Where the base of @member has to be, modulo its alignment */
+static uint32_t
+get_residue(const struct member *member)
+{
+   return (nir_intrinsic_align_offset(member->check) - member->offset) &
+          (get_alignment(member->check) - 1);
+}
+
+static bool
+join(struct group *group, const nir_intrinsic_instr *check)
+{
+   struct member member = {.check = check};
+   nir_scalar base = split_address(check, &member.offset);
+   if (group->count && (group->count == MAX_GROUP || !nir_scalar_equal(base, group->base) ||
+                        nir_intrinsic_range(check) != nir_intrinsic_range(group->members[0].check)))
+      return false;
+
+   const int64_t end = member.offset + (int64_t)nir_intrinsic_flags(check);
+   const int64_t lowest = group->count ? MIN2(group->lowest, member.offset) : member.offset;
+   const int64_t highest = group->count ? MAX2(group->highest, end) : end;
+   if (group->count && highest - lowest > MAX_SPAN)
+      return false;
+
+   /* The strictest alignment has to say the others. */
+   const struct member *strictest = &group->members[group->strictest];
+   unsigned index = group->strictest;
+   if (!group->count || get_alignment(check) > get_alignment(strictest->check)) {
+      if (group->count &&
+          (get_residue(&member) & (get_alignment(strictest->check) - 1)) != get_residue(strictest))
+         return false;
+      index = group->count;
+   } else if ((get_residue(strictest) & (get_alignment(check) - 1)) != get_residue(&member)) {
+      return false;
+   }
+
+   group->base = base;
+   group->lowest = lowest;
+   group->highest = highest;
+   group->strictest = index;
+   group->members[group->count++] = member;
+   return true;
+}
+
+/* Buffers neither come nor go while a shader runs, so that checks may be made early; if only the
+ * invocation gets there.
+ */
+static bool
+ends_group(const nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
+      return true;
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   switch (nir_instr_as_intrinsic((nir_instr *)instr)->intrinsic) {
+   case nir_intrinsic_demote:
+   case nir_intrinsic_demote_if:
+   case nir_intrinsic_terminate:
+   case nir_intrinsic_terminate_if:
+   case nir_intrinsic_emit_vertex:
+   case nir_intrinsic_end_primitive:
+   case nir_intrinsic_launch_mesh_workgroups:
+   case nir_intrinsic_barrier:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/* Has it been made with those of a group? Returns its number there, or -1. */
+static int
+find_check(const struct gpuval_lvp_address_group *group, const nir_intrinsic_instr *check)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (group->checks[i] == check)
+         return i;
+   }
+   return -1;
+}
+
+static bool
+is_made(const struct gpuval_lvp_calls *state, const nir_intrinsic_instr *check)
+{
+   for (unsigned i = 0; i < ARRAY_SIZE(state->addresses); i++) {
+      if (find_check(&state->addresses[i], check) >= 0)
+         return true;
+   }
+   return false;
+}
+
+static void
+collect(struct group *group, const struct gpuval_lvp_calls *state, const nir_intrinsic_instr *first)
+{
+   for (nir_instr *instr = nir_instr_next((nir_instr *)&first->instr);
+        instr && !ends_group(instr) && group->count < MAX_GROUP; instr = nir_instr_next(instr)) {
+      if (instr->type != nir_instr_type_intrinsic)
+         continue;
+      const nir_intrinsic_instr *check = nir_instr_as_intrinsic(instr);
+      if (check->intrinsic == nir_intrinsic_check_address_gpuval && !is_made(state, check))
+         join(group, check);
+   }
+}
+
+/* Returns enum gpuval_lvp_address_word, a constant of the shader. */
 static LLVMValueRef
-add_variable(struct lp_build_nir_context *bld_base)
+build_table(struct lp_build_nir_context *bld_base, const struct group *group)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMTypeRef type = bld_base->uint64_bld.vec_type;
-   LLVMValueRef variable = lp_build_alloca_undef(gallivm, type, "");
-   LLVMBuilderRef builder = LLVMCreateBuilderInContext(gallivm->context);
-   LLVMValueRef next = LLVMGetNextInstruction(variable);
+   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
+   LLVMValueRef words[GPUVAL_LVP_ADDRESSES_HEADER + (1 + MAX_GROUP) * GPUVAL_LVP_ADDRESS_WORDS];
+   const nir_intrinsic_instr *first = group->members[0].check;
+   unsigned count = 0;
 
-   if (next)
-      LLVMPositionBuilderBefore(builder, next);
-   else
-      LLVMPositionBuilderAtEnd(builder, LLVMGetInstructionParent(variable));
-   LLVMBuildStore(builder, LLVMConstNull(type), variable);
-   LLVMDisposeBuilder(builder);
-   return variable;
-}
-
-struct state {
-   struct lp_build_nir_context *bld_base;
-   const nir_intrinsic_instr *check;
-   LLVMValueRef address, begin, limit; /* 64 bits */
-   LLVMValueRef missed, misaligned;    /* i1, or NULL: never */
-   LLVMValueRef mask;                  /* i1: lanes that run, helper invocations, too */
-};
-
-static LLVMValueRef
-constant_64(const struct state *state, uint64_t value)
-{
-   return lp_build_const_int_vec(state->bld_base->base.gallivm, state->bld_base->uint64_bld.type,
-                                 value);
-}
-
-static LLVMValueRef
-is_not_zero(const struct state *state, LLVMValueRef vector)
-{
-   return LLVMBuildICmp(state->bld_base->base.gallivm->builder, LLVMIntNE, vector,
-                        LLVMConstNull(LLVMTypeOf(vector)), "");
-}
-
-/* i1 as ~0 or 0 */
-static LLVMValueRef
-as_mask(const struct state *state, LLVMValueRef bits)
-{
-   return LLVMBuildSExt(state->bld_base->base.gallivm->builder, bits,
-                        state->bld_base->uint_bld.vec_type, "");
-}
-
-static LLVMValueRef
-is_missed(const struct state *state)
-{
-   LLVMBuilderRef builder = state->bld_base->base.gallivm->builder;
-   uint32_t span = nir_intrinsic_flags(state->check);
-
-   LLVMValueRef distance = LLVMBuildSub(builder, state->address, state->begin, "");
-   LLVMValueRef missed = LLVMBuildICmp(builder, LLVMIntUGE, distance, state->limit, "");
-   if (span > GPUVAL_ADDRESS_ROOM) {
-      LLVMValueRef last =
-         LLVMBuildAdd(builder, distance, constant_64(state, span - GPUVAL_ADDRESS_ROOM), "");
-      missed = LLVMBuildOr(builder, missed,
-                           LLVMBuildICmp(builder, LLVMIntUGE, last, state->limit, ""), "");
+   words[count++] = lp_build_const_int32(gallivm, group->count);
+   words[count++] =
+      lp_build_const_int32(gallivm, gpuval_nir_function_word(first, bld_base->shader->info.stage));
+   for (unsigned i = 0; i <= group->count; i++) {
+      /* The range comes first. */
+      const struct member *member = &group->members[i ? i - 1 : group->strictest];
+      const int64_t lowest = i ? member->offset : group->lowest;
+      const int64_t span =
+         i ? (int64_t)nir_intrinsic_flags(member->check) : group->highest - group->lowest;
+      const uint32_t row[] = {
+         [GPUVAL_LVP_ADDRESS_OFFSET] = lowest - group->lowest,
+         [GPUVAL_LVP_ADDRESS_SPAN] = span,
+         [GPUVAL_LVP_ADDRESS_ENTRY] = nir_intrinsic_base(member->check),
+         [GPUVAL_LVP_ADDRESS_MASK] = get_alignment(member->check) - 1,
+         [GPUVAL_LVP_ADDRESS_RESIDUE] =
+            (get_residue(member) + (uint32_t)lowest) & (get_alignment(member->check) - 1),
+      };
+      for (unsigned j = 0; j < ARRAY_SIZE(row); j++)
+         words[count++] = lp_build_const_int32(gallivm, row[j]);
    }
-   return missed;
+
+   LLVMTypeRef array_type = LLVMArrayType(type, count);
+   LLVMValueRef table = LLVMAddGlobal(gallivm->module, array_type, "addresses");
+   LLVMSetInitializer(table, LLVMConstArray(type, words, count));
+   LLVMSetLinkage(table, LLVMInternalLinkage);
+   LLVMSetGlobalConstant(table, 1);
+   return LLVMBuildBitCast(gallivm->builder, table, LLVMPointerType(type, 0), "");
 }
 
-static LLVMValueRef
-is_misaligned(const struct state *state)
-{
-   LLVMBuilderRef builder = state->bld_base->base.gallivm->builder;
-   uint32_t alignment = nir_intrinsic_align_mul(state->check);
-   if (alignment < 2)
-      return NULL;
-
-   LLVMValueRef low = LLVMBuildAnd(builder, state->address, constant_64(state, alignment - 1), "");
-   return LLVMBuildICmp(builder, LLVMIntNE, low,
-                        constant_64(state, nir_intrinsic_align_offset(state->check)), "");
-}
-
-/* Looks for the buffers of those that missed the last one, and remembers them. i1: there is
- * none.
+/* Memory for what the function gets and changes, in which no buffer has been met when the shader
+ * begins
  */
 static LLVMValueRef
-look(const struct state *state, LLVMValueRef halves[2])
+get_memory(struct lp_build_nir_context *bld_base)
 {
-   struct lp_build_nir_context *bld_base = state->bld_base;
-   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
-   LLVMValueRef calling = LLVMBuildAnd(builder, state->missed, state->mask, "");
-   LLVMValueRef words[3] = {
-      gpuval_lvp_argument(bld_base, halves[0]),
-      gpuval_lvp_argument(bld_base, halves[1]),
-      gpuval_lvp_constant(bld_base, nir_intrinsic_flags(state->check)),
-   };
-   LLVMValueRef found = gpuval_lvp_call(bld_base, GPUVAL_FUNCTION_ADDRESS, as_mask(state, calling),
-                                        words, ARRAY_SIZE(words), 2);
-   LLVMValueRef before = gpuval_lvp_resize(bld_base, LLVMBuildExtractValue(builder, found, 0, ""),
-                                           bld_base->uint_bld.type.length);
-   LLVMValueRef word = gpuval_lvp_resize(bld_base, LLVMBuildExtractValue(builder, found, 1, ""),
-                                         bld_base->uint_bld.type.length);
-
-   LLVMTypeRef type = bld_base->uint64_bld.vec_type;
-   LLVMValueRef begin =
-      LLVMBuildSub(builder, state->address, LLVMBuildZExt(builder, before, type, ""), "");
-   LLVMValueRef limit = LLVMBuildAnd(builder, LLVMBuildZExt(builder, word, type, ""),
-                                     constant_64(state, GPUVAL_ADDRESS_FOUND - 1), "");
-   LLVMBuildStore(builder, LLVMBuildSelect(builder, calling, begin, state->begin, ""),
-                  bld_base->gpuval.met[MET_BEGIN]);
-   LLVMBuildStore(builder, LLVMBuildSelect(builder, calling, limit, state->limit, ""),
-                  bld_base->gpuval.met[MET_LIMIT]);
-
-   LLVMValueRef none =
-      LLVMBuildICmp(builder, LLVMIntSGE, word, LLVMConstNull(LLVMTypeOf(word)), "");
-   return LLVMBuildAnd(builder, calling, none, "");
-}
-
-/* One report for both kinds */
-static void
-report(const struct state *state, LLVMValueRef outside, LLVMValueRef bad, LLVMValueRef halves[2])
-{
-   struct lp_build_nir_context *bld_base = state->bld_base;
    struct gallivm_state *gallivm = bld_base->base.gallivm;
-   const nir_intrinsic_instr *check = state->check;
-   LLVMValueRef failed =
-      LLVMBuildAnd(gallivm->builder, as_mask(state, bad), gpuval_lvp_get_mask(bld_base, false), "");
-   struct lp_build_if_state ifthen;
+   LLVMValueRef *memory = &bld_base->gpuval.met;
+   LLVMTypeRef type = gpuval_lvp_met_type(gallivm);
 
-   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, failed));
-   {
-      LLVMValueRef zero = gpuval_lvp_constant(bld_base, 0);
-      LLVMValueRef number =
-         LLVMBuildSelect(gallivm->builder, outside, bld_base->uint_bld.zero,
-                         lp_build_const_int_vec(gallivm, bld_base->uint_bld.type, 1), "");
-      LLVMValueRef words[10] = {
-         gpuval_lvp_constant(bld_base, nir_intrinsic_base(check)),
-         gpuval_lvp_constant(bld_base,
-                             gpuval_nir_function_word(check, bld_base->shader->info.stage)),
-         gpuval_lvp_argument(bld_base, halves[0]),
-         state->misaligned ? gpuval_lvp_argument(bld_base, number) : zero,
-         zero,
-         zero,
-         gpuval_lvp_argument(bld_base, halves[1]),
-      };
-      for (unsigned i = 0; i < 3; i++)
-         words[7 + i] = gpuval_lvp_argument(
-            bld_base, gpuval_lvp_get_component(bld_base, &check->src[CHECK_INVOCATION], i));
-      gpuval_lvp_call(bld_base, GPUVAL_FUNCTION_REPORT, failed, words, ARRAY_SIZE(words), 0);
+   if (!*memory) {
+      *memory = lp_build_alloca_undef(gallivm, type, "");
+      LLVMBuilderRef builder = LLVMCreateBuilderInContext(gallivm->context);
+      LLVMValueRef next = LLVMGetNextInstruction(*memory);
+      if (next)
+         LLVMPositionBuilderBefore(builder, next);
+      else
+         LLVMPositionBuilderAtEnd(builder, LLVMGetInstructionParent(*memory));
+      LLVMBuildStore(builder, LLVMConstNull(type), *memory);
+      LLVMDisposeBuilder(builder);
    }
-   lp_build_endif(&ifthen);
+   return *memory;
 }
 
-/* Reports what is bad. ~0: the access is in no buffer. */
 static LLVMValueRef
-find_outside(const struct state *state)
+constant_64(struct lp_build_nir_context *bld_base, uint64_t value)
 {
-   struct lp_build_nir_context *bld_base = state->bld_base;
+   return lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint64_bld.type, value);
+}
+
+/* One of the vectors, as long as those of the shader */
+static LLVMValueRef
+load_met(struct lp_build_nir_context *bld_base, LLVMValueRef memory, enum gpuval_lvp_met field)
+{
+   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
+   LLVMTypeRef type = gpuval_lvp_met_type(bld_base->base.gallivm);
+   LLVMValueRef pointer = LLVMBuildStructGEP2(builder, type, memory, field, "");
+   LLVMValueRef value = LLVMBuildLoad2(builder, LLVMStructGetTypeAtIndex(type, field), pointer, "");
+
+   return gpuval_lvp_resize(bld_base, value, bld_base->uint64_bld.type.length);
+}
+
+/* ~0 or 0: the range is not in the buffer that was met last, or is not aligned. */
+static LLVMValueRef
+is_suspect(struct lp_build_nir_context *bld_base, const struct group *group, LLVMValueRef memory,
+           LLVMValueRef address)
+{
+   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
+   const struct member *strictest = &group->members[group->strictest];
+   const uint32_t alignment = get_alignment(strictest->check);
+   const int64_t span = group->highest - group->lowest;
+
+   LLVMValueRef distance =
+      LLVMBuildSub(builder, address, load_met(bld_base, memory, GPUVAL_LVP_MET_BEGIN), "");
+   LLVMValueRef limit = load_met(bld_base, memory, GPUVAL_LVP_MET_LIMIT);
+   LLVMValueRef suspect = LLVMBuildICmp(builder, LLVMIntUGE, distance, limit, "");
+   if (span > GPUVAL_ADDRESS_ROOM) {
+      LLVMValueRef last =
+         LLVMBuildAdd(builder, distance, constant_64(bld_base, span - GPUVAL_ADDRESS_ROOM), "");
+      suspect =
+         LLVMBuildOr(builder, suspect, LLVMBuildICmp(builder, LLVMIntUGE, last, limit, ""), "");
+   }
+   if (alignment > 1) {
+      const uint32_t residue = (get_residue(strictest) + (uint32_t)group->lowest) & (alignment - 1);
+      LLVMValueRef low = LLVMBuildAnd(builder, address, constant_64(bld_base, alignment - 1), "");
+      suspect = LLVMBuildOr(
+         builder, suspect,
+         LLVMBuildICmp(builder, LLVMIntNE, low, constant_64(bld_base, residue), ""), "");
+   }
+   return LLVMBuildSExt(builder, suspect, bld_base->uint_bld.vec_type, "");
+}
+
+/* Returns a bit for each member that is in no buffer; what is misaligned is reported only. */
+static LLVMValueRef
+find_bad(struct lp_build_nir_context *bld_base, const struct group *group, LLVMValueRef memory,
+         LLVMValueRef address, LLVMValueRef mask)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
    struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef met_type = gpuval_lvp_met_type(gallivm);
+   const nir_intrinsic_instr *first = group->members[0].check;
    LLVMValueRef halves[2];
 
-   gpuval_lvp_split_64(gallivm, state->address, constant_64(state, 32), bld_base->uint_bld.vec_type,
+   for (unsigned i = 0; i < 3; i++) {
+      LLVMValueRef pointer =
+         LLVMBuildStructGEP2(builder, met_type, memory, GPUVAL_LVP_MET_INVOCATION + i, "");
+      LLVMBuildStore(builder,
+                     gpuval_lvp_argument(bld_base, gpuval_lvp_get_component(
+                                                      bld_base, &first->src[CHECK_INVOCATION], i)),
+                     pointer);
+   }
+   gpuval_lvp_split_64(gallivm, address, constant_64(bld_base, 32), bld_base->uint_bld.vec_type,
                        halves);
-   LLVMValueRef outside = look(state, halves), bad = outside;
-   if (state->misaligned)
-      bad = LLVMBuildOr(gallivm->builder, bad,
-                        LLVMBuildAnd(gallivm->builder, state->misaligned, state->mask, ""), "");
-   report(state, outside, bad, halves);
-   return as_mask(state, outside);
+
+   LLVMValueRef args[GPUVAL_LVP_ADDRESSES_COUNT] = {
+      [GPUVAL_LVP_ADDRESSES_MASK] = gpuval_lvp_argument(bld_base, mask),
+      [GPUVAL_LVP_ADDRESSES_RESOURCES] = bld->resources_ptr,
+      [GPUVAL_LVP_ADDRESSES_REPORTING] =
+         gpuval_lvp_argument(bld_base, gpuval_lvp_get_mask(bld_base, false)),
+      [GPUVAL_LVP_ADDRESSES_LOW] = gpuval_lvp_argument(bld_base, halves[0]),
+      [GPUVAL_LVP_ADDRESSES_HIGH] = gpuval_lvp_argument(bld_base, halves[1]),
+      [GPUVAL_LVP_ADDRESSES_MET] = memory,
+      [GPUVAL_LVP_ADDRESSES_TABLE] = build_table(bld_base, group),
+   };
+   LLVMTypeRef type = gpuval_lvp_addresses_type(gallivm, LLVMTypeOf(bld->resources_ptr));
+   LLVMValueRef bad = LLVMBuildCall2(
+      builder, type, gpuval_lvp_load_function(bld_base, GPUVAL_FUNCTION_ADDRESSES, type), args,
+      ARRAY_SIZE(args), "");
+   return gpuval_lvp_resize(bld_base, bad, bld_base->uint_bld.type.length);
+}
+
+/* Returns ~0 where the bit is set, else 0. */
+static LLVMValueRef
+has_bit(struct lp_build_nir_context *bld_base, LLVMValueRef bits, unsigned bit)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   const struct lp_type type = bld_base->uint_bld.type;
+
+   bits =
+      LLVMBuildAnd(gallivm->builder, bits, lp_build_const_int_vec(gallivm, type, 1u << bit), "");
+   return LLVMBuildSExt(
+      gallivm->builder,
+      LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, bld_base->uint_bld.zero, ""),
+      bld_base->uint_bld.vec_type, "");
+}
+
+/* Returns a bit for each member that is in no buffer; what is misaligned is reported only. */
+static LLVMValueRef
+emit_group(struct lp_build_nir_context *bld_base, const struct group *group)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const struct member *first = &group->members[0];
+   LLVMValueRef memory = get_memory(bld_base);
+   struct lp_build_if_state ifthen;
+
+   LLVMValueRef address = LLVMBuildBitCast(
+      builder, gpuval_lvp_get_component(bld_base, &first->check->src[CHECK_ADDRESS], 0),
+      bld_base->uint64_bld.vec_type, "");
+   if (group->lowest != first->offset)
+      address =
+         LLVMBuildAdd(builder, address, constant_64(bld_base, group->lowest - first->offset), "");
+
+   LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, true);
+   LLVMValueRef suspects =
+      LLVMBuildAnd(builder, is_suspect(bld_base, group, memory, address), mask, "");
+   LLVMValueRef bad = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, suspects));
+   LLVMBuildStore(builder, find_bad(bld_base, group, memory, address, mask), bad);
+   lp_build_endif(&ifthen);
+   return LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, bad, "");
 }
 
 LLVMValueRef
 gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *check)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type = bld_base->uint64_bld.vec_type;
-   LLVMValueRef *met = bld_base->gpuval.met;
-   struct state state = {.bld_base = bld_base, .check = check};
-   struct lp_build_if_state ifthen;
+   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+   struct gpuval_lvp_address_group *place = NULL;
 
-   for (unsigned i = 0; i < ARRAY_SIZE(bld_base->gpuval.met); i++) {
-      if (!met[i])
-         met[i] = add_variable(bld_base);
+   for (unsigned i = 0; i < ARRAY_SIZE(state->addresses); i++) {
+      struct gpuval_lvp_address_group *known = &state->addresses[i];
+      int index = find_check(known, check);
+
+      if (index >= 0) {
+         LLVMValueRef bad = known->bad;
+         if (index == (int)known->count - 1)
+            known->count = 0;
+         return has_bit(bld_base, bad, index);
+      }
+      if (!known->count)
+         place = known;
    }
-   state.address = LLVMBuildBitCast(
-      builder, gpuval_lvp_get_component(bld_base, &check->src[CHECK_ADDRESS], 0), type, "");
-   state.begin = LLVMBuildLoad2(builder, type, met[MET_BEGIN], "");
-   state.limit = LLVMBuildLoad2(builder, type, met[MET_LIMIT], "");
-   state.mask = is_not_zero(&state, gpuval_lvp_get_mask(bld_base, true));
-   state.missed = is_missed(&state);
-   state.misaligned = is_misaligned(&state);
 
-   LLVMValueRef suspects = state.missed;
-   if (state.misaligned)
-      suspects = LLVMBuildOr(builder, suspects, state.misaligned, "");
-   suspects = LLVMBuildAnd(builder, suspects, state.mask, "");
-
-   LLVMValueRef outside = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
-   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, as_mask(&state, suspects)));
-   LLVMBuildStore(builder, find_outside(&state), outside);
-   lp_build_endif(&ifthen);
-   return LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, outside, "");
+   struct group group = {0};
+   join(&group, check);
+   if (place)
+      collect(&group, state, check);
+   LLVMValueRef bad = emit_group(bld_base, &group);
+   if (group.count > 1) {
+      place->count = group.count;
+      place->bad = bad;
+      for (unsigned i = 0; i < group.count; i++)
+         place->checks[i] = group.members[i].check;
+   }
+   return has_bit(bld_base, bad, 0);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Compiles the functions that shaders call, once for a device. */
+/* Compiles the functions that shaders call, once for a process. */
 
 #include "gpuval_lvp_jit.h"
 
+#include "gpuval_lvp_addresses.h"
 #include "gpuval_lvp_cells.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_nir.h"
@@ -16,6 +17,7 @@
 #include "gallivm/lp_bld_tgsi.h"
 #include "gallivm/lp_bld_type.h"
 
+#include "util/simple_mtx.h"
 #include "gpuval.h"
 
 struct gpuval_lvp_jit {
@@ -215,6 +217,10 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
       if (functions[i].build)
          llvm[i] = add_function(jit->gallivm, resources_type, &functions[i],
                                 create_function(&functions[i], &driver, options));
+      else if (i == GPUVAL_FUNCTION_ADDRESSES)
+         llvm[i] =
+            gpuval_lvp_build_addresses(jit->gallivm, resources_type, llvm[GPUVAL_FUNCTION_ADDRESS],
+                                       llvm[GPUVAL_FUNCTION_REPORT]);
       else if (shadow)
          llvm[i] =
             gpuval_lvp_build_cells(jit->gallivm, resources_type, i == GPUVAL_FUNCTION_SYNC_LOAD,
@@ -237,6 +243,21 @@ gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit)
    gallivm_destroy(jit->gallivm);
    lp_context_destroy(&jit->context);
    free(jit);
+}
+
+const struct gpuval_lvp_jit *
+gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
+                   const nir_shader_compiler_options *options, bool shadow)
+{
+   static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
+   static struct gpuval_lvp_jit *jits[2];
+
+   simple_mtx_lock(&mutex);
+   if (!jits[shadow])
+      jits[shadow] = gpuval_lvp_jit_create(functions, options, shadow);
+   const struct gpuval_lvp_jit *jit = jits[shadow];
+   simple_mtx_unlock(&mutex);
+   return jit;
 }
 
 uint64_t

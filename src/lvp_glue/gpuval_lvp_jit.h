@@ -20,6 +20,14 @@ struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_nir_function *f
                                              bool shadow);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
+/**
+ * Returns @functions, compiled once for all devices of the process, whose options are the same.
+ * They are never destroyed.
+ */
+const struct gpuval_lvp_jit *gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
+                                                const nir_shader_compiler_options *options,
+                                                bool shadow);
+
 /** For struct gpuval_command_data::functions. */
 uint64_t gpuval_lvp_jit_functions(const struct gpuval_lvp_jit *jit);
 

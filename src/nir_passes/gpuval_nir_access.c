@@ -308,3 +308,10 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
       }
    }
 }
+
+nir_def *
+gpuval_nir_access_offset(const struct gpuval_access *access)
+{
+   return access->address ? access->address
+                          : nir_get_io_offset_src(nir_instr_as_intrinsic(access->instr))->ssa;
+}

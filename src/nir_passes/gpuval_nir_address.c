@@ -46,9 +46,33 @@ get_address(const struct gpuval_access *access)
    return nir_get_io_offset_src(get_intrin(access))->ssa;
 }
 
-/* @address is @base + @offset. */
-static nir_def *
-split_address(nir_def *address, int64_t *offset)
+/* Nothing has been folded yet where checks look: offsets of constant indices are products. */
+static bool
+get_constant(nir_scalar scalar, unsigned depth, int64_t *value)
+{
+   int64_t a, b = 0;
+
+   scalar = nir_scalar_chase_movs(scalar);
+   if (nir_scalar_is_const(scalar)) {
+      *value = nir_scalar_as_int(scalar);
+      return true;
+   }
+   if (!depth || !nir_scalar_is_alu(scalar))
+      return false;
+
+   const nir_op op = nir_scalar_alu_op(scalar);
+   if ((op != nir_op_iadd && op != nir_op_imul && op != nir_op_amul && op != nir_op_ishl) ||
+       !get_constant(nir_scalar_chase_alu_src(scalar, 0), depth - 1, &a) ||
+       !get_constant(nir_scalar_chase_alu_src(scalar, 1), depth - 1, &b))
+      return false;
+   *value = op == nir_op_iadd   ? (uint64_t)a + b
+            : op == nir_op_ishl ? (uint64_t)a << (b & (scalar.def->bit_size - 1))
+                                : (uint64_t)a * b;
+   return true;
+}
+
+nir_def *
+gpuval_nir_split_offset(nir_def *address, int64_t *offset)
 {
    nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(address, 0));
 
@@ -56,16 +80,15 @@ split_address(nir_def *address, int64_t *offset)
    while (nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_iadd) {
       nir_scalar a = nir_scalar_chase_alu_src(scalar, 0);
       nir_scalar b = nir_scalar_chase_alu_src(scalar, 1);
+      int64_t constant;
 
-      if (nir_scalar_is_const(b)) {
-         *offset += nir_scalar_as_int(b);
+      if (get_constant(b, 2, &constant))
          scalar = nir_scalar_chase_movs(a);
-      } else if (nir_scalar_is_const(a)) {
-         *offset += nir_scalar_as_int(a);
+      else if (get_constant(a, 2, &constant))
          scalar = nir_scalar_chase_movs(b);
-      } else {
+      else
          break;
-      }
+      *offset += constant;
    }
    return scalar.comp == 0 ? scalar.def : address;
 }
@@ -93,13 +116,13 @@ collect(struct group *group, struct gpuval_access *first, struct gpuval_access *
    *group = (struct group){
       .first = first,
       .end = first,
-      .base = split_address(get_address(first), &offset),
+      .base = gpuval_nir_split_offset(get_address(first), &offset),
       .lowest = INT64_MAX,
       .highest = INT64_MIN,
    };
    for (; group->end < end; group->end++) {
       nir_def *base = group->end->type == GPUVAL_ACCESS_ADDRESS
-                         ? split_address(get_address(group->end), &offset)
+                         ? gpuval_nir_split_offset(get_address(group->end), &offset)
                          : NULL;
       if (!belongs(group, group->end, base))
          break;
@@ -154,6 +177,7 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
       *safe = nir_iadd_imm(&at_top, driver->root_address(driver, &at_top),
                            is_load ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
    }
+   access->address = address->ssa;
    nir_src_rewrite(address, nir_bcsel(b, bad, *safe, address->ssa));
 
    if (access->op == GPUVAL_OP_ATOMIC) {
@@ -175,7 +199,7 @@ add_check(struct pass *pass, const struct group *group, nir_def *address)
 
    if (alignment > 1)
       add_entry(pass, group, GPUVAL_KIND_MISALIGNED);
-   split_address(nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa, &offset);
+   gpuval_nir_split_offset(nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa, &offset);
    offset = get_align_offset(intrin) - (offset - group->lowest);
    return nir_check_address_gpuval(&pass->state->b, 1, address, gpuval_nir_invocation(pass->state),
                                    .base = first_entry, .range = 1, .desc_set = GPUVAL_REPORT_PLAIN,
@@ -191,7 +215,7 @@ instrument(struct pass *pass, const struct group *group)
    int64_t first_offset;
 
    b->cursor = nir_before_instr(group->first->instr);
-   split_address(get_address(group->first), &first_offset);
+   gpuval_nir_split_offset(get_address(group->first), &first_offset);
    nir_def *address = nir_iadd_imm(b, get_address(group->first), group->lowest - first_offset);
 
    nir_def *bad = add_check(pass, group, address);

@@ -236,6 +236,11 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_results = 2,
          .build = gpuval_nir_build_address,
       },
+   [GPUVAL_FUNCTION_ADDRESSES] =
+      {
+         .name = "addresses",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_ADDRESS),
+      },
    [GPUVAL_FUNCTION_DESCRIPTOR] =
       {
          .name = "descriptor",

@@ -26,6 +26,7 @@ enum gpuval_function {
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
+   GPUVAL_FUNCTION_ADDRESSES,  /* @check_address_gpuval; drivers have their own */
    GPUVAL_FUNCTION_DESCRIPTOR, /* gpuval_nir_call_use() */
    GPUVAL_FUNCTION_SHARED,     /* @sync_gpuval with GPUVAL_SYNC_SHARED */
    GPUVAL_FUNCTION_COUNT,

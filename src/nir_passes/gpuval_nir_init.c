@@ -288,6 +288,21 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
    return true;
 }
 
+/* Are @size bytes whole words, whose marks are in a word of marks that is aligned? */
+static bool
+has_marks_in_word(const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t size)
+{
+   const uint32_t unit = 4 << GPUVAL_INIT_WORD_LOG2;
+   if (!nir_intrinsic_has_align_mul(intrin) || size > unit)
+      return false;
+
+   const uint32_t begin = (nir_intrinsic_align_offset(intrin) + skipped) & (unit - 1);
+   if (nir_intrinsic_align_mul(intrin) >= unit)
+      return !((begin | size) & 3) && begin + size <= unit;
+   return size >= 4 && util_is_power_of_two_nonzero(size) &&
+          !((skipped | nir_intrinsic_align(intrin)) & (size - 1));
+}
+
 /* 1 bit: is it worth while to call the function? Mostly what an address leads to has been
  * written, and where that is a few whole words their bytes say so in one load.
  */
@@ -296,10 +311,8 @@ is_worth_it(struct pass *pass, const nir_intrinsic_instr *intrin, nir_def *addre
             uint32_t skipped, uint32_t size)
 {
    const unsigned num_words = size >> GPUVAL_INIT_WORD_LOG2;
-   const unsigned alignment = nir_intrinsic_has_align_mul(intrin) ? nir_intrinsic_align(intrin) : 1;
    nir_builder *b = &pass->state->b;
-   if (pass->driver->has_marks || num_words > 4 || !util_is_power_of_two_nonzero(num_words) ||
-       (size | skipped | alignment) & (size - 1))
+   if (pass->driver->has_marks || !has_marks_in_word(intrin, skipped, size))
       return nir_imm_true(b);
 
    if (!pass->root) {
@@ -312,31 +325,79 @@ is_worth_it(struct pass *pass, const nir_intrinsic_instr *intrin, nir_def *addre
    }
    nir_def *tracked =
       nir_ult_imm(b, nir_isub(b, address, pass->window), 1ull << GPUVAL_SHADOW_WINDOW_LOG2);
+   /* The word that has them: gallivm gathers words, bytes it loads behind a branch for each lane. */
    nir_def *bytes = nir_iadd(b, pass->written, nir_ushr_imm(b, address, GPUVAL_INIT_WORD_LOG2));
-   const unsigned bits = num_words * 8;
-   nir_def *marks = nir_build_load_global(b, 1, bits, nir_bcsel(b, tracked, bytes, pass->root),
-                                          .align_mul = num_words, .access = ACCESS_COHERENT);
-   return nir_iand(b, tracked, nir_ine_imm(b, marks, BITFIELD64_MASK(bits)));
+   nir_def *shift = nir_ishl_imm(b, nir_iand_imm(b, nir_u2u32(b, bytes), 3), 3);
+   nir_def *word = nir_build_load_global(
+      b, 1, 32, nir_bcsel(b, tracked, nir_iand_imm(b, bytes, ~3ull), pass->root), .align_mul = 4,
+      .access = ACCESS_COHERENT);
+   const uint32_t written = BITFIELD_MASK(num_words * 8);
+   nir_def *marks = nir_iand_imm(b, nir_ushr(b, word, shift), written);
+   return nir_iand(b, tracked, nir_ine_imm(b, marks, written));
+}
+
+static void
+instrument_range(struct pass *pass, const struct gpuval_access *access,
+                 const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t size,
+                 nir_def *address)
+{
+   nir_builder *b = &pass->state->b;
+   const struct look look = {
+      .access = access,
+      .condition = is_worth_it(pass, intrin, address, skipped, size),
+   };
+
+   report_address(pass, &look, get_condition(pass, &look), address, nir_imm_int(b, size), NULL);
 }
 
 static bool
 instrument_address(struct pass *pass, const struct gpuval_access *access)
 {
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    nir_builder *b = &pass->state->b;
    uint32_t skipped, size;
    if (!get_bytes(access, &skipped, &size))
       return false;
 
    b->cursor = nir_before_instr(access->instr);
-   nir_def *address = intrin->src[intrin->intrinsic == nir_intrinsic_store_global ? 1 : 0].ssa;
-   address = nir_iadd_imm(b, address, skipped);
-   const struct look look = {
-      .access = access,
-      .condition = is_worth_it(pass, intrin, address, skipped, size),
-   };
-   report_address(pass, &look, get_condition(pass, &look), address, nir_imm_int(b, size), NULL);
+   nir_def *address = nir_iadd_imm(b, gpuval_nir_access_offset(access), skipped);
+   instrument_range(pass, access, nir_instr_as_intrinsic(access->instr), skipped, size, address);
    return true;
+}
+
+/* Drops words that are loaded and that nobody uses. */
+static void
+remove_unused(struct gpuval_nir_words *words)
+{
+   unsigned count = 0;
+
+   for (unsigned i = 0; i < words->count; i++) {
+      const struct gpuval_nir_word *word = &words->words[i];
+      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(word->access->instr);
+      if (word->access->op != GPUVAL_OP_LOAD ||
+          nir_def_components_read(&intrin->def) & BITFIELD_BIT(word->component))
+         words->words[count++] = *word;
+   }
+   words->count = count;
+}
+
+/* Words behind addresses; @last is the access behind which they have all been accessed. */
+static bool
+instrument_words(struct pass *pass, struct gpuval_nir_words *words,
+                 const struct gpuval_access *last)
+{
+   nir_builder *b = &pass->state->b;
+
+   remove_unused(words);
+   for (unsigned i = 0, count; i < words->count; i += count) {
+      const struct gpuval_nir_word *word = &words->words[i];
+      count = gpuval_nir_count_words(words, i, 4);
+      b->cursor = nir_before_instr(words->first->instr);
+      nir_def *address =
+         nir_iadd_imm(b, gpuval_nir_access_offset(words->first), word->offset - words->offset);
+      instrument_range(pass, last, nir_instr_as_intrinsic(word->access->instr), 4 * word->component,
+                       4 * count, address);
+   }
+   return words->count;
 }
 
 static nir_def *
@@ -683,13 +744,24 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
        !(driver->descriptors->unwritten_uses || driver->has_marks))
       return false;
 
-   gpuval_nir_foreach_access(state, access)
-   {
+   struct gpuval_access *access = util_dynarray_begin(&state->accesses);
+   const struct gpuval_access *end = util_dynarray_end(&state->accesses);
+   while (access < end) {
+      struct gpuval_nir_words words;
+      struct gpuval_access *next = access + 1;
+
       if (access->block != pass.block || ends_waiting(&pass, access))
          flush(&pass);
       pass.block = access->block;
-      if (reports || is_write(access))
-         progress |= instrument(&pass, access);
+      if (access->type == GPUVAL_ACCESS_ADDRESS && may_wait(&pass, access))
+         next = gpuval_nir_collect_words(access, end, &words);
+      if (!reports && !is_write(access)) {
+         access = next;
+         continue;
+      }
+      progress |=
+         next - access > 1 ? instrument_words(&pass, &words, next - 1) : instrument(&pass, access);
+      access = next;
    }
    flush(&pass);
    if (progress)

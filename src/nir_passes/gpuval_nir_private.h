@@ -52,6 +52,9 @@ struct gpuval_access {
    /* 1 bit: a check before has reported it, and it is performed; NULL: never */
    nir_def *forbidden;
 
+   /* ADDRESS: as the shader has it, where an address that is bad is replaced; else NULL */
+   nir_def *address;
+
    /* BUFFER */
    bool is_described; /* else it is not to be checked */
    struct gpuval_nir_buffer buffer;
@@ -318,6 +321,40 @@ void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *drive
  */
 nir_def *gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigned stride,
                                  nir_def *address);
+
+/** Returns the address or the offset of an access to memory, as the shader has it. */
+nir_def *gpuval_nir_access_offset(const struct gpuval_access *access);
+
+/** Returns a value that @address, or an offset, is *offset behind: that is a constant. */
+nir_def *gpuval_nir_split_offset(nir_def *address, int64_t *offset);
+
+/* gpuval_nir_words.c */
+
+struct gpuval_nir_word {
+   const struct gpuval_access *access;
+   unsigned component;
+   int64_t offset;   /* bytes behind the base */
+   nir_scalar value; /* of a store; known before the first access */
+};
+
+struct gpuval_nir_words {
+   const struct gpuval_access *first;
+   const nir_def *base;
+   int64_t offset;                   /* of @first behind the base */
+   struct gpuval_nir_word words[64]; /* ascending */
+   unsigned count;
+};
+
+/**
+ * Collects words that belong together from @first on. Returns where in the list they end, which is
+ * mostly behind @first.
+ */
+struct gpuval_access *gpuval_nir_collect_words(struct gpuval_access *first,
+                                               const struct gpuval_access *end,
+                                               struct gpuval_nir_words *words);
+/** Returns how many words from @index on stand side by side. */
+unsigned gpuval_nir_count_words(const struct gpuval_nir_words *words, unsigned index,
+                                unsigned max_count);
 
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,

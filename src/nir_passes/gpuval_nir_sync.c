@@ -307,27 +307,26 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
                    .flags = flags);
 }
 
-/* @count components from @first on, that stand side by side */
+/* @size bytes, from @skip bytes behind where @access begins */
 static void
-emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
+emit_range(struct pass *pass, const struct gpuval_access *access, int64_t skip, unsigned size,
+           nir_def *value)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_nir_driver *driver = state->options->driver;
    nir_builder *b = &state->b;
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-   unsigned skip = first * access->component_bytes, size = count * access->component_bytes;
    struct piece piece = {
       .set = -1,
       .binding = -1,
       .is_address = access->type == GPUVAL_ACCESS_ADDRESS,
       .size = nir_imm_int(b, size),
       .const_size = size,
+      .value = value,
    };
 
-   if (access->op == GPUVAL_OP_STORE)
-      piece.value = gpuval_nir_value(b, intrin->src[0].ssa, first, count);
    if (piece.is_address) {
-      piece.address = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
+      piece.address = nir_iadd_imm(b, gpuval_nir_access_offset(access), skip);
       piece.active = nir_imm_true(b);
       piece.offset = piece.slot = nir_imm_int(b, 0);
    } else {
@@ -345,10 +344,22 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first
    emit(pass, access, &piece);
 }
 
+/* @count components from @first on, that stand side by side */
+static void
+emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
+{
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   nir_def *value = access->op == GPUVAL_OP_STORE
+                       ? gpuval_nir_value(&pass->state->b, intrin->src[0].ssa, first, count)
+                       : NULL;
+
+   emit_range(pass, access, first * access->component_bytes, count * access->component_bytes,
+              value);
+}
+
 static bool
 instrument_memory(struct pass *pass, const struct gpuval_access *access)
 {
-
    if (access->type == GPUVAL_ACCESS_BUFFER && (!access->is_described || access->buffer.size))
       return false;
 
@@ -362,6 +373,27 @@ instrument_memory(struct pass *pass, const struct gpuval_access *access)
          emit_piece(pass, access, i + done, MIN2(count - done, piece));
    }
    return true;
+}
+
+/* All are looked at before the first of them. */
+static void
+instrument_words(struct pass *pass, const struct gpuval_nir_words *words)
+{
+   const struct gpuval_access *first = words->first;
+   nir_builder *b = &pass->state->b;
+
+   b->cursor = nir_before_instr(first->instr);
+   for (unsigned i = 0, count; i < words->count; i += count) {
+      const struct gpuval_nir_word *word = &words->words[i];
+      nir_scalar values[GPUVAL_BLOOM_GRANULE / 4];
+      count = gpuval_nir_count_words(words, i, ARRAY_SIZE(values));
+      for (unsigned j = 0; j < count; j++)
+         values[j] = word[j].value;
+      nir_def *value = first->op == GPUVAL_OP_STORE
+                          ? gpuval_nir_value(b, nir_vec_scalars(b, values, count), 0, count)
+                          : NULL;
+      emit_range(pass, first, word->offset - words->offset, 4 * count, value);
+   }
 }
 
 static nir_def *
@@ -725,9 +757,19 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
       find_order(&pass);
    else
       find_acquired(&pass);
-   gpuval_nir_foreach_access(state, access)
-   {
-      progress |= instrument(&pass, access);
+   struct gpuval_access *access = util_dynarray_begin(&state->accesses);
+   struct gpuval_access *end = util_dynarray_end(&state->accesses);
+   while (access < end) {
+      struct gpuval_nir_words words;
+      struct gpuval_access *next = gpuval_nir_collect_words(access, end, &words);
+
+      if (next - access > 1) {
+         instrument_words(&pass, &words);
+         progress = true;
+      } else {
+         progress |= instrument(&pass, access);
+      }
+      access = next;
    }
 
    if (pass.has_order)

@@ -13,6 +13,7 @@
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_type.h"
 
+#include "base/gpuval_address_table.h"
 #include "base/gpuval_bloom.h"
 #include "base/gpuval_options.h"
 #include "base/gpuval_shadow.h"
@@ -67,7 +68,7 @@ store(nir_builder *b, nir_def *value)
 
 /* The functions, under the numbers of others */
 
-const unsigned function_sum = GPUVAL_FUNCTION_ADDRESS;
+const unsigned function_sum = GPUVAL_FUNCTION_DESCRIPTOR;
 const unsigned function_pack = GPUVAL_FUNCTION_PRINTF;
 const unsigned function_exchange = GPUVAL_FUNCTION_SHARED;
 
@@ -128,6 +129,9 @@ struct functions {
       add(function_pack, "pack", 2, 2, build_pack);
       add(function_exchange, "exchange", GPUVAL_SYNC_WORD_COUNT, 0, build_exchange);
       add(GPUVAL_FUNCTION_SYNC, "sync", GPUVAL_SYNC_WORD_COUNT, 0, build_sync);
+      rows[GPUVAL_FUNCTION_ADDRESS] = gpuval_nir_functions[GPUVAL_FUNCTION_ADDRESS];
+      rows[GPUVAL_FUNCTION_ADDRESS].checks = BITFIELD_BIT(GPUVAL_CHECK_ASSUME);
+      add(GPUVAL_FUNCTION_ADDRESSES, "addresses", 0, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_LOAD, "load", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_STORE, "store", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
    }
@@ -198,6 +202,26 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
       return lane + (lane + 1) * 10 + (lane + 2) * 100;
    }
 
+   /* Of 4 bytes, aligned to as many; one entry for each kind. 1 if it is bad */
+   nir_def *check_address(nir_def *address, int number)
+   {
+      nir_def *bad =
+         nir_check_address_gpuval(b, 1, address, nir_imm_ivec3(b, 6, 7, 8), .base = 2 * number,
+                                  .range = 1, .desc_set = 3, .flags = 4, .align_mul = 4);
+      return nir_b2i32(b, bad);
+   }
+
+   /* A live buffer of so many bytes, and an address in it that differs by lane */
+   nir_def *add_buffer(uint64_t size, unsigned stride = 0)
+   {
+      auto *table = (struct gpuval_address_table *)addresses;
+      table->count = 1;
+      table->ranges[0] = {buffer_address, size};
+      nir_def *lane = nir_load_subgroup_invocation(b), *zero = load(b, memory.sync_word);
+      nir_def *offset = nir_iadd(b, nir_imul_imm(b, lane, stride), zero);
+      return nir_iadd_imm(b, nir_u2u64(b, offset), buffer_address);
+   }
+
    void report(nir_def *failed, int base, nir_def *offset)
    {
       nir_def *detail =
@@ -247,6 +271,11 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    void run();
 
    static const uint64_t window = 1ull << 40;
+   static const uint64_t buffer_address = 1ull << 33;
+   /* struct gpuval_address_table with one range */
+   alignas(8) uint8_t
+      addresses[sizeof(struct gpuval_address_table) + sizeof(struct gpuval_address_range)] = {};
+   unsigned num_calls = 0; /* in the code, by pointers */
    static const uint32_t site = 9, now = 5 << 16, before = 4 << 16;
    struct gpuval_shadow_layout layout = {};
    struct gpuval_root root = {};
@@ -257,6 +286,20 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    nir_builder bld, *b;
    nir_shader_compiler_options compiler_options = {};
 };
+
+unsigned
+count_calls(LLVMValueRef function)
+{
+   unsigned count = 0;
+
+   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+        block = LLVMGetNextBasicBlock(block)) {
+      for (LLVMValueRef instr = LLVMGetFirstInstruction(block); instr;
+           instr = LLVMGetNextInstruction(instr))
+         count += LLVMIsACallInst(instr) && !LLVMIsAFunction(LLVMGetCalledValue(instr));
+   }
+   return count;
+}
 
 void
 gallivm_calls::run()
@@ -300,11 +343,13 @@ gallivm_calls::run()
    lp_build_mask_end(&mask);
    LLVMBuildRetVoid(builder);
    gallivm_verify_function(gallivm, function);
+   num_calls = count_calls(function);
    gallivm_compile_module(gallivm);
 
    alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
    auto *data = (struct gpuval_command_data *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    root.shadow_address = (uintptr_t)&layout;
+   root.addresses_address = (uintptr_t)addresses;
    data->root_address = (uintptr_t)&root;
    data->shadow_window = window;
    data->shadow_words = (uintptr_t)memory.cells - window * 4;
@@ -569,6 +614,102 @@ TEST_P(gallivm_calls, reports_do_not_wait_for_what_ends_invocations)
 
    for (unsigned i = 0; i < lanes; i++)
       EXPECT_EQ(memory.num_reports[i], i == 2 ? 2 : 1) << "lane " << i;
+}
+
+/* Each for itself would take LLVM many times as long as the accesses do. */
+TEST_P(gallivm_calls, addresses_a_constant_apart_share_a_call)
+{
+   nir_def *base = add_buffer(20), *bits = nir_imm_int(b, 0);
+
+   for (unsigned i = 0; i < 8; i++) {
+      nir_def *bad = check_address(nir_iadd_imm(b, base, 4 * i), i);
+      bits = nir_ior(b, bits, nir_ishl_imm(b, bad, i));
+   }
+   store(b, bits);
+   run();
+
+   EXPECT_EQ(num_calls, 1u);
+   for (unsigned i = 0; i < lanes; i++) {
+      EXPECT_EQ(memory.out[i], 0xe0u) << "lane " << i;
+      EXPECT_EQ(memory.num_reports[i], 3u) << "lane " << i;
+      const uint32_t *words = memory.last_report[i];
+      EXPECT_EQ(words[0], 14u);
+      EXPECT_EQ(words[2], uint32_t(buffer_address + 28));
+      EXPECT_EQ(words[3], 0u);
+      EXPECT_EQ(words[6], uint32_t((buffer_address + 28) >> 32));
+      EXPECT_EQ(words[7], 6u);
+      EXPECT_EQ(words[9], 8u);
+   }
+}
+
+TEST_P(gallivm_calls, good_addresses_report_nothing)
+{
+   nir_def *base = add_buffer(4 * max_lanes + 12, 4), *bits = nir_imm_int(b, 0);
+
+   for (int i = 3; i >= 0; i--)
+      bits = nir_ior(b, bits, check_address(nir_iadd_imm(b, base, 4 * i), i));
+   store(b, bits);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      EXPECT_EQ(memory.out[i], 0u) << "lane " << i;
+      EXPECT_EQ(memory.num_reports[i], 0u) << "lane " << i;
+   }
+}
+
+/* Some lanes are outside with some of them, and one address is misaligned in all. */
+TEST_P(gallivm_calls, lanes_and_addresses_are_told_apart)
+{
+   memory.mask[3] = 0;
+   nir_def *base = add_buffer(8, 4);
+   nir_def *other = nir_iadd_imm(b, nir_u2u64(b, load(b, memory.words[0])), buffer_address);
+   nir_def *bits = check_address(base, 0);
+   bits = nir_ior(b, bits, nir_ishl_imm(b, check_address(nir_iand_imm(b, other, ~3ull), 1), 1));
+   bits = nir_ior(b, bits, nir_ishl_imm(b, check_address(nir_iadd_imm(b, base, 4), 2), 2));
+   bits = nir_ior(b, bits, nir_ishl_imm(b, check_address(nir_iadd_imm(b, base, 2), 3), 3));
+   store(b, bits);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      if (i == 3)
+         continue;
+      const uint64_t outside = (i >= 2) | (i >= 8) << 1 | (i >= 1) << 2 | (i >= 1) << 3;
+      EXPECT_EQ(memory.out[i], outside) << "lane " << i;
+      EXPECT_EQ(memory.num_reports[i], util_bitcount(outside) + (i == 0)) << "lane " << i;
+   }
+   EXPECT_EQ(memory.num_reports[3], 0u);
+}
+
+TEST_P(gallivm_calls, addresses_do_not_go_before_what_ends_invocations)
+{
+   if (GetParam().stage != MESA_SHADER_FRAGMENT)
+      return;
+
+   memory.condition[2] = 0;
+   nir_def *base = add_buffer(4);
+   check_address(base, 0);
+   nir_terminate_if(b, condition());
+   check_address(nir_iadd_imm(b, base, 4), 1);
+   run();
+
+   EXPECT_EQ(num_calls, 2u);
+   for (unsigned i = 0; i < lanes; i++)
+      EXPECT_EQ(memory.num_reports[i], i == 2 ? 1u : 0u) << "lane " << i;
+}
+
+/* The Vulkan CTS makes a device for a good deal of its tests. */
+TEST(gallivm_functions, are_compiled_once)
+{
+   nir_shader_compiler_options compiler_options = {};
+   functions table;
+   setenv("GPUVAL", "assume", 1);
+   gpuval_options_init(false);
+   lp_build_init();
+   glsl_type_singleton_init_or_ref();
+
+   const struct gpuval_lvp_jit *jit = gpuval_lvp_jit_get(table.rows, &compiler_options, true);
+   EXPECT_EQ(gpuval_lvp_jit_get(table.rows, &compiler_options, true), jit);
+   EXPECT_NE(gpuval_lvp_jit_get(table.rows, &compiler_options, false), jit);
 }
 
 INSTANTIATE_TEST_SUITE_P(

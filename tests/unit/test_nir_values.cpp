@@ -261,4 +261,71 @@ TEST_F(nir_export_test, of_other_stages_the_position)
    EXPECT_EQ(site(0).binding, GPUVAL_OUTPUT_POSITION);
 }
 
+/* What one instruction accesses word by word */
+class nir_words_test : public nir_passes_test {
+ protected:
+   nir_words_test()
+   {
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+      options.shadow = true;
+   }
+
+   /* Three columns of a matrix that memory has by rows of 16 bytes, with offsets that nobody has
+    * folded
+    */
+   nir_def *element(nir_def *base, unsigned column, unsigned row)
+   {
+      nir_def *offset = nir_ishl(b, nir_imm_int64(b, column), nir_imm_int(b, 2));
+      return nir_iadd(b, nir_iadd(b, base, offset), nir_imm_int64(b, 16 * row));
+   }
+
+   std::vector<nir_intrinsic_instr *> syncs()
+   {
+      return find(nir_intrinsic_sync_gpuval);
+   }
+};
+
+TEST_F(nir_words_test, words_side_by_side_are_one_access)
+{
+   nir_def *base = nir_u2u64(b, any_offset());
+   at_spirv_offset(20);
+   for (unsigned i = 0; i < 9; i++)
+      nir_load_global(b, element(base, i / 3, i % 3), 4, 1, 32);
+   EXPECT_TRUE(run());
+   ASSERT_EQ(syncs().size(), 3u);
+   for (unsigned i = 0; i < 3; i++)
+      EXPECT_EQ(entry(i).size, 12u);
+}
+
+TEST_F(nir_words_test, so_are_stored_ones)
+{
+   nir_def *base = nir_u2u64(b, any_offset()), *value = any_offset();
+   at_spirv_offset(20);
+   for (unsigned i = 0; i < 9; i++)
+      nir_store_global(b, element(base, i / 3, i % 3), 4, value, 0x1);
+   EXPECT_TRUE(run());
+   EXPECT_EQ(syncs().size(), 3u);
+}
+
+TEST_F(nir_words_test, instructions_are_told_apart)
+{
+   nir_def *base = nir_u2u64(b, any_offset());
+   for (unsigned i = 0; i < 3; i++) {
+      at_spirv_offset(20 + 4 * i);
+      nir_load_global(b, element(base, i, 0), 4, 1, 32);
+   }
+   EXPECT_TRUE(run());
+   EXPECT_EQ(syncs().size(), 3u);
+}
+
+TEST_F(nir_words_test, values_have_to_be_known)
+{
+   nir_def *base = nir_u2u64(b, any_offset());
+   at_spirv_offset(20);
+   for (unsigned i = 0; i < 3; i++)
+      nir_store_global(b, element(base, i, 0), 4, any_offset(), 0x1);
+   EXPECT_TRUE(run());
+   EXPECT_EQ(syncs().size(), 3u);
+}
+
 } /* namespace */
