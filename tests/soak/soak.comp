@@ -14,6 +14,7 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_atomic_int64 : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 
 layout(local_size_x = 32) in;
@@ -293,6 +294,14 @@ main()
       case 50:
          gate = imageAtomicAdd(flag_texels, int(code.y), 0u) == code.w;
          memoryBarrierBuffer();
+         break;
+      case 51:
+         memoryBarrier(gl_ScopeSubgroup, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
+         atomicExchange(flags[code.y], code.w);
+         break;
+      case 52:
+         gate = atomicAdd(flags[code.y], 0u) == code.w;
+         memoryBarrier(gl_ScopeSubgroup, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
          break;
       }
    }

@@ -72,6 +72,8 @@ enum soak_type {
    SOAK_READ_FLAG,
    SOAK_TICKET, /* opens the gate for the last of `value` that come, between fences */
    SOAK_TICKET_RELAXED,
+   SOAK_RELEASE_SUBGROUP, /* by fences of subgroup scope */
+   SOAK_ACQUIRE_SUBGROUP,
 };
 
 /* What a barrier has to make visible */

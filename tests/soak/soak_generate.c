@@ -61,6 +61,8 @@ const struct soak_op soak_ops[] = {
    {"ticket without fences", SOAK_TICKET_RELAXED},
    {"release by a texel", SOAK_RELEASE_FLAG},
    {"acquire by a texel", SOAK_ACQUIRE_FLAG},
+   {"release to the subgroup", SOAK_RELEASE_SUBGROUP},
+   {"acquire from the subgroup", SOAK_ACQUIRE_SUBGROUP},
 };
 const unsigned soak_op_count = 35; /* that access */
 
@@ -93,6 +95,8 @@ enum {
    OP_TICKET_RELAXED,
    OP_RELEASE_TEXEL,
    OP_ACQUIRE_TEXEL,
+   OP_RELEASE_SUBGROUP,
+   OP_ACQUIRE_SUBGROUP,
 };
 
 /* SplitMix64: the same numbers everywhere */
@@ -215,6 +219,17 @@ has_fences(const struct soak_step *step)
 }
 
 static bool
+has_subgroup_fences(const struct soak_step *step)
+{
+   for (unsigned i = 0; i < step->code_count; i++) {
+      const enum soak_type type = soak_ops[step->code[i].op].type;
+      if (type == SOAK_RELEASE_SUBGROUP || type == SOAK_ACQUIRE_SUBGROUP)
+         return true;
+   }
+   return false;
+}
+
+static bool
 has_atomics(const struct soak_step *step, bool shared)
 {
    for (unsigned i = 0; i < step->code_count; i++) {
@@ -265,7 +280,9 @@ keep(struct generator *g, unsigned count)
    const bool known =
       !is_island(g->step) || ((g->features & SOAK_RELEASE) && soak_model_is_empty(g->model));
    /* What fences for buffers are to atomics of shared memory is not defined. */
-   const bool defined = !has_fences(g->step) || !has_atomics(g->step, true);
+   bool defined = !has_fences(g->step) || !has_atomics(g->step, true);
+   /* Of these the model knows flags only. */
+   defined &= !has_subgroup_fences(g->step) || !has_atomics(g->step, false);
    const bool kept =
       good && known && defined && ((g->features & SOAK_SEVERAL) || !accesses_several(g->step));
 
@@ -323,6 +340,22 @@ random_receiver(struct generator *g, struct soak_instruction *acquire)
    acquire->count = (uint8_t)(1 + below(&g->random, 3));
 }
 
+/* One of them, or both, the receiver being a neighbour, or not */
+static void
+use_subgroup_scope(struct generator *g, struct soak_instruction *release,
+                   struct soak_instruction *acquire)
+{
+   if (release->op != OP_WRITE_FLAG && below(&g->random, 3))
+      release->op = OP_RELEASE_SUBGROUP;
+   if (acquire->op != OP_READ_FLAG && below(&g->random, 3))
+      acquire->op = OP_ACQUIRE_SUBGROUP;
+   acquire->groups = release->groups;
+   if (below(&g->random, 3)) {
+      acquire->first = release->first ^ 1u;
+      acquire->count = 1;
+   }
+}
+
 /* An access to the elements of *@read by those whom @acquire lets in, of the same shape */
 static void
 random_read(struct generator *g, const struct soak_instruction *acquire,
@@ -358,14 +391,16 @@ try_message(struct generator *g)
 
    struct soak_instruction release = write;
    release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG
-                : below(&g->random, 3)         ? OP_RELEASE
-                                               : OP_RELEASE_TEXEL;
+                : below(&g->random, 3)          ? OP_RELEASE
+                                                : OP_RELEASE_TEXEL;
    release.flag = g->flags;
    release.value = 1 + below(&g->random, 1000);
 
    struct soak_instruction acquire = release;
    acquire.op = acquire_op(g, relaxed && release.op != OP_WRITE_FLAG);
    random_receiver(g, &acquire);
+   if (below(&g->random, 4) == 0)
+      use_subgroup_scope(g, &release, &acquire);
 
    struct soak_instruction read = write;
    random_read(g, &acquire, &read);
@@ -388,7 +423,8 @@ try_answer(struct generator *g)
    const struct soak_step *before = g->step - 1;
    for (unsigned i = 1; i < before->code_count; i++) {
       const uint8_t op = before->code[i].op;
-      if ((op != OP_RELEASE && op != OP_RELEASE_TEXEL && op != OP_WRITE_FLAG) ||
+      if ((op != OP_RELEASE && op != OP_RELEASE_TEXEL && op != OP_RELEASE_SUBGROUP &&
+           op != OP_WRITE_FLAG) ||
           below(&g->random, 2))
          continue;
       struct soak_instruction acquire = before->code[i];

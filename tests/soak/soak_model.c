@@ -10,7 +10,8 @@
  *                       own time goes on; what came before is what atomics give away
  *                       from here on, and what earlier atomics have seen is known now
  *    atomic             gives to its word what was before the last fence, and gets what
- *                       those have given that wrote to the word before
+ *                       those have given that wrote to the word before; by fences of
+ *                       subgroup scope those of its subgroup
  *    barrier            all know what any of them knows
  *
  * Of shared memory invocations know by clocks of their own: a barrier of the workgroup orders
@@ -37,6 +38,8 @@
 #include "vk_headless.h"
 
 #define MAX_INVOCATIONS (SOAK_GROUP * SOAK_MAX_GROUPS)
+#define MIN_SUBGROUP    8
+#define MAX_SUBGROUPS   (MAX_INVOCATIONS / MIN_SUBGROUP)
 #define MAX_TOUCHES     64
 #define MAX_BYTES       (SOAK_MEMORIES * SOAK_WINDOW)
 #define KNOWN           (2 * MAX_INVOCATIONS) /* with those of the step before */
@@ -74,6 +77,7 @@ struct flag {
    bool used;
    uint32_t number, value;
    clocks given;
+   clocks given_inside[MAX_SUBGROUPS]; /* by those of each subgroup, to others of it */
 };
 
 struct soak_model {
@@ -96,10 +100,14 @@ struct step {
 
    clocks clock[MAX_INVOCATIONS];
    clocks shared_clock[MAX_INVOCATIONS];
-   clocks given[MAX_INVOCATIONS]; /* at the last fence: what atomics give away */
-   clocks taken[MAX_INVOCATIONS]; /* by atomics, and not known before the next fence */
+   clocks given[MAX_INVOCATIONS];        /* at the last fence: what atomics give away */
+   clocks taken[MAX_INVOCATIONS];        /* by atomics, and not known before the next fence */
+   clocks given_inside[MAX_INVOCATIONS]; /* the same for those of a subgroup */
+   clocks taken_inside[MAX_INVOCATIONS];
    bool gate[MAX_INVOCATIONS];
    bool has_fence[MAX_INVOCATIONS], has_atomic[SOAK_MAX_GROUPS];
+   bool has_any_fence[MAX_INVOCATIONS];
+   bool released_inside[MAX_SUBGROUPS], acquired_inside[MAX_SUBGROUPS];
    bool acquired[SOAK_MAX_GROUPS];
 
    /* Of each byte: the last instruction of a vector that stored there, and whether the
@@ -149,13 +157,27 @@ knows_others(const clocks clock)
    return false;
 }
 
+/* Of subgroup scope */
+static void
+fence_inside(struct step *s, unsigned who)
+{
+   const unsigned subgroup = who / s->model->subgroup;
+
+   join(s->clock[who], s->taken_inside[who]);
+   memcpy(s->given_inside[who], s->clock[who], sizeof(clocks));
+   s->clock[who][who]++;
+   s->has_any_fence[who] = true;
+   s->acquired_inside[subgroup] |= s->released_inside[subgroup];
+}
+
 static void
 fence(struct step *s, unsigned who)
 {
    s->model->handed_on |= knows_others(s->taken[who]);
    join(s->clock[who], s->taken[who]);
+   join(s->clock[who], s->taken_inside[who]);
    memcpy(s->given[who], s->clock[who], sizeof(clocks));
-   s->clock[who][who]++;
+   fence_inside(s, who);
    s->has_fence[who] = true;
    s->acquired[who / SOAK_GROUP] |= s->has_atomic[who / SOAK_GROUP];
 }
@@ -168,6 +190,18 @@ atomic(struct step *s, clocks word, unsigned who)
    join(word, s->given[who]);
    s->has_atomic[who / SOAK_GROUP] = true;
    s->model->released |= s->has_fence[who];
+}
+
+/* The same for a flag, which those of a subgroup may use among themselves */
+static void
+flag_atomic(struct step *s, struct flag *flag, unsigned who)
+{
+   const unsigned subgroup = who / s->model->subgroup;
+
+   atomic(s, flag->given, who);
+   join(s->taken_inside[who], flag->given_inside[subgroup]);
+   join(flag->given_inside[subgroup], s->given_inside[who]);
+   s->released_inside[subgroup] |= s->has_any_fence[who];
 }
 
 /* --- Accesses ------------------------------------------------------------- */
@@ -291,6 +325,7 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
          raced = true;
          s->ambiguous |= !is_shared && s->model->released &&
                          (s->acquired[who / SOAK_GROUP] || s->model->handed_on);
+         s->ambiguous |= !is_shared && s->acquired_inside[who / s->model->subgroup];
       }
       touch(s, &bytes[i], type, clock, who);
    }
@@ -329,12 +364,16 @@ static void
 use_flag(struct step *s, const struct soak_instruction *code, enum soak_type type, unsigned who)
 {
    struct flag *flag = find_flag(s, code->flag);
-   const bool writes = type == SOAK_RELEASE_FLAG || type == SOAK_WRITE_FLAG;
+   const bool releases = type == SOAK_RELEASE_FLAG || type == SOAK_RELEASE_SUBGROUP;
+   const bool acquires = type == SOAK_ACQUIRE_FLAG || type == SOAK_ACQUIRE_SUBGROUP;
+   const bool writes = releases || type == SOAK_WRITE_FLAG;
    const bool ticket = type == SOAK_TICKET || type == SOAK_TICKET_RELAXED;
 
    if (type == SOAK_RELEASE_FLAG || type == SOAK_TICKET)
       fence(s, who);
-   atomic(s, flag->given, who);
+   if (type == SOAK_RELEASE_SUBGROUP)
+      fence_inside(s, who);
+   flag_atomic(s, flag, who);
    if (writes)
       flag->value = code->value;
    else if (ticket)
@@ -343,9 +382,11 @@ use_flag(struct step *s, const struct soak_instruction *code, enum soak_type typ
       s->gate[who] = flag->value == code->value;
    if (type == SOAK_ACQUIRE_FLAG || type == SOAK_TICKET)
       fence(s, who);
+   if (type == SOAK_ACQUIRE_SUBGROUP)
+      fence_inside(s, who);
 
    /* Who is the last one, or has come too early, may be another the next time. */
-   s->any_order &= type == SOAK_RELEASE_FLAG || (type == SOAK_ACQUIRE_FLAG && s->gate[who]);
+   s->any_order &= releases || (acquires && s->gate[who]);
 }
 
 /* The instruction, for the invocations of a vector */
@@ -433,7 +474,7 @@ struct soak_model *
 soak_model_create(unsigned subgroup)
 {
    struct soak_model *model = vkh_calloc(1, sizeof(*model));
-   if (SOAK_GROUP % subgroup)
+   if (SOAK_GROUP % subgroup || subgroup < MIN_SUBGROUP)
       vkh_skip("subgroups of %u invocations", subgroup);
    model->subgroup = subgroup;
    return model;
@@ -499,6 +540,7 @@ leave_step(struct soak_model *model)
       uint16_t *given = model->flags[i].given;
       memcpy(given + MAX_INVOCATIONS, given, MAX_INVOCATIONS * sizeof(*given));
       memset(given, 0, MAX_INVOCATIONS * sizeof(*given));
+      memset(model->flags[i].given_inside, 0, sizeof(model->flags[i].given_inside));
    }
 }
 
