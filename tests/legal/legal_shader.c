@@ -66,8 +66,9 @@ legal_index(struct legal_shader *shader, uint32_t count, bool may_differ, bool *
    const uint32_t kind = below(shader, 4);
 
    *differs = false;
+   /* The last one is where mistakes are. */
    if (kind == 0 || count == 1)
-      return constant(shader, below(shader, count));
+      return constant(shader, chance(shader, 40) ? count - 1 : below(shader, count));
    if (kind == 1 || !may_differ)
       return legal_uint(shader, SpvOpUMod, legal_uniform_value(shader), constant(shader, count));
    *differs = true;
