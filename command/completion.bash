@@ -15,7 +15,7 @@ _gpuval_options() # COMMAND
    doctor) echo --collect ;;
    run) echo "$run --error-exitcode" ;;
    env) echo "$run" ;;
-   test) echo '--all --suite' ;;
+   test) echo '--all --quick --suite' ;;
    report) echo '--output --baseline --root --error-exitcode' ;;
    esac
    echo '--help'
