@@ -130,7 +130,7 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
    else
       gpuval_cells_forget(device);
    reset_times(shadow->layout.map);
-   shadow->next = 1;
+   __atomic_store_n(&shadow->next, 1, __ATOMIC_RELEASE);
    memset(shadow->behind, 0, sizeof(shadow->behind));
 }
 
@@ -142,6 +142,15 @@ gpuval_device_shadow_idle(struct gpuval_device *device)
    if (device->shadow.next >= GPUVAL_SHADOW_MAX_COMMAND / 2 || gpuval_cells_are_full(device) ||
        (layout && layout->now >= MAX_TIME))
       gpuval_device_shadow_restart(device);
+}
+
+/* Counts the command that has just been written to the end of the list. The thread that polls reads
+ * the list while a queue's thread adds to it: gpuval_device_shadow_party().
+ */
+static void
+publish_command(struct gpuval_shadow_device *shadow)
+{
+   __atomic_store_n(&shadow->next, shadow->next + 1, __ATOMIC_RELEASE);
 }
 
 void
@@ -169,13 +178,14 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
 
    uint32_t behind = number_behind(shadow, threshold.storage, &shadow->behind[0]);
    uint32_t behind_others = number_behind(shadow, threshold.others, &shadow->behind[1]);
-   uint32_t number = shadow->next++;
+   uint32_t number = shadow->next;
    ((uint32_t *)shadow->serials.map)[number] = data->serial;
    shadow->commands[number].serial = data->serial;
    shadow->commands[number].highest = MAX2(data->serial, shadow->commands[number - 1].highest);
    shadow->commands[number].max_serial = p_atomic_read(&device->num_registered);
    shadow->commands[number].command_id = data->command_id;
    memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
+   publish_command(shadow);
    data->shadow_command = number << GPUVAL_SHADOW_COMMAND_SHIFT;
    data->shadow_ordered = behind << GPUVAL_SHADOW_COMMAND_SHIFT;
    data->shadow_others = behind_others << GPUVAL_SHADOW_COMMAND_SHIFT;
@@ -195,7 +205,8 @@ gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_command_da
    serials[shadow->next] = shadow->commands[number].serial;
    shadow->commands[shadow->next] = shadow->commands[number];
    shadow->commands[shadow->next].command_id = data->command_id;
-   data->shadow_command = shadow->next++ << GPUVAL_SHADOW_COMMAND_SHIFT;
+   data->shadow_command = shadow->next << GPUVAL_SHADOW_COMMAND_SHIFT;
+   publish_command(shadow);
 }
 
 static void
@@ -229,7 +240,7 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
    const struct gpuval_shadow_device *shadow = &device->shadow;
    uint32_t number = hi >> GPUVAL_SHADOW_COMMAND_SHIFT;
    uint32_t class_ = hi >> GPUVAL_SHADOW_CLASS_SHIFT & 0xf;
-   if (!shadow->is_on || !number || number >= shadow->next)
+   if (!shadow->is_on || !number || number >= __atomic_load_n(&shadow->next, __ATOMIC_ACQUIRE))
       return false;
 
    const struct gpuval_shadow_command *command = &shadow->commands[number];
