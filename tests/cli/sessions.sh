@@ -8,7 +8,7 @@
 
 session() # NUMBER ERRORS OCCURRENCES MESSAGES SHADERS
 {
-   last_line "a.$1.jsonl" "{\"summary\":{\"errors\":$2,\"occurrences\":$3,\"lost\":0,\"messages\":$4,\"lost_messages\":0,\"shaders\":$5,\"session\":$1}}"
+   last_line "a.$1.jsonl" "{\"summary\":{\"errors\":$2,\"occurrences\":$3,\"lost\":0,\"messages\":$4,\"lost_messages\":0,\"shaders\":$5,\"warnings\":0,\"session\":$1}}"
    lines "a.$1.jsonl" '"severity":"error"' "$2"
 }
 

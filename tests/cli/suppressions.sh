@@ -19,7 +19,7 @@ one_left() # store|load
    lines err "^gpuval: error: bounds/buffer-oob: $1 " 1
    last_line err "gpuval: 1 error ($left occurrences), 0 records lost, 1 suppressed ($times)"
    lines a.jsonl '^\{"check":' 1
-   last_line a.jsonl "{\"summary\":{\"errors\":1,\"occurrences\":$left,\"lost\":0,\"messages\":0,\"lost_messages\":0,\"shaders\":2,\"suppressed\":1,\"suppressed_occurrences\":$gone}}"
+   last_line a.jsonl "{\"summary\":{\"errors\":1,\"occurrences\":$left,\"lost\":0,\"messages\":0,\"lost_messages\":0,\"shaders\":2,\"warnings\":0,\"suppressed\":1,\"suppressed_occurrences\":$gone}}"
 }
 
 # The first shader has a store through "A", in binding 0; the second a load of "B".
