@@ -147,7 +147,8 @@ legal_begin_function(struct legal_shader *shader, struct legal_function *functio
 {
    uint32_t operands[8] = {result};
 
-   memcpy(operands + 1, types, parameter_count * sizeof(*types));
+   for (unsigned i = 0; i < parameter_count; i++)
+      operands[i + 1] = types[i];
    *function = (struct legal_function){
       .type = spv_type_words(&shader->spv, SpvOpTypeFunction, parameter_count + 1, operands),
    };

@@ -70,6 +70,8 @@ find(const struct spv_words *words, SpvOp op, unsigned result, unsigned count,
       const uint32_t *instruction = words->data + at;
       if (instruction[0] != ((count + 2) << SpvWordCountShift | op))
          continue;
+      if (count == 0) /* there may be no operands to compare with */
+         return instruction[result];
       if (!memcmp(instruction + 1, operands, (result - 1) * 4) &&
           !memcmp(instruction + result + 1, operands + result - 1, (count - result + 1) * 4))
          return instruction[result];

@@ -140,16 +140,19 @@ TEST_F(command_events, many_images_at_once)
 
 TEST_F(command_events, labels_that_count_frames)
 {
-   struct image image(device, "image");
+   std::string first;
+   {
+      struct image image(device, "image");
 
-   for (unsigned i = 0; i < 1000; i++) {
-      label = "frame " + std::to_string(i) + " pass 2";
-      command_buffer = "commands " + std::to_string(i % 3);
-      race(image);
+      for (unsigned i = 0; i < 1000; i++) {
+         label = "frame " + std::to_string(i) + " pass 2";
+         command_buffer = "commands " + std::to_string(i % 3);
+         race(image);
+      }
+      EXPECT_EQ(events().size(), 1u);
+      EXPECT_EQ(count(), 1000u);
+      first = events()[0]->fingerprint;
    }
-   EXPECT_EQ(events().size(), 1u);
-   EXPECT_EQ(count(), 1000u);
-   std::string first = events()[0]->fingerprint;
 
    /* The same in the next run, which finds it later */
    TearDown();
