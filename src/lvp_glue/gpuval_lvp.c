@@ -164,12 +164,13 @@ gpuval_lvp_create(struct lvp_device *device)
 
    gpuval->shadow = gpuval_device_shadow(gpuval->device);
    gpuval->window = gpuval_device_window(gpuval->device);
-   gpuval->jit = gpuval_lvp_jit_get(gpuval_nir_functions,
-                                    device->pscreen->get_compiler_options(
-                                       device->pscreen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
-                                    gpuval->shadow != NULL);
+   struct pipe_screen *screen = device->pscreen;
+   gpuval->jit = gpuval_lvp_jit_get(
+      gpuval_nir_functions,
+      screen->get_compiler_options(screen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
+      gpuval->shadow != NULL, screen->get_disk_shader_cache(screen));
    gpuval_live_renew();
-   create_constants(gpuval, device->pscreen);
+   create_constants(gpuval, screen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->executions = gpuval_lvp_executions_create(gpuval);

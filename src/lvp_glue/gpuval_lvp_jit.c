@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Compiles the functions that shaders call, once for a process. */
+/* Compiles the functions that shaders call, once for a process, or takes them from Mesa's disk
+ * cache: LLVM needs as long for them as for hundreds of small shaders.
+ */
 
 #include "gpuval_lvp_jit.h"
+
+#include <string.h>
 
 #include "gpuval_lvp_addresses.h"
 #include "gpuval_lvp_cells.h"
@@ -13,10 +17,12 @@
 #include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_jit_types.h"
+#include "gallivm/lp_bld_misc.h"
 #include "gallivm/lp_bld_nir.h"
 #include "gallivm/lp_bld_tgsi.h"
 #include "gallivm/lp_bld_type.h"
 
+#include "util/disk_cache.h"
 #include "util/simple_mtx.h"
 #include "gpuval.h"
 
@@ -192,9 +198,27 @@ is_called(const struct gpuval_nir_function *function)
    return false;
 }
 
-struct gpuval_lvp_jit *
-gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
-                      const nir_shader_compiler_options *options, bool shadow)
+/* Names the code of the functions in the cache, which itself tells apart builds of the driver,
+ * CPUs and GALLIVM_PERF.
+ */
+static void
+compute_key(struct disk_cache *cache, bool shadow, cache_key key)
+{
+   struct {
+      char name[8];
+      uint8_t options[16];
+      uint32_t num_lanes, shadow;
+   } data = {.name = "gpuval", .num_lanes = gpuval_lvp_num_lanes(), .shadow = shadow};
+   static_assert(sizeof(data) == 32, "no gaps, whose bytes would be part of the key");
+
+   gpuval_options_mix_uuid(data.options);
+   disk_cache_compute_key(cache, &data, sizeof(data), key);
+}
+
+/* Adds to the module those functions that checks call. */
+static void
+build_functions(struct gallivm_state *gallivm, const struct gpuval_nir_function *functions,
+                const nir_shader_compiler_options *options, bool shadow, LLVMValueRef *llvm)
 {
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.num_lanes = gpuval_lvp_num_lanes();
@@ -204,35 +228,75 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    if (!gpuval_options_may_check(GPUVAL_CHECK_RACE))
       driver.used_address = NULL;
    driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
-   LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
-
-   struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
-   lp_context_create(&jit->context);
-   jit->gallivm = gallivm_create("gpuval", &jit->context, NULL);
-   LLVMTypeRef resources_type = lp_build_jit_resources_type(jit->gallivm);
+   LLVMTypeRef resources_type = lp_build_jit_resources_type(gallivm);
 
    for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
       if (!is_called(&functions[i]))
          continue;
       if (functions[i].build)
-         llvm[i] = add_function(jit->gallivm, resources_type, &functions[i],
+         llvm[i] = add_function(gallivm, resources_type, &functions[i],
                                 create_function(&functions[i], &driver, options));
       else if (i == GPUVAL_FUNCTION_ADDRESSES)
-         llvm[i] =
-            gpuval_lvp_build_addresses(jit->gallivm, resources_type, llvm[GPUVAL_FUNCTION_ADDRESS],
-                                       llvm[GPUVAL_FUNCTION_REPORT]);
+         llvm[i] = gpuval_lvp_build_addresses(
+            gallivm, resources_type, llvm[GPUVAL_FUNCTION_ADDRESS], llvm[GPUVAL_FUNCTION_REPORT]);
       else if (shadow)
-         llvm[i] =
-            gpuval_lvp_build_cells(jit->gallivm, resources_type, i == GPUVAL_FUNCTION_SYNC_LOAD,
-                                   llvm[GPUVAL_FUNCTION_SYNC]);
+         llvm[i] = gpuval_lvp_build_cells(gallivm, resources_type, i == GPUVAL_FUNCTION_SYNC_LOAD,
+                                          llvm[GPUVAL_FUNCTION_SYNC]);
+      if (llvm[i])
+         LLVMSetValueName2(llvm[i], functions[i].name, strlen(functions[i].name));
    }
+}
+
+/* Declares what build_functions() has added to the module that the cached code comes from. LLVM
+ * finds the code by its name.
+ */
+static void
+declare_functions(struct gallivm_state *gallivm, const struct gpuval_nir_function *functions,
+                  bool shadow, LLVMValueRef *llvm)
+{
+   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), NULL, 0, 0);
+
+   for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
+      const bool is_built = functions[i].build || i == GPUVAL_FUNCTION_ADDRESSES || shadow;
+      if (!is_called(&functions[i]) || !is_built)
+         continue;
+      llvm[i] = LLVMAddFunction(gallivm->module, functions[i].name, type);
+      gallivm_stub_func(gallivm, llvm[i]);
+   }
+}
+
+struct gpuval_lvp_jit *
+gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
+                      const nir_shader_compiler_options *options, bool shadow,
+                      struct disk_cache *cache)
+{
+   struct lp_cached_code code = {0};
+   LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
+   cache_key key;
+
+   if (cache) {
+      compute_key(cache, shadow, key);
+      code.data = disk_cache_get(cache, key, &code.data_size);
+      code.data_size = code.data ? code.data_size : 0;
+   }
+   const bool is_cached = code.data;
+
+   struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
+   lp_context_create(&jit->context);
+   jit->gallivm = gallivm_create("gpuval", &jit->context, &code);
+   if (is_cached)
+      declare_functions(jit->gallivm, functions, shadow, llvm);
+   else
+      build_functions(jit->gallivm, functions, options, shadow, llvm);
 
    gallivm_compile_module(jit->gallivm);
    for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
       if (llvm[i])
          jit->functions[i] = gallivm_jit_function(jit->gallivm, llvm[i], functions[i].name);
    }
-   gallivm_free_ir(jit->gallivm);
+   if (cache && !is_cached && code.data && !code.dont_cache)
+      disk_cache_put(cache, key, code.data, code.data_size, NULL);
+   gallivm_free_ir(jit->gallivm); /* and code.data */
 
    return jit;
 }
@@ -247,14 +311,15 @@ gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit)
 
 const struct gpuval_lvp_jit *
 gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
-                   const nir_shader_compiler_options *options, bool shadow)
+                   const nir_shader_compiler_options *options, bool shadow,
+                   struct disk_cache *cache)
 {
    static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
    static struct gpuval_lvp_jit *jits[2];
 
    simple_mtx_lock(&mutex);
    if (!jits[shadow])
-      jits[shadow] = gpuval_lvp_jit_create(functions, options, shadow);
+      jits[shadow] = gpuval_lvp_jit_create(functions, options, shadow, cache);
    const struct gpuval_lvp_jit *jit = jits[shadow];
    simple_mtx_unlock(&mutex);
    return jit;

@@ -9,15 +9,17 @@
 extern "C" {
 #endif
 
+struct disk_cache;
 struct gpuval_lvp_jit;
 
 /**
  * Compiles those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call. They
  * live as long as what is returned. @shadow: sync has shadow memory, else a bloom filter.
+ * @cache, for gpuval_nir_functions only: takes their code from there, or puts it there. NULL: none.
  */
 struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
                                              const nir_shader_compiler_options *options,
-                                             bool shadow);
+                                             bool shadow, struct disk_cache *cache);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
 /**
@@ -26,7 +28,7 @@ void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
  */
 const struct gpuval_lvp_jit *gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
                                                 const nir_shader_compiler_options *options,
-                                                bool shadow);
+                                                bool shadow, struct disk_cache *cache);
 
 /** For struct gpuval_command_data::functions. */
 uint64_t gpuval_lvp_jit_functions(const struct gpuval_lvp_jit *jit);

@@ -157,12 +157,13 @@ compare_scenario() # NAME
       tail -n 5 "$private/$1/off.out" "$private/$1/other.out"
       return 1
    fi
-   if cmp -s "$private/$1/off.list" "$private/$1/other.list"; then
-      [ "$must_differ" = yes ] || return 0
+   if [ "$must_differ" = yes ]; then
+      # What is there in addition does not count: functions that checks call are cached, too.
+      diff "$private/$1/off.list" "$private/$1/other.list" | grep -q '^<' && return 0
       echo "$1: $other has changed nothing"
       return 1
    fi
-   [ "$must_differ" = no ] || return 0
+   ! cmp -s "$private/$1/off.list" "$private/$1/other.list" || return 0
    echo "$1: other code (<: off, >: $other)"
    diff "$private/$1/off.list" "$private/$1/other.list" | head -n 40
    return 1

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
+#include <string>
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_init.h"
@@ -21,6 +22,7 @@
 #include "lvp_glue/gpuval_lvp_jit.h"
 #include "lvp_glue/gpuval_lvp_nir.h"
 
+#include "util/disk_cache.h"
 #include "nir_builder.h"
 
 extern "C" { /* which they do not say */
@@ -92,6 +94,12 @@ build_sum(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const
 }
 
 nir_def *
+build_zero(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   return nir_imm_int(b, 0);
+}
+
+nir_def *
 build_pack(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    return nir_pack_64_2x32_split(b, words[0], words[1]);
@@ -160,12 +168,17 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
       gpuval_options_init(false);
       lp_build_init();
       glsl_type_singleton_init_or_ref();
+      jit = gpuval_lvp_jit_create(functions().rows, &compiler_options, true, NULL);
+   }
+
+   static void TearDownTestSuite()
+   {
+      gpuval_lvp_jit_destroy(jit);
    }
 
    gallivm_calls()
    {
       lanes = GetParam().is_short ? 4 : gpuval_lvp_num_lanes();
-      jit = gpuval_lvp_jit_create(table.rows, &compiler_options, true);
       bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
       b = &bld;
 
@@ -182,7 +195,6 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    ~gallivm_calls()
    {
       ralloc_free(b->shader);
-      gpuval_lvp_jit_destroy(jit);
    }
 
    nir_def *condition()
@@ -280,12 +292,14 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    struct gpuval_shadow_layout layout = {};
    struct gpuval_root root = {};
    unsigned lanes;
-   functions table;
-   struct gpuval_lvp_jit *jit;
+   static struct gpuval_lvp_jit *jit;
+   static const nir_shader_compiler_options compiler_options;
    uint64_t functions_address = 0; /* 0: those of the jit */
    nir_builder bld, *b;
-   nir_shader_compiler_options compiler_options = {};
 };
+
+struct gpuval_lvp_jit *gallivm_calls::jit;
+const nir_shader_compiler_options gallivm_calls::compiler_options = {};
 
 unsigned
 count_calls(LLVMValueRef function)
@@ -697,6 +711,39 @@ TEST_P(gallivm_calls, addresses_do_not_go_before_what_ends_invocations)
       EXPECT_EQ(memory.num_reports[i], i == 2 ? 1u : 0u) << "lane " << i;
 }
 
+/* Other functions of the same names do not get into the code, which comes from the cache. */
+TEST_P(gallivm_calls, functions_come_from_the_cache)
+{
+   char folder[] = "/tmp/gpuval-test-XXXXXX";
+   ASSERT_NE(mkdtemp(folder), nullptr);
+   setenv("MESA_SHADER_CACHE_DIR", folder, 1);
+   unsetenv("MESA_SHADER_CACHE_DISABLE");
+   struct disk_cache *cache = disk_cache_create("gpuval", "test", 0);
+   ASSERT_NE(cache, nullptr);
+   gpuval_lvp_jit_destroy(gpuval_lvp_jit_create(functions().rows, &compiler_options, true, cache));
+   disk_cache_wait_for_idle(cache);
+
+   functions others;
+   others.rows[function_sum].build = build_zero;
+   const struct {
+      bool shadow;
+      bool is_cached;
+   } other_jits[] = {{true, true}, {false, false}};
+   for (const auto &other : other_jits) {
+      struct gpuval_lvp_jit *cached =
+         gpuval_lvp_jit_create(others.rows, &compiler_options, other.shadow, cache);
+      functions_address = gpuval_lvp_jit_functions(cached);
+      b->cursor = nir_after_impl(nir_shader_get_entrypoint(b->shader));
+      store(b, call_sum(condition()));
+      run();
+      for (unsigned i = 0; i < lanes; i++)
+         EXPECT_EQ(memory.out[i], other.is_cached ? sum(i) : 0) << "lane " << i;
+      gpuval_lvp_jit_destroy(cached);
+   }
+   disk_cache_destroy(cache);
+   EXPECT_EQ(system(("rm -rf " + std::string(folder)).c_str()), 0);
+}
+
 /* The Vulkan CTS makes a device for a good deal of its tests. */
 TEST(gallivm_functions, are_compiled_once)
 {
@@ -707,9 +754,9 @@ TEST(gallivm_functions, are_compiled_once)
    lp_build_init();
    glsl_type_singleton_init_or_ref();
 
-   const struct gpuval_lvp_jit *jit = gpuval_lvp_jit_get(table.rows, &compiler_options, true);
-   EXPECT_EQ(gpuval_lvp_jit_get(table.rows, &compiler_options, true), jit);
-   EXPECT_NE(gpuval_lvp_jit_get(table.rows, &compiler_options, false), jit);
+   const struct gpuval_lvp_jit *jit = gpuval_lvp_jit_get(table.rows, &compiler_options, true, NULL);
+   EXPECT_EQ(gpuval_lvp_jit_get(table.rows, &compiler_options, true, NULL), jit);
+   EXPECT_NE(gpuval_lvp_jit_get(table.rows, &compiler_options, false, NULL), jit);
 }
 
 INSTANTIATE_TEST_SUITE_P(
