@@ -20,7 +20,7 @@
  *    gpuval-growth large SPIRV COUNT         memory of so many GiB, of which little is touched
  *
  * Fails if that takes more than some pages for each word that is touched. Then the same words
- * are touched by two dispatches that nothing orders.
+ * are written by two dispatches that nothing orders, with different values.
  */
 
 #include <malloc.h>
@@ -39,6 +39,9 @@
 /* In growth.comp */
 #define NUMBER     0xc0ffee
 #define DATA_WORDS 32
+
+/* Push constants: growth.comp has the first one only */
+#define COMMAND_WORDS 2
 
 /* Shaders that live at a time, and those that are executed: one of so many */
 #define LIVING          64
@@ -66,6 +69,7 @@ struct program {
    VkPipelineLayout layout;
    VkDescriptorSet set;
    struct vkh_buffer buffer;
+   uint32_t added; /* to what buffers.comp stores */
 };
 
 static long
@@ -98,10 +102,12 @@ static void
 record_dispatch(struct program *program, VkCommandBuffer cmd, VkPipeline pipeline, uint32_t word,
                 uint32_t groups)
 {
+   const uint32_t words[COMMAND_WORDS] = {word, program->added};
+
    vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
    vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, 1,
                            &program->set, 0, NULL);
-   vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(word), &word);
+   vkCmdPushConstants(cmd, program->layout, VK_SHADER_STAGE_ALL, 0, sizeof(words), words);
    vkCmdDispatch(cmd, groups, 1, 1);
 }
 
@@ -357,8 +363,9 @@ large_memory(struct program *program, uint32_t count)
    printf("large: %u words touched in %u GiB cost %ld KiB, %ld are allowed\n", count * words, count,
           cost, allowed);
 
+   /* Storing the same value twice would be a warning. */
    VkCommandBuffer cmd = vkh_begin(ctx);
-   for (unsigned i = 0; i < 2; i++)
+   for (program->added = 0; program->added < 2; program->added++)
       record_dispatch(program, cmd, pipeline, count * words, (count * words + 63) / 64);
    vkh_submit_wait(ctx, cmd);
 
@@ -430,7 +437,8 @@ main(int argc, char **argv)
    VkDescriptorSetLayout set_layout =
       vkh_set_layout_simple(program.ctx, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1);
    program.set_layout = set_layout;
-   program.layout = vkh_pipeline_layout(program.ctx, &set_layout, 1, sizeof(uint32_t));
+   program.layout =
+      vkh_pipeline_layout(program.ctx, &set_layout, 1, COMMAND_WORDS * sizeof(uint32_t));
    program.set = vkh_set_allocate(program.ctx, set_layout);
    program.buffer = vkh_buffer_create(program.ctx, DATA_WORDS * sizeof(uint32_t), "data");
    vkh_set_write_buffer(program.ctx, program.set, 0, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,

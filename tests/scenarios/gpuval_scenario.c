@@ -59,11 +59,12 @@ struct options {
 
 /* --- Runs ----------------------------------------------------------------- */
 
-/* Off, on, and on once more, when the shader caches are warm. Returns the
+/* Off, on, and on once more, when the shader caches are warm. Off where the memory that is left
+ * then is compared, or for the first kind, which others share their caches with. Returns the
  * number of differences; skips when the first run does.
  */
 static unsigned
-run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
+run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind, bool is_first,
          const struct options *options, bool *skipped)
 {
    const char *kind_name = scenario_kind_name(kind);
@@ -76,8 +77,10 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
    const uint32_t mask = scenario_checks(scenario);
    unsigned differences = 0;
 
+   const bool compares = !scenario->once && scenario_dumps_are_comparable(scenario, mask);
+   const bool has_off = compares || (is_first && !scenario->once);
    const unsigned end = scenario->once || options->brief ? 2 : 3;
-   for (unsigned i = scenario->once ? 1 : 0; i < end; i++) {
+   for (unsigned i = has_off ? 0 : 1; i < end; i++) {
       const int status = scenario_run_child(scenario, folder, &children[i]);
       if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
          scenario_print_file(folder, children[i].name, "out");
@@ -93,7 +96,7 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
       if (found)
          printf("%s: %u differences (%s)\n", scenario->path, found, children[i].name);
       differences += found;
-      if (!scenario->once && scenario_dumps_are_comparable(scenario, mask))
+      if (compares)
          differences +=
             scenario_compare_dumps(scenario, folder, children[0].name, children[i].name);
    }
@@ -179,7 +182,7 @@ run_parent(struct scenario *scenario, const struct options *options)
          differences += scenario_combine(scenario, folder, &child, options->combinations,
                                          options->pair_limit, &skipped);
       } else {
-         differences += run_kind(scenario, folder, kind, options, &skipped);
+         differences += run_kind(scenario, folder, kind, ran == 0, options, &skipped);
       }
       ran += !skipped;
       /* How pipelines are made has nothing to do with which checks are on. */
