@@ -46,6 +46,9 @@ struct gpuval_command_failure {
    char detail[GPUVAL_FAILURE_DETAIL_SIZE]; /* goes into the message; may be empty */
 };
 
+/** Reports that something is wrong with the command that comes next. */
+typedef void (*gpuval_report_function)(void *data, const struct gpuval_command_failure *failure);
+
 #ifdef __cplusplus
 }
 #endif

@@ -176,7 +176,7 @@ note_subresources(struct gpuval_race_queue *queue, const struct vk_image *image,
 
 /* A box that has all there is */
 static bool
-is_whole(const struct gpuval_transfer *what)
+is_whole(const struct gpuval_command_access *what)
 {
    const VkExtent3D extent = vk_image_mip_level_extent(what->image, what->range.baseMipLevel);
 
@@ -195,7 +195,7 @@ static void
 note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uint32_t *before,
           const uint32_t *dependent, const struct gpuval_race_part *part)
 {
-   const struct gpuval_transfer *what = &part->what;
+   const struct gpuval_command_access *what = &part->what;
 
    use.goes_on = part->goes_on;
    if (!what->image) {
@@ -222,7 +222,7 @@ note_parts(struct gpuval_race_queue *queue, uint32_t command_id, const struct ut
 {
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
       const struct gpuval_race_use use =
-         make_use(queue, command_id, part->class_, part->what.is_write);
+         make_use(queue, command_id, part->class_, gpuval_access_is_write(&part->what));
       note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
    }
 }
@@ -244,7 +244,7 @@ gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
    };
 
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
-      use.is_write = part->what.is_write;
+      use.is_write = gpuval_access_is_write(&part->what);
       use.op = use.is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
       note_part(queue, use, before, NULL, part);
    }
@@ -253,11 +253,11 @@ gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
 /* Transfers */
 
 void
-gpuval_race_add_transfer(void *parts, const struct gpuval_transfer *transfer)
+gpuval_race_add_access(void *parts, const struct gpuval_command_access *access)
 {
-   const struct gpuval_race_part part = {*transfer, GPUVAL_ORDER_TRANSFER, false};
+   const struct gpuval_race_part part = {*access, GPUVAL_ORDER_TRANSFER, false};
 
-   if (transfer->image ? is_looked_at(transfer->image) : !transfer->has_gaps)
+   if (access->image ? is_looked_at(access->image) : access->buffer && !access->has_gaps)
       util_dynarray_append((struct util_dynarray *)parts, struct gpuval_race_part, part);
 }
 
@@ -309,12 +309,16 @@ add_range(void *data, const VkImageSubresourceRange *range)
    const struct vk_image *image = attachment->view->image;
    const VkRect2D *area = attachments->area;
    bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
+   bool is_write = attachment->is_resolve || !is_read_only(attachment->info);
    bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
    int32_t z = is_3d ? range->baseArrayLayer : 0;
    const struct gpuval_race_part part = {
       .what =
          {
-            .is_write = attachment->is_resolve || !is_read_only(attachment->info),
+            .access = is_color   ? is_write ? VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT
+                                            : VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT
+                      : is_write ? VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT
+                                 : VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
             .image = image,
             .range = *range,
             .has_box = true,
@@ -326,8 +330,7 @@ add_range(void *data, const VkImageSubresourceRange *range)
       .goes_on = attachments->ends && !attachment->is_resolve,
    };
 
-   if (is_looked_at(image) &&
-       (part.what.is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
+   if (is_looked_at(image) && (is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
       util_dynarray_append(attachments->parts, struct gpuval_race_part, part);
 }
 
@@ -406,7 +409,12 @@ add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier
       return;
 
    const struct gpuval_race_part part = {
-      .what = {.is_write = true, .image = image, .range = barrier->subresourceRange},
+      .what =
+         {
+            .access = VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .image = image,
+            .range = barrier->subresourceRange,
+         },
       .class_ = GPUVAL_ORDER_TRANSITION,
    };
    util_dynarray_append(parts, struct gpuval_race_part, part);

@@ -12,9 +12,9 @@
 #ifndef GPUVAL_RACE_QUEUE_H
 #define GPUVAL_RACE_QUEUE_H
 
+#include "commands/gpuval_command_attachments.h"
 #include "gpuval_race.h"
 #include "gpuval_submits.h"
-#include "gpuval_transfers.h"
 
 #include "util/u_dynarray.h"
 
@@ -39,7 +39,7 @@ struct gpuval_race_driver {
 /* Parts */
 
 struct gpuval_race_part {
-   struct gpuval_transfer what;
+   struct gpuval_command_access what;
    unsigned class_;
    bool goes_on;    /* gpuval_race_use::goes_on */
    bool is_barrier; /* gpuval_race_use::is_barrier */
@@ -47,8 +47,8 @@ struct gpuval_race_part {
 
 /* They are appended to @parts, struct gpuval_race_part. */
 
-/** gpuval_transfer_function, @parts being a struct util_dynarray */
-void gpuval_race_add_transfer(void *parts, const struct gpuval_transfer *transfer);
+/** gpuval_access_function for transfers, @parts being a struct util_dynarray */
+void gpuval_race_add_access(void *parts, const struct gpuval_command_access *access);
 void gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
 /** At its end; what is resolved to is used then only. */
 void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);

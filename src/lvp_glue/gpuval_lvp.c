@@ -5,7 +5,6 @@
 #include "gpuval_lvp_draws.h"
 #include "gpuval_lvp_executions.h"
 #include "gpuval_lvp_gallivm.h"
-#include "gpuval_lvp_indirect.h"
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_order.h"
@@ -20,6 +19,8 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval/src/core/commands/gpuval_commands.h"
+#include "gpuval/src/core/gpuval_indirect.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "gpuval/src/core/gpuval_written.h"
@@ -80,6 +81,10 @@ struct gpuval_lvp {
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
    struct gpuval_lvp_written *written;       /* NULL: without init */
    struct gpuval_lvp_race *race;             /* NULL: without race */
+   struct gpuval_commands *walk;             /* tells these and others of commands */
+   struct gpuval_host_memory memory;
+   bool waits;        /* the last command: what comes behind it finds nothing that runs */
+   bool is_generated; /* the command that comes next */
 
    bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
@@ -139,6 +144,38 @@ create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
    }
 }
 
+static uint64_t
+query_size(VkQueryPool handle, VkQueryResultFlags flags)
+{
+   LVP_FROM_HANDLE(lvp_query_pool, pool, handle);
+   return gpuval_query_size(pool->type, pool->pipeline_stats, flags);
+}
+
+static uint64_t
+find_buffer(const struct vk_buffer *buffer)
+{
+   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
+}
+
+/* Fragments of earlier draws that write there have run when this returns. */
+static bool
+finish_writes(void *data, const struct vk_buffer *buffer)
+{
+   const struct lvp_device *device = data;
+   struct pipe_context *ctx = device->queue.ctx;
+   struct pipe_transfer *transfer;
+
+   if (!pipe_buffer_map(ctx, container_of(buffer, struct lvp_buffer, vk)->bo, PIPE_MAP_READ,
+                        &transfer))
+      return false;
+   pipe_buffer_unmap(ctx, transfer);
+   return true;
+}
+
+static const struct gpuval_command_driver command_driver = {
+   .query_size = query_size,
+};
+
 struct gpuval_lvp *
 gpuval_lvp_create(struct lvp_device *device)
 {
@@ -174,6 +211,13 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->executions = gpuval_lvp_executions_create(gpuval);
+   gpuval->walk = gpuval_commands_create(gpuval, &command_driver);
+   gpuval->memory = (struct gpuval_host_memory){
+      .device = gpuval->device,
+      .find_buffer = find_buffer,
+      .finish_writes = finish_writes,
+      .data = device,
+   };
    bool has_race = gpuval_options_may_check(GPUVAL_CHECK_RACE);
    if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
@@ -184,19 +228,21 @@ gpuval_lvp_create(struct lvp_device *device)
    }
    gpuval->queue_labels = device->vk.gpuval->labels[0];
    gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands, gpuval->device);
-   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
-       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
-      gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, gpuval);
    if (gpuval_device_written(gpuval->device)) {
-      gpuval->written =
-         gpuval_lvp_written_create(gpuval, device, gpuval, gpuval_device_written(gpuval->device));
+      gpuval->written = gpuval_lvp_written_create(
+         gpuval, device, gpuval, gpuval_device_written(gpuval->device), gpuval->walk);
       gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
    }
    if (has_race && gpuval_lvp_objects(gpuval))
       gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, &device->vk.dispatch_table,
-                                            gpuval->order->hooks.submits);
+                                            gpuval->order->hooks.submits, gpuval->walk);
+   if (gpuval->order)
+      gpuval_commands_add_observer(gpuval->walk, &gpuval_order_observer, gpuval->order->observer);
    if (gpuval_device_structures(gpuval->device))
-      gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval);
+      gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval, gpuval->walk);
+   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
+       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, &gpuval->memory, gpuval->walk);
    return gpuval;
 }
 
@@ -353,7 +399,7 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
       gpuval_lvp_order_end(gpuval->order);
 
    if (gpuval->written)
-      gpuval_lvp_written_idle(gpuval->written);
+      gpuval_lvp_written_flush(gpuval->written);
    gpuval_lvp_commands_end_submit(gpuval->commands);
    gpuval_lvp_executions_end_submit(gpuval->executions);
    gpuval_queue_labels_end_submit(gpuval->queue_labels);
@@ -379,7 +425,9 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    if (gpuval->inputs)
       gpuval_lvp_inputs_begin(gpuval->inputs);
    if (gpuval->written)
-      gpuval_lvp_written_idle(gpuval->written);
+      gpuval_lvp_written_flush(gpuval->written);
+   gpuval_commands_begin(gpuval->walk);
+   gpuval->waits = false;
 }
 
 /* With sync-compute alone only dispatches count. */
@@ -461,6 +509,19 @@ looks_at_all(const struct gpuval_lvp *gpuval)
    return gpuval->order || gpuval->written || gpuval->structures || gpuval->inputs;
 }
 
+/* lavapipe waits at barriers and for events, after our hook but before the command that follows. */
+static void
+finish_wait(struct gpuval_lvp *gpuval, enum vk_cmd_type next)
+{
+   if (gpuval->waits && gpuval->race)
+      gpuval_lvp_race_flush(gpuval->race);
+   if (gpuval->waits && gpuval->written)
+      gpuval_lvp_written_flush(gpuval->written);
+   gpuval->waits = next == VK_CMD_PIPELINE_BARRIER2 || next == VK_CMD_WAIT_EVENTS2;
+   if (gpuval->waits && gpuval->order)
+      gpuval_lvp_order_waits(gpuval->order);
+}
+
 struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
@@ -475,20 +536,13 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       gpuval->emitted_sets = 0;
       gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
    }
-   bool is_recorded = note_command(gpuval, commands, command, kind);
-   if (gpuval->race)
-      gpuval_lvp_race_command(gpuval->race, command);
-   if (gpuval->order)
-      gpuval_lvp_order_command(gpuval->order, command);
-   if (gpuval->written) {
-      bool is_draw =
-         kind & GPUVAL_LVP_ACTION && command_pipeline_type(command->type) == LVP_PIPELINE_GRAPHICS;
-      gpuval_lvp_written_command(gpuval->written, command, is_draw);
-   }
+   gpuval->is_generated = !note_command(gpuval, commands, command, kind);
+   finish_wait(gpuval, command->type);
+   gpuval_commands_visit(gpuval->walk, command);
    if (gpuval->structures)
-      command = gpuval_lvp_structures_check(gpuval->structures, command);
+      command = gpuval_lvp_structures_replace(gpuval->structures, command);
    if (gpuval->inputs)
-      command = gpuval_lvp_inputs_check(gpuval->inputs, command, !is_recorded);
+      command = gpuval_lvp_inputs_replace(gpuval->inputs, command);
    return command;
 }
 
@@ -508,6 +562,12 @@ get_pipeline(const struct gpuval_lvp *gpuval)
    bool uses_pipeline = command->index >= 0 && !is_generated(command->type);
 
    return uses_pipeline ? gpuval->pipelines[command_pipeline_type(command->type)] : NULL;
+}
+
+bool
+gpuval_lvp_is_generated(const struct gpuval_lvp *gpuval)
+{
+   return gpuval->is_generated;
 }
 
 uint32_t
@@ -559,8 +619,8 @@ static void
 read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
 {
    struct gpuval_indirect_read read = {.command.command_id = command_id};
-   struct gpuval_lvp_indirect indirect;
-   bool reads = gpuval_lvp_get_indirect(gpuval->lvp, gpuval->device, gpuval->arguments, &indirect);
+   struct gpuval_indirect indirect;
+   bool reads = gpuval_get_indirect(&gpuval->memory, gpuval->arguments, &indirect);
 
    gpuval->arguments = NULL;
    if (!reads)

@@ -9,6 +9,7 @@
 #include "gpuval_lvp_commands.h"
 
 #include "gpuval/src/base/gpuval_names.h"
+#include "gpuval/src/core/commands/gpuval_command_kinds.h"
 #include "util/blob.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
@@ -117,59 +118,37 @@ gpuval_lvp_commands_destroy(struct gpuval_lvp_commands *commands)
 }
 
 static bool
-begins_with_any(const char *name, const char *const *begins, unsigned count)
+has_indirect_name(enum vk_cmd_type type)
 {
-   for (unsigned i = 0; i < count; i++) {
-      if (!strncmp(name, begins[i], strlen(begins[i])))
-         return true;
-   }
-   return false;
+   return strstr(vk_cmd_queue_type_names[type], "_INDIRECT");
 }
 
-/* By name, as Vulkan's commands are many and more will come. */
 static unsigned
 find_kind(enum vk_cmd_type type)
 {
-   static const char *const actions[] = {
-      "VK_CMD_DRAW",
-      "VK_CMD_DISPATCH",
-      "VK_CMD_TRACE_RAYS",
-      "VK_CMD_EXECUTE_GENERATED",
-   };
-   static const char *const binds[] = {
-      "VK_CMD_BIND_",
-      "VK_CMD_PUSH_DESCRIPTOR",
-      "VK_CMD_SET_DESCRIPTOR_BUFFER",
-      "VK_CMD_EXECUTE_",
-      "VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE", /* labels, as lavapipe has them */
-   };
-   static const enum vk_cmd_type others[] = {
-      VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT,
-      VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR,
-      VK_CMD_BEGIN_RENDERING,
-      VK_CMD_PIPELINE_BARRIER2,
-      VK_CMD_WAIT_EVENTS2,
-      VK_CMD_CLEAR_COLOR_IMAGE,
-      VK_CMD_CLEAR_DEPTH_STENCIL_IMAGE,
-      VK_CMD_COPY_IMAGE2,
-      VK_CMD_BLIT_IMAGE2,
-      VK_CMD_RESOLVE_IMAGE2,
-      VK_CMD_COPY_BUFFER_TO_IMAGE2,
-      VK_CMD_COPY_IMAGE_TO_BUFFER2,
-      VK_CMD_COPY_BUFFER2,
-      VK_CMD_FILL_BUFFER,
-      VK_CMD_UPDATE_BUFFER,
-   };
-   const char *name = vk_cmd_queue_type_names[type];
-   unsigned kind = begins_with_any(name, binds, ARRAY_SIZE(binds)) ? GPUVAL_LVP_BINDS : 0;
+   /* Labels, as lavapipe has them */
+   if (type == VK_CMD_SET_RAY_TRACING_PIPELINE_STACK_SIZE_KHR)
+      return GPUVAL_LVP_BINDS;
 
-   for (unsigned i = 0; i < ARRAY_SIZE(others); i++) {
-      if (type == others[i])
-         return kind | GPUVAL_LVP_OTHER;
+   switch (gpuval_command_kind(type)) {
+   case GPUVAL_COMMAND_DRAW:
+   case GPUVAL_COMMAND_DISPATCH:
+   case GPUVAL_COMMAND_TRACE:
+      return GPUVAL_LVP_ACTION | (has_indirect_name(type) ? GPUVAL_LVP_INDIRECT : 0);
+   case GPUVAL_COMMAND_GENERATED:
+      return GPUVAL_LVP_ACTION | GPUVAL_LVP_BINDS;
+   case GPUVAL_COMMAND_BINDS:
+   case GPUVAL_COMMAND_EXECUTES:
+      return GPUVAL_LVP_BINDS;
+   case GPUVAL_COMMAND_TRANSFER:
+   case GPUVAL_COMMAND_STRUCTURE:
+   case GPUVAL_COMMAND_PREPROCESS:
+   case GPUVAL_COMMAND_RENDERING:
+   case GPUVAL_COMMAND_DEPENDENCY:
+      return GPUVAL_LVP_OTHER;
+   default:
+      return 0;
    }
-   if (begins_with_any(name, actions, ARRAY_SIZE(actions)))
-      kind |= GPUVAL_LVP_ACTION | (strstr(name, "_INDIRECT") ? GPUVAL_LVP_INDIRECT : 0);
-   return kind;
 }
 
 unsigned

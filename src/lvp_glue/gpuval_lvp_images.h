@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What commands use of images and buffers, for whoever keeps track of it. */
+/* Where the subresources of images are. */
 
 #ifndef GPUVAL_LVP_IMAGES_H
 #define GPUVAL_LVP_IMAGES_H
 
 #include "lvp_private.h"
-
-#include "gpuval/src/core/gpuval_transfers.h"
-
-struct vk_cmd_queue_entry;
-
-/* Subresources */
 
 /** Of its first texel; 0: there is none. A level of a three-dimensional image is one. */
 uint64_t gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane,
@@ -25,13 +19,5 @@ typedef void (*gpuval_lvp_visit_function)(void *data, uint64_t address, uint8_t 
 
 void gpuval_lvp_visit_image(const struct lvp_image *image, const VkImageSubresourceRange *range,
                             gpuval_lvp_visit_function function, void *data);
-
-/** The same of an attachment */
-void gpuval_lvp_visit_attachment(const struct gpuval_attachment *attachment,
-                                 gpuval_lvp_visit_function function, void *data);
-
-/** Each part of @command, which may be any. */
-void gpuval_lvp_visit_transfers(const struct vk_cmd_queue_entry *command,
-                                gpuval_transfer_function function, void *data);
 
 #endif

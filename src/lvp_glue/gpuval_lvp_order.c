@@ -88,6 +88,8 @@ gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
    gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
 
    order->device = gpuval;
+   order->observer =
+      gpuval_order_commands_create(NULL, order->hooks.submits, QUEUE, QUEUE_FAMILY, get_buffer);
    order->table.table = calloc(1, sizeof(*order->table.table));
    order->table.address = (uintptr_t)order->table.table;
 }
@@ -96,6 +98,7 @@ void
 gpuval_lvp_order_finish(struct gpuval_lvp_order *order)
 {
    gpuval_hooks_finish(&order->hooks);
+   ralloc_free(order->observer);
    free(order->table.table);
 }
 
@@ -114,45 +117,10 @@ gpuval_lvp_order_end(struct gpuval_lvp_order *order)
    gpuval_submits_end(order->hooks.submits, QUEUE);
 }
 
-static void
-execute_barrier(struct gpuval_lvp_order *order, const VkDependencyInfo *info)
-{
-   uint64_t on_stack[64];
-   size_t size = gpuval_dependency_size(1, NULL, info);
-   struct gpuval_dependency *dependency =
-      size <= sizeof(on_stack) ? (struct gpuval_dependency *)on_stack : malloc(size);
-
-   gpuval_dependency_init(dependency, 1, NULL, info, QUEUE_FAMILY, get_buffer);
-   gpuval_submits_dependency(order->hooks.submits, QUEUE, dependency);
-   if (size > sizeof(on_stack))
-      free(dependency);
-}
-
 void
-gpuval_lvp_order_command(struct gpuval_lvp_order *order, const struct vk_cmd_queue_entry *command)
+gpuval_lvp_order_waits(struct gpuval_lvp_order *order)
 {
-   struct gpuval_submits *submits = order->hooks.submits;
-
-   switch (command->type) {
-   case VK_CMD_PIPELINE_BARRIER2:
-      execute_barrier(order, command->u.pipeline_barrier2.dependency_info);
-      order->draws_run = false;
-      return;
-   case VK_CMD_WAIT_EVENTS2:
-      if (command->driver_data)
-         gpuval_submits_dependency(submits, QUEUE, command->driver_data);
-      order->draws_run = false;
-      return;
-   case VK_CMD_SET_EVENT2:
-      gpuval_submits_set_event(submits, QUEUE, command->u.set_event2.event,
-                               gpuval_event_stages(command->u.set_event2.dependency_info));
-      return;
-   case VK_CMD_RESET_EVENT2:
-      gpuval_submits_reset_event(submits, command->u.reset_event2.event);
-      return;
-   default:
-      return;
-   }
+   order->draws_run = false;
 }
 
 void

@@ -6,16 +6,17 @@
 #define GPUVAL_LVP_ORDER_H
 
 #include "gpuval/src/core/gpuval_hooks.h"
+#include "gpuval/src/core/gpuval_order_commands.h"
 
 struct gpuval_device;
 struct lvp_cmd_buffer;
 struct lvp_device;
-struct vk_cmd_queue_entry;
 
 struct gpuval_lvp_order {
    struct gpuval_hooks hooks;
    struct gpuval_submits_table table;
    struct gpuval_device *device;
+   struct gpuval_order_commands *observer;
    uint32_t serial; /* of the last command */
    bool draws_run;  /* fragments may be on their way */
 };
@@ -30,9 +31,8 @@ void gpuval_lvp_order_finish(struct gpuval_lvp_order *order);
 
 void gpuval_lvp_order_begin(struct gpuval_lvp_order *order, struct lvp_cmd_buffer *cmd_buffer);
 void gpuval_lvp_order_end(struct gpuval_lvp_order *order);
-/** Before each command. */
-void gpuval_lvp_order_command(struct gpuval_lvp_order *order,
-                              const struct vk_cmd_queue_entry *command);
+/** lavapipe waits for what runs before it executes the command that follows. */
+void gpuval_lvp_order_waits(struct gpuval_lvp_order *order);
 /**
  * Work, before it runs. @stages: bits of gl_shader_stage; 0: arguments are read. Id and
  * entry bases are in @data.

@@ -6,6 +6,7 @@
 #include "gpuval_lvp_sets.h"
 
 #include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/gpuval_race_commands.h"
 #include "gpuval/src/core/gpuval_race_queue.h"
 #include "gpuval/src/gpuval.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
@@ -19,11 +20,6 @@ struct gpuval_lvp_race {
    struct gpuval_submits *submits;
    struct gpuval_race_queue *queue;
    struct gpuval_lvp_race_host *host;
-   struct util_dynarray parts; /* of the command that comes now */
-
-   bool waits;                       /* the last command: nothing runs behind it */
-   const VkRenderingInfo *rendering; /* NULL: outside of passes */
-   uint32_t rendering_command;
 };
 
 static void
@@ -45,6 +41,12 @@ find_buffer(const struct vk_buffer *buffer)
    return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
 }
 
+static uint32_t
+command_id(void *data)
+{
+   return gpuval_lvp_command_id(data);
+}
+
 static const struct gpuval_race_driver race_driver = {
    .find_subresource = find_subresource,
    .find_buffer = find_buffer,
@@ -52,7 +54,8 @@ static const struct gpuval_race_driver race_driver = {
 
 struct gpuval_lvp_race *
 gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
-                       struct vk_device_dispatch_table *table, struct gpuval_submits *submits)
+                       struct vk_device_dispatch_table *table, struct gpuval_submits *submits,
+                       struct gpuval_commands *commands)
 {
    struct gpuval_lvp_race *state = rzalloc(mem_ctx, struct gpuval_lvp_race);
 
@@ -62,7 +65,9 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
    state->queue = gpuval_race_queue_create(state, state->race, &race_driver, submits,
                                            gpuval_lvp_objects(gpuval), QUEUE);
    state->host = gpuval_lvp_race_host_create(state, table, state->race, &race_driver, submits);
-   util_dynarray_init(&state->parts, state);
+   gpuval_commands_add_observer(
+      commands, &gpuval_race_observer,
+      gpuval_race_commands_create(state, state->queue, command_id, gpuval));
    return state;
 }
 
@@ -85,105 +90,21 @@ gpuval_lvp_race_forget(struct gpuval_lvp_race *state, uint64_t address, uint64_t
    gpuval_race_forget(state->race, address, size);
 }
 
-static void
-flush(struct gpuval_lvp_race *state)
+void
+gpuval_lvp_race_flush(struct gpuval_lvp_race *state)
 {
    gpuval_race_flush(state->race);
    gpuval_race_queue_renew(state->queue);
-   state->waits = false;
 }
 
 void
 gpuval_lvp_race_idle(struct gpuval_lvp_race *state, bool begins)
 {
-   flush(state);
+   gpuval_lvp_race_flush(state);
    gpuval_lvp_race_host_idle(state->host, begins);
    if (gpuval_race_queue_serial(state->queue) >= GPUVAL_SUBMITS_RESTART && !gpuval_options_sync())
       gpuval_submits_restart(state->submits);
-   state->rendering = NULL;
    gpuval_race_queue_begin(state->queue);
-}
-
-/* Commands */
-
-static void
-begin_rendering(struct gpuval_lvp_race *state, const VkRenderingInfo *info)
-{
-   state->rendering = info;
-   state->rendering_command = gpuval_lvp_command_id(state->gpuval);
-   gpuval_race_add_attachments(&state->parts, info);
-   gpuval_race_queue_begin_pass(state->queue, state->rendering_command, info->flags, &state->parts);
-}
-
-static void
-end_rendering(struct gpuval_lvp_race *state)
-{
-   const VkRenderingInfo *info = state->rendering;
-   if (!info)
-      return;
-
-   state->rendering = NULL;
-   gpuval_race_add_ended_attachments(&state->parts, info);
-   gpuval_race_queue_end_pass(state->queue, state->rendering_command, info->flags, &state->parts);
-}
-
-static void
-barrier(struct gpuval_lvp_race *state, const VkDependencyInfo *info)
-{
-   gpuval_race_add_barriers(&state->parts, info);
-   uint32_t command_id =
-      gpuval_race_has_transitions(&state->parts) ? gpuval_lvp_command_id(state->gpuval) : 0;
-
-   gpuval_race_queue_barrier(state->queue, command_id, gpuval_event_stages(info),
-                             gpuval_race_is_for_images(info), &state->parts);
-}
-
-static void
-event_transition(struct gpuval_lvp_race *state, const struct gpuval_dependency *events)
-{
-   if (events)
-      gpuval_race_add_event_transitions(&state->parts, events);
-   gpuval_race_queue_event_transition(state->queue,
-                                      state->parts.size ? gpuval_lvp_command_id(state->gpuval) : 0,
-                                      events, &state->parts);
-}
-
-static void
-transfer(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
-{
-   gpuval_lvp_visit_transfers(command, gpuval_race_add_transfer, &state->parts);
-   if (state->parts.size)
-      gpuval_race_queue_use(state->queue, gpuval_lvp_command_id(state->gpuval), &state->parts);
-   else
-      gpuval_race_queue_other(state->queue);
-}
-
-void
-gpuval_lvp_race_command(struct gpuval_lvp_race *state, const struct vk_cmd_queue_entry *command)
-{
-   if (state->waits)
-      flush(state);
-
-   util_dynarray_clear(&state->parts);
-   switch ((unsigned)command->type) {
-   case VK_CMD_PIPELINE_BARRIER2:
-      barrier(state, command->u.pipeline_barrier2.dependency_info);
-      state->waits = true;
-      return;
-   case VK_CMD_WAIT_EVENTS2:
-      event_transition(state, command->driver_data);
-      state->waits = true;
-      return;
-   case VK_CMD_BEGIN_RENDERING:
-      begin_rendering(state, command->u.begin_rendering.rendering_info);
-      return;
-   case VK_CMD_END_RENDERING:
-      end_rendering(state);
-      return;
-   default:
-      transfer(state, command);
-      return;
-   }
 }
 
 /* Shaders: they have used what they mark, gpuval_nir_race.c */

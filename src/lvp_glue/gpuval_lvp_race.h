@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+struct gpuval_commands;
 struct gpuval_lvp;
 struct gpuval_lvp_race;
 struct gpuval_lvp_race_host;
@@ -19,13 +20,16 @@ struct gpuval_race_driver;
 struct gpuval_submits;
 struct lvp_descriptor_set;
 struct lvp_shader;
-struct vk_cmd_queue_entry;
 struct vk_device_dispatch_table;
 
-/** Entry points of @table that are ours then call those that are there. */
+/**
+ * Entry points of @table that are ours then call those that are there. What commands use is heard
+ * from @commands, which have to be visited before order knows of a command.
+ */
 struct gpuval_lvp_race *gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
                                                struct vk_device_dispatch_table *table,
-                                               struct gpuval_submits *submits);
+                                               struct gpuval_submits *submits,
+                                               struct gpuval_commands *commands);
 void gpuval_lvp_race_destroy(struct gpuval_lvp_race *race);
 
 /** Memory that is about to be freed; any thread. */
@@ -33,9 +37,8 @@ void gpuval_lvp_race_forget(struct gpuval_lvp_race *race, uint64_t address, uint
 
 /** A command buffer begins, or the last one has ended; nothing runs. */
 void gpuval_lvp_race_idle(struct gpuval_lvp_race *race, bool begins);
-/** Before a command is executed, and before order knows it. */
-void gpuval_lvp_race_command(struct gpuval_lvp_race *race,
-                             const struct vk_cmd_queue_entry *command);
+/** Looks at all uses so far. Nothing runs. */
+void gpuval_lvp_race_flush(struct gpuval_lvp_race *race);
 /** What shaders of the current command could use. @buffers: bits of sets that are in descriptor
  * buffers.
  */

@@ -113,7 +113,7 @@ get_host(VkDevice handle)
       struct util_dynarray parts;                                                                  \
                                                                                                    \
       util_dynarray_init(&parts, NULL);                                                            \
-      visit(info, gpuval_race_add_transfer, &parts);                                               \
+      visit(info, gpuval_race_add_access, &parts);                                                 \
       use(host, op, &parts);                                                                       \
       return host->next(device, info);                                                             \
    }
@@ -133,13 +133,14 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
 
    util_dynarray_init(&parts, NULL);
    for (uint32_t i = 0; i < count; i++) {
-      const struct gpuval_transfer transfer = {
-         .is_write = true,
+      const struct gpuval_command_access transition = {
+         .stages = VK_PIPELINE_STAGE_2_HOST_BIT,
+         .access = VK_ACCESS_2_HOST_WRITE_BIT,
          .image = vk_image_from_handle(infos[i].image),
          .range = infos[i].subresourceRange,
       };
       if (infos[i].oldLayout != infos[i].newLayout)
-         gpuval_race_add_transfer(&parts, &transfer);
+         gpuval_race_add_access(&parts, &transition);
    }
    use(host, "transition_image_layout", &parts);
    return host->transition_image_layout(device, count, infos);

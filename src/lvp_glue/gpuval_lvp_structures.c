@@ -8,26 +8,33 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_instances.h"
+#include "gpuval/src/core/gpuval_structure_commands.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "vk_acceleration_structure.h"
 #include "vk_common_entrypoints.h"
 
 struct gpuval_lvp_structures {
-   struct gpuval_lvp *gpuval;
    struct gpuval_device *device;
-   struct gpuval_structures *known;
+   struct gpuval_structure_commands *observer;
    void *mem_ctx; /* of the stand-in, or NULL */
 };
 
+static void
+report(void *data, const struct gpuval_command_failure *failure)
+{
+   gpuval_lvp_report(data, failure);
+}
+
 struct gpuval_lvp_structures *
-gpuval_lvp_structures_create(void *mem_ctx, struct gpuval_lvp *gpuval)
+gpuval_lvp_structures_create(void *mem_ctx, struct gpuval_lvp *gpuval,
+                             struct gpuval_commands *commands)
 {
    struct gpuval_lvp_structures *structures = rzalloc(mem_ctx, struct gpuval_lvp_structures);
 
-   structures->gpuval = gpuval;
    structures->device = gpuval_lvp_device(gpuval);
-   structures->known = gpuval_device_structures(structures->device);
+   structures->observer =
+      gpuval_structure_commands_create(structures, structures->device, report, gpuval);
+   gpuval_commands_add_observer(commands, &gpuval_structure_observer, structures->observer);
    return structures;
 }
 
@@ -83,57 +90,6 @@ lvp_DestroyAccelerationStructureKHR(VkDevice device,
    vk_common_DestroyAccelerationStructureKHR(device, accelerationStructure, pAllocator);
 }
 
-/* Instances */
-
-static const VkAccelerationStructureGeometryKHR *
-get_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i)
-{
-   return info->pGeometries ? &info->pGeometries[i] : info->ppGeometries[i];
-}
-
-static bool
-get_instances(const VkAccelerationStructureGeometryKHR *geometry,
-              const VkAccelerationStructureBuildRangeInfoKHR *range,
-              struct gpuval_instances *instances)
-{
-   const char *first = geometry->geometry.instances.data.hostAddress;
-
-   if (geometry->geometryType != VK_GEOMETRY_TYPE_INSTANCES_KHR || !first)
-      return false;
-   *instances = (struct gpuval_instances){
-      .data = first + range->primitiveOffset,
-      .array_of_pointers = geometry->geometry.instances.arrayOfPointers,
-      .address = (uintptr_t)first + range->primitiveOffset,
-      .count = range->primitiveCount,
-   };
-   return true;
-}
-
-/* Returns whether all is well. */
-static bool
-check_top_level(struct gpuval_lvp_structures *structures,
-                const VkAccelerationStructureBuildGeometryInfoKHR *info,
-                const VkAccelerationStructureBuildRangeInfoKHR *ranges)
-{
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->dstAccelerationStructure);
-   struct gpuval_command_failure failure = {0};
-   struct util_dynarray references;
-
-   util_dynarray_init(&references, NULL);
-   for (uint32_t i = 0; i < info->geometryCount; i++) {
-      struct gpuval_instances instances;
-      if (get_instances(get_geometry(info, i), &ranges[i], &instances))
-         gpuval_instances_check(structures->device, &instances, &failure, &references);
-   }
-   if (failure.count)
-      gpuval_lvp_report(structures->gpuval, &failure);
-   gpuval_device_structure_built(structures->device, &structure->base, GPUVAL_STRUCTURE_TOP_LEVEL,
-                                 util_dynarray_begin(&references),
-                                 util_dynarray_num_elements(&references, uint64_t));
-   util_dynarray_fini(&references);
-   return !failure.count;
-}
-
 /* What is executed instead: references to nothing stand for those that are bad. */
 
 static void
@@ -142,7 +98,7 @@ replace_instances(struct gpuval_lvp_structures *structures,
                   const VkAccelerationStructureBuildRangeInfoKHR *range)
 {
    struct gpuval_instances instances;
-   if (!get_instances(geometry, range, &instances))
+   if (!gpuval_build_instances(geometry, range, &instances))
       return;
 
    VkAccelerationStructureInstanceKHR *good =
@@ -165,7 +121,7 @@ replace_geometries(struct gpuval_lvp_structures *structures,
       ralloc_array(structures->mem_ctx, VkAccelerationStructureGeometryKHR, info->geometryCount);
 
    for (uint32_t i = 0; i < info->geometryCount; i++) {
-      geometries[i] = *get_geometry(info, i);
+      geometries[i] = *gpuval_build_geometry(info, i);
       replace_instances(structures, &geometries[i], &ranges[i]);
    }
    info->pGeometries = geometries;
@@ -192,55 +148,13 @@ stand_in_for(struct gpuval_lvp_structures *structures, const struct vk_cmd_queue
    return stand_in;
 }
 
-/* Commands */
-
-static struct vk_cmd_queue_entry *
-check_build(struct gpuval_lvp_structures *structures, struct vk_cmd_queue_entry *command)
-{
-   const struct vk_cmd_build_acceleration_structures_khr *build =
-      &command->u.build_acceleration_structures_khr;
-   bool good = true;
-
-   for (uint32_t i = 0; i < build->info_count; i++) {
-      VK_FROM_HANDLE(vk_acceleration_structure, structure,
-                     build->infos[i].dstAccelerationStructure);
-      if (build->infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_BOTTOM_LEVEL_KHR)
-         gpuval_device_structure_built(structures->device, &structure->base,
-                                       GPUVAL_STRUCTURE_BOTTOM_LEVEL, NULL, 0);
-   }
-   for (uint32_t i = 0; i < build->info_count; i++) {
-      if (build->infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR)
-         good &= check_top_level(structures, &build->infos[i], build->pp_build_range_infos[i]);
-   }
-   return good || !gpuval_options()->safe ? command : stand_in_for(structures, command);
-}
-
 struct vk_cmd_queue_entry *
-gpuval_lvp_structures_check(struct gpuval_lvp_structures *structures,
-                            struct vk_cmd_queue_entry *command)
+gpuval_lvp_structures_replace(struct gpuval_lvp_structures *structures,
+                              struct vk_cmd_queue_entry *command)
 {
    ralloc_free(structures->mem_ctx);
    structures->mem_ctx = NULL;
 
-   switch ((unsigned)command->type) {
-   case VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR:
-      return check_build(structures, command);
-   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR: {
-      const VkCopyAccelerationStructureInfoKHR *info =
-         command->u.copy_acceleration_structure_khr.info;
-      VK_FROM_HANDLE(vk_acceleration_structure, src, info->src);
-      VK_FROM_HANDLE(vk_acceleration_structure, dst, info->dst);
-      gpuval_device_structure_copied(structures->device, &dst->base, &src->base);
-      return command;
-   }
-   case VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR: {
-      VK_FROM_HANDLE(vk_acceleration_structure, dst,
-                     command->u.copy_memory_to_acceleration_structure_khr.info->dst);
-      gpuval_device_structure_built(structures->device, &dst->base, GPUVAL_STRUCTURE_ANY_LEVEL,
-                                    NULL, 0);
-      return command;
-   }
-   default:
-      return command;
-   }
+   bool is_bad = gpuval_structure_commands_has_failed(structures->observer);
+   return is_bad && gpuval_options()->safe ? stand_in_for(structures, command) : command;
 }

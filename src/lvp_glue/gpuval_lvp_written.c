@@ -2,34 +2,46 @@
 
 #include "gpuval_lvp_written.h"
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_images.h"
 #include "gpuval_lvp_private.h"
-#include "gpuval_lvp_written_private.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_dependency.h"
+#include "gpuval/src/core/gpuval_init_commands.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_written.h"
-#include "vk_acceleration_structure.h"
 #include "vk_image.h"
+
+struct gpuval_lvp_written {
+   struct gpuval_lvp *gpuval;
+   struct gpuval_written *written;
+
+   PFN_vkMapMemory2KHR map_memory;
+   PFN_vkBindImageMemory2 bind_image_memory;
+   PFN_vkCreateImageView create_image_view;
+   PFN_vkCopyMemoryToImageEXT copy_memory_to_image;
+   PFN_vkCopyImageToImageEXT copy_image_to_image;
+   PFN_vkTransitionImageLayoutEXT transition_image_layout;
+   bool has_sliced_views; /* ever */
+};
 
 /* Subresources */
 
-void
-gpuval_lvp_written_set(void *data, uint64_t address, uint8_t bits)
+static void
+set_written(void *data, uint64_t address, uint8_t bits)
 {
    gpuval_written_set(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
 
-void
-gpuval_lvp_written_clear(void *data, uint64_t address, uint8_t bits)
+static void
+clear_written(void *data, uint64_t address, uint8_t bits)
 {
    gpuval_written_clear(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
 
-void
-gpuval_lvp_written_clear_later(void *data, uint64_t address, uint8_t bits)
+static void
+clear_written_later(void *data, uint64_t address, uint8_t bits)
 {
    gpuval_written_clear_later(((struct gpuval_lvp_written *)data)->written, address, bits);
 }
@@ -41,7 +53,7 @@ mark_layers(struct gpuval_lvp_written *state, VkImage handle,
    LVP_FROM_HANDLE(lvp_image, image, handle);
    const VkImageSubresourceRange range = gpuval_layers_range(layers);
 
-   gpuval_lvp_visit_image(image, &range, gpuval_lvp_written_set, state);
+   gpuval_lvp_visit_image(image, &range, set_written, state);
 }
 
 static const VkImageSubresourceRange whole_image = {
@@ -54,8 +66,8 @@ static const VkImageSubresourceRange whole_image = {
 /* What the host may write at any time, or what has slices that count for themselves, is
  * written once and for all.
  */
-bool
-gpuval_lvp_is_always_written(const struct gpuval_lvp_written *state, const struct lvp_image *image)
+static bool
+is_always_written(const struct gpuval_lvp_written *state, const struct lvp_image *image)
 {
    bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
 
@@ -67,7 +79,7 @@ gpuval_lvp_is_always_written(const struct gpuval_lvp_written *state, const struc
 static void
 mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
 {
-   gpuval_lvp_visit_image(image, &whole_image, gpuval_lvp_written_set, state);
+   gpuval_lvp_visit_image(image, &whole_image, set_written, state);
    if (image->vk.image_type != VK_IMAGE_TYPE_3D)
       return;
 
@@ -78,39 +90,6 @@ mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
          gpuval_written_set(state->written, address + z * resource->img_stride[level],
                             GPUVAL_INIT_ALL);
    }
-}
-
-/* Buffers */
-
-static void
-mark_buffer(struct gpuval_lvp_written *state, VkBuffer handle, VkDeviceSize offset,
-            VkDeviceSize size)
-{
-   LVP_FROM_HANDLE(lvp_buffer, buffer, handle);
-
-   if (!buffer || !buffer->map || offset >= buffer->vk.size)
-      return;
-   size = MIN2(size, buffer->vk.size - offset);
-   gpuval_written_mark(state->written, (uintptr_t)buffer->map + offset, size);
-}
-
-static void
-mark_structure(struct gpuval_lvp_written *state, VkAccelerationStructureKHR handle)
-{
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, handle);
-
-   if (structure)
-      mark_buffer(state, structure->buffer, structure->offset, structure->size);
-}
-
-/* From there to the end of the buffer: how much it is, is not known. */
-static void
-mark_address(struct gpuval_lvp_written *state, VkDeviceAddress address)
-{
-   struct gpuval_command_range range;
-
-   if (gpuval_device_find_buffer(gpuval_lvp_device(state->gpuval), address, 1, &range))
-      gpuval_written_mark(state->written, address, range.address + range.size - address);
 }
 
 /* The host */
@@ -144,7 +123,7 @@ hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryIn
 
    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
       LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
-      if (gpuval_lvp_is_always_written(state, image))
+      if (is_always_written(state, image))
          mark_slices(state, image);
    }
    return result;
@@ -192,23 +171,128 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
 
    for (uint32_t i = 0; i < count; i++) {
       LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
-      if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-          !gpuval_lvp_is_always_written(state, image))
-         gpuval_lvp_visit_image(image, &infos[i].subresourceRange, gpuval_lvp_written_clear, state);
+      if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
+         gpuval_lvp_visit_image(image, &infos[i].subresourceRange, clear_written, state);
    }
    return state->transition_image_layout(device, count, infos);
 }
 
+/* Commands */
+
+static void
+write_buffer(void *data, const struct vk_buffer *vk_buffer, uint64_t offset, uint64_t size)
+{
+   const struct lvp_buffer *buffer = container_of(vk_buffer, struct lvp_buffer, vk);
+   struct gpuval_lvp_written *state = data;
+
+   if (buffer->map)
+      gpuval_written_mark(state->written, (uintptr_t)buffer->map + offset, size);
+}
+
+static void
+write_address(void *data, VkDeviceAddress address, uint64_t size)
+{
+   struct gpuval_lvp_written *state = data;
+   struct gpuval_command_range range;
+
+   if (size != VK_WHOLE_SIZE)
+      gpuval_written_mark(state->written, address, size);
+   else if (gpuval_device_find_buffer(gpuval_lvp_device(state->gpuval), address, 1, &range))
+      gpuval_written_mark(state->written, address, range.address + range.size - address);
+}
+
+static void
+write_image(void *data, const struct vk_image *image, const VkImageSubresourceRange *range)
+{
+   gpuval_lvp_visit_image(container_of(image, struct lvp_image, vk), range, set_written, data);
+}
+
+static void
+discard_image(void *data, const struct vk_image *vk_image, const VkImageSubresourceRange *range,
+              bool later)
+{
+   const struct lvp_image *image = container_of(vk_image, struct lvp_image, vk);
+
+   if (!is_always_written(data, image))
+      gpuval_lvp_visit_image(image, range, later ? clear_written_later : clear_written, data);
+}
+
+/* Does a load operation read what nobody has written? */
+static bool
+is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment)
+{
+   const struct vk_image_view *view = attachment->view;
+   const struct lvp_image *image = container_of(view->image, struct lvp_image, vk);
+   uint8_t bits = gpuval_lvp_aspect_bits(image, attachment->aspects);
+   uint32_t count = image->vk.image_type == VK_IMAGE_TYPE_3D ? 1
+                    : attachment->has_views                  ? util_last_bit(attachment->layers)
+                                                             : attachment->layers;
+
+   for (uint32_t i = 0; i < count; i++) {
+      if (attachment->has_views && !(attachment->layers & BITFIELD_BIT(i)))
+         continue;
+      uint64_t address =
+         gpuval_lvp_subresource_address(image, 0, view->base_mip_level, view->base_array_layer + i);
+      if (!(gpuval_written_get(state->written, address) & bits))
+         return true;
+   }
+   return false;
+}
+
+static void
+load(void *data, const struct gpuval_attachment *attachment)
+{
+   struct gpuval_lvp_written *state = data;
+   const struct vk_image_view *view = attachment->view;
+   if (!is_unwritten(state, attachment))
+      return;
+
+   struct gpuval_command_failure failure = {
+      .kind = GPUVAL_KIND_UNINITIALIZED_READ,
+      .op = GPUVAL_OP_LOAD,
+      .part = attachment->number,
+      .count = 1,
+      .range =
+         {
+            .type = "attachment",
+            .binding = -1,
+            .object_id = view->image->base.gpuval_id,
+            .is_image = true,
+         },
+   };
+   snprintf(failure.detail, sizeof(failure.detail),
+            "the load operation of %s reads level %u, layer %u, where nothing was ever written",
+            attachment->name, view->base_mip_level, view->base_array_layer);
+   gpuval_lvp_report(state->gpuval, &failure);
+}
+
+static const struct gpuval_init_memory init_memory = {
+   .write_buffer = write_buffer,
+   .write_address = write_address,
+   .write_image = write_image,
+   .discard_image = discard_image,
+   .load = load,
+};
+
+void
+gpuval_lvp_written_flush(struct gpuval_lvp_written *state)
+{
+   gpuval_written_flush(state->written);
+}
+
+/* Device */
+
 struct gpuval_lvp_written *
 gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuval_lvp *gpuval,
-                          struct gpuval_written *written)
+                          struct gpuval_written *written, struct gpuval_commands *commands)
 {
    struct vk_device_dispatch_table *table = &device->vk.dispatch_table;
    struct gpuval_lvp_written *state = rzalloc(mem_ctx, struct gpuval_lvp_written);
 
-   state->device = device;
    state->gpuval = gpuval;
    state->written = written;
+   gpuval_commands_add_observer(commands, &gpuval_init_observer,
+                                gpuval_init_commands_create(state, &init_memory, state));
 
    state->map_memory = table->MapMemory2KHR;
    state->bind_image_memory = table->BindImageMemory2;
@@ -223,152 +307,6 @@ gpuval_lvp_written_create(void *mem_ctx, struct lvp_device *device, struct gpuva
    table->CopyImageToImageEXT = hook_CopyImageToImageEXT;
    table->TransitionImageLayoutEXT = hook_TransitionImageLayoutEXT;
    return state;
-}
-
-/* Commands */
-
-static void
-transition(struct gpuval_lvp_written *state, uint32_t count, const VkImageMemoryBarrier2 *barriers)
-{
-   for (uint32_t i = 0; i < count; i++) {
-      LVP_FROM_HANDLE(lvp_image, image, barriers[i].image);
-
-      if (image && barriers[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-          barriers[i].newLayout != VK_IMAGE_LAYOUT_UNDEFINED &&
-          !gpuval_lvp_is_always_written(state, image))
-         gpuval_lvp_visit_image(image, &barriers[i].subresourceRange,
-                                gpuval_lvp_written_clear_later, state);
-   }
-}
-
-static void
-transfer(void *data, const struct gpuval_transfer *transfer)
-{
-   struct gpuval_lvp_written *state = data;
-
-   if (!transfer->is_write)
-      return;
-   if (transfer->image) {
-      gpuval_lvp_visit_image(container_of(transfer->image, struct lvp_image, vk), &transfer->range,
-                             gpuval_lvp_written_set, state);
-      return;
-   }
-
-   const struct lvp_buffer *buffer = container_of(transfer->buffer, struct lvp_buffer, vk);
-   if (buffer->map)
-      gpuval_written_mark(state->written, (uintptr_t)buffer->map + transfer->offset,
-                          transfer->size);
-}
-
-static void
-copy_query_results(struct gpuval_lvp_written *state,
-                   const struct vk_cmd_copy_query_pool_results *copy)
-{
-   LVP_FROM_HANDLE(lvp_query_pool, pool, copy->query_pool);
-   uint64_t size = gpuval_query_size(pool->type, pool->pipeline_stats, copy->flags);
-
-   /* The stride may be anything, 0 if there is one query. */
-   for (uint32_t i = 0; i < copy->query_count; i++)
-      mark_buffer(state, copy->dst_buffer, copy->dst_offset + i * copy->stride, size);
-}
-
-static void
-write_transforms(struct gpuval_lvp_written *state,
-                 const struct vk_cmd_bind_transform_feedback_buffers_ext *bind)
-{
-   for (uint32_t i = 0; i < bind->binding_count; i++)
-      mark_buffer(state, bind->buffers[i], bind->offsets[i],
-                  bind->sizes ? bind->sizes[i] : VK_WHOLE_SIZE);
-}
-
-/* What a command writes, or forgets */
-static void
-execute(struct gpuval_lvp_written *state, const struct vk_cmd_queue_entry *command)
-{
-   switch ((unsigned)command->type) {
-   case VK_CMD_PIPELINE_BARRIER2: {
-      const VkDependencyInfo *info = command->u.pipeline_barrier2.dependency_info;
-      transition(state, info->imageMemoryBarrierCount, info->pImageMemoryBarriers);
-      state->waits = true;
-      return;
-   }
-   case VK_CMD_WAIT_EVENTS2: {
-      const struct gpuval_dependency *events = command->driver_data;
-      if (events)
-         transition(state, events->num_images, events->images);
-      state->waits = true;
-      return;
-   }
-   case VK_CMD_BEGIN_RENDERING:
-      gpuval_lvp_written_begin_rendering(state, command->u.begin_rendering.rendering_info);
-      return;
-   case VK_CMD_END_RENDERING:
-      gpuval_lvp_written_end_rendering(state);
-      return;
-   case VK_CMD_CLEAR_ATTACHMENTS:
-      gpuval_lvp_written_draw(state);
-      return;
-   case VK_CMD_COPY_QUERY_POOL_RESULTS:
-      copy_query_results(state, &command->u.copy_query_pool_results);
-      return;
-   case VK_CMD_BIND_TRANSFORM_FEEDBACK_BUFFERS_EXT:
-      write_transforms(state, &command->u.bind_transform_feedback_buffers_ext);
-      return;
-   case VK_CMD_END_TRANSFORM_FEEDBACK_EXT: {
-      const struct vk_cmd_end_transform_feedback_ext *end = &command->u.end_transform_feedback_ext;
-      for (uint32_t i = 0; end->counter_buffers && i < end->counter_buffer_count; i++)
-         mark_buffer(state, end->counter_buffers[i],
-                     end->counter_buffer_offsets ? end->counter_buffer_offsets[i] : 0, 4);
-      return;
-   }
-   case VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT: {
-      const VkGeneratedCommandsInfoEXT *info =
-         command->u.preprocess_generated_commands_ext.generated_commands_info;
-      gpuval_written_mark(state->written, info->preprocessAddress, info->preprocessSize);
-      return;
-   }
-   case VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR:
-      for (uint32_t i = 0; i < command->u.build_acceleration_structures_khr.info_count; i++)
-         mark_structure(
-            state, command->u.build_acceleration_structures_khr.infos[i].dstAccelerationStructure);
-      return;
-   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR:
-      mark_structure(state, command->u.copy_acceleration_structure_khr.info->dst);
-      return;
-   case VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR:
-      mark_structure(state, command->u.copy_memory_to_acceleration_structure_khr.info->dst);
-      return;
-   case VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR:
-      mark_address(state,
-                   command->u.copy_acceleration_structure_to_memory_khr.info->dst.deviceAddress);
-      return;
-   default:
-      gpuval_lvp_visit_transfers(command, transfer, state);
-      return;
-   }
-}
-
-void
-gpuval_lvp_written_idle(struct gpuval_lvp_written *state)
-{
-   gpuval_written_flush(state->written);
-   state->waits = false;
-   state->rendering = NULL;
-}
-
-void
-gpuval_lvp_written_command(struct gpuval_lvp_written *state,
-                           const struct vk_cmd_queue_entry *command, bool is_draw)
-{
-   if (state->waits)
-      gpuval_written_flush(state->written);
-   state->waits = false;
-
-   if (is_draw && !state->has_drawn) {
-      gpuval_lvp_written_draw(state);
-      state->has_drawn = true;
-   }
-   execute(state, command);
 }
 
 /* Descriptors */

@@ -460,7 +460,7 @@ hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandB
 static void
 transfer(void *data, const struct gpuval_transfer *transfer)
 {
-   if (transfer->is_write && transfer->image)
+   if (gpuval_access_is_write(transfer) && transfer->image)
       mark(data, transfer->image, &transfer->range, true);
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "gpuval_lvp_generated.h"
-#include "gpuval_lvp.h"
-#include "gpuval_lvp_private.h"
+#include "gpuval_generated.h"
 
-#include "lvp_private.h"
-
-#include "gpuval/src/core/gpuval_arguments.h"
+#include "gpuval.h"
+#include "gpuval_arguments.h"
 
 struct check {
-   struct gpuval_lvp *gpuval;
-   const struct vk_device *device;
+   struct gpuval_device *device;
+   const struct vk_device *vk;
+   gpuval_report_function report;
+   void *data;
    const VkGeneratedCommandsInfoEXT *info;
    bool has_task;
 
@@ -27,8 +26,7 @@ find_range(const struct check *check, uint64_t address, uint64_t size)
 {
    struct gpuval_command_range range = {.binding = -1};
 
-   if (address &&
-       gpuval_device_find_buffer(gpuval_lvp_device(check->gpuval), address, size, &range)) {
+   if (address && gpuval_device_find_buffer(check->device, address, size, &range)) {
       uint64_t offset = address - range.address;
       range.object_offset += offset;
       range.size = MIN2(range.size - offset, size);
@@ -39,10 +37,10 @@ find_range(const struct check *check, uint64_t address, uint64_t size)
 }
 
 static void
-report(struct check *check, const struct gpuval_command_failure *failures, unsigned count)
+add_failures(struct check *check, const struct gpuval_command_failure *failures, unsigned count)
 {
    for (unsigned i = 0; i < count; i++)
-      gpuval_lvp_report(check->gpuval, &failures[i]);
+      check->report(check->data, &failures[i]);
    check->good &= count == 0;
 }
 
@@ -51,17 +49,17 @@ check_bytes(struct check *check, const struct gpuval_command_range *range, uint6
             uint32_t size, const char *what)
 {
    struct gpuval_command_failure failure;
-   report(check, &failure, gpuval_check_argument_bytes(range, offset, size, what, &failure));
+   add_failures(check, &failure, gpuval_check_argument_bytes(range, offset, size, what, &failure));
 }
 
 static void
 check_arguments(struct check *check, const struct gpuval_arguments *arguments)
 {
    const struct gpuval_arguments_limits limits =
-      gpuval_arguments_get_limits(check->device, arguments->type, check->has_task);
+      gpuval_arguments_get_limits(check->vk, arguments->type, check->has_task);
    struct gpuval_command_failure failures[GPUVAL_ARGUMENTS_MAX_FAILURES];
 
-   report(check, failures, gpuval_check_arguments(arguments, &limits, failures));
+   add_failures(check, failures, gpuval_check_arguments(arguments, &limits, failures));
 }
 
 /* One struct of each sequence */
@@ -201,22 +199,25 @@ get_count(struct check *check)
 }
 
 bool
-gpuval_lvp_check_generated(struct gpuval_lvp *gpuval, const struct vk_device *device,
-                           const VkGeneratedCommandsInfoEXT *info, bool has_task)
+gpuval_check_generated(struct gpuval_device *device, const struct vk_device *vk,
+                       const VkGeneratedCommandsInfoEXT *info,
+                       const struct gpuval_generated_layout *layout, bool has_task,
+                       gpuval_report_function report, void *data)
 {
-   VK_FROM_HANDLE(lvp_indirect_command_layout_ext, layout, info->indirectCommandsLayout);
    struct check check = {
-      .gpuval = gpuval,
       .device = device,
+      .vk = vk,
+      .report = report,
+      .data = data,
       .info = info,
       .has_task = has_task,
-      .stride = layout->vk.stride,
+      .stride = layout->stride,
       .good = true,
    };
 
    check.range = find_range(&check, info->indirectAddress, info->indirectAddressSize);
    check.count = get_count(&check);
-   for (unsigned i = 0; i < layout->vk.token_count; i++)
+   for (uint32_t i = 0; i < layout->num_tokens; i++)
       check_token(&check, &layout->tokens[i]);
    return check.good;
 }

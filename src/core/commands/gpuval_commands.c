@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_commands.h"
+#include "gpuval_command_describe.h"
+
+#include "core/gpuval_dependency.h"
+
+#include "util/ralloc.h"
+#include "util/u_dynarray.h"
+
+#define MAX_FEEDBACK_BUFFERS 4
+
+struct observer {
+   const struct gpuval_command_observer *callbacks;
+   void *data;
+};
+
+struct feedback_buffer {
+   VkBuffer buffer;
+   uint64_t offset, size;
+};
+
+struct gpuval_commands {
+   const struct gpuval_command_driver *driver;
+   struct util_dynarray observers; /* struct observer */
+   bool wants_accesses;
+   bool wants_attachments;
+
+   /* State of the command buffer */
+   const VkRenderingInfo *rendering; /* NULL: outside of renderings */
+   struct feedback_buffer feedback_buffers[MAX_FEEDBACK_BUFFERS];
+   bool feedback_active;
+};
+
+struct gpuval_commands *
+gpuval_commands_create(void *mem_ctx, const struct gpuval_command_driver *driver)
+{
+   struct gpuval_commands *commands = rzalloc(mem_ctx, struct gpuval_commands);
+
+   commands->driver = driver;
+   util_dynarray_init(&commands->observers, commands);
+   return commands;
+}
+
+void
+gpuval_commands_add_observer(struct gpuval_commands *commands,
+                             const struct gpuval_command_observer *callbacks, void *data)
+{
+   const struct observer observer = {callbacks, data};
+
+   util_dynarray_append(&commands->observers, struct observer, observer);
+   commands->wants_accesses |= callbacks->access != NULL;
+   commands->wants_attachments |= callbacks->attachment != NULL;
+}
+
+#define TELL(commands, callback, ...)                                                              \
+   util_dynarray_foreach (&(commands)->observers, struct observer, observer_) {                    \
+      if (observer_->callbacks->callback)                                                          \
+         observer_->callbacks->callback(observer_->data, ##__VA_ARGS__);                           \
+   }
+
+void
+gpuval_commands_begin(struct gpuval_commands *commands)
+{
+   commands->rendering = NULL;
+   commands->feedback_active = false;
+   memset(commands->feedback_buffers, 0, sizeof(commands->feedback_buffers));
+   TELL(commands, reset);
+}
+
+/* Renderings */
+
+struct attachments_visit {
+   const struct gpuval_commands *commands;
+   const VkRenderingInfo *info;
+   enum gpuval_attachment_event event;
+   const struct vk_cmd_clear_attachments *clear; /* of CLEAR: which ones */
+};
+
+static bool
+is_cleared(const struct vk_cmd_clear_attachments *clear, const struct gpuval_attachment *attachment)
+{
+   for (uint32_t i = 0; i < clear->attachment_count; i++) {
+      const VkClearAttachment *cleared = &clear->attachments[i];
+      if (cleared->aspectMask & attachment->aspects &&
+          (attachment->aspects != VK_IMAGE_ASPECT_COLOR_BIT ||
+           cleared->colorAttachment == attachment->number))
+         return true;
+   }
+   return false;
+}
+
+static void
+tell_attachment(void *data, const struct gpuval_attachment *attachment)
+{
+   const struct attachments_visit *visit = data;
+
+   if (visit->event == GPUVAL_ATTACHMENT_CLEAR && !is_cleared(visit->clear, attachment))
+      return;
+   if (visit->event == GPUVAL_ATTACHMENT_RESOLVE_FROM &&
+       !(attachment->info->resolveMode && attachment->info->resolveImageView))
+      return;
+   TELL(visit->commands, attachment, visit->info, attachment, visit->event);
+}
+
+static void
+tell_attachments(const struct gpuval_commands *commands, enum gpuval_attachment_event event,
+                 const struct vk_cmd_clear_attachments *clear)
+{
+   struct attachments_visit visit = {
+      .commands = commands,
+      .info = commands->rendering,
+      .event = event,
+      .clear = clear,
+   };
+
+   if (commands->rendering && commands->wants_attachments)
+      gpuval_visit_attachments(commands->rendering, event == GPUVAL_ATTACHMENT_RESOLVE_TO,
+                               tell_attachment, &visit);
+}
+
+static void
+begin_rendering(struct gpuval_commands *commands, const VkRenderingInfo *info)
+{
+   commands->rendering = info;
+   TELL(commands, begin_rendering, info);
+   if (!(info->flags & VK_RENDERING_RESUMING_BIT))
+      tell_attachments(commands, GPUVAL_ATTACHMENT_LOAD, NULL);
+}
+
+static void
+end_rendering(struct gpuval_commands *commands)
+{
+   const VkRenderingInfo *info = commands->rendering;
+   if (!info)
+      return;
+
+   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT)) {
+      tell_attachments(commands, GPUVAL_ATTACHMENT_STORE, NULL);
+      tell_attachments(commands, GPUVAL_ATTACHMENT_RESOLVE_FROM, NULL);
+      tell_attachments(commands, GPUVAL_ATTACHMENT_RESOLVE_TO, NULL);
+   }
+   commands->rendering = NULL;
+   TELL(commands, end_rendering, info);
+}
+
+/* Dependencies */
+
+static void
+tell_dependency(const struct gpuval_commands *commands, const struct vk_cmd_queue_entry *command)
+{
+   struct gpuval_command_dependency dependency = {0};
+
+   switch ((unsigned)command->type) {
+   case VK_CMD_PIPELINE_BARRIER2:
+      dependency.barrier = command->u.pipeline_barrier2.dependency_info;
+      dependency.num_images = dependency.barrier->imageMemoryBarrierCount;
+      dependency.images = dependency.barrier->pImageMemoryBarriers;
+      TELL(commands, dependency, &dependency);
+      return;
+   case VK_CMD_WAIT_EVENTS2:
+      dependency.events = command->driver_data;
+      if (dependency.events) {
+         dependency.num_images = dependency.events->num_images;
+         dependency.images = dependency.events->images;
+         TELL(commands, dependency, &dependency);
+      }
+      return;
+   case VK_CMD_SET_EVENT2:
+      TELL(commands, set_event, command->u.set_event2.event,
+           gpuval_event_stages(command->u.set_event2.dependency_info));
+      return;
+   case VK_CMD_RESET_EVENT2:
+      TELL(commands, reset_event, command->u.reset_event2.event);
+      return;
+   }
+}
+
+/* Transform feedback */
+
+static void
+bind_feedback_buffers(struct gpuval_commands *commands,
+                      const struct vk_cmd_bind_transform_feedback_buffers_ext *bind)
+{
+   for (uint32_t i = 0; i < bind->binding_count; i++) {
+      if (bind->first_binding + i >= MAX_FEEDBACK_BUFFERS)
+         return;
+      commands->feedback_buffers[bind->first_binding + i] = (struct feedback_buffer){
+         .buffer = bind->buffers[i],
+         .offset = bind->offsets[i],
+         .size = bind->sizes ? bind->sizes[i] : VK_WHOLE_SIZE,
+      };
+   }
+}
+
+/* How much of it depends on the draw's primitives. */
+static void
+describe_feedback(const struct gpuval_commands *commands, const struct gpuval_access_sink *sink)
+{
+   for (unsigned i = 0; i < MAX_FEEDBACK_BUFFERS; i++) {
+      const struct feedback_buffer *buffer = &commands->feedback_buffers[i];
+      gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+                             VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT, buffer->buffer,
+                             buffer->offset, buffer->size, true);
+   }
+}
+
+static void
+describe_counters(const struct gpuval_access_sink *sink, VkPipelineStageFlags2 stages,
+                  VkAccessFlags2 access, uint32_t count, const VkBuffer *buffers,
+                  const VkDeviceSize *offsets)
+{
+   for (uint32_t i = 0; buffers && i < count; i++)
+      gpuval_describe_buffer(sink, stages, access, buffers[i], offsets ? offsets[i] : 0,
+                             sizeof(uint32_t), false);
+}
+
+/* Transform feedback's counters, and conditional rendering */
+static void
+describe_state(const struct gpuval_access_sink *sink, const struct vk_cmd_queue_entry *command)
+{
+   const struct vk_cmd_begin_transform_feedback_ext *begin =
+      &command->u.begin_transform_feedback_ext;
+   const struct vk_cmd_end_transform_feedback_ext *end = &command->u.end_transform_feedback_ext;
+   const VkConditionalRenderingBeginInfoEXT *condition;
+
+   switch ((unsigned)command->type) {
+   case VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT:
+      describe_counters(
+         sink,
+         VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+         VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT, begin->counter_buffer_count,
+         begin->counter_buffers, begin->counter_buffer_offsets);
+      return;
+   case VK_CMD_END_TRANSFORM_FEEDBACK_EXT:
+      describe_counters(sink, VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+                        VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT,
+                        end->counter_buffer_count, end->counter_buffers,
+                        end->counter_buffer_offsets);
+      return;
+   case VK_CMD_BEGIN_CONDITIONAL_RENDERING_EXT:
+      condition = command->u.begin_conditional_rendering_ext.conditional_rendering_begin;
+      gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_CONDITIONAL_RENDERING_BIT_EXT,
+                             VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT, condition->buffer,
+                             condition->offset, sizeof(uint32_t), false);
+      return;
+   }
+}
+
+/* Commands */
+
+static void
+note_state(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *command)
+{
+   switch ((unsigned)command->type) {
+   case VK_CMD_BIND_TRANSFORM_FEEDBACK_BUFFERS_EXT:
+      bind_feedback_buffers(commands, &command->u.bind_transform_feedback_buffers_ext);
+      return;
+   case VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT:
+      commands->feedback_active = true;
+      return;
+   case VK_CMD_END_TRANSFORM_FEEDBACK_EXT:
+      commands->feedback_active = false;
+      return;
+   }
+}
+
+void
+gpuval_command_visit_accesses(const struct vk_cmd_queue_entry *command,
+                              const struct gpuval_command_driver *driver,
+                              gpuval_access_function function, void *data)
+{
+   const struct gpuval_access_sink sink = {function, data};
+
+   switch (gpuval_command_kind(command->type)) {
+   case GPUVAL_COMMAND_STATE:
+      describe_state(&sink, command);
+      return;
+   case GPUVAL_COMMAND_TRANSFER:
+      gpuval_describe_transfer(&sink, driver, command);
+      return;
+   case GPUVAL_COMMAND_STRUCTURE:
+      gpuval_describe_structure(&sink, command);
+      return;
+   case GPUVAL_COMMAND_DRAW:
+   case GPUVAL_COMMAND_DISPATCH:
+   case GPUVAL_COMMAND_TRACE:
+   case GPUVAL_COMMAND_GENERATED:
+   case GPUVAL_COMMAND_PREPROCESS:
+      gpuval_describe_action(&sink, command);
+      return;
+   case GPUVAL_COMMAND_RENDERING:
+      gpuval_describe_rendering(&sink, command);
+      return;
+   case GPUVAL_COMMAND_VIDEO:
+      gpuval_describe_video(&sink, command);
+      return;
+   case GPUVAL_COMMAND_UNKNOWN:
+   case GPUVAL_COMMAND_HARMLESS:
+   case GPUVAL_COMMAND_BINDS:
+   case GPUVAL_COMMAND_DEPENDENCY:
+   case GPUVAL_COMMAND_EXECUTES:
+   case GPUVAL_COMMAND_REPLACED:
+   case GPUVAL_COMMAND_NOT_OFFERED:
+      return;
+   }
+}
+
+static void
+tell_access(void *data, const struct gpuval_command_access *access)
+{
+   const struct gpuval_commands *commands = data;
+   TELL(commands, access, access);
+}
+
+static void
+tell_feedback(struct gpuval_commands *commands)
+{
+   const struct gpuval_access_sink sink = {tell_access, commands};
+
+   if (commands->feedback_active && commands->wants_accesses)
+      describe_feedback(commands, &sink);
+}
+
+void
+gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *command)
+{
+   TELL(commands, begin, command);
+   if (commands->wants_accesses)
+      gpuval_command_visit_accesses(command, commands->driver, tell_access, commands);
+
+   switch (gpuval_command_kind(command->type)) {
+   case GPUVAL_COMMAND_STATE:
+      note_state(commands, command);
+      break;
+   case GPUVAL_COMMAND_DRAW:
+   case GPUVAL_COMMAND_GENERATED:
+      tell_feedback(commands);
+      tell_attachments(commands, GPUVAL_ATTACHMENT_DRAW, NULL);
+      break;
+   case GPUVAL_COMMAND_RENDERING:
+      if (command->type == VK_CMD_BEGIN_RENDERING)
+         begin_rendering(commands, command->u.begin_rendering.rendering_info);
+      else if (command->type == VK_CMD_END_RENDERING)
+         end_rendering(commands);
+      else
+         tell_attachments(commands, GPUVAL_ATTACHMENT_CLEAR, &command->u.clear_attachments);
+      break;
+   case GPUVAL_COMMAND_DEPENDENCY:
+      tell_dependency(commands, command);
+      break;
+   default:
+      break;
+   }
+   TELL(commands, end, command);
+}
