@@ -4,6 +4,7 @@
 #include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_draws.h"
 #include "gpuval_lvp_executions.h"
+#include "gpuval_lvp_facts.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
@@ -19,8 +20,6 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval/src/core/commands/gpuval_commands.h"
-#include "gpuval/src/core/gpuval_indirect.h"
 #include "gpuval/src/core/gpuval_objects.h"
 #include "gpuval/src/core/gpuval_structures.h"
 #include "gpuval/src/core/gpuval_written.h"
@@ -144,38 +143,6 @@ create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
    }
 }
 
-static uint64_t
-query_size(VkQueryPool handle, VkQueryResultFlags flags)
-{
-   LVP_FROM_HANDLE(lvp_query_pool, pool, handle);
-   return gpuval_query_size(pool->type, pool->pipeline_stats, flags);
-}
-
-static uint64_t
-find_buffer(const struct vk_buffer *buffer)
-{
-   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
-}
-
-/* Fragments of earlier draws that write there have run when this returns. */
-static bool
-finish_writes(void *data, const struct vk_buffer *buffer)
-{
-   const struct lvp_device *device = data;
-   struct pipe_context *ctx = device->queue.ctx;
-   struct pipe_transfer *transfer;
-
-   if (!pipe_buffer_map(ctx, container_of(buffer, struct lvp_buffer, vk)->bo, PIPE_MAP_READ,
-                        &transfer))
-      return false;
-   pipe_buffer_unmap(ctx, transfer);
-   return true;
-}
-
-static const struct gpuval_command_driver command_driver = {
-   .query_size = query_size,
-};
-
 struct gpuval_lvp *
 gpuval_lvp_create(struct lvp_device *device)
 {
@@ -211,13 +178,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->executions = gpuval_lvp_executions_create(gpuval);
-   gpuval->walk = gpuval_commands_create(gpuval, &command_driver);
-   gpuval->memory = (struct gpuval_host_memory){
-      .device = gpuval->device,
-      .find_buffer = find_buffer,
-      .finish_writes = finish_writes,
-      .data = device,
-   };
+   gpuval->walk = gpuval_commands_create(gpuval, &gpuval_lvp_command_driver);
+   gpuval->memory = gpuval_lvp_host_memory(device, gpuval->device);
    bool has_race = gpuval_options_may_check(GPUVAL_CHECK_RACE);
    if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
@@ -503,12 +465,6 @@ command_pipeline_type(enum vk_cmd_type type)
                                                     : LVP_PIPELINE_GRAPHICS;
 }
 
-static bool
-looks_at_all(const struct gpuval_lvp *gpuval)
-{
-   return gpuval->order || gpuval->written || gpuval->structures || gpuval->inputs;
-}
-
 /* lavapipe waits at barriers and for events, after our hook but before the command that follows. */
 static void
 finish_wait(struct gpuval_lvp *gpuval, enum vk_cmd_type next)
@@ -528,8 +484,10 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
 {
    unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
 
+   bool looks_at_all = gpuval->order || gpuval->written || gpuval->structures || gpuval->inputs;
+
    /* The first command of a secondary tells that it is executed once more. */
-   if (!(kind & ~GPUVAL_LVP_OTHER) && !looks_at_all(gpuval) && commands->next != &command->cmd_link)
+   if (!(kind & ~GPUVAL_LVP_OTHER) && !looks_at_all && commands->next != &command->cmd_link)
       return command;
 
    if (kind & GPUVAL_LVP_BINDS) {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_lvp_facts.h"
+
+#include "lvp_private.h"
+
+#include "util/u_inlines.h"
+
+static uint64_t
+query_size(VkQueryPool handle, VkQueryResultFlags flags)
+{
+   LVP_FROM_HANDLE(lvp_query_pool, pool, handle);
+   return gpuval_query_size(pool->type, pool->pipeline_stats, flags);
+}
+
+static uint64_t
+find_buffer(const struct vk_buffer *buffer)
+{
+   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
+}
+
+/* Fragments of earlier draws that write there have run when this returns. */
+static bool
+finish_writes(void *data, const struct vk_buffer *buffer)
+{
+   const struct lvp_device *device = data;
+   struct pipe_context *ctx = device->queue.ctx;
+   struct pipe_transfer *transfer;
+
+   if (!pipe_buffer_map(ctx, container_of(buffer, struct lvp_buffer, vk)->bo, PIPE_MAP_READ,
+                        &transfer))
+      return false;
+   pipe_buffer_unmap(ctx, transfer);
+   return true;
+}
+
+const struct gpuval_command_driver gpuval_lvp_command_driver = {
+   .query_size = query_size,
+};
+
+struct gpuval_host_memory
+gpuval_lvp_host_memory(struct lvp_device *device, struct gpuval_device *gpuval)
+{
+   return (struct gpuval_host_memory){
+      .device = gpuval,
+      .find_buffer = find_buffer,
+      .finish_writes = finish_writes,
+      .data = device,
+   };
+}
