@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
+#include "core/commands/gpuval_command_fetch.h"
 #include "core/commands/gpuval_commands.h"
 #include "core/gpuval_dependency.h"
+#include "core/gpuval_vertex.h"
 
 #include "util/ralloc.h"
 #include "vk_acceleration_structure.h"
@@ -717,6 +719,55 @@ TEST_F(commands, video)
                 {ENCODE, VK_ACCESS_2_VIDEO_ENCODE_WRITE_BIT_KHR, DST, 0x100, 0x200, true},
                 {ENCODE, VK_ACCESS_2_VIDEO_ENCODE_READ_BIT_KHR, SRC_IMAGE, 1, 0, false},
              }));
+}
+
+TEST_F(commands, fetch)
+{
+   const VkPipelineStageFlags2 INDEX = VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT;
+   const VkPipelineStageFlags2 ATTRIBUTE = VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT;
+   const VkAccessFlags2 READ_INDEX = VK_ACCESS_2_INDEX_READ_BIT;
+   const VkAccessFlags2 READ_ATTRIBUTE = VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT;
+   gpuval_vertex_input input = {};
+   input.num_attributes = 2;
+   input.attributes[0] = {.location = 0, .binding = 0, .offset = 4, .size = 8};
+   input.attributes[1] = {.location = 1, .binding = 1, .offset = 0, .size = 16};
+   input.bindings[0].range.address = 0x10000;
+   input.bindings[0].range.size = 0x100;
+   input.bindings[0].stride = 12;
+   input.bindings[1].range.address = 0x20000;
+   input.bindings[1].range.size = 0x100;
+   input.bindings[1].stride = 16;
+   input.bindings[1].per_instance = true;
+   input.bindings[1].divisor = 2;
+   input.indices.range.address = 0x30000;
+   input.indices.range.size = 0x10;
+   input.indices.index_size = 2;
+
+   gpuval_draw draw = {};
+   draw.first = 2;
+   draw.count = 3;
+   draw.first_instance = 1;
+   draw.num_instances = 5;
+   gpuval_visit_fetch(&input, &draw, tell_access, this);
+   EXPECT_EQ(told, (accesses{
+                      {ATTRIBUTE, READ_ATTRIBUTE, ADDRESS, 0x10000 + 2 * 12 + 4, 2 * 12 + 8, true},
+                      {ATTRIBUTE, READ_ATTRIBUTE, ADDRESS, 0x20010, 3 * 16, false},
+                   }));
+
+   told.clear();
+   draw.indexed = true;
+   draw.count = 12; /* beyond the end */
+   input.bindings[1].divisor = 0;
+   gpuval_visit_fetch(&input, &draw, tell_access, this);
+   EXPECT_EQ(told, (accesses{
+                      {INDEX, READ_INDEX, ADDRESS, 0x30004, 0xc, false},
+                      {ATTRIBUTE, READ_ATTRIBUTE, ADDRESS, 0x20010, 16, false},
+                   }));
+
+   told.clear();
+   draw.num_instances = 0;
+   gpuval_visit_fetch(&input, &draw, tell_access, this);
+   EXPECT_EQ(told, accesses{});
 }
 
 /* With a color attachment that is resolved, and depth */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What draws fetch from buffers before a vertex shader runs. */
+
+#ifndef GPUVAL_COMMAND_FETCH_H
+#define GPUVAL_COMMAND_FETCH_H
+
+#include "gpuval_command_access.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_draw;
+struct gpuval_vertex_input;
+
+/**
+ * Visits the indices that a draw fetches, attributes by instance, and without indices those by
+ * vertex, as far as they are in their buffers. Which vertices indices name stands in memory: these
+ * are not visited.
+ */
+void gpuval_visit_fetch(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                        gpuval_access_function function, void *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
