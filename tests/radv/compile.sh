@@ -7,7 +7,8 @@
 #    compile.sh GPU RUNNER SHIM DRIVER CHECKS SCENARIO... [-- CHECKS SCENARIO...]...
 #
 # GPU is one of Mesa's drm-shim (polaris10), which is SHIM, or a family that only
-# RADV's null winsys knows (gfx1201). Fails when something does not compile, when
+# RADV's null winsys knows (gfx1201). GPUVAL_TEST_BRIEF: only the first of a scenario's
+# kinds of pipelines. Fails when something does not compile, when
 # ACO complains, when a shader with checks in it is not larger than without, or
 # when it spills vector registers by hundreds where it did not before.
 #

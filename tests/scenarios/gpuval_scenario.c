@@ -9,7 +9,9 @@
  *                    FILE.scn
  *
  * --brief, and GPUVAL_TEST_BRIEF in the environment, leaves out the run with warm caches and
- * all kinds of pipelines but the first.
+ * all kinds of pipelines but the first. GPUVAL_TEST_SANITIZED leaves out runs that do what others
+ * do as far as sanitizers see: with warm caches for all kinds but the first, and without checks
+ * where nothing is compared.
  *
  * --child-only runs the program only, in the environment as it is, and says
  * nothing about reports; --keep leaves the temporary folder; --kind runs one
@@ -78,9 +80,10 @@ run_kind(struct scenario *scenario, const char *folder, enum scenario_kind kind,
    unsigned differences = 0;
 
    const bool compares = !scenario->once && scenario_dumps_are_comparable(scenario, mask);
-   const bool has_off = compares || (is_first && !scenario->once);
-   const unsigned end = scenario->once || options->brief ? 2 : 3;
-   for (unsigned i = has_off ? 0 : 1; i < end; i++) {
+   const bool sanitized = getenv("GPUVAL_TEST_SANITIZED");
+   const bool has_off = compares || (is_first && !scenario->once && !sanitized);
+   const bool has_again = !scenario->once && !options->brief && (is_first || !sanitized);
+   for (unsigned i = has_off ? 0 : 1; i < (has_again ? 3u : 2u); i++) {
       const int status = scenario_run_child(scenario, folder, &children[i]);
       if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP) {
          scenario_print_file(folder, children[i].name, "out");

@@ -25,6 +25,24 @@ write_text(const char *path, const char *text)
       vkh_die("cannot write %s", path);
 }
 
+/* In this process: most of what runs here would be copying, otherwise. Returns false when there is
+ * no @from.
+ */
+static bool
+copy_file(const char *from, const char *to)
+{
+   if (access(from, R_OK) != 0)
+      return false;
+
+   size_t size;
+   char *data = vkh_read_file(from, &size);
+   FILE *file = fopen(to, "wb");
+   if (!file || fwrite(data, 1, size, file) != size || fclose(file) != 0)
+      vkh_die("cannot write %s", to);
+   free(data);
+   return true;
+}
+
 static const char *
 tool(const char *variable, const char *fallback)
 {
@@ -79,18 +97,20 @@ compile_section(const struct scenario *scenario, const char *folder,
                            tool("GLSLANG_VALIDATOR", "glslangValidator"), scenario->glslang_flags,
                            section->name, section->file);
    char *cached = cache_path(command, section->text);
+   char *output = scenario_format("%s/%s.spv", folder, section->name);
 
-   if (!cached || access(cached, R_OK) != 0 ||
-       !run_command("cp '%s' '%s/%s.spv'", cached, folder, section->name)) {
+   if (!cached || !copy_file(cached, output)) {
       if (!run_command("cd '%s' && %s >compiler.out 2>&1", folder, command)) {
          scenario_print_file(folder, "compiler", "out");
          vkh_die("%s: the shader %s does not compile", scenario->path, section->name);
       }
       /* Others may be at it, too. */
-      if (cached)
-         run_command("cp '%s/%s.spv' '%s.%d' && mv '%s.%d' '%s'", folder, section->name, cached,
-                     (int)getpid(), cached, (int)getpid(), cached);
+      char *own = scenario_format("%s.%d", cached ? cached : "", (int)getpid());
+      if (cached && (!copy_file(output, own) || rename(own, cached) != 0))
+         vkh_die("cannot write %s", cached);
+      free(own);
    }
+   free(output);
    free(cached);
    free(command);
 }
