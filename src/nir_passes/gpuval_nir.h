@@ -148,6 +148,18 @@ struct gpuval_nir_replacement {
    nir_def *bad; /* 1 bit */
 };
 
+/**
+ * Returns the variable that a chain of derefs begins with, or NULL where it begins with something
+ * else: a cast, or a pointer that is known when the shader runs only.
+ */
+static inline nir_variable *
+gpuval_nir_find_variable(const nir_deref_instr *deref)
+{
+   while (deref && deref->deref_type != nir_deref_type_var)
+      deref = deref->deref_type == nir_deref_type_cast ? NULL : nir_deref_instr_parent(deref);
+   return deref ? deref->var : NULL;
+}
+
 struct gpuval_nir_driver;
 
 /** Descriptors and their shadows, by driver. All but the first emit NIR at b->cursor. */

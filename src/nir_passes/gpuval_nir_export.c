@@ -49,7 +49,7 @@ static bool
 is_checked(const struct gpuval_nir_state *state, const struct gpuval_access *access)
 {
    const nir_variable *var =
-      access->type == GPUVAL_ACCESS_OUTPUT ? nir_deref_instr_get_variable(access->resource) : NULL;
+      access->type == GPUVAL_ACCESS_OUTPUT ? gpuval_nir_find_variable(access->resource) : NULL;
 
    return var && glsl_type_is_float_16_32_64(glsl_without_array(access->resource->type)) &&
           get_output(state->b.shader, var, access->resource) >= 0;
@@ -187,7 +187,7 @@ find_assigned(struct gpuval_nir_state *state)
 static uint32_t
 get_note_key(const struct gpuval_access *access)
 {
-   const nir_variable *var = nir_deref_instr_get_variable(access->resource);
+   const nir_variable *var = gpuval_nir_find_variable(access->resource);
    return var->data.location | var->data.location_frac << 8 | var->data.index << 16;
 }
 
@@ -317,7 +317,7 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
 {
    nir_builder *b = &state->b;
    nir_intrinsic_instr *store = get_store(access);
-   nir_variable *var = nir_deref_instr_get_variable(access->resource);
+   nir_variable *var = gpuval_nir_find_variable(access->resource);
    int output = get_output(b->shader, var, access->resource);
    struct finding nan = {0}, inf = {0};
 

@@ -103,7 +103,7 @@ require_of_image(const struct gpuval_access *access)
    default:
       return required;
    }
-   const nir_variable *var = nir_deref_instr_get_variable(access->resource);
+   const nir_variable *var = gpuval_nir_find_variable(access->resource);
    return var ? required | require_format(var->data.image.format) : required;
 }
 

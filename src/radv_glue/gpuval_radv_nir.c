@@ -156,7 +156,7 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
        struct gpuval_nir_texels *out)
 {
    const struct gpuval_radv_nir_layout *layout = driver->data;
-   const nir_variable *var = nir_deref_instr_get_variable(deref);
+   const nir_variable *var = gpuval_nir_find_variable(deref);
    uint32_t size;
 
    if (!var || layout->find(layout, var->data.descriptor_set, var->data.binding, &size) !=

@@ -13,6 +13,7 @@
 
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "gpuval/src/core/gpuval_marks.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "util/set.h"
 #include "util/u_atomic.h"
 #include "vk_pipeline.h"
@@ -277,14 +278,16 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
 static const nir_variable *
 query_of(const nir_intrinsic_instr *intrin)
 {
-   return nir_deref_instr_get_variable(nir_src_as_deref(intrin->src[0]));
+   return gpuval_nir_find_variable(nir_src_as_deref(intrin->src[0]));
 }
 
 static bool
 note_initialized(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic == nir_intrinsic_rq_initialize)
-      _mesa_set_add(data, query_of(intrin));
+   const nir_variable *query =
+      intrin->intrinsic == nir_intrinsic_rq_initialize ? query_of(intrin) : NULL;
+   if (query)
+      _mesa_set_add(data, query);
    return false;
 }
 
@@ -301,7 +304,8 @@ drop_uninitialized(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    default:
       return false;
    }
-   if (_mesa_set_search(data, query_of(intrin)))
+   const nir_variable *query = query_of(intrin);
+   if (!query || _mesa_set_search(data, query))
       return false;
 
    b->cursor = nir_before_instr(&intrin->instr);
