@@ -75,6 +75,11 @@ static const struct {
    {"mesh", LEGAL_MESH_SHADERS},
    {"graphics", LEGAL_GRAPHICS},
    {"tessellation", LEGAL_TESSELLATION},
+   {"mutable", LEGAL_MUTABLE},
+   {"interlock", LEGAL_INTERLOCK},
+   {"input-attachments", LEGAL_INPUT_ATTACHMENTS},
+   {"ray-pipelines", LEGAL_RAY_PIPELINES},
+   {"ray-queries", LEGAL_RAY_QUERIES},
 };
 
 static struct {

@@ -7,11 +7,19 @@
  *
  *    legal.c           runs programs in processes, with each set of checks, and compares
  *    legal_generate.c  what a seed stands for: layout, stages, creation, commands
- *    legal_shader.c    the SPIR-V of a stage: interfaces, control flow, results
+ *    legal_print.c     programs in words
+ *    legal_stage.c     the SPIR-V of a stage: interfaces, results; modules
+ *    legal_shader.c    control flow, functions, values
+ *    legal_declare.c   variables of resources
  *    legal_access.c    the SPIR-V that accesses one resource
+ *    legal_texels.c    images among them
+ *    legal_ray_shader.c  queries, and stages of ray tracing
  *    legal_device.c    in the process: the device, and what programs read
- *    legal_sets.c      descriptor set layouts and descriptors
+ *    legal_layouts.c   descriptor set layouts, pipeline layouts
+ *    legal_sets.c      descriptors
  *    legal_pipeline.c  pipelines and shader objects
+ *    legal_pass.c      render passes and dynamic rendering
+ *    legal_rays.c      what rays meet, ray tracing pipelines, shader tables
  *    legal_run.c       runs a program, and returns a hash of its results
  *    spirv_writer.c    writes SPIR-V modules
  *
@@ -47,6 +55,7 @@
 #define LEGAL_MAX_BINDINGS 6
 #define LEGAL_MAX_STAGES   6
 #define LEGAL_MAX_PUSH     128
+#define LEGAL_MAX_INPUTS   4 /* input attachments, of which Vulkan guarantees that many */
 
 /* --- Random numbers ------------------------------------------------------- */
 
@@ -80,6 +89,8 @@ enum legal_feature {
    LEGAL_UNWRITTEN = 1 << 12,         /* code that is not executed may use any descriptor */
    LEGAL_DIFFERING_ATOMICS = 1 << 13, /* atomics behind NonUniform indices */
    LEGAL_DYNAMIC_OBJECTS = 1 << 14,   /* dynamic buffers in shader objects that draw */
+   LEGAL_INTERLOCK = 1 << 15,         /* of fragment shaders */
+   LEGAL_LINKED_RAYS_PUSH = 1 << 16,  /* push constants in ray tracing pipelines of libraries */
    LEGAL_ALL = 0xffffffff,
 };
 
@@ -123,12 +134,16 @@ enum legal_number {
    LEGAL_NUMBERS,
 };
 
+/* Elements of one type. Mutable descriptors of two types are two of these with one number. */
 struct legal_binding {
    uint32_t number;
    VkDescriptorType type;
+   bool is_mutable;
+   bool is_shared;     /* the one before has the same number */
    uint32_t count;     /* elements in the layout; bytes of an inline uniform block */
    uint32_t allocated; /* elements in the set: less with a variable count */
-   uint32_t valid;     /* elements, from 0 on, that are written before they can be used */
+   uint32_t first;     /* the first of the elements that are written before they can be used */
+   uint32_t valid;     /* how many these are */
    VkDescriptorBindingFlags flags;
    VkShaderStageFlags stages;
    VkShaderStageFlags users; /* stages whose shaders have variables of it */
@@ -139,11 +154,13 @@ struct legal_binding {
    uint32_t source;           /* buffers that are read: offset in the source, 16 bytes aligned */
    uint32_t size;             /* bytes of what each element shows */
    uint32_t region;           /* writable buffers: number of the first element's region */
+   uint32_t input;            /* input attachments: index of the first element's */
 };
 
 struct legal_set {
    bool null; /* VK_NULL_HANDLE instead of a layout */
    enum legal_update update;
+   uint32_t planned; /* bindings that it has at least, once it is chosen */
    uint32_t binding_count;
    struct legal_binding bindings[LEGAL_MAX_BINDINGS]; /* by ascending number */
 };
@@ -154,6 +171,8 @@ struct legal_push {
    VkShaderStageFlags stages;     /* 0: there is none */
    bool has_source, has_output;   /* addresses, in this order, each 8 bytes */
    uint32_t source_at, output_at; /* their offsets in push constants */
+   bool has_scene;                /* a third one, of what rays meet */
+   uint32_t scene_at;
    uint32_t words_at, word_count; /* what follows */
    VkShaderStageFlagBits writer;  /* the stage that may write through the second one */
    uint32_t region;
@@ -174,12 +193,15 @@ struct legal_program {
    uint32_t region_count;
 
    /* Commands */
-   uint32_t local_size[3], groups[3]; /* compute, task, mesh */
+   uint32_t local_size[3], groups[3]; /* compute, task, mesh; groups: also of rays */
    bool indirect, indexed, secondary;
    uint32_t repeats; /* of the dispatch, with a barrier between two */
    uint32_t attribute_count;
    uint32_t first_vertex;
    bool has_color; /* the fragment shader writes to an attachment */
+   bool render_pass;
+   uint32_t input_count; /* of its attachments */
+   enum legal_number inputs[LEGAL_MAX_INPUTS];
    uint32_t tessellation_level;
 
    /* SPIR-V */
@@ -189,12 +211,14 @@ struct legal_program {
    bool lines;     /* OpSource, OpString and OpLine */
    bool physical;  /* memory model PhysicalStorageBuffer64 */
    bool vulkan_memory_model;
+   bool ray_queries;
    bool unwritten; /* code that is not executed uses descriptors that are not there */
    bool differing_atomics;
+   bool interlock;      /* the fragment shader writes in order */
    bool specialization; /* array lengths, branches and indices are specialization constants */
 };
 
-/* --- legal_generate.c ----------------------------------------------------- */
+/* --- legal_generate.c, legal_print.c -------------------------------------- */
 
 void legal_generate(uint64_t seed, uint32_t features, struct legal_program *program);
 /* Prints in words what the program is. */
@@ -202,7 +226,7 @@ void legal_print(const struct legal_program *program);
 bool legal_has_stage(const struct legal_program *program, VkShaderStageFlagBits stage);
 const char *legal_stage_name(VkShaderStageFlagBits stage);
 
-/* --- legal_shader.c ------------------------------------------------------- */
+/* --- legal_stage.c -------------------------------------------------------- */
 
 struct legal_module {
    uint32_t *code; /* to be freed by the caller */
@@ -220,6 +244,19 @@ void legal_spec_values(const struct legal_program *program, uint32_t values[LEGA
 
 /* --- legal_device.c ------------------------------------------------------- */
 
+/* What rays meet: one instance of one thing */
+enum legal_scene {
+   LEGAL_SCENE_TRIANGLE,
+   LEGAL_SCENE_BOX,
+   LEGAL_SCENES,
+};
+
+struct legal_structures {
+   VkAccelerationStructureKHR bottom, top;
+   VkDeviceAddress address; /* of the latter */
+   struct vkh_buffer buffers[2];
+};
+
 struct legal_device {
    struct vkh_context *ctx;
    uint32_t features; /* enum legal_feature */
@@ -232,6 +269,7 @@ struct legal_device {
       VkImageView view;
    } images[LEGAL_DIMS][LEGAL_NUMBERS]; /* that are read */
    VkBufferView source_views[LEGAL_NUMBERS];
+   struct legal_structures scenes[LEGAL_SCENES]; /* with rays */
    VkPhysicalDeviceDescriptorBufferPropertiesEXT descriptor_buffer;
 };
 
@@ -243,6 +281,31 @@ void legal_image_extent(enum legal_dim dim, VkExtent3D *extent, uint32_t *layers
 struct legal_image legal_image_create(struct legal_device *device, enum legal_dim dim,
                                       enum legal_number numbers, bool writable);
 void legal_image_destroy(struct legal_device *device, struct legal_image *image);
+
+/* --- legal_rays.c --------------------------------------------------------- */
+
+/* Where the shaders of a pipeline are found: the regions of vkCmdTraceRaysKHR(), in its order */
+struct legal_ray_table {
+   struct vkh_buffer buffer;
+   VkStridedDeviceAddressRegionKHR regions[4];
+};
+
+void legal_scenes_create(struct legal_device *device);
+void legal_scenes_destroy(struct legal_device *device);
+/* The one that the program's rays meet */
+enum legal_scene legal_scene_of(const struct legal_program *program);
+VkPipeline legal_rays_create_pipeline(struct legal_device *device,
+                                      const struct legal_program *program,
+                                      const VkPipelineShaderStageCreateInfo *stages,
+                                      VkPipelineLayout layout, VkPipelineCreateFlags flags,
+                                      const void *next, VkPipelineCache cache);
+/* A pipeline of a library of all stages */
+VkPipeline legal_rays_link(struct legal_device *device, VkPipeline library, VkPipelineLayout layout,
+                           VkPipelineCreateFlags flags);
+void legal_ray_table_create(struct legal_device *device, const struct legal_program *program,
+                            VkPipeline pipeline, struct legal_ray_table *table);
+void legal_rays_trace(struct legal_device *device, const struct legal_program *program,
+                      const struct legal_ray_table *table, VkCommandBuffer cmd);
 
 /* --- legal_sets.c --------------------------------------------------------- */
 
@@ -262,13 +325,34 @@ struct legal_sets {
 
 void legal_sets_create(struct legal_device *device, const struct legal_program *program,
                        struct legal_sets *sets);
+void legal_sets_bind(struct legal_device *device, const struct legal_program *program,
+                     struct legal_sets *sets, VkCommandBuffer cmd);
+void legal_sets_destroy(struct legal_device *device, struct legal_sets *sets);
+
+/* --- legal_layouts.c ------------------------------------------------------ */
+
+/* The type that the layout has: that of the binding, or mutable */
+VkDescriptorType legal_type_in_layout(const struct legal_binding *binding);
+VkDescriptorSetLayout legal_set_layout_create(struct legal_device *device,
+                                              const struct legal_set *set);
 /* A pipeline layout with the sets that @stages use; with VK_SHADER_STAGE_ALL, with all */
 VkPipelineLayout legal_layout_create(struct legal_device *device,
                                      const struct legal_program *program,
                                      const struct legal_sets *sets, VkShaderStageFlags stages);
-void legal_sets_bind(struct legal_device *device, const struct legal_program *program,
-                     struct legal_sets *sets, VkCommandBuffer cmd);
-void legal_sets_destroy(struct legal_device *device, struct legal_sets *sets);
+
+/* --- legal_pass.c --------------------------------------------------------- */
+
+struct legal_pass {
+   VkRenderPass pass; /* VK_NULL_HANDLE: dynamic rendering */
+   VkFramebuffer framebuffer;
+};
+
+void legal_pass_create(struct legal_device *device, const struct legal_program *program,
+                       struct legal_pass *pass);
+void legal_pass_destroy(struct legal_device *device, struct legal_pass *pass);
+void legal_pass_begin(struct legal_device *device, const struct legal_program *program,
+                      const struct legal_pass *pass, VkCommandBuffer cmd);
+void legal_pass_end(const struct legal_pass *pass, VkCommandBuffer cmd);
 
 /* --- legal_pipeline.c ----------------------------------------------------- */
 
@@ -276,7 +360,8 @@ struct legal_pipeline {
    VkPipeline pipeline;
    VkPipeline parts[4];
    VkShaderEXT objects[LEGAL_MAX_STAGES];
-   VkPipelineCache cache;
+   struct legal_ray_table ray_table;
+   struct legal_pass pass;
 };
 
 void legal_pipeline_create(struct legal_device *device, const struct legal_program *program,

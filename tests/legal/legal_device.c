@@ -21,6 +21,11 @@ static struct {
    VkPhysicalDeviceMaintenance5FeaturesKHR maintenance5;
    VkPhysicalDevicePipelineBinaryFeaturesKHR pipeline_binary;
    VkPhysicalDeviceVertexInputDynamicStateFeaturesEXT vertex_input;
+   VkPhysicalDeviceAccelerationStructureFeaturesKHR structures;
+   VkPhysicalDeviceRayTracingPipelineFeaturesKHR ray_pipelines;
+   VkPhysicalDeviceRayQueryFeaturesKHR ray_queries;
+   VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable_types;
+   VkPhysicalDeviceFragmentShaderInterlockFeaturesEXT interlock;
 } extension_features;
 
 static const struct {
@@ -45,6 +50,17 @@ static const struct {
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR, LEGAL_PIPELINE_BINARIES},
    {VK_EXT_VERTEX_INPUT_DYNAMIC_STATE_EXTENSION_NAME, &extension_features.vertex_input,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_INPUT_DYNAMIC_STATE_FEATURES_EXT, 0},
+   {VK_KHR_DEFERRED_HOST_OPERATIONS_EXTENSION_NAME},
+   {VK_KHR_ACCELERATION_STRUCTURE_EXTENSION_NAME, &extension_features.structures,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ACCELERATION_STRUCTURE_FEATURES_KHR, 0},
+   {VK_KHR_RAY_TRACING_PIPELINE_EXTENSION_NAME, &extension_features.ray_pipelines,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_TRACING_PIPELINE_FEATURES_KHR, LEGAL_RAY_PIPELINES},
+   {VK_KHR_RAY_QUERY_EXTENSION_NAME, &extension_features.ray_queries,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_RAY_QUERY_FEATURES_KHR, LEGAL_RAY_QUERIES},
+   {VK_EXT_MUTABLE_DESCRIPTOR_TYPE_EXTENSION_NAME, &extension_features.mutable_types,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT, LEGAL_MUTABLE},
+   {VK_EXT_FRAGMENT_SHADER_INTERLOCK_EXTENSION_NAME, &extension_features.interlock,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_INTERLOCK_FEATURES_EXT, LEGAL_INTERLOCK},
 };
 
 /* Queries and enables. Returns the chain; *@features becomes what programs may use. */
@@ -54,7 +70,7 @@ chain_features(struct vkh_context *ctx, const char **names, uint32_t *count, uin
    void *chain = NULL;
 
    *count = 0;
-   *features = LEGAL_GRAPHICS | LEGAL_TESSELLATION;
+   *features = LEGAL_GRAPHICS | LEGAL_TESSELLATION | LEGAL_INPUT_ATTACHMENTS;
    for (unsigned i = 0; i < VKH_COUNT(extensions); i++) {
       VkBaseOutStructure *base = extensions[i].features;
       if (!vkh_has_extension(ctx, extensions[i].name))
@@ -77,6 +93,8 @@ chain_features(struct vkh_context *ctx, const char **names, uint32_t *count, uin
    extension_features.mesh.multiviewMeshShader = VK_FALSE;
    extension_features.mesh.primitiveFragmentShadingRateMeshShader = VK_FALSE;
    extension_features.descriptor_buffer.descriptorBufferCaptureReplay = VK_FALSE;
+   extension_features.structures.accelerationStructureCaptureReplay = VK_FALSE;
+   extension_features.ray_pipelines.rayTracingPipelineShaderGroupHandleCaptureReplay = VK_FALSE;
    return chain;
 }
 
@@ -175,7 +193,8 @@ legal_image_create(struct legal_device *device, enum legal_dim dim, enum legal_n
       .mipLevels = 1,
       .samples = dim == LEGAL_2D_MS ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT,
       .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-               VK_IMAGE_USAGE_SAMPLED_BIT | (storage ? VK_IMAGE_USAGE_STORAGE_BIT : 0),
+               VK_IMAGE_USAGE_SAMPLED_BIT | (storage ? VK_IMAGE_USAGE_STORAGE_BIT : 0) |
+               (dim == LEGAL_2D ? VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT : 0),
    };
    VkMemoryRequirements requirements;
 
@@ -299,9 +318,11 @@ legal_device_create(uint32_t features)
    };
    vkGetPhysicalDeviceProperties2(device->ctx->physical_device, &properties);
    const bool cpu = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
-   device->features |=
-      (cpu ? LEGAL_DIFFERING_ATOMICS | LEGAL_DYNAMIC_OBJECTS : LEGAL_UNWRITTEN) & features;
+   device->features |= (cpu ? LEGAL_DIFFERING_ATOMICS | LEGAL_DYNAMIC_OBJECTS
+                            : LEGAL_UNWRITTEN | LEGAL_LINKED_RAYS_PUSH) &
+                       features;
    create_sources(device);
+   legal_scenes_create(device);
    return device;
 }
 
@@ -310,6 +331,7 @@ legal_device_destroy(struct legal_device *device)
 {
    struct vkh_context *ctx = device->ctx;
 
+   legal_scenes_destroy(device);
    for (unsigned dim = 0; dim < LEGAL_DIMS; dim++) {
       for (unsigned numbers = 0; numbers < LEGAL_NUMBERS; numbers++)
          legal_image_destroy(device, &device->images[dim][numbers]);

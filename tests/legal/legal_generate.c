@@ -7,8 +7,6 @@
 
 #include "legal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_DYNAMIC 4 /* dynamic buffers, of which Vulkan guarantees that many */
@@ -124,6 +122,28 @@ choose_graphics(struct legal_program *program, struct legal_random *random, uint
 }
 
 static void
+choose_rays(struct legal_program *program, struct legal_random *random)
+{
+   static const VkShaderStageFlagBits others[] = {
+      VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR,
+      VK_SHADER_STAGE_ANY_HIT_BIT_KHR,
+      VK_SHADER_STAGE_INTERSECTION_BIT_KHR,
+      VK_SHADER_STAGE_CALLABLE_BIT_KHR,
+   };
+
+   program->bind_point = VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+   program->groups[0] = 1 + legal_below(random, 8);
+   program->groups[1] = 1 + legal_below(random, 8);
+   program->repeats = legal_chance(random, 20) ? 2 : 1;
+   add_stage(program, VK_SHADER_STAGE_RAYGEN_BIT_KHR);
+   add_stage(program, VK_SHADER_STAGE_MISS_BIT_KHR);
+   for (unsigned i = 0; i < VKH_COUNT(others); i++) {
+      if (legal_chance(random, 50))
+         add_stage(program, others[i]);
+   }
+}
+
+static void
 choose_creation(struct legal_program *program, struct legal_random *random, uint32_t features)
 {
    const bool compute = program->bind_point == VK_PIPELINE_BIND_POINT_COMPUTE;
@@ -133,7 +153,7 @@ choose_creation(struct legal_program *program, struct legal_random *random, uint
    switch (program->creation) {
    case LEGAL_LIBRARY:
    case LEGAL_LIBRARY_OPTIMIZED:
-      if (!graphics || !(features & LEGAL_LIBRARIES))
+      if (compute || !(features & LEGAL_LIBRARIES))
          program->creation = LEGAL_MONOLITHIC;
       break;
    case LEGAL_OBJECTS_LINKED:
@@ -165,7 +185,12 @@ can_write(const struct legal_program *program, VkShaderStageFlagBits stage)
    case VK_SHADER_STAGE_FRAGMENT_BIT:
    case VK_SHADER_STAGE_TASK_BIT_EXT:
    case VK_SHADER_STAGE_MESH_BIT_EXT:
+      return true;
    case VK_SHADER_STAGE_RAYGEN_BIT_KHR:
+   case VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR:
+   case VK_SHADER_STAGE_MISS_BIT_KHR:
+   case VK_SHADER_STAGE_CALLABLE_BIT_KHR:
+      /* Each ray generation shader traces one ray, and calls one shader. */
       return true;
    case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
       return true;
@@ -213,15 +238,23 @@ choose_type(const struct legal_program *program, const struct legal_set *set, ui
       VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
       VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,          VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
    };
+   const bool may_have_inputs = program->render_pass && program->input_count < LEGAL_MAX_INPUTS &&
+                                legal_has_stage(program, VK_SHADER_STAGE_FRAGMENT_BIT);
    VkDescriptorType type = types[legal_below(random, VKH_COUNT(types))];
 
    const bool push = set->update == LEGAL_PUSH;
+   const bool rays =
+      program->ray_queries || program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+   if (rays && legal_chance(random, 15))
+      type = VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR;
+   if (may_have_inputs && legal_chance(random, 25))
+      type = VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT;
    if (is_dynamic(type) && (push || program->descriptor_buffers || *dynamic_count >= MAX_DYNAMIC))
       type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
    /* lvp_CreateDescriptorSetLayout() takes the number of bindings for the highest of their
     * numbers when it places inline blocks: behind that they overlap descriptors.
     */
-   if (type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && (push || number >= set->binding_count))
+   if (type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK && (push || number >= set->planned))
       type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
    *dynamic_count += is_dynamic(type);
    return type;
@@ -247,9 +280,11 @@ choose_count(const struct legal_program *program, const struct legal_set *set,
       binding->count = 40;
    if (is_dynamic(binding->type))
       binding->count = 1;
+   if (binding->type == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT)
+      binding->count = 1 + legal_below(random, LEGAL_MAX_INPUTS - program->input_count);
    binding->allocated = binding->count;
    if (last && !push && !is_dynamic(binding->type) && !program->old_style &&
-       legal_chance(random, 20)) {
+       binding->type != VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT && legal_chance(random, 20)) {
       binding->flags |= VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
       binding->count += legal_below(random, 10);
       binding->allocated = 1 + legal_below(random, binding->count);
@@ -262,7 +297,8 @@ choose_count(const struct legal_program *program, const struct legal_set *set,
       binding->valid = legal_below(random, binding->allocated + 1);
    }
    if (!push && !is_dynamic(binding->type) && !program->descriptor_buffers &&
-       legal_chance(random, 15))
+       binding->type != VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR &&
+       binding->type != VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT && legal_chance(random, 15))
       binding->flags |= VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT;
 }
 
@@ -296,6 +332,10 @@ choose_users(struct legal_program *program, struct legal_binding *binding,
                                                    : VK_SHADER_STAGE_ALL;
    if (!binding->stages)
       binding->stages = all;
+   if (binding->type == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT) {
+      binding->stages = VK_SHADER_STAGE_FRAGMENT_BIT;
+      binding->users &= VK_SHADER_STAGE_FRAGMENT_BIT;
+   }
 }
 
 static void
@@ -321,6 +361,12 @@ choose_binding(struct legal_program *program, const struct legal_set *set,
    if (binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER ||
        binding->type == VK_DESCRIPTOR_TYPE_SAMPLER)
       binding->immutable_samplers = !program->descriptor_buffers && legal_chance(random, 25);
+   if (binding->type == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT) {
+      binding->dim = LEGAL_2D; /* what the image is */
+      binding->input = program->input_count;
+      for (uint32_t i = 0; i < binding->count; i++)
+         program->inputs[program->input_count++] = binding->numbers;
+   }
    if (is_buffer(binding->type)) {
       binding->size = 64 * (1 + legal_below(random, 4));
       binding->source = 256 * legal_below(random, 32);
@@ -331,6 +377,55 @@ choose_binding(struct legal_program *program, const struct legal_set *set,
       if (binding->type != VK_DESCRIPTOR_TYPE_STORAGE_IMAGE)
          program->region_count += binding->valid;
    }
+}
+
+/* Types that all devices with mutable descriptors know together */
+static bool
+may_be_mutable(VkDescriptorType type)
+{
+   switch (type) {
+   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+   case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+   case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+   case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/* Makes the last binding of @set mutable, and may add another one with its number. */
+static void
+choose_mutable(struct legal_program *program, struct legal_set *set, struct legal_random *random)
+{
+   struct legal_binding *binding = &set->bindings[set->binding_count - 1];
+   unsigned dynamic_count = MAX_DYNAMIC;
+
+   if (set->update == LEGAL_PUSH || !may_be_mutable(binding->type) || !binding->count ||
+       binding->flags & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT ||
+       !legal_chance(random, 40))
+      return;
+   binding->is_mutable = true;
+   if (set->binding_count == LEGAL_MAX_BINDINGS || !legal_chance(random, 60))
+      return;
+
+   struct legal_binding other = {.number = binding->number};
+   choose_binding(program, set, &other, random, false, &dynamic_count);
+   if (!may_be_mutable(other.type) || !other.count)
+      return;
+   other.is_mutable = other.is_shared = true;
+   other.first = binding->count;
+   other.flags = binding->flags;
+   if (other.valid < other.count)
+      other.flags |= VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT;
+   binding->flags = other.flags;
+   binding->count += other.count;
+   other.count = other.allocated = binding->allocated = binding->count;
+   binding->stages |= other.stages;
+   other.stages = binding->stages;
+   set->bindings[set->binding_count++] = other;
 }
 
 /* Sets that are updated after they are bound have no dynamic buffers. */
@@ -385,11 +480,13 @@ choose_sets(struct legal_program *program, struct legal_random *random, uint32_t
          set->null = true;
          continue;
       }
-      set->binding_count = legal_chance(random, 8) ? 0 : 1 + legal_below(random, 5);
-      for (unsigned j = 0; j < set->binding_count; j++) {
-         set->bindings[j].number = number;
-         choose_binding(program, set, &set->bindings[j], random, j + 1 == set->binding_count,
-                        &dynamic_count);
+      set->planned = legal_chance(random, 8) ? 0 : 1 + legal_below(random, 5);
+      for (uint32_t j = 0; j < set->planned && set->binding_count < LEGAL_MAX_BINDINGS; j++) {
+         struct legal_binding *binding = &set->bindings[set->binding_count++];
+         binding->number = number;
+         choose_binding(program, set, binding, random, j + 1 == set->planned, &dynamic_count);
+         if (features & LEGAL_MUTABLE)
+            choose_mutable(program, set, random);
          number += steps[legal_below(random, VKH_COUNT(steps))];
       }
       clear_after_bind(set);
@@ -404,13 +501,23 @@ align(uint32_t value, uint32_t alignment)
    return (value + alignment - 1) / alignment * alignment;
 }
 
+static bool
+is_library(const struct legal_program *program)
+{
+   return program->creation == LEGAL_LIBRARY || program->creation == LEGAL_LIBRARY_OPTIMIZED;
+}
+
 static void
-choose_push(struct legal_program *program, struct legal_random *random)
+choose_push(struct legal_program *program, struct legal_random *random, uint32_t features)
 {
    struct legal_push *push = &program->push;
    const VkShaderStageFlagBits writer = choose_writer(program, random);
 
    if (!legal_chance(random, 60) && program->set_count)
+      return;
+   /* lvp_compile_ray_tracing_stages() forgets that stages of libraries have them. */
+   if (!(features & LEGAL_LINKED_RAYS_PUSH) && is_library(program) &&
+       program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
       return;
    push->stages = legal_chance(random, 50) ? VK_SHADER_STAGE_ALL : all_stages(program);
    push->offset = legal_chance(random, 50) ? 0 : 4 * legal_below(random, 10);
@@ -428,6 +535,12 @@ choose_push(struct legal_program *program, struct legal_random *random)
       at = push->output_at + 8;
       push->writer = writer;
       push->region = program->region_count++;
+   }
+   if (program->ray_queries || program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
+      push->has_scene = legal_chance(random, 50);
+   if (push->has_scene) {
+      push->scene_at = align(at, 8);
+      at = push->scene_at + 8;
    }
    push->word_count = legal_below(random, 9);
    if (at == push->offset && !push->word_count)
@@ -453,17 +566,22 @@ legal_generate(uint64_t seed, uint32_t features, struct legal_program *program)
       .groups = {1, 1, 1},
       .repeats = 1,
    };
-   if (features & LEGAL_GRAPHICS && legal_chance(&random, 50))
+   if (features & LEGAL_RAY_PIPELINES && legal_chance(&random, 15))
+      choose_rays(program, &random);
+   else if (features & LEGAL_GRAPHICS && legal_chance(&random, 50))
       choose_graphics(program, &random, features);
    else
       choose_compute(program, &random);
    choose_creation(program, &random, features);
 
    program->version = versions[legal_below(&random, VKH_COUNT(versions))];
-   const bool mesh = legal_has_stage(program, VK_SHADER_STAGE_MESH_BIT_EXT);
-   if (mesh && program->version < 0x10400)
+   program->ray_queries = features & LEGAL_RAY_QUERIES && legal_chance(&random, 25);
+   const bool is_new = legal_has_stage(program, VK_SHADER_STAGE_MESH_BIT_EXT) ||
+                       program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR ||
+                       program->ray_queries;
+   if (is_new && program->version < 0x10400)
       program->version = 0x10500;
-   program->old_style = !mesh && legal_chance(&random, 15);
+   program->old_style = !is_new && legal_chance(&random, 15);
    if (program->old_style)
       program->version = 0x10000;
    program->physical = !program->old_style && legal_chance(&random, 50);
@@ -479,116 +597,12 @@ legal_generate(uint64_t seed, uint32_t features, struct legal_program *program)
    program->independent_sets =
       (program->creation == LEGAL_LIBRARY || program->creation == LEGAL_LIBRARY_OPTIMIZED) &&
       legal_chance(&random, 50);
+   program->render_pass = features & LEGAL_INPUT_ATTACHMENTS &&
+                          program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS &&
+                          !is_made_of_objects(program) && legal_chance(&random, 40);
+   program->interlock = features & LEGAL_INTERLOCK && !program->old_style &&
+                        legal_has_stage(program, VK_SHADER_STAGE_FRAGMENT_BIT) &&
+                        legal_chance(&random, 25);
    choose_sets(program, &random, features);
-   choose_push(program, &random);
-}
-
-/* --- Words ---------------------------------------------------------------- */
-
-const char *
-legal_stage_name(VkShaderStageFlagBits stage)
-{
-   switch (stage) {
-   case VK_SHADER_STAGE_COMPUTE_BIT:
-      return "comp";
-   case VK_SHADER_STAGE_VERTEX_BIT:
-      return "vert";
-   case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
-      return "tesc";
-   case VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT:
-      return "tese";
-   case VK_SHADER_STAGE_GEOMETRY_BIT:
-      return "geom";
-   case VK_SHADER_STAGE_FRAGMENT_BIT:
-      return "frag";
-   case VK_SHADER_STAGE_TASK_BIT_EXT:
-      return "task";
-   case VK_SHADER_STAGE_MESH_BIT_EXT:
-      return "mesh";
-   case VK_SHADER_STAGE_RAYGEN_BIT_KHR:
-      return "rgen";
-   case VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR:
-      return "rchit";
-   case VK_SHADER_STAGE_ANY_HIT_BIT_KHR:
-      return "rahit";
-   case VK_SHADER_STAGE_MISS_BIT_KHR:
-      return "rmiss";
-   case VK_SHADER_STAGE_INTERSECTION_BIT_KHR:
-      return "rint";
-   case VK_SHADER_STAGE_CALLABLE_BIT_KHR:
-      return "rcall";
-   default:
-      return "?";
-   }
-}
-
-static void
-print_binding(const struct legal_binding *binding)
-{
-   static const char *const types[] = {
-      "sampler",
-      "combined image sampler",
-      "sampled image",
-      "storage image",
-      "uniform texels",
-      "storage texels",
-      "uniform buffer",
-      "storage buffer",
-      "dynamic uniform buffer",
-      "dynamic storage buffer",
-      "input attachment",
-   };
-   const bool inline_block = binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
-
-   printf("      binding %u: %s, %u", binding->number,
-          inline_block ? "inline block" : types[binding->type], binding->count);
-   if (binding->allocated != binding->count)
-      printf(", %u allocated", binding->allocated);
-   if (binding->valid != binding->allocated)
-      printf(", %u written", binding->valid);
-   if (binding->writable)
-      printf(", writable");
-   if (binding->immutable_samplers)
-      printf(", immutable samplers");
-   if (binding->flags)
-      printf(", flags 0x%x", binding->flags);
-   printf(", dim %u, numbers %u, stages 0x%x, used by 0x%x\n", binding->dim, binding->numbers,
-          binding->stages, binding->users);
-}
-
-void
-legal_print(const struct legal_program *program)
-{
-   static const char *const creations[] = {
-      "monolithic", "through a cache", "libraries",       "libraries, optimized",
-      "objects",    "linked objects",  "object binaries", "pipeline binaries",
-   };
-   static const char *const updates[] = {"written", "by a template", "copied", "pushed",
-                                         "in a descriptor buffer"};
-
-   printf("   %s:", creations[program->creation]);
-   for (unsigned i = 0; i < program->stage_count; i++)
-      printf(" %s", legal_stage_name(program->stages[i]));
-   printf("; SPIR-V 0x%x%s%s%s%s%s%s\n", program->version,
-          program->one_module ? ", one module" : "", program->old_style ? ", old style" : "",
-          program->names ? ", names" : "", program->physical ? ", addresses" : "",
-          program->vulkan_memory_model ? ", Vulkan memory model" : "",
-          program->specialization ? ", specialization" : "");
-   printf("   local size %u %u %u, groups %u %u %u, repeats %u%s%s%s%s\n", program->local_size[0],
-          program->local_size[1], program->local_size[2], program->groups[0], program->groups[1],
-          program->groups[2], program->repeats, program->indirect ? ", indirect" : "",
-          program->indexed ? ", indexed" : "", program->secondary ? ", secondary" : "",
-          program->independent_sets ? ", independent sets" : "");
-   for (unsigned i = 0; i < program->set_count; i++) {
-      const struct legal_set *set = &program->sets[i];
-      printf("   set %u%s, %s\n", i, set->null ? ": null" : "", updates[set->update]);
-      for (unsigned j = 0; j < set->binding_count; j++)
-         print_binding(&set->bindings[j]);
-   }
-   if (program->push.stages)
-      printf("   push constants: offset %u, size %u%s%s, %u words at %u, stages 0x%x\n",
-             program->push.offset, program->push.size,
-             program->push.has_source ? ", address to read" : "",
-             program->push.has_output ? ", address to write" : "", program->push.word_count,
-             program->push.words_at, program->push.stages);
+   choose_push(program, &random, features);
 }

@@ -35,8 +35,9 @@ struct parts {
    VkPipelineColorBlendStateCreateInfo color_blend;
    VkDynamicState dynamic_states[2];
    VkPipelineDynamicStateCreateInfo dynamic;
+   VkRenderPass pass;
    VkFormat color_format;
-   VkPipelineRenderingCreateInfo rendering;
+   VkPipelineRenderingCreateInfo rendering; /* without a render pass */
 };
 
 static const char *
@@ -168,7 +169,7 @@ graphics_info(struct parts *parts, VkPipelineLayout layout)
    parts->rendering.pNext = parts->next;
    return (VkGraphicsPipelineCreateInfo){
       .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-      .pNext = &parts->rendering,
+      .pNext = parts->pass ? parts->next : &parts->rendering,
       .flags = parts->flags,
       .stageCount = parts->program->stage_count,
       .pStages = parts->stages,
@@ -181,6 +182,7 @@ graphics_info(struct parts *parts, VkPipelineLayout layout)
       .pColorBlendState = &parts->color_blend,
       .pDynamicState = &parts->dynamic,
       .layout = layout,
+      .renderPass = parts->pass,
    };
 }
 
@@ -202,6 +204,9 @@ create_pipeline(struct parts *parts, VkPipelineLayout layout, VkPipelineCache ca
 
    if (parts->program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS) {
       pipeline = create_graphics(parts, layout, cache);
+   } else if (parts->program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR) {
+      pipeline = legal_rays_create_pipeline(parts->device, parts->program, parts->stages, layout,
+                                            parts->flags, parts->next, cache);
    } else {
       const VkComputePipelineCreateInfo info = {
          .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
@@ -306,7 +311,7 @@ create_part(struct parts *parts, const struct legal_sets *sets,
    VkPipelineShaderStageCreateInfo stages[LEGAL_MAX_STAGES];
    const VkGraphicsPipelineLibraryCreateInfoEXT library = {
       .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
-      .pNext = &parts->rendering,
+      .pNext = parts->pass ? NULL : &parts->rendering,
       .flags = which,
    };
    VkShaderStageFlags users = 0;
@@ -371,6 +376,18 @@ create_libraries(struct parts *parts, const struct legal_sets *sets, struct lega
    };
    VKH_CHECK(vkCreateGraphicsPipelines(parts->device->ctx->device, VK_NULL_HANDLE, 1, &info, NULL,
                                        &result->pipeline));
+}
+
+/* One library of all stages of a ray tracing pipeline */
+static void
+create_ray_library(struct parts *parts, VkPipelineLayout layout, struct legal_pipeline *result)
+{
+   const VkPipelineCreateFlags flags = parts->flags;
+
+   parts->flags |= VK_PIPELINE_CREATE_LIBRARY_BIT_KHR;
+   result->parts[0] = create_pipeline(parts, layout, VK_NULL_HANDLE);
+   parts->flags = flags;
+   result->pipeline = legal_rays_link(parts->device, result->parts[0], layout, flags);
 }
 
 /* --- Shader objects ------------------------------------------------------- */
@@ -460,6 +477,8 @@ legal_pipeline_create(struct legal_device *device, const struct legal_program *p
    };
 
    *pipeline = (struct legal_pipeline){0};
+   legal_pass_create(device, program, &pipeline->pass);
+   parts.pass = pipeline->pass.pass;
    fill_specialization(&parts);
    if (program->creation >= LEGAL_OBJECTS && program->creation <= LEGAL_OBJECT_BINARIES) {
       create_objects(&parts, sets, modules, pipeline);
@@ -477,12 +496,17 @@ legal_pipeline_create(struct legal_device *device, const struct legal_program *p
       break;
    case LEGAL_LIBRARY:
    case LEGAL_LIBRARY_OPTIMIZED:
-      create_libraries(&parts, sets, pipeline);
+      if (program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
+         create_ray_library(&parts, sets->layout, pipeline);
+      else
+         create_libraries(&parts, sets, pipeline);
       break;
    default:
       pipeline->pipeline = create_pipeline(&parts, sets->layout, VK_NULL_HANDLE);
    }
    destroy_modules(&parts);
+   if (program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
+      legal_ray_table_create(device, program, pipeline->pipeline, &pipeline->ray_table);
 }
 
 /* All that a pipeline would have said */
@@ -581,6 +605,7 @@ legal_pipeline_destroy(struct legal_device *device, struct legal_pipeline *pipel
 {
    VkDevice handle = device->ctx->device;
 
+   legal_pass_destroy(device, &pipeline->pass);
    vkDestroyPipeline(handle, pipeline->pipeline, NULL);
    for (unsigned i = 0; i < VKH_COUNT(pipeline->parts); i++)
       vkDestroyPipeline(handle, pipeline->parts[i], NULL);
@@ -588,4 +613,6 @@ legal_pipeline_destroy(struct legal_device *device, struct legal_pipeline *pipel
       if (pipeline->objects[i])
          VKH_PROC(device->ctx, vkDestroyShaderEXT)(handle, pipeline->objects[i], NULL);
    }
+   if (pipeline->ray_table.buffer.buffer)
+      vkh_buffer_destroy(device->ctx, &pipeline->ray_table.buffer);
 }

@@ -64,6 +64,8 @@ push_constants(struct legal_device *device, const struct legal_program *program,
    }
    if (push->has_source)
       memcpy(bytes + push->source_at, &device->source.address, 8);
+   if (push->has_scene)
+      memcpy(bytes + push->scene_at, &device->scenes[legal_scene_of(program)].address, 8);
    const VkDeviceAddress output = device->output.address + push->region * LEGAL_REGION_STRIDE;
    if (push->has_output)
       memcpy(bytes + push->output_at, &output, 8);
@@ -112,7 +114,9 @@ record(struct legal_device *device, const struct legal_program *program,
    for (uint32_t i = 0; i < program->repeats; i++) {
       if (i)
          vkh_barrier(cmd);
-      if (program->indirect)
+      if (program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
+         legal_rays_trace(device, program, &pipeline->ray_table, cmd);
+      else if (program->indirect)
          vkCmdDispatchIndirect(cmd, device->vertices.buffer, ARGUMENTS_AT);
       else
          vkCmdDispatch(cmd, program->groups[0], program->groups[1], program->groups[2]);
@@ -142,7 +146,8 @@ record_secondary(struct legal_device *device, const struct legal_program *progra
    };
    const VkCommandBufferInheritanceInfo inheritance = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO,
-      .pNext = graphics ? &rendering : NULL,
+      .pNext = graphics && !pipeline->pass.pass ? &rendering : NULL,
+      .renderPass = pipeline->pass.pass,
    };
    const VkCommandBufferBeginInfo begin = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -165,13 +170,6 @@ run_commands(struct legal_device *device, const struct legal_program *program,
 {
    struct vkh_context *ctx = device->ctx;
    const bool graphics = program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS;
-   const struct vkh_target target = {
-      .color = program->has_color ? &device->target : NULL,
-      .width = LEGAL_TARGET_SIZE,
-      .height = LEGAL_TARGET_SIZE,
-      .clear_color.uint32 = {12345},
-      .flags = program->secondary ? VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT : 0,
-   };
    VkCommandBuffer secondary = VK_NULL_HANDLE;
    char name[64];
 
@@ -181,13 +179,13 @@ run_commands(struct legal_device *device, const struct legal_program *program,
    snprintf(name, sizeof(name), "seed %llu", (unsigned long long)program->seed);
    vkh_name(ctx, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)cmd, name);
    if (graphics)
-      vkh_begin_rendering(cmd, &target);
+      legal_pass_begin(device, program, &pipeline->pass, cmd);
    if (secondary)
       vkCmdExecuteCommands(cmd, 1, &secondary);
    else
       record(device, program, pipeline, sets, cmd);
    if (graphics)
-      vkCmdEndRendering(cmd);
+      legal_pass_end(&pipeline->pass, cmd);
    vkh_barrier(cmd);
    vkh_submit_wait(ctx, cmd);
    if (secondary)
@@ -257,9 +255,9 @@ dump_modules(const struct legal_program *program, const struct legal_module *mod
    }
 }
 
-/* Which of the features by which stages come in the program has */
+/* Which of the features that --only-create may name the program has */
 static uint32_t
-stage_features(const struct legal_program *program)
+only_create_features(const struct legal_program *program)
 {
    uint32_t features = 0;
 
@@ -269,6 +267,10 @@ stage_features(const struct legal_program *program)
       features |= LEGAL_TESSELLATION;
    if (program->bind_point == VK_PIPELINE_BIND_POINT_GRAPHICS)
       features |= LEGAL_GRAPHICS;
+   if (program->bind_point == VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)
+      features |= LEGAL_RAY_PIPELINES;
+   if (program->ray_queries)
+      features |= LEGAL_RAY_QUERIES;
    return features;
 }
 
@@ -291,7 +293,7 @@ legal_run(struct legal_device *device, const struct legal_program *program, uint
    legal_sets_create(device, program, &sets);
    legal_pipeline_create(device, program, &sets, modules, &pipeline);
    uint64_t hash = 0;
-   if (!(stage_features(program) & only_create)) {
+   if (!(only_create_features(program) & only_create)) {
       run_commands(device, program, &pipeline, &sets);
       hash = hash_results(device, program, &sets);
    }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Descriptor set layouts, sets and descriptor buffers, and what they show.
+ * Descriptor sets and descriptor buffers, and what they show.
  */
 
 #include "legal.h"
@@ -15,6 +15,7 @@ union descriptor {
    VkDescriptorImageInfo image;
    VkDescriptorBufferInfo buffer;
    VkBufferView view;
+   VkAccelerationStructureKHR structure;
    uint8_t bytes[sizeof(VkDescriptorBufferInfo)];
 };
 
@@ -29,6 +30,12 @@ is_dynamic(VkDescriptorType type)
 {
    return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
           type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+static bool
+is_structure(const struct legal_binding *binding)
+{
+   return binding->type == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR;
 }
 
 static bool
@@ -72,8 +79,8 @@ buffer_offset(const struct legal_binding *binding, uint32_t element)
 }
 
 static union descriptor
-make_descriptor(struct legal_device *device, struct legal_sets *sets,
-                const struct legal_binding *binding, uint32_t element)
+make_descriptor(struct legal_device *device, const struct legal_program *program,
+                struct legal_sets *sets, const struct legal_binding *binding, uint32_t element)
 {
    const bool combined = binding->type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
    union descriptor descriptor = {.bytes = {0}};
@@ -90,6 +97,7 @@ make_descriptor(struct legal_device *device, struct legal_sets *sets,
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
       if (binding->writable)
          add_image(sets, legal_image_create(device, binding->dim, binding->numbers, true));
       descriptor.image = (VkDescriptorImageInfo){
@@ -98,6 +106,9 @@ make_descriptor(struct legal_device *device, struct legal_sets *sets,
                                         : device->images[binding->dim][binding->numbers].view,
          .imageLayout = VK_IMAGE_LAYOUT_GENERAL,
       };
+      break;
+   case VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR:
+      descriptor.structure = device->scenes[legal_scene_of(program)].top;
       break;
    default:
       descriptor.buffer = (VkDescriptorBufferInfo){
@@ -110,8 +121,8 @@ make_descriptor(struct legal_device *device, struct legal_sets *sets,
 }
 
 static void
-fill_contents(struct legal_device *device, const struct legal_set *set, struct legal_sets *sets,
-              struct contents *contents)
+fill_contents(struct legal_device *device, const struct legal_program *program,
+              const struct legal_set *set, struct legal_sets *sets, struct contents *contents)
 {
    uint32_t count = 0;
 
@@ -126,82 +137,8 @@ fill_contents(struct legal_device *device, const struct legal_set *set, struct l
          continue;
       }
       for (uint32_t j = 0; j < binding->valid; j++)
-         contents->elements[count++] = make_descriptor(device, sets, binding, j);
+         contents->elements[count++] = make_descriptor(device, program, sets, binding, j);
    }
-}
-
-/* --- Layouts -------------------------------------------------------------- */
-
-static VkDescriptorSetLayout
-create_layout(struct legal_device *device, const struct legal_set *set)
-{
-   VkDescriptorSetLayoutBinding bindings[LEGAL_MAX_BINDINGS];
-   VkDescriptorBindingFlags flags[LEGAL_MAX_BINDINGS], all_flags = 0;
-   VkSampler samplers[64];
-   VkDescriptorSetLayout layout;
-
-   for (unsigned i = 0; i < VKH_COUNT(samplers); i++)
-      samplers[i] = device->sampler;
-   for (unsigned i = 0; i < set->binding_count; i++) {
-      const struct legal_binding *binding = &set->bindings[i];
-      /* Backwards: the order does not matter. */
-      VkDescriptorSetLayoutBinding *target = &bindings[set->binding_count - 1 - i];
-      *target = (VkDescriptorSetLayoutBinding){
-         .binding = binding->number,
-         .descriptorType = binding->type,
-         .descriptorCount = binding->count,
-         .stageFlags = binding->stages,
-         .pImmutableSamplers = binding->immutable_samplers ? samplers : NULL,
-      };
-      flags[set->binding_count - 1 - i] = binding->flags;
-      all_flags |= binding->flags;
-   }
-   const VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
-      .bindingCount = set->binding_count,
-      .pBindingFlags = flags,
-   };
-   VkDescriptorSetLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .pNext = all_flags ? &flags_info : NULL,
-      .bindingCount = set->binding_count,
-      .pBindings = bindings,
-   };
-   if (set->update == LEGAL_PUSH)
-      info.flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-   if (set->update == LEGAL_BUFFER)
-      info.flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT;
-   if (all_flags & VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT)
-      info.flags |= VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT;
-   VKH_CHECK(vkCreateDescriptorSetLayout(device->ctx->device, &info, NULL, &layout));
-   return layout;
-}
-
-VkPipelineLayout
-legal_layout_create(struct legal_device *device, const struct legal_program *program,
-                    const struct legal_sets *sets, VkShaderStageFlags stages)
-{
-   const VkPushConstantRange range = {program->push.stages, program->push.offset,
-                                      program->push.size};
-   VkDescriptorSetLayout layouts[LEGAL_MAX_SETS];
-   VkPipelineLayout layout;
-
-   for (unsigned i = 0; i < program->set_count; i++) {
-      bool used = stages == VK_SHADER_STAGE_ALL;
-      for (unsigned j = 0; j < program->sets[i].binding_count; j++)
-         used |= (program->sets[i].bindings[j].users & stages) != 0;
-      layouts[i] = used ? sets->layouts[i] : VK_NULL_HANDLE;
-   }
-   const VkPipelineLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .flags = program->independent_sets ? VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT : 0,
-      .setLayoutCount = program->set_count,
-      .pSetLayouts = layouts,
-      .pushConstantRangeCount = program->push.stages ? 1 : 0,
-      .pPushConstantRanges = &range,
-   };
-   VKH_CHECK(vkCreatePipelineLayout(device->ctx->device, &info, NULL, &layout));
-   return layout;
 }
 
 /* --- Writing -------------------------------------------------------------- */
@@ -214,25 +151,33 @@ is_written(const struct legal_binding *binding)
           !(binding->type == VK_DESCRIPTOR_TYPE_SAMPLER && binding->immutable_samplers);
 }
 
-/* Fills in the writes of a set; returns how many. A write of several elements needs arrays of
- * one kind of info, so each element gets a write of its own.
- */
-static uint32_t
-fill_writes(const struct legal_set *set, const struct contents *contents, VkDescriptorSet target,
-            VkWriteDescriptorSet *writes, VkWriteDescriptorSetInlineUniformBlock *inlines)
-{
-   uint32_t count = 0;
+/* The writes of a set, and what they refer to */
+struct writes {
+   VkWriteDescriptorSet writes[MAX_ELEMENTS];
+   VkWriteDescriptorSetInlineUniformBlock inlines[LEGAL_MAX_BINDINGS];
+   VkWriteDescriptorSetAccelerationStructureKHR structures[MAX_ELEMENTS];
+   uint32_t count;
+};
 
+/* A write of several elements needs arrays of one kind of info, so each element gets a write of
+ * its own.
+ */
+static void
+fill_writes(const struct legal_set *set, const struct contents *contents, VkDescriptorSet target,
+            struct writes *all)
+{
+   all->count = 0;
    for (unsigned i = 0; i < set->binding_count; i++) {
       const struct legal_binding *binding = &set->bindings[i];
       const uint32_t elements = is_inline(binding) ? 1 : binding->valid;
       for (uint32_t j = 0; j < elements && is_written(binding); j++) {
          const union descriptor *descriptor = &contents->elements[contents->first[i] + j];
-         writes[count] = (VkWriteDescriptorSet){
+         VkWriteDescriptorSet *write = &all->writes[all->count];
+         *write = (VkWriteDescriptorSet){
             .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
             .dstSet = target,
             .dstBinding = binding->number,
-            .dstArrayElement = j,
+            .dstArrayElement = binding->first + j,
             .descriptorCount = 1,
             .descriptorType = binding->type,
             .pImageInfo = &descriptor->image,
@@ -240,28 +185,35 @@ fill_writes(const struct legal_set *set, const struct contents *contents, VkDesc
             .pTexelBufferView = &descriptor->view,
          };
          if (is_inline(binding)) {
-            inlines[i] = (VkWriteDescriptorSetInlineUniformBlock){
+            all->inlines[i] = (VkWriteDescriptorSetInlineUniformBlock){
                .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
                .dataSize = binding->size,
                .pData = descriptor,
             };
-            writes[count].pNext = &inlines[i];
-            writes[count].descriptorCount = binding->size;
+            write->pNext = &all->inlines[i];
+            write->descriptorCount = binding->size;
          }
-         count++;
+         if (is_structure(binding)) {
+            all->structures[all->count] = (VkWriteDescriptorSetAccelerationStructureKHR){
+               .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_ACCELERATION_STRUCTURE_KHR,
+               .accelerationStructureCount = 1,
+               .pAccelerationStructures = &descriptor->structure,
+            };
+            write->pNext = &all->structures[all->count];
+         }
+         all->count++;
       }
    }
-   return count;
 }
 
 static void
 write_set(struct legal_device *device, const struct legal_set *set, const struct contents *contents,
           VkDescriptorSet target)
 {
-   VkWriteDescriptorSet writes[MAX_ELEMENTS];
-   VkWriteDescriptorSetInlineUniformBlock inlines[LEGAL_MAX_BINDINGS];
-   const uint32_t count = fill_writes(set, contents, target, writes, inlines);
-   vkUpdateDescriptorSets(device->ctx->device, count, writes, 0, NULL);
+   struct writes writes;
+
+   fill_writes(set, contents, target, &writes);
+   vkUpdateDescriptorSets(device->ctx->device, writes.count, writes.writes, 0, NULL);
 }
 
 static void
@@ -279,8 +231,10 @@ copy_set(struct legal_device *device, const struct legal_set *set, VkDescriptorS
          .sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
          .srcSet = source,
          .srcBinding = binding->number,
+         .srcArrayElement = binding->first,
          .dstSet = target,
          .dstBinding = binding->number,
+         .dstArrayElement = binding->first,
          .descriptorCount = binding->valid,
       };
    }
@@ -302,6 +256,7 @@ write_by_template(struct legal_device *device, const struct legal_set *set,
          continue;
       entries[count++] = (VkDescriptorUpdateTemplateEntry){
          .dstBinding = binding->number,
+         .dstArrayElement = binding->first,
          .descriptorCount = binding->valid,
          .descriptorType = binding->type,
          .offset = contents->first[i] * sizeof(union descriptor),
@@ -343,13 +298,32 @@ descriptor_size(const struct legal_device *device, VkDescriptorType type)
       return sizes->storageTexelBufferDescriptorSize;
    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
       return sizes->uniformBufferDescriptorSize;
+   case VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR:
+      return sizes->accelerationStructureDescriptorSize;
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+      return sizes->inputAttachmentDescriptorSize;
    default:
       return sizes->storageBufferDescriptorSize;
    }
 }
 
+/* Mutable descriptors are as large as the largest of their types. */
+static size_t
+element_size(const struct legal_device *device, const struct legal_set *set, unsigned index)
+{
+   const struct legal_binding *binding = &set->bindings[index];
+   const struct legal_binding *other = binding->is_shared ? binding - 1 : binding + 1;
+   const size_t size = descriptor_size(device, binding->type);
+
+   if (!binding->is_shared && (index + 1 == set->binding_count || !other->is_shared))
+      return size;
+   const size_t other_size = descriptor_size(device, other->type);
+   return size > other_size ? size : other_size;
+}
+
 static void
-get_descriptor(struct legal_device *device, const struct legal_binding *binding, uint32_t element,
+get_descriptor(struct legal_device *device, const struct legal_program *program,
+               const struct legal_binding *binding, uint32_t element,
                const union descriptor *descriptor, void *target)
 {
    const bool texels = binding->type == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||
@@ -376,7 +350,11 @@ get_descriptor(struct legal_device *device, const struct legal_binding *binding,
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
       info.data.pSampledImage = &descriptor->image; /* a member of the same kind */
+      break;
+   case VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR:
+      info.data.accelerationStructure = device->scenes[legal_scene_of(program)].address;
       break;
    default:
       info.data.pUniformBuffer = &address;
@@ -386,12 +364,13 @@ get_descriptor(struct legal_device *device, const struct legal_binding *binding,
 }
 
 static void
-fill_descriptor_buffer(struct legal_device *device, const struct legal_set *set,
-                       const struct contents *contents, VkDescriptorSetLayout layout, uint8_t *map)
+fill_descriptor_buffer(struct legal_device *device, const struct legal_program *program,
+                       const struct legal_set *set, const struct contents *contents,
+                       VkDescriptorSetLayout layout, uint8_t *map)
 {
    for (unsigned i = 0; i < set->binding_count; i++) {
       const struct legal_binding *binding = &set->bindings[i];
-      const size_t size = descriptor_size(device, binding->type);
+      const size_t size = element_size(device, set, i);
       const union descriptor *elements = &contents->elements[contents->first[i]];
       VkDeviceSize offset;
 
@@ -404,7 +383,8 @@ fill_descriptor_buffer(struct legal_device *device, const struct legal_set *set,
          continue;
       }
       for (uint32_t j = 0; j < binding->valid; j++)
-         get_descriptor(device, binding, j, &elements[j], map + offset + j * size);
+         get_descriptor(device, program, binding, j, &elements[j],
+                        map + offset + (binding->first + j) * size);
    }
 }
 
@@ -476,8 +456,9 @@ create_pool(struct legal_device *device, const struct legal_program *program,
          const struct legal_binding *binding = &set->bindings[j];
          after_bind |= (binding->flags & VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT) != 0;
          inlines += is_inline(binding) ? copies : 0;
-         if (binding->count)
-            sizes[count++] = (VkDescriptorPoolSize){binding->type, copies * binding->count};
+         if (binding->count && !binding->is_shared)
+            sizes[count++] =
+               (VkDescriptorPoolSize){legal_type_in_layout(binding), copies * binding->count};
       }
    }
    const VkDescriptorPoolInlineUniformBlockCreateInfo inline_info = {
@@ -502,9 +483,9 @@ create_set(struct legal_device *device, const struct legal_program *program,
    const struct legal_set *set = &program->sets[index];
    struct contents contents;
 
-   fill_contents(device, set, sets, &contents);
+   fill_contents(device, program, set, sets, &contents);
    if (set->update == LEGAL_BUFFER) {
-      fill_descriptor_buffer(device, set, &contents, sets->layouts[index],
+      fill_descriptor_buffer(device, program, set, &contents, sets->layouts[index],
                              (uint8_t *)sets->buffer.map + sets->offsets[index]);
       return;
    }
@@ -527,7 +508,7 @@ legal_sets_create(struct legal_device *device, const struct legal_program *progr
    *sets = (struct legal_sets){0};
    for (unsigned i = 0; i < program->set_count; i++) {
       if (!program->sets[i].null)
-         sets->layouts[i] = create_layout(device, &program->sets[i]);
+         sets->layouts[i] = legal_set_layout_create(device, &program->sets[i]);
    }
    sets->layout = legal_layout_create(device, program, sets, VK_SHADER_STAGE_ALL);
    create_pool(device, program, sets);
@@ -544,16 +525,14 @@ static void
 push_set(struct legal_device *device, const struct legal_program *program, struct legal_sets *sets,
          unsigned index, VkCommandBuffer cmd)
 {
-   VkWriteDescriptorSet writes[MAX_ELEMENTS];
-   VkWriteDescriptorSetInlineUniformBlock inlines[LEGAL_MAX_BINDINGS];
    struct contents contents;
+   struct writes writes;
 
-   fill_contents(device, &program->sets[index], sets, &contents);
-   const uint32_t count =
-      fill_writes(&program->sets[index], &contents, VK_NULL_HANDLE, writes, inlines);
-   if (count)
+   fill_contents(device, program, &program->sets[index], sets, &contents);
+   fill_writes(&program->sets[index], &contents, VK_NULL_HANDLE, &writes);
+   if (writes.count)
       VKH_PROC(device->ctx, vkCmdPushDescriptorSetKHR)
-   (cmd, program->bind_point, sets->layout, index, count, writes);
+   (cmd, program->bind_point, sets->layout, index, writes.count, writes.writes);
 }
 
 static void

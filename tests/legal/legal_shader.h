@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What legal_shader.c and legal_access.c share: the module while it is written.
+ * What the files that write SPIR-V share: the module while it is written.
  */
 
 #ifndef LEGAL_SHADER_H
@@ -74,7 +74,7 @@ struct legal_shader {
    unsigned interface_count;
    uint32_t push;        /* the variable of push constants, or 0 */
    uint32_t push_source; /* its members, or -1 */
-   uint32_t push_output, push_words;
+   uint32_t push_output, push_scene, push_words;
    uint32_t source_block, output_block; /* types behind its addresses */
    uint32_t specs[LEGAL_SPEC_COUNT];    /* specialization constants, or 0 */
    uint32_t counter;                    /* the variable of the innermost loop, or 0 */
@@ -90,6 +90,38 @@ struct legal_shader {
 #define legal_value(shader, op, type, ...)                                                         \
    spv_result(&(shader)->spv, legal_code(shader), (op), (type), __VA_ARGS__)
 
+/* --- Short forms ---------------------------------------------------------- */
+
+static inline uint32_t
+constant(struct legal_shader *shader, uint32_t value)
+{
+   return spv_constant(&shader->spv, value);
+}
+
+static inline uint32_t
+constant_float(struct legal_shader *shader, float value)
+{
+   return spv_constant_float(&shader->spv, value);
+}
+
+static inline uint32_t
+below(struct legal_shader *shader, uint32_t count)
+{
+   return legal_below(&shader->random, count);
+}
+
+static inline bool
+chance(struct legal_shader *shader, unsigned percent)
+{
+   return legal_chance(&shader->random, percent);
+}
+
+static inline void
+label(struct legal_shader *shader, uint32_t id)
+{
+   legal_op(shader, SpvOpLabel, id);
+}
+
 /* --- legal_shader.c ------------------------------------------------------- */
 
 void legal_add_interface(struct legal_shader *shader, uint32_t variable);
@@ -102,19 +134,89 @@ uint32_t legal_uniform_value(struct legal_shader *shader);
 /* An index below @count; *@differs: it is not the same in all invocations. With
  * @may_differ false it is. */
 uint32_t legal_index(struct legal_shader *shader, uint32_t count, bool may_differ, bool *differs);
+/* The result so far, and a new one that @value is a part of */
+uint32_t legal_result(struct legal_shader *shader);
+void legal_mix(struct legal_shader *shader, uint32_t value);
 void legal_begin_function(struct legal_shader *shader, struct legal_function *function,
                           uint32_t result, unsigned parameter_count, const uint32_t *types,
                           uint32_t *parameters);
+enum legal_condition {
+   LEGAL_CONDITION_UNIFORM,
+   LEGAL_CONDITION_DIFFERS, /* between invocations */
+   LEGAL_CONDITION_NEVER,
+};
+
+/* A bool, which is true for some invocations, all of them, or none */
+uint32_t legal_condition(struct legal_shader *shader, enum legal_condition kind);
+/* Statements, as many as the shader's budget allows */
+void legal_statements(struct legal_shader *shader, unsigned depth);
 /* Ends the function and goes on with the one that was current before. */
 void legal_end_function(struct legal_shader *shader, struct legal_function *before);
 
-/* --- legal_access.c ------------------------------------------------------- */
+static inline uint32_t
+legal_workgroup_size(const struct legal_shader *shader)
+{
+   const uint32_t *size = shader->program->local_size;
+   return size[0] * size[1] * size[2];
+}
+
+/* --- legal_declare.c ------------------------------------------------------ */
 
 /* Declares what the stage uses: variables of bindings, and push constants. */
 void legal_declare_resources(struct legal_shader *shader);
+/* The type of a texel, or of one of its components */
+uint32_t legal_number_type(struct legal_shader *shader, enum legal_number numbers,
+                           unsigned components);
+bool legal_is_sampler(const struct legal_variable *variable);
+
+/* --- legal_access.c ------------------------------------------------------- */
+
 /* Reads something; returns a uint. */
 uint32_t legal_read(struct legal_shader *shader);
 /* Writes @value to the invocation's own element of something, if there is such a thing. */
 bool legal_write(struct legal_shader *shader, uint32_t value);
+/* A pointer to an element of a variable; *@differs: it is not the same in all invocations. */
+uint32_t legal_element_pointer(struct legal_shader *shader, const struct legal_variable *variable,
+                               bool *differs);
+/* Decorates @id with NonUniform, if it differs. */
+void legal_mark(struct legal_shader *shader, uint32_t id, bool differs);
+/* Loads an acceleration structure that may be used. */
+uint32_t legal_load_structure(struct legal_shader *shader, const struct legal_variable *variable);
+uint32_t legal_extract(struct legal_shader *shader, uint32_t type, uint32_t composite,
+                       unsigned index);
+uint32_t legal_to_uint(struct legal_shader *shader, uint32_t value);
+uint32_t legal_atomic(struct legal_shader *shader, SpvOp op, uint32_t pointer, uint32_t value);
+
+/* --- legal_texels.c ------------------------------------------------------- */
+
+/* Each reads by @pointer a texel or a size; returns a uint. */
+uint32_t legal_read_sampled_image(struct legal_shader *shader,
+                                  const struct legal_variable *variable, uint32_t pointer,
+                                  bool differs);
+uint32_t legal_read_combined(struct legal_shader *shader, const struct legal_variable *variable,
+                             uint32_t pointer, bool differs);
+uint32_t legal_read_texel_buffer(struct legal_shader *shader, const struct legal_variable *variable,
+                                 uint32_t pointer, bool differs);
+uint32_t legal_read_storage_image(struct legal_shader *shader,
+                                  const struct legal_variable *variable, uint32_t pointer,
+                                  bool differs);
+uint32_t legal_read_input(struct legal_shader *shader, const struct legal_variable *variable,
+                          uint32_t pointer, bool differs);
+/* Writes the texel of the invocation, which has one word. */
+void legal_write_texel(struct legal_shader *shader, const struct legal_variable *variable,
+                       uint32_t pointer, uint32_t value, bool differs);
+
+/* --- legal_ray_shader.c --------------------------------------------------- */
+
+bool legal_is_ray_stage(VkShaderStageFlagBits stage);
+uint32_t legal_structure_type(struct legal_shader *shader);
+/* Sends a ray through a structure, or through that whose address is in push constants; returns a
+ * uint. */
+uint32_t legal_ray_query(struct legal_shader *shader, uint32_t structure);
+uint32_t legal_query_address(struct legal_shader *shader);
+/* Returns the variable by which other stages hand something over, or 0. */
+uint32_t legal_begin_ray_stage(struct legal_shader *shader);
+/* Writes, traces, and hands the result back; no terminator. */
+void legal_finish_ray_stage(struct legal_shader *shader, uint32_t incoming);
 
 #endif /* LEGAL_SHADER_H */

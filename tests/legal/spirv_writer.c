@@ -251,6 +251,12 @@ spv_constant(struct spv *spv, uint32_t value)
 }
 
 uint32_t
+spv_constant_int(struct spv *spv, int32_t value)
+{
+   return get_constant(spv, spv_int(spv, 1), (uint32_t)value);
+}
+
+uint32_t
 spv_constant_float(struct spv *spv, float value)
 {
    uint32_t bits;

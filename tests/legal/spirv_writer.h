@@ -72,6 +72,7 @@ uint32_t spv_struct(struct spv *spv, unsigned count, const uint32_t *members,
                     const uint32_t *offsets);
 
 uint32_t spv_constant(struct spv *spv, uint32_t value); /* of type uint */
+uint32_t spv_constant_int(struct spv *spv, int32_t value);
 uint32_t spv_constant_float(struct spv *spv, float value);
 
 #define spv_decorate(spv, ...) spv_emit(&(spv)->annotations, SpvOpDecorate, __VA_ARGS__)
