@@ -6,7 +6,7 @@
 command_report()
 {
    ensure_setup
-   exec "$obj/src/gpuval/gpuval-report" "$@"
+   exec "$prefix/bin/gpuval-report" "$@"
 }
 
 help_report()

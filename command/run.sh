@@ -31,12 +31,58 @@ report_file() # FILE
    esac
 }
 
+# A file that is read: there, and no folder.
+file_to_read() # OPTION FILE
+{
+   [ -e "$2" ] || usage_error "$1: there is no file '$2'"
+   [ ! -d "$2" ] || usage_error "$1: '$2' is a folder"
+   [ -r "$2" ] || usage_error "$1: '$2' cannot be read"
+   absolute_path "$2"
+}
+
 suppressions_file() # FILE
 {
    case $1 in
    *,*) usage_error "--suppressions: a comma cannot be part of a file name: '$1'" ;;
-   *) absolute_path "$1" ;;
+   *) file_to_read --suppressions "$1" ;;
    esac
+}
+
+# Takes a file of an earlier run away, so that what is there in the end is of this one, and tries
+# whether the name can be written to. What is no regular file (/dev/null, a pipe) stays.
+clear_file() # OPTION FILE
+{
+   case $2 in
+   *%* | stderr | stdout) return ;;
+   esac
+   [ ! -d "$2" ] || usage_error "$1: '$2' is a folder"
+   if [ -e "$2" ] && [ ! -f "$2" ]; then
+      [ -w "$2" ] || usage_error "$1: '$2' cannot be written"
+      return
+   fi
+   { rm -f -- "$2" && true >"$2" && rm -f -- "$2"; } 2>/dev/null ||
+      usage_error "$1: '$2' cannot be written"
+}
+
+# Names of checks and sets are the drivers' business: gpuval-check-names asks their tables.
+check_names() # LIST
+{
+   "$prefix/bin/gpuval-check-names" --checks "$1" || exit 2
+}
+
+# Looks, before the program starts, at what options name. Variables are the driver's.
+check_options()
+{
+   [ -z "$option_checks" ] || check_names "$option_checks"
+   [ -z "$option_log" ] || clear_file --log "$option_log"
+   list=$option_reports
+   while [ -n "$list" ]; do
+      clear_file --report "${list%%,*}"
+      case $list in
+      *,*) list=${list#*,} ;;
+      *) list= ;;
+      esac
+   done
 }
 
 exit_status() # VALUE
@@ -56,16 +102,16 @@ run_option() # OPTION VALUE
    *) usage_error "unknown option '$1'" ;;
    esac
    case $1/$2 in
-   --checks/*) run_checks=$2 ;;
+   --checks/*) option_checks=$option_checks${option_checks:+,}$2 ;;
    --driver/lavapipe | --driver/radv) run_driver=$2 ;;
    --driver/*) usage_error "--driver is lavapipe or radv, not '$2'" ;;
-   --log/stderr | --log/stdout) run_log=$2 ;;
-   --log/*) run_log=$(file_to_write --log "$2") || exit ;;
+   --log/stderr | --log/stdout) option_log=$2 ;;
+   --log/*) option_log=$(file_to_write --log "$2") || exit ;;
    --report/*)
       file=$(report_file "$2") || exit
-      run_reports=$run_reports${run_reports:+,}$file
+      option_reports=$option_reports${option_reports:+,}$file
       ;;
-   --shaders/*) run_shaders=$(absolute_path "$2") ;;
+   --shaders/*) run_shaders=$(file_to_read --shaders "$2") || exit ;;
    --suppressions/*)
       file=$(suppressions_file "$2") || exit
       run_suppressions=$run_suppressions${run_suppressions:+,}$file
@@ -80,10 +126,10 @@ run_option() # OPTION VALUE
 # Sets the variables of run_option and `consumed`, the arguments to shift.
 parse_run_options()
 {
-   run_checks=${GPUVAL:-basic}
+   option_checks=
+   option_log=
+   option_reports=
    run_driver=lavapipe
-   run_log=${GPUVAL_LOG:-}
-   run_reports=${GPUVAL_REPORT:-}
    run_shaders=${GPUVAL_SHADERS:-}
    run_suppressions=${GPUVAL_SUPPRESSIONS:-}
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
@@ -116,6 +162,10 @@ parse_run_options()
       shift
    done
    consumed=$((consumed - $#))
+   run_checks=${option_checks:-${GPUVAL:-basic}}
+   run_log=${option_log:-${GPUVAL_LOG:-}}
+   run_reports=${GPUVAL_REPORT:-}
+   run_reports=$run_reports${run_reports:+${option_reports:+,}}$option_reports
 }
 
 # OpenGL through the system's zink on our driver, which it takes for software or not.
@@ -230,7 +280,7 @@ run_as_child() # PROGRAM [ARGS]
    trap '' INT QUIT HUP TERM USR1 USR2 # what is left takes no time
 }
 
-# A driver that logs to a file writes it anew, and so does warn_unchecked().
+# A driver that logs to a file writes it anew, and so does write_log().
 forget_last_log()
 {
    case $run_log in
@@ -239,22 +289,27 @@ forget_last_log()
    esac
 }
 
-# %p is the program's process, as if the driver had been in it.
-warn_unchecked()
+# Appends to the log as the driver in PROCESS, which %p stands for, would have.
+write_log() # PROCESS TEXT
 {
-   warning='gpuval: warning: no Vulkan device was created on this driver: nothing was checked'
    case $run_log in
    '' | stderr) ;;
    stdout)
-      echo "$warning"
+      printf '%s\n' "$2"
       return
       ;;
    *)
-      log=$(printf '%s\n' "$run_log" | sed "s/%p/$child/g")
-      { echo "$warning" >>"$log"; } 2>/dev/null && return
+      log=$(printf '%s\n' "$run_log" | sed "s/%p/$1/g")
+      { printf '%s\n' "$2" >>"$log"; } 2>/dev/null && return
       ;;
    esac
-   echo "$warning" >&2
+   printf '%s\n' "$2" >&2
+}
+
+warn_unchecked()
+{
+   write_log "$child" \
+      'gpuval: warning: no Vulkan device was created on this driver: nothing was checked'
 }
 
 # The mark has a line "device" for each device that is checked, and a line "error"
@@ -262,6 +317,39 @@ warn_unchecked()
 has_mark() # LINE
 {
    grep -q -s -x "$1" "$private/mark"
+}
+
+# How a program has ended that did not write its reports: the signal of its status, or _exit().
+ended_by() # STATUS
+{
+   if [ "$1" -gt 128 ] && name=$(kill -l "$(($1 - 128))" 2>/dev/null); then
+      [ "$name" = KILL ] && echo killed || echo "SIG$name"
+   else
+      echo exit
+   fi
+}
+
+# Processes that have not come to their end leave a journal of what was found until then
+# (src/report/gpuval_journal.h): of it come their reports, and the end of the log.
+finish_reports()
+{
+   for journal in "$private"/mark.*.jsonl; do
+      [ -f "$journal" ] || continue
+      process=${journal%.jsonl}
+      process=${process##*.}
+      set --
+      list=$run_reports
+      while [ -n "$list" ]; do
+         set -- "$@" -o "$(printf '%s\n' "${list%%,*}" | sed "s/%p/$process/g")"
+         case $list in
+         *,*) list=${list#*,} ;;
+         *) list= ;;
+         esac
+      done
+      last_words=$("$prefix/bin/gpuval-report" --ended "$(ended_by "$status")" "$@" -- "$journal") ||
+         say "the reports of process $process are not complete"
+      [ -z "$last_words" ] || write_log "$process" "$last_words"
+   done
 }
 
 # The program's status, unless --error-exitcode says otherwise. Where this is a part
@@ -273,7 +361,11 @@ watch_program() # PROGRAM [ARGS]
    forget_last_log
    run_as_child "$@"
    [ -z "$outer_mark" ] || { cat "$private/mark" >>"$outer_mark"; } 2>/dev/null
-   has_mark device || warn_unchecked
+   if has_mark device; then
+      finish_reports
+   else
+      warn_unchecked
+   fi
    if [ -n "$run_error_exitcode" ] && [ "$status" -eq 0 ] &&
       { has_mark error || ! has_mark device; }; then
       status=$run_error_exitcode
@@ -286,6 +378,7 @@ command_run()
    shift "$consumed"
    [ $# -gt 0 ] || usage_error "no program given"
    ensure_setup
+   check_options
    for_each_variable export_variable
    if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX"); then
       trap 'rm -rf "$private"' EXIT
@@ -309,7 +402,8 @@ command_env()
 help_options()
 {
    cat <<EOF
-   --checks LIST        checks and sets, comma-separated (default: basic)
+   --checks LIST        checks and sets, comma-separated (default: basic); given
+                        several times, they add up
    --driver NAME        lavapipe (default) or radv; radv uses the GPU, or none
                         at all when RADV_FORCE_FAMILY is set
    --gl                 OpenGL programs: through zink of the system's Mesa
@@ -333,10 +427,14 @@ help_run()
 usage: ./gpuval run [options] [--] PROGRAM [ARGS]
 
 Runs a Vulkan program on the patched driver. The exit status is the program's.
+Options that make no sense, and files of options that cannot be read or written,
+end with status 2 before the program starts. A log or a report of an earlier run
+is gone then.
 
 $(help_options)
    --error-exitcode N   exit with N when errors were reported, or nothing was
-                        checked at all, and the program itself exited with 0
+                        checked at all, or a variable or a file made no sense,
+                        and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS

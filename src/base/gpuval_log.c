@@ -13,6 +13,7 @@
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
+#include "util/u_atomic.h"
 #include "gpuval_files.h"
 #include "gpuval_text.h"
 
@@ -20,6 +21,7 @@ static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
 static FILE *stream; /* NULL: stderr */
 static bool has_failed;
 static bool has_status;
+static unsigned num_errors;
 
 void
 gpuval_log_open(const char *file, bool to_stdout)
@@ -33,6 +35,7 @@ gpuval_log_open(const char *file, bool to_stdout)
       else
          fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s: %s; stderr is used\n", file,
                  strerror(errno));
+      p_atomic_add(&num_errors, !f);
    }
    simple_mtx_unlock(&mutex);
 }
@@ -115,6 +118,13 @@ gpuval_log_error(const char *format, ...)
    va_start(args, format);
    write_line("error", format, args);
    va_end(args);
+   p_atomic_inc(&num_errors);
+}
+
+unsigned
+gpuval_log_num_errors(void)
+{
+   return p_atomic_read(&num_errors);
 }
 
 void

@@ -22,6 +22,9 @@ void gpuval_log_open(const char *file, bool to_stdout);
 void gpuval_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gpuval_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** How many lines gpuval_log_error() has written. */
+unsigned gpuval_log_num_errors(void);
+
 /** The same after `gpuval: note: `: nothing is wrong. */
 void gpuval_log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

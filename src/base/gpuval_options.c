@@ -2,6 +2,7 @@
 
 #include "gpuval_options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -20,6 +21,7 @@
 #include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"
+#include "gpuval_suggest.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
@@ -35,9 +37,82 @@ gpuval_options(void)
    return &options;
 }
 
+/* Every variable that is read here; docs/usage.rst describes them. */
+static const char *const variables[] = {
+   "GPUVAL",
+   "GPUVAL_BLOOM_HASHES",
+   "GPUVAL_BLOOM_SIZE_LOG2",
+   "GPUVAL_DUMP",
+   "GPUVAL_GEN_SUPPRESSIONS",
+   "GPUVAL_LOG",
+   "GPUVAL_MARK",
+   "GPUVAL_ON_ERROR",
+   "GPUVAL_POISON",
+   "GPUVAL_PRINTF_PREFIX",
+   "GPUVAL_PRINTF_SIZE",
+   "GPUVAL_PROGRESS",
+   "GPUVAL_RECORD",
+   "GPUVAL_REPORT",
+   "GPUVAL_ROBUST",
+   "GPUVAL_SAFE",
+   "GPUVAL_SELF_TEST",
+   "GPUVAL_SHADERS",
+   "GPUVAL_SHADOW_SIZE",
+   "GPUVAL_STRICT",
+   "GPUVAL_SUPPRESSIONS",
+   "GPUVAL_SYNC",
+};
+
+static bool
+is_variable(const char *name, size_t length)
+{
+   for (unsigned i = 0; i < ARRAY_SIZE(variables); i++) {
+      if (!strncmp(variables[i], name, length) && !variables[i][length])
+         return true;
+   }
+   return false;
+}
+
+static const char *
+nearest_variable(const char *name, size_t length)
+{
+   /* The option --checks is GPUVAL as a variable. */
+   static const char checks[] = "GPUVAL_CHECKS";
+   const char *nearest = "GPUVAL";
+   unsigned distance = gpuval_suggest_distance(name, length, checks, strlen(checks));
+
+   for (unsigned i = 0; i < ARRAY_SIZE(variables); i++) {
+      unsigned other =
+         gpuval_suggest_distance(name, length, variables[i], strlen(variables[i]));
+      if (other < distance) {
+         distance = other;
+         nearest = variables[i];
+      }
+   }
+   return nearest;
+}
+
+extern char **environ;
+
+/* Warns of each variable GPUVAL_… that does not exist. GPUVAL_TEST_… belongs to the tests. */
+static void
+warn_of_unknown_variables(void)
+{
+   for (char **variable = environ; variable && *variable; variable++) {
+      size_t length = strcspn(*variable, "=");
+
+      if (strncmp(*variable, "GPUVAL_", 7) || !strncmp(*variable, "GPUVAL_TEST_", 12) ||
+          is_variable(*variable, length))
+         continue;
+      gpuval_log_warning("%.*s is no variable of gpuval; the nearest one is %s", (int)length,
+                         *variable, nearest_variable(*variable, length));
+   }
+}
+
 static const char *
 get_variable(const char *name)
 {
+   assert(is_variable(name, strlen(name)));
    const char *value = os_get_option(name);
    return value && *value ? value : NULL;
 }
@@ -112,11 +187,20 @@ is_digit(char c)
    return c >= '0' && c <= '9';
 }
 
-/* Comma-separated names, `-name` takes one away. Says what is not known.
- * @internal: NULL where the token of this name makes no sense.
- */
-static uint32_t
-parse_checks(const char *list, const char *where, bool *internal)
+static void
+say_unknown_check(const char *where, const char *name, size_t length, bool has_internal)
+{
+   size_t nearest_length = 0;
+   const char *nearest = gpuval_suggest(name, length, gpuval_checks_names(), &nearest_length);
+
+   gpuval_log_error("%s: no check or set is called \"%.*s\"%s%.*s%s (there are %s%s)", where,
+                    (int)length, name, nearest ? "; did you mean \"" : "", (int)nearest_length,
+                    nearest ? nearest : "", nearest ? "\"?" : "", gpuval_checks_names(),
+                    has_internal ? "; internal" : "");
+}
+
+uint32_t
+gpuval_options_parse_checks(const char *list, const char *where, bool *internal)
 {
    uint32_t checks = 0;
 
@@ -147,9 +231,7 @@ parse_checks(const char *list, const char *where, bool *internal)
          checks |= named;
 
       if (!named && name_length)
-         gpuval_log_error("%s: no check or set is called \"%.*s\" (there are %s%s)", where,
-                          (int)name_length, name, gpuval_checks_names(),
-                          internal ? "; internal" : "");
+         say_unknown_check(where, name, name_length, internal);
    }
 
    return checks;
@@ -331,7 +413,7 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
       return;
    }
 
-   rule.checks = parse_checks(p + strspn(p, " \t"), where, NULL);
+   rule.checks = gpuval_options_parse_checks(p + strspn(p, " \t"), where, NULL);
    util_dynarray_append(rules, struct gpuval_shader_rule, rule);
 }
 
@@ -397,8 +479,9 @@ read_environment(void)
          "this program has rights that its user has not: files that the environment "
          "names are neither read nor written");
    open_log();
-   options.checks =
-      drop_unavailable(parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
+   warn_of_unknown_variables();
+   options.checks = drop_unavailable(
+      gpuval_options_parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.strict = get_bool("GPUVAL_STRICT", false);
    options.robust = get_bool("GPUVAL_ROBUST", false);

@@ -331,7 +331,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->is_complete = true;
    gpuval_live_add(device);
 
-   gpuval_report_mark("device");
+   gpuval_report_add_device();
    return device;
 }
 
@@ -486,6 +486,7 @@ gpuval_device_unlock(struct gpuval_device *device)
    gpuval_notices_take(&notices, &device->notices);
    mtx_unlock(&device->mutex);
    gpuval_notices_deliver(&notices);
+   gpuval_report_keep_counts();
    gpuval_report_progress(false);
    if (reacts)
       gpuval_device_react(device);

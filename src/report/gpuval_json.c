@@ -404,6 +404,8 @@ read_run(struct reader *r)
          run.time = string;
       else if (!strcmp(key, "file"))
          run.file = string;
+      else if (!strcmp(key, "ended"))
+         run.ended = string;
       else if (!strcmp(key, "pid") && value.type == GPUVAL_VALUE_NUMBER)
          run.pid = value.number;
       else if (!strcmp(key, "incomplete"))
@@ -434,6 +436,7 @@ static bool
 read_summary(struct reader *r)
 {
    struct gpuval_summary *summary = &r->line->summary;
+   const char *ended = NULL;
 
    r->line->is_summary = true;
    if (!expect(r, '{'))
@@ -452,12 +455,20 @@ read_summary(struct reader *r)
       }
       if (!read_value(r, &value))
          return false;
+      if (!strcmp(key, "ended") && value.type == GPUVAL_VALUE_STRING)
+         ended = value.string;
       for (unsigned i = 0; i < gpuval_num_summary_counts; i++) {
          const struct gpuval_summary_count *count = &gpuval_summary_counts[i];
          if (!strcmp(count->key, key) && value.type == GPUVAL_VALUE_NUMBER && value.number > 0)
             *gpuval_summary_count(summary, count) = value.number;
       }
    } while (accept(r, ','));
+   if (ended && !r->line->runs.size) {
+      struct gpuval_run run = {.pid = -1};
+      util_dynarray_append(&r->line->runs, struct gpuval_run, run);
+   }
+   if (ended)
+      util_dynarray_top_ptr(&r->line->runs, struct gpuval_run)->ended = ended;
    return expect(r, '}');
 }
 

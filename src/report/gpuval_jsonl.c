@@ -178,8 +178,9 @@ gpuval_jsonl_write_row(FILE *f, const struct gpuval_row *row)
    fputs("}\n", f);
 }
 
+/* @in_list: among those of a merged report; alone, what ended the run is the summary's. */
 static void
-write_run(FILE *f, const struct gpuval_run *run)
+write_run(FILE *f, const struct gpuval_run *run, bool in_list)
 {
    const struct {
       const char *key, *value;
@@ -188,6 +189,7 @@ write_run(FILE *f, const struct gpuval_run *run)
       {"program", run->program},
       {"time", run->time},
       {"file", run->file},
+      {"ended", in_list ? run->ended : NULL},
    };
    const char *separator = "{";
 
@@ -227,12 +229,16 @@ gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
       fputs(",\"runs\":[", f);
       for (unsigned i = 0; i < summary->num_runs; i++) {
          fputs(i ? "," : "", f);
-         write_run(f, &summary->runs[i]);
+         write_run(f, &summary->runs[i], true);
       }
       fputc(']', f);
    } else if (summary->num_runs) {
       fputs(",\"run\":", f);
-      write_run(f, summary->runs);
+      write_run(f, summary->runs, false);
+      if (summary->runs->ended) {
+         fputs(",\"ended\":", f);
+         write_string(f, summary->runs->ended);
+      }
    }
    if (summary->session)
       fprintf(f, ",\"session\":%u", summary->session);

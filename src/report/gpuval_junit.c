@@ -84,6 +84,11 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    for (unsigned i = 0; i < gpuval_num_summary_counts; i++)
       fprintf(f, "<property name=\"%s\" value=\"%" PRIu64 "\"/>\n", gpuval_summary_counts[i].key,
               *gpuval_summary_count(summary, &gpuval_summary_counts[i]));
+   if (summary->num_runs && !summary->is_merged && summary->runs->ended) {
+      fputs("<property name=\"ended\"", f);
+      write_attribute(f, "value", summary->runs->ended);
+      fputs("/>\n", f);
+   }
    if (summary->is_merged)
       fprintf(f, "<property name=\"runs\" value=\"%u\"/>\n", summary->num_runs);
    fputs("</properties>\n", f);

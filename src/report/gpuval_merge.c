@@ -53,6 +53,7 @@ struct gpuval_merge {
 
    FILE *lines;                     /* of each failure the first that is as severe as any */
    struct hash_table_u64 *baseline; /* enum known by fingerprint; NULL: none */
+   bool is_journal; /* gpuval_merge_read_journal() */
    struct set *unknown_keys;
    unsigned num_messages;
    unsigned num_complaints;
@@ -197,7 +198,7 @@ find_failure(struct gpuval_merge *merge)
 
    if (found) {
       struct failure *known = util_dynarray_element(&merge->failures, struct failure, found - 1);
-      if (known->is_warning && !gpuval_row_is_warning(row))
+      if (merge->is_journal || (known->is_warning && !gpuval_row_is_warning(row)))
          keep_line(merge, known);
       return found - 1;
    }
@@ -254,6 +255,7 @@ add_runs(struct gpuval_merge *merge, const char *name, uint32_t first_seen, bool
       run.host = copy(merge, run.host);
       run.program = copy(merge, run.program);
       run.time = copy(merge, run.time);
+      run.ended = copy(merge, run.ended);
       run.incomplete |= incomplete;
       util_dynarray_append(&merge->runs, struct gpuval_run, run);
    }
@@ -368,6 +370,34 @@ gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
       add_runs(merge, name, first_seen, true);
    else if (reading.broken)
       util_dynarray_top_ptr(&merge->runs, struct gpuval_run)->incomplete = true;
+}
+
+void
+gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name, const char *ended)
+{
+   struct reading reading = {.f = f, .name = name};
+   struct gpuval_run run = {.pid = -1};
+
+   merge->is_journal = true;
+   merge->summary.is_merged = false;
+   while (next_line(merge, &reading)) {
+      if (!merge->line.is_summary) {
+         int found = find_failure(merge);
+         if (found >= 0)
+            util_dynarray_element(&merge->failures, struct failure, found)->count =
+               gpuval_row_number(&merge->line.row, false, "", "count", 0);
+         continue;
+      }
+      merge->summary = merge->line.summary;
+      if (merge->line.summary.num_runs)
+         run = merge->line.summary.runs[0];
+      run.host = copy(merge, run.host);
+      run.program = copy(merge, run.program);
+      run.time = copy(merge, run.time);
+   }
+   run.ended = copy(merge, ended);
+   util_dynarray_append(&merge->runs, struct gpuval_run, run);
+   merge->summary.lost_lines += reading.broken;
 }
 
 void
@@ -527,7 +557,7 @@ gpuval_merge_for_each(struct gpuval_merge *merge,
       }
       row->values[0][gpuval_field_find("", "count", 0)].number = failure->count;
       row->seen = &merge->sorted[failure->first_seen];
-      row->num_seen = failure->num_seen;
+      row->num_seen = failure->num_seen; /* 0 of a journal */
       if (merge->baseline && !failure->is_message)
          row->baseline = failure->is_known ? "unchanged" : "new";
       count_machines(merge, row, machines, machines + merge->num_hosts);

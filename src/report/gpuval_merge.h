@@ -31,6 +31,14 @@ void gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name);
 /** The same of a file that cannot be opened: errno. */
 void gpuval_merge_unreadable(struct gpuval_merge *merge, const char *name);
 
+/**
+ * Takes in the journal (gpuval_journal.h) of a process that has not come to its end, instead of
+ * gpuval_merge_read(): what is written then is the report of that process. @ended: how it ended,
+ * gpuval_run::ended.
+ */
+void gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name,
+                               const char *ended);
+
 /** The failures of this report are known. Before the first gpuval_merge_read(). */
 void gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name);
 

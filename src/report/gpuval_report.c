@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/gpuval_files.h"
 #include "base/gpuval_layout.h"
@@ -22,6 +23,7 @@
 #include "util/u_dynarray.h"
 #include "util/u_process.h"
 #include "gpuval_beside.h"
+#include "gpuval_journal.h"
 #include "gpuval_paths.h"
 #include "gpuval_suppressions.h"
 
@@ -138,6 +140,8 @@ mark_error(void)
    marked_error = true;
 }
 
+static void append_to_files(const struct gpuval_event *event);
+
 /* Writes the block of @event to the log, and tells @notices. */
 static void
 tell(struct gpuval_event *event, struct gpuval_notices *notices)
@@ -166,6 +170,7 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    if (gpuval_options()->gen_suppressions && !event->is_reported)
       write_suppression(event);
    event->is_reported = true;
+   append_to_files(event);
    gpuval_report_unlock();
 
    if (text)
@@ -191,6 +196,7 @@ replace_facts(struct gpuval_event *event, struct gpuval_event *conflict)
    event->period = before.period;
    event->is_reported = before.is_reported;
    event->was_warning = true;
+   event->kept_count = before.kept_count;
    ralloc_steal(event, conflict); /* owns the strings */
 }
 
@@ -212,6 +218,8 @@ gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
       tell(event, notices);
 }
 
+static void keep_summary(void);
+
 void
 gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage)
 {
@@ -221,6 +229,7 @@ gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage)
    /* The hash is one of BLAKE3, of which fewer bits do; NULL is no key. */
    uintptr_t key = hash * GPUVAL_STAGE_COUNT + stage;
    _mesa_set_add(shaders, (void *)MAX2(key, 1));
+   keep_summary();
    gpuval_report_unlock();
 }
 
@@ -282,6 +291,7 @@ gpuval_report_add_message_event(struct gpuval_event *event)
    if (has_room) {
       util_dynarray_append(&events, struct gpuval_event *, event);
       num_message_events++;
+      append_to_files(event);
    }
    gpuval_report_unlock();
    return has_room;
@@ -366,6 +376,67 @@ get_name(const char *name, const struct gpuval_summary *summary)
              : ralloc_strdup(NULL, name);
 }
 
+static void
+keep_summary(void)
+{
+   if (!gpuval_options()->mark)
+      return;
+   struct gpuval_summary summary = summarize();
+   gpuval_journal_add_summary(&summary);
+}
+
+/* Appends @event to the JSON Lines that are asked for, where it stays until they are written anew
+ * with final counts: a program that is killed leaves what was found.
+ */
+static void
+append_to_files(const struct gpuval_event *event)
+{
+   struct gpuval_summary summary = summarize();
+
+   gpuval_journal_add(event);
+   gpuval_journal_add_summary(&summary);
+   util_dynarray_foreach (&files, const char *, name) {
+      if (!*name || gpuval_report_format(*name) != &gpuval_report_jsonl)
+         continue;
+      char *file = get_name(*name, &summary);
+      if (!gpuval_journal_append_row(file, event)) {
+         gpuval_log_error("GPUVAL_REPORT: %s: %s", file, strerror(errno));
+         *name = NULL;
+      }
+      ralloc_free(file);
+   }
+}
+
+void
+gpuval_report_add_device(void)
+{
+   gpuval_report_lock();
+   gpuval_report_mark("device");
+   gpuval_journal_begin();
+   gpuval_report_unlock();
+}
+
+/* A count goes there again when it has doubled, so that a journal does not grow with it. */
+void
+gpuval_report_keep_counts(void)
+{
+   bool has_grown = false;
+
+   if (!gpuval_options()->mark)
+      return;
+   gpuval_report_lock();
+   util_dynarray_foreach (&events, struct gpuval_event *, event) {
+      if ((*event)->count == (*event)->kept_count || (*event)->count < 2 * (*event)->kept_count)
+         continue;
+      gpuval_journal_add(*event);
+      (*event)->kept_count = (*event)->count;
+      has_grown = true;
+   }
+   if (has_grown)
+      keep_summary();
+   gpuval_report_unlock();
+}
+
 /* To a file beside, which then takes the name: who reads it meanwhile sees
  * the old one whole.
  */
@@ -388,9 +459,13 @@ write_file(const char *option, const struct gpuval_summary *summary)
    return written;
 }
 
+/* Whether the report can be written. One of an earlier run, which would be taken for this one's
+ * should the program not come to its end, goes.
+ */
 static bool
 try_file(const char *name)
 {
+   struct stat status;
    char *beside;
    FILE *f = gpuval_open_beside(name, &beside);
 
@@ -401,6 +476,8 @@ try_file(const char *name)
    fclose(f);
    unlink(beside);
    ralloc_free(beside);
+   if (!stat(name, &status) && S_ISREG(status.st_mode))
+      unlink(name);
    return true;
 }
 
@@ -430,6 +507,8 @@ gpuval_report_init(void)
    gpuval_suppressions_init(gpuval_options()->suppressions);
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
    progress = gpuval_options()->progress && gpuval_log_has_terminal();
+   if (gpuval_log_num_errors()) /* of the environment: less is checked than was asked for */
+      gpuval_report_mark("error");
 }
 
 /* NAME.4711.jsonl */
@@ -628,6 +707,7 @@ gpuval_report_finish(void)
          write_end(&summary, NULL);
          write_files_locked();
       }
+      gpuval_journal_end();
    }
    gpuval_report_unlock();
 }

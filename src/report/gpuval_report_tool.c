@@ -20,6 +20,7 @@
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"
 #include "gpuval_paths.h"
+#include "gpuval_report.h"
 
 enum {
    EXIT_NEW = 1,
@@ -37,6 +38,7 @@ static struct util_dynarray inputs;    /* const char * */
 static struct util_dynarray baselines; /* const char * */
 static struct util_dynarray outputs;   /* struct output */
 static int error_status = -1;          /* --error-exitcode */
+static const char *ended;              /* --ended */
 
 static void __attribute__((format(printf, 1, 2))) __attribute__((noreturn))
 fail(const char *format, ...)
@@ -72,6 +74,8 @@ set_option(const char *option, const char *value)
       add_output(value);
    } else if (!strcmp(option, "--baseline")) {
       util_dynarray_append(&baselines, const char *, value);
+   } else if (!strcmp(option, "--ended")) {
+      ended = value;
    } else if (!strcmp(option, "--root")) {
       gpuval_paths_add_root(value);
    } else if (!strcmp(option, "--error-exitcode")) {
@@ -176,7 +180,7 @@ read_folder(struct gpuval_merge *merge, const char *folder)
    if (nftw(folder, visit, 32, FTW_PHYS))
       fail("%s: %s", folder, strerror(errno));
    if (!names.size)
-      fprintf(stderr, "gpuval: warning: %s: there is no .jsonl file\n", folder);
+      fail("%s: there is no .jsonl file in it or in a folder below", folder);
    qsort(util_dynarray_begin(&names), util_dynarray_num_elements(&names, char *), sizeof(char *),
          compare_names);
    util_dynarray_foreach (&names, char *, name) {
@@ -343,6 +347,28 @@ print_summary(const struct gpuval_summary *summary)
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
 }
 
+/* Of --ended, which `gpuval run` uses: the reports of a process that has not come to its end, of its
+ * journal, and what its log lacks, on stdout.
+ */
+static int
+finish_journal(struct gpuval_merge *merge)
+{
+   const char *name = *(const char **)util_dynarray_begin(&inputs);
+   FILE *f = fopen(name, "re");
+
+   if (!f)
+      fail("%s: %s", name, strerror(errno));
+   gpuval_merge_read_journal(merge, f, name, ended);
+   fclose(f);
+   if (!gpuval_merge_finish(merge))
+      fail("the reports do not fit into TMPDIR: %s", strerror(errno));
+   write_outputs(merge);
+   printf("gpuval: warning: the program was ended by %s; this is what was known until then\n", ended);
+   gpuval_text_write_summary(stdout, gpuval_merge_summary(merge));
+   gpuval_merge_destroy(merge);
+   return fflush(stdout) ? EXIT_TROUBLE : 0;
+}
+
 static void
 annotate(void *data, const struct gpuval_row *row, unsigned index)
 {
@@ -358,6 +384,8 @@ main(int argc, char **argv)
    struct gpuval_merge *merge = gpuval_merge_create();
    if (!merge)
       fail("TMPDIR: %s", strerror(errno));
+   if (ended)
+      return finish_journal(merge);
    read_all(merge);
    write_outputs(merge);
 

@@ -213,7 +213,11 @@ write_notifications(FILE *f, const struct gpuval_summary *summary)
 static void
 write_invocation(FILE *f, const struct gpuval_run *run)
 {
-   fprintf(f, "{\"executionSuccessful\":%s", run->incomplete ? "false" : "true");
+   fprintf(f, "{\"executionSuccessful\":%s", run->incomplete || run->ended ? "false" : "true");
+   if (run->ended && !strncmp(run->ended, "SIG", 3)) {
+      fputs(",\"exitSignalName\":", f);
+      gpuval_jsonl_write_string(f, run->ended);
+   }
    if (run->host) {
       fputs(",\"machine\":", f);
       gpuval_jsonl_write_string(f, run->host);

@@ -12,10 +12,13 @@ command=$checkout/gpuval
 prefix=$checkout/build/prefix
 icd=$prefix/share/vulkan/icd.d
 
-mkdir -p "$checkout/build/stamps" "$prefix/lib" "$icd" &&
+mkdir -p "$checkout/build/stamps" "$prefix/bin" "$prefix/lib" "$icd" &&
    cp "$2" "$command" &&
    cp -R "$(dirname "$2")/command" "$checkout" || exit 99
 ln -s "$(absolute "$4")" "$prefix/lib/libvulkan_lvp.so"
+for name in gpuval-check-names gpuval-report; do
+   ln -s "$(dirname "$runner")/../../$name" "$prefix/bin/$name"
+done
 [ $# -lt 5 ] || ln -s "$(absolute "$5")" "$prefix/lib/libvulkan_radeon.so"
 for name in lvp radeon; do
    printf '{"file_format_version": "1.0.1",

@@ -65,6 +65,22 @@ run GPUVAL=bounds,nonsense two_errors
 one_complaint err GPUVAL nonsense $known basic concurrency residency all
 two_errors err
 
+begin 'nearly a check'
+for typo in bonds buonds bounds_ bound; do
+   run GPUVAL=$typo two_errors
+   one_complaint err GPUVAL "\"$typo\"; did you mean \"bounds\"?"
+done
+
+begin 'a variable that does not exist'
+for pair in CHEKCS=GPUVAL CHECKS=GPUVAL REPORTS=GPUVAL_REPORT SUPRESSIONS=GPUVAL_SUPPRESSIONS \
+   BLOOM_HASH=GPUVAL_BLOOM_HASHES; do
+   run "GPUVAL_${pair%=*}=1" GPUVAL=bounds two_errors
+   lines err "^gpuval: warning: GPUVAL_${pair%=*} is no variable of gpuval; the nearest one is ${pair#*=}\$" 1
+   two_errors err
+done
+run GPUVAL_CHEKCS=1 two_errors
+empty err
+
 begin 'only unknown checks'
 run GPUVAL=nonsense two_errors
 one_complaint err GPUVAL nonsense

@@ -56,6 +56,15 @@ refused report.txt run --report report.txt -- true
 refused 256 run --error-exitcode 256 -- true
 refused abc run --error-exitcode abc -- true
 refused suppressions run --suppressions
+refused "suppressions: there is no file 'missing'" run --suppressions missing -- true
+refused "shaders: there is no file 'missing'" run --shaders missing -- true
+refused 'shaders: .* is a folder' run --shaders /tmp -- true
+refused 'log: .* is a folder' run --log /tmp -- true
+refused 'log: .*/proc/self/log. cannot be written' run --log /proc/self/log -- true
+refused 'report: .*/proc/self/a.csv. cannot be written' run --report /proc/self/a.csv -- true
+refused 'checks: .*"bonds"; did you mean "bounds"[?] .*concurrency' run --checks bonds -- true
+refused 'checks: .*"bonds"; did you mean "bounds"[?]' run --checks sync --checks=-bonds -- true
+refused 'checks: .*"nonsense" .there are assume' run --checks nonsense -- true
 refused comma run --suppressions a,b -- true
 refused nonsense env nonsense
 refused nonsense env --nonsense
@@ -88,7 +97,12 @@ is VK_DRIVER_FILES "$icd/lvp_icd.test.json"
 is VK_ICD_FILENAMES "$icd/lvp_icd.test.json"
 is GPUVAL_PRINTF_PREFIX ''
 
+begin 'env with checks in several options'
+gpuval env --checks basic --checks sync --checks=-export
+is GPUVAL basic,sync,-export
+
 begin 'env with everything'
+touch rules a.supp b.supp
 gpuval env --checks bounds,assume --driver=radv --log "it's a log" --report a.jsonl \
    --report "$PWD/b c.csv" --shaders=rules --printf-prefix --suppressions a.supp \
    --suppressions=b.supp --gen-suppressions --progress

@@ -56,7 +56,11 @@ for option in $(printf '%s\n' "$page" | grep -o -e '--[a-z][a-z-]*' | sort -u); 
 done
 # shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/.*"\(GPUVAL[A-Z0-9_]*\)".*/\1/p' "$root/src/base/gpuval_options.c" | sort -u); do
-   [ "$name" = GPUVAL_MARK ] || in_page "$name"
+   case $name in
+   GPUVAL_MARK) ;;                   # between `run` and the driver
+   GPUVAL_CHECKS | GPUVAL_TEST_) ;; # which are no variables of gpuval
+   *) in_page "$name" ;;
+   esac
 done
 
 # --- Completion --------------------------------------------------------------

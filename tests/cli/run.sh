@@ -109,6 +109,25 @@ run_scenario no_errors --checks bounds --error-exitcode 7
 exits 0
 last_line err 'gpuval: no errors'
 
+begin 'error exit code and a variable that makes no sense'
+for variable in GPUVAL=bounds,nonsense GPUVAL_SAFE=yes GPUVAL_REPORT=a.txt GPUVAL_SHADERS=missing; do
+   export "${variable?}"
+   run_scenario no_errors --error-exitcode 7
+   unset "${variable%%=*}"
+   exits 7
+   lines err '^gpuval: error: ' 1
+done
+
+begin 'a file of an earlier run is gone when the program starts'
+echo old >a.jsonl
+echo old >log
+gpuval run --report a.jsonl --log log --report b.csv -- sh -c 'ls'
+lines out '^(a[.]jsonl|log|b[.]csv)$' 0
+gpuval run --log /dev/null -- true
+[ -c /dev/null ] || wrong '/dev/null is gone'
+gpuval run --checks nonsense --report a.jsonl -- true
+exits 2
+
 begin 'error exit code and a report'
 run_scenario two_errors --checks bounds --error-exitcode 7 --report a.jsonl --log log
 exits 7
@@ -225,7 +244,7 @@ one_name_like '^log[.][1-9][0-9]*$'
 only_unchecked log.[1-9]*
 
 begin 'nothing was checked: log that cannot be written'
-gpuval run --log "$private" -- true
+GPUVAL_LOG=$private "$command" run -- true 2>err
 only_unchecked err
 
 begin 'nothing was checked: an instance, but no device'
@@ -240,7 +259,7 @@ exits 7
 only_unchecked err
 
 begin 'nothing was checked: no such check'
-run_scenario two_errors --checks nonsense --error-exitcode 7
+GPUVAL=nonsense run_scenario two_errors --error-exitcode 7
 exits 7
 lines err "^$unchecked" 1
 lines err '^gpuval: ' 2

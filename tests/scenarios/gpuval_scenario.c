@@ -170,6 +170,8 @@ run_parent(struct scenario *scenario, const struct options *options)
          const struct scenario_child child = {"child", kind, getenv("GPUVAL"), true,
                                               .preload = options->preload};
          const int status = scenario_run_child(scenario, folder, &child);
+         if (WIFSIGNALED(status) && scenario->finish >= SCENARIO_FINISH_ABORT)
+            raise(WTERMSIG(status)); /* Whoever has started this sees what a program does. */
          skipped = WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP;
          if (!skipped)
             differences += !scenario_check_status(scenario, folder, &child, status);

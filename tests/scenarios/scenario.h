@@ -67,6 +67,12 @@ enum scenario_finish {
    SCENARIO_FINISH_EXIT_BUSY,    /* exit() right after the submit */
    SCENARIO_FINISH_ABORT,        /* abort() right after vkQueueWaitIdle() */
    SCENARIO_FINISH_ABORT_FENCE,  /* abort() right after vkWaitForFences() */
+   /* After vkQueueWaitIdle(); for --child-only */
+   SCENARIO_FINISH_QUICK_EXIT, /* _exit() */
+   SCENARIO_FINISH_SIGINT,
+   SCENARIO_FINISH_SIGTERM,
+   SCENARIO_FINISH_SIGSEGV,
+   SCENARIO_FINISH_SIGKILL,
 };
 
 /* How pipelines are made. */

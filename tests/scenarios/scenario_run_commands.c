@@ -8,6 +8,7 @@
 
 #include "scenario_run.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,8 +77,16 @@ run_prepare_command(struct run *run)
 static void
 finish_process(enum scenario_finish finish)
 {
-   if (finish == SCENARIO_FINISH_ABORT || finish == SCENARIO_FINISH_ABORT_FENCE)
-      abort();
+   static const int signals[] = {
+      [SCENARIO_FINISH_ABORT] = SIGABRT,   [SCENARIO_FINISH_ABORT_FENCE] = SIGABRT,
+      [SCENARIO_FINISH_SIGINT] = SIGINT,   [SCENARIO_FINISH_SIGTERM] = SIGTERM,
+      [SCENARIO_FINISH_SIGSEGV] = SIGSEGV, [SCENARIO_FINISH_SIGKILL] = SIGKILL,
+   };
+
+   if (finish == SCENARIO_FINISH_QUICK_EXIT)
+      _exit(0);
+   if (finish < VKH_COUNT(signals) && signals[finish])
+      raise(signals[finish]);
    exit(0);
 }
 

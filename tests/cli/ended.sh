@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# `gpuval run` and programs that do not come to their end: what was found until then is in the log
+# and in each report, which say how the program ended.
+#
+#    ended.sh RUNNER COMMAND NO_DEVICE LAVAPIPE [RADV SHIM]
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=checkout.sh
+. "$(dirname "$0")/checkout.sh"
+
+# ending NAME: the scenario SCENARIO.scn with this end, here
+ending() # SCENARIO NAME
+{
+   sed "s/^\[run\]\$/&\nfinish $2/" "$tests/$1.scn" >"$1.scn"
+}
+
+run_ending() # SCENARIO OPTION...
+{
+   scenario=$1
+   shift
+   gpuval run --checks bounds "$@" -- "$runner" --child-only "$PWD/$scenario.scn"
+}
+
+last_words() # FILE HOW SUMMARY
+{
+   last_line "$1" "$3"
+   lines "$1" "^gpuval: warning: the program was ended by $2; this is what was known until then\$" 1
+}
+
+for pair in SIGINT=SIGINT=130 SIGTERM=SIGTERM=143 SIGSEGV=SIGSEGV=139 abort=SIGABRT=134 \
+   SIGKILL=killed=137 _exit=exit=0; do
+   how=${pair#*=}
+   expected_status=${how#*=}
+   how=${how%=*}
+   begin "reports of a program with two errors, ${pair%%=*}"
+   ending two_errors "${pair%%=*}"
+   run_ending two_errors --log log --report a.jsonl --report b.csv --report c.html \
+      --report d.sarif --report e.junit.xml --report %p.jsonl
+   exits "$expected_status"
+   empty err
+   lines log '^gpuval: error: bounds/buffer-oob: ' 2
+   last_words log "$how" 'gpuval: 2 errors (5 occurrences), 0 records lost'
+   for file in a.jsonl [1-9]*.jsonl; do
+      lines "$file" '^[{]"check":"bounds",.*[}]$' 2
+      lines "$file" "^[{]\"summary\":[{]\"errors\":2,\"occurrences\":5,.*\"shaders\":2,.*\"ended\":\"$how\"[}][}]\$" 1
+      lines "$file" '' 3
+   done
+   lines b.csv '^bounds,buffer-oob,' 2
+   lines c.html "\"ended\":\"$how\"" 1
+   lines d.sarif '"executionSuccessful":false' 1
+   lines e.junit.xml "<property name=\"ended\" value=\"$how\"/>" 1
+   lines e.junit.xml '<failure' 2
+done
+
+begin 'the log of a program that is killed and has no report'
+ending two_errors SIGTERM
+run_ending two_errors
+exits 143
+last_words err SIGTERM 'gpuval: 2 errors (5 occurrences), 0 records lost'
+
+begin 'a program that is killed before there is an error'
+ending no_errors SIGKILL
+run_ending no_errors --report a.jsonl --error-exitcode 7
+exits 137
+last_words err killed 'gpuval: no errors'
+lines a.jsonl '"errors":0,.*"ended":"killed"' 1
+
+begin 'one of two processes does not come to its end'
+ending two_errors SIGTERM
+# shellcheck disable=SC2016
+gpuval run --checks bounds --report %p.jsonl -- sh -c '"$1" --child-only "$2"; exec "$1" --child-only "$3"' \
+   sh "$runner" "$tests/no_errors.scn" "$PWD/two_errors.scn"
+exits 143
+last_words err SIGTERM 'gpuval: 2 errors (5 occurrences), 0 records lost'
+lines err '^gpuval: no errors$' 1
+grep -l '"ended":"SIGTERM"' [1-9]*.jsonl >ended
+lines ended '' 1
+grep -L '"ended"' [1-9]*.jsonl >normal
+lines normal '' 1
+
+# Without `run` nobody is left to write a summary: the lines that are there are whole.
+begin 'lines of a process that is killed'
+ending two_errors SIGKILL
+env GPUVAL=bounds GPUVAL_REPORT=a.jsonl VK_DRIVER_FILES="$icd/lvp_icd.test.json" \
+   "$runner" --child-only "$PWD/two_errors.scn" >out 2>err
+lines a.jsonl '^[{]"check":"bounds",.*[}]$' 2
+lines a.jsonl '' 2
+
+begin 'a program that is killed at any time leaves whole lines'
+for delay in 0.05 0.1 0.15 0.2 0.25 0.3 0.4 0.5; do
+   timeout -s KILL "$delay" env GPUVAL=bounds GPUVAL_REPORT="$PWD/a.jsonl,$PWD/b.csv" \
+      VK_DRIVER_FILES="$icd/lvp_icd.test.json" "$runner" --child-only "$tests/two_errors.scn" \
+      >out 2>err
+   [ ! -s a.jsonl ] || [ "$(tail -c 2 a.jsonl)" = '}' ] || wrong "a.jsonl ends in half a line after $delay s"
+   [ ! -s b.csv ] || [ "$(tail -c 1 b.csv | wc -l)" -eq 1 ] || wrong "b.csv ends in half a line after $delay s"
+   rm -f a.jsonl b.csv
+done
+
+begin 'nothing is left behind'
+ending two_errors SIGKILL
+mkdir folder
+TMPDIR=$PWD/folder run_ending two_errors
+[ -z "$(names folder)" ] || wrong "there is: $(names folder)"
+
+finish
