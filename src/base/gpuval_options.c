@@ -82,8 +82,7 @@ nearest_variable(const char *name, size_t length)
    unsigned distance = gpuval_suggest_distance(name, length, checks, strlen(checks));
 
    for (unsigned i = 0; i < ARRAY_SIZE(variables); i++) {
-      unsigned other =
-         gpuval_suggest_distance(name, length, variables[i], strlen(variables[i]));
+      unsigned other = gpuval_suggest_distance(name, length, variables[i], strlen(variables[i]));
       if (other < distance) {
          distance = other;
          nearest = variables[i];

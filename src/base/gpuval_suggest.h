@@ -21,8 +21,8 @@ unsigned gpuval_suggest_distance(const char *word, size_t length, const char *kn
 
 /**
  * Returns the name in @names that is nearest to @word, of @length bytes, and its length in
- * @found_length. Names are separated by blanks, commas and semicolons. NULL: none is so near, a third
- * of the word away, that it can have been meant.
+ * @found_length. Names are separated by blanks, commas and semicolons. NULL: none is so near, a
+ * third of the word away, that it can have been meant.
  */
 const char *gpuval_suggest(const char *word, size_t length, const char *names,
                            size_t *found_length);

@@ -2,11 +2,11 @@
 
 /* What is found, kept as it is found, for programs that do not come to their end.
  *
- * `./gpuval run` names a file by GPUVAL_MARK, and each process of the program keeps a journal beside
- * it, MARK.PID.jsonl: lines of JSON Lines that are only ever appended, each by one write(). A
- * failure's latest line holds, and so does the latest summary. A process that ends normally removes
- * its journal. What is left tells `run` which processes did not, and `gpuval-report --ended` writes
- * their reports from it.
+ * `./gpuval run` names a file by GPUVAL_MARK, and each process of the program keeps a journal
+ * beside it, MARK.PID.jsonl: lines of JSON Lines that are only ever appended, each by one write().
+ * A failure's latest line holds, and so does the latest summary. A process that ends normally
+ * removes its journal. What is left tells `run` which processes did not, and `gpuval-report
+ * --ended` writes their reports from it.
  */
 
 #ifndef GPUVAL_JOURNAL_H

@@ -53,7 +53,7 @@ struct gpuval_merge {
 
    FILE *lines;                     /* of each failure the first that is as severe as any */
    struct hash_table_u64 *baseline; /* enum known by fingerprint; NULL: none */
-   bool is_journal; /* gpuval_merge_read_journal() */
+   bool is_journal;                 /* gpuval_merge_read_journal() */
    struct set *unknown_keys;
    unsigned num_messages;
    unsigned num_complaints;

@@ -347,8 +347,8 @@ print_summary(const struct gpuval_summary *summary)
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
 }
 
-/* Of --ended, which `gpuval run` uses: the reports of a process that has not come to its end, of its
- * journal, and what its log lacks, on stdout.
+/* Of --ended, which `gpuval run` uses: the reports of a process that has not come to its end, of
+ * its journal, and what its log lacks, on stdout.
  */
 static int
 finish_journal(struct gpuval_merge *merge)
@@ -363,7 +363,8 @@ finish_journal(struct gpuval_merge *merge)
    if (!gpuval_merge_finish(merge))
       fail("the reports do not fit into TMPDIR: %s", strerror(errno));
    write_outputs(merge);
-   printf("gpuval: warning: the program was ended by %s; this is what was known until then\n", ended);
+   printf("gpuval: warning: the program was ended by %s; this is what was known until then\n",
+          ended);
    gpuval_text_write_summary(stdout, gpuval_merge_summary(merge));
    gpuval_merge_destroy(merge);
    return fflush(stdout) ? EXIT_TROUBLE : 0;

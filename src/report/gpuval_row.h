@@ -21,7 +21,7 @@ struct gpuval_run {
    const char *time; /* when it began: 2026-01-31T23:59:59Z */
    int64_t pid;
    const char *ended; /* how, if not by itself: a signal's name, "exit" or "killed" */
-   bool incomplete; /* its report has no summary, or lines that cannot be read */
+   bool incomplete;   /* its report has no summary, or lines that cannot be read */
 };
 
 /** Is gpuval_run::time one? It may be read from anywhere. */

@@ -159,6 +159,7 @@ run_parent(struct scenario *scenario, const struct options *options)
 {
    char *folder = make_folder();
    unsigned differences = 0, ran = 0;
+   int ended_by = 0;
 
    scenario_compile(scenario, folder);
    for (unsigned kind = 0; kind < SCENARIO_KIND_COUNT; kind++) {
@@ -171,7 +172,7 @@ run_parent(struct scenario *scenario, const struct options *options)
                                               .preload = options->preload};
          const int status = scenario_run_child(scenario, folder, &child);
          if (WIFSIGNALED(status) && scenario->finish >= SCENARIO_FINISH_ABORT)
-            raise(WTERMSIG(status)); /* Whoever has started this sees what a program does. */
+            ended_by = WTERMSIG(status);
          skipped = WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP;
          if (!skipped)
             differences += !scenario_check_status(scenario, folder, &child, status);
@@ -200,6 +201,8 @@ run_parent(struct scenario *scenario, const struct options *options)
    else
       nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
    free(folder);
+   if (ended_by)
+      raise(ended_by); /* Whoever has started this sees how the program ended. */
    if (differences)
       return 1;
    return ran ? 0 : VKH_EXIT_SKIP;

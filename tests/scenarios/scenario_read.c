@@ -38,11 +38,11 @@ static const char *const kind_names[SCENARIO_KIND_COUNT] = {
 };
 
 static const char *const finish_names[] = {
-   [SCENARIO_FINISH_DESTROY] = "destroy", [SCENARIO_FINISH_DESTROY_BUSY] = "destroy_busy",
-   [SCENARIO_FINISH_EXIT] = "exit",       [SCENARIO_FINISH_EXIT_BUSY] = "exit_busy",
-   [SCENARIO_FINISH_ABORT] = "abort",     [SCENARIO_FINISH_ABORT_FENCE] = "abort_fence",
+   [SCENARIO_FINISH_DESTROY] = "destroy",  [SCENARIO_FINISH_DESTROY_BUSY] = "destroy_busy",
+   [SCENARIO_FINISH_EXIT] = "exit",        [SCENARIO_FINISH_EXIT_BUSY] = "exit_busy",
+   [SCENARIO_FINISH_ABORT] = "abort",      [SCENARIO_FINISH_ABORT_FENCE] = "abort_fence",
    [SCENARIO_FINISH_QUICK_EXIT] = "_exit", [SCENARIO_FINISH_SIGINT] = "SIGINT",
-   [SCENARIO_FINISH_SIGTERM] = "SIGTERM", [SCENARIO_FINISH_SIGSEGV] = "SIGSEGV",
+   [SCENARIO_FINISH_SIGTERM] = "SIGTERM",  [SCENARIO_FINISH_SIGSEGV] = "SIGSEGV",
    [SCENARIO_FINISH_SIGKILL] = "SIGKILL",
 };
 
