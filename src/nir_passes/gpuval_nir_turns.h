@@ -2,10 +2,10 @@
 
 /* What a turn of a group's loop is about: selected from what all of them are about. */
 
-#ifndef GPUVAL_RADV_NIR_TURNS_H
-#define GPUVAL_RADV_NIR_TURNS_H
+#ifndef GPUVAL_NIR_TURNS_H
+#define GPUVAL_NIR_TURNS_H
 
-#include "gpuval_radv_nir_groups.h"
+#include "gpuval_nir_groups.h"
 
 struct turn {
    nir_def *i; /* number in the group, the same in all lanes */
@@ -13,21 +13,21 @@ struct turn {
    nir_def *bits[MAX_GROUP_LOG2];
 };
 
-struct turn gpuval_radv_nir_begin_turn(struct nir_builder *b, nir_def *i);
+struct turn gpuval_nir_begin_turn(struct nir_builder *b, nir_def *i);
 
 /* In this turn, which may be NULL where there is but one. */
 
-nir_def *gpuval_radv_nir_select(struct nir_builder *b, const struct turn *turn,
+nir_def *gpuval_nir_select(struct nir_builder *b, const struct turn *turn,
                                 const nir_scalar *scalars, unsigned count);
-nir_def *gpuval_radv_nir_select_value(struct nir_builder *b, const struct turn *turn,
+nir_def *gpuval_nir_select_value(struct nir_builder *b, const struct turn *turn,
                                       const uint32_t *values, unsigned count);
-nir_def *gpuval_radv_nir_select_src(struct nir_builder *b, const struct group *group,
+nir_def *gpuval_nir_select_src(struct nir_builder *b, const struct group *group,
                                     const struct turn *turn, unsigned src, unsigned component);
-nir_def *gpuval_radv_nir_select_constant(struct nir_builder *b, const struct group *group,
+nir_def *gpuval_nir_select_constant(struct nir_builder *b, const struct group *group,
                                          const struct turn *turn,
                                          uint32_t (*get)(const nir_intrinsic_instr *intrin));
 /** A source's word that tells the invocation. */
-nir_def *gpuval_radv_nir_select_invocation(struct nir_builder *b, const struct group *group,
+nir_def *gpuval_nir_select_invocation(struct nir_builder *b, const struct group *group,
                                            const struct turn *turn, unsigned src,
                                            unsigned component);
 

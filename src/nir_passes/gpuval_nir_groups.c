@@ -2,10 +2,9 @@
 
 /* Which of our intrinsics share a branch or a loop. */
 
-#include "gpuval_radv_nir_groups.h"
+#include "gpuval_nir_groups.h"
 
-#include "gpuval_radv_nir.h"
-#include "gpuval_radv_nir_address.h"
+#include "gpuval_nir_inline_address.h"
 #include "nir_builder.h"
 
 /* They may wait for loads and for writes to memory, but not for what ends
@@ -76,7 +75,7 @@ may_join(const struct group *group, const nir_intrinsic_instr *intrin)
    if (intrin->intrinsic == nir_intrinsic_sync_gpuval)
       return is_shared(group->intrins[0]) == is_shared(intrin);
    return intrin->intrinsic != nir_intrinsic_check_address_gpuval ||
-          gpuval_radv_nir_may_join_addresses(group, intrin);
+          gpuval_nir_may_join_addresses(group, intrin);
 }
 
 /* Does one of them look at what its store replaces? */
@@ -128,7 +127,7 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, boo
 }
 
 void
-gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
+gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
                                struct util_dynarray *groups)
 {
    nir_index_instrs(impl);
@@ -148,7 +147,7 @@ is_comparison(const struct group *group, unsigned i)
    unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
    nir_scalar failed = get_src(group, i, 0, 0);
 
-   return (set < GPUVAL_RADV_MAX_SETS || set == GPUVAL_REPORT_INLINE) &&
+   return (set < GPUVAL_REPORT_UNWRITTEN_IMAGE || set == GPUVAL_REPORT_INLINE) &&
           nir_scalar_is_const(get_src(group, i, 2, 0)) && nir_scalar_is_alu(failed) &&
           nir_scalar_alu_op(failed) == nir_op_uge &&
           nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0)),
@@ -156,7 +155,7 @@ is_comparison(const struct group *group, unsigned i)
 }
 
 bool
-gpuval_radv_nir_are_comparisons(const struct group *group)
+gpuval_nir_are_comparisons(const struct group *group)
 {
    for (unsigned i = 0; i < group->count; i++) {
       if (!is_comparison(group, i))
@@ -166,9 +165,9 @@ gpuval_radv_nir_are_comparisons(const struct group *group)
 }
 
 nir_def *
-gpuval_radv_nir_build_any(nir_builder *b, const struct group *group)
+gpuval_nir_build_any(nir_builder *b, const struct group *group)
 {
-   bool has_limits = gpuval_radv_nir_are_comparisons(group);
+   bool has_limits = gpuval_nir_are_comparisons(group);
    nir_scalar limits[MAX_GROUP];
    nir_def *highest[MAX_GROUP];
    unsigned num_limits = 0;

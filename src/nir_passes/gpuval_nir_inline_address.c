@@ -6,7 +6,7 @@
  * looked at, in a turn of the loop behind the branch, which has one search and one report.
  */
 
-#include "gpuval_radv_nir_address.h"
+#include "gpuval_nir_inline_address.h"
 
 #include "gpuval/src/base/gpuval_address_table.h"
 #include "gpuval/src/base/gpuval_layout.h"
@@ -128,7 +128,7 @@ is_silent(const nir_intrinsic_instr *check)
 }
 
 bool
-gpuval_radv_nir_may_join_addresses(const struct group *group, const nir_intrinsic_instr *check)
+gpuval_nir_may_join_addresses(const struct group *group, const nir_intrinsic_instr *check)
 {
    unsigned budget = MAX_MOVED;
 
@@ -295,7 +295,7 @@ add_variable(nir_builder *b, const struct glsl_type *type, const char *name)
 
 /* 1 bit: there may be one that is bad. */
 static nir_def *
-build_suspected(nir_builder *b, const struct gpuval_radv_nir_met *met,
+build_suspected(nir_builder *b, const struct gpuval_nir_last_buffer *met,
                 const struct addresses *addresses)
 {
    struct range ranges[MAX_GROUP];
@@ -365,7 +365,7 @@ find_range(nir_builder *b, nir_def *table, nir_def *address)
 
 /* Looks for the buffer, and remembers it. 1 bit: there is none. */
 static nir_def *
-look(nir_builder *b, const struct gpuval_nir_driver *driver, const struct gpuval_radv_nir_met *met,
+look(nir_builder *b, const struct gpuval_nir_driver *driver, const struct gpuval_nir_last_buffer *met,
      nir_def *address, nir_def *span)
 {
    nir_def *root = driver->root_address(driver, b);
@@ -388,7 +388,7 @@ look(nir_builder *b, const struct gpuval_nir_driver *driver, const struct gpuval
 
 /* 1 bit: all is in the buffer that was met last. */
 static nir_def *
-is_near(nir_builder *b, const struct gpuval_radv_nir_met *met, nir_def *address, nir_def *span)
+is_near(nir_builder *b, const struct gpuval_nir_last_buffer *met, nir_def *address, nir_def *span)
 {
    nir_def *more = nir_usub_sat(b, span, nir_imm_int(b, GPUVAL_ADDRESS_ROOM));
    nir_def *limit = nir_usub_sat(b, nir_load_var(b, met->limit), more);
@@ -400,8 +400,8 @@ static nir_def *
 build_is_misaligned(nir_builder *b, const struct turn *turn, const struct addresses *addresses,
                     nir_def *address)
 {
-   nir_def *mask = gpuval_radv_nir_select_value(b, turn, addresses->mask, addresses->count);
-   nir_def *residue = gpuval_radv_nir_select_value(b, turn, addresses->residue, addresses->count);
+   nir_def *mask = gpuval_nir_select_value(b, turn, addresses->mask, addresses->count);
+   nir_def *residue = gpuval_nir_select_value(b, turn, addresses->residue, addresses->count);
    nir_def *low = nir_unpack_64_2x32_split_x(b, address);
 
    return nir_ine(b, nir_iand(b, low, mask), residue);
@@ -418,7 +418,7 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, const struc
              const struct turn *turn, nir_def *is_second, nir_def *address)
 {
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *entry = gpuval_radv_nir_select_constant(b, group, turn, get_base);
+   nir_def *entry = gpuval_nir_select_constant(b, group, turn, get_base);
 
    gpuval_nir_build_report(
       b, driver,
@@ -430,9 +430,9 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, const struc
          .slot = nir_unpack_64_2x32_split_y(b, address),
          .invocation =
             {
-               gpuval_radv_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 0),
-               gpuval_radv_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 1),
-               gpuval_radv_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 2),
+               gpuval_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 0),
+               gpuval_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 1),
+               gpuval_nir_select_invocation(b, group, turn, CHECK_INVOCATION, 2),
             },
       });
 }
@@ -442,14 +442,14 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, const struc
  */
 static void
 build_turn(nir_builder *b, const struct gpuval_nir_driver *driver,
-           const struct gpuval_radv_nir_met *met, const struct group *group,
+           const struct gpuval_nir_last_buffer *met, const struct group *group,
            const struct addresses *addresses, const struct turn *turn, nir_def *is_second,
            nir_variable *is_outside)
 {
-   nir_def *base = gpuval_radv_nir_select(b, turn, addresses->base, addresses->count);
-   nir_def *offset = gpuval_radv_nir_select_value(b, turn, addresses->offset, addresses->count);
+   nir_def *base = gpuval_nir_select(b, turn, addresses->base, addresses->count);
+   nir_def *offset = gpuval_nir_select_value(b, turn, addresses->offset, addresses->count);
    nir_def *address = nir_iadd(b, base, nir_i2i64(b, offset));
-   nir_def *span = gpuval_radv_nir_select_value(b, turn, addresses->span, addresses->count);
+   nir_def *span = gpuval_nir_select_value(b, turn, addresses->span, addresses->count);
 
    nir_def *far = nir_inot(b, is_near(b, met, address, span));
    nir_def *misaligned = NULL;
@@ -480,7 +480,7 @@ build_turn(nir_builder *b, const struct gpuval_nir_driver *driver,
 
 static void
 build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
-            const struct gpuval_radv_nir_met *met, const struct group *group,
+            const struct gpuval_nir_last_buffer *met, const struct group *group,
             const struct addresses *addresses, nir_variable *is_outside)
 {
    const unsigned each = addresses->has_alignment ? 2 : 1;
@@ -496,7 +496,7 @@ build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       nir_def *i = nir_load_var(b, i_var);
       nir_def *is_second = each == 2 ? nir_ine_imm(b, nir_iand_imm(b, i, 1), 0) : NULL;
-      const struct turn turn = gpuval_radv_nir_begin_turn(b, each == 2 ? nir_ushr_imm(b, i, 1) : i);
+      const struct turn turn = gpuval_nir_begin_turn(b, each == 2 ? nir_ushr_imm(b, i, 1) : i);
       build_turn(b, driver, met, group, addresses, &turn, is_second, is_outside);
 
       nir_break_if(b, nir_uge_imm(b, i, count - 1));
@@ -506,8 +506,8 @@ build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
 }
 
 void
-gpuval_radv_nir_lower_addresses(nir_builder *b, const struct gpuval_nir_driver *driver,
-                                struct gpuval_radv_nir_met *met, const struct group *group)
+gpuval_nir_inline_addresses(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                struct gpuval_nir_last_buffer *met, const struct group *group)
 {
    nir_instr *first = &group->intrins[0]->instr;
    struct addresses addresses;

@@ -2,24 +2,24 @@
 
 /* @check_address_gpuval */
 
-#ifndef GPUVAL_RADV_NIR_ADDRESS_H
-#define GPUVAL_RADV_NIR_ADDRESS_H
+#ifndef GPUVAL_NIR_INLINE_ADDRESS_H
+#define GPUVAL_NIR_INLINE_ADDRESS_H
 
-#include "gpuval_radv_nir_turns.h"
+#include "gpuval_nir_turns.h"
 
 struct gpuval_nir_driver;
 
 /** The buffer that an invocation met last: see GPUVAL_ADDRESS_ROOM */
-struct gpuval_radv_nir_met {
+struct gpuval_nir_last_buffer {
    nir_variable *begin, *limit; /* NULL: not there yet */
 };
 
 /** Can @check be made where the first of the group is? Instructions are numbered. */
-bool gpuval_radv_nir_may_join_addresses(const struct group *group,
+bool gpuval_nir_may_join_addresses(const struct group *group,
                                         const nir_intrinsic_instr *check);
 
 /** Makes code of the group at the first of them, and takes them away. */
-void gpuval_radv_nir_lower_addresses(struct nir_builder *b, const struct gpuval_nir_driver *driver,
-                                     struct gpuval_radv_nir_met *met, const struct group *group);
+void gpuval_nir_inline_addresses(struct nir_builder *b, const struct gpuval_nir_driver *driver,
+                                     struct gpuval_nir_last_buffer *met, const struct group *group);
 
 #endif

@@ -2,12 +2,12 @@
 
 /* What a turn of a group's loop is about. */
 
-#include "gpuval_radv_nir_turns.h"
+#include "gpuval_nir_turns.h"
 
 #include "nir_builder.h"
 
 struct turn
-gpuval_radv_nir_begin_turn(nir_builder *b, nir_def *i)
+gpuval_nir_begin_turn(nir_builder *b, nir_def *i)
 {
    struct turn turn = {.i = i};
 
@@ -46,7 +46,7 @@ select_scalar(nir_builder *b, const struct turn *turn, const nir_scalar *scalars
 }
 
 nir_def *
-gpuval_radv_nir_select(nir_builder *b, const struct turn *turn, const nir_scalar *scalars,
+gpuval_nir_select(nir_builder *b, const struct turn *turn, const nir_scalar *scalars,
                        unsigned count)
 {
    nir_scalar selected = select_scalar(b, turn, scalars, count, MAX_GROUP_LOG2);
@@ -55,7 +55,7 @@ gpuval_radv_nir_select(nir_builder *b, const struct turn *turn, const nir_scalar
 
 /* Most are the same for all, or one more each. */
 nir_def *
-gpuval_radv_nir_select_value(nir_builder *b, const struct turn *turn, const uint32_t *values,
+gpuval_nir_select_value(nir_builder *b, const struct turn *turn, const uint32_t *values,
                              unsigned count)
 {
    uint32_t step = count > 1 ? values[1] - values[0] : 0;
@@ -70,29 +70,29 @@ gpuval_radv_nir_select_value(nir_builder *b, const struct turn *turn, const uint
    nir_scalar scalars[MAX_GROUP];
    for (unsigned j = 0; j < count; j++)
       scalars[j] = nir_get_scalar(nir_imm_int(b, values[j]), 0);
-   return gpuval_radv_nir_select(b, turn, scalars, count);
+   return gpuval_nir_select(b, turn, scalars, count);
 }
 
 nir_def *
-gpuval_radv_nir_select_src(nir_builder *b, const struct group *group, const struct turn *turn,
+gpuval_nir_select_src(nir_builder *b, const struct group *group, const struct turn *turn,
                            unsigned src, unsigned component)
 {
    nir_scalar scalars[MAX_GROUP];
 
    for (unsigned j = 0; j < group->count; j++)
       scalars[j] = get_src(group, j, src, component);
-   return gpuval_radv_nir_select(b, turn, scalars, group->count);
+   return gpuval_nir_select(b, turn, scalars, group->count);
 }
 
 nir_def *
-gpuval_radv_nir_select_constant(nir_builder *b, const struct group *group, const struct turn *turn,
+gpuval_nir_select_constant(nir_builder *b, const struct group *group, const struct turn *turn,
                                 uint32_t (*get)(const nir_intrinsic_instr *intrin))
 {
    uint32_t values[MAX_GROUP];
 
    for (unsigned j = 0; j < group->count; j++)
       values[j] = get(group->intrins[j]);
-   return gpuval_radv_nir_select_value(b, turn, values, group->count);
+   return gpuval_nir_select_value(b, turn, values, group->count);
 }
 
 #define MAX_DEPTH 6
@@ -146,9 +146,9 @@ copy_here(nir_builder *b, nir_def *def)
  * is made once more, instead of keeping registers.
  */
 nir_def *
-gpuval_radv_nir_select_invocation(nir_builder *b, const struct group *group,
+gpuval_nir_select_invocation(nir_builder *b, const struct group *group,
                                   const struct turn *turn, unsigned src, unsigned component)
 {
-   nir_def *word = gpuval_radv_nir_select_src(b, group, turn, src, component);
+   nir_def *word = gpuval_nir_select_src(b, group, turn, src, component);
    return is_of_arguments(word, 0) ? copy_here(b, word) : word;
 }

@@ -2,8 +2,8 @@
 
 /* What the passes leave in a shader, in groups that become code together. */
 
-#ifndef GPUVAL_RADV_NIR_GROUPS_H
-#define GPUVAL_RADV_NIR_GROUPS_H
+#ifndef GPUVAL_NIR_GROUPS_H
+#define GPUVAL_NIR_GROUPS_H
 
 #include "gpuval/src/nir_passes/gpuval_nir_sync.h"
 #include "util/u_dynarray.h"
@@ -43,12 +43,12 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
  * The groups of @check_address_gpuval, of @report_gpuval, and then those of @sync_gpuval; with
  * @has_shadow the ones for shadow memory before those for the filter beside it.
  */
-void gpuval_radv_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
+void gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
                                     struct util_dynarray *groups);
 
 /** Are the conditions of these reports nothing but comparisons that can be made once more? */
-bool gpuval_radv_nir_are_comparisons(const struct group *group);
+bool gpuval_nir_are_comparisons(const struct group *group);
 /** Has any of them failed? Of offsets with one limit the highest tells. */
-nir_def *gpuval_radv_nir_build_any(struct nir_builder *b, const struct group *group);
+nir_def *gpuval_nir_build_any(struct nir_builder *b, const struct group *group);
 
 #endif

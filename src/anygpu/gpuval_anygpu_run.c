@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: MIT */
+
+/* One shader, dispatched with checks; with --time also as it is, in turns. */
+
+#include "gpuval_anygpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/gpuval_cells.h"
+#include "core/gpuval_marks.h"
+#include "core/gpuval_objects.h"
+
+#include "util/macros.h"
+#include "util/os_file.h"
+#include "util/rand_xor.h"
+
+/* Dispatches of one submission. Commands have 16 bits in cells, and memory of their own. */
+#define MAX_BATCH 1024
+
+/* A buffer of the shader, as the checks know it */
+struct buffer {
+   struct gpuval_anygpu_memory *memory;
+   struct vk_buffer vk; /* what reports call it; the loader's drivers never see it */
+};
+
+struct pipeline {
+   VkDescriptorSetLayout set_layout; /* of the shader as it is */
+   VkPipelineLayout layout;
+   VkPipeline pipeline;
+};
+
+struct run {
+   const struct gpuval_anygpu_options *options;
+   struct gpuval_anygpu_vulkan vulkan;
+   struct gpuval_device *device; /* NULL: nothing is checked */
+   struct gpuval_anygpu_shader shader;
+   struct pipeline checked, plain;
+   struct buffer buffers[GPUVAL_ANYGPU_MAX_SLOTS];
+   struct gpuval_anygpu_memory *commands; /* struct gpuval_anygpu_command[MAX_BATCH] */
+   struct gpuval_anygpu_command template;
+   VkDescriptorPool descriptor_pool;
+   VkDescriptorSet set;
+   VkQueryPool queries;
+   uint32_t num_commands; /* ever; ids begin at 1 */
+   uint32_t span;         /* what lies between two barriers */
+   uint32_t span_command; /* the first of it */
+};
+
+static bool
+fail(const char *what, const char *name)
+{
+   fprintf(stderr, "gpuval: error: anygpu: %s%s%s\n", what, name ? ": " : "", name ? name : "");
+   return false;
+}
+
+/* What core asks */
+
+static bool
+describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+                 struct gpuval_command *command)
+{
+   const struct run *run = data;
+
+   if (!command_id || command_id > run->num_commands)
+      return false;
+   *command = (struct gpuval_command){
+      .op = "dispatch",
+      .index = (command_id - 1) % MAX_BATCH,
+      .command_buffer = (uintptr_t)run->vulkan.commands,
+      .submission = (command_id - 1) / MAX_BATCH,
+   };
+   return true;
+}
+
+static void
+wait_for_work(void *data, bool at_exit)
+{
+   struct run *run = data;
+   run->vulkan.table.DeviceWaitIdle(run->vulkan.device);
+}
+
+static bool
+create_device(struct run *run)
+{
+   if (!gpuval_options()->checks)
+      return true;
+
+   run->device = gpuval_device_create(&(struct gpuval_device_info){
+      .winsys = gpuval_anygpu_winsys(&run->vulkan),
+      .max_sites = 1u << 16,
+      .max_entries = 1u << 16,
+      .max_sets = 1,
+      .object_bits = GPUVAL_ANYGPU_OBJECT_BITS,
+      .has_table = true,
+      .max_shadow_size = 16ull << 30,
+      .has_marks = true,
+      .clear_when_idle = true,
+      .describe_command = describe_command,
+      .wait_for_work = wait_for_work,
+      .data = run,
+   });
+   return run->device != NULL;
+}
+
+/* Buffers */
+
+/* Contents are random and the same each time. */
+static void
+fill(struct gpuval_anygpu_memory *memory, const struct gpuval_anygpu_buffer_info *info,
+     unsigned index)
+{
+   uint64_t seed[2] = {0x9e3779b97f4a7c15ull + index, 0xbf58476d1ce4e5b9ull};
+   const uint64_t num_nodes = memory->size / 16;
+   uint32_t chunk[1024];
+
+   for (uint64_t offset = 0; offset < memory->size; offset += sizeof(chunk)) {
+      for (unsigned i = 0; i < ARRAY_SIZE(chunk); i += 2) {
+         uint64_t value = rand_xorshift128plus(seed);
+         if (info->has_nodes && i % 4 == 0)
+            value = memory->address + value % MAX2(num_nodes, 1) * 16;
+         memcpy(&chunk[i], &value, sizeof(value));
+      }
+      for (unsigned i = 0; info->limit && i < ARRAY_SIZE(chunk); i++)
+         chunk[i] %= info->limit;
+      memcpy((char *)memory->map + offset, chunk, MIN2(sizeof(chunk), memory->size - offset));
+   }
+}
+
+static void
+tell_of_buffer(struct run *run, struct buffer *buffer)
+{
+   const struct gpuval_anygpu_memory *memory = buffer->memory;
+   struct gpuval_device *device = run->device;
+
+   buffer->vk.base.type = VK_OBJECT_TYPE_BUFFER;
+   buffer->vk.size = memory->size;
+   buffer->vk.usage =
+      VK_BUFFER_USAGE_2_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_2_UNIFORM_BUFFER_BIT |
+      VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
+   if (gpuval_device_objects(device))
+      gpuval_objects_add(gpuval_device_objects(device), &buffer->vk.base, NULL, NULL);
+   gpuval_device_add_buffer(device, &buffer->vk.base, memory->address, memory->size);
+   gpuval_cells_add(device, memory->address, align64(memory->size, 16));
+   gpuval_marks_add(device, memory->address, align64(memory->size, 16));
+   gpuval_marks_write(device, memory->address, memory->size);
+}
+
+static bool
+create_buffers(struct run *run)
+{
+   const struct gpuval_anygpu_options *options = run->options;
+
+   for (unsigned i = 0; i < options->num_buffers; i++) {
+      struct buffer *buffer = &run->buffers[i];
+      buffer->memory = gpuval_anygpu_alloc(&run->vulkan, options->buffers[i].size);
+      if (!buffer->memory)
+         return fail("there is no memory for the buffers", NULL);
+      fill(buffer->memory, &options->buffers[i], i);
+      if (run->device)
+         tell_of_buffer(run, buffer);
+   }
+   /* Behind the commands there is what stands for the root where nothing is checked: accesses
+    * outside of buffers go there.
+    */
+   run->commands = gpuval_anygpu_alloc(
+      &run->vulkan, MAX_BATCH * sizeof(struct gpuval_anygpu_command) + GPUVAL_ROOT_SIZE);
+   return run->commands ? true : fail("there is no memory for commands", NULL);
+}
+
+/* The first element of a binding; further ones are not written. */
+static void
+write_descriptor(struct run *run, unsigned binding)
+{
+   const struct gpuval_anygpu_binding *layout = &run->shader.layout.bindings[binding];
+   struct gpuval_anygpu_command *command = &run->template;
+   struct buffer *buffer = &run->buffers[binding];
+
+   command->descriptors[layout->first_slot] = (struct gpuval_anygpu_descriptor){
+      .address = buffer->memory->address,
+      .size = MIN2(buffer->memory->size, UINT32_MAX),
+   };
+   if (!run->device || !gpuval_device_objects(run->device))
+      return;
+   const VkDescriptorBufferInfo info = {
+      .buffer = (VkBuffer)(uintptr_t)&buffer->vk,
+      .range = VK_WHOLE_SIZE,
+   };
+   gpuval_shadow_write(gpuval_device_objects(run->device),
+                       (struct gpuval_shadow){command->shadows, 1},
+                       &(struct gpuval_shadow_binding){.first_slot = layout->first_slot, .stride = 1},
+                       run->options->buffers[binding].is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                       0, 1, &info, sizeof(info));
+}
+
+static void
+make_template(struct run *run)
+{
+   const struct gpuval_anygpu_options *options = run->options;
+
+   for (unsigned i = 0; i < options->num_buffers; i++) {
+      if (run->shader.layout.bindings[i].count)
+         write_descriptor(run, i);
+   }
+   memcpy(run->template.push, options->push, options->push_size);
+   for (unsigned i = 0; i < options->num_addresses; i++)
+      memcpy(run->template.push + options->addresses[i].offset,
+             &run->buffers[options->addresses[i].buffer].memory->address, sizeof(uint64_t));
+   for (unsigned i = 0; i < GPUVAL_STAGE_COUNT; i++)
+      run->template.base.entry_base[i] = GPUVAL_SHADOW_NO_ENTRIES;
+   if (!run->device) {
+      run->template.base.root_address =
+         run->commands->address + MAX_BATCH * sizeof(struct gpuval_anygpu_command);
+      return;
+   }
+   run->template.base.root_address = gpuval_device_root_address(run->device);
+   if (gpuval_device_objects(run->device))
+      run->template.objects_address = gpuval_objects_address(gpuval_device_objects(run->device));
+   if (run->shader.gpuval)
+      run->template.base.entry_base[MESA_SHADER_COMPUTE] =
+         gpuval_shader_entry_base(run->shader.gpuval);
+}
+
+/* Pipelines */
+
+static bool
+create_pipeline(struct run *run, const uint32_t *words, size_t size, const char *entry,
+                uint32_t push_size, struct pipeline *pipeline)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+   VkDevice device = run->vulkan.device;
+   const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, push_size};
+   const VkPipelineLayoutCreateInfo layout_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+      .setLayoutCount = pipeline->set_layout ? 1 : 0,
+      .pSetLayouts = &pipeline->set_layout,
+      .pushConstantRangeCount = push_size ? 1 : 0,
+      .pPushConstantRanges = &range,
+   };
+   const VkShaderModuleCreateInfo module_info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = size,
+      .pCode = words,
+   };
+   VkShaderModule module;
+
+   if (table->CreatePipelineLayout(device, &layout_info, NULL, &pipeline->layout) != VK_SUCCESS)
+      return fail("vkCreatePipelineLayout failed", NULL);
+   if (table->CreateShaderModule(device, &module_info, NULL, &module) != VK_SUCCESS)
+      return fail("vkCreateShaderModule failed", NULL);
+   const VkComputePipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage =
+         {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+            .module = module,
+            .pName = entry,
+         },
+      .layout = pipeline->layout,
+   };
+   VkResult result =
+      table->CreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline->pipeline);
+   table->DestroyShaderModule(device, module, NULL);
+   return result == VK_SUCCESS ? true : fail("vkCreateComputePipelines failed", NULL);
+}
+
+static void
+destroy_pipeline(struct run *run, struct pipeline *pipeline)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+
+   table->DestroyPipeline(run->vulkan.device, pipeline->pipeline, NULL);
+   table->DestroyPipelineLayout(run->vulkan.device, pipeline->layout, NULL);
+   table->DestroyDescriptorSetLayout(run->vulkan.device, pipeline->set_layout, NULL);
+}
+
+static bool
+create_checked(struct run *run)
+{
+   const uint32_t push_size =
+      GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH <=
+            run->vulkan.properties.limits.maxPushConstantsSize
+         ? GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH
+         : run->vulkan.properties.limits.maxPushConstantsSize;
+
+   if (GPUVAL_ANYGPU_PUSH_OFFSET + run->shader.layout.push_size > push_size)
+      return fail("the device has no room for the shader's push constants and 16 bytes more", NULL);
+   return create_pipeline(run, run->shader.words, run->shader.size, "main", push_size,
+                          &run->checked);
+}
+
+/* Of the shader as it is: real descriptors */
+static bool
+write_set(struct run *run)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+
+   for (unsigned i = 0; i < run->options->num_buffers; i++) {
+      const struct gpuval_anygpu_binding *binding = &run->shader.layout.bindings[i];
+      if (!binding->count)
+         continue;
+      const VkDescriptorBufferInfo buffer = {run->buffers[i].memory->buffer, 0, VK_WHOLE_SIZE};
+      const VkWriteDescriptorSet write = {
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = run->set,
+         .dstBinding = i,
+         .descriptorCount = 1,
+         .descriptorType = binding->type,
+         .pBufferInfo = &buffer,
+      };
+      table->UpdateDescriptorSets(run->vulkan.device, 1, &write, 0, NULL);
+   }
+   return true;
+}
+
+static bool
+create_set(struct run *run)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+   VkDescriptorSetLayoutBinding bindings[GPUVAL_ANYGPU_MAX_SLOTS];
+   uint32_t count = 0;
+
+   for (unsigned i = 0; i < GPUVAL_ANYGPU_MAX_SLOTS; i++) {
+      const struct gpuval_anygpu_binding *binding = &run->shader.layout.bindings[i];
+      if (!binding->count)
+         continue;
+      if (i >= run->options->num_buffers || binding->count > 1)
+         return fail("--time and --as-is need a buffer for each binding of the shader, and no arrays", NULL);
+      bindings[count++] = (VkDescriptorSetLayoutBinding){
+         .binding = i,
+         .descriptorType = binding->type,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+      };
+   }
+   if (!count)
+      return true;
+
+   const VkDescriptorSetLayoutCreateInfo layout = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+      .bindingCount = count,
+      .pBindings = bindings,
+   };
+   const VkDescriptorPoolSize sizes[] = {
+      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, GPUVAL_ANYGPU_MAX_SLOTS},
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, GPUVAL_ANYGPU_MAX_SLOTS},
+   };
+   const VkDescriptorPoolCreateInfo pool = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .maxSets = 1,
+      .poolSizeCount = ARRAY_SIZE(sizes),
+      .pPoolSizes = sizes,
+   };
+   if (table->CreateDescriptorSetLayout(run->vulkan.device, &layout, NULL,
+                                        &run->plain.set_layout) != VK_SUCCESS ||
+       table->CreateDescriptorPool(run->vulkan.device, &pool, NULL, &run->descriptor_pool) !=
+          VK_SUCCESS)
+      return fail("vkCreateDescriptorSetLayout or vkCreateDescriptorPool failed", NULL);
+   const VkDescriptorSetAllocateInfo allocate = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+      .descriptorPool = run->descriptor_pool,
+      .descriptorSetCount = 1,
+      .pSetLayouts = &run->plain.set_layout,
+   };
+   if (table->AllocateDescriptorSets(run->vulkan.device, &allocate, &run->set) != VK_SUCCESS)
+      return fail("vkAllocateDescriptorSets failed", NULL);
+   return write_set(run);
+}
+
+static bool
+create_plain(struct run *run)
+{
+   const VkQueryPoolCreateInfo queries = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+      .queryType = VK_QUERY_TYPE_TIMESTAMP,
+      .queryCount = 2,
+   };
+
+   if (run->options->time && !run->vulkan.timestamp_bits)
+      return fail("--time: the queue has no timestamps", NULL);
+   if (run->options->time &&
+       run->vulkan.table.CreateQueryPool(run->vulkan.device, &queries, NULL, &run->queries) !=
+          VK_SUCCESS)
+      return fail("vkCreateQueryPool failed", NULL);
+   return create_set(run) &&
+          create_pipeline(run, run->shader.source, run->shader.source_size, run->options->entry,
+                          run->shader.layout.push_size, &run->plain);
+}
+
+/* Running */
+
+/* Everything that runs later is ordered after everything before. */
+static void
+begin_span(struct run *run)
+{
+   run->span++;
+   run->span_command = run->num_commands + 1;
+}
+
+static uint64_t
+fill_command(struct run *run, uint32_t index)
+{
+   struct gpuval_anygpu_command command = run->template;
+
+   run->num_commands++;
+   if (run->device) {
+      struct gpuval_command_data *data = &command.base;
+      data->command_id = run->num_commands;
+      data->epoch = run->span;
+      data->epoch_command = run->span_command;
+      data->serial = run->span;
+      data->marks_address = gpuval_marks_table(run->device);
+      if (gpuval_device_has_shadow(run->device)) {
+         const uint32_t before = run->span - 1;
+         data->shadow_words = gpuval_cells_table(run->device);
+         gpuval_device_shadow_command(run->device, (struct gpuval_order_threshold){before, before},
+                                      false, data);
+      }
+   }
+   memcpy((struct gpuval_anygpu_command *)run->commands->map + index, &command, sizeof(command));
+   return run->commands->address + index * sizeof(command);
+}
+
+static void
+record_dispatch(struct run *run, const struct pipeline *pipeline, uint64_t command)
+{
+   const struct gpuval_anygpu_options *options = run->options;
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+   VkCommandBuffer commands = run->vulkan.commands;
+   uint8_t push[GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH] = {0};
+   bool is_plain = pipeline == &run->plain;
+   const uint8_t *constants = is_plain ? run->template.push : push;
+   uint32_t size = run->shader.layout.push_size + (is_plain ? 0 : GPUVAL_ANYGPU_PUSH_OFFSET);
+
+   memcpy(push, &command, sizeof(command));
+   memcpy(push + GPUVAL_ANYGPU_PUSH_OFFSET, run->template.push, options->push_size);
+   if (size)
+      table->CmdPushConstants(commands, pipeline->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                              align(size, 4), constants);
+   table->CmdDispatch(commands, options->groups[0], options->groups[1], options->groups[2]);
+}
+
+static void
+record(struct run *run, const struct pipeline *pipeline, uint32_t count)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+   VkCommandBuffer commands = run->vulkan.commands;
+
+   table->CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->pipeline);
+   if (pipeline == &run->plain && run->set)
+      table->CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->layout, 0, 1,
+                                   &run->set, 0, NULL);
+   for (uint32_t i = 0; i < count; i++) {
+      if (i && run->options->barriers) {
+         gpuval_anygpu_barrier(&run->vulkan);
+         begin_span(run);
+      }
+      record_dispatch(run, pipeline, pipeline == &run->checked ? fill_command(run, i) : 0);
+   }
+}
+
+/* Adds the GPU's time to *ns. */
+static bool
+read_time(struct run *run, double *ns)
+{
+   uint64_t times[2];
+
+   if (run->vulkan.table.GetQueryPoolResults(
+          run->vulkan.device, run->queries, 0, 2, sizeof(times), times, sizeof(*times),
+          VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) != VK_SUCCESS)
+      return fail("vkGetQueryPoolResults failed", NULL);
+   *ns += (times[1] - times[0]) * (double)run->vulkan.properties.limits.timestampPeriod;
+   return true;
+}
+
+static void
+write_timestamp(struct run *run, uint32_t query)
+{
+   if (run->queries)
+      run->vulkan.table.CmdWriteTimestamp(run->vulkan.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                          run->queries, query);
+}
+
+/* One submission */
+static bool
+run_batch(struct run *run, const struct pipeline *pipeline, uint32_t count, double *ns)
+{
+   struct gpuval_device *device = pipeline == &run->checked ? run->device : NULL;
+   unsigned work = 0;
+
+   if (device) {
+      gpuval_device_shadow_idle(device);
+      gpuval_device_bloom_barrier(device);
+      work = gpuval_device_begin_work(device);
+   }
+   begin_span(run);
+   bool done = gpuval_anygpu_begin(&run->vulkan);
+   if (done) {
+      if (run->queries)
+         run->vulkan.table.CmdResetQueryPool(run->vulkan.commands, run->queries, 0, 2);
+      gpuval_anygpu_barrier(&run->vulkan);
+      write_timestamp(run, 0);
+      record(run, pipeline, count);
+      gpuval_anygpu_barrier(&run->vulkan);
+      write_timestamp(run, 1);
+      done = gpuval_anygpu_submit(&run->vulkan);
+   }
+   if (device)
+      gpuval_device_end_work(device, work);
+   return done && (!run->queries || read_time(run, ns));
+}
+
+static bool
+run_all(struct run *run, const struct pipeline *pipeline, double *ns)
+{
+   *ns = 0;
+   for (uint32_t first = 0; first < run->options->dispatches; first += MAX_BATCH) {
+      uint32_t count = MIN2(run->options->dispatches - first, MAX_BATCH);
+      /* Ids say which submission it was. */
+      run->num_commands = align(run->num_commands, MAX_BATCH);
+      if (!run_batch(run, pipeline, count, ns))
+         return false;
+   }
+   return true;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+   double x = *(const double *)a, y = *(const double *)b;
+   return (x > y) - (x < y);
+}
+
+static double
+get_median(double *values, unsigned count)
+{
+   qsort(values, count, sizeof(*values), compare_doubles);
+   return values[count / 2];
+}
+
+/* Both take turns, so that what changes on the machine meets both. The first turn is not counted:
+ * memory is touched there for the first time.
+ */
+static bool
+measure(struct run *run)
+{
+   double plain[64], checked[64], ratio[64];
+   const unsigned rounds = MIN2(run->options->rounds, ARRAY_SIZE(plain));
+
+   for (unsigned i = 0; i <= rounds; i++) {
+      double ns[2];
+      if (!run_all(run, &run->plain, &ns[0]) || !run_all(run, &run->checked, &ns[1]))
+         return false;
+      if (!i)
+         continue;
+      plain[i - 1] = ns[0] * 1e-3;
+      checked[i - 1] = ns[1] * 1e-3;
+      ratio[i - 1] = ns[1] / MAX2(ns[0], 1);
+   }
+   printf("plain %.1f us, checked %.1f us, ratio %.2f (median of %u, %u dispatches, %s, %s)\n",
+          get_median(plain, rounds), get_median(checked, rounds), get_median(ratio, rounds), rounds,
+          run->options->dispatches, run->vulkan.properties.deviceName, run->vulkan.driver);
+   return true;
+}
+
+/* Beginning and end */
+
+static bool
+write_file(const char *name, const void *data, size_t size)
+{
+   FILE *file = fopen(name, "wb");
+   bool done = file && fwrite(data, size, 1, file) == 1;
+
+   if (file)
+      done &= !fclose(file);
+   return done ? true : fail("cannot write", name);
+}
+
+static bool
+prepare(struct run *run, const uint32_t *source, size_t source_size)
+{
+   const struct gpuval_anygpu_options *options = run->options;
+
+   if (!gpuval_anygpu_vulkan_init(&run->vulkan, options->device) || !create_device(run) ||
+       !gpuval_anygpu_compile(run->device, &run->vulkan.caps, source, source_size, options->entry,
+                              &run->shader))
+      return false;
+   if (options->write_spv && !write_file(options->write_spv, run->shader.words, run->shader.size))
+      return false;
+   if (options->push_size < run->shader.layout.push_size)
+      fprintf(stderr,
+              "gpuval: note: anygpu: the shader has %u bytes of push constants, those that --push "
+              "does not give are 0\n",
+              run->shader.layout.push_size);
+   if (!create_buffers(run))
+      return false;
+   make_template(run);
+   return (options->as_is || create_checked(run)) &&
+          (!(options->as_is || options->time) || create_plain(run));
+}
+
+static void
+finish(struct run *run)
+{
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+
+   if (run->vulkan.device)
+      table->DeviceWaitIdle(run->vulkan.device);
+   if (run->device) {
+      gpuval_device_retire(run->device);
+      if (run->shader.gpuval)
+         gpuval_shader_release(run->shader.gpuval);
+      for (unsigned i = 0; i < run->options->num_buffers; i++) {
+         if (run->buffers[i].memory)
+            gpuval_device_remove_buffer(run->device, &run->buffers[i].vk.base);
+      }
+      gpuval_device_destroy(run->device);
+   }
+   if (run->vulkan.device) {
+      destroy_pipeline(run, &run->checked);
+      destroy_pipeline(run, &run->plain);
+      table->DestroyDescriptorPool(run->vulkan.device, run->descriptor_pool, NULL);
+      table->DestroyQueryPool(run->vulkan.device, run->queries, NULL);
+      for (unsigned i = 0; i < run->options->num_buffers; i++)
+         gpuval_anygpu_free(&run->vulkan, run->buffers[i].memory);
+      gpuval_anygpu_free(&run->vulkan, run->commands);
+   }
+   gpuval_anygpu_vulkan_finish(&run->vulkan);
+   free(run->shader.words);
+}
+
+int
+gpuval_anygpu_run(const struct gpuval_anygpu_options *options)
+{
+   struct run *run = calloc(1, sizeof(*run));
+   size_t size;
+   double ns;
+
+   char *source = os_read_file(options->shader, &size);
+   if (!source || !run) {
+      fail("cannot read", options->shader);
+      free(run);
+      return 2;
+   }
+   run->options = options;
+   gpuval_anygpu_nir_init();
+   bool done = prepare(run, (const uint32_t *)source, size) &&
+               (options->time ? measure(run)
+                              : run_all(run, options->as_is ? &run->plain : &run->checked, &ns));
+   finish(run);
+   gpuval_anygpu_nir_finish();
+   free(source);
+   free(run);
+   return done ? 0 : 2;
+}

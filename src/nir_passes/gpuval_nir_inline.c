@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Makes code of what the passes leave in a shader, for drivers whose backends inline all
+ * functions: RADV, and anygpu.
+ *
+ * The failing path is kept small: the reports of a block that follow one another share a branch,
+ * and behind it a loop with one report in it.
+ */
+
+#include "gpuval_nir_inline.h"
+
+#include "gpuval_nir_functions.h"
+#include "gpuval_nir_inline_address.h"
+#include "gpuval_nir_turns.h"
+
+struct inline_state {
+   nir_builder b;
+   const struct gpuval_nir_inline_options *options;
+   struct gpuval_nir_driver driver; /* what a group needs of that of @options */
+   struct gpuval_nir_last_buffer last_buffer;
+};
+
+static uint32_t
+get_base(const nir_intrinsic_instr *intrin)
+{
+   return nir_intrinsic_base(intrin);
+}
+
+static uint32_t
+get_num_entries(const nir_intrinsic_instr *report)
+{
+   return nir_intrinsic_range(report);
+}
+
+static uint32_t
+get_set(const nir_intrinsic_instr *report)
+{
+   return nir_intrinsic_desc_set(report);
+}
+
+static void
+build_report(struct inline_state *state, const struct group *group, const struct turn *turn,
+             bool is_suspected)
+{
+   nir_builder *b = &state->b;
+
+   gpuval_nir_build_report(
+      b, &state->driver,
+      &(struct gpuval_nir_report_params){
+         .first_entry = gpuval_nir_select_constant(b, group, turn, get_base),
+         .num_entries = gpuval_nir_select_constant(b, group, turn, get_num_entries),
+         .set = gpuval_nir_select_constant(b, group, turn, get_set),
+         .detail = {gpuval_nir_select_src(b, group, turn, 1, 0),
+                    gpuval_nir_select_src(b, group, turn, 1, 1),
+                    gpuval_nir_select_src(b, group, turn, 1, 2),
+                    gpuval_nir_select_src(b, group, turn, 1, 3)},
+         .slot = gpuval_nir_select_src(b, group, turn, 2, 0),
+         .invocation = {gpuval_nir_select_invocation(b, group, turn, 3, 0),
+                        gpuval_nir_select_invocation(b, group, turn, 3, 1),
+                        gpuval_nir_select_invocation(b, group, turn, 3, 2)},
+         .is_suspected = is_suspected,
+      });
+}
+
+static bool
+has_reports(const struct group *group, unsigned set)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (nir_intrinsic_desc_set(group->intrins[i]) == set)
+         return true;
+   }
+   return false;
+}
+
+/* A group of reports needs no code for what none of them is about. */
+static struct gpuval_nir_driver
+choose_driver(const struct gpuval_nir_driver *driver, const struct group *group)
+{
+   struct gpuval_nir_driver chosen = *driver;
+   bool has_descriptors = has_reports(group, GPUVAL_REPORT_DESCRIPTOR);
+   bool has_images = has_reports(group, GPUVAL_REPORT_UNWRITTEN_IMAGE);
+
+   chosen.reports_unwritten = has_images || has_reports(group, GPUVAL_REPORT_UNWRITTEN);
+   chosen.reports_descriptors = has_descriptors;
+   if (!has_images) {
+      chosen.subresource = NULL;
+      chosen.levels = NULL;
+   }
+   if (!has_reports(group, GPUVAL_REPORT_USED))
+      chosen.used_address = NULL;
+   if (!has_descriptors && !has_images && !has_reports(group, GPUVAL_REPORT_EXACT))
+      chosen.descriptors = NULL;
+   return chosen;
+}
+
+/* One branch for all, and a loop over them. In each turn it is about the same report in all
+ * lanes, of which those take part that have it to make: most of it is then computed once, in
+ * scalar registers. Comparisons are made again: their results would be two registers each until
+ * then.
+ */
+static void
+lower_reports(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   nir_def *failed = gpuval_nir_build_any(b, group);
+
+   state->driver = choose_driver(state->options->driver, group);
+   nir_push_if(b, failed);
+   if (group->count == 1) {
+      build_report(state, group, NULL, false);
+   } else {
+      nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+
+      nir_loop *loop = nir_push_loop(b);
+      {
+         nir_def *i = nir_load_var(b, i_var);
+         const struct turn turn = gpuval_nir_begin_turn(b, i);
+         if (gpuval_nir_are_comparisons(group)) {
+            build_report(state, group, &turn, true);
+         } else {
+            nir_push_if(b, gpuval_nir_select_src(b, group, &turn, 0, 0));
+            build_report(state, group, &turn, false);
+            nir_pop_if(b, NULL);
+         }
+
+         nir_break_if(b, nir_uge_imm(b, i, group->count - 1));
+         nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+      }
+      nir_pop_loop(b, loop);
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* flags | set << 16 */
+static uint32_t
+get_access_word(const nir_intrinsic_instr *access)
+{
+   return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 16;
+}
+
+/* Sources of @sync_gpuval */
+enum {
+   ACCESS_ACTIVE,
+   ACCESS_ADDRESS,
+   ACCESS_SIZE,
+   ACCESS_OFFSET,
+   ACCESS_SLOT,
+   ACCESS_CONTEXT,
+   ACCESS_INVOCATION,
+};
+
+static void
+build_access(struct inline_state *state, const struct group *group, const struct turn *turn)
+{
+   nir_builder *b = &state->b;
+   const struct gpuval_nir_driver *driver = &state->driver;
+   const uint32_t off = state->options->sync_off;
+   bool shared = is_shared(group->intrins[0]);
+   nir_def *on = nir_imm_true(b);
+   if (!shared && off)
+      on = nir_ieq_imm(b, nir_iand_imm(b, driver->sync_flags(driver, b), off), 0);
+
+   nir_push_if(b, nir_iand(b, on, gpuval_nir_select_src(b, group, turn, ACCESS_ACTIVE, 0)));
+   {
+      nir_def *word = gpuval_nir_select_constant(b, group, turn, get_access_word);
+      nir_def *flags = nir_iand_imm(b, word, 0xffff);
+      const struct gpuval_nir_access_params access = {
+         .address = gpuval_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
+         .size = gpuval_nir_select_src(b, group, turn, ACCESS_SIZE, 0),
+         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+         .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
+         .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
+         .entry = gpuval_nir_select_constant(b, group, turn, get_base),
+         .invocation_id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
+         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+         .token = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 1),
+         .phase = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),
+         .value = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 3),
+         .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+         .set = nir_ushr_imm(b, word, 16),
+         .offset = gpuval_nir_select_src(b, group, turn, ACCESS_OFFSET, 0),
+         .slot = gpuval_nir_select_src(b, group, turn, ACCESS_SLOT, 0),
+         .invocation = {gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
+                        gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
+                        gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
+      };
+
+      if (shared) {
+         gpuval_nir_build_shared(b, &state->driver, &access);
+      } else if (is_for_filter(group->intrins[0])) {
+         nir_push_if(b, gpuval_nir_has_no_cells(b, &state->driver, access.address, access.size));
+         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+         nir_pop_if(b, NULL);
+      } else if (state->options->has_shadow) {
+         gpuval_nir_build_shadow(b, &state->driver, &access);
+      } else {
+         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+      }
+   }
+   nir_pop_if(b, NULL);
+}
+
+/* A loop over all: the code for one of them is long. */
+static void
+lower_accesses(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+
+   if (group->count == 1) {
+      build_access(state, group, NULL);
+      return;
+   }
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      nir_break_if(b, nir_uge_imm(b, i, group->count));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+      const struct turn turn = gpuval_nir_begin_turn(b, i);
+      build_access(state, group, &turn);
+   }
+   nir_pop_loop(b, loop);
+}
+
+/* At the last one, where all sources are known; but what is bad has to be known at the first. */
+static void
+lower_group(struct inline_state *state, const struct group *group)
+{
+   nir_intrinsic_instr *last = group->intrins[group->count - 1];
+
+   state->driver = choose_driver(state->options->driver, &(struct group){.count = 0});
+   if (last->intrinsic == nir_intrinsic_check_address_gpuval) {
+      gpuval_nir_inline_addresses(&state->b, &state->driver, &state->last_buffer, group);
+      return;
+   }
+
+   state->b.cursor = nir_before_instr(&last->instr);
+   if (last->intrinsic == nir_intrinsic_report_gpuval)
+      lower_reports(state, group);
+   else
+      lower_accesses(state, group);
+
+   for (unsigned i = 0; i < group->count; i++)
+      nir_instr_remove(&group->intrins[i]->instr);
+}
+
+static bool
+lower_messages(struct inline_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block_safe (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_printf_gpuval) {
+            gpuval_nir_lower_message(&state->b, &state->driver, nir_instr_as_intrinsic(instr));
+            progress = true;
+         }
+      }
+   }
+   return progress;
+}
+
+bool
+gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options *options)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   struct inline_state state = {
+      .b = nir_builder_create(impl),
+      .options = options,
+      .driver = *options->driver,
+   };
+   struct util_dynarray groups;
+
+   util_dynarray_init(&groups, NULL);
+   bool progress = lower_messages(&state);
+   gpuval_nir_collect_groups(impl, options->has_shadow, &groups);
+   progress |= groups.size > 0;
+   util_dynarray_foreach (&groups, struct group, group)
+      lower_group(&state, group);
+   util_dynarray_fini(&groups);
+   if (!progress) {
+      nir_metadata_preserve(impl, nir_metadata_all);
+      return false;
+   }
+
+   nir_metadata_preserve(impl, nir_metadata_none);
+   nir_lower_vars_to_ssa(nir);
+   nir_remove_dead_variables(nir, nir_var_function_temp, NULL);
+   nir_validate_shader(nir, "after gpuval_nir_inline_checks");
+   return true;
+}
+
+/* Emits a called function in place of the call. */
+nir_def *
+gpuval_nir_inline_call(nir_builder *b, const struct gpuval_nir_driver *driver,
+                       nir_intrinsic_instr *call)
+{
+   const struct gpuval_nir_function *function = &gpuval_nir_functions[nir_intrinsic_base(call)];
+   nir_def *words[GPUVAL_FUNCTION_MAX_WORDS];
+
+   for (unsigned i = 0; i < function->num_words; i++)
+      words[i] = nir_channel(b, call->src[1].ssa, i);
+
+   nir_def *zero = nir_imm_intN_t(b, 0, call->def.bit_size);
+   nir_push_if(b, call->src[0].ssa);
+   nir_def *result = function->build(b, driver, words);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, result, zero);
+}
