@@ -81,5 +81,5 @@ row 'tiny, 1,000' tiny --buffer $((4 * mi)) --push 00000000 --groups 1,1,1 --dis
 printf '%-16s %10s %s\n' 'geometric mean' '' " $(for column in basic init cells filter all; do
    printf ' %9s' "$(mean "$column")"
 done)"
-echo "$(cat "$results/device" 2>/dev/null)"
+cat "$results/device" 2>/dev/null
 [ ! -e "$results/failed" ]

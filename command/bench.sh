@@ -5,6 +5,11 @@
 
 command_bench()
 {
+   if [ "${1-}" = card ] && [ $# -le 2 ]; then # the loader's variables are the user's
+      ensure_setup
+      bench_card "${2-9}"
+      exit
+   fi
    spirv=${GPUVAL_BENCH_SPIRV-}
    clean_environment
    export GPUVAL_BENCH_SPIRV="$spirv"
@@ -50,6 +55,20 @@ bench_radv() # GPU|all
    done
 }
 
+# GPU time on the driver that the user's loader finds
+bench_card() # ROUNDS
+{
+   target=src/gpuval/src/anygpu/gpuval-anygpu
+   tool ninja -C "$obj" --quiet "$target" || fail "gpuval-anygpu cannot be built"
+   for shader in "$root"/bench/shaders/*.comp; do
+      name=$(basename "$shader" .comp)
+      mkdir -p "$build/card" || fail "$build cannot be written to"
+      tool glslangValidator --quiet -V --target-env vulkan1.2 -o "$build/card/$name.spv" "$shader" ||
+         fail "$name.comp cannot be compiled"
+   done
+   "$root/bench/card.sh" "$obj/$target" "$build/card" "$1"
+}
+
 # How long a large report takes to open, and many to merge
 bench_reports()
 {
@@ -63,6 +82,7 @@ help_bench()
 usage: ./gpuval bench [ARGS]
        ./gpuval bench radv [GPU|all]
        ./gpuval bench reports
+       ./gpuval bench card [ROUNDS]
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
@@ -71,7 +91,8 @@ shaders with checks beside the same without; how long Chromium takes to open a r
 of 5,000 messages, and how long 10,000 reports take to merge; then how many messages of
 DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
-measures the messages only, 'reports' the reports only, 'radv' asks RADV's compiler only,
+measures the messages only, 'card' the GPU time of compute shaders with checks, by anygpu,
+on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'reports' the reports only, 'radv' asks RADV's compiler only,
 for GPU (navi31) or one of each generation, which need not be there. Among its shaders
 is what packages have installed as *.spv below /usr, or below the folder that
 GPUVAL_BENCH_SPIRV names.

@@ -16,6 +16,10 @@ _gpuval_options() # COMMAND
    run) echo "$run --error-exitcode" ;;
    env) echo "$run" ;;
    test) echo '--all --quick --suite' ;;
+   anygpu)
+      echo '--checks --report --log --buffer --uniform --push --groups --dispatches --barriers
+         --time --rounds --as-is --entry --device --write-spv --print-program'
+      ;;
    report) echo '--output --baseline --root --error-exitcode' ;;
    esac
    echo '--help'
@@ -63,7 +67,7 @@ _gpuval()
    COMPREPLY=()
 
    if [ "$COMP_CWORD" -eq 1 ]; then
-      _gpuval_words "$current" setup run demo test bench report env doctor completion --help \
+      _gpuval_words "$current" setup run demo test bench anygpu report env doctor completion --help \
          --version
       return
    fi

@@ -21,13 +21,13 @@ command_completion()
 # From what each command's --help says
 complete_fish()
 {
-   commands='setup run demo test bench report env doctor completion'
+   commands='setup run demo test bench anygpu report env doctor completion'
    seen="not __fish_seen_subcommand_from $commands"
    echo 'complete -c gpuval -f'
    for name in $commands; do
       echo "complete -c gpuval -n '$seen' -a $name"
    done
-   for name in setup run test report env; do
+   for name in setup run test anygpu report env; do
       "$root/gpuval" "$name" --help | sed -n 's/^   \(-o, \)\{0,1\}--\([a-z-]*\) *\([A-Z]*\).*/\2 \3/p' |
          while read -r option value; do
             echo "complete -c gpuval -n '__fish_seen_subcommand_from $name' -l $option${value:+ -r -F}"

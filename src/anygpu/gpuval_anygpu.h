@@ -65,8 +65,8 @@ struct gpuval_anygpu_binding {
 
 struct gpuval_anygpu_layout {
    struct gpuval_anygpu_binding bindings[GPUVAL_ANYGPU_MAX_SLOTS];
-   uint32_t num_slots; /* the next one is of nothing */
-   uint32_t push_size; /* bytes of push constants that the shader declares */
+   uint32_t num_slots;       /* the next one is of nothing */
+   uint32_t push_size;       /* bytes of push constants that the shader declares */
    uint32_t max_shared_size; /* bytes: gpuval_anygpu_caps */
 };
 
@@ -82,8 +82,8 @@ struct gpuval_anygpu_shader {
    size_t source_size;     /* bytes */
    struct gpuval_anygpu_layout layout;
 
-   uint32_t *words; /* with checks; malloc() */
-   size_t size;     /* bytes */
+   uint32_t *words;              /* with checks; malloc() */
+   size_t size;                  /* bytes */
    struct gpuval_shader *gpuval; /* NULL: nothing has been put in */
    uint64_t hash;
 };

@@ -85,9 +85,9 @@ command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bi
 static nir_def *
 entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage)
 {
-   return load_command(b, 32,
-                       offsetof(struct gpuval_command_data, entry_base) +
-                          MESA_SHADER_COMPUTE * sizeof(uint32_t));
+   return load_command(
+      b, 32,
+      offsetof(struct gpuval_command_data, entry_base) + MESA_SHADER_COMPUTE * sizeof(uint32_t));
 }
 
 /* Descriptors */
@@ -96,8 +96,7 @@ entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stag
 static nir_def *
 slot_address(nir_builder *b, nir_def *slot, unsigned array, unsigned stride)
 {
-   nir_def *offset =
-      nir_imul_imm(b, nir_umin_imm(b, slot, GPUVAL_ANYGPU_MAX_SLOTS - 1), stride);
+   nir_def *offset = nir_imul_imm(b, nir_umin_imm(b, slot, GPUVAL_ANYGPU_MAX_SLOTS - 1), stride);
    return nir_iadd(b, command_address(b), nir_u2u64(b, nir_iadd_imm(b, offset, array)));
 }
 
@@ -199,8 +198,8 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
 
    for (unsigned i = 0; i < index->ssa->num_components; i++)
       channels[i] = nir_channel(b, index->ssa, i);
-   channels[1] = nir_bcsel(b, replacement->bad, nir_imm_int(b, GPUVAL_ANYGPU_MAX_SLOTS - 1),
-                           channels[1]);
+   channels[1] =
+      nir_bcsel(b, replacement->bad, nir_imm_int(b, GPUVAL_ANYGPU_MAX_SLOTS - 1), channels[1]);
    nir_src_rewrite(index, nir_vec(b, channels, index->ssa->num_components));
 }
 
@@ -255,8 +254,8 @@ build_invocation_number(nir_builder *b)
 {
    const uint16_t *size = b->shader->info.workgroup_size;
    nir_def *id = nir_load_workgroup_id(b), *count = nir_load_num_workgroups(b);
-   nir_def *group =
-      nir_iadd(b, nir_channel(b, id, 1), nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
+   nir_def *group = nir_iadd(b, nir_channel(b, id, 1),
+                             nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
    group = nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, group, nir_channel(b, count, 0)));
    nir_def *number = nir_iadd(b, nir_imul_imm(b, group, size[0] * size[1] * size[2]),
                               nir_load_local_invocation_index(b));
@@ -302,11 +301,11 @@ place(nir_builder *b, nir_def *index, nir_def *offset, unsigned bytes, bool is_l
 {
    nir_def *descriptor = load_descriptor(b, nir_channel(b, index, 1));
    nir_def *size = nir_channel(b, descriptor, 2);
-   nir_def *address = nir_iadd(b, nir_pack_64_2x32(b, nir_trim_vector(b, descriptor, 2)),
-                               nir_u2u64(b, offset));
+   nir_def *address =
+      nir_iadd(b, nir_pack_64_2x32(b, nir_trim_vector(b, descriptor, 2)), nir_u2u64(b, offset));
    nir_def *limit = nir_usub_sat(b, size, nir_imm_int(b, bytes - 1));
-   nir_def *elsewhere = nir_iadd_imm(b, root_address(NULL, b),
-                                     is_load ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
+   nir_def *elsewhere =
+      nir_iadd_imm(b, root_address(NULL, b), is_load ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
 
    return nir_bcsel(b, nir_ult(b, offset, limit), address, elsewhere);
 }
@@ -316,8 +315,7 @@ lower_load(nir_builder *b, nir_intrinsic_instr *intrin)
 {
    const unsigned components = intrin->def.num_components, bits = intrin->def.bit_size;
    const unsigned align = nir_intrinsic_align(intrin);
-   nir_def *address =
-      place(b, intrin->src[0].ssa, intrin->src[1].ssa, components * bits / 8, true);
+   nir_def *address = place(b, intrin->src[0].ssa, intrin->src[1].ssa, components * bits / 8, true);
 
    if (intrin->intrinsic == nir_intrinsic_load_ubo)
       return load_constant(b, components, bits, address, align);
@@ -358,15 +356,16 @@ lower_push_constant(nir_builder *b, nir_intrinsic_instr *intrin)
    nir_def *offset = nir_iadd_imm(b, intrin->src[0].ssa, nir_intrinsic_base(intrin));
 
    if (!nir_src_is_const(intrin->src[0]) || bits < 32) {
-      nir_def *address = nir_iadd_imm(b, command_address(b),
-                                      offsetof(struct gpuval_anygpu_command, push));
+      nir_def *address =
+         nir_iadd_imm(b, command_address(b), offsetof(struct gpuval_anygpu_command, push));
       offset = nir_umin_imm(b, offset, GPUVAL_ANYGPU_MAX_PUSH - 16);
       return load_constant(b, components, bits, nir_iadd(b, address, nir_u2u64(b, offset)),
                            bits / 8);
    }
 
-   unsigned word = (GPUVAL_ANYGPU_PUSH_OFFSET + nir_intrinsic_base(intrin) +
-                    nir_src_as_uint(intrin->src[0])) / 4;
+   unsigned word =
+      (GPUVAL_ANYGPU_PUSH_OFFSET + nir_intrinsic_base(intrin) + nir_src_as_uint(intrin->src[0])) /
+      4;
    nir_def *values[NIR_MAX_VEC_COMPONENTS];
    for (unsigned i = 0; i < components; i++) {
       values[i] = load_push_word(b, word);
@@ -388,9 +387,9 @@ lower(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    case nir_intrinsic_vulkan_resource_index: {
       const struct gpuval_anygpu_binding *binding =
          &layout->bindings[nir_intrinsic_binding(intrin)];
-      result = nir_vec3(b, nir_imm_int(b, 0),
-                        nir_iadd_imm(b, intrin->src[0].ssa, binding->first_slot),
-                        nir_imm_int(b, 0));
+      result =
+         nir_vec3(b, nir_imm_int(b, 0), nir_iadd_imm(b, intrin->src[0].ssa, binding->first_slot),
+                  nir_imm_int(b, 0));
       break;
    }
    case nir_intrinsic_vulkan_resource_reindex: {

@@ -276,14 +276,16 @@ lower_for_spirv(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    switch (intrin->intrinsic) {
    case nir_intrinsic_load_shared:
       offset = &intrin->src[0];
-      nir_src_rewrite(offset, nir_udiv_imm(b, nir_iadd_imm(b, offset->ssa, nir_intrinsic_base(intrin)),
-                                           intrin->def.bit_size / 8));
+      nir_src_rewrite(offset,
+                      nir_udiv_imm(b, nir_iadd_imm(b, offset->ssa, nir_intrinsic_base(intrin)),
+                                   intrin->def.bit_size / 8));
       nir_intrinsic_set_base(intrin, 0);
       return true;
    case nir_intrinsic_store_shared:
       offset = &intrin->src[1];
-      nir_src_rewrite(offset, nir_udiv_imm(b, nir_iadd_imm(b, offset->ssa, nir_intrinsic_base(intrin)),
-                                           intrin->src[0].ssa->bit_size / 8));
+      nir_src_rewrite(offset,
+                      nir_udiv_imm(b, nir_iadd_imm(b, offset->ssa, nir_intrinsic_base(intrin)),
+                                   intrin->src[0].ssa->bit_size / 8));
       nir_intrinsic_set_base(intrin, 0);
       return true;
    case nir_intrinsic_shared_atomic:
@@ -346,13 +348,12 @@ split_access(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    while (mask) {
       int first, count;
       u_bit_scan_consecutive_range(&mask, &first, &count);
-      unsigned align_offset = (nir_intrinsic_align_offset(intrin) + first * component) %
-                              nir_intrinsic_align_mul(intrin);
-      nir_build_store_global(
-         b, nir_channels(b, value, BITFIELD_RANGE(first, count)),
-         nir_iadd_imm(b, intrin->src[1].ssa, first * component),
-         .align_mul = nir_intrinsic_align_mul(intrin), .align_offset = align_offset,
-         .access = nir_intrinsic_access(intrin));
+      unsigned align_offset =
+         (nir_intrinsic_align_offset(intrin) + first * component) % nir_intrinsic_align_mul(intrin);
+      nir_build_store_global(b, nir_channels(b, value, BITFIELD_RANGE(first, count)),
+                             nir_iadd_imm(b, intrin->src[1].ssa, first * component),
+                             .align_mul = nir_intrinsic_align_mul(intrin),
+                             .align_offset = align_offset, .access = nir_intrinsic_access(intrin));
    }
    nir_instr_remove(&intrin->instr);
    return true;
@@ -448,8 +449,8 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_layout *layout)
    };
 
    NIR_PASS(_, nir, gpuval_anygpu_lower, layout);
-   nir_foreach_variable_with_modes_safe (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo |
-                                                      nir_var_mem_shared)
+   nir_foreach_variable_with_modes_safe (var, nir,
+                                         nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_shared)
       exec_node_remove(&var->node);
    NIR_PASS(_, nir, nir_lower_subgroups, &subgroups);
    optimize(nir);
@@ -478,8 +479,7 @@ emit_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
 {
    const nir_intrinsic_instr *unsupported = find_unsupported(nir);
    if (unsupported) {
-      print_error("nir_to_spirv has no code for",
-                  nir_intrinsic_infos[unsupported->intrinsic].name);
+      print_error("nir_to_spirv has no code for", nir_intrinsic_infos[unsupported->intrinsic].name);
       return false;
    }
 

@@ -137,9 +137,8 @@ tell_of_buffer(struct run *run, struct buffer *buffer)
 
    buffer->vk.base.type = VK_OBJECT_TYPE_BUFFER;
    buffer->vk.size = memory->size;
-   buffer->vk.usage =
-      VK_BUFFER_USAGE_2_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_2_UNIFORM_BUFFER_BIT |
-      VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
+   buffer->vk.usage = VK_BUFFER_USAGE_2_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_2_UNIFORM_BUFFER_BIT |
+                      VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
    if (gpuval_device_objects(device))
       gpuval_objects_add(gpuval_device_objects(device), &buffer->vk.base, NULL, NULL);
    gpuval_device_add_buffer(device, &buffer->vk.base, memory->address, memory->size);
@@ -188,12 +187,12 @@ write_descriptor(struct run *run, unsigned binding)
       .buffer = (VkBuffer)(uintptr_t)&buffer->vk,
       .range = VK_WHOLE_SIZE,
    };
-   gpuval_shadow_write(gpuval_device_objects(run->device),
-                       (struct gpuval_shadow){command->shadows, 1},
-                       &(struct gpuval_shadow_binding){.first_slot = layout->first_slot, .stride = 1},
-                       run->options->buffers[binding].is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-                                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                       0, 1, &info, sizeof(info));
+   gpuval_shadow_write(
+      gpuval_device_objects(run->device), (struct gpuval_shadow){command->shadows, 1},
+      &(struct gpuval_shadow_binding){.first_slot = layout->first_slot, .stride = 1},
+      run->options->buffers[binding].is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                                : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+      0, 1, &info, sizeof(info));
 }
 
 static void
@@ -281,11 +280,10 @@ destroy_pipeline(struct run *run, struct pipeline *pipeline)
 static bool
 create_checked(struct run *run)
 {
-   const uint32_t push_size =
-      GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH <=
-            run->vulkan.properties.limits.maxPushConstantsSize
-         ? GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH
-         : run->vulkan.properties.limits.maxPushConstantsSize;
+   const uint32_t push_size = GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH <=
+                                    run->vulkan.properties.limits.maxPushConstantsSize
+                                 ? GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH
+                                 : run->vulkan.properties.limits.maxPushConstantsSize;
 
    if (GPUVAL_ANYGPU_PUSH_OFFSET + run->shader.layout.push_size > push_size)
       return fail("the device has no room for the shader's push constants and 16 bytes more", NULL);
@@ -329,7 +327,8 @@ create_set(struct run *run)
       if (!binding->count)
          continue;
       if (i >= run->options->num_buffers || binding->count > 1)
-         return fail("--time and --as-is need a buffer for each binding of the shader, and no arrays", NULL);
+         return fail(
+            "--time and --as-is need a buffer for each binding of the shader, and no arrays", NULL);
       bindings[count++] = (VkDescriptorSetLayoutBinding){
          .binding = i,
          .descriptorType = binding->type,
@@ -382,9 +381,8 @@ create_plain(struct run *run)
 
    if (run->options->time && !run->vulkan.timestamp_bits)
       return fail("--time: the queue has no timestamps", NULL);
-   if (run->options->time &&
-       run->vulkan.table.CreateQueryPool(run->vulkan.device, &queries, NULL, &run->queries) !=
-          VK_SUCCESS)
+   if (run->options->time && run->vulkan.table.CreateQueryPool(run->vulkan.device, &queries, NULL,
+                                                               &run->queries) != VK_SUCCESS)
       return fail("vkCreateQueryPool failed", NULL);
    return create_set(run) &&
           create_pipeline(run, run->shader.source, run->shader.source_size, run->options->entry,
@@ -481,8 +479,8 @@ static void
 write_timestamp(struct run *run, uint32_t query)
 {
    if (run->queries)
-      run->vulkan.table.CmdWriteTimestamp(run->vulkan.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
-                                          run->queries, query);
+      run->vulkan.table.CmdWriteTimestamp(
+         run->vulkan.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries, query);
 }
 
 /* One submission */

@@ -188,8 +188,9 @@ get_caps(struct gpuval_anygpu_vulkan *vulkan, const struct features *features)
    vulkan->caps = (struct gpuval_anygpu_caps){
       .subgroup_size = MAX2(subgroup.subgroupSize, 1),
       .max_shared_size = vulkan->properties.limits.maxComputeSharedMemorySize,
-      .has_explicit_shared = features->explicit_shared.workgroupMemoryExplicitLayout &&
-                             features->explicit_shared.workgroupMemoryExplicitLayoutScalarBlockLayout,
+      .has_explicit_shared =
+         features->explicit_shared.workgroupMemoryExplicitLayout &&
+         features->explicit_shared.workgroupMemoryExplicitLayoutScalarBlockLayout,
    };
 }
 
@@ -204,12 +205,10 @@ query_features(const struct gpuval_anygpu_vulkan *vulkan, struct features *featu
               .pNext = &features->v12},
       .v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
       .v13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES},
-      .atomic_float = {.sType =
-                          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT},
+      .atomic_float = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT},
       .clock = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR},
       .explicit_shared =
-         {.sType =
-             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR},
+         {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR},
    };
    VkBaseOutStructure *last = (VkBaseOutStructure *)&features->v12;
    if (vulkan->properties.apiVersion >= VK_API_VERSION_1_3) {
@@ -259,12 +258,11 @@ create_device(struct gpuval_anygpu_vulkan *vulkan)
       .enabledExtensionCount = num_extensions,
       .ppEnabledExtensionNames = extensions,
    };
-   VkResult result =
-      FUNCTION(vulkan, CreateDevice)(vulkan->physical, &info, NULL, &vulkan->device);
+   VkResult result = FUNCTION(vulkan, CreateDevice)(vulkan->physical, &info, NULL, &vulkan->device);
    if (!succeeded(result, "no Vulkan device could be created"))
       return false;
-   vk_device_dispatch_table_load(
-      &vulkan->table, FUNCTION(vulkan, GetDeviceProcAddr), vulkan->device);
+   vk_device_dispatch_table_load(&vulkan->table, FUNCTION(vulkan, GetDeviceProcAddr),
+                                 vulkan->device);
    return true;
 }
 
@@ -353,10 +351,10 @@ gpuval_anygpu_barrier(struct gpuval_anygpu_vulkan *vulkan)
       .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
       .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
    };
-   vulkan->table.CmdPipelineBarrier(
-      vulkan->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-      VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0,
-      NULL);
+   vulkan->table.CmdPipelineBarrier(vulkan->commands,
+                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                                    0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 /* Memory */

@@ -127,8 +127,7 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, boo
 }
 
 void
-gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
-                               struct util_dynarray *groups)
+gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow, struct util_dynarray *groups)
 {
    nir_index_instrs(impl);
    collect_groups(impl, nir_intrinsic_check_address_gpuval, false, false, groups);

@@ -44,7 +44,7 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
  * @has_shadow the ones for shadow memory before those for the filter beside it.
  */
 void gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
-                                    struct util_dynarray *groups);
+                               struct util_dynarray *groups);
 
 /** Are the conditions of these reports nothing but comparisons that can be made once more? */
 bool gpuval_nir_are_comparisons(const struct group *group);

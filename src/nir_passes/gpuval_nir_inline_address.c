@@ -365,8 +365,8 @@ find_range(nir_builder *b, nir_def *table, nir_def *address)
 
 /* Looks for the buffer, and remembers it. 1 bit: there is none. */
 static nir_def *
-look(nir_builder *b, const struct gpuval_nir_driver *driver, const struct gpuval_nir_last_buffer *met,
-     nir_def *address, nir_def *span)
+look(nir_builder *b, const struct gpuval_nir_driver *driver,
+     const struct gpuval_nir_last_buffer *met, nir_def *address, nir_def *span)
 {
    nir_def *root = driver->root_address(driver, b);
    nir_def *table =
@@ -507,7 +507,7 @@ build_turns(nir_builder *b, const struct gpuval_nir_driver *driver,
 
 void
 gpuval_nir_inline_addresses(nir_builder *b, const struct gpuval_nir_driver *driver,
-                                struct gpuval_nir_last_buffer *met, const struct group *group)
+                            struct gpuval_nir_last_buffer *met, const struct group *group)
 {
    nir_instr *first = &group->intrins[0]->instr;
    struct addresses addresses;

@@ -15,11 +15,10 @@ struct gpuval_nir_last_buffer {
 };
 
 /** Can @check be made where the first of the group is? Instructions are numbered. */
-bool gpuval_nir_may_join_addresses(const struct group *group,
-                                        const nir_intrinsic_instr *check);
+bool gpuval_nir_may_join_addresses(const struct group *group, const nir_intrinsic_instr *check);
 
 /** Makes code of the group at the first of them, and takes them away. */
 void gpuval_nir_inline_addresses(struct nir_builder *b, const struct gpuval_nir_driver *driver,
-                                     struct gpuval_nir_last_buffer *met, const struct group *group);
+                                 struct gpuval_nir_last_buffer *met, const struct group *group);
 
 #endif

@@ -47,7 +47,7 @@ select_scalar(nir_builder *b, const struct turn *turn, const nir_scalar *scalars
 
 nir_def *
 gpuval_nir_select(nir_builder *b, const struct turn *turn, const nir_scalar *scalars,
-                       unsigned count)
+                  unsigned count)
 {
    nir_scalar selected = select_scalar(b, turn, scalars, count, MAX_GROUP_LOG2);
    return nir_channel(b, selected.def, selected.comp);
@@ -56,7 +56,7 @@ gpuval_nir_select(nir_builder *b, const struct turn *turn, const nir_scalar *sca
 /* Most are the same for all, or one more each. */
 nir_def *
 gpuval_nir_select_value(nir_builder *b, const struct turn *turn, const uint32_t *values,
-                             unsigned count)
+                        unsigned count)
 {
    uint32_t step = count > 1 ? values[1] - values[0] : 0;
    bool has_step = true;
@@ -75,7 +75,7 @@ gpuval_nir_select_value(nir_builder *b, const struct turn *turn, const uint32_t 
 
 nir_def *
 gpuval_nir_select_src(nir_builder *b, const struct group *group, const struct turn *turn,
-                           unsigned src, unsigned component)
+                      unsigned src, unsigned component)
 {
    nir_scalar scalars[MAX_GROUP];
 
@@ -86,7 +86,7 @@ gpuval_nir_select_src(nir_builder *b, const struct group *group, const struct tu
 
 nir_def *
 gpuval_nir_select_constant(nir_builder *b, const struct group *group, const struct turn *turn,
-                                uint32_t (*get)(const nir_intrinsic_instr *intrin))
+                           uint32_t (*get)(const nir_intrinsic_instr *intrin))
 {
    uint32_t values[MAX_GROUP];
 
@@ -146,8 +146,8 @@ copy_here(nir_builder *b, nir_def *def)
  * is made once more, instead of keeping registers.
  */
 nir_def *
-gpuval_nir_select_invocation(nir_builder *b, const struct group *group,
-                                  const struct turn *turn, unsigned src, unsigned component)
+gpuval_nir_select_invocation(nir_builder *b, const struct group *group, const struct turn *turn,
+                             unsigned src, unsigned component)
 {
    nir_def *word = gpuval_nir_select_src(b, group, turn, src, component);
    return is_of_arguments(word, 0) ? copy_here(b, word) : word;

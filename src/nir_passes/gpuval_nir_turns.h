@@ -18,17 +18,16 @@ struct turn gpuval_nir_begin_turn(struct nir_builder *b, nir_def *i);
 /* In this turn, which may be NULL where there is but one. */
 
 nir_def *gpuval_nir_select(struct nir_builder *b, const struct turn *turn,
-                                const nir_scalar *scalars, unsigned count);
+                           const nir_scalar *scalars, unsigned count);
 nir_def *gpuval_nir_select_value(struct nir_builder *b, const struct turn *turn,
-                                      const uint32_t *values, unsigned count);
+                                 const uint32_t *values, unsigned count);
 nir_def *gpuval_nir_select_src(struct nir_builder *b, const struct group *group,
-                                    const struct turn *turn, unsigned src, unsigned component);
+                               const struct turn *turn, unsigned src, unsigned component);
 nir_def *gpuval_nir_select_constant(struct nir_builder *b, const struct group *group,
-                                         const struct turn *turn,
-                                         uint32_t (*get)(const nir_intrinsic_instr *intrin));
+                                    const struct turn *turn,
+                                    uint32_t (*get)(const nir_intrinsic_instr *intrin));
 /** A source's word that tells the invocation. */
 nir_def *gpuval_nir_select_invocation(struct nir_builder *b, const struct group *group,
-                                           const struct turn *turn, unsigned src,
-                                           unsigned component);
+                                      const struct turn *turn, unsigned src, unsigned component);
 
 #endif

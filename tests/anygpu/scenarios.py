@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 
-"""scenarios.py PROGRAM CHECKS SCENARIOS [NAME...]: compares anygpu with the patched driver.
+"""scenarios.py PROGRAM CHECKS SCENARIO...: compares anygpu with the patched driver.
 
-Takes each compute shader of SCENARIOS (a folder of .scn files, or those named) that the front
-door of anygpu accepts, and runs it by PROGRAM, gpuval-anygpu, twice: with its own checks on stock
-lavapipe (GPUVAL_TEST_PLAIN_ICD), and as it is on the patched one (GPUVAL_TEST_ICD) with that
-driver's checks. Buffers, their contents and the dispatches are the same, so the reports have to
-be. Exits with 1 where they are not, with 77 where a driver is missing.
+Takes each compute shader of the scenarios (.scn files) that the front door of anygpu accepts, and
+runs it by PROGRAM, gpuval-anygpu, twice: with its own checks on unpatched lavapipe
+(GPUVAL_TEST_PLAIN_ICD_DIR has its ICD file), and as it is on the patched one (VK_DRIVER_FILES)
+with that driver's checks. Buffers, their contents and the dispatches are the same, so the reports
+have to be. Exits with 1 where they are not, with 77 where a driver is missing.
 
-Shaders without a size that would matter: each binding gets BUFFER_SIZE bytes, so what a scenario
-meant to be inside may be outside; both have to say so.
+Each binding gets BUFFER_SIZE bytes, so what a scenario meant to be inside may be outside: both
+have to say so.
 """
 
+import glob
 import json
 import os
 import re
@@ -23,29 +24,26 @@ import tempfile
 
 BUFFER_SIZE = 256
 
-# Contents, which are random here, say how long their loops are.
-ENDLESS = {}
-SPIRV_MAGIC = 0x07230203
 OP_DECORATE, OP_VARIABLE, OP_TYPE_POINTER = 71, 59, 32
-DECORATION_BLOCK, DECORATION_BUFFER_BLOCK = 2, 3
+DECORATION_BUFFER_BLOCK = 3
 DECORATION_BINDING, DECORATION_SET = 33, 34
 CLASS_UNIFORM, CLASS_STORAGE_BUFFER = 2, 12
 
 
 def read_sections(path):
-    """Yields (kind, name, text) of a scenario's sections, lines where they are in the file."""
+    """Yields (kind, lines) of a scenario's sections."""
     kind, start, lines = None, 0, open(path, encoding='utf-8').read().split('\n')
     for number, line in enumerate(lines + ['[end]']):
         match = re.fullmatch(r'\[([^\]]+)\]', line.strip())
         if not match:
             continue
         if kind:
-            yield kind, [''] * (start + 1) + lines[start + 1:number]
+            yield kind, lines[start + 1:number]
         kind, start = match.group(1), number
 
 
 def expand(lines):
-    """`@repeat N LINE` stands for N lines; they would move the others."""
+    """The text of a section, or None for one with `@repeat`, which only the scenarios' runner knows."""
     for line in lines:
         if line.strip().startswith('@repeat'):
             return None
@@ -56,7 +54,7 @@ def compile_shader(kind, text, flags, folder):
     source, spirv = os.path.join(folder, 'shader.comp'), os.path.join(folder, 'shader.spv')
     with open(source, 'w', encoding='utf-8') as file:
         # Nothing may stand in front of #version.
-        file.write(text if kind.startswith('spirv') else text.lstrip('\n'))
+        file.write(text.lstrip('\n'))
     if kind.startswith('spirv'):
         command = [os.environ.get('SPIRV_AS', 'spirv-as'), '--target-env', 'vulkan1.3',
                    '--preserve-numeric-ids', '-o', spirv, source]
@@ -133,7 +131,7 @@ def describe(failure):
         if is_order:
             side.get('access', {}).pop('offset', None)
     failure.pop('detail', None)
-    for key in ('object', 'object_name'):
+    for key in ('object', 'object_name', 'object_offset', 'memory', 'memory_offset'):
         failure.get('resource', {}).pop(key, None)
     failure['message'] = re.sub(r'0x[0-9a-f]+|[0-9]+ bytes (before|behind) .*', 'ADDRESS',
                                 failure['message'])
@@ -145,17 +143,17 @@ def describe(failure):
     return json.dumps(failure, sort_keys=True)
 
 
-def compare(program, name, spirv, buffers, checks, folder):
+def compare(program, drivers, name, spirv, buffers, checks, folder):
     """Returns whether both say the same, or None: the shader cannot be run."""
     arguments = [*buffers, '--groups', '2,1,1', '--dispatches', '2', '--push',
                  ('@0' if buffers else '') + '00' * (120 if buffers else 128), spirv]
-    stock, said = run(program, arguments, os.environ['GPUVAL_TEST_PLAIN_ICD'], checks, folder, False)
+    stock, said = run(program, arguments, drivers[0], checks, folder, False)
     if stock is None:
         if 'error: anygpu:' in said:
             return None
         print(f'{name}: {said}')
         return False
-    patched, words = run(program, arguments, os.environ['GPUVAL_TEST_ICD'], checks, folder, True)
+    patched, words = run(program, arguments, drivers[1], checks, folder, True)
     if patched is None:
         return None
     ours, theirs = sorted(map(describe, stock)), sorted(map(describe, patched))
@@ -170,16 +168,15 @@ def compare(program, name, spirv, buffers, checks, folder):
 
 
 def main():
-    program, checks, scenarios, names = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
-    for variable in ('GPUVAL_TEST_PLAIN_ICD', 'GPUVAL_TEST_ICD'):
-        if not os.path.exists(os.environ.get(variable, '')):
-            print(f'no {variable}')
-            sys.exit(77)
-    compared = different = reports = 0
-    for file in sorted(os.listdir(scenarios)):
-        if not file.endswith('.scn') or (names and file[:-4] not in names):
-            continue
-        path = os.path.join(scenarios, file)
+    program, checks, scenarios = sys.argv[1], sys.argv[2], sys.argv[3:]
+    folder_of_plain = os.environ.get('GPUVAL_TEST_PLAIN_ICD_DIR', '')
+    plain = glob.glob(os.path.join(folder_of_plain, 'lvp_icd.*.json'))
+    if not folder_of_plain or not plain:
+        print('no unpatched lavapipe (GPUVAL_TEST_PLAIN_ICD_DIR)')
+        sys.exit(77)
+    drivers = plain[0], os.environ['VK_DRIVER_FILES']
+    compared = different = 0
+    for path in scenarios:
         match = re.search(r'^glslang (.*)$', open(path, encoding='utf-8').read(), re.M)
         flags = (match.group(1) if match else '-g').split()
         for kind, lines in read_sections(path):
@@ -191,7 +188,8 @@ def main():
                 buffers = find_buffers(spirv) if spirv else None
                 if buffers is None:
                     continue
-                same = compare(program, f'{file[:-4]} {kind}', spirv, buffers, checks, folder)
+                name = f'{os.path.basename(path)} {kind}'
+                same = compare(program, drivers, name, spirv, buffers, checks, folder)
             if same is not None:
                 compared += 1
                 different += not same

@@ -14,7 +14,7 @@
 
 begin 'help'
 for arguments in --help -h help 'run --help' 'env --help' 'setup --help' 'demo --help' \
-   'test --help' 'bench --help' 'report --help' 'doctor --help' 'completion --help'; do
+   'test --help' 'bench --help' 'report --help' 'anygpu --help' 'doctor --help' 'completion --help'; do
    # shellcheck disable=SC2086 # words
    gpuval $arguments
    exits 0
@@ -22,7 +22,7 @@ for arguments in --help -h help 'run --help' 'env --help' 'setup --help' 'demo -
    lines out '^usage: ./gpuval' 1
 done
 gpuval --help
-for word in setup run demo test bench report env doctor completion; do
+for word in setup run demo test bench anygpu report env doctor completion; do
    lines out "^ *$word " 1 9
 done
 
