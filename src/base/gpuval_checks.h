@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The tables of checks, kinds and operations: what every printer, every option
- * and the building of events go by. A new check is a row of each.
+/* Checks, the kinds of their failures, and operations, by number. The rows of the first two are in
+ * gpuval_check_table.h, of which this is what all folders go by.
  */
 
 #ifndef GPUVAL_CHECKS_H
@@ -14,78 +14,31 @@
 extern "C" {
 #endif
 
+#define CHECK(id, name, sets, needs, pass, host, summary) GPUVAL_CHECK_##id,
+#define KIND(id, check, name, words, sentence, text)
 enum gpuval_check {
-   GPUVAL_CHECK_ASSUME,
-   GPUVAL_CHECK_PRINTF,
-   GPUVAL_CHECK_BOUNDS,
-   GPUVAL_CHECK_DESCRIPTOR,
-   GPUVAL_CHECK_ADDRESS,
-   GPUVAL_CHECK_INDIRECT,
-   GPUVAL_CHECK_VERTEX,
-   GPUVAL_CHECK_RAY,
-   GPUVAL_CHECK_EXPORT,
-   GPUVAL_CHECK_SYNC,
-   GPUVAL_CHECK_SYNC_COMPUTE,
-   GPUVAL_CHECK_SHARED,
-   GPUVAL_CHECK_RACE,
-   GPUVAL_CHECK_INIT,
+#include "gpuval_check_table.h"
    GPUVAL_CHECK_COUNT,
 };
 
-/* Where several checks have a kind of one name, all but sync's have the check's
- * in front of it.
- */
+#define CHECK(id, name, sets, needs, pass, host, summary)
+#define KIND(id, check, name, words, sentence, text) GPUVAL_KIND_##id,
 enum gpuval_kind {
-   /* assume */
-   GPUVAL_KIND_ASSUMPTION_FAILED,
-   /* printf */
-   GPUVAL_KIND_MESSAGE,
-   /* bounds */
-   GPUVAL_KIND_BUFFER_OOB,
-   GPUVAL_KIND_TEXEL_BUFFER_OOB,
-   GPUVAL_KIND_IMAGE_OOB,
-   /* descriptor */
-   GPUVAL_KIND_INDEX_OOB,
-   GPUVAL_KIND_UNWRITTEN,
-   GPUVAL_KIND_WRONG_TYPE,
-   GPUVAL_KIND_DESTROYED,
-   GPUVAL_KIND_NOT_UNIFORM,
-   GPUVAL_KIND_WRONG_VIEW,
-   /* address */
-   GPUVAL_KIND_INVALID_ADDRESS,
-   GPUVAL_KIND_MISALIGNED,
-   /* indirect */
-   GPUVAL_KIND_INDIRECT_ARGUMENT_OOB,
-   GPUVAL_KIND_INDIRECT_COUNT,
-   GPUVAL_KIND_INDIRECT_LIMIT,
-   GPUVAL_KIND_INDIRECT_FIRST_INSTANCE,
-   /* vertex */
-   GPUVAL_KIND_INDEX_BUFFER_OOB,
-   GPUVAL_KIND_ATTRIBUTE_OOB,
-   /* ray */
-   GPUVAL_KIND_RAY_NAN,
-   GPUVAL_KIND_RAY_RANGE,
-   GPUVAL_KIND_RAY_FLAGS,
-   GPUVAL_KIND_RAY_UNINITIALIZED_QUERY,
-   GPUVAL_KIND_RAY_BAD_STRUCTURE,
-   /* export */
-   GPUVAL_KIND_EXPORT_NAN,
-   GPUVAL_KIND_EXPORT_INF,
-   GPUVAL_KIND_EXPORT_NAN_INF,
-   /* sync, sync-compute */
-   GPUVAL_KIND_READ_AFTER_WRITE,
-   GPUVAL_KIND_WRITE_AFTER_ACCESS,
-   GPUVAL_KIND_ATOMIC_CONFLICT,
-   GPUVAL_KIND_INDIRECT_AFTER_WRITE,
-   /* shared */
-   GPUVAL_KIND_SHARED_READ_AFTER_WRITE,
-   GPUVAL_KIND_SHARED_WRITE_AFTER_ACCESS,
-   GPUVAL_KIND_SHARED_ATOMIC_CONFLICT,
-   /* race */
-   GPUVAL_KIND_RESOURCE_RACE,
-   /* init */
-   GPUVAL_KIND_UNINITIALIZED_READ,
+#include "gpuval_check_table.h"
    GPUVAL_KIND_COUNT,
+};
+
+/** Sets of checks, which users name as they name checks. */
+enum gpuval_set {
+   GPUVAL_SET_BASIC = 0x1,
+   GPUVAL_SET_CONCURRENCY = 0x2,
+   GPUVAL_SET_RESIDENCY = 0x4,
+   GPUVAL_SET_COMING = 0x8, /* none: users may name the check, which this version does not have */
+};
+
+/** What a device keeps for those checks that need it. */
+enum gpuval_needs {
+   GPUVAL_NEEDS_OBJECTS = 0x1, /* which objects are alive, and what descriptors lead to */
 };
 
 /** What was done when it failed: access.op. */
@@ -101,32 +54,16 @@ enum gpuval_op {
    GPUVAL_OP_COUNT,
 };
 
-/** What a record has beside invocation and command: see struct gpuval_record. */
-enum gpuval_words {
-   GPUVAL_WORDS_NONE,
-   GPUVAL_WORDS_RANGE,      /* an access of bytes in the range of a descriptor */
-   GPUVAL_WORDS_HAZARD,     /* the same, by its address, and the other party */
-   GPUVAL_WORDS_SHARED,     /* an access to memory of a workgroup, and the other party */
-   GPUVAL_WORDS_IMAGE,      /* an access of texels: struct gpuval_record_image */
-   GPUVAL_WORDS_TEXELS,     /* the same of a texel buffer */
-   GPUVAL_WORDS_DESCRIPTOR, /* gpuval_nir_report.c, find_descriptor() */
-   GPUVAL_WORDS_ADDRESS,    /* offset and slot: the two words of an address */
-   GPUVAL_WORDS_EXPORT,     /* see GPUVAL_EXPORT_* */
-   GPUVAL_WORDS_RAY,        /* what is wrong with it: gpuval_record::offset */
-   GPUVAL_WORDS_STRUCTURE,  /* an address: gpuval_record::offset and slot */
-   GPUVAL_WORDS_UNWRITTEN,  /* RANGE, or IMAGE where there is GPUVAL_IMAGE_IS_ONE */
-   GPUVAL_WORDS_COUNT,
-};
-
 struct gpuval_check_info {
    const char *name;
-   bool available; /* in this version */
+   uint32_t sets;       /* enum gpuval_set */
+   uint32_t needs;      /* enum gpuval_needs */
+   const char *summary; /* what it finds */
 };
 
 struct gpuval_kind_info {
    enum gpuval_check check;
    const char *name; /* unique within the check */
-   enum gpuval_words words;
 };
 
 struct gpuval_op_info {
@@ -150,8 +87,11 @@ uint32_t gpuval_checks_from_name(const char *name, unsigned length);
 /** "assume, printf, ...; basic, ...": all that gpuval_checks_from_name() knows. */
 const char *gpuval_checks_names(void);
 
-/** Those that this version has. */
+/** Returns the checks that this version has, as BITFIELD_BIT(enum gpuval_check). */
 uint32_t gpuval_checks_available(void);
+
+/** Returns the checks that need one of @needs, as BITFIELD_BIT(enum gpuval_check). */
+uint32_t gpuval_checks_with_needs(uint32_t needs);
 
 #ifdef __cplusplus
 }

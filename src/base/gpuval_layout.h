@@ -166,7 +166,7 @@ static_assert(offsetof(struct gpuval_slots, records) % 64 == 0, "in cache lines"
 
 /* The same from gpuval_record::offset on, of an access to an image or a texel buffer. */
 struct gpuval_record_image {
-   int32_t coord[3]; /* as the view has them: x, y, z or layer; GPUVAL_WORDS_TEXELS: bytes
+   int32_t coord[3]; /* as the view has them: x, y, z or layer; of a texel buffer: bytes
                       * from the start of the range, of a texel, and in all */
    uint32_t slot;
    int32_t last;    /* level or sample */

@@ -556,6 +556,12 @@ gpuval_options_may_check(enum gpuval_check check)
    return all_checks() & BITFIELD_BIT(check);
 }
 
+bool
+gpuval_options_need(uint32_t needs)
+{
+   return all_checks() & gpuval_checks_with_needs(needs);
+}
+
 uint32_t
 gpuval_options_sync(void)
 {

@@ -103,6 +103,9 @@ uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint
 /** Is there a shader that may get @check? */
 bool gpuval_options_may_check(enum gpuval_check check);
 
+/** Is there a shader that may get a check which needs one of @needs, enum gpuval_needs? */
+bool gpuval_options_need(uint32_t needs);
+
 /** Of the checks `sync` and `sync-compute`, those that any shader may get. */
 uint32_t gpuval_options_sync(void);
 

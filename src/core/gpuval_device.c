@@ -4,6 +4,7 @@
  * flight, so that messages appear before a hang takes them.
  */
 
+#include "gpuval_check.h"
 #include "gpuval_device.h"
 #include "gpuval_session.h"
 
@@ -71,66 +72,40 @@ gpuval_move_buffers(struct util_dynarray *to, struct util_dynarray *from)
    util_dynarray_clear(from);
 }
 
-static void
-note_engine(void)
-{
-   static uint32_t noted;
-
-   if (!p_atomic_xchg(&noted, 1))
-      gpuval_log_note("sync: its bloom filter is used, as GPUVAL_SYNC asks for no engine; on this "
-                      "driver shadow, which is exact, has to be asked for");
-}
-
-/* The engine that was asked for, or else the one that there is */
 static bool
-alloc_sync(struct gpuval_device *device)
+init_objects(struct gpuval_device *device)
 {
-   enum gpuval_sync_engine engine = gpuval_options()->sync_engine;
+   unsigned bits = device->info.object_bits;
 
-   if (engine == GPUVAL_SYNC_ENGINE_SHADOW && device->info.has_table) {
-      if (!gpuval_device_init_shadow(device))
-         gpuval_log_warning("sync: there is no memory for shadow memory, its bloom filter is used");
-      return gpuval_device_alloc_filter(device); /* for what has no cells */
-   }
-   if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_shadow) {
-      if (gpuval_device_init_shadow(device))
-         return true;
-      gpuval_log_warning("sync: there is no address space for shadow memory, its bloom filter is "
-                         "used");
-   } else if (engine == GPUVAL_SYNC_ENGINE_SHADOW) {
-      gpuval_log_warning("GPUVAL_SYNC=shadow: this driver has no shadow memory yet, the bloom "
-                         "filter is used");
-   } else if (engine == GPUVAL_SYNC_ENGINE_DEFAULT && device->info.has_table) {
-      note_engine();
-   }
-   return gpuval_device_alloc_filter(device);
+   if (!bits || !gpuval_options_need(GPUVAL_NEEDS_OBJECTS))
+      return true;
+   if (!gpuval_device_alloc(device, &device->objects_buffer, sizeof(struct gpuval_object) << bits))
+      return false;
+   device->objects =
+      gpuval_objects_create(device->objects_buffer.map, device->objects_buffer.address, bits);
+   return device->objects != NULL;
 }
 
-/* bounds wants to name views. */
-static bool
-needs_objects(const struct gpuval_device *device)
-{
-   return device->info.object_bits && (gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
-                                       gpuval_options_may_check(GPUVAL_CHECK_BOUNDS) ||
-                                       gpuval_options_may_check(GPUVAL_CHECK_RACE) ||
-                                       gpuval_options_may_check(GPUVAL_CHECK_INIT));
-}
-
-/* init needs the window of shadow memory, but no cells. */
 static void
-create_written(struct gpuval_device *device)
+init_root(struct gpuval_device *device)
 {
-   if (!gpuval_options_may_check(GPUVAL_CHECK_INIT) || !device->info.has_shadow)
-      return;
+   device->root = device->root_buffer.map;
+   *device->root = (struct gpuval_root){
+      .slots_address = device->slots[0].buffer.address,
+      .canary = GPUVAL_ROOT_CANARY,
+      .counters_address = device->counters.address,
+      .entries_address = device->entries.address,
+      .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
+      .max_failing = device->info.max_sites,
+      .failing_address = device->failing.address,
+      .written_window = GPUVAL_INIT_NO_WINDOW, /* no address is in it */
+      .poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0,
+   };
 
-   if (!device->shadow.memory &&
-       gpuval_device_alloc(device, &device->window_layout, sizeof(struct gpuval_shadow_layout)))
-      device->window = gpuval_shadow_create(device->window_layout.map);
-   if (gpuval_device_window(device))
-      device->written = gpuval_written_create(gpuval_device_window(device),
-                                              gpuval_options()->poison ? GPUVAL_POISON_WORD : 0);
-   if (!device->written)
-      gpuval_log_warning("init: there is no address space for it: nothing is looked at");
+   struct gpuval_address_table *all =
+      (void *)((char *)device->root_buffer.map + GPUVAL_ROOT_ALL_ADDRESSES);
+   all->count = 1;
+   all->ranges[0] = (struct gpuval_address_range){.size = UINT64_MAX};
 }
 
 static bool
@@ -146,63 +121,12 @@ alloc_buffers(struct gpuval_device *device)
                             device->info.max_entries * sizeof(struct gpuval_entry)))
       return false;
 
-   if (gpuval_options_sync() && !alloc_sync(device))
-      return false;
-   create_written(device);
-   for (unsigned i = 0; gpuval_options_may_check(GPUVAL_CHECK_PRINTF) && i < 2; i++) {
-      if (!gpuval_device_alloc(device, &device->printf_buffers[i], gpuval_options()->printf_size))
-         return false;
-   }
-
-   if (gpuval_options_may_check(GPUVAL_CHECK_RAY) &&
-       !gpuval_device_alloc(
-          device, &device->structures_buffer,
-          (gpuval_options()->safe ? 2 * GPUVAL_STRUCTURE_SLOTS + 1 : GPUVAL_STRUCTURE_SLOTS) *
-             sizeof(uint64_t)))
-      return false;
-   if (needs_objects(device)) {
-      unsigned bits = device->info.object_bits;
-      if (!gpuval_device_alloc(device, &device->objects_buffer,
-                               sizeof(struct gpuval_object) << bits))
-         return false;
-      device->objects =
-         gpuval_objects_create(device->objects_buffer.map, device->objects_buffer.address, bits);
-      if (!device->objects)
-         return false;
-   }
-
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
          GPUVAL_INDIRECT_SITE;
    device->slots[1].is_clean = true;
-   device->root = device->root_buffer.map;
-   *device->root = (struct gpuval_root){
-      .slots_address = device->slots[0].buffer.address,
-      .canary = GPUVAL_ROOT_CANARY,
-      .counters_address = device->counters.address,
-      .entries_address = device->entries.address,
-      .bloom_address = device->bloom_buffer.address,
-      .claims_address = device->claims.address,
-      .bloom_line_mask = gpuval_device_line_mask(&device->bloom_buffer),
-      .claims_mask = device->bloom.claims_mask,
-      .shadow_address = device->shadow.layout.address,
-      .structures_address = device->structures_buffer.address,
-      .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
-      .max_failing = device->info.max_sites,
-      .failing_address = device->failing.address,
-   };
-   /* Where there is no window, no address is in it. */
-   const struct gpuval_shadow *window = device->written ? gpuval_device_window(device) : NULL;
-   device->root->written_window = window ? gpuval_shadow_window(window) : GPUVAL_INIT_NO_WINDOW;
-   device->root->written = window ? gpuval_shadow_written(window) : 0;
-   device->root->poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0;
-
-   struct gpuval_address_table *all =
-      (void *)((char *)device->root_buffer.map + GPUVAL_ROOT_ALL_ADDRESSES);
-   all->count = 1;
-   all->ranges[0] = (struct gpuval_address_range){.size = UINT64_MAX};
-   gpuval_device_init_printf(device);
-   return true;
+   init_root(device);
+   return gpuval_device_init_checks(device) && init_objects(device);
 }
 
 static int
@@ -359,7 +283,6 @@ gpuval_device_destroy(struct gpuval_device *device)
       mtx_destroy(&device->mutex);
    }
 
-   gpuval_device_finish_printf(device);
    if (device->objects)
       gpuval_objects_destroy(device->objects);
    gpuval_device_free(device, &device->objects_buffer);
@@ -373,20 +296,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->counters);
    gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
-   gpuval_device_free(device, &device->bloom_buffer);
-   gpuval_device_free(device, &device->claims);
-   gpuval_device_free(device, &device->bloom_sample);
-   if (device->written)
-      gpuval_written_destroy(device->written);
-   if (device->window)
-      gpuval_shadow_destroy(device->window);
-   gpuval_device_free(device, &device->window_layout);
-   gpuval_device_finish_shadow(device);
-   gpuval_device_free(device, &device->shadow.layout);
-   gpuval_device_free(device, &device->shadow.serials);
-   gpuval_device_free(device, &device->structures_buffer);
-   gpuval_device_free(device, &device->printf_buffers[0]);
-   gpuval_device_free(device, &device->printf_buffers[1]);
+   gpuval_device_finish_checks(device);
    ralloc_free(device);
 }
 

@@ -209,14 +209,6 @@ struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
 struct gpuval_event *gpuval_device_get_event(struct gpuval_device *device, uint32_t site,
                                              const struct gpuval_record *record);
 
-/* Words of a record: gpuval_events_descriptor.c */
-void gpuval_device_read_image(struct gpuval_device *device, struct gpuval_event *event,
-                              const struct gpuval_record *record);
-void gpuval_device_read_texels(struct gpuval_device *device, struct gpuval_event *event,
-                               const struct gpuval_record *record);
-void gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event *event,
-                                   const struct gpuval_record *record);
-
 /** Arguments that a shader has written since the last barrier; @claim may name it. */
 void gpuval_device_report_indirect(struct gpuval_device *device,
                                    const struct gpuval_indirect_read *read, uint64_t claim);
@@ -225,18 +217,6 @@ void gpuval_device_report_indirect(struct gpuval_device *device,
 struct gpuval_event *gpuval_device_create_message(struct gpuval_device *device, uint32_t site,
                                                   const char *text, const uint32_t *invocation);
 
-/* Of records, by gpuval_kind_info::words */
-void gpuval_device_read_address(struct gpuval_device *device, struct gpuval_event *event,
-                                const struct gpuval_record *record);
-void gpuval_device_read_export(struct gpuval_device *device, struct gpuval_event *event,
-                               const struct gpuval_record *record);
-void gpuval_device_read_ray(struct gpuval_device *device, struct gpuval_event *event,
-                            const struct gpuval_record *record);
-void gpuval_device_read_structure(struct gpuval_device *device, struct gpuval_event *event,
-                                  const struct gpuval_record *record);
-
-void gpuval_device_init_printf(struct gpuval_device *device);
-void gpuval_device_finish_printf(struct gpuval_device *device);
 /** Returns whether there is more. device->mutex is held. */
 bool gpuval_device_drain_printf(struct gpuval_device *device, bool idle);
 /** All that there is, at the end. device->mutex is held, but for moments. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/gpuval_names.h"
-#include "nir_passes/gpuval_nir_sync.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
 
@@ -89,9 +88,8 @@ find_binding(const struct gpuval_shader *shader, const struct gpuval_site *site,
    return NULL;
 }
 
-/* The one buffer or allocation that @address is in */
-static const struct vk_object_base *
-find_object(struct hash_table *ranges, uint64_t address, int64_t *offset)
+const struct vk_object_base *
+gpuval_events_find_object(struct hash_table *ranges, uint64_t address, int64_t *offset)
 {
    const struct vk_object_base *found = NULL;
 
@@ -106,12 +104,6 @@ find_object(struct hash_table *ranges, uint64_t address, int64_t *offset)
       *offset = address - range->address;
    }
    return found;
-}
-
-static bool
-is_sync(enum gpuval_kind kind)
-{
-   return gpuval_kind_infos[kind].check == GPUVAL_CHECK_SYNC;
 }
 
 /* The descriptor, from what the site knows of it and where its slot is in the record */
@@ -224,149 +216,12 @@ gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval
    }
 }
 
-/* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
- * about? What the shader knows of the other party is who came last, and others
- * may have come since the one that matters.
- */
-static bool
-can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
-{
-   switch (kind) {
-   case GPUVAL_KIND_READ_AFTER_WRITE:
-   case GPUVAL_KIND_INDIRECT_AFTER_WRITE:
-      return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
-   case GPUVAL_KIND_ATOMIC_CONFLICT:
-      return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;
-   default:
-      return is_sync(other);
-   }
-}
-
-/* Of the accesses of a check, the one with this number */
-static const struct gpuval_site *
-find_numbered_site(const struct gpuval_shader *shader, enum gpuval_check check, unsigned number)
-{
-   for (unsigned i = 0; i < shader->num_entries; i++) {
-      const struct gpuval_site *site = &shader->sites[shader->entries[i].site];
-      if (gpuval_kind_infos[site->kind].check == check && !number--)
-         return site;
-   }
-   return NULL;
-}
-
-/* The access that a cell of shadow memory names */
-static const struct gpuval_site *
-find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *party,
-                const struct gpuval_shader **shader)
-{
-   if (party->stage == MESA_SHADER_NONE || party->number >= GPUVAL_SHADOW_SITE_UNKNOWN)
-      return NULL;
-
-   *shader = gpuval_device_entry_shader(device, party->entry_base);
-   if (*shader && (*shader)->serial > party->max_serial)
-      return NULL; /* The one that is meant is gone. */
-   return *shader ? find_numbered_site(*shader, GPUVAL_CHECK_SYNC, party->number) : NULL;
-}
-
-/* Whom a record of a hazard names beside its own access */
-struct other {
-   bool is_certain, is_indirect;
-   const struct gpuval_shader *shader;
-   const struct gpuval_site *site; /* NULL: not known */
-   uint32_t command_id;
-};
-
-/* By a half of a cell: what it says is certain, as far as it goes. */
-static bool
-find_party(struct gpuval_device *device, const struct gpuval_record *record, struct other *other)
-{
-   struct gpuval_shadow_party party;
-   if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
-      return false;
-
-   /* A command that stands for readers of an earlier one does not know them. */
-   if (party.command_id == record->command_id && party.number == GPUVAL_SHADOW_SITE_UNKNOWN)
-      return false;
-
-   other->is_certain = true;
-   other->is_indirect = party.is_indirect;
-   other->site = find_party_site(device, &party, &other->shader);
-   other->command_id = party.command_id;
-   return true;
-}
-
-/* By a claim of the filter: likely */
-static bool
-find_claim(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
-           struct other *other)
-{
-   uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
-
-   other->is_indirect = site_index == GPUVAL_INDIRECT_SITE;
-   other->shader = shader;
-   other->site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
-   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!other->site && !other->is_indirect) ||
-       !can_conflict(kind, other->site ? other->site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE))
-      return false;
-
-   /* The command with these low bits that is nearest: mostly an earlier one, but
-    * fragments may run after a later dispatch. */
-   uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
-   other->command_id = record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS));
-   return true;
-}
-
-static bool
-find_other(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
-           struct other *other)
-{
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
-   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
-
-   *other = (struct other){0};
-   return device->shadow.is_on && !by_filter ? find_party(device, record, other)
-                                             : find_claim(device, kind, record, other);
-}
-
-static void
-describe_other(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
-{
-   struct other other;
-   if (!find_other(device, event->kind, record, &other))
-      return;
-
-   event->has_other = true;
-   event->other_is_certain = other.is_certain;
-   if (other.is_indirect) {
-      event->other.access.op = GPUVAL_OP_INDIRECT;
-   } else if (other.site) {
-      struct gpuval_spirv_location location = {0};
-      describe_place(event, &event->other, other.shader, other.site,
-                     gpuval_module_spirv(other.shader->module), &location);
-   }
-   gpuval_events_describe_command(device, event, &event->other, other.command_id);
-}
-
-uint64_t
-gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
-                         const struct gpuval_record *record)
-{
-   struct other other;
-   bool has_shader = find_other(device, kind, record, &other) && !other.is_indirect && other.site;
-
-   return has_shader ? other.shader->module->hash : 0;
-}
-
-/* The rest of a record, by gpuval_kind_info::words */
-
-static void
-describe_buffer(struct gpuval_device *device, struct gpuval_event *event, uint64_t address,
-                bool with_offset)
+void
+gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event *event,
+                              uint64_t address, bool with_offset)
 {
    int64_t offset;
-   const struct vk_object_base *buffer = find_object(device->buffers, address, &offset);
+   const struct vk_object_base *buffer = gpuval_events_find_object(device->buffers, address, &offset);
 
    if (!buffer)
       return;
@@ -378,126 +233,17 @@ describe_buffer(struct gpuval_device *device, struct gpuval_event *event, uint64
       event->resource.offset = offset;
 }
 
-/* The descriptor knows its buffer, whatever else is in the same memory. */
-static bool
-describe_bound(struct gpuval_device *device, struct gpuval_event *event, uint32_t id,
-               uint64_t begin)
+const struct gpuval_site *
+gpuval_events_numbered_site(const struct gpuval_shader *shader, enum gpuval_check check,
+                            unsigned number)
 {
-   struct gpuval_object_info info;
-   if (!id || !device->objects || !gpuval_objects_describe(device->objects, event, id, &info) ||
-       info.type != VK_OBJECT_TYPE_BUFFER)
-      return false;
-
-   gpuval_events_name_object(event, &info);
-   const void *buffer = (const void *)(uintptr_t)info.handle;
-   struct hash_entry *entry =
-      info.end == GPUVAL_OBJECT_ALIVE ? _mesa_hash_table_search(device->buffers, buffer) : NULL;
-   const struct gpuval_range *range = entry ? entry->data : NULL;
-   if (range && begin >= range->address && begin - range->address < range->size)
-      event->resource.offset = begin - range->address;
-   return true;
-}
-
-static void
-read_range(struct gpuval_device *device, struct gpuval_event *event,
-           const struct gpuval_record *record)
-{
-   uint64_t begin = record->address[0] | (uint64_t)record->address[1] << 32;
-
-   event->place.access.size = record->access_size;
-   event->place.access.offset = record->offset;
-   event->resource.size = record->bound;
-   if (!begin)
-      return;
-
-   event->place.access.address = begin + record->offset;
-   if (!describe_bound(device, event, record->other, begin))
-      describe_buffer(device, event, begin, false);
-}
-
-static void
-read_hazard(struct gpuval_device *device, struct gpuval_event *event,
-            const struct gpuval_record *record)
-{
-   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
-
-   event->place.access.size = record->access_size;
-   if (event->resource.set >= 0) /* not through an address */
-      event->place.access.offset = record->offset;
-   describe_other(device, event, record);
-   if (!address)
-      return;
-
-   event->place.access.address = address;
-   describe_buffer(device, event, address, true);
-
-   int64_t offset;
-   const struct vk_object_base *memory = find_object(device->allocations, address, &offset);
-   if (memory) {
-      event->resource.memory = (uintptr_t)memory;
-      event->resource.memory_name = gpuval_object_name(event, memory);
-      event->resource.memory_offset = offset;
+   for (unsigned i = 0; i < shader->num_entries; i++) {
+      const struct gpuval_site *site = &shader->sites[shader->entries[i].site];
+      if (gpuval_kind_infos[site->kind].check == check && !number--)
+         return site;
    }
+   return NULL;
 }
-
-/* The other party is of the same command and shader: gpuval_nir_shared_cells.c */
-static void
-read_shared(struct gpuval_device *device, struct gpuval_event *event,
-            const struct gpuval_record *record)
-{
-   uint32_t number = record->bound & GPUVAL_SHADOW_SITE_UNKNOWN;
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
-   const struct gpuval_site *site = shader && number && number < GPUVAL_SHADOW_SITE_UNKNOWN
-                                       ? find_numbered_site(shader, GPUVAL_CHECK_SHARED, number - 1)
-                                       : NULL;
-   struct gpuval_spirv_location location = {0};
-
-   event->place.access.size = record->access_size;
-   event->place.access.offset = record->offset;
-   event->resource.type =
-      record->slot & GPUVAL_SHARED_IS_PAYLOAD ? "task_payload" : "shared_memory";
-   event->has_other = event->other_is_certain = true;
-   if (site)
-      describe_place(event, &event->other, shader, site, gpuval_module_spirv(shader->module),
-                     &location);
-   gpuval_events_describe_command(device, event, &event->other, record->command_id);
-}
-
-static void
-read_unwritten(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
-{
-   bool is_address = record->set == GPUVAL_REPORT_PLAIN;
-
-   if (record->other & GPUVAL_IMAGE_IS_ONE) {
-      gpuval_device_read_image(device, event, record);
-      return;
-   }
-   read_range(device, event, record);
-   if (!record->bound) { /* the address is all that there is */
-      event->resource.size = -1;
-      event->place.access.offset = -1;
-      describe_buffer(device, event, event->place.access.address, true);
-   }
-   if (is_address)
-      event->resource.set = -1;
-}
-
-static void (*const read_words[GPUVAL_WORDS_COUNT])(struct gpuval_device *device,
-                                                    struct gpuval_event *event,
-                                                    const struct gpuval_record *record) = {
-   [GPUVAL_WORDS_RANGE] = read_range,
-   [GPUVAL_WORDS_HAZARD] = read_hazard,
-   [GPUVAL_WORDS_SHARED] = read_shared,
-   [GPUVAL_WORDS_IMAGE] = gpuval_device_read_image,
-   [GPUVAL_WORDS_TEXELS] = gpuval_device_read_texels,
-   [GPUVAL_WORDS_DESCRIPTOR] = gpuval_device_read_descriptor,
-   [GPUVAL_WORDS_ADDRESS] = gpuval_device_read_address,
-   [GPUVAL_WORDS_EXPORT] = gpuval_device_read_export,
-   [GPUVAL_WORDS_RAY] = gpuval_device_read_ray,
-   [GPUVAL_WORDS_STRUCTURE] = gpuval_device_read_structure,
-   [GPUVAL_WORDS_UNWRITTEN] = read_unwritten,
-};
 
 static void
 read_draw(struct gpuval_event *event)
@@ -516,15 +262,15 @@ void
 gpuval_events_read_record(struct gpuval_device *device, struct gpuval_event *event,
                           const struct gpuval_record *record)
 {
-   enum gpuval_words words = gpuval_kind_infos[event->kind].words;
+   const struct gpuval_words *words = gpuval_words_of_kind(event->kind);
 
    event->has_record = true;
    memcpy(event->invocation, record->invocation, sizeof(event->invocation));
    gpuval_events_describe_command(device, event, &event->place, record->command_id);
    if (event->place.shader.stage == MESA_SHADER_VERTEX)
       read_draw(event);
-   if (read_words[words])
-      read_words[words](device, event, record);
+   if (words->read)
+      words->read(device, event, record);
 }
 
 /* Where the site has no instruction, or none that is known, it is the n-th of its kind,
@@ -560,17 +306,14 @@ gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *s
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
    struct gpuval_spirv_location location = {0};
 
-   /* One output that is assigned in several places: the record knows in which it was. */
-   struct gpuval_site assignment = *site;
-   if (record && !site->spirv_offset && gpuval_kind_infos[site->kind].words == GPUVAL_WORDS_EXPORT)
-      assignment.spirv_offset = record->slot;
-   describe_place(event, &event->place, shader, &assignment, spirv, &location);
+   const struct gpuval_words *words = gpuval_words_of_kind(site->kind);
+   struct gpuval_site place = *site;
+   if (record && !site->spirv_offset && words->get_spirv_offset)
+      place.spirv_offset = words->get_spirv_offset(record);
+   describe_place(event, &event->place, shader, &place, spirv, &location);
 
-   if (gpuval_kind_infos[event->kind].words == GPUVAL_WORDS_STRUCTURE) {
-      event->resource.set = site->set;
-      event->resource.binding = site->binding;
-      event->resource.type = "acceleration_structure_khr";
-   }
+   if (words->describe_site)
+      words->describe_site(event, site);
    if (site->op)
       describe_resource(event, shader, site, record, spirv, &location);
    if (record)

@@ -5,6 +5,7 @@
 #ifndef GPUVAL_EVENTS_H
 #define GPUVAL_EVENTS_H
 
+#include "gpuval_check.h"
 #include "gpuval_device.h"
 
 /* A distinct failure: the same instruction of the same shader, however many
@@ -80,6 +81,25 @@ struct gpuval_event *gpuval_events_of_command(
    const struct gpuval_command_failure *failure,
    void (*complete)(struct gpuval_device *device, struct gpuval_event *event, const void *data),
    const void *data);
+
+/** The one buffer or allocation of @ranges that @address is in, or NULL. */
+const struct vk_object_base *gpuval_events_find_object(struct hash_table *ranges, uint64_t address,
+                                                       int64_t *offset);
+/**
+ * Names the buffer that @address is in, if there is only one. @with_offset: the address is that
+ * of the access, else it is where the accessed range begins.
+ */
+void gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event *event,
+                                   uint64_t address, bool with_offset);
+/** Reads a record that has a range of bytes and the offset of an access in it. */
+void gpuval_events_read_range(struct gpuval_device *device, struct gpuval_event *event,
+                              const struct gpuval_record *record);
+/** Reads a record that has struct gpuval_record_image. */
+void gpuval_events_read_image(struct gpuval_device *device, struct gpuval_event *event,
+                              const struct gpuval_record *record);
+/** The @number-th access of @shader that @check looks at, or NULL. */
+const struct gpuval_site *gpuval_events_numbered_site(const struct gpuval_shader *shader,
+                                                      enum gpuval_check check, unsigned number);
 
 /** Hash of the other party's module as a record names it; 0: not known, or it is none. */
 uint64_t gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,

@@ -2,6 +2,7 @@
 
 /* A device's messages: from its printf buffers to the reports. */
 
+#include "gpuval_check.h"
 #include "gpuval_device.h"
 
 #include <inttypes.h>
@@ -106,11 +107,13 @@ add_message(void *data, const struct gpuval_printf_message *message)
       flush_messages(device);
 }
 
-void
-gpuval_device_init_printf(struct gpuval_device *device)
+static bool
+init_printf(struct gpuval_device *device)
 {
-   if (!device->printf_buffers[0].map)
-      return;
+   for (unsigned i = 0; i < 2; i++) {
+      if (!gpuval_device_alloc(device, &device->printf_buffers[i], gpuval_options()->printf_size))
+         return false;
+   }
 
    void *const maps[2] = {device->printf_buffers[0].map, device->printf_buffers[1].map};
    const uint64_t addresses[2] = {device->printf_buffers[0].address,
@@ -125,13 +128,18 @@ gpuval_device_init_printf(struct gpuval_device *device)
    util_dynarray_init(&device->messages, device);
    if (gpuval_report_wants_messages())
       device->message_events = _mesa_hash_table_create(device, hash_message, messages_equal);
+   return true;
 }
 
-void
-gpuval_device_finish_printf(struct gpuval_device *device)
+static void
+finish_printf(struct gpuval_device *device)
 {
    gpuval_printf_finish(&device->printf);
+   gpuval_device_free(device, &device->printf_buffers[0]);
+   gpuval_device_free(device, &device->printf_buffers[1]);
 }
+
+const struct gpuval_check_host gpuval_host_printf = {init_printf, finish_printf};
 
 static void
 add_lost(struct gpuval_device *device)

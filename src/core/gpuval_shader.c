@@ -672,7 +672,7 @@ is_valid_entry(const struct gpuval_device *device, const struct gpuval_shader_in
 
    const struct gpuval_site *site =
       util_dynarray_element(&table->sites, struct gpuval_site, entry->site);
-   bool has_slot = gpuval_kind_infos[site->kind].words == GPUVAL_WORDS_DESCRIPTOR &&
+   bool has_slot = gpuval_kind_infos[site->kind].check == GPUVAL_CHECK_DESCRIPTOR &&
                    entry->flags & GPUVAL_USE_CONSTANT;
    return MAX2(site->num_kinds, 1) <= num_sites - entry->site &&
           (!has_slot || is_slot(info, entry->set, entry->first_slot));

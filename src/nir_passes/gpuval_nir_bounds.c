@@ -407,12 +407,9 @@ end_run(struct gpuval_nir_state *state, struct run *run, nir_cursor until)
    return progress;
 }
 
-bool
-gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
+static bool
+instrument_buffers(struct gpuval_nir_state *state)
 {
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_BOUNDS)))
-      return false;
-
    struct run run;
    const nir_block *block = NULL;
    bool progress = false;
@@ -436,4 +433,14 @@ gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
 
    ralloc_free(run.mem_ctx);
    return progress;
+}
+
+bool
+gpuval_nir_instrument_bounds(struct gpuval_nir_state *state)
+{
+   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_BOUNDS)))
+      return false;
+
+   bool progress = instrument_buffers(state);
+   return gpuval_nir_instrument_bounds_image(state) || progress;
 }

@@ -261,8 +261,7 @@ instrument(struct pass *pass, const struct gpuval_access *access)
 bool
 gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state)
 {
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_BOUNDS)) ||
-       !state->options->driver->descriptors)
+   if (!state->options->driver->descriptors)
       return false;
 
    struct pass pass = {.state = state};

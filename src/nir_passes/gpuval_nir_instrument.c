@@ -155,16 +155,27 @@ replace_descriptors(struct gpuval_nir_state *state)
    }
 }
 
-/* In this order. What a check emits is no access for those that follow. */
-static bool (*const passes[])(struct gpuval_nir_state *state) = {
-   gpuval_nir_instrument_assume,       gpuval_nir_instrument_descriptor,
-   gpuval_nir_instrument_ray, /* needs the control flow as it was */
-   gpuval_nir_instrument_address,      gpuval_nir_instrument_bounds,
-   gpuval_nir_instrument_bounds_image, gpuval_nir_instrument_export,
-   gpuval_nir_instrument_printf,       gpuval_nir_instrument_sync,
-   gpuval_nir_instrument_shared,       gpuval_nir_instrument_race,
-   gpuval_nir_instrument_init, /* changes the control flow */
+/* What a check emits is no access for those that follow. */
+#define gpuval_nir_instrument_none NULL
+#define CHECK(id, name, sets, needs, pass, host, summary)                                          \
+   [GPUVAL_CHECK_##id] = gpuval_nir_instrument_##pass,
+#define KIND(id, check, name, words, sentence, text)
+static bool (*const passes[GPUVAL_CHECK_COUNT])(struct gpuval_nir_state *state) = {
+#include "gpuval/src/base/gpuval_check_table.h"
 };
+
+static bool
+run_passes(struct gpuval_nir_state *state)
+{
+   bool progress = false;
+
+   for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
+      bool has_run = i && passes[i] == passes[i - 1];
+      if (passes[i] && !has_run)
+         progress |= passes[i](state);
+   }
+   return progress;
+}
 
 static struct gpuval_nir_state
 begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_nir_table *table)
@@ -213,12 +224,10 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    unsigned ssa_alloc = impl->ssa_alloc;
-   bool progress = false;
 
    struct gpuval_nir_state state = begin(nir, options, table);
    gpuval_nir_prepare_export(&state);
-   for (unsigned i = 0; i < ARRAY_SIZE(passes); i++)
-      progress |= passes[i](&state);
+   bool progress = run_passes(&state);
    replace_descriptors(&state);
    end(&state);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);

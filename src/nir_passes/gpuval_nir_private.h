@@ -360,18 +360,15 @@ unsigned gpuval_nir_count_words(const struct gpuval_nir_words *words, unsigned i
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
                                   nir_def *const *words);
 
-bool gpuval_nir_instrument_address(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_assume(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_bounds(struct gpuval_nir_state *state);
+/* The passes of checks: each does nothing unless gpuval_nir_options::checks has its check, and
+ * returns whether it has changed the shader.
+ */
+#define CHECK(id, name, sets, needs, pass, host, summary)                                          \
+   bool gpuval_nir_instrument_##pass(struct gpuval_nir_state *state);
+#define KIND(id, check, name, words, sentence, text)
+#include "gpuval/src/base/gpuval_check_table.h"
+/** The part of bounds that is about images and texel buffers. */
 bool gpuval_nir_instrument_bounds_image(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_export(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_init(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_printf(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_race(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_ray(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_shared(struct gpuval_nir_state *state);
-bool gpuval_nir_instrument_sync(struct gpuval_nir_state *state);
 
 #ifdef __cplusplus
 }

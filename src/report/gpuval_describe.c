@@ -85,7 +85,7 @@ append_resource(const struct gpuval_event *event, char **message)
 
 /* "ACCESS is outside RESOURCE" */
 static void
-outside(const struct gpuval_event *event, const char *text, char **message)
+sentence_outside(const struct gpuval_event *event, const char *text, char **message)
 {
    append_access(event, message);
    ralloc_strcat(message, " is outside ");
@@ -94,7 +94,7 @@ outside(const struct gpuval_event *event, const char *text, char **message)
 
 /* "ACCESS of RESOURCE: TEXT", or at an address where there is no resource */
 static void
-access_of(const struct gpuval_event *event, const char *text, char **message)
+sentence_access_of(const struct gpuval_event *event, const char *text, char **message)
 {
    uint64_t address = event->place.access.address;
 
@@ -143,30 +143,30 @@ append_detail(const struct gpuval_event *event, char **message)
 
 /* "DETAIL", or "TEXT" where it is not known */
 static void
-detail_or(const struct gpuval_event *event, const char *text, char **message)
+sentence_detail_or(const struct gpuval_event *event, const char *text, char **message)
 {
    ralloc_strcat(message, event->detail ? event->detail : text);
 }
 
 /* Of a shader, or of an attachment that a command loads */
 static void
-unwritten(const struct gpuval_event *event, const char *text, char **message)
+sentence_unwritten(const struct gpuval_event *event, const char *text, char **message)
 {
    if (event->place.has_shader) {
-      access_of(event, text, message);
+      sentence_access_of(event, text, message);
       return;
    }
-   detail_or(event, text, message);
+   sentence_detail_or(event, text, message);
    if (event->resource.object_name)
       ralloc_asprintf_append(message, ": \"%s\"", event->resource.object_name);
 }
 
 /* "ACCESS of RESOURCE: DETAIL", or of a command "COMMAND reads the image "name": DETAIL" */
 static void
-race(const struct gpuval_event *event, const char *text, char **message)
+sentence_race(const struct gpuval_event *event, const char *text, char **message)
 {
    if (event->place.has_shader) {
-      access_of(event, text, message);
+      sentence_access_of(event, text, message);
       return;
    }
    ralloc_asprintf_append(
@@ -179,7 +179,7 @@ race(const struct gpuval_event *event, const char *text, char **message)
 
 /* "ACCESS at address 0x10 TEXT: DETAIL" */
 static void
-bad_address(const struct gpuval_event *event, const char *text, char **message)
+sentence_bad_address(const struct gpuval_event *event, const char *text, char **message)
 {
    append_access(event, message);
    if (event->place.access.address)
@@ -191,7 +191,7 @@ bad_address(const struct gpuval_event *event, const char *text, char **message)
 
 /* "DETAIL: ACCESS is outside RANGE" */
 static void
-outside_range(const struct gpuval_event *event, const char *text, char **message)
+sentence_outside_range(const struct gpuval_event *event, const char *text, char **message)
 {
    append_detail(event, message);
    ralloc_strcat(message, " is outside ");
@@ -200,7 +200,7 @@ outside_range(const struct gpuval_event *event, const char *text, char **message
 
 /* "DETAIL: ACCESS of RANGE" */
 static void
-of_range(const struct gpuval_event *event, const char *text, char **message)
+sentence_of_range(const struct gpuval_event *event, const char *text, char **message)
 {
    append_detail(event, message);
    ralloc_strcat(message, " of ");
@@ -209,58 +209,19 @@ of_range(const struct gpuval_event *event, const char *text, char **message)
 
 /* In a shader, or of an instance that a build reads */
 static void
-bad_structure(const struct gpuval_event *event, const char *text, char **message)
+sentence_bad_structure(const struct gpuval_event *event, const char *text, char **message)
 {
    if (event->place.access.op)
-      of_range(event, text, message);
+      sentence_of_range(event, text, message);
    else
-      detail_or(event, text, message);
+      sentence_detail_or(event, text, message);
 }
 
-#define READ_AFTER_WRITE   "another invocation has written there since the last barrier"
-#define WRITE_AFTER_ACCESS "another invocation has read or written there since the last barrier"
-#define ATOMIC_CONFLICT                                                                            \
-   "another invocation has read or written there without an atomic since the last barrier"
-
+#define sentence_none NULL
+#define CHECK(id, name, sets, needs, pass, host, summary)
+#define KIND(id, check, name, words, sentence, text) [GPUVAL_KIND_##id] = {sentence_##sentence, text},
 static const struct description descriptions[GPUVAL_KIND_COUNT] = {
-   [GPUVAL_KIND_ASSUMPTION_FAILED] = {NULL, "the assumption is false"},
-   [GPUVAL_KIND_BUFFER_OOB] = {outside},
-   [GPUVAL_KIND_TEXEL_BUFFER_OOB] = {outside},
-   [GPUVAL_KIND_IMAGE_OOB] = {outside},
-   [GPUVAL_KIND_INDEX_OOB] = {access_of, "there are fewer elements"},
-   [GPUVAL_KIND_UNWRITTEN] = {access_of, "no descriptor was ever written there"},
-   [GPUVAL_KIND_WRONG_TYPE] = {access_of, "it is of another type"},
-   [GPUVAL_KIND_DESTROYED] = {access_of, "what it leads to was destroyed"},
-   [GPUVAL_KIND_NOT_UNIFORM] = {access_of, "the index differs within a subgroup, and the shader "
-                                           "does not say NonUniform"},
-   [GPUVAL_KIND_WRONG_VIEW] = {access_of, "the view does not fit"},
-   [GPUVAL_KIND_INVALID_ADDRESS] = {bad_address, "is in no live buffer"},
-   [GPUVAL_KIND_MISALIGNED] = {bad_address, "is not aligned as the pointer says"},
-   [GPUVAL_KIND_EXPORT_NAN] = {detail_or, "an output is NaN"},
-   [GPUVAL_KIND_EXPORT_INF] = {detail_or, "an output is infinite"},
-   [GPUVAL_KIND_EXPORT_NAN_INF] = {detail_or, "an output is NaN and infinite"},
-   [GPUVAL_KIND_INDIRECT_ARGUMENT_OOB] = {outside_range},
-   [GPUVAL_KIND_INDIRECT_COUNT] = {outside_range},
-   [GPUVAL_KIND_INDIRECT_LIMIT] = {of_range},
-   [GPUVAL_KIND_INDIRECT_FIRST_INSTANCE] = {of_range},
-   [GPUVAL_KIND_INDEX_BUFFER_OOB] = {outside_range},
-   [GPUVAL_KIND_ATTRIBUTE_OOB] = {outside_range},
-   [GPUVAL_KIND_RAY_NAN] = {detail_or, "the ray has numbers that are not finite"},
-   [GPUVAL_KIND_RAY_RANGE] = {detail_or, "the ray's range of t is negative or inverted"},
-   [GPUVAL_KIND_RAY_FLAGS] = {detail_or, "the ray's flags exclude each other"},
-   [GPUVAL_KIND_RAY_BAD_STRUCTURE] = {bad_structure,
-                                      "the acceleration structure is none that has been built"},
-   [GPUVAL_KIND_RAY_UNINITIALIZED_QUERY] = {NULL, "the ray query has never been initialized"},
-   [GPUVAL_KIND_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
-   [GPUVAL_KIND_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
-   [GPUVAL_KIND_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
-   [GPUVAL_KIND_INDIRECT_AFTER_WRITE] = {access_of,
-                                         "a shader has written there since the last barrier"},
-   [GPUVAL_KIND_RESOURCE_RACE] = {race, "nothing orders it and another command"},
-   [GPUVAL_KIND_UNINITIALIZED_READ] = {unwritten, "nothing was ever written there"},
-   [GPUVAL_KIND_SHARED_READ_AFTER_WRITE] = {access_of, READ_AFTER_WRITE},
-   [GPUVAL_KIND_SHARED_WRITE_AFTER_ACCESS] = {access_of, WRITE_AFTER_ACCESS},
-   [GPUVAL_KIND_SHARED_ATOMIC_CONFLICT] = {access_of, ATOMIC_CONFLICT},
+#include "base/gpuval_check_table.h"
 };
 
 void
@@ -274,8 +235,6 @@ gpuval_event_describe(struct gpuval_event *event)
    event->message = ralloc_strdup(event, "");
    if (description->append)
       description->append(event, description->text, &event->message);
-   else if (description->text)
-      ralloc_strcat(&event->message, description->text);
    else
-      access_of(event, gpuval_kind_infos[event->kind].name, &event->message);
+      ralloc_strcat(&event->message, description->text);
 }

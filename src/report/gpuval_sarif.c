@@ -13,23 +13,6 @@
 #include "util/ralloc.h"
 #include "gpuval_paths.h"
 
-static const char *const descriptions[GPUVAL_CHECK_COUNT] = {
-   [GPUVAL_CHECK_ASSUME] = "An assumption of a shader is false",
-   [GPUVAL_CHECK_PRINTF] = "A shader has printed this",
-   [GPUVAL_CHECK_BOUNDS] = "Access outside the range of a buffer, or outside an image",
-   [GPUVAL_CHECK_DESCRIPTOR] = "Use of a descriptor that is not valid",
-   [GPUVAL_CHECK_ADDRESS] = "Access through an address outside every buffer, or not aligned",
-   [GPUVAL_CHECK_INDIRECT] = "Wrong arguments of an indirect command",
-   [GPUVAL_CHECK_VERTEX] = "Vertices or indices outside their buffer",
-   [GPUVAL_CHECK_RAY] = "Wrong parameters of a ray, or a bad acceleration structure",
-   [GPUVAL_CHECK_EXPORT] = "NaN or infinity leaves a fragment shader",
-   [GPUVAL_CHECK_SYNC] = "Missing barrier between invocations or commands",
-   [GPUVAL_CHECK_SYNC_COMPUTE] = "Missing barrier between invocations or commands",
-   [GPUVAL_CHECK_SHARED] = "Missing barrier between invocations of a workgroup",
-   [GPUVAL_CHECK_RACE] = "Commands that are not ordered use one resource",
-   [GPUVAL_CHECK_INIT] = "Read of what nothing has written",
-};
-
 static void
 write_rules(FILE *f)
 {
@@ -38,7 +21,8 @@ write_rules(FILE *f)
       fprintf(f,
               "%s\n{\"id\":\"%s/%s\",\"shortDescription\":{\"text\":\"%s\"},"
               "\"defaultConfiguration\":{\"level\":\"%s\"}}",
-              i ? "," : "", gpuval_kind_check_name(i), kind->name, descriptions[kind->check],
+              i ? "," : "", gpuval_kind_check_name(i), kind->name,
+              gpuval_check_infos[kind->check].summary,
               i == GPUVAL_KIND_MESSAGE ? "note" : "error");
    }
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What records say of descriptors and views. Their words: gpuval_nir_report.c,
- * find_descriptor() and find_exact().
- */
+/* The check descriptor: its records, whose words gpuval_nir_report.c writes (find_descriptor()). */
 
 #include "gpuval_events.h"
 
@@ -140,9 +138,9 @@ index_oob(struct gpuval_event *event, uint32_t num_elements)
                             : ralloc_asprintf(event, "there are %u elements", num_elements);
 }
 
-void
-gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event *event,
-                              const struct gpuval_record *record)
+static void
+read_descriptor(struct gpuval_device *device, struct gpuval_event *event,
+                const struct gpuval_record *record)
 {
    uint32_t required = record->offset, offers = record->access_size;
    uint32_t ids[2] = {record->address[0], record->address[1]};
@@ -183,56 +181,4 @@ gpuval_device_read_descriptor(struct gpuval_device *device, struct gpuval_event 
    }
 }
 
-static bool
-describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t id,
-              struct gpuval_object_info *info)
-{
-   if (!device->objects || !gpuval_objects_describe(device->objects, event, id, info))
-      return false;
-
-   gpuval_events_name_object(event, info);
-   return true;
-}
-
-void
-gpuval_device_read_image(struct gpuval_device *device, struct gpuval_event *event,
-                         const struct gpuval_record *record)
-{
-   struct gpuval_event_access *access = &event->place.access;
-   struct gpuval_record_image image;
-   struct gpuval_object_info info;
-   memcpy(&image, &record->offset, sizeof(image));
-
-   access->num_coords = image.flags & GPUVAL_IMAGE_COORDS_MASK;
-   memcpy(access->coord, image.coord, sizeof(image.coord));
-   access->has_level = image.flags & GPUVAL_IMAGE_HAS_LEVEL;
-   access->has_sample = image.flags & GPUVAL_IMAGE_HAS_SAMPLE;
-   access->level = access->sample = image.last;
-
-   /* The size is that of the level, if there is such a level. */
-   if (!describe_view(device, event, image.object, &info) ||
-       (access->has_level && (uint32_t)access->level >= info.view.levels))
-      return;
-   bool has_layers = info.view.offers & (GPUVAL_OFFERS_ARRAY | GPUVAL_OFFERS_CUBE);
-   event->resource.num_extents = access->num_coords;
-   for (unsigned i = 0; i < access->num_coords; i++) {
-      bool is_layer = has_layers && i == access->num_coords - 1;
-      event->resource.extent[i] = access->has_level && !is_layer
-                                     ? u_minify(info.view.extent[i], access->level)
-                                     : info.view.extent[i];
-   }
-}
-
-void
-gpuval_device_read_texels(struct gpuval_device *device, struct gpuval_event *event,
-                          const struct gpuval_record *record)
-{
-   struct gpuval_record_image texels;
-   struct gpuval_object_info info;
-   memcpy(&texels, &record->offset, sizeof(texels));
-
-   event->place.access.offset = (uint32_t)texels.coord[0];
-   event->place.access.size = (uint32_t)texels.coord[1];
-   event->resource.size = (uint32_t)texels.coord[2];
-   describe_view(device, event, texels.object, &info);
-}
+const struct gpuval_words gpuval_words_descriptor = {.read = read_descriptor};
