@@ -34,6 +34,9 @@
 CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, assume, none, "An assumption of a shader is false")
 KIND(ASSUMPTION_FAILED, ASSUME, "assumption-failed", none, none, "the assumption is false")
 
+CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, assert, none, "A shader has executed DebugBreak")
+KIND(DEBUG_BREAK, ASSERT, "debug-break", none, detail_or, "the shader has executed DebugBreak")
+
 CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, descriptor, none,
       "Use of a descriptor that is not valid")
 KIND(INDEX_OOB, DESCRIPTOR, "index-oob", descriptor, access_of, "there are fewer elements")
@@ -58,8 +61,7 @@ KIND(RAY_BAD_STRUCTURE, RAY, "bad-structure", structure, bad_structure,
 CHECK(ADDRESS, "address", GPUVAL_SET_BASIC, 0, address, none,
       "Access through an address outside every buffer, or not aligned")
 KIND(INVALID_ADDRESS, ADDRESS, "invalid-address", address, bad_address, "is in no live buffer")
-KIND(MISALIGNED, ADDRESS, "misaligned", address, bad_address,
-     "is not aligned as the pointer says")
+KIND(MISALIGNED, ADDRESS, "misaligned", address, bad_address, "is not aligned as the pointer says")
 
 CHECK(BOUNDS, "bounds", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, bounds, none,
       "Access outside the range of a buffer, or outside an image")
@@ -127,6 +129,7 @@ CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, none,
       "Operation without a defined result")
 CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, none,
       "Use of a value that was never assigned")
+CHECK(LOOP, "loop", GPUVAL_SET_COMING, 0, none, none, "A loop does not end")
 CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none,
       "Operation of a group of invocations that not all of them reach")
 CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, "Wrong output of a task or mesh shader")

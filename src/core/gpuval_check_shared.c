@@ -13,9 +13,10 @@ read_shared(struct gpuval_device *device, struct gpuval_event *event,
 {
    uint32_t number = record->bound & GPUVAL_SHADOW_SITE_UNKNOWN;
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
-   const struct gpuval_site *site = shader && number && number < GPUVAL_SHADOW_SITE_UNKNOWN
-                                       ? gpuval_events_numbered_site(shader, GPUVAL_CHECK_SHARED, number - 1)
-                                       : NULL;
+   const struct gpuval_site *site =
+      shader && number && number < GPUVAL_SHADOW_SITE_UNKNOWN
+         ? gpuval_events_numbered_site(shader, GPUVAL_CHECK_SHARED, number - 1)
+         : NULL;
 
    event->place.access.size = record->access_size;
    event->place.access.offset = record->offset;

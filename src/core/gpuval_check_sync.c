@@ -214,7 +214,8 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    gpuval_events_describe_buffer(device, event, address, true);
 
    int64_t offset;
-   const struct vk_object_base *memory = gpuval_events_find_object(device->allocations, address, &offset);
+   const struct vk_object_base *memory =
+      gpuval_events_find_object(device->allocations, address, &offset);
    if (memory) {
       event->resource.memory = (uintptr_t)memory;
       event->resource.memory_name = gpuval_object_name(event, memory);

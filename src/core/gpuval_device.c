@@ -4,8 +4,8 @@
  * flight, so that messages appear before a hang takes them.
  */
 
-#include "gpuval_check.h"
 #include "gpuval_device.h"
+#include "gpuval_check.h"
 #include "gpuval_session.h"
 
 #include <time.h>

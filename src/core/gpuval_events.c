@@ -221,7 +221,8 @@ gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event 
                               uint64_t address, bool with_offset)
 {
    int64_t offset;
-   const struct vk_object_base *buffer = gpuval_events_find_object(device->buffers, address, &offset);
+   const struct vk_object_base *buffer =
+      gpuval_events_find_object(device->buffers, address, &offset);
 
    if (!buffer)
       return;

@@ -317,6 +317,7 @@ struct gpuval_nir_driver {
    nir_def *(*shared_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* How much of it a workgroup of a stage may have; NULL: any */
    uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
+   bool has_debug_break;   /* the backend makes something of @debug_break */
    unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
 
    /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */

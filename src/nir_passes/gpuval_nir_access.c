@@ -231,6 +231,7 @@ is_edge(const nir_intrinsic_instr *intrin)
    case nir_intrinsic_image_deref_atomic:
    case nir_intrinsic_image_deref_atomic_swap:
    case nir_intrinsic_assume_gpuval:
+   case nir_intrinsic_debug_break:
    case nir_intrinsic_printf_gpuval:
    case nir_intrinsic_report_gpuval: /* a note of gpuval_nir_export.c */
       return false;

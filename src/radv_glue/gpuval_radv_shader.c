@@ -246,6 +246,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       driver.extent = NULL;
    }
    driver.has_marks = gpuval_device_has_marks(gpuval->device);
+   driver.has_debug_break = gpuval->radv->trap_handler_shader != NULL;
    struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,

@@ -219,7 +219,8 @@ sentence_bad_structure(const struct gpuval_event *event, const char *text, char 
 
 #define sentence_none NULL
 #define CHECK(id, name, sets, needs, pass, host, summary)
-#define KIND(id, check, name, words, sentence, text) [GPUVAL_KIND_##id] = {sentence_##sentence, text},
+#define KIND(id, check, name, words, sentence, text)                                               \
+   [GPUVAL_KIND_##id] = {sentence_##sentence, text},
 static const struct description descriptions[GPUVAL_KIND_COUNT] = {
 #include "base/gpuval_check_table.h"
 };

@@ -22,8 +22,7 @@ write_rules(FILE *f)
               "%s\n{\"id\":\"%s/%s\",\"shortDescription\":{\"text\":\"%s\"},"
               "\"defaultConfiguration\":{\"level\":\"%s\"}}",
               i ? "," : "", gpuval_kind_check_name(i), kind->name,
-              gpuval_check_infos[kind->check].summary,
-              i == GPUVAL_KIND_MESSAGE ? "note" : "error");
+              gpuval_check_infos[kind->check].summary, i == GPUVAL_KIND_MESSAGE ? "note" : "error");
    }
 }
 

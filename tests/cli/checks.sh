@@ -6,8 +6,9 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-known='assume printf bounds descriptor address indirect vertex ray export sync sync-compute shared
-   race init'
+known='assume assert printf bounds descriptor address indirect vertex ray export sync sync-compute
+   shared race init'
+coming='array arithmetic undefined loop converge mesh nan'
 
 begin 'off'
 run GPUVAL_LOG="$PWD/log" GPUVAL_REPORT="$PWD/report.jsonl" GPUVAL_DUMP="$PWD" GPUVAL_SAFE=7 \
@@ -114,6 +115,14 @@ for check in $known; do
    lines err '^gpuval: error: ' 0
 done
 
+begin 'checks that are to come'
+run GPUVAL="bounds,$(echo "$coming" | tr ' ' ,)" two_errors
+two_errors err
+lines err '^gpuval: warning: ' 1
+for check in $coming; do
+   lines err "^gpuval: warning: .*[ ,]${check}[ ,]" 1
+done
+
 # However many are not there: one warning, and the others run.
 begin 'every check'
 run GPUVAL=all two_errors
@@ -143,7 +152,7 @@ set_has() # SET CHECK...
    done
 }
 
-set_has basic assume printf bounds descriptor address export indirect vertex ray
+set_has basic assume assert printf bounds descriptor address export indirect vertex ray
 set_has concurrency race shared
 set_has residency init
 

@@ -101,8 +101,9 @@ else
       done
    done
    # shellcheck disable=SC2013 # names without spaces
-   for name in $(sed -n -e 's/^   \[GPUVAL_CHECK_.*{"\([a-z-]*\)", .*/\1/p' \
-      -e 's/^   {"\([a-z-]*\)", .*/\1/p' "$root/src/base/gpuval_checks.c"); do
+   for name in $(sed -n -e '/GPUVAL_SET_COMING/d' -e 's/^CHECK([A-Z_]*, "\([a-z-]*\)", .*/\1/p' \
+      -e 's/^   {"\([a-z-]*\)", .*/\1/p' "$root/src/base/gpuval_check_table.h" \
+      "$root/src/base/gpuval_checks.c"); do
       case " $(complete_words gpuval run --checks "$name") " in
       *" $name "*) ;;
       *) wrong "the completion does not know the check $name" ;;

@@ -400,7 +400,7 @@ add_all_sets(void)
       add_set(special_sets[i]);
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
       const struct gpuval_check_info *info = &gpuval_check_infos[i];
-      if (info->available)
+      if (gpuval_checks_available() & 1u << i)
          add_set((struct check_set){info->name, info->name, {NULL}});
    }
 }

@@ -303,6 +303,7 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       TRACE_RAY = 4445,
       RAY_QUERY_INITIALIZE = 4473,
       ASSUME_TRUE = 5630,
+      EXT_INST = 12,
    };
    const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
    const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
@@ -310,6 +311,8 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
 
    if (strcmp(check, "assume") == 0)
       return opcode == ASSUME_TRUE;
+   if (strcmp(check, "assert") == 0)
+      return opcode == EXT_INST;
    if (strcmp(op, "load") == 0)
       return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy ||
              opcode == TRACE_RAY || opcode == RAY_QUERY_INITIALIZE;
