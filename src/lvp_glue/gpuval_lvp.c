@@ -172,7 +172,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->jit = gpuval_lvp_jit_get(
       gpuval_nir_functions,
       screen->get_compiler_options(screen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
-      gpuval->shadow != NULL, screen->get_disk_shader_cache(screen));
+      gpuval->shadow != NULL);
    gpuval_live_renew();
    create_constants(gpuval, screen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);

@@ -21,7 +21,8 @@
 struct state {
    struct gallivm_state *gallivm;
    LLVMBuilderRef b;
-   LLVMValueRef function, look, report;
+   LLVMValueRef function;
+   LLVMTypeRef resources_type;
    unsigned num_lanes;
    LLVMTypeRef i32, vec32, vec64;
    LLVMValueRef args[GPUVAL_LVP_ADDRESSES_COUNT];
@@ -101,8 +102,8 @@ split(const struct state *state, LLVMValueRef address, LLVMValueRef halves[2])
 }
 
 static LLVMValueRef
-call(const struct state *state, LLVMValueRef function, LLVMValueRef lanes,
-     const LLVMValueRef *words, unsigned num_words, unsigned num_results)
+call(const struct state *state, unsigned function, LLVMValueRef lanes, const LLVMValueRef *words,
+     unsigned num_words, unsigned num_results)
 {
    LLVMTypeRef type = gpuval_lvp_function_type(
       state->gallivm, LLVMTypeOf(state->args[GPUVAL_LVP_ADDRESSES_RESOURCES]), num_words,
@@ -112,7 +113,10 @@ call(const struct state *state, LLVMValueRef function, LLVMValueRef lanes,
 
    for (unsigned i = 0; i < num_words; i++)
       args[2 + i] = words[i];
-   return LLVMBuildCall2(state->b, type, function, args, 2 + num_words, "");
+   LLVMValueRef pointer =
+      gpuval_lvp_load_called(state->gallivm, state->resources_type,
+                             state->args[GPUVAL_LVP_ADDRESSES_RESOURCES], function, type);
+   return LLVMBuildCall2(state->b, type, pointer, args, 2 + num_words, "");
 }
 
 /* Returns the lanes whose @span bytes are in no buffer. The buffers of the others are those that
@@ -142,7 +146,7 @@ find_outside(const struct state *state, LLVMValueRef address, LLVMValueRef span)
    LLVMValueRef halves[2];
    split(state, address, halves);
    const LLVMValueRef words[3] = {halves[0], halves[1], splat(state, span)};
-   LLVMValueRef found = call(state, state->look, missed, words, ARRAY_SIZE(words), 2);
+   LLVMValueRef found = call(state, GPUVAL_FUNCTION_ADDRESS, missed, words, ARRAY_SIZE(words), 2);
    LLVMValueRef distance_found =
       LLVMBuildZExt(b, LLVMBuildExtractValue(b, found, 0, ""), state->vec64, "");
    LLVMValueRef word = LLVMBuildExtractValue(b, found, 1, "");
@@ -201,7 +205,7 @@ build_report(const struct state *state, LLVMValueRef row, LLVMValueRef address,
       load_met(state, GPUVAL_LVP_MET_INVOCATION + 1),
       load_met(state, GPUVAL_LVP_MET_INVOCATION + 2),
    };
-   call(state, state->report, failed, words, ARRAY_SIZE(words), 0);
+   call(state, GPUVAL_FUNCTION_REPORT, failed, words, ARRAY_SIZE(words), 0);
    LLVMBuildBr(b, done);
    LLVMPositionBuilderAtEnd(b, done);
 }
@@ -257,15 +261,14 @@ build_rows(struct state *state)
 
 LLVMValueRef
 gpuval_lvp_build_addresses(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-                           LLVMValueRef look, LLVMValueRef report)
+                           const char *name)
 {
    LLVMTypeRef type = gpuval_lvp_addresses_type(gallivm, LLVMPointerType(resources_type, 0));
    struct state state = {
       .gallivm = gallivm,
       .b = gallivm->builder,
-      .function = LLVMAddFunction(gallivm->module, "addresses", type),
-      .look = look,
-      .report = report,
+      .function = LLVMAddFunction(gallivm->module, name, type),
+      .resources_type = resources_type,
       .num_lanes = gpuval_lvp_num_lanes(),
       .i32 = LLVMInt32TypeInContext(gallivm->context),
    };

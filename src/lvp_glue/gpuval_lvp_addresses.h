@@ -12,11 +12,11 @@ extern "C" {
 struct gallivm_state;
 
 /**
- * Builds GPUVAL_FUNCTION_ADDRESSES of enum gpuval_lvp_addresses_arg. @look is
- * GPUVAL_FUNCTION_ADDRESS, @report GPUVAL_FUNCTION_REPORT.
+ * Builds GPUVAL_FUNCTION_ADDRESSES of enum gpuval_lvp_addresses_arg, which calls
+ * GPUVAL_FUNCTION_ADDRESS and GPUVAL_FUNCTION_REPORT.
  */
 LLVMValueRef gpuval_lvp_build_addresses(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-                                        LLVMValueRef look, LLVMValueRef report);
+                                        const char *name);
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,7 @@ begin(struct cells *c, struct gallivm_state *gallivm, LLVMTypeRef resources_type
    *c = (struct cells){
       .gallivm = gallivm,
       .b = gallivm->builder,
+      .resources_type = resources_type,
       .function = function,
       .is_read = is_read,
       .num_lanes = gpuval_lvp_num_lanes(),
@@ -83,23 +84,22 @@ void
 gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueRef function,
                              LLVMValueRef *args)
 {
-   LLVMValueRef call = LLVMBuildCall2(c->b, type, function, args, LLVMCountParams(function), "");
+   LLVMValueRef call = LLVMBuildCall2(c->b, type, function, args, LLVMCountParamTypes(type), "");
    LLVMSetTailCall(call, 1);
    LLVMBuildRetVoid(c->b);
 }
 
 LLVMValueRef
-gpuval_lvp_build_cells(struct gallivm_state *gallivm, LLVMTypeRef resources_type, bool is_read,
-                       LLVMValueRef rest)
+gpuval_lvp_build_cells(struct gallivm_state *gallivm, LLVMTypeRef resources_type, const char *name,
+                       bool is_read)
 {
    LLVMTypeRef type = gpuval_lvp_sync_type(gallivm, LLVMPointerType(resources_type, 0));
-   LLVMValueRef lanes =
-      LLVMAddFunction(gallivm->module, is_read ? "load lanes" : "store lanes", type);
-   LLVMValueRef rows = LLVMAddFunction(gallivm->module, is_read ? "load rows" : "store rows", type);
+   LLVMValueRef lanes = LLVMAddFunction(gallivm->module, "lanes", type);
+   LLVMValueRef rows = LLVMAddFunction(gallivm->module, name, type);
    struct cells c;
 
    begin(&c, gallivm, resources_type, lanes, is_read);
-   gpuval_lvp_cells_build_lanes(&c, rest);
+   gpuval_lvp_cells_build_lanes(&c);
    gallivm_verify_function(gallivm, lanes);
    begin(&c, gallivm, resources_type, rows, is_read);
    gpuval_lvp_cells_build_rows(&c, lanes);

@@ -15,10 +15,10 @@ struct gallivm_state;
 
 /**
  * GPUVAL_FUNCTION_SYNC_LOAD and, without @is_read, _STORE: what there is to do with shadow memory
- * where there is nothing to find. @rest, GPUVAL_FUNCTION_SYNC, does what they leave.
+ * where there is nothing to find. GPUVAL_FUNCTION_SYNC, which they call, does what they leave.
  */
 LLVMValueRef gpuval_lvp_build_cells(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-                                    bool is_read, LLVMValueRef rest);
+                                    const char *name, bool is_read);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 
 /* GPUVAL_FUNCTION_SYNC, for lanes of @mask; @flag: of the word that has them */
 static void
-return_rest(const struct cells *c, LLVMValueRef rest, LLVMValueRef mask, LLVMValueRef flag)
+return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef flag)
 {
    LLVMTypeRef array_type = gpuval_lvp_sync_array_type(c->gallivm);
    LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_SYNC_WORD_COUNT] = {
@@ -33,9 +33,11 @@ return_rest(const struct cells *c, LLVMValueRef rest, LLVMValueRef mask, LLVMVal
       words[gpuval_lvp_sync_array[i]] =
          is_there ? LLVMBuildLoad2(c->b, c->vec32, element, "") : LLVMConstNull(c->vec32);
    }
-   gpuval_lvp_cells_return_call(
-      c, gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]), GPUVAL_SYNC_WORD_COUNT, 0), rest,
-      args);
+   LLVMTypeRef type =
+      gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]), GPUVAL_SYNC_WORD_COUNT, 0);
+   LLVMValueRef rest =
+      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], GPUVAL_FUNCTION_SYNC, type);
+   gpuval_lvp_cells_return_call(c, type, rest, args);
 }
 
 /* Loads and stores of cells at @addresses; lanes that do not run access memory of nobody. */
@@ -187,7 +189,7 @@ leave_marks(const struct cells *c, LLVMValueRef cells, LLVMValueRef runs, LLVMVa
 }
 
 void
-gpuval_lvp_cells_build_lanes(struct cells *c, LLVMValueRef rest)
+gpuval_lvp_cells_build_lanes(struct cells *c)
 {
    LLVMTypeRef lanes_type = LLVMTypeOf(c->lanes);
    LLVMTypeRef cell_type = LLVMVectorType(c->i32, 4);
@@ -286,7 +288,7 @@ gpuval_lvp_cells_build_lanes(struct cells *c, LLVMValueRef rest)
    continue_at(c, left);
    LLVMValueRef flag =
       LLVMBuildSelect(c->b, was_taken, each_imm(c, GPUVAL_SYNC_WAS_TAKEN), zero, "");
-   return_rest(c, rest, LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), flag);
+   return_rest(c, LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), flag);
 
    continue_at(c, done);
    LLVMBuildRetVoid(c->b);

@@ -31,6 +31,7 @@ struct half {
 struct cells {
    struct gallivm_state *gallivm;
    LLVMBuilderRef b;
+   LLVMTypeRef resources_type;
    LLVMValueRef function;
    bool is_read;
 
@@ -195,7 +196,7 @@ void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMV
 
 /** What does all that it can tell of a row, and leaves the rest to @next; where c->b stands. */
 void gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next);
-/** The same lane by lane; what is left goes to GPUVAL_FUNCTION_SYNC, @rest. */
-void gpuval_lvp_cells_build_lanes(struct cells *c, LLVMValueRef rest);
+/** The same lane by lane; what is left goes to GPUVAL_FUNCTION_SYNC. */
+void gpuval_lvp_cells_build_lanes(struct cells *c);
 
 #endif

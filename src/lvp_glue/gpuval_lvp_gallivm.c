@@ -410,18 +410,32 @@ load_pointer(struct gallivm_state *gallivm, LLVMValueRef array, unsigned index, 
                                 lp_build_const_int32(gallivm, index));
 }
 
+static LLVMValueRef
+load_function(struct gallivm_state *gallivm, LLVMValueRef constants, unsigned function,
+              LLVMTypeRef type)
+{
+   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+
+   constants = lp_llvm_buffer_base(gallivm, constants, lp_build_const_int32(gallivm, 0),
+                                   LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef functions = load_pointer(gallivm, constants, GPUVAL_LVP_FUNCTIONS_INDEX,
+                                         LLVMPointerType(pointer_type, 0));
+   return load_pointer(gallivm, functions, function, pointer_type);
+}
+
 LLVMValueRef
 gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMTypeRef type)
 {
    const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+   return load_function(bld_base->base.gallivm, bld->consts_ptr, function, type);
+}
 
-   LLVMValueRef constants = lp_llvm_buffer_base(
-      gallivm, bld->consts_ptr, lp_build_const_int32(gallivm, 0), LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef functions = load_pointer(gallivm, constants, GPUVAL_LVP_FUNCTIONS_INDEX,
-                                         LLVMPointerType(pointer_type, 0));
-   return load_pointer(gallivm, functions, function, pointer_type);
+LLVMValueRef
+gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                       LLVMValueRef resources, unsigned function, LLVMTypeRef type)
+{
+   return load_function(gallivm, lp_jit_resources_constants(gallivm, resources_type, resources),
+                        function, type);
 }
 
 LLVMValueRef
@@ -623,6 +637,13 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
    return true;
 }
 
+static bool
+is_range(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_report_gpuval &&
+          nir_intrinsic_desc_set(instr) == GPUVAL_REPORT_RANGE;
+}
+
 /* Constants do not keep calls apart. */
 static bool
 may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
@@ -634,8 +655,10 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
    if (instr->type != nir_instr_type_intrinsic)
       return false;
 
-   const struct call *call = find_call(nir_instr_as_intrinsic((nir_instr *)instr));
-   return call && call->shares_branch && state->num_pending < ARRAY_SIZE(state->pending);
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)instr);
+   const struct call *call = find_call(intrin);
+   return call && call->shares_branch && state->num_pending < ARRAY_SIZE(state->pending) &&
+          is_range(intrin) == is_range(state->pending[0]);
 }
 
 void
@@ -646,6 +669,9 @@ gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *n
    if (!state->num_pending || may_join(state, next))
       return;
 
-   emit_calls(bld_base, state->pending, state->num_pending);
+   if (is_range(state->pending[0]))
+      gpuval_lvp_call_ranges(bld_base, state->pending, state->num_pending);
+   else
+      emit_calls(bld_base, state->pending, state->num_pending);
    state->num_pending = 0;
 }

@@ -27,15 +27,18 @@ struct gpuval_lvp_address_group {
    LLVMValueRef bad; /* a bit for each of them */
 };
 
+#define GPUVAL_LVP_MAX_PENDING 8
+
 /* A part of struct lp_build_nir_context, zero at first. */
 struct gpuval_lvp_calls {
-   /* Of one kind, which follow one another and will share a branch */
-   const nir_intrinsic_instr *pending[8];
+   /* Of one kind, which follow one another and will share a branch, or a call */
+   const nir_intrinsic_instr *pending[GPUVAL_LVP_MAX_PENDING];
    unsigned num_pending;
-   LLVMValueRef printf_words; /* array for payloads, once there is one */
-   LLVMValueRef sync_words;   /* the same for what is seldom looked at */
-   LLVMValueRef nobody;       /* what lanes that do not run access, 64 bytes; the same */
-   LLVMValueRef met;          /* memory of gpuval_lvp_check_address(); the same */
+   LLVMValueRef printf_words;  /* array for payloads, once there is one */
+   LLVMValueRef sync_words;    /* the same for what is seldom looked at */
+   LLVMValueRef nobody;        /* what lanes that do not run access, 64 bytes; the same */
+   LLVMValueRef met;           /* memory of gpuval_lvp_check_address(); the same */
+   LLVMValueRef range_vectors; /* array of gpuval_lvp_call_ranges(); the same */
    struct gpuval_lvp_address_group addresses[8];
 };
 
@@ -131,6 +134,35 @@ enum gpuval_lvp_address_word {
    GPUVAL_LVP_ADDRESS_WORDS,
 };
 #define GPUVAL_LVP_ADDRESSES_HEADER 2
+
+/* GPUVAL_FUNCTION_RANGES looks whether the memory of some accesses has been written, and calls
+ * GPUVAL_FUNCTION_REPORT where that has something to do.
+ */
+enum gpuval_lvp_ranges_arg {
+   GPUVAL_LVP_RANGES_RESOURCES,
+   GPUVAL_LVP_RANGES_VECTORS,    /* pointer to rows of the vectors below */
+   GPUVAL_LVP_RANGES_TABLE,      /* pointer to the words below */
+   GPUVAL_LVP_RANGES_INVOCATION, /* three vectors */
+   GPUVAL_LVP_RANGES_COUNT = GPUVAL_LVP_RANGES_INVOCATION + 3,
+};
+
+enum gpuval_lvp_range_vector {
+   GPUVAL_LVP_RANGE_LOW, /* the address, its lower half and its upper one */
+   GPUVAL_LVP_RANGE_HIGH,
+   GPUVAL_LVP_RANGE_MASK, /* ~0 or 0 */
+   GPUVAL_LVP_RANGE_VECTORS,
+};
+
+/* The table: the number of rows, the second word of GPUVAL_FUNCTION_REPORT, and rows of these. */
+enum gpuval_lvp_range_word {
+   GPUVAL_LVP_RANGE_ENTRY,
+   GPUVAL_LVP_RANGE_SIZE,  /* bytes */
+   GPUVAL_LVP_RANGE_MARKS, /* all of its marks, in the lowest bits; 0: they are in no one word */
+   GPUVAL_LVP_RANGE_WORDS,
+};
+#define GPUVAL_LVP_RANGES_HEADER 2
+
+LLVMTypeRef gpuval_lvp_ranges_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 
 LLVMTypeRef gpuval_lvp_met_type(struct gallivm_state *gallivm);
 LLVMTypeRef gpuval_lvp_addresses_type(struct gallivm_state *gallivm,

@@ -38,6 +38,9 @@ LLVMValueRef gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned fun
 /** Function number @function of the table in constant buffer 0 */
 LLVMValueRef gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function,
                                       LLVMTypeRef type);
+/** Loads the same for a function that calls another one. @type: of that one */
+LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                    LLVMValueRef resources, unsigned function, LLVMTypeRef type);
 
 /* gpuval_lvp_gallivm_sync.c */
 
@@ -50,6 +53,12 @@ void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, unsigned functi
 /** @check_address_gpuval */
 LLVMValueRef gpuval_lvp_check_address(struct lp_build_nir_context *bld_base,
                                       const nir_intrinsic_instr *check);
+
+/* gpuval_lvp_gallivm_ranges.c */
+
+/** Looks at @ranges, @count of GPUVAL_REPORT_RANGE. */
+void gpuval_lvp_call_ranges(struct lp_build_nir_context *bld_base,
+                            const nir_intrinsic_instr *const *ranges, unsigned count);
 
 /* gpuval_lvp_gallivm_lanes.c */
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Compiles the functions that shaders call, once for a process, or takes them from Mesa's disk
- * cache: LLVM needs as long for them as for hundreds of small shaders.
+/* Compiles the functions that shaders call, once for a process, and each of them when it is
+ * called first: most programs call few of them, and all together take longer than many a program.
+ *
+ * Until then the table has a stub in the place of a function, which has it compiled, on the thread
+ * that executes the shader, and calls it. Each function is a module of LLVM's of its own, calls
+ * others through the table as shaders do, and is kept in a disk cache.
  */
 
 #include "gpuval_lvp_jit.h"
@@ -10,8 +14,10 @@
 
 #include "gpuval_lvp_addresses.h"
 #include "gpuval_lvp_cells.h"
+#include "gpuval_lvp_code_cache.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_nir.h"
+#include "gpuval_lvp_ranges.h"
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
@@ -22,14 +28,29 @@
 #include "gallivm/lp_bld_tgsi.h"
 #include "gallivm/lp_bld_type.h"
 
-#include "util/disk_cache.h"
+#include <llvm-c/Support.h>
+
+#include "c11/threads.h"
 #include "util/simple_mtx.h"
+#include "util/u_atomic.h"
 #include "gpuval.h"
+#include "nir_serialize.h"
+
+struct module {
+   lp_context_ref context;
+   struct gallivm_state *gallivm; /* NULL: nothing has been compiled */
+};
 
 struct gpuval_lvp_jit {
-   lp_context_ref context;
-   struct gallivm_state *gallivm;
-   func_pointer functions[GPUVAL_FUNCTION_COUNT]; /* NULL: no check that is on calls it */
+   void *functions[GPUVAL_FUNCTION_COUNT]; /* NULL: no check that is on calls it */
+   struct gpuval_nir_function rows[GPUVAL_FUNCTION_COUNT];
+   struct gpuval_nir_driver driver;
+   nir_shader_compiler_options options;
+   bool shadow;
+   struct module stubs;
+
+   simple_mtx_t mutex; /* protects those below */
+   struct module modules[GPUVAL_FUNCTION_COUNT];
 };
 
 /* The function in a shader of its own, whose output variables, one a word, are the
@@ -172,19 +193,162 @@ take_lane_by_lane(nir_builder *b, nir_intrinsic_instr *instr, void *data)
    return true;
 }
 
-static LLVMValueRef
-add_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
-             const struct gpuval_nir_function *function, nir_function *nir)
+static void
+begin_module(struct module *module, const char *name, struct lp_cached_code *cached)
 {
-   LLVMTypeRef type = gpuval_lvp_function_type(gallivm, LLVMPointerType(resources_type, 0),
-                                               function->num_words, function->num_results);
-   LLVMValueRef llvm = LLVMAddFunction(gallivm->module, function->name, type);
+   lp_context_create(&module->context);
+   module->gallivm = gallivm_create(name, &module->context, cached);
+}
+
+static void
+destroy_module(struct module *module)
+{
+   if (!module->gallivm)
+      return;
+   gallivm_destroy(module->gallivm);
+   lp_context_destroy(&module->context);
+}
+
+static LLVMTypeRef
+get_type(struct gallivm_state *gallivm, const struct gpuval_nir_function *row, unsigned function,
+         LLVMTypeRef resources_ptr_type)
+{
+   if (row->build)
+      return gpuval_lvp_function_type(gallivm, resources_ptr_type, row->num_words,
+                                      row->num_results);
+   switch (function) {
+   case GPUVAL_FUNCTION_ADDRESSES:
+      return gpuval_lvp_addresses_type(gallivm, resources_ptr_type);
+   case GPUVAL_FUNCTION_RANGES:
+      return gpuval_lvp_ranges_type(gallivm, resources_ptr_type);
+   default:
+      return gpuval_lvp_sync_type(gallivm, resources_ptr_type);
+   }
+}
+
+static LLVMValueRef
+add_nir_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                 const struct gpuval_nir_function *row, LLVMTypeRef type, nir_function *nir)
+{
+   LLVMValueRef llvm = LLVMAddFunction(gallivm->module, row->name, type);
 
    nir_shader_intrinsics_pass(nir->shader, take_lane_by_lane, nir_metadata_control_flow, NULL);
    lp_build_opt_nir(nir->shader);
    lp_build_nir_prepasses(nir->shader);
-   build_function(gallivm, llvm, function->num_results, resources_type, nir);
-   ralloc_free(nir->shader);
+   build_function(gallivm, llvm, row->num_results, resources_type, nir);
+   return llvm;
+}
+
+/* Its code is in the cache, which is found by the name. */
+static LLVMValueRef
+add_cached_function(struct gallivm_state *gallivm, const char *name, LLVMTypeRef type)
+{
+   LLVMValueRef llvm = LLVMAddFunction(gallivm->module, name, type);
+
+   LLVMPositionBuilderAtEnd(gallivm->builder,
+                            LLVMAppendBasicBlockInContext(gallivm->context, llvm, "entry"));
+   LLVMBuildUnreachable(gallivm->builder);
+   return llvm;
+}
+
+/* Of what the code of a function depends on beside the driver's build */
+static void
+write_key(const struct gpuval_lvp_jit *jit, unsigned function, const nir_function *nir,
+          struct blob *key)
+{
+   blob_write_string(key, jit->rows[function].name);
+   blob_write_uint32(key, gpuval_lvp_num_lanes());
+   if (nir)
+      nir_serialize(key, nir->shader, true);
+}
+
+static void
+compile_function(struct gpuval_lvp_jit *jit, unsigned function)
+{
+   const struct gpuval_nir_function *row = &jit->rows[function];
+   struct module *module = &jit->modules[function];
+   nir_function *nir = row->build ? create_function(row, &jit->driver, &jit->options) : NULL;
+   struct lp_cached_code code = {0};
+   struct blob key;
+
+   blob_init(&key);
+   write_key(jit, function, nir, &key);
+   const bool is_cached = gpuval_lvp_find_code(key.data, key.size, &code);
+   begin_module(module, row->name, &code);
+   struct gallivm_state *gallivm = module->gallivm;
+   LLVMTypeRef resources_type = lp_build_jit_resources_type(gallivm);
+   LLVMTypeRef type = get_type(gallivm, row, function, LLVMPointerType(resources_type, 0));
+   LLVMValueRef llvm;
+   if (is_cached)
+      llvm = add_cached_function(gallivm, row->name, type);
+   else if (nir)
+      llvm = add_nir_function(gallivm, resources_type, row, type, nir);
+   else if (function == GPUVAL_FUNCTION_ADDRESSES)
+      llvm = gpuval_lvp_build_addresses(gallivm, resources_type, row->name);
+   else if (function == GPUVAL_FUNCTION_RANGES)
+      llvm = gpuval_lvp_build_ranges(gallivm, resources_type, row->name);
+   else
+      llvm = gpuval_lvp_build_cells(gallivm, resources_type, row->name,
+                                    function == GPUVAL_FUNCTION_SYNC_LOAD);
+
+   gallivm_compile_module(gallivm);
+   func_pointer pointer = gallivm_jit_function(gallivm, llvm, row->name);
+   if (!is_cached)
+      gpuval_lvp_add_code(key.data, key.size, &code);
+   gallivm_free_ir(gallivm);
+   blob_finish(&key);
+   if (nir)
+      ralloc_free(nir->shader);
+   p_atomic_set(&jit->functions[function], func_to_pointer(pointer));
+}
+
+/* Called by stubs, on any thread. Returns the function. */
+static void *
+resolve(struct gpuval_lvp_jit *jit, uint32_t function)
+{
+   simple_mtx_lock(&jit->mutex);
+   if (!jit->modules[function].gallivm)
+      compile_function(jit, function);
+   simple_mtx_unlock(&jit->mutex);
+   return p_atomic_read(&jit->functions[function]);
+}
+
+static LLVMValueRef
+build_stub(const struct gpuval_lvp_jit *jit, LLVMTypeRef resources_type, unsigned function)
+{
+   struct gallivm_state *gallivm = jit->stubs.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const struct gpuval_nir_function *row = &jit->rows[function];
+   LLVMTypeRef type = get_type(gallivm, row, function, LLVMPointerType(resources_type, 0));
+   LLVMValueRef llvm = LLVMAddFunction(gallivm->module, row->name, type);
+   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS];
+   LLVMTypeRef i32 = LLVMInt32TypeInContext(gallivm->context);
+   LLVMTypeRef pointer_type = LLVMPointerType(LLVMInt8TypeInContext(gallivm->context), 0);
+
+   LLVMPositionBuilderAtEnd(builder,
+                            LLVMAppendBasicBlockInContext(gallivm->context, llvm, "entry"));
+   LLVMTypeRef resolve_args[] = {pointer_type, i32};
+   LLVMTypeRef resolve_type = LLVMFunctionType(pointer_type, resolve_args, 2, 0);
+   LLVMValueRef values[] = {
+      LLVMBuildBitCast(builder, lp_build_const_int_pointer(gallivm, jit), pointer_type, ""),
+      LLVMConstInt(i32, function, 0),
+   };
+   LLVMValueRef pointer =
+      LLVMBuildCall2(builder, resolve_type,
+                     lp_build_const_func_pointer_from_type(
+                        gallivm, func_to_pointer((func_pointer)resolve), resolve_type, "resolve"),
+                     values, 2, "");
+
+   assert(LLVMCountParams(llvm) <= ARRAY_SIZE(args));
+   LLVMGetParams(llvm, args);
+   LLVMValueRef result = LLVMBuildCall2(
+      builder, type, LLVMBuildBitCast(builder, pointer, LLVMPointerType(type, 0), ""), args,
+      LLVMCountParams(llvm), "");
+   LLVMSetTailCall(result, 1);
+   if (LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMVoidTypeKind)
+      LLVMBuildRetVoid(builder);
+   else
+      LLVMBuildRet(builder, result);
    return llvm;
 }
 
@@ -198,27 +362,30 @@ is_called(const struct gpuval_nir_function *function)
    return false;
 }
 
-/* Names the code of the functions in the cache, which itself tells apart builds of the driver,
- * CPUs and GALLIVM_PERF.
- */
-static void
-compute_key(struct disk_cache *cache, bool shadow, cache_key key)
+/* Those for loads and stores of sync know shadow memory only. */
+static bool
+exists(const struct gpuval_lvp_jit *jit, unsigned function)
 {
-   struct {
-      char name[8];
-      uint8_t options[16];
-      uint32_t num_lanes, shadow;
-   } data = {.name = "gpuval", .num_lanes = gpuval_lvp_num_lanes(), .shadow = shadow};
-   static_assert(sizeof(data) == 32, "no gaps, whose bytes would be part of the key");
-
-   gpuval_options_mix_uuid(data.options);
-   disk_cache_compute_key(cache, &data, sizeof(data), key);
+   return jit->rows[function].build || function == GPUVAL_FUNCTION_ADDRESSES ||
+          function == GPUVAL_FUNCTION_RANGES || jit->shadow;
 }
 
-/* Adds to the module those functions that checks call. */
+/* LLVM's option of all compilers of the process. */
 static void
-build_functions(struct gallivm_state *gallivm, const struct gpuval_nir_function *functions,
-                const nir_shader_compiler_options *options, bool shadow, LLVMValueRef *llvm)
+set_options(void)
+{
+   /* Sinking looks for a better place for each of the thousands of values that are there for a
+    * rare call only, and walks through all blocks in between: with checks on, it took a third of
+    * the time that large shaders compile. Instructions have been sunk before, by InstCombine.
+    */
+   static const char *const arguments[] = {"gpuval", "-disable-machine-sink"};
+
+   LLVMParseCommandLineOptions(ARRAY_SIZE(arguments), arguments, NULL);
+}
+
+struct gpuval_lvp_jit *
+gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
+                      const nir_shader_compiler_options *options, bool shadow)
 {
    struct gpuval_nir_driver driver = gpuval_lvp_nir_driver;
    driver.num_lanes = gpuval_lvp_num_lanes();
@@ -228,75 +395,30 @@ build_functions(struct gallivm_state *gallivm, const struct gpuval_nir_function 
    if (!gpuval_options_may_check(GPUVAL_CHECK_RACE))
       driver.used_address = NULL;
    driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
-   LLVMTypeRef resources_type = lp_build_jit_resources_type(gallivm);
-
-   for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
-      if (!is_called(&functions[i]))
-         continue;
-      if (functions[i].build)
-         llvm[i] = add_function(gallivm, resources_type, &functions[i],
-                                create_function(&functions[i], &driver, options));
-      else if (i == GPUVAL_FUNCTION_ADDRESSES)
-         llvm[i] = gpuval_lvp_build_addresses(
-            gallivm, resources_type, llvm[GPUVAL_FUNCTION_ADDRESS], llvm[GPUVAL_FUNCTION_REPORT]);
-      else if (shadow)
-         llvm[i] = gpuval_lvp_build_cells(gallivm, resources_type, i == GPUVAL_FUNCTION_SYNC_LOAD,
-                                          llvm[GPUVAL_FUNCTION_SYNC]);
-      if (llvm[i])
-         LLVMSetValueName2(llvm[i], functions[i].name, strlen(functions[i].name));
-   }
-}
-
-/* Declares what build_functions() has added to the module that the cached code comes from. LLVM
- * finds the code by its name.
- */
-static void
-declare_functions(struct gallivm_state *gallivm, const struct gpuval_nir_function *functions,
-                  bool shadow, LLVMValueRef *llvm)
-{
-   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), NULL, 0, 0);
-
-   for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
-      const bool is_built = functions[i].build || i == GPUVAL_FUNCTION_ADDRESSES || shadow;
-      if (!is_called(&functions[i]) || !is_built)
-         continue;
-      llvm[i] = LLVMAddFunction(gallivm->module, functions[i].name, type);
-      gallivm_stub_func(gallivm, llvm[i]);
-   }
-}
-
-struct gpuval_lvp_jit *
-gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
-                      const nir_shader_compiler_options *options, bool shadow,
-                      struct disk_cache *cache)
-{
-   struct lp_cached_code code = {0};
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
-   cache_key key;
+   static once_flag once = ONCE_FLAG_INIT;
 
-   if (cache) {
-      compute_key(cache, shadow, key);
-      code.data = disk_cache_get(cache, key, &code.data_size);
-      code.data_size = code.data ? code.data_size : 0;
-   }
-   const bool is_cached = code.data;
-
+   call_once(&once, set_options);
    struct gpuval_lvp_jit *jit = calloc(1, sizeof(*jit));
-   lp_context_create(&jit->context);
-   jit->gallivm = gallivm_create("gpuval", &jit->context, &code);
-   if (is_cached)
-      declare_functions(jit->gallivm, functions, shadow, llvm);
-   else
-      build_functions(jit->gallivm, functions, options, shadow, llvm);
+   memcpy(jit->rows, functions, sizeof(jit->rows));
+   jit->driver = driver;
+   jit->options = *options;
+   jit->shadow = shadow;
+   simple_mtx_init(&jit->mutex, mtx_plain);
+   begin_module(&jit->stubs, "gpuval", NULL);
+   LLVMTypeRef resources_type = lp_build_jit_resources_type(jit->stubs.gallivm);
+   for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
+      if (is_called(&functions[i]) && exists(jit, i))
+         llvm[i] = build_stub(jit, resources_type, i);
+   }
 
-   gallivm_compile_module(jit->gallivm);
+   gallivm_compile_module(jit->stubs.gallivm);
    for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++) {
       if (llvm[i])
-         jit->functions[i] = gallivm_jit_function(jit->gallivm, llvm[i], functions[i].name);
+         jit->functions[i] =
+            func_to_pointer(gallivm_jit_function(jit->stubs.gallivm, llvm[i], functions[i].name));
    }
-   if (cache && !is_cached && code.data && !code.dont_cache)
-      disk_cache_put(cache, key, code.data, code.data_size, NULL);
-   gallivm_free_ir(jit->gallivm); /* and code.data */
+   gallivm_free_ir(jit->stubs.gallivm);
 
    return jit;
 }
@@ -304,22 +426,23 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
 void
 gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit)
 {
-   gallivm_destroy(jit->gallivm);
-   lp_context_destroy(&jit->context);
+   for (unsigned i = 0; i < GPUVAL_FUNCTION_COUNT; i++)
+      destroy_module(&jit->modules[i]);
+   destroy_module(&jit->stubs);
+   simple_mtx_destroy(&jit->mutex);
    free(jit);
 }
 
 const struct gpuval_lvp_jit *
 gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
-                   const nir_shader_compiler_options *options, bool shadow,
-                   struct disk_cache *cache)
+                   const nir_shader_compiler_options *options, bool shadow)
 {
    static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
    static struct gpuval_lvp_jit *jits[2];
 
    simple_mtx_lock(&mutex);
    if (!jits[shadow])
-      jits[shadow] = gpuval_lvp_jit_create(functions, options, shadow, cache);
+      jits[shadow] = gpuval_lvp_jit_create(functions, options, shadow);
    const struct gpuval_lvp_jit *jit = jits[shadow];
    simple_mtx_unlock(&mutex);
    return jit;

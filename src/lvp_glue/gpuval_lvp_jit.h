@@ -9,26 +9,25 @@
 extern "C" {
 #endif
 
-struct disk_cache;
 struct gpuval_lvp_jit;
 
 /**
- * Compiles those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call. They
- * live as long as what is returned. @shadow: sync has shadow memory, else a bloom filter.
- * @cache, for gpuval_nir_functions only: takes their code from there, or puts it there. NULL: none.
+ * Makes a table of those of @functions, GPUVAL_FUNCTION_COUNT, which checks that are on may call.
+ * Each is compiled when it is called first, by whatever thread that is. They live
+ * as long as what is returned. @shadow: sync has shadow memory, else a bloom filter.
  */
 struct gpuval_lvp_jit *gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
                                              const nir_shader_compiler_options *options,
-                                             bool shadow, struct disk_cache *cache);
+                                             bool shadow);
 void gpuval_lvp_jit_destroy(struct gpuval_lvp_jit *jit);
 
 /**
- * Returns @functions, compiled once for all devices of the process, whose options are the same.
+ * Returns @functions for all devices of the process, whose options are the same.
  * They are never destroyed.
  */
 const struct gpuval_lvp_jit *gpuval_lvp_jit_get(const struct gpuval_nir_function *functions,
                                                 const nir_shader_compiler_options *options,
-                                                bool shadow, struct disk_cache *cache);
+                                                bool shadow);
 
 /** For struct gpuval_command_data::functions. */
 uint64_t gpuval_lvp_jit_functions(const struct gpuval_lvp_jit *jit);

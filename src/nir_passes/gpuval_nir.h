@@ -472,6 +472,10 @@ enum {
 enum {
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
    GPUVAL_REPORT_ASSIGNED = 0xf9,
+   /* init, for functions: detail is the address, the size and its marks (both constants), see
+    * gpuval_lvp_ranges.c.
+    */
+   GPUVAL_REPORT_RANGE = 0xf7,
    /* init, of images where gpuval_nir_driver::has_marks: as GPUVAL_REPORT_UNWRITTEN */
    GPUVAL_REPORT_UNWRITTEN_IMAGE = 0xf8,
    /* race, gpuval_nir_race.c: detail: offset behind used_address, bit. Not a failure. */

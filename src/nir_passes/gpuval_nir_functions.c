@@ -256,4 +256,9 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_shared,
       },
+   [GPUVAL_FUNCTION_RANGES] =
+      {
+         .name = "ranges",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_INIT),
+      },
 };

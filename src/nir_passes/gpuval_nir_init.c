@@ -27,15 +27,26 @@
 /* Reports that wait for others, so that one branch will do for them. */
 #define MAX_WAITING 8
 
+/* @size bytes behind @address, of which the first is @skipped bytes behind where @intrin accesses */
+struct range {
+   nir_def *address; /* NULL: there is none */
+   const nir_intrinsic_instr *intrin;
+   uint32_t skipped, size;
+};
+
+struct waiting {
+   struct gpuval_nir_report report;
+   struct range range; /* its detail is made with those of the others */
+};
+
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
-   nir_def *unwritten_uses;          /* once it is asked for */
-   nir_def *root, *window, *written; /* the same */
+   nir_def *unwritten_uses; /* once it is asked for */
    unsigned num_uses;
 
    /* Of accesses of @block, @last being the last one that has one */
-   struct gpuval_nir_report waiting[MAX_WAITING];
+   struct waiting waiting[MAX_WAITING];
    unsigned num_waiting;
    nir_instr *last;
    const nir_block *block;
@@ -44,6 +55,7 @@ struct pass {
 /* What is left of an access */
 struct look {
    const struct gpuval_access *access;
+   struct range range;
    struct gpuval_access_use use;
    bool has_use;
    bool is_constant;   /* the descriptor and @condition are the same in all invocations */
@@ -88,27 +100,82 @@ ends_waiting(const struct pass *pass, const struct gpuval_access *access)
    }
 }
 
-/* In the order of the accesses, as one may write what another one reads */
+/* Are @size bytes whole words, whose marks are in a word of marks that is aligned? */
+static bool
+has_marks_in_word(const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t size)
+{
+   const uint32_t unit = 4 << GPUVAL_INIT_WORD_LOG2;
+   if (!nir_intrinsic_has_align_mul(intrin) || size > unit)
+      return false;
+
+   const uint32_t begin = (nir_intrinsic_align_offset(intrin) + skipped) & (unit - 1);
+   if (nir_intrinsic_align_mul(intrin) >= unit)
+      return !((begin | size) & 3) && begin + size <= unit;
+   return size >= 4 && util_is_power_of_two_nonzero(size) &&
+          !((skipped | nir_intrinsic_align(intrin)) & (size - 1));
+}
+
+/* Mostly what an address leads to has been written, and where that is a few whole words their bytes
+ * say so in one load. Returns those bytes, or 0.
+ */
+static uint32_t
+get_marks(const struct range *range)
+{
+   if (!has_marks_in_word(range->intrin, range->skipped, range->size))
+      return 0;
+   return BITFIELD_MASK((range->size >> GPUVAL_INIT_WORD_LOG2) * 8);
+}
+
+static nir_def *
+get_range_detail(nir_builder *b, nir_def *address, nir_def *size, uint32_t marks)
+{
+   return nir_vec4(b, nir_unpack_64_2x32_split_x(b, address),
+                   nir_unpack_64_2x32_split_y(b, address), size, nir_imm_int(b, marks));
+}
+
+/* The detail is made where it is needed: otherwise it is alive along with the address. */
+static void
+complete(struct pass *pass, struct waiting *waiting)
+{
+   nir_builder *b = &pass->state->b;
+   const struct range *range = &waiting->range;
+   bool has_marks = pass->driver->has_marks;
+
+   if (!range->address)
+      return;
+   if (!has_marks)
+      waiting->report.set = GPUVAL_REPORT_RANGE;
+   waiting->report.detail = get_range_detail(b, range->address, nir_imm_int(b, range->size),
+                                             has_marks ? 0 : get_marks(range));
+}
+
+/* In the order of the accesses, as one may write what another one reads. */
 static void
 flush(struct pass *pass)
 {
+   nir_builder *b = &pass->state->b;
+
    if (pass->num_waiting)
-      pass->state->b.cursor = nir_after_instr(pass->last);
+      b->cursor = nir_after_instr(pass->last);
    for (unsigned i = 0; i < pass->num_waiting; i++)
-      gpuval_nir_report(pass->state, &pass->waiting[i]);
+      complete(pass, &pass->waiting[i]);
+   for (unsigned i = 0; i < pass->num_waiting; i++)
+      gpuval_nir_report(pass->state, &pass->waiting[i].report);
    pass->num_waiting = 0;
 }
 
 static void
-add_report(struct pass *pass, const struct gpuval_access *access,
-           const struct gpuval_nir_report *report)
+add_report(struct pass *pass, const struct look *look, const struct gpuval_nir_report *report)
 {
-   if (!may_wait(pass, access)) {
-      gpuval_nir_report(pass->state, report);
+   struct waiting waiting = {*report, look->range};
+
+   if (!may_wait(pass, look->access)) {
+      complete(pass, &waiting);
+      gpuval_nir_report(pass->state, &waiting.report);
       return;
    }
-   pass->waiting[pass->num_waiting++] = *report;
-   pass->last = access->instr;
+   pass->waiting[pass->num_waiting++] = waiting;
+   pass->last = look->access->instr;
    if (pass->num_waiting == MAX_WAITING)
       flush(pass);
 }
@@ -212,7 +279,7 @@ report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t 
       .instance = access->instance,
    };
    bool is_image = pass->driver->has_marks && flags & GPUVAL_INIT_ENTRY_IS_IMAGE;
-   add_report(pass, access,
+   add_report(pass, look,
               &(struct gpuval_nir_report){
                  .failed = condition,
                  .detail = detail,
@@ -229,11 +296,8 @@ static void
 report_address(struct pass *pass, const struct look *look, nir_def *condition, nir_def *address,
                nir_def *size, nir_def *slot)
 {
-   nir_builder *b = &pass->state->b;
-   nir_def *detail = nir_vec4(b, nir_unpack_64_2x32_split_x(b, address),
-                              nir_unpack_64_2x32_split_y(b, address), size, nir_imm_int(b, 0));
-
-   report(pass, look, condition, 0, 0, 0, slot, detail);
+   report(pass, look, condition, 0, 0, 0, slot,
+          get_range_detail(&pass->state->b, address, size, 0));
 }
 
 /* Bytes of a load that nobody uses do not count. Returns whether there are others. */
@@ -288,66 +352,16 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
    return true;
 }
 
-/* Are @size bytes whole words, whose marks are in a word of marks that is aligned? */
-static bool
-has_marks_in_word(const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t size)
-{
-   const uint32_t unit = 4 << GPUVAL_INIT_WORD_LOG2;
-   if (!nir_intrinsic_has_align_mul(intrin) || size > unit)
-      return false;
-
-   const uint32_t begin = (nir_intrinsic_align_offset(intrin) + skipped) & (unit - 1);
-   if (nir_intrinsic_align_mul(intrin) >= unit)
-      return !((begin | size) & 3) && begin + size <= unit;
-   return size >= 4 && util_is_power_of_two_nonzero(size) &&
-          !((skipped | nir_intrinsic_align(intrin)) & (size - 1));
-}
-
-/* 1 bit: is it worth while to call the function? Mostly what an address leads to has been
- * written, and where that is a few whole words their bytes say so in one load.
- */
-static nir_def *
-is_worth_it(struct pass *pass, const nir_intrinsic_instr *intrin, nir_def *address,
-            uint32_t skipped, uint32_t size)
-{
-   const unsigned num_words = size >> GPUVAL_INIT_WORD_LOG2;
-   nir_builder *b = &pass->state->b;
-   if (pass->driver->has_marks || !has_marks_in_word(intrin, skipped, size))
-      return nir_imm_true(b);
-
-   if (!pass->root) {
-      nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
-      pass->root = pass->driver->root_address(pass->driver, &at_top);
-      pass->window = gpuval_nir_load_root(&at_top, pass->root, 64,
-                                          offsetof(struct gpuval_root, written_window));
-      pass->written =
-         gpuval_nir_load_root(&at_top, pass->root, 64, offsetof(struct gpuval_root, written));
-   }
-   nir_def *tracked =
-      nir_ult_imm(b, nir_isub(b, address, pass->window), 1ull << GPUVAL_SHADOW_WINDOW_LOG2);
-   /* The word that has them: gallivm gathers words, bytes it loads behind a branch for each lane. */
-   nir_def *bytes = nir_iadd(b, pass->written, nir_ushr_imm(b, address, GPUVAL_INIT_WORD_LOG2));
-   nir_def *shift = nir_ishl_imm(b, nir_iand_imm(b, nir_u2u32(b, bytes), 3), 3);
-   nir_def *word = nir_build_load_global(
-      b, 1, 32, nir_bcsel(b, tracked, nir_iand_imm(b, bytes, ~3ull), pass->root), .align_mul = 4,
-      .access = ACCESS_COHERENT);
-   const uint32_t written = BITFIELD_MASK(num_words * 8);
-   nir_def *marks = nir_iand_imm(b, nir_ushr(b, word, shift), written);
-   return nir_iand(b, tracked, nir_ine_imm(b, marks, written));
-}
-
 static void
-instrument_range(struct pass *pass, const struct gpuval_access *access,
-                 const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t size,
-                 nir_def *address)
+instrument_range(struct pass *pass, const struct gpuval_access *access, const struct range *range)
 {
-   nir_builder *b = &pass->state->b;
    const struct look look = {
       .access = access,
-      .condition = is_worth_it(pass, intrin, address, skipped, size),
+      .range = *range,
+      .condition = nir_imm_true(&pass->state->b),
    };
 
-   report_address(pass, &look, get_condition(pass, &look), address, nir_imm_int(b, size), NULL);
+   report(pass, &look, get_condition(pass, &look), 0, 0, 0, NULL, NULL);
 }
 
 static bool
@@ -359,8 +373,13 @@ instrument_address(struct pass *pass, const struct gpuval_access *access)
       return false;
 
    b->cursor = nir_before_instr(access->instr);
-   nir_def *address = nir_iadd_imm(b, gpuval_nir_access_offset(access), skipped);
-   instrument_range(pass, access, nir_instr_as_intrinsic(access->instr), skipped, size, address);
+   instrument_range(pass, access,
+                    &(struct range){
+                       .address = nir_iadd_imm(b, gpuval_nir_access_offset(access), skipped),
+                       .intrin = nir_instr_as_intrinsic(access->instr),
+                       .skipped = skipped,
+                       .size = size,
+                    });
    return true;
 }
 
@@ -392,10 +411,14 @@ instrument_words(struct pass *pass, struct gpuval_nir_words *words,
       const struct gpuval_nir_word *word = &words->words[i];
       count = gpuval_nir_count_words(words, i, 4);
       b->cursor = nir_before_instr(words->first->instr);
-      nir_def *address =
-         nir_iadd_imm(b, gpuval_nir_access_offset(words->first), word->offset - words->offset);
-      instrument_range(pass, last, nir_instr_as_intrinsic(word->access->instr), 4 * word->component,
-                       4 * count, address);
+      instrument_range(pass, last,
+                       &(struct range){
+                          .address = nir_iadd_imm(b, gpuval_nir_access_offset(words->first),
+                                                  word->offset - words->offset),
+                          .intrin = nir_instr_as_intrinsic(word->access->instr),
+                          .skipped = 4 * word->component,
+                          .size = 4 * count,
+                       });
    }
    return words->count;
 }

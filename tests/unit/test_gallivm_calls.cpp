@@ -12,6 +12,7 @@
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_misc.h"
 #include "gallivm/lp_bld_type.h"
 
 #include "base/gpuval_address_table.h"
@@ -22,13 +23,13 @@
 #include "lvp_glue/gpuval_lvp_jit.h"
 #include "lvp_glue/gpuval_lvp_nir.h"
 
-#include "util/disk_cache.h"
 #include "nir_builder.h"
 
 extern "C" { /* which they do not say */
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_nir.h"
 #include "gallivm/lp_bld_struct.h"
+#include "lvp_glue/gpuval_lvp_code_cache.h"
 }
 
 namespace {
@@ -45,6 +46,7 @@ struct {
    uint32_t last_report[max_lanes][num_report_words]; /* arguments of the function */
    uint32_t num_reports[max_lanes];
    alignas(16) uint32_t cells[max_lanes][4];
+   alignas(4) uint8_t written[4 * max_lanes]; /* marks of the words from `window` on */
    uint32_t sync_word[max_lanes]; /* GPUVAL_FUNCTION_WORD, as GPUVAL_FUNCTION_SYNC has it */
 } memory;
 
@@ -142,6 +144,7 @@ struct functions {
       add(GPUVAL_FUNCTION_ADDRESSES, "addresses", 0, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_LOAD, "load", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_STORE, "store", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
+      add(GPUVAL_FUNCTION_RANGES, "ranges", 0, 0, NULL);
    }
 
    void add(unsigned number, const char *name, unsigned num_words, unsigned num_results,
@@ -168,7 +171,7 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
       gpuval_options_init(false);
       lp_build_init();
       glsl_type_singleton_init_or_ref();
-      jit = gpuval_lvp_jit_create(functions().rows, &compiler_options, true, NULL);
+      jit = gpuval_lvp_jit_create(functions().rows, &compiler_options, true);
    }
 
    static void TearDownTestSuite()
@@ -240,6 +243,23 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
          nir_vec4(b, offset, nir_imm_int(b, 2), nir_imm_int(b, 3), nir_imm_int(b, 4));
       nir_report_gpuval(b, failed, detail, nir_imm_int(b, 5), nir_imm_ivec3(b, 6, 7, 8),
                         .base = base, .range = 2, .desc_set = 3);
+   }
+
+   /* Of an access to @num_words words, 16 bytes behind those of the lane before */
+   nir_def *range_detail(unsigned num_words)
+   {
+      nir_def *lane = nir_load_subgroup_invocation(b);
+      nir_def *address = nir_iadd_imm(b, nir_imul_imm(b, nir_u2u64(b, lane), 16), window);
+      return nir_vec4(b, nir_unpack_64_2x32_split_x(b, address),
+                      nir_unpack_64_2x32_split_y(b, address), nir_imm_int(b, 4 * num_words),
+                      nir_imm_int(b, BITFIELD_MASK(8 * num_words)));
+   }
+
+   /* What init leaves of it */
+   void range(nir_def *condition, int base, nir_def *detail)
+   {
+      nir_report_gpuval(b, condition, detail, nir_imm_int(b, 0), nir_imm_ivec3(b, 6, 7, 8),
+                        .base = base, .range = 1, .desc_set = GPUVAL_REPORT_RANGE);
    }
 
    /* An access to the word that is @stride words behind that of the lane before */
@@ -363,6 +383,8 @@ gallivm_calls::run()
    alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
    auto *data = (struct gpuval_command_data *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    root.shadow_address = (uintptr_t)&layout;
+   root.written_window = window;
+   root.written = (uintptr_t)memory.written - window / 4;
    root.addresses_address = (uintptr_t)addresses;
    data->root_address = (uintptr_t)&root;
    data->shadow_window = window;
@@ -453,6 +475,99 @@ TEST_P(gallivm_calls, only_lanes_on_the_path_call)
 
    for (unsigned i = 0; i < lanes; i++)
       EXPECT_EQ(memory.out[i], i == 0 ? 77 : sum(i)) << "lane " << i;
+}
+
+/* Most programs call few of them. */
+TEST_P(gallivm_calls, functions_are_compiled_when_they_are_called)
+{
+   const struct functions table;
+   struct gpuval_lvp_jit *fresh = gpuval_lvp_jit_create(table.rows, &compiler_options, true);
+   functions_address = gpuval_lvp_jit_functions(fresh);
+   const auto *functions = (void *const *)functions_address;
+   void *const stub = functions[GPUVAL_FUNCTION_REPORT], *const other = functions[function_sum];
+   ASSERT_NE(stub, nullptr);
+   EXPECT_EQ(functions[GPUVAL_FUNCTION_INVOCATION], nullptr); /* which no check calls */
+
+   memset(memory.condition, 0, sizeof(memory.condition));
+   report(condition(), 1, nir_imm_int(b, 0));
+   run();
+   EXPECT_EQ(functions[GPUVAL_FUNCTION_REPORT], stub);
+
+   memory.condition[1] = 1;
+   run();
+   void *const function = functions[GPUVAL_FUNCTION_REPORT];
+   EXPECT_NE(function, stub);
+   EXPECT_EQ(functions[function_sum], other);
+   EXPECT_EQ(memory.num_reports[1], 1);
+
+   run();
+   EXPECT_EQ(functions[GPUVAL_FUNCTION_REPORT], function);
+   EXPECT_EQ(memory.num_reports[1], 2);
+   gpuval_lvp_jit_destroy(fresh);
+}
+
+/* The report's function marks, or looks and reports. */
+TEST_P(gallivm_calls, ranges_call_where_not_all_is_written)
+{
+   memset(memory.written, 0xff, sizeof(memory.written));
+   memory.written[4 * 1 + 1] = 0; /* lane 1, the second word */
+   memory.written[4 * 2] = 0;     /* lane 2, the first one */
+   memory.written[4 * 3] = 0;     /* lane 3, which does not run */
+   memory.mask[3] = 0;
+   nir_def *one = range_detail(1), *two = range_detail(2);
+   range(nir_imm_true(b), 5, one);
+   range(nir_imm_true(b), 7, two);
+   run();
+
+   EXPECT_EQ(num_calls, 1);
+   for (unsigned i = 0; i < lanes; i++)
+      EXPECT_EQ(memory.num_reports[i], i == 1 ? 1 : i == 2 ? 2 : 0) << "lane " << i;
+   for (unsigned i = 1; i < 3; i++) {
+      const uint64_t address = window + 16 * i;
+      const uint32_t expected[num_report_words] = {
+         7,
+         1u | GPUVAL_REPORT_UNWRITTEN << 16 | (uint32_t)GetParam().stage << 24,
+         (uint32_t)address,
+         (uint32_t)(address >> 32),
+         8,
+         0,
+         0,
+         6,
+         7,
+         8,
+      };
+      for (unsigned j = 0; j < num_report_words; j++)
+         EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
+   }
+}
+
+TEST_P(gallivm_calls, ranges_have_conditions)
+{
+   memory.condition[0] = 0;
+   range(condition(), 5, range_detail(4));
+   run();
+
+   for (unsigned i = 0; i < lanes; i++)
+      EXPECT_EQ(memory.num_reports[i], i != 0) << "lane " << i;
+}
+
+/* A range whose marks are in no one word is looked at by the report's function always, one without
+ * marks never.
+ */
+TEST_P(gallivm_calls, ranges_may_have_no_marks)
+{
+   nir_def *detail =
+      nir_vec4(b, nir_imm_int(b, 64), nir_imm_int(b, 0), nir_imm_int(b, 4), nir_imm_int(b, 0xff));
+   nir_def *unknown =
+      nir_vec4(b, nir_imm_int(b, 64), nir_imm_int(b, 0), nir_imm_int(b, 24), nir_imm_int(b, 0));
+   range(nir_imm_true(b), 5, detail);
+   range(nir_imm_true(b), 5, unknown);
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      EXPECT_EQ(memory.num_reports[i], 1) << "lane " << i;
+      EXPECT_EQ(memory.last_report[i][4], 24) << "lane " << i;
+   }
 }
 
 TEST_P(gallivm_calls, lanes_that_do_not_run_do_not_call)
@@ -711,36 +826,57 @@ TEST_P(gallivm_calls, addresses_do_not_go_before_what_ends_invocations)
       EXPECT_EQ(memory.num_reports[i], i == 2 ? 1u : 0u) << "lane " << i;
 }
 
-/* Other functions of the same names do not get into the code, which comes from the cache. */
+/* Whoever compiles, code in the cache is that of the same function. */
 TEST_P(gallivm_calls, functions_come_from_the_cache)
 {
    char folder[] = "/tmp/gpuval-test-XXXXXX";
    ASSERT_NE(mkdtemp(folder), nullptr);
    setenv("MESA_SHADER_CACHE_DIR", folder, 1);
    unsetenv("MESA_SHADER_CACHE_DISABLE");
-   struct disk_cache *cache = disk_cache_create("gpuval", "test", 0);
-   ASSERT_NE(cache, nullptr);
-   gpuval_lvp_jit_destroy(gpuval_lvp_jit_create(functions().rows, &compiler_options, true, cache));
-   disk_cache_wait_for_idle(cache);
 
    functions others;
    others.rows[function_sum].build = build_zero;
-   const struct {
-      bool shadow;
-      bool is_cached;
-   } other_jits[] = {{true, true}, {false, false}};
-   for (const auto &other : other_jits) {
-      struct gpuval_lvp_jit *cached =
-         gpuval_lvp_jit_create(others.rows, &compiler_options, other.shadow, cache);
-      functions_address = gpuval_lvp_jit_functions(cached);
+   const functions tables[] = {functions(), functions(), others, others};
+   for (const functions &table : tables) {
+      struct gpuval_lvp_jit *each = gpuval_lvp_jit_create(table.rows, &compiler_options, true);
+      functions_address = gpuval_lvp_jit_functions(each);
       b->cursor = nir_after_impl(nir_shader_get_entrypoint(b->shader));
       store(b, call_sum(condition()));
       run();
       for (unsigned i = 0; i < lanes; i++)
-         EXPECT_EQ(memory.out[i], other.is_cached ? sum(i) : 0) << "lane " << i;
-      gpuval_lvp_jit_destroy(cached);
+         EXPECT_EQ(memory.out[i], &table - tables < 2 ? sum(i) : 0) << "lane " << i;
+      gpuval_lvp_jit_destroy(each);
    }
-   disk_cache_destroy(cache);
+   EXPECT_EQ(system(("rm -rf " + std::string(folder)).c_str()), 0);
+}
+
+/* The next process, too, has what has been added; of another key nothing. */
+TEST(gallivm_functions, are_kept)
+{
+   char folder[] = "/tmp/gpuval-test-XXXXXX", code[] = "code";
+   ASSERT_NE(mkdtemp(folder), nullptr);
+   setenv("MESA_SHADER_CACHE_DIR", folder, 1);
+   unsetenv("MESA_SHADER_CACHE_DISABLE");
+   struct lp_cached_code added = {}, found = {};
+   added.data = code;
+   added.data_size = sizeof(code);
+
+   EXPECT_FALSE(gpuval_lvp_find_code("key", 3, &found));
+   EXPECT_EQ(found.data_size, 0);
+   gpuval_lvp_add_code("key", 3, &added);
+   EXPECT_FALSE(gpuval_lvp_find_code("ke", 2, &found));
+   ASSERT_TRUE(gpuval_lvp_find_code("key", 3, &found));
+   ASSERT_EQ(found.data_size, sizeof(code));
+   EXPECT_STREQ((char *)found.data, code);
+   free(found.data);
+
+   added.dont_cache = true; /* addresses are in it */
+   gpuval_lvp_add_code("other", 5, &added);
+   EXPECT_FALSE(gpuval_lvp_find_code("other", 5, &found));
+
+   setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+   EXPECT_FALSE(gpuval_lvp_find_code("key", 3, &found));
+   unsetenv("MESA_SHADER_CACHE_DISABLE");
    EXPECT_EQ(system(("rm -rf " + std::string(folder)).c_str()), 0);
 }
 
@@ -754,9 +890,9 @@ TEST(gallivm_functions, are_compiled_once)
    lp_build_init();
    glsl_type_singleton_init_or_ref();
 
-   const struct gpuval_lvp_jit *jit = gpuval_lvp_jit_get(table.rows, &compiler_options, true, NULL);
-   EXPECT_EQ(gpuval_lvp_jit_get(table.rows, &compiler_options, true, NULL), jit);
-   EXPECT_NE(gpuval_lvp_jit_get(table.rows, &compiler_options, false, NULL), jit);
+   const struct gpuval_lvp_jit *jit = gpuval_lvp_jit_get(table.rows, &compiler_options, true);
+   EXPECT_EQ(gpuval_lvp_jit_get(table.rows, &compiler_options, true), jit);
+   EXPECT_NE(gpuval_lvp_jit_get(table.rows, &compiler_options, false), jit);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+
+/* @report_gpuval of GPUVAL_REPORT_RANGE, which init leaves of accesses behind addresses: one call
+ * of gpuval_lvp_ranges.c for up to eight of them, without a branch. What differs between lanes goes
+ * through an array on the stack, what does not is a table in the shader.
+ */
+
+#include "gpuval_lvp_gallivm_private.h"
+
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_flow.h"
+#include "gallivm/lp_bld_init.h"
+
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
+
+/* Sources */
+enum {
+   RANGE_CONDITION,
+   RANGE_DETAIL, /* the address in halves, and two constants: size, marks */
+   RANGE_SLOT,
+   RANGE_INVOCATION,
+};
+
+LLVMTypeRef
+gpuval_lvp_ranges_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type)
+{
+   LLVMTypeRef word = LLVMInt32TypeInContext(gallivm->context);
+   LLVMTypeRef vec_type = LLVMVectorType(word, gpuval_lvp_num_lanes());
+   LLVMTypeRef args[GPUVAL_LVP_RANGES_COUNT] = {
+      [GPUVAL_LVP_RANGES_RESOURCES] = resources_ptr_type,
+      [GPUVAL_LVP_RANGES_VECTORS] = LLVMPointerType(vec_type, 0),
+      [GPUVAL_LVP_RANGES_TABLE] = LLVMPointerType(word, 0),
+   };
+
+   for (unsigned i = 0; i < 3; i++)
+      args[GPUVAL_LVP_RANGES_INVOCATION + i] = vec_type;
+   return LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), args, GPUVAL_LVP_RANGES_COUNT,
+                           0);
+}
+
+static uint32_t
+get_constant(const nir_intrinsic_instr *range, unsigned component)
+{
+   nir_scalar scalar =
+      nir_scalar_chase_movs(nir_get_scalar(range->src[RANGE_DETAIL].ssa, component));
+
+   assert(nir_scalar_is_const(scalar));
+   return nir_scalar_as_uint(scalar);
+}
+
+static LLVMValueRef
+build_table(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *ranges,
+            unsigned count)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
+   LLVMValueRef words[GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS];
+   uint32_t word = gpuval_nir_function_word(ranges[0], bld_base->shader->info.stage);
+   unsigned size = 0;
+
+   word = (word & ~(0xffu << 16)) | (uint32_t)GPUVAL_REPORT_UNWRITTEN << 16;
+   words[size++] = lp_build_const_int32(gallivm, count);
+   words[size++] = lp_build_const_int32(gallivm, word);
+   for (unsigned i = 0; i < count; i++) {
+      const uint32_t row[GPUVAL_LVP_RANGE_WORDS] = {
+         [GPUVAL_LVP_RANGE_ENTRY] = nir_intrinsic_base(ranges[i]),
+         [GPUVAL_LVP_RANGE_SIZE] = get_constant(ranges[i], 2),
+         [GPUVAL_LVP_RANGE_MARKS] = get_constant(ranges[i], 3),
+      };
+      for (unsigned j = 0; j < ARRAY_SIZE(row); j++)
+         words[size++] = lp_build_const_int32(gallivm, row[j]);
+   }
+
+   LLVMTypeRef array_type = LLVMArrayType(type, size);
+   LLVMValueRef table = LLVMAddGlobal(gallivm->module, array_type, "ranges");
+   LLVMSetInitializer(table, LLVMConstArray(type, words, size));
+   LLVMSetLinkage(table, LLVMInternalLinkage);
+   LLVMSetGlobalConstant(table, 1);
+   return LLVMBuildBitCast(gallivm->builder, table, LLVMPointerType(type, 0), "");
+}
+
+/* Stores what differs between lanes, and returns a pointer to it. */
+static LLVMValueRef
+store_vectors(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *ranges,
+              unsigned count)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef vec_type = LLVMVectorType(bld_base->uint_bld.elem_type, gpuval_lvp_num_lanes());
+   LLVMValueRef *array = &bld_base->gpuval.range_vectors;
+   LLVMValueRef running = gpuval_lvp_get_mask(bld_base, false);
+
+   if (!*array)
+      *array = lp_build_alloca_undef(
+         gallivm, LLVMArrayType(vec_type, GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_VECTORS), "");
+   LLVMValueRef vectors = LLVMBuildBitCast(builder, *array, LLVMPointerType(vec_type, 0), "");
+   for (unsigned i = 0; i < count; i++) {
+      const nir_src *detail = &ranges[i]->src[RANGE_DETAIL];
+      LLVMValueRef condition = LLVMBuildBitCast(
+         builder, gpuval_lvp_get_component(bld_base, &ranges[i]->src[RANGE_CONDITION], 0),
+         bld_base->uint_bld.vec_type, "");
+      const LLVMValueRef row[GPUVAL_LVP_RANGE_VECTORS] = {
+         [GPUVAL_LVP_RANGE_LOW] = gpuval_lvp_get_component(bld_base, detail, 0),
+         [GPUVAL_LVP_RANGE_HIGH] = gpuval_lvp_get_component(bld_base, detail, 1),
+         [GPUVAL_LVP_RANGE_MASK] = LLVMBuildAnd(builder, condition, running, ""),
+      };
+      for (unsigned j = 0; j < ARRAY_SIZE(row); j++) {
+         LLVMValueRef place = lp_build_const_int32(gallivm, i * GPUVAL_LVP_RANGE_VECTORS + j);
+         LLVMBuildStore(builder, gpuval_lvp_argument(bld_base, row[j]),
+                        LLVMBuildGEP2(builder, vec_type, vectors, &place, 1, ""));
+      }
+   }
+   return vectors;
+}
+
+void
+gpuval_lvp_call_ranges(struct lp_build_nir_context *bld_base,
+                       const nir_intrinsic_instr *const *ranges, unsigned count)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMTypeRef type = gpuval_lvp_ranges_type(gallivm, LLVMTypeOf(bld->resources_ptr));
+   LLVMValueRef args[GPUVAL_LVP_RANGES_COUNT] = {
+      [GPUVAL_LVP_RANGES_RESOURCES] = bld->resources_ptr,
+      [GPUVAL_LVP_RANGES_VECTORS] = store_vectors(bld_base, ranges, count),
+      [GPUVAL_LVP_RANGES_TABLE] = build_table(bld_base, ranges, count),
+   };
+
+   for (unsigned i = 0; i < 3; i++)
+      args[GPUVAL_LVP_RANGES_INVOCATION + i] = gpuval_lvp_argument(
+         bld_base, gpuval_lvp_get_component(bld_base, &ranges[0]->src[RANGE_INVOCATION], i));
+   LLVMBuildCall2(gallivm->builder, type,
+                  gpuval_lvp_load_function(bld_base, GPUVAL_FUNCTION_RANGES, type), args,
+                  ARRAY_SIZE(args), "");
+}
