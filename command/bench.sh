@@ -25,6 +25,11 @@ command_bench()
       bench_reports
       exit
       ;;
+   compile/1 | compile\ */*)
+      shift
+      bench_compile "$@"
+      exit
+      ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)
       "$obj/src/gpuval/bench/gpuval-bench" || exit
@@ -69,6 +74,16 @@ bench_card() # ROUNDS
    "$root/bench/card.sh" "$obj/$target" "$build/card" "$1"
 }
 
+# What checks add to the time that shaders take to compile
+bench_compile() # [ARGUMENTS] [SCENARIO...]
+{
+   runner=$obj/src/gpuval/tests/scenarios/gpuval-scenario
+   tool ninja -C "$obj" --quiet src/gpuval/tests/scenarios/gpuval-scenario ||
+      fail "the scenarios' runner cannot be built"
+   export VK_DRIVER_FILES="$GPUVAL_BENCH_ICD"
+   python3 "$root/bench/compile.py" --runner "$runner" --folder "$root/bench/compile" "$@"
+}
+
 # How long a large report takes to open, and many to merge
 bench_reports()
 {
@@ -83,6 +98,7 @@ usage: ./gpuval bench [ARGS]
        ./gpuval bench radv [GPU|all]
        ./gpuval bench reports
        ./gpuval bench card [ROUNDS]
+       ./gpuval bench compile [--rounds N] [--checks LIST] [--cache] [WORKLOAD...]
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
@@ -93,6 +109,8 @@ DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'card' the GPU time of compute shaders with checks, by anygpu,
 on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'reports' the reports only, 'radv' asks RADV's compiler only,
+measures the messages only, 'reports' the reports only, 'compile' the user time of processes that
+compile shaders which are hard to check, and run them once, 'radv' asks RADV's compiler only,
 for GPU (navi31) or one of each generation, which need not be there. Among its shaders
 is what packages have installed as *.spv below /usr, or below the folder that
 GPUVAL_BENCH_SPIRV names.
