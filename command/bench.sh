@@ -108,9 +108,9 @@ of 5,000 messages, and how long 10,000 reports take to merge; then how many mess
 DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'card' the GPU time of compute shaders with checks, by anygpu,
-on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'reports' the reports only, 'radv' asks RADV's compiler only,
-measures the messages only, 'reports' the reports only, 'compile' the user time of processes that
-compile shaders which are hard to check, and run them once, 'radv' asks RADV's compiler only,
+on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'compile' the user time of
+processes that compile shaders which are hard to check, and run them once, 'reports' the reports
+only, 'radv' asks RADV's compiler only,
 for GPU (navi31) or one of each generation, which need not be there. Among its shaders
 is what packages have installed as *.spv below /usr, or below the folder that
 GPUVAL_BENCH_SPIRV names.
