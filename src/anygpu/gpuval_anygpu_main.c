@@ -281,7 +281,7 @@ main(int argc, char **argv)
    }
    if (!getenv("GPUVAL"))
       setenv("GPUVAL", "basic", 1);
-   /* The filter costs a GPU 20 to 50 times what cells cost (docs/performance.rst). */
+   /* The filter costs a GPU 20 to 50 times what cells cost (docs/anygpu.rst). */
    setenv("GPUVAL_SYNC", "shadow", 0);
    if (!options.as_is) {
       gpuval_init(false);

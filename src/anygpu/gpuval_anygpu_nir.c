@@ -359,6 +359,24 @@ split_access(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    return true;
 }
 
+/* Booleans in memory, which zink_nir_lower_b2b() has for zink */
+static bool
+lower_boolean(nir_builder *b, nir_alu_instr *alu, void *data)
+{
+   nir_def *result;
+
+   if (alu->op != nir_op_b2b32 && alu->op != nir_op_b2b1)
+      return false;
+   b->cursor = nir_before_instr(&alu->instr);
+   nir_def *value = nir_ssa_for_alu_src(b, alu, 0);
+   if (alu->op == nir_op_b2b32)
+      result = nir_b2i32(b, value);
+   else
+      result = nir_ine_imm(b, value, 0);
+   nir_def_replace(&alu->def, result);
+   return true;
+}
+
 /* What nir_to_spirv() has no code for, and would end the process at. */
 static const nir_intrinsic_instr *
 find_unsupported(nir_shader *nir)
@@ -454,6 +472,7 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_layout *layout)
       exec_node_remove(&var->node);
    NIR_PASS(_, nir, nir_lower_subgroups, &subgroups);
    optimize(nir);
+   NIR_PASS(_, nir, nir_shader_alu_pass, lower_boolean, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, split_access, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, lower_for_spirv, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_lower_alu_to_scalar, is_not_vec, NULL);
