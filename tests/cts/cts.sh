@@ -216,7 +216,7 @@ done >>"$output/suspects"
 awk '$1 == "Crash" { print $2 }' "$output/checked" >>"$output/suspects"
 sort -u "$output/suspects" | awk '{ printf "%05d %s\n", NR, $1 }' >"$output/alone/names"
 rm -f "$output/suspects" "$output"/batches/*.spirv
-xargs -n 2 -P "$jobs" sh "$0" --alone <"$output/alone/names"
+xargs -r -n 2 -P "$jobs" sh "$0" --alone <"$output/alone/names"
 
 # "CHECK/KIND COUNT NAME"
 while read -r number name; do
