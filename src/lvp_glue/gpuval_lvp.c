@@ -478,6 +478,21 @@ finish_wait(struct gpuval_lvp *gpuval, enum vk_cmd_type next)
       gpuval_lvp_order_waits(gpuval->order);
 }
 
+/* lavapipe puts generated commands one behind the other into the preprocess buffer, at multiples of
+ * 4 (lvp_device_generated_commands.c): core reads them aligned.
+ */
+static void
+visit_command(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *command)
+{
+   struct vk_cmd_queue_entry aligned;
+
+   if ((uintptr_t)command % alignof(struct vk_cmd_queue_entry)) {
+      memcpy(&aligned, command, vk_cmd_queue_type_sizes[command->type]);
+      command = &aligned;
+   }
+   gpuval_commands_visit(gpuval->walk, command);
+}
+
 struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
@@ -496,7 +511,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
    }
    gpuval->is_generated = !note_command(gpuval, commands, command, kind);
    finish_wait(gpuval, command->type);
-   gpuval_commands_visit(gpuval->walk, command);
+   visit_command(gpuval, command);
    if (gpuval->structures)
       command = gpuval_lvp_structures_replace(gpuval->structures, command);
    if (gpuval->inputs)
