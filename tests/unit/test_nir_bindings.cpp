@@ -40,6 +40,10 @@ class nir_bindings_test : public nir_passes_test,
  protected:
    nir_bindings_test()
    {
+      /* Passes have to bear chains of derefs that nir_validate.c does not. */
+      nir_process_debug_variable();
+      debug_before = nir_debug;
+      nir_debug |= NIR_DEBUG_NOVALIDATE;
       layout.binding = find_binding;
       layout.stand_ins = &stand_ins;
       driver = gpuval_lvp_nir_driver;
@@ -50,6 +54,13 @@ class nir_bindings_test : public nir_passes_test,
       b->shader->info.workgroup_size[0] = 8;
       b->shader->info.workgroup_size[1] = b->shader->info.workgroup_size[2] = 1;
    }
+
+   ~nir_bindings_test()
+   {
+      nir_debug = debug_before;
+   }
+
+   uint32_t debug_before;
 
    nir_deref_instr *variable(const struct glsl_type *type, nir_variable_mode mode, unsigned binding)
    {
