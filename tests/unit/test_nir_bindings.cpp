@@ -40,10 +40,12 @@ class nir_bindings_test : public nir_passes_test,
  protected:
    nir_bindings_test()
    {
+#ifndef NDEBUG
       /* Passes have to bear chains of derefs that nir_validate.c does not. */
       nir_process_debug_variable();
       debug_before = nir_debug;
       nir_debug |= NIR_DEBUG_NOVALIDATE;
+#endif
       layout.binding = find_binding;
       layout.stand_ins = &stand_ins;
       driver = gpuval_lvp_nir_driver;
@@ -55,12 +57,14 @@ class nir_bindings_test : public nir_passes_test,
       b->shader->info.workgroup_size[1] = b->shader->info.workgroup_size[2] = 1;
    }
 
+#ifndef NDEBUG
    ~nir_bindings_test()
    {
       nir_debug = debug_before;
    }
 
    uint32_t debug_before;
+#endif
 
    nir_deref_instr *variable(const struct glsl_type *type, nir_variable_mode mode, unsigned binding)
    {
