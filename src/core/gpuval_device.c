@@ -396,7 +396,6 @@ gpuval_device_unlock(struct gpuval_device *device)
    gpuval_notices_take(&notices, &device->notices);
    mtx_unlock(&device->mutex);
    gpuval_notices_deliver(&notices);
-   gpuval_report_keep_counts();
    gpuval_report_progress(false);
    if (reacts)
       gpuval_device_react(device);

@@ -267,9 +267,7 @@ read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_
 
    struct gpuval_event *event = gpuval_device_get_event(device, site, NULL);
    bool is_lost = !state->count && !event->has_record;
-   gpuval_report_lock();
-   event->count += count;
-   gpuval_report_unlock();
+   gpuval_report_count(event, count);
    state->count += count;
    return is_lost;
 }

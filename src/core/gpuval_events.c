@@ -403,11 +403,3 @@ gpuval_device_get_event(struct gpuval_device *device, uint32_t site_index,
    }
    return *slot;
 }
-
-void
-gpuval_events_count(struct gpuval_event *event, uint64_t count)
-{
-   gpuval_report_lock();
-   event->count += count;
-   gpuval_report_unlock();
-}

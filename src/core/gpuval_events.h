@@ -41,8 +41,6 @@ struct gpuval_event *gpuval_events_find(struct gpuval_device *device,
 /** Reports @event, which is found by @key from here on. */
 void gpuval_events_add(struct gpuval_device *device, const struct gpuval_failure_key *key,
                        struct gpuval_event *event);
-/** It happened @count times more. */
-void gpuval_events_count(struct gpuval_event *event, uint64_t count);
 
 /** What is known of a command. */
 void gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval_event *event,

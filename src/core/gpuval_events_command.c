@@ -79,7 +79,7 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       event = create_indirect_event(device, &record);
       gpuval_events_add(device, &key, event);
    }
-   gpuval_events_count(event, 1);
+   gpuval_report_count(event, 1);
    gpuval_device_unlock(device);
 }
 
@@ -304,7 +304,7 @@ gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, 
                              const struct gpuval_command_failure *failure)
 {
    mtx_lock(&device->mutex);
-   gpuval_events_count(gpuval_events_of_command(device, command_id, bound, failure, NULL, NULL),
+   gpuval_report_count(gpuval_events_of_command(device, command_id, bound, failure, NULL, NULL),
                        failure->count);
    gpuval_device_unlock(device);
 }

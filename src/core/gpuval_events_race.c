@@ -118,8 +118,8 @@ gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race
 {
    mtx_lock(&device->mutex);
    const struct gpuval_shader *shader = find_shader(device, use);
-   gpuval_events_count(shader ? get_event_of_shader(device, shader, use, other)
-                              : get_event_of_command(device, use, other),
-                       1);
+   struct gpuval_event *event = shader ? get_event_of_shader(device, shader, use, other)
+                                       : get_event_of_command(device, use, other);
+   gpuval_report_count(event, 1);
    gpuval_device_unlock(device);
 }

@@ -78,7 +78,7 @@ struct gpuval_event {
    uint32_t period;      /* gpuval_report_period(), when it was reported */
    char fingerprint[17]; /* 16 hexadecimal digits, see gpuval_event_set_fingerprint() */
    bool same_value;      /* nothing but what was there, or what the other party wrote */
-   uint64_t kept_count;  /* what the journal has as its count (gpuval_journal.h) */
+   uint64_t kept_count;  /* what the journal has as its count, 0: nothing yet (gpuval_journal.h) */
    bool is_reported;     /* in the log: neither suppressed nor outside of a session */
    bool was_warning;     /* in the log, before it proved to be an error */
 

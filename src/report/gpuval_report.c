@@ -140,7 +140,8 @@ mark_error(void)
    marked_error = true;
 }
 
-static void append_to_files(const struct gpuval_event *event);
+static void add_count(struct gpuval_event *event, uint64_t count);
+static void append_to_files(struct gpuval_event *event);
 
 /* Writes the block of @event to the log, and tells @notices. */
 static void
@@ -272,7 +273,7 @@ gpuval_report_messages(const struct gpuval_message *list, unsigned count,
       gpuval_log_write(text, size);
    for (unsigned i = 0; i < count; i++) {
       if (list[i].event)
-         list[i].event->count++;
+         add_count(list[i].event, 1);
    }
    messages += count;
    gpuval_report_unlock();
@@ -334,8 +335,9 @@ describe_run(void)
    run.pid = getpid();
 }
 
+/* All but what the events say */
 static struct gpuval_summary
-summarize(void)
+summarize_run(void)
 {
    struct gpuval_summary summary = {
       .runs = &run,
@@ -345,6 +347,19 @@ summarize(void)
       .lost_messages = lost_messages,
       .shaders = shaders ? shaders->entries : 0,
    };
+
+   gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
+   summary.suppressed -= suppressed_before;
+   summary.suppressed_occurrences -= suppressed_occurrences_before;
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
+      summary.session = (period + 1) / 2;
+   return summary;
+}
+
+static struct gpuval_summary
+summarize(void)
+{
+   struct gpuval_summary summary = summarize_run();
 
    util_dynarray_foreach (&events, struct gpuval_event *, event) {
       if (gpuval_event_is_message(*event))
@@ -356,11 +371,6 @@ summarize(void)
       summary.errors++;
       summary.occurrences += (*event)->count;
    }
-   gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
-   summary.suppressed -= suppressed_before;
-   summary.suppressed_occurrences -= suppressed_occurrences_before;
-   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
-      summary.session = (period + 1) / 2;
    return summary;
 }
 
@@ -376,12 +386,13 @@ get_name(const char *name, const struct gpuval_summary *summary)
              : ralloc_strdup(NULL, name);
 }
 
+/* Who reads a journal counts its events. */
 static void
 keep_summary(void)
 {
    if (!gpuval_options()->mark)
       return;
-   struct gpuval_summary summary = summarize();
+   struct gpuval_summary summary = summarize_run();
    gpuval_journal_add_summary(&summary);
 }
 
@@ -389,11 +400,12 @@ keep_summary(void)
  * with final counts: a program that is killed leaves what was found.
  */
 static void
-append_to_files(const struct gpuval_event *event)
+append_to_files(struct gpuval_event *event)
 {
-   struct gpuval_summary summary = summarize();
+   struct gpuval_summary summary = summarize_run();
 
    gpuval_journal_add(event);
+   event->kept_count = MAX2(event->count, 1);
    gpuval_journal_add_summary(&summary);
    util_dynarray_foreach (&files, const char *, name) {
       if (!*name || gpuval_report_format(*name) != &gpuval_report_jsonl)
@@ -416,24 +428,23 @@ gpuval_report_add_device(void)
    gpuval_report_unlock();
 }
 
-/* A count goes there again when it has doubled, so that a journal does not grow with it. */
-void
-gpuval_report_keep_counts(void)
+/* A count goes to the journal again when it has doubled, so that a journal does not grow with it.
+ */
+static void
+add_count(struct gpuval_event *event, uint64_t count)
 {
-   bool has_grown = false;
-
-   if (!gpuval_options()->mark)
-      return;
-   gpuval_report_lock();
-   util_dynarray_foreach (&events, struct gpuval_event *, event) {
-      if ((*event)->count == (*event)->kept_count || (*event)->count < 2 * (*event)->kept_count)
-         continue;
-      gpuval_journal_add(*event);
-      (*event)->kept_count = (*event)->count;
-      has_grown = true;
+   event->count += count;
+   if (event->kept_count && event->count >= 2 * event->kept_count) {
+      gpuval_journal_add(event);
+      event->kept_count = event->count;
    }
-   if (has_grown)
-      keep_summary();
+}
+
+void
+gpuval_report_count(struct gpuval_event *event, uint64_t count)
+{
+   gpuval_report_lock();
+   add_count(event, count);
    gpuval_report_unlock();
 }
 

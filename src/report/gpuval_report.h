@@ -112,8 +112,8 @@ void gpuval_report_unlock(void);
 /** A device that is checked: from the first one on there is something to report. */
 void gpuval_report_add_device(void);
 
-/** Keeps counts of failures that have grown, for `run` (gpuval_journal.h). */
-void gpuval_report_keep_counts(void);
+/** That @event has occurred @count times more, which need not be reported yet. */
+void gpuval_report_count(struct gpuval_event *event, uint64_t count);
 
 /** A shader that is checked; counts once, however many pipelines and devices it is in. */
 void gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage);
