@@ -4,6 +4,7 @@
 
 #include "base/gpuval_names.h"
 #include "base/gpuval_options.h"
+#include "gpuval_entrypoints.h"
 #include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
 #include "vk_util.h"
@@ -70,8 +71,8 @@ note_labels(struct gpuval_queue_labels *labels, const struct vk_queue *queue, ui
    return num_command_buffers;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    struct gpuval_hooks *hooks = queue->base.device->gpuval;
@@ -89,14 +90,16 @@ hook_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, Vk
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos, VkFence fence)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    struct gpuval_hooks *hooks = queue->base.device->gpuval;
+   if (!hooks->submits)
+      return hooks->next.QueueBindSparse(handle, count, infos, fence);
+
    unsigned index = gpuval_hooks_queue(hooks, queue);
    uint64_t last = gpuval_submits_last(hooks->submits, index);
-
    gpuval_submits_note_sparse(hooks->submits, index, count, infos, fence);
    VkResult result = hooks->next.QueueBindSparse(handle, count, infos, fence);
    if (result != VK_SUCCESS)
@@ -104,28 +107,30 @@ hook_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *inf
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_SignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_SignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
-   gpuval_submits_host_signal(hooks->submits, (uint64_t)info->semaphore, info->value);
+   if (hooks->submits)
+      gpuval_submits_host_signal(hooks->submits, (uint64_t)info->semaphore, info->value);
    return hooks->next.SignalSemaphore(device, info);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_SetEvent(VkDevice device, VkEvent event)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_SetEvent(VkDevice device, VkEvent event)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
-   gpuval_submits_host_set_event(hooks->submits, event);
+   if (hooks->submits)
+      gpuval_submits_host_set_event(hooks->submits, event);
    return hooks->next.SetEvent(device, event);
 }
 
 /* Waits */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_QueueWaitIdle(VkQueue handle)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_QueueWaitIdle(VkQueue handle)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    const struct gpuval_hooks *hooks = queue->base.device->gpuval;
@@ -136,8 +141,8 @@ hook_QueueWaitIdle(VkQueue handle)
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_DeviceWaitIdle(VkDevice device)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_DeviceWaitIdle(VkDevice device)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -147,8 +152,8 @@ hook_DeviceWaitIdle(VkDevice device)
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 wait_all,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 wait_all,
                    uint64_t timeout)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
@@ -161,8 +166,8 @@ hook_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBoo
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetFenceStatus(VkDevice device, VkFence fence)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetFenceStatus(VkDevice device, VkFence fence)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -172,8 +177,8 @@ hook_GetFenceStatus(VkDevice device, VkFence fence)
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -192,8 +197,8 @@ hook_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t t
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *value)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *value)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -203,8 +208,8 @@ hook_GetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetEventStatus(VkDevice device, VkEvent event)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetEventStatus(VkDevice device, VkEvent event)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -214,8 +219,8 @@ hook_GetEventStatus(VkDevice device, VkEvent event)
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
                          size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
@@ -227,8 +232,8 @@ hook_GetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint
    return waited(hooks, result);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_WaitForPresentKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t id, uint64_t timeout)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_WaitForPresentKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t id, uint64_t timeout)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -240,8 +245,8 @@ hook_WaitForPresentKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t id, u
 
 /* Objects that lose what they were signalled by, or that others will signal */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_ResetFences(VkDevice device, uint32_t count, const VkFence *fences)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_ResetFences(VkDevice device, uint32_t count, const VkFence *fences)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -250,17 +255,18 @@ hook_ResetFences(VkDevice device, uint32_t count, const VkFence *fences)
    return hooks->next.ResetFences(device, count, fences);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_ResetEvent(VkDevice device, VkEvent event)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_ResetEvent(VkDevice device, VkEvent event)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
-   gpuval_submits_reset_event(hooks->submits, event);
+   if (hooks->submits)
+      gpuval_submits_reset_event(hooks->submits, event);
    return hooks->next.ResetEvent(device, event);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroyFence(VkDevice device, VkFence fence, const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL
+gpuval_DestroyFence(VkDevice device, VkFence fence, const VkAllocationCallbacks *allocator)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -268,8 +274,8 @@ hook_DestroyFence(VkDevice device, VkFence fence, const VkAllocationCallbacks *a
    hooks->next.DestroyFence(device, fence, allocator);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
+VKAPI_ATTR void VKAPI_CALL
+gpuval_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
                       const VkAllocationCallbacks *allocator)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
@@ -278,8 +284,8 @@ hook_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
    hooks->next.DestroySemaphore(device, semaphore, allocator);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroyEvent(VkDevice device, VkEvent event, const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL
+gpuval_DestroyEvent(VkDevice device, VkEvent event, const VkAllocationCallbacks *allocator)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -287,8 +293,8 @@ hook_DestroyEvent(VkDevice device, VkEvent event, const VkAllocationCallbacks *a
    hooks->next.DestroyEvent(device, event, allocator);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_ImportFenceFdKHR(VkDevice device, const VkImportFenceFdInfoKHR *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_ImportFenceFdKHR(VkDevice device, const VkImportFenceFdInfoKHR *info)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -296,8 +302,8 @@ hook_ImportFenceFdKHR(VkDevice device, const VkImportFenceFdInfoKHR *info)
    return hooks->next.ImportFenceFdKHR(device, info);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_ImportSemaphoreFdKHR(VkDevice device, const VkImportSemaphoreFdInfoKHR *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_ImportSemaphoreFdKHR(VkDevice device, const VkImportSemaphoreFdInfoKHR *info)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -306,8 +312,8 @@ hook_ImportSemaphoreFdKHR(VkDevice device, const VkImportSemaphoreFdInfoKHR *inf
 }
 
 /* Who has the payload can wait for it where we do not see it: already now, say. */
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetFenceFdKHR(VkDevice device, const VkFenceGetFdInfoKHR *info, int *fd)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetFenceFdKHR(VkDevice device, const VkFenceGetFdInfoKHR *info, int *fd)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -315,8 +321,8 @@ hook_GetFenceFdKHR(VkDevice device, const VkFenceGetFdInfoKHR *info, int *fd)
    return hooks->next.GetFenceFdKHR(device, info, fd);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_GetSemaphoreFdKHR(VkDevice device, const VkSemaphoreGetFdInfoKHR *info, int *fd)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_GetSemaphoreFdKHR(VkDevice device, const VkSemaphoreGetFdInfoKHR *info, int *fd)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -324,8 +330,8 @@ hook_GetSemaphoreFdKHR(VkDevice device, const VkSemaphoreGetFdInfoKHR *info, int
    return hooks->next.GetSemaphoreFdKHR(device, info, fd);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info, uint32_t *image)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info, uint32_t *image)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -334,8 +340,8 @@ hook_AcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info
    return hooks->next.AcquireNextImage2KHR(device, info, image);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    const struct gpuval_hooks *hooks = queue->base.device->gpuval;
@@ -352,8 +358,8 @@ hook_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
 
 /* Names, which threads of ours copy */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
 {
    gpuval_names_lock();
    VkResult result = get_hooks(device)->next.SetDebugUtilsObjectNameEXT(device, info);
@@ -363,58 +369,35 @@ hook_SetDebugUtilsObjectNameEXT(VkDevice device, const VkDebugUtilsObjectNameInf
 
 /* Labels of queues, which may begin and end sessions */
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_QueueBeginDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
+static void
+note_session(const VkDebugUtilsLabelEXT *label)
+{
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
+      gpuval_session_label(label->pLabelName);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_QueueBeginDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    queue->base.device->gpuval->next.QueueBeginDebugUtilsLabelEXT(handle, label);
-   gpuval_session_label(label->pLabelName);
+   note_session(label);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
+VKAPI_ATTR void VKAPI_CALL
+gpuval_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT *label)
 {
    VK_FROM_HANDLE(vk_queue, queue, handle);
    queue->base.device->gpuval->next.QueueInsertDebugUtilsLabelEXT(handle, label);
-   gpuval_session_label(label->pLabelName);
+   note_session(label);
 }
 
-/* Which of them, depends on who asks. Mesa's runtime calls by the table, too: its
- * DeviceWaitIdle() is one QueueWaitIdle() for each queue.
- */
-#define WAITS(X)                                                                                   \
-   X(QueueWaitIdle)                                                                                \
-   X(DeviceWaitIdle)                                                                               \
-   X(WaitForFences)                                                                                \
-   X(GetFenceStatus)                                                                               \
-   X(WaitSemaphores)                                                                               \
-   X(GetSemaphoreCounterValue)                                                                     \
-   X(GetEventStatus)                                                                               \
-   X(GetQueryPoolResults)                                                                          \
-   X(WaitForPresentKHR)
-
-#define ORDER(X)                                                                                   \
-   X(QueueBindSparse)                                                                              \
-   X(SignalSemaphore)                                                                              \
-   X(SetEvent)                                                                                     \
-   X(ResetEvent)                                                                                   \
-   X(ResetFences)                                                                                  \
-   X(DestroyFence)                                                                                 \
-   X(DestroySemaphore)                                                                             \
-   X(DestroyEvent)                                                                                 \
-   X(ImportFenceFdKHR)                                                                             \
-   X(ImportSemaphoreFdKHR)                                                                         \
-   X(GetFenceFdKHR)                                                                                \
-   X(GetSemaphoreFdKHR)                                                                            \
-   X(AcquireNextImage2KHR)                                                                         \
-   X(QueuePresentKHR)
+/* Device */
 
 void
 gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order)
 {
-   struct vk_device_dispatch_table *table = &device->dispatch_table;
-
-   hooks->next = *table;
+   hooks->next = device->dispatch_table;
    vk_foreach_queue (queue, device) {
       assert(hooks->num_queues < GPUVAL_MAX_QUEUES);
       hooks->labels[hooks->num_queues] = gpuval_queue_labels_create(NULL);
@@ -422,22 +405,6 @@ gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool wit
    }
    if (with_order)
       hooks->submits = gpuval_submits_create(hooks->num_queues);
-
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   WAITS(HOOK)
-   HOOK(SetDebugUtilsObjectNameEXT)
-   HOOK(QueueSubmit2)
-   if (with_order) {
-      ORDER(HOOK)
-   }
-   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL) {
-      HOOK(QueueBeginDebugUtilsLabelEXT)
-      HOOK(QueueInsertDebugUtilsLabelEXT)
-   }
-   if (hooks->objects)
-      gpuval_hooks_init_objects(table);
    device->gpuval = hooks;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Entry points of the device that are ours, for all drivers: calls that submit
- * work, calls after which the host knows that work has ended, and the one that names
- * objects. They are put into the device's dispatch table when it is created, and pass
- * on to what was there.
+/* The layer of entry points that checks need of any driver's device (gpuval_entrypoints.h): calls
+ * that submit work, calls after which the host knows that work has ended, those that create and
+ * destroy objects, and the one that names them. A driver may have a layer of its own above it, in
+ * the form of Mesa's layers: one entry point a command, which calls the checks and then the
+ * driver's entry point in gpuval_hooks::next. Where it has one that this layer has, too, it calls
+ * what is declared here.
  *
  * What the host has seen is noted after the call below has returned and before the
  * application learns of it. What is less than exact orders too much: hazards are
@@ -23,9 +25,11 @@
 extern "C" {
 #endif
 
+struct vk_image_view;
+
 /** A driver's: lives as long as the device. Where vk_device::gpuval points. */
 struct gpuval_hooks {
-   struct vk_device_dispatch_table next; /* what lies below */
+   struct vk_device_dispatch_table next; /* the driver's entry points */
    struct gpuval_submits *submits;       /* NULL: nobody asks for order */
    struct gpuval_objects *objects;       /* NULL: nobody asks for descriptors */
    struct vk_queue *queues[GPUVAL_MAX_QUEUES];
@@ -38,14 +42,25 @@ struct gpuval_hooks {
 };
 
 /**
- * @device: complete, with its queues. @with_order: makes hooks->submits and fills
- * it from now on. The driver has set objects, waited and data.
+ * Takes the device's dispatch table as what lies below. @device: complete, with its queues.
+ * @with_order: makes hooks->submits. The driver has set objects, waited and data.
  */
 void gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order);
+/** Puts the layer into the dispatch table, below @driver, which may be NULL. */
+void gpuval_hooks_install(const struct gpuval_hooks *hooks, struct vk_device *device,
+                          const struct vk_device_entrypoint_table *driver);
 void gpuval_hooks_finish(struct gpuval_hooks *hooks);
 
-/** Of gpuval_hooks_init(): what creates and destroys objects. */
-void gpuval_hooks_init_objects(struct vk_device_dispatch_table *table);
+/* For drivers' entry points; without hooks->objects they do nothing. */
+
+void gpuval_hooks_add_object(const struct gpuval_hooks *hooks, struct vk_object_base *object,
+                             struct vk_object_base *parent);
+void gpuval_hooks_add_image_view(const struct gpuval_hooks *hooks, struct vk_image_view *view);
+/** @object may be NULL. */
+void gpuval_hooks_remove_object(const struct gpuval_hooks *hooks, struct vk_object_base *object);
+/** Images have got their memory. */
+void gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
+                              const VkBindImageMemoryInfo *infos);
 
 /** Number of @queue in hooks->submits. */
 unsigned gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queue);

@@ -6,6 +6,8 @@
 
 #include "gpuval_hooks.h"
 
+#include "gpuval_entrypoints.h"
+
 #include "util/format/u_format.h"
 #include "util/u_math.h"
 #include "vk_acceleration_structure.h"
@@ -18,18 +20,17 @@
 #include "vk_image.h"
 #include "vk_util.h"
 
-static struct gpuval_objects *
-objects_of(VkDevice handle)
+static const struct gpuval_hooks *
+hooks_of(VkDevice handle)
 {
    VK_FROM_HANDLE(vk_device, device, handle);
-   return device->gpuval->objects;
+   return device->gpuval;
 }
 
 static const struct vk_device_dispatch_table *
 next(VkDevice handle)
 {
-   VK_FROM_HANDLE(vk_device, device, handle);
-   return &device->gpuval->next;
+   return &hooks_of(handle)->next;
 }
 
 static struct vk_object_base *
@@ -39,9 +40,11 @@ to_base(uint64_t handle)
 }
 
 static void
-add(VkDevice device, uint64_t handle, uint64_t parent, const struct gpuval_object_view *view)
+add(const struct gpuval_hooks *hooks, struct vk_object_base *object, struct vk_object_base *parent,
+    const struct gpuval_object_view *view)
 {
-   gpuval_objects_add(objects_of(device), to_base(handle), to_base(parent), view);
+   if (hooks->objects)
+      gpuval_objects_add(hooks->objects, object, parent, view);
 }
 
 static uint32_t
@@ -144,40 +147,79 @@ describe_buffer_view(const struct vk_buffer_view *view)
    };
 }
 
+void
+gpuval_hooks_add_object(const struct gpuval_hooks *hooks, struct vk_object_base *object,
+                        struct vk_object_base *parent)
+{
+   add(hooks, object, parent, NULL);
+}
+
+void
+gpuval_hooks_add_image_view(const struct gpuval_hooks *hooks, struct vk_image_view *view)
+{
+   struct gpuval_object_view described = describe_image_view(view);
+   add(hooks, &view->base, &view->image->base, &described);
+}
+
+void
+gpuval_hooks_remove_object(const struct gpuval_hooks *hooks, struct vk_object_base *object)
+{
+   if (hooks->objects)
+      gpuval_objects_remove(hooks->objects, object);
+}
+
+static void
+set_parent(const struct gpuval_hooks *hooks, uint64_t object, uint64_t parent)
+{
+   if (hooks->objects)
+      gpuval_objects_set_parent(hooks->objects, to_base(object), to_base(parent));
+}
+
+/* An image of several planes may have the memory of several: it dies with the last that
+ * was bound. Images of swapchains have none.
+ */
+void
+gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
+                         const VkBindImageMemoryInfo *infos)
+{
+   for (uint32_t i = 0; i < count; i++)
+      set_parent(hooks, (uint64_t)infos[i].image, (uint64_t)infos[i].memory);
+}
+
 /* Entry points */
 
-#define HOOK_DESTROY(Function, Handle)                                                             \
-   static VKAPI_ATTR void VKAPI_CALL hook_##Function(VkDevice device, Handle handle,               \
-                                                     const VkAllocationCallbacks *allocator)       \
+#define DESTROY(Function, Handle)                                                                  \
+   VKAPI_ATTR void VKAPI_CALL gpuval_##Function(VkDevice device, Handle handle,                    \
+                                                const VkAllocationCallbacks *allocator)            \
    {                                                                                               \
-      gpuval_objects_remove(objects_of(device), to_base((uint64_t)handle));                        \
+      gpuval_hooks_remove_object(hooks_of(device), to_base((uint64_t)handle));                     \
       next(device)->Function(device, handle, allocator);                                           \
    }
 
-HOOK_DESTROY(DestroyAccelerationStructureKHR, VkAccelerationStructureKHR)
-HOOK_DESTROY(DestroyBuffer, VkBuffer)
-HOOK_DESTROY(DestroyBufferView, VkBufferView)
-HOOK_DESTROY(DestroyImage, VkImage)
-HOOK_DESTROY(DestroyImageView, VkImageView)
-HOOK_DESTROY(DestroySampler, VkSampler)
-HOOK_DESTROY(FreeMemory, VkDeviceMemory)
+DESTROY(DestroyAccelerationStructureKHR, VkAccelerationStructureKHR)
+DESTROY(DestroyBuffer, VkBuffer)
+DESTROY(DestroyBufferView, VkBufferView)
+DESTROY(DestroyImage, VkImage)
+DESTROY(DestroyImageView, VkImageView)
+DESTROY(DestroySampler, VkSampler)
+DESTROY(FreeMemory, VkDeviceMemory)
 
-#define HOOK_CREATE(Function, Info, Handle)                                                        \
-   static VKAPI_ATTR VkResult VKAPI_CALL hook_##Function(                                          \
+#define CREATE(Function, Info, Handle)                                                             \
+   VKAPI_ATTR VkResult VKAPI_CALL gpuval_##Function(                                               \
       VkDevice device, const Info *info, const VkAllocationCallbacks *allocator, Handle *handle)   \
    {                                                                                               \
       VkResult result = next(device)->Function(device, info, allocator, handle);                   \
       if (result == VK_SUCCESS)                                                                    \
-         add(device, (uint64_t)*handle, 0, NULL);                                                  \
+         gpuval_hooks_add_object(hooks_of(device), to_base((uint64_t)*handle), NULL);              \
       return result;                                                                               \
    }
 
-HOOK_CREATE(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
-HOOK_CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer)
-HOOK_CREATE(CreateImage, VkImageCreateInfo, VkImage)
+CREATE(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
+CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer)
+CREATE(CreateImage, VkImageCreateInfo, VkImage)
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
                    const VkAllocationCallbacks *allocator, VkSampler *handle)
 {
    VkResult result = next(device)->CreateSampler(device, info, allocator, handle);
@@ -195,39 +237,37 @@ hook_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
          if (modes[i] == VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER)
             limits.levels |= BITFIELD_BIT(i);
       }
-      add(device, (uint64_t)*handle, 0, &limits);
+      add(hooks_of(device), to_base((uint64_t)*handle), NULL, &limits);
    }
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateBufferView(VkDevice device, const VkBufferViewCreateInfo *info,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_CreateBufferView(VkDevice device, const VkBufferViewCreateInfo *info,
                       const VkAllocationCallbacks *allocator, VkBufferView *handle)
 {
    VkResult result = next(device)->CreateBufferView(device, info, allocator, handle);
 
    if (result == VK_SUCCESS) {
       struct gpuval_object_view view = describe_buffer_view(vk_buffer_view_from_handle(*handle));
-      add(device, (uint64_t)*handle, (uint64_t)info->buffer, &view);
+      add(hooks_of(device), to_base((uint64_t)*handle), to_base((uint64_t)info->buffer), &view);
    }
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
                      const VkAllocationCallbacks *allocator, VkImageView *handle)
 {
    VkResult result = next(device)->CreateImageView(device, info, allocator, handle);
 
-   if (result == VK_SUCCESS) {
-      struct gpuval_object_view view = describe_image_view(vk_image_view_from_handle(*handle));
-      add(device, (uint64_t)*handle, (uint64_t)info->image, &view);
-   }
+   if (result == VK_SUCCESS)
+      gpuval_hooks_add_image_view(hooks_of(device), vk_image_view_from_handle(*handle));
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateAccelerationStructureKHR(VkDevice device,
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_CreateAccelerationStructureKHR(VkDevice device,
                                     const VkAccelerationStructureCreateInfoKHR *info,
                                     const VkAllocationCallbacks *allocator,
                                     VkAccelerationStructureKHR *handle)
@@ -235,55 +275,54 @@ hook_CreateAccelerationStructureKHR(VkDevice device,
    VkResult result = next(device)->CreateAccelerationStructureKHR(device, info, allocator, handle);
 
    if (result == VK_SUCCESS)
-      add(device, (uint64_t)*handle, (uint64_t)info->buffer, NULL);
+      gpuval_hooks_add_object(hooks_of(device), to_base((uint64_t)*handle),
+                              to_base((uint64_t)info->buffer));
    return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_BindBufferMemory2(VkDevice device, uint32_t count, const VkBindBufferMemoryInfo *infos)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_BindBufferMemory2(VkDevice device, uint32_t count, const VkBindBufferMemoryInfo *infos)
 {
    VkResult result = next(device)->BindBufferMemory2(device, count, infos);
 
    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
-      gpuval_objects_set_parent(objects_of(device), to_base((uint64_t)infos[i].buffer),
-                                to_base((uint64_t)infos[i].memory));
+      set_parent(hooks_of(device), (uint64_t)infos[i].buffer, (uint64_t)infos[i].memory);
    return result;
 }
 
-/* An image of several planes may have the memory of several: it dies with the last that
- * was bound. Images of swapchains have none.
- */
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryInfo *infos)
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryInfo *infos)
 {
    VkResult result = next(device)->BindImageMemory2(device, count, infos);
 
-   for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
-      gpuval_objects_set_parent(objects_of(device), to_base((uint64_t)infos[i].image),
-                                to_base((uint64_t)infos[i].memory));
+   if (result == VK_SUCCESS)
+      gpuval_hooks_bind_images(hooks_of(device), count, infos);
    return result;
 }
 
+/* Device. Of a static library only those files are linked that something needs, and the table
+ * names entry points weakly: that of this file is needed because of this function, that of
+ * gpuval_hooks.c because of gpuval_hooks_init().
+ */
+
+/* As Mesa's runtime comes below a driver: what the driver's layer does not have. An extension
+ * that the driver does not know stays unknown.
+ */
 void
-gpuval_hooks_init_objects(struct vk_device_dispatch_table *table)
+gpuval_hooks_install(const struct gpuval_hooks *hooks, struct vk_device *device,
+                     const struct vk_device_entrypoint_table *driver)
 {
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   HOOK(AllocateMemory)
-   HOOK(BindBufferMemory2)
-   HOOK(BindImageMemory2)
-   HOOK(CreateAccelerationStructureKHR)
-   HOOK(CreateBuffer)
-   HOOK(CreateBufferView)
-   HOOK(CreateImage)
-   HOOK(CreateImageView)
-   HOOK(CreateSampler)
-   HOOK(DestroyAccelerationStructureKHR)
-   HOOK(DestroyBuffer)
-   HOOK(DestroyBufferView)
-   HOOK(DestroyImage)
-   HOOK(DestroyImageView)
-   HOOK(DestroySampler)
-   HOOK(FreeMemory)
+   struct vk_device_dispatch_table layer = {0};
+
+   if (driver)
+      vk_device_dispatch_table_from_entrypoints(&layer, driver, true);
+   vk_device_dispatch_table_from_entrypoints(&layer, &gpuval_device_entrypoints, false);
+
+   PFN_vkVoidFunction *table = (PFN_vkVoidFunction *)&device->dispatch_table;
+   const PFN_vkVoidFunction *next = (const PFN_vkVoidFunction *)&hooks->next;
+   const PFN_vkVoidFunction *ours = (const PFN_vkVoidFunction *)&layer;
+   for (size_t i = 0; i < sizeof(layer) / sizeof(*ours); i++) {
+      if (next[i] && ours[i])
+         table[i] = ours[i];
+   }
 }

@@ -187,6 +187,7 @@ gpuval_lvp_create(struct lvp_device *device)
    } else {
       gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
       gpuval_hooks_init(&gpuval->hooks, &device->vk, false);
+      gpuval_hooks_install(&gpuval->hooks, &device->vk, NULL);
    }
    gpuval->queue_labels = device->vk.gpuval->labels[0];
    gpuval->draws = gpuval_lvp_draws_create(gpuval, device, gpuval->commands, gpuval->device);

@@ -85,6 +85,7 @@ gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
 {
    order->hooks.objects = gpuval_device_objects(gpuval);
    gpuval_hooks_init(&order->hooks, &device->vk, true);
+   gpuval_hooks_install(&order->hooks, &device->vk, NULL);
    gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
 
    order->device = gpuval;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "gpuval_radv_private.h"
-#include "gpuval_radv_race.h"
+#include "gpuval_radv_layer.h"
 
+#include "gpuval/gpuval_radv_entrypoints.h"
 #include "radv_buffer.h"
 #include "radv_device.h"
 #include "radv_device_memory.h"
@@ -44,35 +44,29 @@ note_robustness(const struct vk_features *features)
 
 /* Memory, for address: when it is freed, the buffers there are gone, too, and so are its cells. */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
-                    const VkAllocationCallbacks *allocator, VkDeviceMemory *memory_handle)
+static bool
+checks_memory(const struct gpuval_radv *gpuval)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   struct gpuval_radv *gpuval = device->gpuval;
-   VkResult result = gpuval->next.AllocateMemory(handle, info, allocator, memory_handle);
-
-   if (result == VK_SUCCESS) {
-      VK_FROM_HANDLE(radv_device_memory, memory, *memory_handle);
-      if (memory->bo)
-         gpuval_device_add_memory(gpuval->device, &memory->base, radv_buffer_get_va(memory->bo),
-                                  memory->alloc_size);
-   }
-   return result;
+   return gpuval_options_may_check(GPUVAL_CHECK_ADDRESS) ||
+          gpuval_device_has_shadow(gpuval->device);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_FreeMemory(VkDevice handle, VkDeviceMemory memory_handle,
-                const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_add_memory(struct gpuval_radv *gpuval, const struct radv_device_memory *memory)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_device_memory, memory, memory_handle);
+   if (checks_memory(gpuval) && memory->bo)
+      gpuval_device_add_memory(gpuval->device, &memory->base, radv_buffer_get_va(memory->bo),
+                               memory->alloc_size);
+}
 
-   if (memory)
-      gpuval_device_remove_memory(device->gpuval->device, &memory->base);
-   if (memory && memory->bo)
-      gpuval_cells_remove(device->gpuval->device, radv_buffer_get_va(memory->bo));
-   device->gpuval->next.FreeMemory(handle, memory_handle, allocator);
+void
+gpuval_radv_remove_memory(struct gpuval_radv *gpuval, const struct radv_device_memory *memory)
+{
+   if (!checks_memory(gpuval))
+      return;
+   gpuval_device_remove_memory(gpuval->device, &memory->base);
+   if (memory->bo)
+      gpuval_cells_remove(gpuval->device, radv_buffer_get_va(memory->bo));
 }
 
 struct gpuval_radv *
@@ -128,27 +122,19 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->nonce =
       (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
    simple_mtx_init(&gpuval->mutex, mtx_plain);
-   gpuval->next = device->vk.dispatch_table;
    gpuval_radv_init_commands(gpuval);
    gpuval_radv_init_submits(gpuval);
-   gpuval_radv_hook_inputs(gpuval);
-   gpuval_radv_hook_commands(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_hook_shaders(gpuval, &device->vk.dispatch_table);
-   if (gpuval_options_may_check(GPUVAL_CHECK_ADDRESS) || gpuval_device_has_shadow(gpuval->device)) {
-      device->vk.dispatch_table.AllocateMemory = hook_AllocateMemory;
-      device->vk.dispatch_table.FreeMemory = hook_FreeMemory;
-   }
-   gpuval_radv_hook_poison(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_init_sets(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_hook_structures(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_init_sync(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_hook_written(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_init_users(gpuval);
+   gpuval_radv_init_sets(gpuval);
+   gpuval_radv_init_structures(gpuval);
+   gpuval_radv_init_sync(gpuval);
    gpuval->hooks.objects = gpuval_device_objects(gpuval->device);
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_radv_needs_order());
-   gpuval_radv_init_race(gpuval, &device->vk.dispatch_table);
-   gpuval_radv_hook_written_images(gpuval, &device->vk.dispatch_table);
+   gpuval_radv_init_race(gpuval);
+   gpuval_radv_init_written_images(gpuval);
+   gpuval_hooks_install(&gpuval->hooks, &device->vk, &gpuval_radv_device_entrypoints);
    note_robustness(&device->vk.enabled_features);
    return gpuval;
 }
@@ -157,7 +143,7 @@ void
 gpuval_radv_destroy(struct gpuval_radv *gpuval)
 {
    /* What is left for RADV to destroy is its own. */
-   gpuval->radv->vk.dispatch_table = gpuval->next;
+   gpuval->radv->vk.dispatch_table = gpuval->hooks.next;
 
    gpuval_device_retire(gpuval->device);
    gpuval_radv_finish_submits(gpuval);
@@ -172,8 +158,6 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_commands(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);
-   /* RADV still destroys objects of its own. */
-   gpuval->radv->vk.dispatch_table = gpuval->driver;
    gpuval->radv->vk.gpuval = NULL;
    gpuval->radv->gpuval = NULL;
    ralloc_free(gpuval);

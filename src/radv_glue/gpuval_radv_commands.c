@@ -4,7 +4,7 @@
  * whenever they are submitted, so an id belongs to a recorded command. What is
  * known of it stays until its command buffer is reset or destroyed.
  *
- * The name of a command is known where the application calls it (gpuval_radv_actions.c),
+ * The name of a command is known where the application calls it (gpuval_radv_layer_actions.c),
  * its id is given where its descriptors are flushed.
  */
 
@@ -605,9 +605,10 @@ gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes)
 }
 
 void
-gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer)
+gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer, bool is_ours)
 {
-   cmd_buffer->gpuval->op = NULL;
+   if (is_ours)
+      cmd_buffer->gpuval->op = NULL;
 }
 
 void

@@ -165,7 +165,7 @@ void
 gpuval_radv_finish_filter(struct gpuval_radv *gpuval)
 {
    for (unsigned i = 0; gpuval->filter && i < gpuval->filter->num_families; i++)
-      gpuval->next.DestroyCommandPool(radv_device_to_handle(gpuval->radv),
+      gpuval->hooks.next.DestroyCommandPool(radv_device_to_handle(gpuval->radv),
                                       gpuval->filter->families[i].pool, NULL);
 }
 

@@ -4,7 +4,7 @@
  * sequences is looked at as other arguments are; what their tokens refer to is not.
  */
 
-#include "gpuval_radv_inputs.h"
+#include "gpuval_radv_layer.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -107,64 +107,35 @@ look_at_generated(struct gpuval_radv_recording *recording, const VkGeneratedComm
    return look(recording, info, &arguments);
 }
 
-/* Behind the command. What a draw has bound is known unless the sequences bind it. */
-static void
-finish(struct gpuval_radv_recording *recording, struct gpuval_radv_look *looked,
-       const VkGeneratedCommandsInfoEXT *info, bool is_executed)
+void
+gpuval_radv_begin_generated(struct gpuval_radv_generated *generated, VkCommandBuffer handle,
+                            const VkGeneratedCommandsInfoEXT *info, bool is_preprocessed)
 {
-   VK_FROM_HANDLE(radv_indirect_command_layout, layout, info->indirectCommandsLayout);
+   *generated = (struct gpuval_radv_generated){
+      .recording = gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS),
+      .info = info,
+   };
+   if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) && !is_preprocessed)
+      generated->look = look_at_generated(&generated->recording, info);
+   generated->is_skipped = gpuval_radv_skips(&generated->recording);
+}
+
+/* What a draw has bound is known unless the sequences bind it. */
+void
+gpuval_radv_end_generated(struct gpuval_radv_generated *generated, bool is_executed)
+{
+   VK_FROM_HANDLE(radv_indirect_command_layout, layout, generated->info->indirectCommandsLayout);
    const uint32_t binds =
       BITFIELD_BIT(MESA_VK_DGC_IES) | BITFIELD_BIT(MESA_VK_DGC_IB) | BITFIELD_BIT(MESA_VK_DGC_VB);
+   struct gpuval_radv_recording *recording = &generated->recording;
    const struct radv_cmd_state *state = &recording->cmd_buffer->state;
 
+   if (!generated->look)
+      return;
    if (is_executed && !(layout->vk.dgc_info & binds))
-      gpuval_radv_finish_look(recording, looked);
-   else if (looked)
-      looked->limits = gpuval_arguments_get_limits(
-         &recording->gpuval->radv->vk, looked->arguments.type,
+      gpuval_radv_finish_look(recording, generated->look);
+   else
+      generated->look->limits = gpuval_arguments_get_limits(
+         &recording->gpuval->radv->vk, generated->look->arguments.type,
          is_executed && radv_get_shader(state->shaders, MESA_SHADER_TASK));
-}
-
-static const struct vk_device_dispatch_table *
-driver_of(VkCommandBuffer handle)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_preprocessed,
-                                    const VkGeneratedCommandsInfoEXT *info)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   struct gpuval_radv_look *looked = is_preprocessed ? NULL : look_at_generated(&recording, info);
-
-   if (!gpuval_radv_skips(&recording))
-      driver_of(handle)->CmdExecuteGeneratedCommandsEXT(handle, is_preprocessed, info);
-   finish(&recording, looked, info, true);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdPreprocessGeneratedCommandsEXT(VkCommandBuffer handle,
-                                       const VkGeneratedCommandsInfoEXT *info,
-                                       VkCommandBuffer state)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   struct gpuval_radv_look *looked = look_at_generated(&recording, info);
-
-   driver_of(handle)->CmdPreprocessGeneratedCommandsEXT(handle, info, state);
-   finish(&recording, looked, info, false);
-}
-
-void
-gpuval_radv_hook_generated(struct gpuval_radv *gpuval)
-{
-   struct vk_device_dispatch_table *table = &gpuval->next;
-
-   if (table->CmdExecuteGeneratedCommandsEXT)
-      table->CmdExecuteGeneratedCommandsEXT = hook_CmdExecuteGeneratedCommandsEXT;
-   if (table->CmdPreprocessGeneratedCommandsEXT)
-      table->CmdPreprocessGeneratedCommandsEXT = hook_CmdPreprocessGeneratedCommandsEXT;
 }

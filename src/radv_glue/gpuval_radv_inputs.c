@@ -9,7 +9,7 @@
  * (gpuval_radv_looks.c).
  */
 
-#include "gpuval_radv_inputs.h"
+#include "gpuval_radv_layer.h"
 
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
@@ -30,13 +30,6 @@ gpuval_radv_begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)
       .cmd_buffer = cmd_buffer,
       .bind_point = bind_point,
    };
-}
-
-static const struct vk_device_dispatch_table *
-driver_of(VkCommandBuffer handle)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
 }
 
 /* Handles of shader objects stand for a pipeline. */
@@ -251,70 +244,32 @@ make_safe(struct gpuval_radv_recording *recording, const struct gpuval_arguments
    return gpuval_radv_make_safe(cmd_buffer, arguments, &limits, copy);
 }
 
-static bool
-make_safe_draws(struct gpuval_radv_recording *recording, struct gpuval_arguments arguments,
-                uint32_t count, struct radv_buffer *copy, VkBuffer *buffer, VkDeviceSize *offset,
-                uint32_t *stride)
-{
-   arguments.count = count;
-   if (!make_safe(recording, &arguments, copy))
-      return false;
-   *buffer = radv_buffer_to_handle(copy);
-   *offset = 0;
-   *stride = gpuval_arguments_size(arguments.type);
-   return true;
-}
-
-/* Entry points, below those that give a command its name. Draws are looked at when RADV has
- * bound their shaders, which it does last.
+/* What entry points of gpuval_radv_layer_actions.c call. Draws are looked at when RADV has bound
+ * their shaders, which it does last.
  */
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDraw(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
-             uint32_t first_instance)
+void
+gpuval_radv_check_draw(VkCommandBuffer handle, const struct gpuval_draw *draw)
 {
    struct gpuval_radv_recording recording =
       gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   const struct gpuval_draw draw = {
-      .first = first,
-      .count = count,
-      .first_instance = first_instance,
-      .num_instances = instances,
-   };
 
-   driver_of(handle)->CmdDraw(handle, count, instances, first, first_instance);
-   gpuval_radv_check_draws(&recording, &draw, 1);
+   gpuval_radv_check_draws(&recording, draw, 1);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDrawIndexed(VkCommandBuffer handle, uint32_t count, uint32_t instances, uint32_t first,
-                    int32_t vertex_offset, uint32_t first_instance)
+void
+gpuval_radv_check_multi_draw(VkCommandBuffer handle, uint32_t count,
+                             const VkMultiDrawInfoEXT *infos, uint32_t instances,
+                             uint32_t first_instance, uint32_t stride)
 {
    struct gpuval_radv_recording recording =
       gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   const struct gpuval_draw draw = {
-      .indexed = true,
-      .first = first,
-      .count = count,
-      .vertex_offset = vertex_offset,
-      .first_instance = first_instance,
-      .num_instances = instances,
-   };
-
-   driver_of(handle)->CmdDrawIndexed(handle, count, instances, first, vertex_offset,
-                                     first_instance);
-   gpuval_radv_check_draws(&recording, &draw, 1);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMultiDrawInfoEXT *infos,
-                     uint32_t instances, uint32_t first_instance, uint32_t stride)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    uint32_t i = 0;
 
+   if (!gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      return;
+
+   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    vk_foreach_multi_draw (info, i, infos, count, stride)
       draws[i] = (struct gpuval_draw){
          .first = info->firstVertex,
@@ -322,21 +277,24 @@ hook_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMultiDrawIn
          .first_instance = first_instance,
          .num_instances = instances,
       };
-   driver_of(handle)->CmdDrawMultiEXT(handle, count, infos, instances, first_instance, stride);
    gpuval_radv_check_draws(&recording, draws, count);
    ralloc_free(draws);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
-                            const VkMultiDrawIndexedInfoEXT *infos, uint32_t instances,
-                            uint32_t first_instance, uint32_t stride, const int32_t *vertex_offset)
+void
+gpuval_radv_check_multi_draw_indexed(VkCommandBuffer handle, uint32_t count,
+                                     const VkMultiDrawIndexedInfoEXT *infos, uint32_t instances,
+                                     uint32_t first_instance, uint32_t stride,
+                                     const int32_t *vertex_offset)
 {
    struct gpuval_radv_recording recording =
       gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
-   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    uint32_t i = 0;
 
+   if (!gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+      return;
+
+   struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
    vk_foreach_multi_draw_indexed (info, i, infos, count, stride)
       draws[i] = (struct gpuval_draw){
          .indexed = true,
@@ -346,183 +304,147 @@ hook_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
          .first_instance = first_instance,
          .num_instances = instances,
       };
-   driver_of(handle)->CmdDrawMultiIndexedEXT(handle, count, infos, instances, first_instance,
-                                             stride, vertex_offset);
    gpuval_radv_check_draws(&recording, draws, count);
    ralloc_free(draws);
 }
 
-#define DEFINE_DRAW(name, type)                                                                    \
-   static VKAPI_ATTR void VKAPI_CALL hook_##name(VkCommandBuffer handle, VkBuffer buffer,          \
-                                                 VkDeviceSize offset, uint32_t count,              \
-                                                 uint32_t stride)                                  \
-   {                                                                                               \
-      struct gpuval_radv_recording recording =                                                     \
-         gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                               \
-      const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);  \
-      count = gpuval_radv_check_structs(&recording, &arguments);                                   \
-      struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);                       \
-      struct radv_buffer copy;                                                                     \
-      make_safe_draws(&recording, arguments, count, &copy, &buffer, &offset, &stride);             \
-      driver_of(handle)->name(handle, buffer, offset, count, stride);                              \
-      gpuval_radv_finish_look(&recording, at);                                                     \
-   }
-DEFINE_DRAW(CmdDrawIndirect, GPUVAL_ARGUMENTS_DRAW)
-DEFINE_DRAW(CmdDrawIndexedIndirect, GPUVAL_ARGUMENTS_DRAW_INDEXED)
-DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
-
-/* NULL as well where the count is outside */
-static struct gpuval_radv_look *
-look_at_counted(struct gpuval_radv_recording *recording, const struct gpuval_arguments *arguments,
-                VkBuffer buffer, VkDeviceSize offset, bool *inside)
+static VkPipelineBindPoint
+get_bind_point(enum gpuval_arguments_type type)
 {
-   struct gpuval_radv_look at = {
-      .arguments = *arguments,
-      .count_address = get_range(buffer, NULL).address + offset,
-      .max_count = arguments->count,
-   };
-
-   *inside = check_bytes(recording, buffer, offset, "the count");
-   return *inside ? gpuval_radv_look_before(recording, &at) : NULL;
+   switch (type) {
+   case GPUVAL_ARGUMENTS_DISPATCH:
+      return VK_PIPELINE_BIND_POINT_COMPUTE;
+   case GPUVAL_ARGUMENTS_TRACE_RAYS:
+   case GPUVAL_ARGUMENTS_TRACE_RAYS2:
+      return VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR;
+   default:
+      return VK_PIPELINE_BIND_POINT_GRAPHICS;
+   }
 }
 
-#define DEFINE_COUNTED_DRAW(name, type)                                                            \
-   static VKAPI_ATTR void VKAPI_CALL hook_##name(                                                  \
-      VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,         \
-      VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
-   {                                                                                               \
-      struct gpuval_radv_recording recording =                                                     \
-         gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);                               \
-      const struct gpuval_arguments arguments =                                                    \
-         get_structs(type, buffer, offset, max_count, stride);                                     \
-      bool inside;                                                                                 \
-      struct gpuval_radv_look *at =                                                                \
-         look_at_counted(&recording, &arguments, count_buffer, count_offset, &inside);             \
-      struct radv_buffer copy;                                                                     \
-      if (gpuval_options()->safe && checks_arguments())                                            \
-         max_count = gpuval_arguments_inside(&arguments);                                          \
-      make_safe_draws(&recording, arguments, max_count, &copy, &buffer, &offset, &stride);         \
-      if (inside || !gpuval_radv_skips(&recording))                                                \
-         driver_of(handle)->name(handle, buffer, offset, count_buffer, count_offset, max_count,    \
-                                 stride);                                                          \
-      gpuval_radv_finish_look(&recording, at);                                                     \
-   }
-DEFINE_COUNTED_DRAW(CmdDrawIndirectCount, GPUVAL_ARGUMENTS_DRAW)
-DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount, GPUVAL_ARGUMENTS_DRAW_INDEXED)
-DEFINE_COUNTED_DRAW(CmdDrawMeshTasksIndirectCountEXT, GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
-                                 uint32_t first_instance, VkBuffer buffer, VkDeviceSize offset,
-                                 uint32_t counter_offset, uint32_t stride)
+static bool
+looks_at(enum gpuval_arguments_type type)
 {
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   bool has_vertices = type == GPUVAL_ARGUMENTS_DRAW || type == GPUVAL_ARGUMENTS_DRAW_INDEXED;
+   return checks_arguments() || (has_vertices && gpuval_options_may_check(GPUVAL_CHECK_VERTEX));
+}
+
+static void
+begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+               enum gpuval_arguments_type type)
+{
+   *indirect = (struct gpuval_radv_indirect){
+      .recording = gpuval_radv_begin(handle, get_bind_point(type)),
+      .is_checked = looks_at(type),
+   };
+}
+
+/* What is to be read may be a copy. */
+static void
+read_safe(struct gpuval_radv_indirect *indirect, struct gpuval_arguments arguments)
+{
+   struct radv_buffer *copy = &indirect->copy;
+
+   arguments.count = indirect->count;
+   if (!indirect->count || !make_safe(&indirect->recording, &arguments, copy))
+      return;
+   indirect->buffer = radv_buffer_to_handle(copy);
+   indirect->address = radv_buffer_get_va(copy->bo) + copy->offset;
+   indirect->offset = 0;
+   indirect->stride = gpuval_arguments_size(arguments.type);
+}
+
+void
+gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+                           enum gpuval_arguments_type type, VkBuffer buffer, VkDeviceSize offset,
+                           uint32_t count, uint32_t stride)
+{
+   begin_indirect(indirect, handle, type);
+   indirect->buffer = buffer;
+   indirect->offset = offset;
+   indirect->count = count;
+   indirect->stride = stride;
+   if (!indirect->is_checked)
+      return;
+
+   const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);
+   indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
+   indirect->look = look_at_structs(&indirect->recording, &arguments);
+   read_safe(indirect, arguments);
+}
+
+void
+gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+                                 enum gpuval_arguments_type type, VkBuffer buffer,
+                                 VkDeviceSize offset, VkBuffer count_buffer,
+                                 VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)
+{
+   begin_indirect(indirect, handle, type);
+   indirect->buffer = buffer;
+   indirect->offset = offset;
+   indirect->count = max_count;
+   indirect->stride = stride;
+   if (!indirect->is_checked)
+      return;
+
+   const struct gpuval_arguments arguments = get_structs(type, buffer, offset, max_count, stride);
    struct gpuval_radv_look at = {
-      .count_address = get_range(buffer, NULL).address + offset,
+      .arguments = arguments,
+      .count_address = get_range(count_buffer, NULL).address + count_offset,
+      .max_count = max_count,
+   };
+   bool inside = check_bytes(&indirect->recording, count_buffer, count_offset, "the count");
+
+   indirect->look = inside ? gpuval_radv_look_before(&indirect->recording, &at) : NULL;
+   if (gpuval_options()->safe && checks_arguments())
+      indirect->count = gpuval_arguments_inside(&arguments);
+   read_safe(indirect, arguments);
+   indirect->is_skipped = !inside && gpuval_radv_skips(&indirect->recording);
+}
+
+void
+gpuval_radv_begin_byte_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+                             uint32_t instances, uint32_t first_instance, VkBuffer buffer,
+                             VkDeviceSize offset, uint32_t counter_offset, uint32_t stride)
+{
+   struct gpuval_radv_look at = {
       .is_counter = true,
       .counter_offset = counter_offset,
       .counter_stride = stride,
       .draw = {.first_instance = first_instance, .num_instances = instances},
    };
-   bool inside = check_bytes(&recording, buffer, offset, "the counter");
-   struct gpuval_radv_look *counted = inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
-                                         ? gpuval_radv_look_before(&recording, &at)
-                                         : NULL;
 
-   if (inside || !gpuval_radv_skips(&recording))
-      driver_of(handle)->CmdDrawIndirectByteCountEXT(handle, instances, first_instance, buffer,
-                                                     offset, counter_offset, stride);
-   gpuval_radv_finish_look(&recording, counted);
-}
+   begin_indirect(indirect, handle, GPUVAL_ARGUMENTS_DRAW);
+   if (!indirect->is_checked)
+      return;
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_COMPUTE);
-   const struct gpuval_arguments arguments =
-      get_structs(GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
-   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
-   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
-   struct radv_buffer copy;
-
-   if (count && make_safe(&recording, &arguments, &copy))
-      driver_of(handle)->CmdDispatchIndirect(handle, radv_buffer_to_handle(&copy), 0);
-   else if (count)
-      driver_of(handle)->CmdDispatchIndirect(handle, buffer, offset);
-   gpuval_radv_finish_look(&recording, at);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdTraceRaysIndirectKHR(VkCommandBuffer handle, const VkStridedDeviceAddressRegionKHR *raygen,
-                             const VkStridedDeviceAddressRegionKHR *miss,
-                             const VkStridedDeviceAddressRegionKHR *hit,
-                             const VkStridedDeviceAddressRegionKHR *callable,
-                             VkDeviceAddress address)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
-   const struct gpuval_arguments arguments =
-      get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
-   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
-   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
-   struct radv_buffer copy;
-
-   if (count && make_safe(&recording, &arguments, &copy))
-      address = radv_buffer_get_va(copy.bo) + copy.offset;
-   if (count)
-      driver_of(handle)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, address);
-   gpuval_radv_finish_look(&recording, at);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
-{
-   struct gpuval_radv_recording recording =
-      gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR);
-   const struct gpuval_arguments arguments =
-      get_structs_at(&recording, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
-   uint32_t count = gpuval_radv_check_structs(&recording, &arguments);
-   struct gpuval_radv_look *at = look_at_structs(&recording, &arguments);
-   struct radv_buffer copy;
-
-   if (count && make_safe(&recording, &arguments, &copy))
-      address = radv_buffer_get_va(copy.bo) + copy.offset;
-   if (count)
-      driver_of(handle)->CmdTraceRaysIndirect2KHR(handle, address);
-   gpuval_radv_finish_look(&recording, at);
+   bool inside = check_bytes(&indirect->recording, buffer, offset, "the counter");
+   at.count_address = get_range(buffer, NULL).address + offset;
+   indirect->look = inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
+                       ? gpuval_radv_look_before(&indirect->recording, &at)
+                       : NULL;
+   indirect->is_skipped = !inside && gpuval_radv_skips(&indirect->recording);
 }
 
 void
-gpuval_radv_hook_inputs(struct gpuval_radv *gpuval)
+gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+                                 enum gpuval_arguments_type type, VkDeviceAddress address)
 {
-   struct vk_device_dispatch_table *table = &gpuval->next;
-   gpuval->driver = *table;
+   begin_indirect(indirect, handle, type);
+   indirect->address = address;
+   indirect->count = 1;
+   if (!indirect->is_checked)
+      return;
 
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
+   const struct gpuval_arguments arguments = get_structs_at(&indirect->recording, type, address);
+   indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
+   indirect->look = look_at_structs(&indirect->recording, &arguments);
+   read_safe(indirect, arguments);
+}
 
-   if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX)) {
-      HOOK(CmdDraw)
-      HOOK(CmdDrawIndexed)
-      HOOK(CmdDrawMultiEXT)
-      HOOK(CmdDrawMultiIndexedEXT)
-   }
-   if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || checks_arguments()) {
-      HOOK(CmdDrawIndirect)
-      HOOK(CmdDrawIndexedIndirect)
-      HOOK(CmdDrawIndirectCount)
-      HOOK(CmdDrawIndexedIndirectCount)
-      HOOK(CmdDrawIndirectByteCountEXT)
-   }
-   if (checks_arguments()) {
-      HOOK(CmdDrawMeshTasksIndirectEXT)
-      HOOK(CmdDrawMeshTasksIndirectCountEXT)
-      HOOK(CmdDispatchIndirect)
-      HOOK(CmdTraceRaysIndirectKHR)
-      HOOK(CmdTraceRaysIndirect2KHR)
-      gpuval_radv_hook_generated(gpuval);
-   }
+void
+gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect)
+{
+   if (indirect->is_checked)
+      gpuval_radv_finish_look(&indirect->recording, indirect->look);
 }

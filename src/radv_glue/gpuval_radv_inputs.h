@@ -37,15 +37,11 @@ uint32_t gpuval_radv_check_structs(struct gpuval_radv_recording *recording,
 /** Something is wrong with the command, and GPUVAL_SAFE is set. */
 bool gpuval_radv_skips(const struct gpuval_radv_recording *recording);
 
-/* gpuval_radv_vertices.c; behind the command, when RADV has bound its shaders */
+/* gpuval_radv_vertices.c: behind the command, when RADV has bound its shaders */
 
 void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,
                              const struct gpuval_draw *draws, uint32_t count);
 /** @at: NULL, or what gpuval_radv_look_before() returned. */
 void gpuval_radv_finish_look(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at);
-
-/* gpuval_radv_generated.c */
-
-void gpuval_radv_hook_generated(struct gpuval_radv *gpuval);
 
 #endif

@@ -5,7 +5,7 @@
  * undefined, and RADV initializes their metadata when that layout is left.
  */
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_layer.h"
 
 #include "radv_device.h"
 #include "radv_device_memory.h"
@@ -51,28 +51,12 @@ fill(struct gpuval_radv *gpuval, const struct radv_device_memory *memory)
    ws->buffer_unmap(ws, memory->bo, false);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
-                    const VkAllocationCallbacks *allocator, VkDeviceMemory *memory_handle)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VkResult result = device->gpuval->unpoisoned_memory(handle, info, allocator, memory_handle);
-
-   if (result == VK_SUCCESS && gpuval_radv_is_private(info, true)) {
-      VK_FROM_HANDLE(radv_device_memory, memory, *memory_handle);
-      if (memory && memory->bo)
-         fill(device->gpuval, memory);
-   }
-   return result;
-}
-
 void
-gpuval_radv_hook_poison(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_poison_memory(struct gpuval_radv *gpuval, const VkMemoryAllocateInfo *info,
+                          const struct radv_device_memory *memory)
 {
-   if (!gpuval_options()->poison)
-      return;
-   gpuval->unpoisoned_memory = table->AllocateMemory;
-   table->AllocateMemory = hook_AllocateMemory;
+   if (gpuval_options()->poison && memory->bo && gpuval_radv_is_private(info, true))
+      fill(gpuval, memory);
 }
 
 void

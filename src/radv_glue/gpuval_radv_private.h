@@ -36,16 +36,11 @@ struct gpuval_radv {
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
-   /* Entry points that are ours, and what lies below */
-   struct gpuval_hooks hooks;
-   struct vk_device_dispatch_table next;
+   struct gpuval_hooks hooks; /* RADV's entry points among them, in hooks.next */
    struct radeon_winsys_bo *stand_in_bo;      /* with GPUVAL_SAFE: null descriptors */
    uint32_t stand_in;                         /* its address, low half */
    uint64_t null_structure;                   /* or 0 */
-   struct vk_device_dispatch_table driver;    /* below those of gpuval_radv_inputs.c */
-   struct vk_device_dispatch_table *unmarked; /* below those of gpuval_radv_written.c */
    struct gpuval_radv_images *images;         /* gpuval_radv_written_images.c's, or NULL */
-   PFN_vkAllocateMemory unpoisoned_memory;    /* below gpuval_radv_poison.c's */
    uint64_t unpoisoned;                       /* bytes that could not be filled */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
@@ -86,12 +81,13 @@ bool gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_sta
 int64_t gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
                               struct vk_command_buffer *const *buffers, uint32_t count);
 /**
- * The application records an action. false: it is a part of another one, and must not be ended.
+ * The application records an action. Returns false for a part of another one.
  * @op: its name in snake case, a constant. @is_counted: it has a number in its command buffer.
  */
 bool gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws,
                               bool is_counted);
-void gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer);
+/** @is_ours: what gpuval_radv_begin_action() has returned. */
+void gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer, bool is_ours);
 /** Within an action: the GPU chooses the pipelines. */
 void gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes);
 void gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *primary,
@@ -139,11 +135,6 @@ struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer,
 /** gpuval_radv_written_images.c's, the same */
 struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 
-/* gpuval_radv_actions.c */
-
-/** Entry points that draw, dispatch and so on. */
-void gpuval_radv_hook_commands(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
-
 /* gpuval_radv_self_test.c */
 
 /**
@@ -163,8 +154,6 @@ struct gpuval_radv_failure {
 
 void gpuval_radv_report_failure(struct gpuval_radv *gpuval,
                                 const struct gpuval_radv_failure *failure);
-/** Puts its entry points below all others. */
-void gpuval_radv_hook_inputs(struct gpuval_radv *gpuval);
 /** A command buffer is submitted, or executed by one that is. */
 void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
@@ -230,8 +219,7 @@ void gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer 
 
 /* gpuval_radv_structures.c */
 
-void gpuval_radv_hook_structures(struct gpuval_radv *gpuval,
-                                 struct vk_device_dispatch_table *table);
+void gpuval_radv_init_structures(struct gpuval_radv *gpuval);
 /** A command buffer is submitted: what it builds is there. */
 void gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
@@ -249,14 +237,11 @@ struct vk_command_buffer *gpuval_radv_take_filter(struct gpuval_radv *gpuval,
 
 /* gpuval_radv_poison.c */
 
-void gpuval_radv_hook_poison(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 /** Says what was not filled. */
 void gpuval_radv_finish_poison(struct gpuval_radv *gpuval);
 
 /* gpuval_radv_written.c */
 
-/** init: entry points that write, or let write; above all others. */
-void gpuval_radv_hook_written(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
 /**
  * Is this memory that nobody else can write? @may_be_image: also where it is for one image only.
  */
@@ -264,9 +249,7 @@ bool gpuval_radv_is_private(const VkMemoryAllocateInfo *info, bool may_be_image)
 
 /* gpuval_radv_written_images.c */
 
-/** The same for images; above those that give objects their ids. */
-void gpuval_radv_hook_written_images(struct gpuval_radv *gpuval,
-                                     struct vk_device_dispatch_table *table);
+void gpuval_radv_init_written_images(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_written_images(struct gpuval_radv *gpuval);
 /** An action is about to be recorded: within a pass it is a draw. */
 void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
@@ -295,12 +278,11 @@ uint64_t gpuval_radv_copy_instances(struct radv_cmd_buffer *cmd_buffer, uint64_t
 
 /** By the call that this thread is in, which is a user of @shader. */
 void gpuval_radv_registered(struct gpuval_shader *shader);
-/** Entry points that create and destroy what uses shaders. */
-void gpuval_radv_hook_shaders(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+void gpuval_radv_init_users(struct gpuval_radv *gpuval);
 
 /* gpuval_radv_sets.c: where a check asks for descriptors */
 
-void gpuval_radv_init_sets(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+void gpuval_radv_init_sets(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_sets(struct gpuval_radv *gpuval);
 /** What shaders need to know of the sets that are bound. */
 void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
@@ -344,7 +326,7 @@ void gpuval_radv_order_work(struct gpuval_radv *gpuval, unsigned queue, uint32_t
 
 /* gpuval_radv_sync.c */
 
-void gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+void gpuval_radv_init_sync(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
 /** Does a check ask for it? */
 bool gpuval_radv_needs_order(void);

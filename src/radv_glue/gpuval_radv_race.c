@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_radv_race.h"
+#include "gpuval_radv_layer.h"
 
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
@@ -27,7 +28,6 @@ struct known_descriptor {
 };
 
 struct gpuval_radv_race {
-   struct vk_device_dispatch_table next; /* below its entry points */
    struct gpuval_race *race;
    struct gpuval_race_queue *queues[GPUVAL_MAX_QUEUES];
    unsigned num_queues;
@@ -124,95 +124,68 @@ name_command(struct radv_cmd_buffer *cmd_buffer, const char *op, uint32_t *comma
    if (!gpuval_radv_begin_action(cmd_buffer, op, false, false))
       return false;
    *command_id = gpuval_radv_add_command(get_gpuval(cmd_buffer), cmd_buffer, NULL);
-   gpuval_radv_end_action(cmd_buffer);
+   gpuval_radv_end_action(cmd_buffer, true);
    return true;
 }
 
-/* Those of a command that only transfers: @note has its parts now. */
-static void
-add_transfer(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_race_note *note, const char *op)
+struct gpuval_radv_race_note *
+gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer)
 {
+   return get_gpuval(cmd_buffer)->race ? create_note(cmd_buffer, NOTE_USE) : NULL;
+}
+
+void
+gpuval_radv_race_add_transfer(void *note, const struct gpuval_transfer *transfer)
+{
+   struct gpuval_radv_race_note *race_note = note;
+
+   if (race_note)
+      gpuval_race_add_transfer(&race_note->parts, transfer);
+}
+
+void
+gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
+                              struct gpuval_radv_race_note *note, const char *op)
+{
+   if (!note)
+      return;
    if (note->parts.size && name_command(cmd_buffer, op, &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
    else
       ralloc_free(note);
 }
 
-#define TRANSFER(Function, op, parameters, arguments, visit)                                       \
-   static VKAPI_ATTR void VKAPI_CALL hook_##Function parameters                                    \
-   {                                                                                               \
-      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, c);                                              \
-      struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_USE);                      \
-                                                                                                   \
-      visit;                                                                                       \
-      add_transfer(cmd_buffer, note, op);                                                          \
-      get_gpuval(cmd_buffer)->race->next.Function arguments;                                       \
-   }
-#define ADD gpuval_race_add_transfer, &note->parts
-
-TRANSFER(CmdClearColorImage, "clear_color_image",
-         (VkCommandBuffer c, VkImage image, VkImageLayout layout, const VkClearColorValue *color,
-          uint32_t count, const VkImageSubresourceRange *ranges),
-         (c, image, layout, color, count, ranges), gpuval_visit_clear(image, count, ranges, ADD))
-TRANSFER(CmdClearDepthStencilImage, "clear_depth_stencil_image",
-         (VkCommandBuffer c, VkImage image, VkImageLayout layout,
-          const VkClearDepthStencilValue *value, uint32_t count,
-          const VkImageSubresourceRange *ranges),
-         (c, image, layout, value, count, ranges), gpuval_visit_clear(image, count, ranges, ADD))
-TRANSFER(CmdCopyImage2, "copy_image", (VkCommandBuffer c, const VkCopyImageInfo2 *info), (c, info),
-         gpuval_visit_copy_image(info, ADD))
-TRANSFER(CmdBlitImage2, "blit_image", (VkCommandBuffer c, const VkBlitImageInfo2 *info), (c, info),
-         gpuval_visit_blit_image(info, ADD))
-TRANSFER(CmdResolveImage2, "resolve_image", (VkCommandBuffer c, const VkResolveImageInfo2 *info),
-         (c, info), gpuval_visit_resolve_image(info, ADD))
-TRANSFER(CmdCopyBufferToImage2, "copy_buffer_to_image",
-         (VkCommandBuffer c, const VkCopyBufferToImageInfo2 *info), (c, info),
-         gpuval_visit_copy_buffer_to_image(info, ADD))
-TRANSFER(CmdCopyImageToBuffer2, "copy_image_to_buffer",
-         (VkCommandBuffer c, const VkCopyImageToBufferInfo2 *info), (c, info),
-         gpuval_visit_copy_image_to_buffer(info, ADD))
-TRANSFER(CmdCopyBuffer2, "copy_buffer", (VkCommandBuffer c, const VkCopyBufferInfo2 *info),
-         (c, info), gpuval_visit_copy_buffer(info, ADD))
-TRANSFER(CmdFillBuffer, "fill_buffer",
-         (VkCommandBuffer c, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
-          uint32_t value),
-         (c, buffer, offset, size, value), gpuval_visit_fill_buffer(buffer, offset, size, ADD))
-TRANSFER(CmdUpdateBuffer, "update_buffer",
-         (VkCommandBuffer c, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
-          const void *data),
-         (c, buffer, offset, size, data), gpuval_visit_fill_buffer(buffer, offset, size, ADD))
-
-/* What it is at its end is kept for then. */
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info)
+/* The uses at the end of the rendering are kept until its end is recorded. */
+void
+gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRenderingInfo *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    uint32_t command_id;
 
-   if (name_command(cmd_buffer, "begin_rendering", &command_id)) {
-      struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);
-      struct gpuval_radv_race_note *end = create_note(cmd_buffer, NOTE_END_PASS);
+   if (!get_gpuval(cmd_buffer)->race ||
+       !name_command(cmd_buffer, "begin_rendering", &command_id))
+      return;
 
-      begin->command_id = end->command_id = command_id;
-      begin->flags = end->flags = info->flags;
-      gpuval_race_add_attachments(&begin->parts, info);
-      gpuval_race_add_ended_attachments(&end->parts, info);
-      gpuval_radv_note_race(cmd_buffer, begin);
-      *gpuval_radv_race_pass(cmd_buffer) = end;
-   }
-   get_gpuval(cmd_buffer)->race->next.CmdBeginRendering(handle, info);
+   struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);
+   struct gpuval_radv_race_note *end = create_note(cmd_buffer, NOTE_END_PASS);
+
+   begin->command_id = end->command_id = command_id;
+   begin->flags = end->flags = info->flags;
+   gpuval_race_add_attachments(&begin->parts, info);
+   gpuval_race_add_ended_attachments(&end->parts, info);
+   gpuval_radv_note_race(cmd_buffer, begin);
+   *gpuval_radv_race_pass(cmd_buffer) = end;
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdEndRendering(VkCommandBuffer handle)
+void
+gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct gpuval_radv_race_note **end = gpuval_radv_race_pass(cmd_buffer);
+   if (!get_gpuval(cmd_buffer)->race)
+      return;
 
+   struct gpuval_radv_race_note **end = gpuval_radv_race_pass(cmd_buffer);
    if (*end)
       gpuval_radv_note_race(cmd_buffer, *end);
    *end = NULL;
-   get_gpuval(cmd_buffer)->race->next.CmdEndRendering(handle);
 }
 
 void
@@ -490,28 +463,21 @@ report(void *data, const struct gpuval_race_use *use, const struct gpuval_race_u
 
 /* Device */
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_FreeMemory(VkDevice handle, VkDeviceMemory memory_handle,
-                const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_race_remove_memory(struct gpuval_radv *gpuval, const struct radv_device_memory *memory)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_device_memory, memory, memory_handle);
-   struct gpuval_radv_race *state = device->gpuval->race;
-
-   if (memory && memory->bo)
-      gpuval_race_forget(state->race, radv_buffer_get_va(memory->bo), memory->alloc_size);
-   state->next.FreeMemory(handle, memory_handle, allocator);
+   if (gpuval->race && memory->bo)
+      gpuval_race_forget(gpuval->race->race, radv_buffer_get_va(memory->bo), memory->alloc_size);
 }
 
 void
-gpuval_radv_init_race(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_init_race(struct gpuval_radv *gpuval)
 {
    struct gpuval_objects *objects = gpuval_device_objects(gpuval->device);
    if (!gpuval_options_may_check(GPUVAL_CHECK_RACE) || !gpuval->hooks.submits || !objects)
       return;
 
    struct gpuval_radv_race *state = gpuval->race = rzalloc(gpuval, struct gpuval_radv_race);
-   state->next = *table;
    state->race = gpuval_race_create(report, gpuval);
    state->num_queues = gpuval->hooks.num_queues;
    for (unsigned i = 0; i < state->num_queues; i++)
@@ -519,20 +485,6 @@ gpuval_radv_init_race(struct gpuval_radv *gpuval, struct vk_device_dispatch_tabl
                                                   gpuval->hooks.submits, objects, i);
    util_dynarray_init(&state->retired, NULL);
    simple_mtx_init(&state->mutex, mtx_plain);
-
-   table->CmdClearColorImage = hook_CmdClearColorImage;
-   table->CmdClearDepthStencilImage = hook_CmdClearDepthStencilImage;
-   table->CmdCopyImage2 = hook_CmdCopyImage2;
-   table->CmdBlitImage2 = hook_CmdBlitImage2;
-   table->CmdResolveImage2 = hook_CmdResolveImage2;
-   table->CmdCopyBufferToImage2 = hook_CmdCopyBufferToImage2;
-   table->CmdCopyImageToBuffer2 = hook_CmdCopyImageToBuffer2;
-   table->CmdCopyBuffer2 = hook_CmdCopyBuffer2;
-   table->CmdFillBuffer = hook_CmdFillBuffer;
-   table->CmdUpdateBuffer = hook_CmdUpdateBuffer;
-   table->CmdBeginRendering = hook_CmdBeginRendering;
-   table->CmdEndRendering = hook_CmdEndRendering;
-   table->FreeMemory = hook_FreeMemory;
 }
 
 void

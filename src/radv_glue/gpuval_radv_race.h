@@ -17,8 +17,8 @@
 struct gpuval_radv_race_note;
 struct gpuval_race_segment;
 
-/** After gpuval_hooks_init(); puts its entry points above all others. */
-void gpuval_radv_init_race(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table);
+/** After gpuval_hooks_init(). */
+void gpuval_radv_init_race(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_race(struct gpuval_radv *gpuval);
 
 /* Recording */

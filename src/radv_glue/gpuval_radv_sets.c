@@ -2,7 +2,7 @@
 
 #include "gpuval_radv_sets.h"
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_layer.h"
 
 #include "meta/radv_meta.h"
 #include "radv_buffer.h"
@@ -207,33 +207,29 @@ objects_of(const struct radv_device *device)
    return gpuval_device_objects(device->gpuval->device);
 }
 
-/* Entry points */
+/* Sets and their descriptors */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_AllocateDescriptorSets(VkDevice handle, const VkDescriptorSetAllocateInfo *info,
-                            VkDescriptorSet *sets)
+void
+gpuval_radv_add_sets(struct radv_device *device, const VkDescriptorSetAllocateInfo *info,
+                     const VkDescriptorSet *sets)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
    VK_FROM_HANDLE(radv_descriptor_pool, pool, info->descriptorPool);
    const VkDescriptorSetVariableDescriptorCountAllocateInfo *counts =
       vk_find_struct_const(info->pNext, DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
 
-   VkResult result = device->gpuval->next.AllocateDescriptorSets(handle, info, sets);
-   for (uint32_t i = 0; result == VK_SUCCESS && i < info->descriptorSetCount; i++) {
+   if (!objects_of(device))
+      return;
+   for (uint32_t i = 0; i < info->descriptorSetCount; i++) {
       VK_FROM_HANDLE(radv_descriptor_set, set, sets[i]);
       bool has_count = counts && i < counts->descriptorSetCount;
       add_shadow(device, pool, &set->header, has_count ? counts->pDescriptorCounts[i] : 0);
    }
-   return result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_FreeDescriptorSets(VkDevice handle, VkDescriptorPool pool_handle, uint32_t count,
+void
+gpuval_radv_remove_sets(struct radv_descriptor_pool *pool, uint32_t count,
                         const VkDescriptorSet *sets)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_descriptor_pool, pool, pool_handle);
-
    for (uint32_t i = 0; i < count && !pool->host_memory_base; i++) {
       VK_FROM_HANDLE(radv_descriptor_set, set, sets[i]);
       if (!set || !set->header.gpuval_shadow)
@@ -244,39 +240,28 @@ hook_FreeDescriptorSets(VkDevice handle, VkDescriptorPool pool_handle, uint32_t 
       struct chunk *chunk = find_chunk(pool->gpuval, address);
       util_vma_heap_free(&chunk->heap, address, MAX2(size, 2 * ENTRY_SIZE));
    }
-   return device->gpuval->next.FreeDescriptorSets(handle, pool_handle, count, sets);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_ResetDescriptorPool(VkDevice handle, VkDescriptorPool pool_handle,
-                         VkDescriptorPoolResetFlags flags)
+void
+gpuval_radv_reset_pool(struct radv_descriptor_pool *pool)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_descriptor_pool, pool, pool_handle);
-
-   if (pool->gpuval) {
-      list_for_each_entry (struct chunk, chunk, &pool->gpuval->chunks, link) {
-         util_vma_heap_finish(&chunk->heap);
-         init_heap(chunk);
-      }
+   if (!pool->gpuval)
+      return;
+   list_for_each_entry (struct chunk, chunk, &pool->gpuval->chunks, link) {
+      util_vma_heap_finish(&chunk->heap);
+      init_heap(chunk);
    }
-   return device->gpuval->next.ResetDescriptorPool(handle, pool_handle, flags);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroyDescriptorPool(VkDevice handle, VkDescriptorPool pool_handle,
-                           const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_remove_pool(struct radv_device *device, struct radv_descriptor_pool *pool)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_descriptor_pool, pool, pool_handle);
-
-   if (pool && pool->gpuval) {
-      list_for_each_entry_safe (struct chunk, chunk, &pool->gpuval->chunks, link)
-         destroy_chunk(device, chunk);
-      free(pool->gpuval);
-      pool->gpuval = NULL;
-   }
-   device->gpuval->next.DestroyDescriptorPool(handle, pool_handle, allocator);
+   if (!pool->gpuval)
+      return;
+   list_for_each_entry_safe (struct chunk, chunk, &pool->gpuval->chunks, link)
+      destroy_chunk(device, chunk);
+   free(pool->gpuval);
+   pool->gpuval = NULL;
 }
 
 static void
@@ -304,13 +289,13 @@ copy_set(const VkCopyDescriptorSet *copy)
                          copy);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_UpdateDescriptorSets(VkDevice handle, uint32_t write_count, const VkWriteDescriptorSet *writes,
-                          uint32_t copy_count, const VkCopyDescriptorSet *copies)
+void
+gpuval_radv_update_sets(struct radv_device *device, uint32_t write_count,
+                        const VkWriteDescriptorSet *writes, uint32_t copy_count,
+                        const VkCopyDescriptorSet *copies)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-
-   device->gpuval->next.UpdateDescriptorSets(handle, write_count, writes, copy_count, copies);
+   if (!objects_of(device))
+      return;
    for (uint32_t i = 0; i < write_count; i++) {
       VK_FROM_HANDLE(radv_descriptor_set, set, writes[i].dstSet);
       write_set(objects_of(device), &set->header, &writes[i]);
@@ -345,15 +330,14 @@ write_with_template(struct gpuval_objects *objects, const struct radv_descriptor
    }
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_UpdateDescriptorSetWithTemplate(VkDevice handle, VkDescriptorSet set_handle,
+void
+gpuval_radv_update_set_with_template(struct radv_device *device, VkDescriptorSet handle,
                                      VkDescriptorUpdateTemplate template, const void *data)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   VK_FROM_HANDLE(radv_descriptor_set, set, set_handle);
+   VK_FROM_HANDLE(radv_descriptor_set, set, handle);
 
-   device->gpuval->next.UpdateDescriptorSetWithTemplate(handle, set_handle, template, data);
-   write_with_template(objects_of(device), &set->header, template, data);
+   if (objects_of(device))
+      write_with_template(objects_of(device), &set->header, template, data);
 }
 
 /* What is bound to a command buffer */
@@ -434,36 +418,36 @@ bind_points(VkShaderStageFlags stages)
               : 0);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdPushDescriptorSet2(VkCommandBuffer handle, const VkPushDescriptorSetInfoKHR *info)
+void
+gpuval_radv_push_set(struct radv_cmd_buffer *cmd_buffer, const VkPushDescriptorSetInfoKHR *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
-   struct gpuval_radv_bound *bound = get_bound(cmd_buffer);
+   struct gpuval_objects *objects = objects_of(radv_cmd_buffer_device(cmd_buffer));
+   if (!objects)
+      return;
 
-   device->gpuval->next.CmdPushDescriptorSet2(handle, info);
+   struct gpuval_radv_bound *bound = get_bound(cmd_buffer);
    u_foreach_bit (i, bind_points(info->stageFlags)) {
       begin_push(cmd_buffer, &bound->pushed[i]);
       for (uint32_t j = 0; j < info->descriptorWriteCount; j++)
-         write_set(objects_of(device), &cmd_buffer->descriptors[i].push_set.set,
-                   &info->pDescriptorWrites[j]);
+         write_set(objects, &cmd_buffer->descriptors[i].push_set.set, &info->pDescriptorWrites[j]);
       end_push(cmd_buffer, &bound->pushed[i]);
    }
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdPushDescriptorSetWithTemplate2(VkCommandBuffer handle,
-                                       const VkPushDescriptorSetWithTemplateInfoKHR *info)
+void
+gpuval_radv_push_set_with_template(struct radv_cmd_buffer *cmd_buffer,
+                                   const VkPushDescriptorSetWithTemplateInfoKHR *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    VK_FROM_HANDLE(radv_descriptor_update_template, template, info->descriptorUpdateTemplate);
-   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
+   struct gpuval_objects *objects = objects_of(radv_cmd_buffer_device(cmd_buffer));
+   if (!objects)
+      return;
+
    unsigned i = vk_to_bind_point(template->bind_point);
    struct pushed *pushed = &get_bound(cmd_buffer)->pushed[i];
 
-   device->gpuval->next.CmdPushDescriptorSetWithTemplate2(handle, info);
    begin_push(cmd_buffer, pushed);
-   write_with_template(objects_of(device), &cmd_buffer->descriptors[i].push_set.set,
+   write_with_template(objects, &cmd_buffer->descriptors[i].push_set.set,
                        info->descriptorUpdateTemplate, info->pData);
    end_push(cmd_buffer, pushed);
 }
@@ -493,14 +477,10 @@ bind_dynamic(struct gpuval_radv_bound *bound, unsigned bind_point,
    return found;
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdBindDescriptorSets2(VkCommandBuffer handle, const VkBindDescriptorSetsInfoKHR *info)
+void
+gpuval_radv_bind_sets(struct radv_cmd_buffer *cmd_buffer, const VkBindDescriptorSetsInfoKHR *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
-
-   device->gpuval->next.CmdBindDescriptorSets2(handle, info);
-   if (!info->dynamicOffsetCount)
+   if (!objects_of(radv_cmd_buffer_device(cmd_buffer)) || !info->dynamicOffsetCount)
       return;
 
    struct gpuval_radv_bound *bound = get_bound(cmd_buffer);
@@ -569,23 +549,8 @@ gpuval_radv_finish_sets(struct gpuval_radv *gpuval)
 }
 
 void
-gpuval_radv_init_sets(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_init_sets(struct gpuval_radv *gpuval)
 {
-   if (!gpuval_device_objects(gpuval->device))
-      return;
-   if (gpuval_options()->safe)
+   if (gpuval_device_objects(gpuval->device) && gpuval_options()->safe)
       init_stand_ins(gpuval);
-
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   HOOK(AllocateDescriptorSets)
-   HOOK(FreeDescriptorSets)
-   HOOK(ResetDescriptorPool)
-   HOOK(DestroyDescriptorPool)
-   HOOK(UpdateDescriptorSets)
-   HOOK(UpdateDescriptorSetWithTemplate)
-   HOOK(CmdBindDescriptorSets2)
-   HOOK(CmdPushDescriptorSet2)
-   HOOK(CmdPushDescriptorSetWithTemplate2)
 }

@@ -6,7 +6,7 @@
  * another copy (gpuval_radv_safe.c).
  */
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_layer.h"
 
 #include "meta/radv_meta.h"
 #include "radv_buffer.h"
@@ -24,10 +24,9 @@ struct note {
 };
 
 static void
-add_note(VkCommandBuffer handle, VkAccelerationStructureKHR to, VkAccelerationStructureKHR from,
+add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to, VkAccelerationStructureKHR from,
          enum gpuval_structure_state state)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    VK_FROM_HANDLE(vk_acceleration_structure, structure, to);
    VK_FROM_HANDLE(vk_acceleration_structure, original, from);
    const struct note note = {
@@ -50,64 +49,38 @@ gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_b
    }
 }
 
-/* Entry points */
+/* Structures */
 
-static struct gpuval_radv *
-gpuval_of(VkDevice handle)
+static struct gpuval_structures *
+structures_of(const struct gpuval_radv *gpuval)
 {
-   VK_FROM_HANDLE(radv_device, device, handle);
-   return device->gpuval;
+   return gpuval_device_structures(gpuval->device);
 }
 
-static const struct vk_device_dispatch_table *
-driver_of(VkCommandBuffer handle)
+void
+gpuval_radv_add_structure(struct gpuval_radv *gpuval, struct vk_acceleration_structure *structure,
+                          const struct radv_buffer *buffer)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->driver;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateAccelerationStructureKHR(VkDevice handle,
-                                    const VkAccelerationStructureCreateInfoKHR *info,
-                                    const VkAllocationCallbacks *allocator,
-                                    VkAccelerationStructureKHR *structure_handle)
-{
-   struct gpuval_radv *gpuval = gpuval_of(handle);
-   VkResult result =
-      gpuval->next.CreateAccelerationStructureKHR(handle, info, allocator, structure_handle);
-
-   if (result == VK_SUCCESS) {
-      VK_FROM_HANDLE(vk_acceleration_structure, structure, *structure_handle);
-      VK_FROM_HANDLE(radv_buffer, buffer, info->buffer);
-      gpuval_structures_add(gpuval_device_structures(gpuval->device), &structure->base,
+   if (structures_of(gpuval))
+      gpuval_structures_add(structures_of(gpuval), &structure->base,
                             buffer->bo_va ? vk_acceleration_structure_get_va(structure) : 0);
-   }
-   return result;
 }
 
-static VKAPI_ATTR VkDeviceAddress VKAPI_CALL
-hook_GetAccelerationStructureDeviceAddressKHR(
-   VkDevice handle, const VkAccelerationStructureDeviceAddressInfoKHR *info)
+void
+gpuval_radv_use_structure(struct gpuval_radv *gpuval, struct vk_acceleration_structure *structure)
 {
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, info->accelerationStructure);
-   struct gpuval_radv *gpuval = gpuval_of(handle);
-
-   gpuval_device_structure_used(gpuval->device, &structure->base);
-   return gpuval->next.GetAccelerationStructureDeviceAddressKHR(handle, info);
+   if (structures_of(gpuval))
+      gpuval_device_structure_used(gpuval->device, &structure->base);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroyAccelerationStructureKHR(VkDevice handle, VkAccelerationStructureKHR structure_handle,
-                                     const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_remove_structure(struct gpuval_radv *gpuval,
+                             struct vk_acceleration_structure *structure)
 {
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, structure_handle);
-   struct gpuval_radv *gpuval = gpuval_of(handle);
-
-   if (structure) {
-      gpuval_radv_look(gpuval); /* instances that refer to it are still right */
-      gpuval_structures_remove(gpuval_device_structures(gpuval->device), &structure->base);
-   }
-   gpuval->next.DestroyAccelerationStructureKHR(handle, structure_handle, allocator);
+   if (!structures_of(gpuval))
+      return;
+   gpuval_radv_look(gpuval); /* instances that refer to it are still right */
+   gpuval_structures_remove(structures_of(gpuval), &structure->base);
 }
 
 /* What is built, and what it is built of here */
@@ -165,16 +138,18 @@ look_at_instances(struct radv_cmd_buffer *cmd_buffer, struct build *build,
    build->info.ppGeometries = NULL;
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdBuildAccelerationStructuresKHR(VkCommandBuffer handle, uint32_t count,
-                                       const VkAccelerationStructureBuildGeometryInfoKHR *infos,
-                                       const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
+VkAccelerationStructureBuildGeometryInfoKHR *
+gpuval_radv_build_structures(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                             const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                             const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   STACK_ARRAY(struct build, builds, count);
-   STACK_ARRAY(VkAccelerationStructureBuildGeometryInfoKHR, safe, count);
+   if (!structures_of(radv_cmd_buffer_device(cmd_buffer)->gpuval))
+      return NULL;
 
-   memset(safe, 0, count * sizeof(*safe)); /* a count of 0 reads nothing, but GCC does not see it */
+   VkAccelerationStructureBuildGeometryInfoKHR *safe =
+      ralloc_array(NULL, VkAccelerationStructureBuildGeometryInfoKHR, count);
+   struct build *builds = ralloc_array(safe, struct build, count);
+
    for (uint32_t i = 0; i < count; i++) {
       bool is_top = infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
       enum gpuval_structure_state state =
@@ -183,31 +158,29 @@ hook_CmdBuildAccelerationStructuresKHR(VkCommandBuffer handle, uint32_t count,
             ? GPUVAL_STRUCTURE_BOTTOM_LEVEL
             : GPUVAL_STRUCTURE_ANY_LEVEL;
 
-      add_note(handle, infos[i].dstAccelerationStructure, VK_NULL_HANDLE, state);
+      add_note(cmd_buffer, infos[i].dstAccelerationStructure, VK_NULL_HANDLE, state);
       builds[i].info = infos[i];
       if (is_top && infos[i].geometryCount == 1)
          look_at_instances(cmd_buffer, &builds[i], ranges[i]);
       safe[i] = builds[i].info;
    }
-   driver_of(handle)->CmdBuildAccelerationStructuresKHR(handle, count, safe, ranges);
-   STACK_ARRAY_FINISH(safe);
-   STACK_ARRAY_FINISH(builds);
+   return safe;
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
-                                     const VkCopyAccelerationStructureInfoKHR *info)
+void
+gpuval_radv_copy_structure(struct radv_cmd_buffer *cmd_buffer,
+                           const VkCopyAccelerationStructureInfoKHR *info)
 {
-   add_note(handle, info->dst, info->src, GPUVAL_STRUCTURE_NONE);
-   driver_of(handle)->CmdCopyAccelerationStructureKHR(handle, info);
+   if (structures_of(radv_cmd_buffer_device(cmd_buffer)->gpuval))
+      add_note(cmd_buffer, info->dst, info->src, GPUVAL_STRUCTURE_NONE);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdCopyMemoryToAccelerationStructureKHR(VkCommandBuffer handle,
-                                             const VkCopyMemoryToAccelerationStructureInfoKHR *info)
+void
+gpuval_radv_load_structure(struct radv_cmd_buffer *cmd_buffer,
+                           const VkCopyMemoryToAccelerationStructureInfoKHR *info)
 {
-   add_note(handle, info->dst, VK_NULL_HANDLE, GPUVAL_STRUCTURE_ANY_LEVEL);
-   driver_of(handle)->CmdCopyMemoryToAccelerationStructureKHR(handle, info);
+   if (structures_of(radv_cmd_buffer_device(cmd_buffer)->gpuval))
+      add_note(cmd_buffer, info->dst, VK_NULL_HANDLE, GPUVAL_STRUCTURE_ANY_LEVEL);
 }
 
 /* What RADV binds for null descriptors is also what GPUVAL_SAFE puts in place of others. */
@@ -233,22 +206,8 @@ init_null_structure(struct gpuval_radv *gpuval)
 }
 
 void
-gpuval_radv_hook_structures(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_init_structures(struct gpuval_radv *gpuval)
 {
-   if (!gpuval->radv->vk.enabled_features.accelerationStructure)
-      return;
-   init_null_structure(gpuval);
-   if (!gpuval_device_structures(gpuval->device))
-      return;
-
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   HOOK(CreateAccelerationStructureKHR)
-   HOOK(DestroyAccelerationStructureKHR)
-   HOOK(GetAccelerationStructureDeviceAddressKHR)
-   table = &gpuval->next; /* below those that give commands their names */
-   HOOK(CmdBuildAccelerationStructuresKHR)
-   HOOK(CmdCopyAccelerationStructureKHR)
-   HOOK(CmdCopyMemoryToAccelerationStructureKHR)
+   if (gpuval->radv->vk.enabled_features.accelerationStructure)
+      init_null_structure(gpuval);
 }

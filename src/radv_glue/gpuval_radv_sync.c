@@ -15,7 +15,7 @@
  * Of init commands are told which memory there is, in the same way.
  */
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_layer.h"
 #include "gpuval_radv_race.h"
 
 #include "radv_buffer.h"
@@ -128,74 +128,64 @@ note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEven
    util_dynarray_append(notes, struct note, note);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
+void
+gpuval_radv_note_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   if (!*gpuval_radv_quiet(cmd_buffer)) {
-      gpuval_radv_race_barrier(cmd_buffer, info);
-      note_dependency(cmd_buffer, 1, NULL, info);
-   }
-   get_gpuval(cmd_buffer)->next.CmdPipelineBarrier2(handle, info);
+   if (!get_gpuval(cmd_buffer)->hooks.submits || *gpuval_radv_quiet(cmd_buffer))
+      return;
+   gpuval_radv_race_barrier(cmd_buffer, info);
+   note_dependency(cmd_buffer, 1, NULL, info);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependencyInfo *info)
+void
+gpuval_radv_note_set_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event,
+                           const VkDependencyInfo *info)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    const struct note note = {
       .type = NOTE_SET_EVENT,
       .event = event,
       .stages = gpuval_event_stages(info),
    };
 
-   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
-   get_gpuval(cmd_buffer)->next.CmdSetEvent2(handle, event, info);
+   if (get_gpuval(cmd_buffer)->hooks.submits)
+      util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdResetEvent2(VkCommandBuffer handle, VkEvent event, VkPipelineStageFlags2 stages)
+void
+gpuval_radv_note_reset_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    const struct note note = {.type = NOTE_RESET_EVENT, .event = event};
 
-   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
-   get_gpuval(cmd_buffer)->next.CmdResetEvent2(handle, event, stages);
+   if (get_gpuval(cmd_buffer)->hooks.submits)
+      util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
-                    const VkDependencyInfo *infos)
+void
+gpuval_radv_note_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                             const VkEvent *events, const VkDependencyInfo *infos)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   if (!*gpuval_radv_quiet(cmd_buffer))
+   if (get_gpuval(cmd_buffer)->hooks.submits && !*gpuval_radv_quiet(cmd_buffer))
       note_dependency(cmd_buffer, count, events, infos);
-   get_gpuval(cmd_buffer)->next.CmdWaitEvents2(handle, count, events, infos);
 }
 
-/* The runtime makes a wait without barriers and a barrier of it, which orders what
- * came after the event as well.
+/* The runtime makes a wait without barriers and a barrier of a legacy wait, which orders what
+ * came after the event as well. Neither is noted.
  */
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const VkEvent *events,
-                   VkPipelineStageFlags src, VkPipelineStageFlags dst, uint32_t memory_count,
-                   const VkMemoryBarrier *memory, uint32_t buffer_count,
-                   const VkBufferMemoryBarrier *buffers, uint32_t image_count,
-                   const VkImageMemoryBarrier *images)
+void
+gpuval_radv_begin_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                              const VkEvent *events, const VkDependencyInfo *infos)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   VkDependencyInfo *infos = gpuval_upgrade_wait_events(event_count, src, dst, memory_count, memory,
-                                                        buffer_count, buffers, image_count, images);
-
-   note_dependency(cmd_buffer, event_count, events, infos);
-   ralloc_free(infos);
+   if (!get_gpuval(cmd_buffer)->hooks.submits)
+      return;
+   note_dependency(cmd_buffer, count, events, infos);
    *gpuval_radv_quiet(cmd_buffer) = true;
-   get_gpuval(cmd_buffer)
-      ->next.CmdWaitEvents(handle, event_count, events, src, dst, memory_count, memory,
-                           buffer_count, buffers, image_count, images);
-   *gpuval_radv_quiet(cmd_buffer) = false;
+}
+
+void
+gpuval_radv_end_wait_events(struct radv_cmd_buffer *cmd_buffer)
+{
+   if (get_gpuval(cmd_buffer)->hooks.submits)
+      *gpuval_radv_quiet(cmd_buffer) = false;
 }
 
 /* Submitting */
@@ -417,18 +407,10 @@ gpuval_radv_needs_notes(const struct gpuval_radv *gpuval)
 }
 
 void
-gpuval_radv_init_sync(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_init_sync(struct gpuval_radv *gpuval)
 {
    simple_mtx_init(&gpuval->sync_mutex, mtx_plain);
    gpuval_radv_init_shadow(gpuval);
-   if (!gpuval_radv_needs_order())
-      return;
-
-   table->CmdPipelineBarrier2 = hook_CmdPipelineBarrier2;
-   table->CmdSetEvent2 = hook_CmdSetEvent2;
-   table->CmdResetEvent2 = hook_CmdResetEvent2;
-   table->CmdWaitEvents = hook_CmdWaitEvents;
-   table->CmdWaitEvents2 = hook_CmdWaitEvents2;
 }
 
 void

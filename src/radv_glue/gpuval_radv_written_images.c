@@ -6,7 +6,7 @@
  * others may still read it.
  */
 
-#include "gpuval_radv_private.h"
+#include "gpuval_radv_layer.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_cs.h"
@@ -23,24 +23,9 @@
 #include "vk_util.h"
 
 struct gpuval_radv_images {
-   struct vk_device_dispatch_table next; /* below */
    simple_mtx_t mutex;
    struct set *foreign; /* VkDeviceMemory that others may write */
 };
-
-static struct gpuval_radv_images *
-images_of(VkDevice handle)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-   return device->gpuval->images;
-}
-
-static struct gpuval_device *
-gpuval_of(VkDevice handle)
-{
-   VK_FROM_HANDLE(radv_device, device, handle);
-   return device->gpuval->device;
-}
 
 /* Marks */
 
@@ -124,94 +109,84 @@ mark(struct radv_cmd_buffer *cmd_buffer, const struct vk_image *image,
 
 /* Images */
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
-                    const VkAllocationCallbacks *allocator, VkDeviceMemory *memory)
+void
+gpuval_radv_images_add_memory(struct gpuval_radv *gpuval, const VkMemoryAllocateInfo *info,
+                              VkDeviceMemory memory)
 {
-   struct gpuval_radv_images *images = images_of(device);
-   VkResult result = images->next.AllocateMemory(device, info, allocator, memory);
+   struct gpuval_radv_images *images = gpuval->images;
 
-   if (result == VK_SUCCESS && !gpuval_radv_is_private(info, true)) {
-      simple_mtx_lock(&images->mutex);
-      _mesa_set_add(images->foreign, (void *)(uintptr_t)*memory);
-      simple_mtx_unlock(&images->mutex);
-   }
-   return result;
+   if (!images || gpuval_radv_is_private(info, true))
+      return;
+   simple_mtx_lock(&images->mutex);
+   _mesa_set_add(images->foreign, (void *)(uintptr_t)memory);
+   simple_mtx_unlock(&images->mutex);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_FreeMemory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_images_remove_memory(struct gpuval_radv *gpuval, VkDeviceMemory memory)
 {
-   struct gpuval_radv_images *images = images_of(device);
+   struct gpuval_radv_images *images = gpuval->images;
 
-   if (memory) {
-      simple_mtx_lock(&images->mutex);
-      _mesa_set_remove_key(images->foreign, (void *)(uintptr_t)memory);
-      simple_mtx_unlock(&images->mutex);
-   }
-   images->next.FreeMemory(device, memory, allocator);
+   if (!images)
+      return;
+   simple_mtx_lock(&images->mutex);
+   _mesa_set_remove_key(images->foreign, (void *)(uintptr_t)memory);
+   simple_mtx_unlock(&images->mutex);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateImage(VkDevice device, const VkImageCreateInfo *info,
-                 const VkAllocationCallbacks *allocator, VkImage *handle)
+void
+gpuval_radv_images_add(struct gpuval_radv *gpuval, const VkImageCreateInfo *info,
+                       const struct vk_image *image)
 {
-   VkResult result = images_of(device)->next.CreateImage(device, info, allocator, handle);
-
-   if (result == VK_SUCCESS && gpuval_image_may_have_marks(info))
-      gpuval_image_marks_add(gpuval_of(device), vk_image_from_handle(*handle));
-   return result;
+   if (gpuval->images && gpuval_image_may_have_marks(info))
+      gpuval_image_marks_add(gpuval->device, image);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCallbacks *allocator)
+void
+gpuval_radv_images_remove(struct gpuval_radv *gpuval, const struct vk_image *image)
 {
-   if (handle)
-      gpuval_image_marks_remove(gpuval_of(device), vk_image_from_handle(handle));
-   images_of(device)->next.DestroyImage(device, handle, allocator);
+   if (gpuval->images)
+      gpuval_image_marks_remove(gpuval->device, image);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryInfo *infos)
+void
+gpuval_radv_images_bind(struct gpuval_radv *gpuval, uint32_t count,
+                        const VkBindImageMemoryInfo *infos)
 {
-   struct gpuval_radv_images *images = images_of(device);
+   struct gpuval_radv_images *images = gpuval->images;
 
-   for (uint32_t i = 0; i < count; i++) {
+   for (uint32_t i = 0; images && i < count; i++) {
       simple_mtx_lock(&images->mutex);
       bool is_foreign = !infos[i].memory ||
                         _mesa_set_search(images->foreign, (const void *)(uintptr_t)infos[i].memory);
       simple_mtx_unlock(&images->mutex);
       if (is_foreign)
-         gpuval_image_marks_forget(gpuval_of(device), vk_image_from_handle(infos[i].image));
+         gpuval_image_marks_forget(gpuval->device, vk_image_from_handle(infos[i].image));
    }
-   return images->next.BindImageMemory2(device, count, infos);
 }
 
 /* A view with a lowest level of its own reads others than those that are asked for. */
-static VKAPI_ATTR VkResult VKAPI_CALL
-hook_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
-                     const VkAllocationCallbacks *allocator, VkImageView *view)
+void
+gpuval_radv_images_add_view(struct gpuval_radv *gpuval, const VkImageViewCreateInfo *info,
+                            const struct vk_image_view *view)
 {
-   VkResult result = images_of(device)->next.CreateImageView(device, info, allocator, view);
-
+   if (!gpuval->images)
+      return;
    if (vk_find_struct_const(info->pNext, IMAGE_VIEW_MIN_LOD_CREATE_INFO_EXT))
-      gpuval_image_marks_forget(gpuval_of(device), vk_image_from_handle(info->image));
-   else if (result == VK_SUCCESS)
-      gpuval_image_marks_add_view(gpuval_of(device), vk_image_view_from_handle(*view));
-   return result;
+      gpuval_image_marks_forget(gpuval->device, vk_image_from_handle(info->image));
+   else if (view)
+      gpuval_image_marks_add_view(gpuval->device, view);
 }
 
 /* In a descriptor buffer nobody knows whose it is. */
-static VKAPI_ATTR void VKAPI_CALL
-hook_GetDescriptorEXT(VkDevice device, const VkDescriptorGetInfoEXT *info, size_t size, void *data)
+void
+gpuval_radv_images_get_descriptor(struct gpuval_radv *gpuval, const VkDescriptorGetInfoEXT *info)
 {
    const VkDescriptorImageInfo *image =
       info->type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE ? info->data.pStorageImage : NULL;
 
-   if (image && image->imageView)
-      gpuval_image_marks_forget(gpuval_of(device),
-                                vk_image_view_from_handle(image->imageView)->image);
-   images_of(device)->next.GetDescriptorEXT(device, info, size, data);
+   if (gpuval->images && image && image->imageView)
+      gpuval_image_marks_forget(gpuval->device, vk_image_view_from_handle(image->imageView)->image);
 }
 
 /* Passes */
@@ -278,8 +253,7 @@ load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
       bool is_ours = gpuval_radv_begin_action(cmd_buffer, "begin_rendering", false, false);
       visit->command_id = gpuval_radv_add_command(device->gpuval, cmd_buffer, NULL);
       visit->has_id = true;
-      if (is_ours)
-         gpuval_radv_end_action(cmd_buffer);
+      gpuval_radv_end_action(cmd_buffer, is_ours);
    }
 
    struct gpuval_command_failure failure = {
@@ -358,19 +332,15 @@ mark_all(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *attachments)
       mark(cmd_buffer, attachment->image, &attachment->range, true);
 }
 
-static const struct vk_device_dispatch_table *
-next(const struct radv_cmd_buffer *cmd_buffer)
+void
+gpuval_radv_images_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRenderingInfo *info)
 {
-   return &radv_cmd_buffer_device(cmd_buffer)->gpuval->images->next;
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    void *mem_ctx;
-   struct gpuval_radv_pass **pass = gpuval_radv_pass(cmd_buffer, &mem_ctx);
 
+   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+      return;
+
+   struct gpuval_radv_pass **pass = gpuval_radv_pass(cmd_buffer, &mem_ctx);
    if (!*pass) {
       *pass = rzalloc(mem_ctx, struct gpuval_radv_pass);
       util_dynarray_init(&(*pass)->attachments, *pass);
@@ -392,18 +362,18 @@ hook_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info)
       util_dynarray_foreach (&(*pass)->attachments, struct attachment, attachment)
          attachment->is_discarded = false;
    (*pass)->is_active = true; /* what has been recorded so far is no draw */
-   next(cmd_buffer)->CmdBeginRendering(handle, info);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdEndRendering(VkCommandBuffer handle)
+void
+gpuval_radv_images_end_rendering(struct radv_cmd_buffer *cmd_buffer)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct marking marking = {.cmd_buffer = cmd_buffer};
    void *mem_ctx;
-   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
 
-   next(cmd_buffer)->CmdEndRendering(handle);
+   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+      return;
+
+   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
    if (!pass || !pass->is_active)
       return;
    util_dynarray_foreach (&pass->attachments, struct attachment, attachment) {
@@ -415,95 +385,42 @@ hook_CmdEndRendering(VkCommandBuffer handle)
    pass->is_active = false;
 }
 
-static void
-note_draw(struct radv_cmd_buffer *cmd_buffer)
+void
+gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer)
 {
    void *mem_ctx;
-   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
 
+   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+      return;
+
+   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
    if (!pass || !pass->is_active || pass->has_drawn)
       return;
    mark_all(cmd_buffer, &pass->attachments);
    pass->has_drawn = true;
 }
 
-void
-gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer)
-{
-   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
-      note_draw(cmd_buffer);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
-                         const VkClearAttachment *attachments, uint32_t rect_count,
-                         const VkClearRect *rects)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   note_draw(cmd_buffer);
-   next(cmd_buffer)->CmdClearAttachments(handle, count, attachments, rect_count, rects);
-}
-
-/* They may draw. */
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *secondaries)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   note_draw(cmd_buffer);
-   next(cmd_buffer)->CmdExecuteCommands(handle, count, secondaries);
-}
-
 /* Other commands */
 
-static void
-transfer(void *data, const struct gpuval_transfer *transfer)
+void
+gpuval_radv_images_transfer(void *data, const struct gpuval_transfer *transfer)
 {
-   if (gpuval_access_is_write(transfer) && transfer->image)
-      mark(data, transfer->image, &transfer->range, true);
+   struct radv_cmd_buffer *cmd_buffer = data;
+
+   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->images && gpuval_access_is_write(transfer) &&
+       transfer->image)
+      mark(cmd_buffer, transfer->image, &transfer->range, true);
 }
 
-#define TRANSFER(Function, Info, visit)                                                            \
-   static VKAPI_ATTR void VKAPI_CALL hook_##Function(VkCommandBuffer handle, const Info *info)     \
-   {                                                                                               \
-      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
-      visit(info, transfer, cmd_buffer);                                                           \
-      next(cmd_buffer)->Function(handle, info);                                                    \
-   }
-
-TRANSFER(CmdBlitImage2, VkBlitImageInfo2, gpuval_visit_blit_image)
-TRANSFER(CmdCopyBufferToImage2, VkCopyBufferToImageInfo2, gpuval_visit_copy_buffer_to_image)
-TRANSFER(CmdCopyImage2, VkCopyImageInfo2, gpuval_visit_copy_image)
-TRANSFER(CmdResolveImage2, VkResolveImageInfo2, gpuval_visit_resolve_image)
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdClearColorImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
-                        const VkClearColorValue *color, uint32_t count,
-                        const VkImageSubresourceRange *ranges)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   gpuval_visit_clear(image, count, ranges, transfer, cmd_buffer);
-   next(cmd_buffer)->CmdClearColorImage(handle, image, layout, color, count, ranges);
-}
-
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
-                               const VkClearDepthStencilValue *value, uint32_t count,
-                               const VkImageSubresourceRange *ranges)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   gpuval_visit_clear(image, count, ranges, transfer, cmd_buffer);
-   next(cmd_buffer)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges);
-}
-
-static void
-transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkDependencyInfo *infos)
+/* Legacy waits have their transitions in a barrier of the runtime's. */
+void
+gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                              const VkDependencyInfo *infos)
 {
    struct marking marking = {.cmd_buffer = cmd_buffer};
 
+   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+      return;
    for (uint32_t i = 0; i < count; i++) {
       for (uint32_t j = 0; j < infos[i].imageMemoryBarrierCount; j++) {
          const VkImageMemoryBarrier2 *barrier = &infos[i].pImageMemoryBarriers[j];
@@ -516,58 +433,14 @@ transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkDependenc
    end(&marking);
 }
 
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   next(cmd_buffer)->CmdPipelineBarrier2(handle, info);
-   transition(cmd_buffer, 1, info);
-}
-
-/* Legacy waits have their transitions in a barrier of the runtime's. */
-static VKAPI_ATTR void VKAPI_CALL
-hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
-                    const VkDependencyInfo *infos)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   next(cmd_buffer)->CmdWaitEvents2(handle, count, events, infos);
-   transition(cmd_buffer, count, infos);
-}
-
 void
-gpuval_radv_hook_written_images(struct gpuval_radv *gpuval, struct vk_device_dispatch_table *table)
+gpuval_radv_init_written_images(struct gpuval_radv *gpuval)
 {
    if (!gpuval_device_has_marks(gpuval->device) || !gpuval_device_objects(gpuval->device))
       return;
    gpuval->images = ralloc(gpuval, struct gpuval_radv_images);
-   gpuval->images->next = *table;
    gpuval->images->foreign = _mesa_pointer_set_create(gpuval->images);
    simple_mtx_init(&gpuval->images->mutex, mtx_plain);
-
-#define HOOK(name)                                                                                 \
-   if (table->name)                                                                                \
-      table->name = hook_##name;
-   HOOK(AllocateMemory)
-   HOOK(BindImageMemory2)
-   HOOK(CmdBeginRendering)
-   HOOK(CmdBlitImage2)
-   HOOK(CmdClearAttachments)
-   HOOK(CmdClearColorImage)
-   HOOK(CmdClearDepthStencilImage)
-   HOOK(CmdCopyBufferToImage2)
-   HOOK(CmdCopyImage2)
-   HOOK(CmdEndRendering)
-   HOOK(CmdExecuteCommands)
-   HOOK(CmdPipelineBarrier2)
-   HOOK(CmdResolveImage2)
-   HOOK(CmdWaitEvents2)
-   HOOK(CreateImage)
-   HOOK(CreateImageView)
-   HOOK(DestroyImage)
-   HOOK(FreeMemory)
-   HOOK(GetDescriptorEXT)
 }
 
 void

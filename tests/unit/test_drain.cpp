@@ -252,6 +252,7 @@ TEST_F(sync_test, names_change_while_they_are_copied)
    list_inithead(&vk.queues);
    vk.dispatch_table.SetDebugUtilsObjectNameEXT = set_name;
    gpuval_hooks_init(&hooks, &vk, false);
+   gpuval_hooks_install(&hooks, &vk, NULL);
 
    struct vk_object_base buffer = {};
    const std::string names[2] = {std::string(3000, 'a'), std::string(3000, 'b')};
