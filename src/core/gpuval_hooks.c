@@ -7,6 +7,8 @@
 #include "gpuval_entrypoints.h"
 #include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
+#include "vk_command_buffer.h"
+#include "vk_render_pass.h"
 #include "vk_util.h"
 
 static struct gpuval_hooks *
@@ -390,6 +392,61 @@ gpuval_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT 
    VK_FROM_HANDLE(vk_queue, queue, handle);
    queue->base.device->gpuval->next.QueueInsertDebugUtilsLabelEXT(handle, label);
    note_session(label);
+}
+
+/* Render passes. vk_common_CmdEndRenderPass2() makes a barrier of final layouts, but does not say
+ * in it what the application says of dependencies on what follows.
+ */
+
+static thread_local bool ends_render_pass;
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_CmdEndRenderPass2(VkCommandBuffer handle, const VkSubpassEndInfo *info)
+{
+   VK_FROM_HANDLE(vk_command_buffer, cmd_buffer, handle);
+
+   ends_render_pass = true;
+   cmd_buffer->base.device->gpuval->next.CmdEndRenderPass2(handle, info);
+   ends_render_pass = false;
+}
+
+const VkDependencyInfo *
+gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
+                              const VkDependencyInfo *info, struct gpuval_pass_barrier *barrier)
+{
+   VkMemoryBarrier2 *external = &barrier->external;
+
+   if (!ends_render_pass || !cmd_buffer->runtime_rp_barrier || !info->imageMemoryBarrierCount)
+      return info;
+
+   *external = (VkMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2};
+   for (uint32_t i = 0; i < cmd_buffer->render_pass->dependency_count; i++) {
+      const struct vk_subpass_dependency *dependency = &cmd_buffer->render_pass->dependencies[i];
+      if (dependency->dst_subpass != VK_SUBPASS_EXTERNAL)
+         continue;
+      external->srcStageMask |= dependency->src_stage_mask;
+      external->srcAccessMask |= dependency->src_access_mask;
+      external->dstStageMask |= dependency->dst_stage_mask;
+      external->dstAccessMask |= dependency->dst_access_mask;
+   }
+   if (!external->srcStageMask && !external->dstStageMask)
+      return info;
+
+   assert(!info->memoryBarrierCount);
+   barrier->info = *info;
+   barrier->info.memoryBarrierCount = 1;
+   barrier->info.pMemoryBarriers = external;
+   return &barrier->info;
+}
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
+{
+   VK_FROM_HANDLE(vk_command_buffer, cmd_buffer, handle);
+   struct gpuval_pass_barrier barrier;
+
+   info = gpuval_hooks_complete_barrier(cmd_buffer, info, &barrier);
+   cmd_buffer->base.device->gpuval->next.CmdPipelineBarrier2(handle, info);
 }
 
 /* Device */

@@ -25,6 +25,7 @@
 extern "C" {
 #endif
 
+struct vk_command_buffer;
 struct vk_image_view;
 
 /** A driver's: lives as long as the device. Where vk_device::gpuval points. */
@@ -61,6 +62,20 @@ void gpuval_hooks_remove_object(const struct gpuval_hooks *hooks, struct vk_obje
 /** Images have got their memory. */
 void gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
                               const VkBindImageMemoryInfo *infos);
+
+/* A barrier of the runtime's, together with what it leaves out */
+struct gpuval_pass_barrier {
+   VkDependencyInfo info;
+   VkMemoryBarrier2 external;
+};
+
+/**
+ * In CmdPipelineBarrier2: @info, or in @barrier the same with the last dependencies of the render
+ * pass that the runtime is ending. Final layouts change between their two scopes, not after them.
+ */
+const VkDependencyInfo *gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
+                                                      const VkDependencyInfo *info,
+                                                      struct gpuval_pass_barrier *barrier);
 
 /** Number of @queue in hooks->submits. */
 unsigned gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queue);

@@ -344,7 +344,7 @@ add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *pr
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    struct lp_build_context *uint_bld = &bld_base->uint_bld;
-   LLVMValueRef *array = &bld_base->gpuval.printf_words;
+   LLVMValueRef *array = &bld_base->gpuval->printf_words;
    LLVMTypeRef array_type = LLVMArrayType(
       LLVMVectorType(uint_bld->elem_type, gpuval_lvp_num_lanes()), GPUVAL_PRINTF_MAX_WORDS);
 
@@ -501,7 +501,7 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
    LLVMValueRef pointers[2];
 
    LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, results > 0);
-   LLVMValueRef calling = mask, masks[ARRAY_SIZE(bld_base->gpuval.pending)] = {mask};
+   LLVMValueRef calling = mask, masks[ARRAY_SIZE(bld_base->gpuval->pending)] = {mask};
    if (call->has_condition) {
       calling = NULL;
       for (unsigned i = 0; i < count; i++) {
@@ -612,9 +612,11 @@ bool
 gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                            LLVMValueRef *result)
 {
-   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+   struct gpuval_lvp_calls *state = bld_base->gpuval;
    const struct call *call = find_call(instr);
 
+   if (!state)
+      state = bld_base->gpuval = rzalloc(bld_base->vars, struct gpuval_lvp_calls);
    if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
    else if (call)
@@ -664,9 +666,9 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
 void
 gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next)
 {
-   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+   struct gpuval_lvp_calls *state = bld_base->gpuval;
 
-   if (!state->num_pending || may_join(state, next))
+   if (!state || !state->num_pending || may_join(state, next))
       return;
 
    if (is_range(state->pending[0]))

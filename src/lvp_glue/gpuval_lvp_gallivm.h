@@ -29,7 +29,9 @@ struct gpuval_lvp_address_group {
 
 #define GPUVAL_LVP_MAX_PENDING 8
 
-/* A part of struct lp_build_nir_context, zero at first. */
+/* Of one function that gallivm builds. lp_build_nir_context::gpuval is NULL until it has the first
+ * intrinsic that gallivm does not know; lp_build_nir_context::vars owns it.
+ */
 struct gpuval_lvp_calls {
    /* Of one kind, which follow one another and will share a branch, or a call */
    const nir_intrinsic_instr *pending[GPUVAL_LVP_MAX_PENDING];

@@ -251,7 +251,7 @@ static LLVMValueRef
 get_memory(struct lp_build_nir_context *bld_base)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMValueRef *memory = &bld_base->gpuval.met;
+   LLVMValueRef *memory = &bld_base->gpuval->met;
    LLVMTypeRef type = gpuval_lvp_met_type(gallivm);
 
    if (!*memory) {
@@ -401,7 +401,7 @@ emit_group(struct lp_build_nir_context *bld_base, const struct group *group)
 LLVMValueRef
 gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *check)
 {
-   struct gpuval_lvp_calls *state = &bld_base->gpuval;
+   struct gpuval_lvp_calls *state = bld_base->gpuval;
    struct gpuval_lvp_address_group *place = NULL;
 
    for (unsigned i = 0; i < ARRAY_SIZE(state->addresses); i++) {

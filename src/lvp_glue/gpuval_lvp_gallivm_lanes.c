@@ -36,7 +36,7 @@ get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsi
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    struct lp_build_context *uint64_bld = &bld_base->uint64_bld;
-   LLVMValueRef *nobody = &bld_base->gpuval.nobody;
+   LLVMValueRef *nobody = &bld_base->gpuval->nobody;
 
    if (!*nobody)
       *nobody =

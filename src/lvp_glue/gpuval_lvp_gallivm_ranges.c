@@ -87,7 +87,7 @@ store_vectors(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef vec_type = LLVMVectorType(bld_base->uint_bld.elem_type, gpuval_lvp_num_lanes());
-   LLVMValueRef *array = &bld_base->gpuval.range_vectors;
+   LLVMValueRef *array = &bld_base->gpuval->range_vectors;
    LLVMValueRef running = gpuval_lvp_get_mask(bld_base, false);
 
    if (!*array)

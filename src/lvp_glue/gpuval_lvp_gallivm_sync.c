@@ -46,7 +46,7 @@ gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, unsigned function, L
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef array_type = gpuval_lvp_sync_array_type(gallivm);
-   LLVMValueRef *array = &bld_base->gpuval.sync_words;
+   LLVMValueRef *array = &bld_base->gpuval->sync_words;
    LLVMValueRef zero = lp_build_const_int32(gallivm, 0);
 
    if (!*array)

@@ -59,7 +59,11 @@ gpuval_nir_remove_reports_in_block(nir_block *block)
    }
 }
 
-/* NIR's own iterators leave a list that has been extracted at its end. */
+/**
+ * Where control flow has been cloned and both copies will run for an invocation: the reports of
+ * one of them go, so that each failure counts once. NIR's own iterators leave a list that has been
+ * extracted at its end.
+ */
 static inline void
 gpuval_nir_remove_reports_in_list(struct exec_list *list)
 {
@@ -80,16 +84,6 @@ gpuval_nir_remove_reports_in_list(struct exec_list *list)
          break;
       }
    }
-}
-
-/**
- * Where control flow has been cloned and both copies will run for an
- * invocation: the reports of one of them go, so that each failure counts once.
- */
-static inline void
-gpuval_nir_remove_reports(nir_cf_list *list)
-{
-   gpuval_nir_remove_reports_in_list(&list->list);
 }
 
 #endif

@@ -4,13 +4,32 @@
 
 #include "gpuval/gpuval_radv_entrypoints.h"
 #include "radv_buffer.h"
+#include "radv_buffer_view.h"
 #include "radv_device.h"
 #include "radv_device_memory.h"
+#include "radv_image.h"
+#include "radv_image_view.h"
 #include "radv_instance.h"
 #include "radv_physical_device.h"
+#include "radv_shader.h"
+#include "sid.h"
 
 #include "gpuval/src/core/gpuval_cells.h"
 #include "util/u_atomic.h"
+
+/* What is relied on in RADV. docs/development.rst names what no compiler checks. */
+
+static_assert(offsetof(struct radv_buffer, vk) == 0 && offsetof(struct radv_image, vk) == 0 &&
+                 offsetof(struct radv_buffer_view, vk) == 0 &&
+                 offsetof(struct radv_image_view, vk) == 0 &&
+                 offsetof(struct radv_device_memory, base) == 0,
+              "handles are pointers to objects of the runtime: gpuval_object_hooks.c");
+static_assert(S_008F0C_INDEX_STRIDE(GPUVAL_RADV_ROUNDED_MASK) ==
+                 GPUVAL_RADV_ROUNDED_MASK << GPUVAL_RADV_ROUNDED_SHIFT,
+              "where a buffer's descriptor keeps how much its size was rounded");
+static_assert(offsetof(struct radv_shader_stage_key, gpuval) + 1 ==
+                 sizeof(struct radv_shader_stage_key),
+              "without checks, keys of caches end before gpuval's field");
 
 /* In video memory: fewer than elsewhere */
 #define MAX_SITES   (1u << 20)

@@ -119,6 +119,8 @@ bool gpuval_radv_needs_table(const nir_shader *nir);
 void gpuval_radv_lower_queries(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
 /** For pipelines whose handles are captured or replayed. */
 void gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval);
+/** ac_nir_lower_ngg_options::edit_culled_part: its clone runs for all vertices, and reports. */
+void gpuval_radv_edit_culled_part(struct exec_list *part);
 /** When all decisions have been made. */
 void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
 

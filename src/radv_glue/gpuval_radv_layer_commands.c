@@ -177,7 +177,9 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+   struct gpuval_pass_barrier barrier;
 
+   info = gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier);
    gpuval_radv_note_barrier(cmd_buffer, info);
    next(handle)->CmdPipelineBarrier2(handle, info);
    gpuval_radv_images_transition(cmd_buffer, 1, info);

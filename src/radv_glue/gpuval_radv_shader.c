@@ -14,6 +14,7 @@
 #include "gpuval/src/core/gpuval_instrument.h"
 #include "gpuval/src/core/gpuval_marks.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_cf.h"
 #include "util/set.h"
 #include "util/u_atomic.h"
 #include "vk_pipeline.h"
@@ -408,6 +409,12 @@ gpuval_radv_needs_table(const nir_shader *nir)
 
    return has_intrinsic(nir, queries, ARRAY_SIZE(queries)) ||
           has_intrinsic(nir, reports, ARRAY_SIZE(reports));
+}
+
+void
+gpuval_radv_edit_culled_part(struct exec_list *part)
+{
+   gpuval_nir_remove_reports_in_list(part);
 }
 
 void

@@ -3,7 +3,8 @@
 /*
  * Shaders for the software GPU of the tests (tests/softgpu), a library that is
  * preloaded and executes the NIR which RADV hands to ACO. Without it in the
- * process, nothing here does anything.
+ * process, nothing here does anything, and without Mesa's option build-tests
+ * nothing of it is in RADV.
  */
 
 #ifndef GPUVAL_RADV_SOFTGPU_H
@@ -11,6 +12,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "gpuval/gpuval_build.h"
 
 struct ac_shader_args;
 struct nir_shader;
@@ -53,6 +56,8 @@ struct gpuval_softgpu_prolog {
 
 typedef void (*gpuval_softgpu_add_prolog_func)(const struct gpuval_softgpu_prolog *prolog);
 
+#if GPUVAL_SOFTGPU
+
 /* Before ACO edits the shader. Returns what gpuval_radv_softgpu_add() takes, NULL
  * when there is nothing to do.
  */
@@ -65,5 +70,28 @@ void gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
 
 void gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
                                     const struct radv_vs_prolog_key *key);
+
+#else
+
+static inline struct blob *
+gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
+{
+   return NULL;
+}
+
+static inline void
+gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
+                        const struct radv_shader_binary *binary,
+                        const struct radv_shader_stage *stage)
+{
+}
+
+static inline void
+gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
+                               const struct radv_vs_prolog_key *key)
+{
+}
+
+#endif
 
 #endif
