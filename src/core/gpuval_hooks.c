@@ -156,7 +156,7 @@ gpuval_DeviceWaitIdle(VkDevice device)
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 wait_all,
-                   uint64_t timeout)
+                     uint64_t timeout)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -223,7 +223,7 @@ gpuval_GetEventStatus(VkDevice device, VkEvent event)
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_GetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
-                         size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
+                           size_t size, void *data, VkDeviceSize stride, VkQueryResultFlags flags)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 
@@ -278,7 +278,7 @@ gpuval_DestroyFence(VkDevice device, VkFence fence, const VkAllocationCallbacks 
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_DestroySemaphore(VkDevice device, VkSemaphore semaphore,
-                      const VkAllocationCallbacks *allocator)
+                        const VkAllocationCallbacks *allocator)
 {
    const struct gpuval_hooks *hooks = get_hooks(device);
 

@@ -220,7 +220,7 @@ CREATE(CreateImage, VkImageCreateInfo, VkImage)
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
-                   const VkAllocationCallbacks *allocator, VkSampler *handle)
+                     const VkAllocationCallbacks *allocator, VkSampler *handle)
 {
    VkResult result = next(device)->CreateSampler(device, info, allocator, handle);
 
@@ -244,7 +244,7 @@ gpuval_CreateSampler(VkDevice device, const VkSamplerCreateInfo *info,
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_CreateBufferView(VkDevice device, const VkBufferViewCreateInfo *info,
-                      const VkAllocationCallbacks *allocator, VkBufferView *handle)
+                        const VkAllocationCallbacks *allocator, VkBufferView *handle)
 {
    VkResult result = next(device)->CreateBufferView(device, info, allocator, handle);
 
@@ -257,7 +257,7 @@ gpuval_CreateBufferView(VkDevice device, const VkBufferViewCreateInfo *info,
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
-                     const VkAllocationCallbacks *allocator, VkImageView *handle)
+                       const VkAllocationCallbacks *allocator, VkImageView *handle)
 {
    VkResult result = next(device)->CreateImageView(device, info, allocator, handle);
 
@@ -268,9 +268,9 @@ gpuval_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
 
 VKAPI_ATTR VkResult VKAPI_CALL
 gpuval_CreateAccelerationStructureKHR(VkDevice device,
-                                    const VkAccelerationStructureCreateInfoKHR *info,
-                                    const VkAllocationCallbacks *allocator,
-                                    VkAccelerationStructureKHR *handle)
+                                      const VkAccelerationStructureCreateInfoKHR *info,
+                                      const VkAllocationCallbacks *allocator,
+                                      VkAccelerationStructureKHR *handle)
 {
    VkResult result = next(device)->CreateAccelerationStructureKHR(device, info, allocator, handle);
 

@@ -24,8 +24,8 @@ static_assert(offsetof(struct radv_buffer, vk) == 0 && offsetof(struct radv_imag
                  offsetof(struct radv_image_view, vk) == 0 &&
                  offsetof(struct radv_device_memory, base) == 0,
               "handles are pointers to objects of the runtime: gpuval_object_hooks.c");
-static_assert(S_008F0C_INDEX_STRIDE(GPUVAL_RADV_ROUNDED_MASK) ==
-                 GPUVAL_RADV_ROUNDED_MASK << GPUVAL_RADV_ROUNDED_SHIFT,
+static_assert(S_008F0C_INDEX_STRIDE(GPUVAL_RADV_ROUNDED_MASK) == GPUVAL_RADV_ROUNDED_MASK
+                                                                    << GPUVAL_RADV_ROUNDED_SHIFT,
               "where a buffer's descriptor keeps how much its size was rounded");
 static_assert(offsetof(struct radv_shader_stage_key, gpuval) + 1 ==
                  sizeof(struct radv_shader_stage_key),

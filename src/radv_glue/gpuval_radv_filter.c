@@ -166,7 +166,7 @@ gpuval_radv_finish_filter(struct gpuval_radv *gpuval)
 {
    for (unsigned i = 0; gpuval->filter && i < gpuval->filter->num_families; i++)
       gpuval->hooks.next.DestroyCommandPool(radv_device_to_handle(gpuval->radv),
-                                      gpuval->filter->families[i].pool, NULL);
+                                            gpuval->filter->families[i].pool, NULL);
 }
 
 void

@@ -177,8 +177,7 @@ gpuval_radv_CreateAccelerationStructureKHR(VkDevice device,
    struct gpuval_radv *gpuval = gpuval_of(device);
 
    gpuval_radv_written_buffer(gpuval, info->buffer, info->offset, info->size);
-   VkResult result =
-      next(device)->CreateAccelerationStructureKHR(device, info, allocator, handle);
+   VkResult result = next(device)->CreateAccelerationStructureKHR(device, info, allocator, handle);
    if (result == VK_SUCCESS) {
       VK_FROM_HANDLE(vk_acceleration_structure, structure, *handle);
       gpuval_radv_add_structure(gpuval, structure, buffer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* gpuval's layer above RADV's entry points (gpuval_radv_layer.c): draws, dispatches, traces and
- * whatever else RADV makes dispatches of. They are noted by name: gpuval_radv_begin_action(). RADV's
- * own draws and dispatches do not go through the dispatch table.
+ * whatever else RADV makes dispatches of. They are noted by name: gpuval_radv_begin_action().
+ * RADV's own draws and dispatches do not go through the dispatch table.
  */
 
 #include "gpuval_radv_layer.h"
@@ -212,8 +212,7 @@ gpuval_radv_CmdTraceRaysKHR(VkCommandBuffer handle, const VkStridedDeviceAddress
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "trace_rays_khr", false, true);
 
-   next(cmd_buffer)
-      ->CmdTraceRaysKHR(handle, raygen, miss, hit, callable, width, height, depth);
+   next(cmd_buffer)->CmdTraceRaysKHR(handle, raygen, miss, hit, callable, width, height, depth);
    gpuval_radv_end_action(cmd_buffer, is_ours);
 }
 
@@ -231,8 +230,7 @@ gpuval_radv_CmdTraceRaysIndirectKHR(VkCommandBuffer handle,
 
    gpuval_radv_begin_indirect_trace(&trace, handle, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
    if (trace.count)
-      next(cmd_buffer)
-         ->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, trace.address);
+      next(cmd_buffer)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, trace.address);
    gpuval_radv_end_indirect(&trace);
    gpuval_radv_end_action(cmd_buffer, is_ours);
 }

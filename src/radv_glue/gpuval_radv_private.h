@@ -36,12 +36,12 @@ struct gpuval_radv {
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
-   struct gpuval_hooks hooks; /* RADV's entry points among them, in hooks.next */
-   struct radeon_winsys_bo *stand_in_bo;      /* with GPUVAL_SAFE: null descriptors */
-   uint32_t stand_in;                         /* its address, low half */
-   uint64_t null_structure;                   /* or 0 */
-   struct gpuval_radv_images *images;         /* gpuval_radv_written_images.c's, or NULL */
-   uint64_t unpoisoned;                       /* bytes that could not be filled */
+   struct gpuval_hooks hooks;            /* RADV's entry points among them, in hooks.next */
+   struct radeon_winsys_bo *stand_in_bo; /* with GPUVAL_SAFE: null descriptors */
+   uint32_t stand_in;                    /* its address, low half */
+   uint64_t null_structure;              /* or 0 */
+   struct gpuval_radv_images *images;    /* gpuval_radv_written_images.c's, or NULL */
+   uint64_t unpoisoned;                  /* bytes that could not be filled */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;

@@ -161,8 +161,7 @@ gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRen
 {
    uint32_t command_id;
 
-   if (!get_gpuval(cmd_buffer)->race ||
-       !name_command(cmd_buffer, "begin_rendering", &command_id))
+   if (!get_gpuval(cmd_buffer)->race || !name_command(cmd_buffer, "begin_rendering", &command_id))
       return;
 
    struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);

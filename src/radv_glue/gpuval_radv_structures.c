@@ -24,8 +24,8 @@ struct note {
 };
 
 static void
-add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to, VkAccelerationStructureKHR from,
-         enum gpuval_structure_state state)
+add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to,
+         VkAccelerationStructureKHR from, enum gpuval_structure_state state)
 {
    VK_FROM_HANDLE(vk_acceleration_structure, structure, to);
    VK_FROM_HANDLE(vk_acceleration_structure, original, from);
