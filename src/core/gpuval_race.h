@@ -75,8 +75,8 @@ void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
 /**
  * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
  * @flag is NULL, or has one of @bits when it is looked at. @dependent: as @before, without what is
- * ordered by nothing but barriers for images, whose memory dependencies are for these only; NULL:
- * that is all the same. @before, @dependent and @flag live until then.
+ * ordered by nothing but barriers for images and buffers, whose memory dependencies are for these
+ * only; NULL: that is all the same. @before, @dependent and @flag live until then.
  */
 void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
                       const uint32_t *before, const uint32_t *dependent, const uint32_t *flag,

@@ -93,7 +93,7 @@ dependency(void *data, const struct gpuval_command_dependency *dependency)
 
    if (info)
       gpuval_race_queue_barrier(race->queue, command_id, gpuval_event_stages(info),
-                                gpuval_race_is_for_images(info), &race->parts);
+                                gpuval_race_is_for_resources(info), &race->parts);
    else
       gpuval_race_queue_event_transition(race->queue, command_id, dependency->events, &race->parts);
    race->is_noted = true;

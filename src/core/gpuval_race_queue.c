@@ -30,13 +30,13 @@ struct gpuval_race_queue {
    uint32_t *ordered;      /* rows by class, as many sources each; and */
    const uint32_t *before; /* the same for notes; NULL: not yet */
 
-   /* What more than barriers for images has ordered, gpuval_race_note(): before any stage, as the
-    * memory that a dependency has made available stays so in a chain. Version right behind the last
-    * such barrier; the row; and the same for notes; NULL if there is no such barrier
+   /* What more than barriers for images and buffers has ordered, gpuval_race_note(): before any
+    * stage, as the memory that a dependency has made available stays so in a chain. Version right
+    * behind the last such barrier; the row; and the same for notes; NULL if there is no such barrier
     */
-   uint64_t images_version;
-   bool has_images; /* nothing has come since */
-   uint32_t *without_images;
+   uint64_t resources_version;
+   bool has_resources; /* nothing has come since */
+   uint32_t *without_resources;
    const uint32_t *dependent;
 };
 
@@ -60,7 +60,7 @@ gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
    queue->objects = objects;
    queue->number = number;
    queue->ordered = rzalloc_size(queue, rows_size(queue));
-   queue->without_images = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
+   queue->without_resources = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
    return queue;
 }
 
@@ -110,9 +110,9 @@ bring_up_to_date(struct gpuval_race_queue *queue)
       return serial;
 
    /* If anything else has come as well, it may have ordered all of it. */
-   queue->has_images = queue->version == queue->images_version;
-   if (!queue->has_images)
-      gpuval_submits_ordered(queue->submits, queue->number, queue->without_images);
+   queue->has_resources = queue->version == queue->resources_version;
+   if (!queue->has_resources)
+      gpuval_submits_ordered(queue->submits, queue->number, queue->without_resources);
    queue->before = queue->dependent = NULL;
    return serial;
 }
@@ -136,9 +136,9 @@ make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, 
    queue->serial = use.serial;
    if (!queue->before) {
       queue->before = copy_for_notes(queue, queue->ordered, rows_size(queue));
-      if (queue->has_images)
+      if (queue->has_resources)
          queue->dependent =
-            copy_for_notes(queue, queue->without_images,
+            copy_for_notes(queue, queue->without_resources,
                            gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t));
    }
    return use;
@@ -464,10 +464,10 @@ gpuval_race_has_transitions(const struct util_dynarray *parts)
 }
 
 bool
-gpuval_race_is_for_images(const VkDependencyInfo *info)
+gpuval_race_is_for_resources(const VkDependencyInfo *info)
 {
-   return info->imageMemoryBarrierCount && !info->memoryBarrierCount &&
-          !info->bufferMemoryBarrierCount;
+   return !info->memoryBarrierCount &&
+          (info->imageMemoryBarrierCount || info->bufferMemoryBarrierCount);
 }
 
 void
@@ -513,15 +513,15 @@ note_barriers(struct gpuval_race_queue *queue, const struct util_dynarray *parts
 
 void
 gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
-                          VkPipelineStageFlags2 stages, bool is_for_images,
+                          VkPipelineStageFlags2 stages, bool is_for_resources,
                           const struct util_dynarray *parts)
 {
    queue->has_ended_subpass = false;
    note_transition(queue, command_id, stages, NULL, parts);
    note_barriers(queue, parts);
-   if (is_for_images) {
+   if (is_for_resources) {
       bring_up_to_date(queue);
-      queue->images_version = queue->version + 1;
+      queue->resources_version = queue->version + 1;
    }
 }
 

@@ -56,8 +56,8 @@ void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRend
 void gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info);
 /** Has it transitions? They come after all its first scopes, gpuval_event_stages(). */
 bool gpuval_race_has_transitions(const struct util_dynarray *parts);
-/** Is it for images only? */
-bool gpuval_race_is_for_images(const VkDependencyInfo *info);
+/** Is it for images and buffers only, and not for all memory? */
+bool gpuval_race_is_for_resources(const VkDependencyInfo *info);
 /** The same of a wait for events */
 void gpuval_race_add_event_transitions(struct util_dynarray *parts,
                                        const struct gpuval_dependency *events);
@@ -92,10 +92,10 @@ void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t comman
                                 VkRenderingFlags flags, const struct util_dynarray *parts);
 /**
  * and for a pipeline barrier, before the order of commands learns of it.
- * @is_for_images: gpuval_race_is_for_images()
+ * @is_for_resources: gpuval_race_is_for_resources()
  */
 void gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
-                               VkPipelineStageFlags2 stages, bool is_for_images,
+                               VkPipelineStageFlags2 stages, bool is_for_resources,
                                const struct util_dynarray *parts);
 void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
                                         const struct gpuval_dependency *events,

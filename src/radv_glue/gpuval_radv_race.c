@@ -60,7 +60,7 @@ struct gpuval_radv_race_note {
    uint32_t command_id;
    VkRenderingFlags flags;
    VkPipelineStageFlags2 stages;
-   bool is_for_images;                     /* gpuval_race_is_for_images() */
+   bool is_for_resources;                  /* gpuval_race_is_for_resources() */
    const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
    struct util_dynarray parts;             /* struct gpuval_race_part */
    struct util_dynarray uses;              /* of shaders: struct shader_use */
@@ -196,7 +196,7 @@ gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyI
    struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
    gpuval_race_add_barriers(&note->parts, info);
    note->stages = gpuval_event_stages(info);
-   note->is_for_images = gpuval_race_is_for_images(info);
+   note->is_for_resources = gpuval_race_is_for_resources(info);
    if (!gpuval_race_has_transitions(&note->parts) ||
        name_command(cmd_buffer, "pipeline_barrier", &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
@@ -378,7 +378,7 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
       if (note->events)
          gpuval_race_queue_event_transition(queue, note->command_id, note->events, &note->parts);
       else
-         gpuval_race_queue_barrier(queue, note->command_id, note->stages, note->is_for_images,
+         gpuval_race_queue_barrier(queue, note->command_id, note->stages, note->is_for_resources,
                                    &note->parts);
       break;
    case NOTE_SHADERS:
