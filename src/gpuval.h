@@ -330,12 +330,14 @@ void gpuval_shader_release(struct gpuval_shader *shader);
 
 /**
  * A registered shader's table, for binaries that the application keeps. Writing NULL
- * writes that. Reading checks everything and registers; false: the binary is not usable, or is
- * for another engine of sync than this device has. The caller is a user of *shader, which may be
- * NULL.
+ * writes that. @is_unmarked: the shader does not mark all that it writes, so `init` gives up on the
+ * device that reads it, too. Reading checks everything and registers; false: the binary is not
+ * usable, or is for another engine of sync than this device has. The caller is a user of *shader,
+ * which may be NULL.
  */
 void gpuval_device_write_shader(const struct gpuval_device *device,
-                                const struct gpuval_shader *shader, struct blob *blob);
+                                const struct gpuval_shader *shader, bool is_unmarked,
+                                struct blob *blob);
 bool gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob,
                                struct gpuval_shader **shader);
 

@@ -507,11 +507,14 @@ get_engine(const struct gpuval_device *device)
    return gpuval_device_has_shadow(device) | gpuval_device_has_cells(device) << 1;
 }
 
+/* Beside get_engine(): gpuval_instrument_info::is_unmarked */
+#define BINARY_IS_UNMARKED BITFIELD_BIT(31)
+
 void
 gpuval_device_write_shader(const struct gpuval_device *device, const struct gpuval_shader *shader,
-                           struct blob *blob)
+                           bool is_unmarked, struct blob *blob)
 {
-   blob_write_uint32(blob, get_engine(device));
+   blob_write_uint32(blob, get_engine(device) | (is_unmarked ? BINARY_IS_UNMARKED : 0));
    write_shader(shader, blob);
 }
 
@@ -766,13 +769,10 @@ read_info(struct blob_reader *blob, const struct gpuval_device *device, void *me
           read_formats(blob, table);
 }
 
-bool
-gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob,
-                          struct gpuval_shader **shader)
+/* What stands behind the first word */
+static bool
+read_shader(struct gpuval_device *device, struct blob_reader *blob, struct gpuval_shader **shader)
 {
-   *shader = NULL;
-   if (blob_read_uint32(blob) != get_engine(device) || blob->overrun)
-      return false;
    if (!blob_read_uint8(blob))
       return !blob->overrun;
 
@@ -788,4 +788,19 @@ gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob
 
    ralloc_free(mem_ctx);
    return *shader != NULL;
+}
+
+bool
+gpuval_device_read_shader(struct gpuval_device *device, struct blob_reader *blob,
+                          struct gpuval_shader **shader)
+{
+   uint32_t word = blob_read_uint32(blob);
+
+   *shader = NULL;
+   if (blob->overrun || (word & ~BINARY_IS_UNMARKED) != get_engine(device) ||
+       !read_shader(device, blob, shader))
+      return false;
+   if (word & BINARY_IS_UNMARKED)
+      gpuval_marks_give_up(device); /* as the device that it was made on */
+   return true;
 }

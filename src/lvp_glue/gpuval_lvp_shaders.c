@@ -12,7 +12,6 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/core/gpuval_instrument.h"
-#include "gpuval/src/core/gpuval_marks.h"
 #include "util/simple_mtx.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"
@@ -300,18 +299,16 @@ void
 gpuval_lvp_write_shader(struct gpuval_lvp *gpuval, const struct lvp_pipeline_nir *pipeline_nir,
                         struct blob *blob)
 {
-   gpuval_device_write_shader(gpuval_lvp_device(gpuval), pipeline_nir->gpuval, blob);
+   gpuval_device_write_shader(gpuval_lvp_device(gpuval), pipeline_nir->gpuval,
+                              get_selection(pipeline_nir->nir).is_unmarked, blob);
 }
 
 bool
 gpuval_lvp_read_shader(struct gpuval_lvp *gpuval, const nir_shader *nir, struct blob_reader *blob)
 {
-   struct gpuval_device *device = gpuval_lvp_device(gpuval);
    struct gpuval_shader *shader;
-   bool read = gpuval_device_read_shader(device, blob, &shader);
+   bool read = gpuval_device_read_shader(gpuval_lvp_device(gpuval), blob, &shader);
 
-   if (read && get_selection(nir).is_unmarked)
-      gpuval_marks_give_up(device); /* as when it was made */
    add_created(gpuval, nir, shader);
    return read;
 }

@@ -2,6 +2,7 @@
 
 #include "scenario_run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,24 +271,60 @@ create_shader_object(struct run *run, const VkShaderCreateInfoEXT *info, const c
    return shader;
 }
 
-/* Gets the binary, destroys the shader and makes it from the binary. */
-static VkShaderEXT
-recreate_from_binary(struct run *run, VkShaderEXT shader, VkShaderCreateInfoEXT info,
-                     const char *name)
+/* Makes the shader, gets its binary and destroys it. */
+static void *
+make_binary(struct run *run, const VkShaderCreateInfoEXT *info, const char *name, size_t *size)
 {
    PFN_vkGetShaderBinaryDataEXT get = VKH_PROC(run->ctx, vkGetShaderBinaryDataEXT);
-   size_t size;
-   VKH_CHECK(get(run->ctx->device, shader, &size, NULL));
-   void *binary = malloc(size);
+   VkShaderEXT shader = create_shader_object(run, info, name);
+
+   VKH_CHECK(get(run->ctx->device, shader, size, NULL));
+   void *binary = malloc(*size);
    if (!binary)
       vkh_die("out of memory");
-   VKH_CHECK(get(run->ctx->device, shader, &size, binary));
+   VKH_CHECK(get(run->ctx->device, shader, size, binary));
    VKH_PROC(run->ctx, vkDestroyShaderEXT)(run->ctx->device, shader, NULL);
+   return binary;
+}
+
+/* Keeps the binary in the folder GPUVAL_TEST_BINARIES, for the next process. */
+static void *
+get_kept_binary(struct run *run, const VkShaderCreateInfoEXT *info, const char *section,
+                const char *name, size_t *size)
+{
+   const char *folder = getenv("GPUVAL_TEST_BINARIES");
+   char file[4096];
+   void *binary = NULL;
+   if (!folder)
+      return make_binary(run, info, name, size);
+
+   snprintf(file, sizeof(file), "%s/%s", folder, section);
+   FILE *f = fopen(file, "rb");
+   if (f) {
+      binary = malloc(1 << 24);
+      *size = binary ? fread(binary, 1, 1 << 24, f) : 0;
+   } else if ((f = fopen(file, "wb"))) {
+      binary = make_binary(run, info, name, size);
+      if (fwrite(binary, 1, *size, f) != *size)
+         vkh_die("%s is not written", file);
+   }
+   if (!binary)
+      vkh_die("%s: %s", file, strerror(errno));
+   fclose(f);
+   return binary;
+}
+
+static VkShaderEXT
+create_from_binary(struct run *run, VkShaderCreateInfoEXT info, const char *section,
+                   const char *name)
+{
+   size_t size;
+   void *binary = get_kept_binary(run, &info, section, name, &size);
 
    info.codeType = VK_SHADER_CODE_TYPE_BINARY_EXT;
    info.codeSize = size;
    info.pCode = binary;
-   shader = create_shader_object(run, &info, name);
+   VkShaderEXT shader = create_shader_object(run, &info, name);
    free(binary);
    return shader;
 }
@@ -323,10 +360,9 @@ create_shader_objects(struct run *run, struct run_pipeline *pipeline, const stru
          .pSpecializationInfo = &request->specialization,
       };
       const char *name = run_debug_name(run, section->name);
-      VkShaderEXT shader = create_shader_object(run, &info, name);
-      if (run->kind == SCENARIO_SHADER_OBJECT_BINARY)
-         shader = recreate_from_binary(run, shader, info, name);
-      pipeline->shaders[i] = shader;
+      pipeline->shaders[i] = run->kind == SCENARIO_SHADER_OBJECT_BINARY
+                                ? create_from_binary(run, info, section->name, name)
+                                : create_shader_object(run, &info, name);
       pipeline->shader_stages[i] = section->stage->bit;
    }
    pipeline->shader_count = request->section_count;

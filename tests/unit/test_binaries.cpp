@@ -132,7 +132,7 @@ class binaries_test : public drain_test {
       shader = gpuval_device_add_shader(device, &info, &table, key);
       blob_finish(&blob);
       blob_init(&blob);
-      gpuval_device_write_shader(device, shader, &blob);
+      gpuval_device_write_shader(device, shader, false, &blob);
       gpuval_shader_release(shader);
       ralloc_free(mem_ctx);
    }

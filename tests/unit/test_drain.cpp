@@ -330,7 +330,7 @@ TEST_F(drain_test, binaries_keep_their_table)
               8);
    struct blob blob;
    blob_init(&blob);
-   gpuval_device_write_shader(device, shader, &blob);
+   gpuval_device_write_shader(device, shader, false, &blob);
 
    struct gpuval_device_info info = {};
    info.winsys = gpuval_winsys_host;

@@ -204,6 +204,35 @@ TEST_F(marks_test, giving_up_keeps_the_tables)
    EXPECT_EQ(table()->count, 0u);
 }
 
+/* What a shader writes without marks, nobody knows in the process that loads its binary either. */
+TEST_F(marks_test, gives_up_by_a_binary)
+{
+   struct gpuval_device_info info = {};
+   info.winsys = gpuval_winsys_host;
+   info.has_marks = true;
+
+   for (bool is_unmarked : {false, true}) {
+      struct blob blob;
+      struct blob_reader reader;
+      struct gpuval_shader *shader;
+      struct gpuval_device *other = gpuval_device_create(&info);
+      ASSERT_NE(other, nullptr);
+
+      blob_init(&blob);
+      gpuval_device_write_shader(device, NULL, is_unmarked, &blob);
+      blob_reader_init(&reader, blob.data, blob.size - 1);
+      EXPECT_FALSE(gpuval_device_read_shader(other, &reader, &shader));
+      EXPECT_FALSE(other->marks.gave_up);
+      blob_reader_init(&reader, blob.data, blob.size);
+      EXPECT_TRUE(gpuval_device_read_shader(other, &reader, &shader));
+      EXPECT_EQ(other->marks.gave_up, is_unmarked);
+      EXPECT_EQ(other->root->all_written, (uint32_t)is_unmarked);
+      EXPECT_FALSE(device->marks.gave_up);
+      blob_finish(&blob);
+      gpuval_device_destroy(other);
+   }
+}
+
 /* The same where memory is in a window. */
 TEST_F(marks_test, gives_up_a_window)
 {
