@@ -104,7 +104,7 @@ show_self_test()
 # How a program has ended
 show_end() # FOLDER
 {
-   last=$(tail -n 1 "$1/log.txt" 2>/dev/null | sed 's/^gpuval: //')
+   last=$(tail -n 1 "$1/log.txt" 2>/dev/null | sed -E "s/^gpuval: //; s/^(no errors[^:]*): .*/\1/")
    status=$(sed -n '$s/^exit status: //p' "$1/output.txt")
    case $status in
    124 | 137) status="$status: it did not end" ;;

@@ -143,6 +143,9 @@ uint64_t gpuval_device_root_address(const struct gpuval_device *device);
 unsigned gpuval_device_begin_work(struct gpuval_device *device);
 void gpuval_device_end_work(struct gpuval_device *device, unsigned work);
 
+/** Draws, dispatches and traces that run now, and are looked at: reports say how many they were. */
+void gpuval_device_add_commands(struct gpuval_device *device, uint32_t count);
+
 /** The same where no work has ended: what has failed by now is in the log. */
 void gpuval_device_look(struct gpuval_device *device);
 

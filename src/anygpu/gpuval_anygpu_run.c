@@ -408,6 +408,7 @@ fill_command(struct run *run, uint32_t index)
    if (run->device) {
       struct gpuval_command_data *data = &command.base;
       data->command_id = run->num_commands;
+      gpuval_device_add_commands(run->device, 1);
       data->epoch = run->span;
       data->epoch_command = run->span_command;
       data->serial = run->span;

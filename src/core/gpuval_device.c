@@ -17,6 +17,8 @@
 #include "util/u_thread.h"
 #include "vk_acceleration_structure.h"
 #include "vk_buffer.h"
+#include "vk_device.h"
+#include "vk_physical_device.h"
 
 #define POLL_INTERVAL_NS   10000000
 #define PRINTF_INTERVAL_NS 1000000 /* while shaders print */
@@ -206,6 +208,26 @@ gpuval_init(bool by_driver)
    call_once(&once, init_once);
 }
 
+static void
+add_to_report(const struct gpuval_device *device)
+{
+   char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
+
+   if (!device->info.vk) {
+      gpuval_report_add_device(NULL);
+      return;
+   }
+   const struct vk_properties *properties = &device->info.vk->physical->properties;
+   snprintf(driver, sizeof(driver), "%s, %s", properties->driverName, properties->driverInfo);
+   gpuval_report_add_device(driver);
+}
+
+void
+gpuval_device_add_commands(struct gpuval_device *device, uint32_t count)
+{
+   gpuval_report_add_commands(count);
+}
+
 struct gpuval_device *
 gpuval_device_create(const struct gpuval_device_info *info)
 {
@@ -255,7 +277,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->is_complete = true;
    gpuval_live_add(device);
 
-   gpuval_report_add_device();
+   add_to_report(device);
    return device;
 }
 

@@ -682,6 +682,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    if (gpuval_lvp_objects(gpuval))
       emit_sets(gpuval, instrumented, shaders, sets[type], type, (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
+   gpuval_device_add_commands(gpuval->device, 1);
    if (gpuval->race)
       gpuval_lvp_race_shaders(gpuval->race, data->command_id, instrumented, shaders, sets[type],
                               gpuval->descriptor_buffers[type], (void *)data);

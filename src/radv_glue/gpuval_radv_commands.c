@@ -470,6 +470,7 @@ note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
    if (!cmd_buffer->gpuval)
       return;
 
+   gpuval_device_add_commands(gpuval->device, cmd_buffer->gpuval->next_index);
    gpuval_radv_report_failures(gpuval, cmd_buffer);
    gpuval_radv_note_built(gpuval, cmd_buffer);
    util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct secondary, secondary)

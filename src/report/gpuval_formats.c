@@ -16,7 +16,7 @@ const struct gpuval_summary_count gpuval_summary_counts[] = {
    COUNT(errors, true),      COUNT(occurrences, true),   COUNT(lost, true),
    COUNT(messages, true),    COUNT(lost_messages, true), COUNT(shaders, true),
    COUNT(warnings, true),    COUNT(suppressed, false),   COUNT(suppressed_occurrences, false),
-   COUNT(lost_lines, false),
+   COUNT(lost_lines, false), COUNT(commands, false),
 };
 const unsigned gpuval_num_summary_counts = ARRAY_SIZE(gpuval_summary_counts);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpuval_checks.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 
@@ -382,6 +383,43 @@ read_seen(struct reader *r)
    return expect(r, ']');
 }
 
+static uint32_t
+get_checks(const struct gpuval_value *names)
+{
+   uint32_t checks = 0;
+
+   for (unsigned i = 0; names->type == GPUVAL_VALUE_STRINGS && i < names->count; i++)
+      checks |= gpuval_checks_from_name(names->strings[i], strlen(names->strings[i]));
+   return checks;
+}
+
+/* Reads the value of @key if it is about what was checked in @run. *known: it is */
+static bool
+read_checked(struct reader *r, const char *key, struct gpuval_run *run, bool *known)
+{
+   struct gpuval_value value;
+   double numbers[3];
+   unsigned count;
+
+   *known = true;
+   if (!strcmp(key, "seconds") && *r->at != '"' && *r->at != '{') {
+      if (!read_numbers(r, numbers, &count))
+         return false;
+      run->seconds = count && numbers[0] > 0 && numbers[0] < 1e12 ? numbers[0] : 0;
+   } else if (!strcmp(key, "checks")) {
+      if (!read_value(r, &value))
+         return false;
+      run->checks = get_checks(&value);
+   } else if (!strcmp(key, "driver")) {
+      if (!read_value(r, &value))
+         return false;
+      run->driver = value.type == GPUVAL_VALUE_STRING ? value.string : NULL;
+   } else {
+      *known = false;
+   }
+   return true;
+}
+
 static bool
 read_run(struct reader *r)
 {
@@ -391,9 +429,11 @@ read_run(struct reader *r)
       return false;
    bool is_empty = accept(r, '}');
    while (!is_empty) {
-      struct gpuval_value value;
+      struct gpuval_value value = {0};
+      bool known;
       const char *key = read_string(r);
-      if (!key || !expect(r, ':') || !read_value(r, &value))
+      if (!key || !expect(r, ':') || !read_checked(r, key, &run, &known) ||
+          (!known && !read_value(r, &value)))
          return false;
       const char *string = value.type == GPUVAL_VALUE_STRING ? value.string : NULL;
       if (!strcmp(key, "host"))
@@ -432,10 +472,28 @@ read_runs(struct reader *r)
    return expect(r, ']');
 }
 
+/* What the summary of one run says of it. In that of several, each run says it of itself. */
+static void
+add_to_run(struct reader *r, const char *ended, const struct gpuval_run *checked)
+{
+   if (r->line->summary.is_merged || (!ended && !checked->checks))
+      return;
+   if (!r->line->runs.size) {
+      struct gpuval_run run = {.pid = -1};
+      util_dynarray_append(&r->line->runs, struct gpuval_run, run);
+   }
+   struct gpuval_run *run = util_dynarray_top_ptr(&r->line->runs, struct gpuval_run);
+   run->ended = ended;
+   run->checks = checked->checks;
+   run->driver = checked->driver;
+   run->seconds = checked->seconds;
+}
+
 static bool
 read_summary(struct reader *r)
 {
    struct gpuval_summary *summary = &r->line->summary;
+   struct gpuval_run checked = {0};
    const char *ended = NULL;
 
    r->line->is_summary = true;
@@ -445,9 +503,12 @@ read_summary(struct reader *r)
       return true;
    do {
       struct gpuval_value value;
+      bool known;
       const char *key = read_string(r);
-      if (!key || !expect(r, ':'))
+      if (!key || !expect(r, ':') || !read_checked(r, key, &checked, &known))
          return false;
+      if (known)
+         continue;
       if (!strcmp(key, "run") || !strcmp(key, "runs")) {
          if (!strcmp(key, "run") ? !read_run(r) : !read_runs(r))
             return false;
@@ -463,12 +524,7 @@ read_summary(struct reader *r)
             *gpuval_summary_count(summary, count) = value.number;
       }
    } while (accept(r, ','));
-   if (ended && !r->line->runs.size) {
-      struct gpuval_run run = {.pid = -1};
-      util_dynarray_append(&r->line->runs, struct gpuval_run, run);
-   }
-   if (ended)
-      util_dynarray_top_ptr(&r->line->runs, struct gpuval_run)->ended = ended;
+   add_to_run(r, ended, &checked);
    return expect(r, '}');
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/gpuval_text.h"
 #include "util/macros.h"
+#include "gpuval_run.h"
 
 static void
 write_string(FILE *f, const char *string)
@@ -178,6 +179,27 @@ gpuval_jsonl_write_row(FILE *f, const struct gpuval_row *row)
    fputs("}\n", f);
 }
 
+/* Returns what stands before the next member. */
+static const char *
+write_checked(FILE *f, const char *separator, uint32_t checks, const char *driver, double seconds)
+{
+   if (checks) {
+      fprintf(f, "%s\"checks\":", separator);
+      gpuval_checks_write_json(f, checks);
+      separator = ",";
+   }
+   if (driver) {
+      fprintf(f, "%s\"driver\":", separator);
+      write_string(f, driver);
+      separator = ",";
+   }
+   if (seconds > 0) {
+      fprintf(f, "%s\"seconds\":%.3f", separator, seconds);
+      separator = ",";
+   }
+   return separator;
+}
+
 /* @in_list: among those of a merged report; alone, what ended the run is the summary's. */
 static void
 write_run(FILE *f, const struct gpuval_run *run, bool in_list)
@@ -208,6 +230,8 @@ write_run(FILE *f, const struct gpuval_run *run, bool in_list)
       fprintf(f, "%s\"incomplete\":true", separator);
       separator = ",";
    }
+   if (in_list)
+      separator = write_checked(f, separator, run->checks, run->driver, run->seconds);
    fputs(*separator == '{' ? "{}" : "}", f);
 }
 
@@ -221,6 +245,8 @@ gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
       if (number || count->always)
          fprintf(f, "%s\"%s\":%" PRIu64, i ? "," : "", count->key, number);
    }
+   const struct gpuval_scope scope = gpuval_summary_scope(summary);
+   write_checked(f, ",", scope.checks, scope.driver, scope.seconds);
    if (summary->has_baseline)
       fprintf(
          f, ",\"baseline\":{\"new\":%" PRIu64 ",\"unchanged\":%" PRIu64 ",\"absent\":%" PRIu64 "}",

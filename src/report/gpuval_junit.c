@@ -10,10 +10,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/gpuval_checks.h"
 #include "base/gpuval_text.h"
+#include "util/bitscan.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "gpuval_paths.h"
+#include "gpuval_run.h"
 
 /* XML 1.0 has no way to say most control characters. */
 static void
@@ -67,6 +70,29 @@ write_counts(FILE *f, const struct gpuval_summary *summary)
            summary->errors - failures + summary->warnings + (is_complete(summary) ? 0 : 1));
 }
 
+/* Of what it is said that there are no failures */
+static void
+write_scope(FILE *f, const struct gpuval_summary *summary)
+{
+   const struct gpuval_scope scope = gpuval_summary_scope(summary);
+   const char *separator = "";
+
+   if (scope.checks)
+      fputs("<property name=\"checks\" value=\"", f);
+   u_foreach_bit (check, scope.checks) {
+      fprintf(f, "%s%s", separator, gpuval_check_infos[check].name);
+      separator = ",";
+   }
+   fputs(scope.checks ? "\"/>\n" : "", f);
+   if (scope.driver) {
+      fputs("<property name=\"driver\"", f);
+      write_attribute(f, "value", scope.driver);
+      fputs("/>\n", f);
+   }
+   if (scope.seconds > 0)
+      fprintf(f, "<property name=\"seconds\" value=\"%.3f\"/>\n", scope.seconds);
+}
+
 static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
@@ -89,6 +115,7 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
       write_attribute(f, "value", summary->runs->ended);
       fputs("/>\n", f);
    }
+   write_scope(f, summary);
    if (summary->is_merged)
       fprintf(f, "<property name=\"runs\" value=\"%u\"/>\n", summary->num_runs);
    fputs("</properties>\n", f);

@@ -256,6 +256,7 @@ add_runs(struct gpuval_merge *merge, const char *name, uint32_t first_seen, bool
       run.program = copy(merge, run.program);
       run.time = copy(merge, run.time);
       run.ended = copy(merge, run.ended);
+      run.driver = copy(merge, run.driver);
       run.incomplete |= incomplete;
       util_dynarray_append(&merge->runs, struct gpuval_run, run);
    }
@@ -394,6 +395,7 @@ gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name,
       run.host = copy(merge, run.host);
       run.program = copy(merge, run.program);
       run.time = copy(merge, run.time);
+      run.driver = copy(merge, run.driver);
    }
    run.ended = copy(merge, ended);
    util_dynarray_append(&merge->runs, struct gpuval_run, run);

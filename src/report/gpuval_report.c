@@ -6,9 +6,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
+
+#include <vulkan/vulkan_core.h>
 
 #include "base/gpuval_files.h"
 #include "base/gpuval_layout.h"
@@ -21,10 +22,10 @@
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
-#include "util/u_process.h"
 #include "gpuval_beside.h"
 #include "gpuval_journal.h"
 #include "gpuval_paths.h"
+#include "gpuval_run.h"
 #include "gpuval_suppressions.h"
 
 #define PROGRESS_INTERVAL_NS 200000000
@@ -48,6 +49,8 @@ static bool progress; /* is shown */
 static bool marked_error;
 static bool annotates; /* gpuval_github_is_wanted() */
 static struct gpuval_run run;
+static int64_t begin;              /* of the process or of the session */
+static uint64_t commands;          /* since then */
 static struct set *shaders;        /* see gpuval_report_add_shader() */
 static struct util_dynarray files; /* const char *: names */
 
@@ -319,26 +322,12 @@ get_events(unsigned *num_events)
    return util_dynarray_begin(&events);
 }
 
-/* What tells this process from others, on other machines too. */
-static void
-describe_run(void)
-{
-   static char host[256], begin[32];
-   time_t now = time(NULL);
-   struct tm date;
-
-   if (!gethostname(host, sizeof(host) - 1) && *host)
-      run.host = host;
-   if (gmtime_r(&now, &date) && strftime(begin, sizeof(begin), "%Y-%m-%dT%H:%M:%SZ", &date))
-      run.time = begin;
-   run.program = util_get_process_name();
-   run.pid = getpid();
-}
-
 /* All but what the events say */
 static struct gpuval_summary
 summarize_run(void)
 {
+   run.seconds = (os_time_get_nano() - begin) * 1e-9;
+
    struct gpuval_summary summary = {
       .runs = &run,
       .num_runs = run.pid > 0,
@@ -346,6 +335,7 @@ summarize_run(void)
       .messages = messages,
       .lost_messages = lost_messages,
       .shaders = shaders ? shaders->entries : 0,
+      .commands = p_atomic_read(&commands),
    };
 
    gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
@@ -420,9 +410,21 @@ append_to_files(struct gpuval_event *event)
 }
 
 void
-gpuval_report_add_device(void)
+gpuval_report_add_commands(uint64_t count)
 {
+   p_atomic_add(&commands, count);
+}
+
+void
+gpuval_report_add_device(const char *driver)
+{
+   static char name[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
+
    gpuval_report_lock();
+   if (driver && !run.driver) {
+      snprintf(name, sizeof(name), "%s", driver);
+      run.driver = name;
+   }
    gpuval_report_mark("device");
    gpuval_journal_begin();
    gpuval_report_unlock();
@@ -511,7 +513,8 @@ add_files(void)
 void
 gpuval_report_init(void)
 {
-   describe_run();
+   gpuval_run_describe(&run);
+   begin = os_time_get_nano();
    annotates = gpuval_github_is_wanted();
    gpuval_paths_root(); /* the folder now, whatever the program makes of it */
    add_files();
@@ -553,7 +556,7 @@ gpuval_report_begin_process(void)
    simple_mtx_init(&mutex, mtx_plain);
    /* Events stay, as devices may still look at them. */
    events.size = outside.size = files.size = 0;
-   lost = messages = lost_messages = num_message_events = 0;
+   lost = messages = lost_messages = num_message_events = commands = 0;
    memset(&total, 0, sizeof(total));
    finished = marked_error = false;
    if (shaders)
@@ -561,7 +564,8 @@ gpuval_report_begin_process(void)
    gpuval_suppressions_begin_process();
    suppressed_before = suppressed_occurrences_before = 0;
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
-   describe_run();
+   gpuval_run_describe(&run);
+   begin = os_time_get_nano();
    add_files();
 }
 
@@ -620,6 +624,8 @@ begin_session(const char *by)
    p_atomic_set(&period, period + 1);
    events.size = 0; /* They stay, as devices may still look at them. */
    lost = messages = lost_messages = num_message_events = 0;
+   p_atomic_set(&commands, 0);
+   begin = os_time_get_nano();
    gpuval_suppressions_count(&suppressed_before, &suppressed_occurrences_before);
    snprintf(text, sizeof(text), "gpuval: session %u begins: %s\n", (period + 1) / 2, by);
    gpuval_log_write(text, strlen(text));
@@ -676,17 +682,17 @@ show_progress(int64_t seconds)
 void
 gpuval_report_progress(bool last)
 {
-   static int64_t begin, next;
+   static int64_t first, next;
 
    if (!progress || (!last && os_time_get_nano() < p_atomic_read(&next)))
       return;
 
    gpuval_report_lock();
    int64_t now = os_time_get_nano();
-   begin = begin ? begin : now;
+   first = first ? first : now;
    if (!finished && (last || now >= next)) {
       p_atomic_set(&next, now + PROGRESS_INTERVAL_NS);
-      show_progress((now - begin) / 1000000000);
+      show_progress((now - first) / 1000000000);
    }
    gpuval_report_unlock();
 }
@@ -700,6 +706,8 @@ finish_sessions(void)
    total.outside = util_dynarray_num_elements(&outside, struct gpuval_event *);
    util_dynarray_foreach (&outside, struct gpuval_event *, event)
       total.outside_occurrences += (*event)->count;
+   total.runs = &run;
+   total.num_runs = 1;
    write_end(&total, NULL);
 }
 

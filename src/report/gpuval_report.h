@@ -109,8 +109,14 @@ void gpuval_report_add_lost_messages(uint64_t count);
 void gpuval_report_lock(void);
 void gpuval_report_unlock(void);
 
-/** A device that is checked: from the first one on there is something to report. */
-void gpuval_report_add_device(void);
+/**
+ * A device that is checked: from the first one on there is something to report. @driver: its name
+ * and version; NULL: not known.
+ */
+void gpuval_report_add_device(const char *driver);
+
+/** Draws, dispatches and traces that have run, and were looked at. From any thread. */
+void gpuval_report_add_commands(uint64_t count);
 
 /** That @event has occurred @count times more, which need not be reported yet. */
 void gpuval_report_count(struct gpuval_event *event, uint64_t count);

@@ -21,6 +21,7 @@
 #include "gpuval_merge.h"
 #include "gpuval_paths.h"
 #include "gpuval_report.h"
+#include "gpuval_run.h"
 
 enum {
    EXIT_NEW = 1,
@@ -342,6 +343,12 @@ print_summary(const struct gpuval_summary *summary)
       fputs(" not readable", stdout);
    }
    putchar('\n');
+   if (!summary->errors && !summary->warnings && gpuval_summary_scope(summary).checks) {
+      gpuval_scope_write_missing(stdout, summary);
+      fputs("gpuval: no errors", stdout);
+      gpuval_scope_write(stdout, summary);
+      putchar('\n');
+   }
    if (summary->has_baseline)
       printf("gpuval: %" PRIu64 " new, %" PRIu64 " unchanged, %" PRIu64 " of the baseline absent\n",
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);

@@ -22,6 +22,11 @@ struct gpuval_run {
    int64_t pid;
    const char *ended; /* how, if not by itself: a signal's name, "exit" or "killed" */
    bool incomplete;   /* its report has no summary, or lines that cannot be read */
+
+   /* What was checked */
+   uint32_t checks;    /* BITFIELD_BIT(enum gpuval_check); 0: not known */
+   const char *driver; /* and Mesa's version */
+   double seconds;     /* 0: not known */
 };
 
 /** Is gpuval_run::time one? It may be read from anywhere. */

@@ -12,6 +12,7 @@
 #include "base/gpuval_checks.h"
 #include "util/ralloc.h"
 #include "gpuval_paths.h"
+#include "gpuval_run.h"
 
 static void
 write_rules(FILE *f)
@@ -221,6 +222,24 @@ write_invocation(FILE *f, const struct gpuval_run *run)
    fputc('}', f);
 }
 
+/* Of what it is said that there are no failures */
+static void
+write_scope(FILE *f, const struct gpuval_summary *summary)
+{
+   const struct gpuval_scope scope = gpuval_summary_scope(summary);
+
+   if (scope.checks) {
+      fputs(",\"checks\":", f);
+      gpuval_checks_write_json(f, scope.checks);
+   }
+   if (scope.driver) {
+      fputs(",\"driver\":", f);
+      gpuval_jsonl_write_string(f, scope.driver);
+   }
+   if (scope.seconds > 0)
+      fprintf(f, ",\"seconds\":%.3f", scope.seconds);
+}
+
 static void
 write_end(FILE *f, const struct gpuval_summary *summary)
 {
@@ -241,6 +260,7 @@ write_end(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, "%s\"%s\":%" PRIu64, i ? "," : "", count->key,
               *gpuval_summary_count(summary, count));
    }
+   write_scope(f, summary);
    fputs("}}]}\n", f);
 }
 

@@ -24,6 +24,7 @@ struct gpuval_summary {
    uint64_t messages;      /* that shaders have printed */
    uint64_t lost_messages; /* printed messages without room */
    uint64_t shaders;       /* that were checked */
+   uint64_t commands;      /* the same of draws, dispatches and traces that have run */
    uint64_t lost_lines;    /* of reports that were read, those that are none of a report */
 
    /* distinct failures that are suppressed, and their counts: not among those above */

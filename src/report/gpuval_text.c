@@ -11,6 +11,7 @@
 #include "base/gpuval_text.h"
 #include "util/u_math.h"
 #include "gpuval_fields.h"
+#include "gpuval_run.h"
 
 /* Everything that comes from the application is escaped: it would end a line, forge
  * others, or do something to the terminal.
@@ -265,7 +266,10 @@ gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, "gpuval: %" PRIu64 " %s of shaders printed, %" PRIu64 " lost\n", summary->messages,
               summary->messages == 1 ? "message" : "messages", summary->lost_messages);
 
-   if (!summary->errors && !summary->warnings && !summary->lost) {
+   bool is_clean = !summary->errors && !summary->warnings && !summary->lost;
+   if (is_clean) {
+      if (!summary->session)
+         gpuval_scope_write_missing(f, summary);
       fprintf(f, "gpuval: no errors");
    } else {
       fprintf(f, "gpuval: %" PRIu64 " %s (%" PRIu64 " %s)", summary->errors,
@@ -284,5 +288,7 @@ gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary)
       fprintf(f, ", %" PRIu64 " outside of sessions (%" PRIu64 " %s)", summary->outside,
               summary->outside_occurrences,
               summary->outside_occurrences == 1 ? "occurrence" : "occurrences");
+   if (is_clean)
+      gpuval_scope_write(f, summary);
    fputc('\n', f);
 }

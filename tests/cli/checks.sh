@@ -36,7 +36,7 @@ two_errors err
 
 begin 'no error'
 run GPUVAL=bounds no_errors
-[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
+[ "$(without_scope <err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
 
 begin 'another check'
 run GPUVAL=assume two_errors
@@ -48,7 +48,7 @@ last_line err 'gpuval: no errors'
 
 begin 'a check taken away from a set'
 run GPUVAL=basic,-bounds two_errors
-lines err 'bounds' 0
+lines err bounds/ 0
 last_line err 'gpuval: no errors'
 
 begin 'a check given back'

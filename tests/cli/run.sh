@@ -31,7 +31,7 @@ begin 'run without an error'
 run_scenario no_errors --checks bounds
 exits 0
 empty out
-[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
+[ "$(without_scope <err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
 
 begin 'run without --'
 gpuval run --checks=bounds "$runner" --child-only "$tests/two_errors.scn"
@@ -279,7 +279,7 @@ gpuval run --checks bounds --error-exitcode 7 -- \
    sh -c '"$1"; "$2" --child-only "$3" & "$1"; wait' sh \
    "$no_device" "$runner" "$tests/no_errors.scn"
 exits 0
-[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
+[ "$(without_scope <err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
 
 begin 'an error in the child of a child'
 # shellcheck disable=SC2016
@@ -301,7 +301,7 @@ begin 'run within run'
 gpuval run --checks bounds --error-exitcode 7 -- "$command" run -- \
    "$runner" --child-only "$tests/no_errors.scn"
 exits 0
-[ "$(cat err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
+[ "$(without_scope <err)" = 'gpuval: no errors' ] || wrong "the log is: $(cat err)"
 gpuval run --checks bounds --error-exitcode 7 -- "$command" run -- \
    "$runner" --child-only "$tests/two_errors.scn"
 exits 7

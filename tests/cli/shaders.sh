@@ -33,7 +33,7 @@ with_rules() # NAME
 
 checked() # NUMBER
 {
-   lines report.jsonl "\"summary\":.*,\"shaders\":$1,\"warnings\":0,\"run\":" 1
+   lines report.jsonl "\"summary\":.*,\"shaders\":$1,\"warnings\":0,\"commands\":[12],\"checks\":" 1
 }
 
 only_first()

@@ -96,13 +96,19 @@ class FormatTest(ReportTest):
         return cases, suite
 
 
+# What a summary says of what was checked
+CHECKED = {'commands': 5, 'checks': ['assume', 'init'], 'driver': 'a "driver" & <more>',
+           'seconds': 1.5}
+
+
 class Sarif(FormatTest):
     def test_facts(self):
         event = failure(3, other={'source': {'file': 'other.comp', 'line': 7, 'text': 'x = 1;'},
                                   'shader': {'hash': 'f' * 16, 'stage': 'compute'}})
         event['source'].update(extract=['', '   particles.pos[i] = v;', '}'], extract_line=41)
-        self.write('a.jsonl', [event], run=run_of('farm-07', 4711), lost=5)
+        self.write('a.jsonl', [event], run=run_of('farm-07', 4711), lost=5, **CHECKED)
         run = self.sarif('a.jsonl')
+        self.assertEqual({key: run['properties'][key] for key in CHECKED}, CHECKED)
         result, = run['results']
         self.assertEqual(result['ruleId'], 'bounds/buffer-oob')
         self.assertEqual(result['message']['text'], event['message'])
@@ -213,8 +219,8 @@ class Sarif(FormatTest):
 class Junit(FormatTest):
     def test_facts(self):
         message = failure(9, check='printf', kind='message', severity='info', message='hello')
-        self.write('a.jsonl', [failure(3), message], run=run_of('farm-07'))
-        self.write('b.jsonl', [failure(3, count=4)], run=run_of('farm-08'))
+        self.write('a.jsonl', [failure(3), message], run=run_of('farm-07'), **CHECKED)
+        self.write('b.jsonl', [failure(3, count=4)], run=run_of('farm-08'), **CHECKED)
         cases, suite = self.junit('a.jsonl', 'b.jsonl')
         case, end = cases
         self.assertEqual(case.attrib, {
@@ -229,6 +235,8 @@ class Junit(FormatTest):
         self.assertEqual(len(end), 0)
         properties = {p.get('name'): p.get('value') for p in suite[0]}
         self.assertEqual((properties['occurrences'], properties['runs']), ('7', '2'))
+        self.assertEqual([properties[key] for key in CHECKED],
+                         ['10', 'assume,init', 'a "driver" & <more>', '3.000'])
 
     def test_baseline(self):
         self.write('old.jsonl', [failure(1)])

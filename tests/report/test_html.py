@@ -50,6 +50,13 @@ class HtmlTest(ReportTest):
 
 
 class Html(HtmlTest):
+    def test_what_was_checked(self):
+        self.write('a.jsonl', [], commands=5, checks=['assume', 'init'], driver='<b>driver</b>',
+                   seconds=1.5, run=run_of('farm-07'))
+        self.open('a.jsonl')
+        self.assertEqual(self.text('#scope'), 'Checks: assume, init  ·  <b>driver</b>  ·  1.5 s')
+        self.assertIn('commands checked', self.text('#tiles'))
+
     def test_facts(self):
         event = failure(3, other={'certain': True, 'source': {'file': 'other.comp', 'line': 7,
                                                               'text': 'x = 1;'}})

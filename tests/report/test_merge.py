@@ -56,6 +56,49 @@ class Merge(ReportTest):
         self.assertEqual((end['suppressed'], end['suppressed_occurrences']), (3, 4))
         self.assertIn('3 errors (18 occurrences) in 3 runs, 1 record lost, 2 messages lost', out)
 
+    def test_what_was_checked(self):
+        """Together it is what all runs were checked for."""
+        mesa = 'llvmpipe, Mesa 25.0.7'
+        self.write('a.jsonl', [], checks=['assume', 'bounds', 'init'], driver=mesa, seconds=1.25,
+                   commands=3, run=run_of('one', 1))
+        self.write('b.jsonl', [], checks=['bounds', 'init', 'of a later version'], driver=mesa,
+                   seconds=2, commands=4, run=run_of('one', 2))
+        out, _ = self.tool('a.jsonl', 'b.jsonl', '-o', 'm.jsonl')
+        _, end = self.read('m.jsonl')
+        self.assertEqual([(r['checks'], r['driver'], r['seconds']) for r in end['runs']],
+                         [(['assume', 'bounds', 'init'], mesa, 1.25),
+                          (['bounds', 'init'], mesa, 2)])
+        self.assertEqual((end['checks'], end['driver'], end['seconds'], end['commands']),
+                         (['bounds', 'init'], mesa, 3.25, 7))
+        self.assertIn('gpuval: no errors: 2 shaders, 7 commands; checks: bounds, init; '
+                      'llvmpipe, Mesa 25.0.7; 3.2 s\n', out)
+        self.assertIn('gpuval: not looked for: missing barriers (sync, shared, race), assume, ', out)
+        again, _ = self.tool('m.jsonl', '-o', 'n.jsonl')
+        self.assertIn('; checks: bounds, init; llvmpipe, Mesa 25.0.7; 3.2 s\n', again)
+        self.assertEqual(self.read('n.jsonl')[1]['runs'][0]['checks'],
+                         ['assume', 'bounds', 'init'])
+
+        self.write('c.jsonl', [], checks=['bounds'], driver='radv, Mesa 25.0.7', seconds=1)
+        out, _ = self.tool('a.jsonl', 'c.jsonl', '-o', 'm.jsonl')
+        self.assertNotIn('driver', self.read('m.jsonl')[1])
+        self.assertIn('; check: bounds; 2.2 s\n', out)
+        self.assertNotIn('Mesa', out)
+
+        self.write('old.jsonl', [])
+        out, _ = self.tool('a.jsonl', 'old.jsonl', '-o', 'm.jsonl')
+        self.assertNotIn('checks', self.read('m.jsonl')[1])
+        self.assertNotIn('no errors', out)
+
+    def test_what_was_checked_is_nonsense(self):
+        for facts in ({'checks': 'bounds'}, {'checks': {'a': 1}}, {'seconds': 'x'},
+                      {'seconds': {'a': [1]}}, {'seconds': -1, 'driver': 3}, {'seconds': 1e300},
+                      {'driver': HOSTILE, 'checks': []}):
+            self.write('a.jsonl', [failure(1)], **facts)
+            self.tool('a.jsonl', '-o', 'm.jsonl')
+            events, end = self.read('m.jsonl')
+            self.assertEqual((len(events), end['errors']), (1, 1))
+            self.assertFalse({'checks', 'driver', 'seconds'} & set(end))
+
     def test_warnings(self):
         """A failure is an error where any run has seen it be one."""
         race = {'check': 'sync', 'kind': 'write-after-access'}

@@ -58,9 +58,10 @@ check_closing_line(struct compare *compare, const char *log)
       compare->report_count
          ? scenario_format("gpuval: %s (%s)%s%s, %s lost\n", errors, occurrences,
                            warning_count ? ", " : "", warning_count ? warnings : "", lost)
-         : scenario_format("gpuval: no errors\n");
+         : scenario_format("gpuval: no errors: ");
 
-   if (strcmp(line, expected) != 0) {
+   if (compare->report_count ? strcmp(line, expected) != 0
+                             : strncmp(line, expected, strlen(expected)) != 0) {
       compare_difference(compare, NULL, "the log's closing line is another");
       printf("   expected: %s   got: %s\n", expected, line);
    }

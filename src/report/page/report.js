@@ -432,6 +432,8 @@ function renderHead()
       [summary.errors, 'failures'], [summary.occurrences, 'occurrences'],
       [groups.size, 'shaders with reports'], [summary.shaders, isMerged ? 'shaders checked, by run' : 'shaders checked'],
    ];
+   if (summary.commands !== undefined)
+      tiles.push([summary.commands, 'commands checked']);
    if (summary.warnings)
       tiles.splice(2, 0, [summary.warnings, 'warnings']);
    if (summary.baseline)
@@ -442,6 +444,13 @@ function renderHead()
       tiles.push([summary.suppressed, 'suppressed']);
    byId('tiles').append(...tiles.map(([n, name]) =>
       make('li', {}, make('strong', {}, number(n || 0)), name)));
+
+   const scope = [
+      summary.checks && summary.checks.length ? `Checks: ${summary.checks.join(', ')}` : '',
+      summary.driver || '', summary.seconds ? `${summary.seconds.toFixed(1)} s` : '',
+   ].filter(Boolean).join('  ·  ');
+   byId('scope').textContent = clean(scope);
+   byId('scope').hidden = !scope;
 
    const losses = [];
    if (summary.lost)
