@@ -21,7 +21,7 @@ command_completion()
 # From what each command's --help says
 complete_fish()
 {
-   commands='setup run demo test bench anygpu report env doctor completion'
+   commands='setup run demo test bench anygpu report explain env doctor completion'
    seen="not __fish_seen_subcommand_from $commands"
    echo 'complete -c gpuval -f'
    for name in $commands; do

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpuval_kind_help.h"
 #include "report_css.h"
 #include "report_html.h"
 #include "report_js.h"
@@ -29,6 +30,26 @@ write_json(FILE *f, const char *json)
          json++;
       }
    }
+}
+
+/* What the failures mean and how to mend them, by check and kind; no text has a "<". */
+static void
+write_help(FILE *f)
+{
+   fputc('{', f);
+   for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
+      const struct gpuval_kind_help *help = &gpuval_kind_helps[i];
+
+      fprintf(f, "%s\"%s/%s\":[", i ? ",\n" : "\n", gpuval_kind_check_name(i),
+              gpuval_kind_infos[i].name);
+      gpuval_jsonl_write_string(f, help->meaning);
+      fputc(',', f);
+      gpuval_jsonl_write_string(f, help->mending);
+      fputc(',', f);
+      gpuval_jsonl_write_string(f, help->uri);
+      fputc(']', f);
+   }
+   fputs("}", f);
 }
 
 static void
@@ -51,6 +72,8 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
       write_json(f, json);
       free(json);
    }
+   fputs("</script>\n<script type=\"application/json\" id=\"help\">", f);
+   write_help(f);
    fputs("</script>\n<script type=\"application/json\" id=\"events\">[\n", f);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/gpuval_checks.h"
+#include "base/gpuval_kind_help.h"
 #include "util/ralloc.h"
 #include "gpuval_paths.h"
 #include "gpuval_run.h"
@@ -21,9 +22,14 @@ write_rules(FILE *f)
       const struct gpuval_kind_info *kind = &gpuval_kind_infos[i];
       fprintf(f,
               "%s\n{\"id\":\"%s/%s\",\"shortDescription\":{\"text\":\"%s\"},"
-              "\"defaultConfiguration\":{\"level\":\"%s\"}}",
+              "\"fullDescription\":{\"text\":",
               i ? "," : "", gpuval_kind_check_name(i), kind->name,
-              gpuval_check_infos[kind->check].summary, i == GPUVAL_KIND_MESSAGE ? "note" : "error");
+              gpuval_check_infos[kind->check].summary);
+      gpuval_jsonl_write_string(f, gpuval_kind_helps[i].meaning);
+      fputs("},\"help\":{\"text\":", f);
+      gpuval_jsonl_write_string(f, gpuval_kind_helps[i].mending);
+      fprintf(f, "},\"helpUri\":\"%s\",\"defaultConfiguration\":{\"level\":\"%s\"}}",
+              gpuval_kind_helps[i].uri, i == GPUVAL_KIND_MESSAGE ? "note" : "error");
    }
 }
 

@@ -24,6 +24,7 @@ LOCATION = {
     'message': (MESSAGE, False),
 }
 RULE = {'id': (str, True), 'shortDescription': (MESSAGE, True),
+        'fullDescription': (MESSAGE, True), 'help': (MESSAGE, True), 'helpUri': (str, True),
         'defaultConfiguration': ({'level': (str, True)}, True)}
 RESULT = {
     'ruleId': (str, True), 'level': (str, True), 'message': (MESSAGE, True),
@@ -129,6 +130,18 @@ class Sarif(FormatTest):
         self.assertEqual((invocation['machine'], invocation['processId']), ('farm-07', 4711))
         self.assertEqual(invocation['startTimeUtc'], '2026-01-31T23:59:59Z')
         self.assertIn('5 records', invocation['toolExecutionNotifications'][0]['message']['text'])
+
+    def test_rules(self):
+        """Each says what it means and how to mend it."""
+        self.write('a.jsonl', [failure(1)])
+        rules = self.sarif('a.jsonl')['tool']['driver']['rules']
+        self.assertGreater(len(rules), 30)
+        for rule in rules:
+            self.assertGreater(len(rule['fullDescription']['text']), 20)
+            self.assertGreater(len(rule['help']['text']), 20)
+            self.assertRegex(rule['helpUri'], r'\Ahttps://')
+        rule, = [r for r in rules if r['id'] == 'bounds/buffer-oob']
+        self.assertIn('outside the range of the buffer', rule['fullDescription']['text'])
 
     def test_without_a_line(self):
         event = failure(1)

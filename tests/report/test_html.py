@@ -50,6 +50,15 @@ class HtmlTest(ReportTest):
 
 
 class Html(HtmlTest):
+    def test_help(self):
+        self.write('a.jsonl', [failure(1), failure(2, check='of', kind='tomorrow')])
+        self.open('a.jsonl')
+        self.run_("byId('expand').click()")
+        self.run_("for (const row of document.querySelectorAll('.row')) row.setOpen(true)")
+        self.assertEqual(self.run_("document.querySelectorAll('details.help').length"), 1)
+        self.run_("document.querySelector('details.help').open = true")
+        self.assertIn('outside the range of the buffer', self.text('details.help'))
+
     def test_what_was_checked(self):
         self.write('a.jsonl', [], commands=5, checks=['assume', 'init'], driver='<b>driver</b>',
                    seconds=1.5, run=run_of('farm-07'))

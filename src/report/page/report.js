@@ -10,6 +10,7 @@ const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const byId = (id) => document.getElementById(id);
 const summary = read('summary').summary;
 const events = read('events');
+const help = read('help');
 const runs = summary.runs || (summary.run ? [summary.run] : []);
 const isMerged = runs.length > 1;
 
@@ -207,12 +208,25 @@ function runTable(event)
    return box;
 }
 
+/* What it means, how to mend it, and where the specification says so */
+function explanation(event)
+{
+   const texts = Object.hasOwn(help, title(event)) ? help[title(event)] : null;
+   if (!texts)
+      return null;
+   const [meaning, mending, uri] = texts;
+   return make('details', {className: 'help'},
+      make('summary', {}, 'What this means, and how to mend it'),
+      make('p', {}, meaning), make('p', {}, mending),
+      make('p', {}, make('a', {href: uri, rel: 'noreferrer'}, 'Vulkan specification')));
+}
+
 function details(event)
 {
    const box = make('div', {className: 'details'});
    if (place(event.source))
       box.append(make('div', {className: 'mono wrap'}, place(event.source)));
-   box.append(extract(event.source) || '', facts(event));
+   box.append(extract(event.source) || '', explanation(event) || '', facts(event));
    if (event.other) {
       const other = make('div', {}, make('h4', {}, event.other.certain ? 'The other party' : 'Likely the other party'));
       if (place(event.other.source))
