@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/gpuval_instrument.h"
+#include "core/shaders/gpuval_instrument.h"
 #include "nir_passes/gpuval_nir_inline.h"
 
 #include "compiler/nir/nir_builder.h"

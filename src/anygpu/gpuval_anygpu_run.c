@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/gpuval_cells.h"
-#include "core/gpuval_marks.h"
-#include "core/gpuval_objects.h"
+#include "core/descriptors/gpuval_objects.h"
+#include "core/memory/gpuval_cells.h"
+#include "core/memory/gpuval_marks.h"
 
 #include "util/macros.h"
 #include "util/os_file.h"

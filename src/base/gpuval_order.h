@@ -22,7 +22,7 @@
  * *span*: what a queue executes from one dependency, signal or event to the next.
  * Accesses of one serial are not ordered by anything that this header knows.
  *
- * This file is the layout that shaders read; core/gpuval_order_model.h says what is in
+ * This file is the layout that shaders read; core/order/gpuval_order_model.h says what is in
  * it. docs/sync-scopes.rst is the manual of the rules.
  */
 

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A device's buffers, and the thread that watches them while work is in
- * flight, so that messages appear before a hang takes them.
+/* Devices: made of what each room keeps, and watched by a thread while work is in flight,
+ * so that messages appear before a hang takes them.
  */
 
-#include "gpuval_device.h"
-#include "gpuval_check.h"
+#include "base/gpuval_init.h"
+#include "core/descriptors/gpuval_objects.h"
+#include "core/events/gpuval_check.h"
+#include "core/events/gpuval_drain.h"
+#include "core/memory/gpuval_addresses.h"
+#include "core/memory/gpuval_cells.h"
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_marks.h"
+#include "core/memory/gpuval_ranges.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
+#include "core/structures/gpuval_structure_table.h"
+#include "nir_passes/gpuval_nir.h"
 #include "gpuval_session.h"
 
 #include <time.h>
@@ -15,8 +28,6 @@
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 #include "util/u_thread.h"
-#include "vk_acceleration_structure.h"
-#include "vk_buffer.h"
 #include "vk_device.h"
 #include "vk_physical_device.h"
 
@@ -31,47 +42,46 @@
 /* At exit and where a device goes, shaders may still print, on and on. */
 #define LAST_MESSAGES_NS 2000000000
 
-bool
-gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
-{
-   buffer->map = device->info.winsys.alloc(device->info.winsys.data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
-}
+/* A device, and what each room keeps of it */
+struct whole {
+   struct gpuval_device device; /* first */
+   struct gpuval_shaders shaders;
+   struct gpuval_drain drain;
+   struct gpuval_failures failures;
+   struct gpuval_messages messages;
+   struct gpuval_printf printf;
+   struct gpuval_ranges ranges;
+   struct gpuval_addresses addresses;
+   struct gpuval_marks marks;
+   struct gpuval_image_marks image_marks;
+   struct gpuval_cells cells;
+   struct gpuval_shadow_device shadow;
+   struct gpuval_filter filter;
+   struct gpuval_structure_table structures;
+};
 
-bool
-gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+static struct gpuval_device *
+alloc_device(void)
 {
-   const struct gpuval_winsys *winsys = &device->info.winsys;
+   struct whole *whole = rzalloc(NULL, struct whole);
+   if (!whole)
+      return NULL;
 
-   if (!winsys->alloc_plain)
-      return gpuval_device_alloc(device, buffer, size);
-   buffer->map = winsys->alloc_plain(winsys->data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
-}
-
-void
-gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer)
-{
-   if (buffer->map)
-      device->info.winsys.free(device->info.winsys.data, buffer->map, buffer->size);
-   *buffer = (struct gpuval_buffer){0};
-}
-
-void
-gpuval_device_free_buffers(struct gpuval_device *device, struct util_dynarray *buffers)
-{
-   util_dynarray_foreach (buffers, struct gpuval_buffer, buffer)
-      gpuval_device_free(device, buffer);
-   util_dynarray_clear(buffers);
-}
-
-void
-gpuval_move_buffers(struct util_dynarray *to, struct util_dynarray *from)
-{
-   util_dynarray_append_dynarray(to, from);
-   util_dynarray_clear(from);
+   struct gpuval_device *device = &whole->device;
+   device->shaders = &whole->shaders;
+   device->drain = &whole->drain;
+   device->failures = &whole->failures;
+   device->messages = &whole->messages;
+   device->printf = &whole->printf;
+   device->ranges = &whole->ranges;
+   device->addresses = &whole->addresses;
+   device->marks = &whole->marks;
+   device->image_marks = &whole->image_marks;
+   device->cells = &whole->cells;
+   device->shadow = &whole->shadow;
+   device->filter = &whole->filter;
+   device->structures = &whole->structures;
+   return device;
 }
 
 static bool
@@ -93,7 +103,7 @@ init_root(struct gpuval_device *device)
 {
    device->root = device->root_buffer.map;
    *device->root = (struct gpuval_root){
-      .slots_address = device->slots[0].buffer.address,
+      .slots_address = device->drain->slots[0].buffer.address,
       .canary = GPUVAL_ROOT_CANARY,
       .counters_address = device->counters.address,
       .entries_address = device->entries.address,
@@ -114,9 +124,7 @@ static bool
 alloc_buffers(struct gpuval_device *device)
 {
    if (!gpuval_device_alloc(device, &device->root_buffer, GPUVAL_ROOT_SIZE) ||
-       !gpuval_device_alloc(device, &device->slots[0].buffer, sizeof(struct gpuval_slots)) ||
-       (device->info.clear_when_idle &&
-        !gpuval_device_alloc(device, &device->slots[1].buffer, sizeof(struct gpuval_slots))) ||
+       !gpuval_drain_init(device) ||
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
        !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->entries,
@@ -126,7 +134,6 @@ alloc_buffers(struct gpuval_device *device)
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
       ((struct gpuval_entry *)device->entries.map)[GPUVAL_INDIRECT_ENTRY].site =
          GPUVAL_INDIRECT_SITE;
-   device->slots[1].is_clean = true;
    init_root(device);
    return gpuval_device_init_checks(device) && init_objects(device);
 }
@@ -169,27 +176,6 @@ watch(void *data)
    mtx_unlock(&device->mutex);
 
    return 0;
-}
-
-/* Keys that are hashes themselves, and may lie anywhere */
-static uint32_t
-hash_of_hash(const void *key)
-{
-   uint32_t hash;
-   memcpy(&hash, key, sizeof(hash));
-   return hash;
-}
-
-static bool
-hashes_equal(const void *a, const void *b)
-{
-   return !memcmp(a, b, sizeof(uint64_t));
-}
-
-static bool
-keys_equal(const void *a, const void *b)
-{
-   return !memcmp(a, b, GPUVAL_SHADER_KEY_SIZE);
 }
 
 static void
@@ -235,7 +221,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
       return NULL;
 
    gpuval_live_begin();
-   struct gpuval_device *device = rzalloc(NULL, struct gpuval_device);
+   struct gpuval_device *device = alloc_device();
    if (!device)
       return NULL;
 
@@ -255,23 +241,12 @@ gpuval_device_create(const struct gpuval_device_info *info)
    device->notices.vk = info->vk;
    mtx_init(&device->mutex, mtx_plain);
    cnd_init(&device->work_begins);
-   device->modules = _mesa_hash_table_create(device, hash_of_hash, hashes_equal);
-   device->shaders = _mesa_hash_table_create(device, hash_of_hash, keys_equal);
-   device->buffers = _mesa_pointer_hash_table_create(device);
-   device->allocations = _mesa_pointer_hash_table_create(device);
-   gpuval_addresses_init(&device->addresses, device);
+   gpuval_shaders_init(device);
+   gpuval_ranges_init(device);
+   gpuval_addresses_init(device->addresses, device);
    gpuval_marks_init(device);
    gpuval_image_marks_init(device);
-   uint64_t *structures = device->structures_buffer.map;
-   gpuval_structures_init(
-      &device->structures, structures,
-      structures && gpuval_options()->safe ? structures + GPUVAL_STRUCTURE_SLOTS : NULL);
-   util_dynarray_init(&device->by_site, device);
-   /* The last of each is for what is in no shader (GPUVAL_INDIRECT_*). */
-   gpuval_numbers_init(&device->numbers, device, device->info.max_sites - 1,
-                       device->info.max_entries - 1);
-   list_inithead(&device->retired);
-   list_inithead(&device->ending);
+   gpuval_structure_table_init(device);
    device->has_thread = thrd_create(&device->thread, watch, device) == thrd_success;
 
    device->is_complete = true;
@@ -299,8 +274,8 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_device_unlock(device);
       gpuval_report_write_files();
 
-      gpuval_structures_finish(&device->structures);
-      gpuval_numbers_finish(&device->numbers);
+      gpuval_structure_table_finish(device);
+      gpuval_shaders_finish(device);
       cnd_destroy(&device->work_begins);
       mtx_destroy(&device->mutex);
    }
@@ -313,8 +288,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_marks_finish(device);
    gpuval_image_marks_finish(device);
    gpuval_device_free(device, &device->root_buffer);
-   gpuval_device_free(device, &device->slots[0].buffer);
-   gpuval_device_free(device, &device->slots[1].buffer);
+   gpuval_drain_finish(device);
    gpuval_device_free(device, &device->counters);
    gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
@@ -331,7 +305,7 @@ gpuval_device_objects(struct gpuval_device *device)
 struct gpuval_shadow *
 gpuval_device_window(struct gpuval_device *device)
 {
-   return device->shadow.memory ? device->shadow.memory : device->window;
+   return device->shadow->memory ? device->shadow->memory : device->window;
 }
 
 struct gpuval_written *
@@ -421,163 +395,4 @@ gpuval_device_unlock(struct gpuval_device *device)
    gpuval_report_progress(false);
    if (reacts)
       gpuval_device_react(device);
-}
-
-static bool
-has_address(const struct vk_object_base *object)
-{
-   return object->type == VK_OBJECT_TYPE_BUFFER &&
-          container_of(object, struct vk_buffer, base)->usage &
-             VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
-}
-
-/* device->mutex is held. */
-static void
-drop_range(struct gpuval_device *device, struct hash_table *ranges,
-           const struct vk_object_base *object)
-{
-   struct hash_entry *entry = _mesa_hash_table_search(ranges, object);
-   if (!entry)
-      return;
-
-   struct gpuval_range *range = entry->data;
-   _mesa_hash_table_remove(ranges, entry);
-   if (ranges == device->allocations)
-      gpuval_addresses_remove_memory(&device->addresses, ranges, range->address, range->size);
-   gpuval_addresses_remove(&device->addresses, range);
-   ralloc_free(range);
-}
-
-static void
-add_range(struct gpuval_device *device, struct hash_table *ranges,
-          const struct vk_object_base *object, uint64_t address, uint64_t size)
-{
-   mtx_lock(&device->mutex);
-   drop_range(device, ranges, object);
-   struct gpuval_range *range = ralloc(device, struct gpuval_range);
-   if (range) {
-      *range = (struct gpuval_range){.object = object, .address = address, .size = size};
-      _mesa_hash_table_insert(ranges, object, range);
-      if (ranges == device->buffers && gpuval_options_may_check(GPUVAL_CHECK_ADDRESS) &&
-          has_address(object))
-         gpuval_addresses_add(&device->addresses, range);
-   }
-   mtx_unlock(&device->mutex);
-}
-
-static void
-remove_range(struct gpuval_device *device, struct hash_table *ranges,
-             const struct vk_object_base *object)
-{
-   mtx_lock(&device->mutex);
-   drop_range(device, ranges, object);
-   mtx_unlock(&device->mutex);
-}
-
-void
-gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
-                         uint64_t address, uint64_t size)
-{
-   add_range(device, device->buffers, object, address, size);
-}
-
-void
-gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object)
-{
-   remove_range(device, device->buffers, object);
-}
-
-void
-gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
-                         uint64_t address, uint64_t size)
-{
-   add_range(device, device->allocations, object, address, size);
-}
-
-void
-gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object)
-{
-   remove_range(device, device->allocations, object);
-}
-
-bool
-gpuval_device_find_buffer(struct gpuval_device *device, uint64_t address, uint64_t size,
-                          struct gpuval_command_range *range)
-{
-   bool found = false;
-
-   mtx_lock(&device->mutex);
-   hash_table_foreach (device->buffers, entry) {
-      const struct gpuval_range *buffer = entry->data;
-
-      if (address < buffer->address || address - buffer->address >= buffer->size)
-         continue;
-      range->object = entry->key;
-      range->object_offset = 0;
-      range->address = buffer->address;
-      range->size = buffer->size;
-      found = true;
-      if (size <= buffer->size - (address - buffer->address))
-         break;
-   }
-   mtx_unlock(&device->mutex);
-
-   return found;
-}
-
-struct gpuval_structures *
-gpuval_device_structures(struct gpuval_device *device)
-{
-   return device->structures_buffer.map ? &device->structures : NULL;
-}
-
-uint64_t
-gpuval_device_bottom_structures(const struct gpuval_device *device)
-{
-   return device->structures.bottom_table
-             ? device->structures_buffer.address + GPUVAL_STRUCTURE_SLOTS * sizeof(uint64_t)
-             : 0;
-}
-
-/* Shaders cannot be told any more which they are. */
-static void
-believe_all_structures(struct gpuval_device *device)
-{
-   device->root->all_structures = 1;
-   mtx_lock(&device->mutex);
-   bool warned = device->warned_structures;
-   device->warned_structures = true;
-   mtx_unlock(&device->mutex);
-   if (!warned)
-      gpuval_log_warning("ray: too many top-level acceleration structures: traces are not checked "
-                         "any more for one that has never been built");
-}
-
-void
-gpuval_device_structure_used(struct gpuval_device *device, const struct vk_object_base *object)
-{
-   struct vk_acceleration_structure *structure =
-      container_of(object, struct vk_acceleration_structure, base);
-
-   gpuval_structures_place(&device->structures, object,
-                           vk_acceleration_structure_get_va(structure));
-}
-
-void
-gpuval_device_structure_built(struct gpuval_device *device, const struct vk_object_base *object,
-                              enum gpuval_structure_state state, const uint64_t *references,
-                              unsigned num_references)
-{
-   gpuval_device_structure_used(device, object);
-   if (!gpuval_structures_built(&device->structures, object, state, references, num_references))
-      believe_all_structures(device);
-}
-
-void
-gpuval_device_structure_copied(struct gpuval_device *device, const struct vk_object_base *to,
-                               const struct vk_object_base *from)
-{
-   gpuval_device_structure_used(device, to);
-   if (!gpuval_structures_copied(&device->structures, to, from))
-      believe_all_structures(device);
 }

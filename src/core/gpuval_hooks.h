@@ -15,8 +15,8 @@
 #ifndef GPUVAL_HOOKS_H
 #define GPUVAL_HOOKS_H
 
-#include "gpuval_objects.h"
-#include "gpuval_submits.h"
+#include "core/descriptors/gpuval_objects.h"
+#include "core/order/gpuval_submits.h"
 
 #include "vk_device.h"
 #include "vk_queue.h"

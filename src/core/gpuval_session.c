@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/gpuval_options.h"
+#include "core/device/gpuval_device.h"
 #include "util/u_thread.h"
-#include "gpuval_device.h"
 
 /* What has been submitted before belongs to what was before. */
 static void

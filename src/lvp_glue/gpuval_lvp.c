@@ -20,9 +20,9 @@
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval/src/core/gpuval_objects.h"
-#include "gpuval/src/core/gpuval_structures.h"
-#include "gpuval/src/core/gpuval_written.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/memory/gpuval_written.h"
+#include "gpuval/src/core/structures/gpuval_structures.h"
 #include "util/os_time.h"
 #include "util/u_inlines.h"
 #include "util/u_memory.h"

@@ -6,7 +6,7 @@
 #define GPUVAL_LVP_FACTS_H
 
 #include "gpuval/src/core/commands/gpuval_commands.h"
-#include "gpuval/src/core/gpuval_indirect.h"
+#include "gpuval/src/core/inputs/gpuval_indirect.h"
 
 struct lvp_device;
 

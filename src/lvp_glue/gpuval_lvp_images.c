@@ -4,7 +4,7 @@
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 
-#include "gpuval/src/core/gpuval_image_marks.h"
+#include "gpuval/src/core/memory/gpuval_image_marks.h"
 #include "vk_image.h"
 
 uint64_t

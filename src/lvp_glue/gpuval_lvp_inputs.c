@@ -6,8 +6,8 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_input_commands.h"
-#include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/inputs/gpuval_input_commands.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "util/u_inlines.h"
 #include "vk_pipeline.h"
 

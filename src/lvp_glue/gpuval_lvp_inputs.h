@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* The checks `indirect` and `vertex` on lavapipe: which shaders are bound, and what is executed in
- * the place of commands that read what they must not. The rest is core/gpuval_input_commands.h.
+ * the place of commands that read what they must not. The rest is
+ * core/inputs/gpuval_input_commands.h.
  *
  * On the queue's thread only.
  */

@@ -10,7 +10,7 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
 
 #include "util/u_math.h"
 #include "vk_cmd_queue.h"

@@ -5,8 +5,8 @@
 #ifndef GPUVAL_LVP_ORDER_H
 #define GPUVAL_LVP_ORDER_H
 
+#include "gpuval/src/core/commands/gpuval_order_commands.h"
 #include "gpuval/src/core/gpuval_hooks.h"
-#include "gpuval/src/core/gpuval_order_commands.h"
 
 struct gpuval_device;
 struct lvp_cmd_buffer;

@@ -5,9 +5,9 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_sets.h"
 
-#include "gpuval/src/core/gpuval_objects.h"
-#include "gpuval/src/core/gpuval_race_commands.h"
-#include "gpuval/src/core/gpuval_race_queue.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/race/gpuval_race_commands.h"
+#include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "gpuval/src/gpuval.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 

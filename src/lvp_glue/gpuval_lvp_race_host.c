@@ -11,7 +11,7 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_race_queue.h"
+#include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "util/simple_mtx.h"
 
 /* lavapipe has one, and the host another one as race sees it. */

@@ -4,7 +4,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_written.h"
 
-#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "vk_descriptor_update_template.h"
 

@@ -11,7 +11,7 @@
 #include "lvp_private.h"
 
 #include "gpuval/src/base/gpuval_names.h"
-#include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "util/simple_mtx.h"
 #include "vk_pipeline.h"
 #include "vk_shader_module.h"

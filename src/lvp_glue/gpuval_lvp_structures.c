@@ -8,8 +8,8 @@
 
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_structure_commands.h"
-#include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/core/structures/gpuval_structure_commands.h"
+#include "gpuval/src/core/structures/gpuval_structures.h"
 #include "vk_acceleration_structure.h"
 #include "vk_common_entrypoints.h"
 

@@ -8,9 +8,9 @@
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "lvp_private.h"
 
-#include "gpuval/src/core/gpuval_init_commands.h"
-#include "gpuval/src/core/gpuval_objects.h"
-#include "gpuval/src/core/gpuval_written.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/memory/gpuval_init_commands.h"
+#include "gpuval/src/core/memory/gpuval_written.h"
 #include "vk_image.h"
 
 struct gpuval_lvp_written {

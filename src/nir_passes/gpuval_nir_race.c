@@ -3,7 +3,7 @@
 /* The check of races has to know what a command uses, and only that: an image that a shader
  * could have used, and has not, is in no race. So each access to an image sets a bit, one for
  * each use of a descriptor whose index is a constant, in memory that the driver reads when the
- * command has run (core/gpuval_race.h). The driver says which bits it wants.
+ * command has run (core/race/gpuval_race.h). The driver says which bits it wants.
  *
  * Buffers are the business of the check sync, which knows their bytes.
  */

@@ -14,7 +14,7 @@
 #include "radv_shader.h"
 #include "sid.h"
 
-#include "gpuval/src/core/gpuval_cells.h"
+#include "gpuval/src/core/memory/gpuval_cells.h"
 #include "util/u_atomic.h"
 
 /* What is relied on in RADV. docs/development.rst names what no compiler checks. */

@@ -19,9 +19,9 @@
 #include "radv_shader_object.h"
 
 #include "gpuval/src/base/gpuval_names.h"
-#include "gpuval/src/core/gpuval_cells.h"
-#include "gpuval/src/core/gpuval_marks.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
+#include "gpuval/src/core/memory/gpuval_cells.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 

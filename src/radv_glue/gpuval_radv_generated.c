@@ -11,7 +11,7 @@
 #include "radv_dgc.h"
 #include "radv_shader.h"
 
-#include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 
 /* The structs of a layout; false: they are somewhere else. */
 static bool

@@ -16,9 +16,9 @@
 #include "radv_device.h"
 #include "radv_shader.h"
 
-#include "gpuval/src/core/gpuval_arguments.h"
-#include "gpuval/src/core/gpuval_image_marks.h"
-#include "gpuval/src/core/gpuval_instrument.h"
+#include "gpuval/src/core/inputs/gpuval_arguments.h"
+#include "gpuval/src/core/memory/gpuval_image_marks.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 
 struct gpuval_radv_recording
 gpuval_radv_begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)

@@ -13,7 +13,7 @@
 
 #include "radv_buffer.h"
 
-#include "gpuval/src/core/gpuval_transfers.h"
+#include "gpuval/src/core/memory/gpuval_transfers.h"
 
 struct radv_descriptor_pool;
 struct radv_device_memory;

@@ -11,8 +11,8 @@
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
-#include "gpuval/src/core/gpuval_dependency.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
+#include "gpuval/src/core/order/gpuval_dependency.h"
 
 static struct gpuval_radv *
 gpuval_of(VkCommandBuffer handle)
@@ -30,7 +30,7 @@ next(VkCommandBuffer handle)
 /* Transfers from and to images */
 
 /* What commands of this section have in common: init marks, race notes. @visit: a call of a
- * function of core/gpuval_transfers.h, but for its last two arguments.
+ * function of core/memory/gpuval_transfers.h, but for its last two arguments.
  */
 #define NOTE_TRANSFER(handle, op, visit, ...)                                                      \
    do {                                                                                            \

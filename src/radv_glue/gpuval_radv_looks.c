@@ -20,8 +20,8 @@
 #include "sid.h"
 
 #include "gpuval/src/base/gpuval_log.h"
-#include "gpuval/src/core/gpuval_instances.h"
-#include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/core/structures/gpuval_instances.h"
+#include "gpuval/src/core/structures/gpuval_structures.h"
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 

@@ -19,8 +19,8 @@
 #include "vk_queue.h"
 #include "vk_sync.h"
 
-#include "gpuval/src/core/gpuval_arguments.h"
 #include "gpuval/src/core/gpuval_hooks.h"
+#include "gpuval/src/core/inputs/gpuval_arguments.h"
 #include "winsys/gpuval_winsys_radv.h"
 
 struct gpuval_race_segment;

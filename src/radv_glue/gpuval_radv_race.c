@@ -12,9 +12,9 @@
 #include "radv_shader.h"
 
 #include "gpuval/src/base/gpuval_descriptor.h"
-#include "gpuval/src/core/gpuval_objects.h"
-#include "gpuval/src/core/gpuval_race_queue.h"
-#include "gpuval/src/core/gpuval_transfers.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/memory/gpuval_transfers.h"
+#include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "util/ralloc.h"
 

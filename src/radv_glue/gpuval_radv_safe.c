@@ -15,7 +15,7 @@
 #include "radv_device.h"
 
 #include "gpuval/src/base/gpuval_layout.h"
-#include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/core/structures/gpuval_structures.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "vk_common_entrypoints.h"
 

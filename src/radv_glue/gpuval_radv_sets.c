@@ -11,8 +11,8 @@
 #include "radv_device.h"
 #include "radv_physical_device.h"
 
-#include "gpuval/src/core/gpuval_marks.h"
-#include "gpuval/src/core/gpuval_objects.h"
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
 #include "util/vma.h"
 #include "vk_acceleration_structure.h"
 

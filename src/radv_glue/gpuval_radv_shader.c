@@ -11,8 +11,8 @@
 #include "radv_shader.h"
 #include "radv_shader_args.h"
 
-#include "gpuval/src/core/gpuval_instrument.h"
-#include "gpuval/src/core/gpuval_marks.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "gpuval/src/nir_passes/gpuval_nir_cf.h"
 #include "util/set.h"

@@ -12,7 +12,7 @@
 #include "radv_cmd_buffer.h"
 #include "radv_shader.h"
 
-#include "gpuval/src/core/gpuval_cells.h"
+#include "gpuval/src/core/memory/gpuval_cells.h"
 
 #include "util/bitscan.h"
 #include "util/ralloc.h"

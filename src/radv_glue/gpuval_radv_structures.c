@@ -13,7 +13,7 @@
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
-#include "gpuval/src/core/gpuval_structures.h"
+#include "gpuval/src/core/structures/gpuval_structures.h"
 #include "vk_acceleration_structure.h"
 
 /* A command that makes something of a structure */

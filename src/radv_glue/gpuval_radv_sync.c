@@ -4,7 +4,7 @@
  * submitted many times, each time in another epoch. So its barriers and what it
  * does are noted when it is recorded; when it is submitted, the notes are gone
  * through in the order in which the queue will execute, by the rules that all
- * drivers share (core/gpuval_submits.h), and each command is told its epoch in the
+ * drivers share (core/order/gpuval_submits.h), and each command is told its epoch in the
  * memory that its shaders read it from. A command buffer must not be pending when
  * it is submitted, unless it says so: then its commands are not looked at, for they cannot
  * be in two epochs. Nothing waits.
@@ -23,7 +23,7 @@
 #include "radv_device.h"
 #include "radv_queue.h"
 
-#include "gpuval/src/core/gpuval_marks.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
 #include "util/ralloc.h"
 #include "vk_command_pool.h"
 

@@ -11,9 +11,9 @@
 #include "radv_shader.h"
 #include "sid.h"
 
-#include "gpuval/src/core/gpuval_arguments.h"
-#include "gpuval/src/core/gpuval_instrument.h"
-#include "gpuval/src/core/gpuval_vertex.h"
+#include "gpuval/src/core/commands/gpuval_vertex.h"
+#include "gpuval/src/core/inputs/gpuval_arguments.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "vk_format.h"
 #include "vk_pipeline.h"
 

@@ -17,8 +17,8 @@
 #include "radv_image.h"
 #include "radv_query.h"
 
-#include "gpuval/src/core/gpuval_marks.h"
-#include "gpuval/src/core/gpuval_transfers.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "util/ralloc.h"
 #include "vk_acceleration_structure.h"
 #include "vk_util.h"

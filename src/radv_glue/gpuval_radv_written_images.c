@@ -14,9 +14,9 @@
 #include "radv_physical_device.h"
 
 #include "gpuval/src/base/gpuval_init.h"
-#include "gpuval/src/core/gpuval_image_marks.h"
-#include "gpuval/src/core/gpuval_marks.h"
-#include "gpuval/src/core/gpuval_transfers.h"
+#include "gpuval/src/core/memory/gpuval_image_marks.h"
+#include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "util/ralloc.h"
 #include "util/set.h"
 #include "vk_image.h"

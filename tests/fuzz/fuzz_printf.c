@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/gpuval_log.h"
-#include "core/gpuval_printf.h"
+#include "core/printf/gpuval_printf.h"
 #include "util/ralloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

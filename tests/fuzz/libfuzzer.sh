@@ -33,8 +33,8 @@ flags=$(grep '"command".*core_gpuval_printf\.c\.o' compile_commands.json |
 # shellcheck disable=SC2086 # flags are several words
 if ! ${CLANG:-clang} -g -O1 -std=gnu11 -w $sanitizers -fno-sanitize-recover=undefined \
    -fno-sanitize=nonnull-attribute,pointer-overflow,alignment $flags \
-   "$gpuval/tests/fuzz/fuzz_printf.c" "$gpuval/src/core/gpuval_printf.c" \
-   "$gpuval/src/core/gpuval_printf_drain.c" \
+   "$gpuval/tests/fuzz/fuzz_printf.c" "$gpuval/src/core/printf/gpuval_printf.c" \
+   "$gpuval/src/core/printf/gpuval_printf_drain.c" \
    "$mesa/src/util/hash_table.c" "$mesa/src/util/ralloc.c" "$mesa/src/util/u_dynarray.c" \
    "$mesa/src/util/u_printf.c" "$mesa/src/util/blob.c" "$mesa/src/util/os_time.c" \
    "$mesa/src/util/simple_mtx.c" "$mesa/src/util/futex.c" "$mesa/src/c11/impl/time.c" \

@@ -5,13 +5,15 @@
 #ifndef DRAIN_TEST_H
 #define DRAIN_TEST_H
 
+#include "core/events/gpuval_drain.h"
+#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <set>
 #include <vector>
 
-#include "core/gpuval_device.h"
+#include "core/device/gpuval_device.h"
 
 /* docs/protocols.rst, "Control block": what the shaders do. */
 class shader_side {
@@ -96,9 +98,9 @@ class drain_test : public ::testing::Test {
    std::vector<const struct gpuval_event *> events()
    {
       std::vector<const struct gpuval_event *> events;
-      if (!device->failures)
+      if (!device->failures->events)
          return events;
-      hash_table_foreach (device->failures, entry)
+      hash_table_foreach (device->failures->events, entry)
          events.push_back((const struct gpuval_event *)entry->data);
       return events;
    }

@@ -9,7 +9,7 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include "core/gpuval_order_model.h"
+#include "core/order/gpuval_order_model.h"
 
 namespace {
 

@@ -2,13 +2,19 @@
 
 /* Which memory has cells where it is in no window: gpuval_cells.h */
 
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_marks.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
 
 #include "base/gpuval_shadow.h"
-#include "core/gpuval_cells.h"
-#include "core/gpuval_device.h"
+#include "core/device/gpuval_device.h"
+#include "core/memory/gpuval_cells.h"
 
 namespace {
 
@@ -45,7 +51,7 @@ class areas_test : public ::testing::Test {
 
    struct gpuval_shadow_layout *layout()
    {
-      return (struct gpuval_shadow_layout *)device->shadow.layout.map;
+      return (struct gpuval_shadow_layout *)device->shadow->layout.map;
    }
 
    const struct gpuval_shadow_table *table()
@@ -161,8 +167,8 @@ TEST_F(areas_test, what_work_may_use_lives_until_it_ends)
    unsigned third = gpuval_device_begin_work(device);
    gpuval_device_end_work(device, second);
    gpuval_device_look(device);
-   EXPECT_EQ(device->marks.retired.size, 0u);
-   EXPECT_EQ(device->marks.ending.size, 0u);
+   EXPECT_EQ(device->marks->retired.size, 0u);
+   EXPECT_EQ(device->marks->ending.size, 0u);
    gpuval_device_end_work(device, third);
 }
 

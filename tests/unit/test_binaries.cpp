@@ -4,12 +4,13 @@
  * written, or is refused, or at least names nothing that is not there.
  */
 
+#include "nir_passes/gpuval_nir.h"
 #include "drain_test.h"
 
 #include <random>
 #include <string>
 
-#include "core/gpuval_race.h"
+#include "core/race/gpuval_race.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "core/gpuval_arguments.h"
-#include "core/gpuval_vertex.h"
+#include "core/commands/gpuval_vertex.h"
+#include "core/inputs/gpuval_arguments.h"
 
 namespace {
 

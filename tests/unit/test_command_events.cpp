@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "core/gpuval_objects.h"
-#include "core/gpuval_race.h"
+#include "core/descriptors/gpuval_objects.h"
+#include "core/race/gpuval_race.h"
 
 namespace {
 

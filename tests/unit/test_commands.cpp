@@ -2,8 +2,8 @@
 
 #include "core/commands/gpuval_command_fetch.h"
 #include "core/commands/gpuval_commands.h"
-#include "core/gpuval_dependency.h"
-#include "core/gpuval_vertex.h"
+#include "core/commands/gpuval_vertex.h"
+#include "core/order/gpuval_dependency.h"
 
 #include "util/ralloc.h"
 #include "vk_acceleration_structure.h"

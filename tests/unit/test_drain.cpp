@@ -2,6 +2,12 @@
 
 /* The host's side of the buffers */
 
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_marks.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
 #include "drain_test.h"
 
 #include <random>
@@ -270,8 +276,8 @@ TEST_F(sync_test, names_change_while_they_are_copied)
    });
    for (unsigned i = 0; i < 3000; i++) {
       event(load) = NULL;
-      if (device->failures)
-         _mesa_hash_table_clear(device->failures, NULL);
+      if (device->failures->events)
+         _mesa_hash_table_clear(device->failures->events, NULL);
       const std::string name = report(make_sync_record(load, store, i, 3))->resource.object_name;
       ASSERT_TRUE(name == names[0] || name == names[1]);
    }
@@ -572,7 +578,7 @@ class indirect_test : public sync_test {
       access.invocation = 12345;
       access.entry = base + 1;
       access.command_id = 3;
-      return gpuval_bloom_access(&device->bloom, &access, other);
+      return gpuval_bloom_access(&device->filter->bloom, &access, other);
    }
 
    void write(uint64_t address, uint32_t epoch)
@@ -656,10 +662,10 @@ TEST_F(indirect_test, garbage_in_claims)
    std::mt19937 random(3);
 
    for (unsigned i = 0; i < 2000; i++) {
-      uint64_t address = ADDRESS + i * 64, *words = (uint64_t *)device->claims.map;
+      uint64_t address = ADDRESS + i * 64, *words = (uint64_t *)device->filter->claims.map;
       write(address, 1);
-      uint32_t claim =
-         gpuval_bloom_bucket(&device->bloom, address, 1, 0) & device->bloom.claims_mask;
+      uint32_t claim = gpuval_bloom_bucket(&device->filter->bloom, address, 1, 0) &
+                       device->filter->bloom.claims_mask;
       words[2 * claim] = (words[2 * claim] & ~0xffffffffffull) | random();
       device->root->invocations = random();
       read(address, 1);
@@ -681,7 +687,7 @@ TEST_F(sync_test, garbage_in_a_valid_record)
          *word = random();
       /* Only the first one of a site makes an event. */
       event(site) = NULL;
-      _mesa_hash_table_clear(device->failures, NULL);
+      _mesa_hash_table_clear(device->failures->events, NULL);
       EXPECT_FALSE(text(report(record)).empty());
    }
 }

@@ -2,6 +2,10 @@
 
 /* Marks of images, for drivers without a window: gpuval_image_marks.h */
 
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
@@ -11,10 +15,10 @@
 #include <vector>
 
 #include "base/gpuval_init.h"
-#include "core/gpuval_device.h"
-#include "core/gpuval_image_marks.h"
-#include "core/gpuval_marks.h"
-#include "core/gpuval_objects.h"
+#include "core/descriptors/gpuval_objects.h"
+#include "core/device/gpuval_device.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_marks.h"
 
 namespace {
 
@@ -274,7 +278,7 @@ TEST_F(image_marks_test, places_are_used_again_and_clean)
       EXPECT_NE(first, 0u);
       gpuval_image_marks_remove(device, &image);
    }
-   EXPECT_EQ(util_dynarray_num_elements(&device->image_marks.chunks, void *), 1u);
+   EXPECT_EQ(util_dynarray_num_elements(&device->image_marks->chunks, void *), 1u);
    gpuval_image_marks_remove(device, &image);
 }
 

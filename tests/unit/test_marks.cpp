@@ -2,13 +2,19 @@
 
 /* What the host keeps of memory in a table: gpuval_marks.h */
 
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/memory/gpuval_written.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <stdlib.h>
 
 #include "base/gpuval_init.h"
-#include "core/gpuval_device.h"
-#include "core/gpuval_marks.h"
+#include "core/device/gpuval_device.h"
+#include "core/memory/gpuval_marks.h"
 
 namespace {
 
@@ -163,8 +169,8 @@ TEST_F(marks_test, what_work_may_use_lives_until_it_ends)
    unsigned third = gpuval_device_begin_work(device);
    gpuval_device_end_work(device, second);
    gpuval_device_look(device);
-   EXPECT_EQ(device->marks.retired.size, 0u);
-   EXPECT_EQ(device->marks.ending.size, 0u);
+   EXPECT_EQ(device->marks->retired.size, 0u);
+   EXPECT_EQ(device->marks->ending.size, 0u);
    gpuval_device_end_work(device, third);
 }
 
@@ -222,12 +228,12 @@ TEST_F(marks_test, gives_up_by_a_binary)
       gpuval_device_write_shader(device, NULL, is_unmarked, &blob);
       blob_reader_init(&reader, blob.data, blob.size - 1);
       EXPECT_FALSE(gpuval_device_read_shader(other, &reader, &shader));
-      EXPECT_FALSE(other->marks.gave_up);
+      EXPECT_FALSE(other->marks->gave_up);
       blob_reader_init(&reader, blob.data, blob.size);
       EXPECT_TRUE(gpuval_device_read_shader(other, &reader, &shader));
-      EXPECT_EQ(other->marks.gave_up, is_unmarked);
+      EXPECT_EQ(other->marks->gave_up, is_unmarked);
       EXPECT_EQ(other->root->all_written, (uint32_t)is_unmarked);
-      EXPECT_FALSE(device->marks.gave_up);
+      EXPECT_FALSE(device->marks->gave_up);
       blob_finish(&blob);
       gpuval_device_destroy(other);
    }

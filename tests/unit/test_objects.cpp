@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gpuval_objects.h"
+#include "core/descriptors/gpuval_objects.h"
 #include "util/ralloc.h"
 
 namespace {

@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "core/gpuval_order_model.h"
+#include "core/order/gpuval_order_model.h"
 
 struct graph_barrier {
    VkPipelineStageFlags2 src, dst;

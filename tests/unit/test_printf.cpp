@@ -17,7 +17,7 @@
 
 #include "base/gpuval_layout.h"
 #include "base/gpuval_options.h"
-#include "core/gpuval_printf.h"
+#include "core/printf/gpuval_printf.h"
 #include "util/ralloc.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gpuval_printf.h"
+#include "core/printf/gpuval_printf.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "core/gpuval_race.h"
+#include "core/race/gpuval_race.h"
 #include "report/gpuval_report.h"
 
 #include <gtest/gtest.h>

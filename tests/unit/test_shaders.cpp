@@ -2,6 +2,12 @@
 
 /* How long shaders live, and what becomes of their numbers */
 
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_image_marks.h"
+#include "core/memory/gpuval_marks.h"
+#include "core/memory/gpuval_shadow_device.h"
+#include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_shader.h"
 #include "drain_test.h"
 
 #include <malloc.h>
@@ -11,7 +17,7 @@
 
 #include "base/gpuval_order.h"
 #include "base/gpuval_shadow.h"
-#include "core/gpuval_numbers.h"
+#include "core/shaders/gpuval_numbers.h"
 
 namespace {
 
@@ -85,12 +91,12 @@ class shaders_test : public drain_test {
  protected:
    unsigned num_shaders() const
    {
-      return _mesa_hash_table_num_entries(device->shaders);
+      return _mesa_hash_table_num_entries(device->shaders->by_key);
    }
 
    unsigned num_modules() const
    {
-      return _mesa_hash_table_num_entries(device->modules);
+      return _mesa_hash_table_num_entries(device->shaders->modules);
    }
 };
 
@@ -387,7 +393,7 @@ TEST_F(shaders_test, any_number_in_a_small_table)
       EXPECT_EQ(event(site)->place.shader.hash, hash);
    }
    EXPECT_EQ(events().size(), failures);
-   EXPECT_LE(device->by_site.size, 1024 * sizeof(void *));
+   EXPECT_LE(device->shaders->by_site.size, 1024 * sizeof(void *));
 }
 
 TEST_F(shaders_test, there_is_room_again)
@@ -472,8 +478,8 @@ class messages_test : public shaders_test {
 
    void print()
    {
-      device->printf.message = collect;
-      device->printf.data = this;
+      device->printf->message = collect;
+      device->printf->data = this;
       unsigned work = gpuval_device_begin_work(device);
       struct gpuval_printf_header *header =
          (struct gpuval_printf_header *)device->root->printf_address;
@@ -506,7 +512,7 @@ TEST_F(messages_test, a_format_lives_as_long_as_one_that_has_it)
    gpuval_shader_release(second);
    print();
    EXPECT_EQ(owners.size(), 2u);
-   EXPECT_EQ(device->printf.lost, 1u);
+   EXPECT_EQ(device->printf->lost, 1u);
 
    add_shader(2, 1);
    print();
@@ -521,7 +527,7 @@ TEST_F(messages_test, what_was_printed_is_read_first)
    print();
    gpuval_device_end_work(device, other);
    EXPECT_EQ(owners.size(), 1u);
-   EXPECT_EQ(device->printf.lost, 0u);
+   EXPECT_EQ(device->printf->lost, 0u);
    EXPECT_EQ(num_shaders(), 0u);
 }
 

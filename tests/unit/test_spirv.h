@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Modules for the tests of core/gpuval_spirv.h: compiled ones, and written ones. */
+/* Modules for the tests of core/spirv/gpuval_spirv.h: compiled ones, and written ones. */
 
 #ifndef TEST_SPIRV_H
 #define TEST_SPIRV_H
@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/spirv/spirv.h"
-#include "core/gpuval_spirv.h"
+#include "core/spirv/gpuval_spirv.h"
 #include "util/ralloc.h"
 
 inline std::vector<uint32_t>

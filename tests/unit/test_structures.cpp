@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/gpuval_layout.h"
-#include "core/gpuval_structures.h"
+#include "core/structures/gpuval_structures.h"
 #include "vk_object.h"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gpuval_submits.h"
+#include "core/order/gpuval_submits.h"
 
 #include "util/ralloc.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/gpuval_layout.h"
-#include "core/gpuval_sync.h"
+#include "core/order/gpuval_sync.h"
 #include "order_names.h"
 
 #include "util/ralloc.h"

@@ -4,6 +4,7 @@
  * graphics card: work may be in flight all the time.
  */
 
+#include "nir_passes/gpuval_nir.h"
 #include "drain_test.h"
 
 #include <random>

@@ -2,7 +2,7 @@
 
 /* What the host knows to be written, in a window of shadow memory without any memory. */
 
-#include "core/gpuval_written.h"
+#include "core/memory/gpuval_written.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "gpuval_command_fetch.h"
 
-#include "core/gpuval_vertex.h"
+#include "gpuval_vertex.h"
 
 #include "util/macros.h"
 #include "util/u_math.h"

@@ -3,7 +3,7 @@
 #include "gpuval_commands.h"
 #include "gpuval_command_describe.h"
 
-#include "core/gpuval_dependency.h"
+#include "core/order/gpuval_dependency.h"
 
 #include "util/ralloc.h"
 #include "util/u_dynarray.h"

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The checks sync and sync-compute: which engine a device has, and records of hazards. */
+
+#include "core/events/gpuval_drain.h"
+#include "core/events/gpuval_events.h"
+#include "core/memory/gpuval_filter.h"
+#include "core/memory/gpuval_marks.h"
+#include "core/memory/gpuval_ranges.h"
+#include "core/memory/gpuval_shadow_device.h"
+
+#include "base/gpuval_names.h"
+#include "nir_passes/gpuval_nir_sync.h"
+#include "util/u_atomic.h"
+#include "vk_object.h"
+
+static void
+note_engine(void)
+{
+   static uint32_t noted;
+
+   if (!p_atomic_xchg(&noted, 1))
+      gpuval_log_note("sync: its bloom filter is used, as GPUVAL_SYNC asks for no engine; on this "
+                      "driver shadow, which is exact, has to be asked for");
+}
+
+/* The engine that was asked for, or else the one that there is */
+static bool
+alloc_sync(struct gpuval_device *device)
+{
+   enum gpuval_sync_engine engine = gpuval_options()->sync_engine;
+
+   if (engine == GPUVAL_SYNC_ENGINE_SHADOW && device->info.has_table) {
+      if (!gpuval_device_init_shadow(device))
+         gpuval_log_warning("sync: there is no memory for shadow memory, its bloom filter is used");
+      return gpuval_device_alloc_filter(device); /* for what has no cells */
+   }
+   if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_shadow) {
+      if (gpuval_device_init_shadow(device))
+         return true;
+      gpuval_log_warning("sync: there is no address space for shadow memory, its bloom filter is "
+                         "used");
+   } else if (engine == GPUVAL_SYNC_ENGINE_SHADOW) {
+      gpuval_log_warning("GPUVAL_SYNC=shadow: this driver has no shadow memory yet, the bloom "
+                         "filter is used");
+   } else if (engine == GPUVAL_SYNC_ENGINE_DEFAULT && device->info.has_table) {
+      note_engine();
+   }
+   return gpuval_device_alloc_filter(device);
+}
+
+static bool
+init_sync(struct gpuval_device *device)
+{
+   if (!alloc_sync(device))
+      return false;
+   device->root->bloom_address = device->filter->buckets.address;
+   device->root->claims_address = device->filter->claims.address;
+   device->root->bloom_line_mask = gpuval_device_line_mask(&device->filter->buckets);
+   device->root->claims_mask = device->filter->bloom.claims_mask;
+   device->root->shadow_address = device->shadow->layout.address;
+   return true;
+}
+
+static void
+finish_sync(struct gpuval_device *device)
+{
+   gpuval_device_free(device, &device->filter->buckets);
+   gpuval_device_free(device, &device->filter->claims);
+   gpuval_device_free(device, &device->filter->sample);
+   gpuval_device_finish_shadow(device);
+   gpuval_device_free(device, &device->shadow->layout);
+   gpuval_device_free(device, &device->shadow->serials);
+}
+
+const struct gpuval_check_host gpuval_host_sync = {init_sync, finish_sync};
+
+static bool
+is_sync(enum gpuval_kind kind)
+{
+   return gpuval_kind_infos[kind].check == GPUVAL_CHECK_SYNC;
+}
+
+/* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
+ * about? What the shader knows of the other party is who came last, and others
+ * may have come since the one that matters.
+ */
+static bool
+can_conflict(enum gpuval_kind kind, enum gpuval_kind other)
+{
+   switch (kind) {
+   case GPUVAL_KIND_READ_AFTER_WRITE:
+   case GPUVAL_KIND_INDIRECT_AFTER_WRITE:
+      return other == GPUVAL_KIND_WRITE_AFTER_ACCESS || other == GPUVAL_KIND_ATOMIC_CONFLICT;
+   case GPUVAL_KIND_ATOMIC_CONFLICT:
+      return is_sync(other) && other != GPUVAL_KIND_ATOMIC_CONFLICT;
+   default:
+      return is_sync(other);
+   }
+}
+
+/* The access that a cell of shadow memory names */
+static const struct gpuval_site *
+find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *party,
+                const struct gpuval_shader **shader)
+{
+   if (party->stage == MESA_SHADER_NONE || party->number >= GPUVAL_SHADOW_SITE_UNKNOWN)
+      return NULL;
+
+   *shader = gpuval_device_entry_shader(device, party->entry_base);
+   if (*shader && (*shader)->serial > party->max_serial)
+      return NULL; /* The one that is meant is gone. */
+   return *shader ? gpuval_events_numbered_site(*shader, GPUVAL_CHECK_SYNC, party->number) : NULL;
+}
+
+/* Whom a record of a hazard names beside its own access */
+struct other {
+   bool is_certain, is_indirect;
+   const struct gpuval_shader *shader;
+   const struct gpuval_site *site; /* NULL: not known */
+   uint32_t command_id;
+};
+
+/* By a half of a cell: what it says is certain, as far as it goes. */
+static bool
+find_party(struct gpuval_device *device, const struct gpuval_record *record, struct other *other)
+{
+   struct gpuval_shadow_party party;
+   if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
+      return false;
+
+   /* A command that stands for readers of an earlier one does not know them. */
+   if (party.command_id == record->command_id && party.number == GPUVAL_SHADOW_SITE_UNKNOWN)
+      return false;
+
+   other->is_certain = true;
+   other->is_indirect = party.is_indirect;
+   other->site = find_party_site(device, &party, &other->shader);
+   other->command_id = party.command_id;
+   return true;
+}
+
+/* By a claim of the filter: likely */
+static bool
+find_claim(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
+           struct other *other)
+{
+   uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
+
+   other->is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   other->shader = shader;
+   other->site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!other->site && !other->is_indirect) ||
+       !can_conflict(kind, other->site ? other->site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE))
+      return false;
+
+   /* The command with these low bits that is nearest: mostly an earlier one, but
+    * fragments may run after a later dispatch. */
+   uint32_t distance = (record->bound - record->command_id) << (32 - GPUVAL_OTHER_COMMAND_BITS);
+   other->command_id = record->command_id + ((int32_t)distance >> (32 - GPUVAL_OTHER_COMMAND_BITS));
+   return true;
+}
+
+static bool
+find_other(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
+           struct other *other)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
+
+   *other = (struct other){0};
+   return device->shadow->is_on && !by_filter ? find_party(device, record, other)
+                                              : find_claim(device, kind, record, other);
+}
+
+static void
+describe_other(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_record *record)
+{
+   struct other other;
+   if (!find_other(device, event->kind, record, &other))
+      return;
+
+   event->has_other = true;
+   event->other_is_certain = other.is_certain;
+   if (other.is_indirect) {
+      event->other.access.op = GPUVAL_OP_INDIRECT;
+   } else if (other.site) {
+      gpuval_events_describe_site(event, &event->other, other.shader, other.site);
+   }
+   gpuval_events_describe_command(device, event, &event->other, other.command_id);
+}
+
+uint64_t
+gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
+                         const struct gpuval_record *record)
+{
+   struct other other;
+   bool has_shader = find_other(device, kind, record, &other) && !other.is_indirect && other.site;
+
+   return has_shader ? other.shader->module->hash : 0;
+}
+
+static void
+read_hazard(struct gpuval_device *device, struct gpuval_event *event,
+            const struct gpuval_record *record)
+{
+   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
+
+   event->place.access.size = record->access_size;
+   if (event->resource.set >= 0) /* not through an address */
+      event->place.access.offset = record->offset;
+   describe_other(device, event, record);
+   if (!address)
+      return;
+
+   event->place.access.address = address;
+   gpuval_events_describe_buffer(device, event, address, true);
+
+   int64_t offset;
+   const struct vk_object_base *memory =
+      gpuval_events_find_object(device->ranges->allocations, address, &offset);
+   if (memory) {
+      event->resource.memory = (uintptr_t)memory;
+      event->resource.memory_name = gpuval_object_name(event, memory);
+      event->resource.memory_offset = offset;
+   }
+}
+
+const struct gpuval_words gpuval_words_hazard = {.read = read_hazard};
+
+void
+gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_indirect_read *read)
+{
+   uint64_t claim = 0, ignored;
+   bool bad = false;
+
+   if (device->shadow->memory) {
+      claim =
+         gpuval_device_shadow_read(device, read->address, read->size, &read->command, read->row);
+      if (claim)
+         gpuval_device_report_indirect(device, read, claim);
+      return;
+   }
+
+   struct gpuval_bloom_access access = {
+      .type = GPUVAL_BLOOM_INDIRECT,
+      .entry = GPUVAL_INDIRECT_ENTRY,
+      .command_id = read->command.command_id,
+      .epoch_command = read->command.epoch_command,
+      .invocation = __atomic_fetch_add(&device->root->invocations, GPUVAL_BLOOM_INVOCATION_STEP,
+                                       __ATOMIC_RELAXED),
+   };
+
+   /* Arguments are aligned to 4 bytes only. */
+   uint64_t end = read->address + read->size;
+   for (uint64_t at = read->address; at < end; at = access.address + access.size) {
+      uint64_t next_granule = (at & ~(uint64_t)(GPUVAL_BLOOM_GRANULE - 1)) + GPUVAL_BLOOM_GRANULE;
+
+      access.address = at;
+      access.size = MIN2(end, next_granule) - at;
+      access.epoch = read->command.epoch;
+      uint64_t other;
+      if (gpuval_bloom_access(&device->filter->bloom, &access, &other)) {
+         bad = true;
+         claim = claim ? claim : other;
+      }
+      for (unsigned i = 0; i < read->num_other_epochs; i++) {
+         access.epoch = read->other_epochs[i];
+         gpuval_bloom_access(&device->filter->bloom, &access, &ignored);
+      }
+   }
+
+   if (bad)
+      gpuval_device_report_indirect(device, read, claim);
+}

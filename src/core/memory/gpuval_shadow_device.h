@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The shadow memory of a device, of sync. */
+
+#ifndef GPUVAL_SHADOW_DEVICE_H
+#define GPUVAL_SHADOW_DEVICE_H
+
+#include "base/gpuval_shadow.h"
+#include "core/device/gpuval_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** gpuval_device::shadow: the cells of sync, and which commands they name. */
+struct gpuval_shadow_device {
+   bool is_on;
+   struct gpuval_shadow *memory; /* NULL: where it is, gpuval_cells.h says */
+   struct gpuval_buffer layout;  /* struct gpuval_shadow_layout */
+   struct gpuval_buffer serials; /* uint32_t, by number of a command */
+   struct gpuval_shadow_command *commands;
+   uint32_t next; /* number */
+   struct gpuval_shadow_behind {
+      uint32_t serial, number; /* 0: not known */
+   } behind[2];                /* what was found last */
+   bool warned;
+};
+
+bool gpuval_device_init_shadow(struct gpuval_device *device);
+void gpuval_device_finish_shadow(struct gpuval_device *device);
+
+/** Whom a half of a cell names. */
+struct gpuval_shadow_party {
+   uint32_t command_id;
+   uint32_t class_; /* enum gpuval_order_class */
+   bool is_indirect;
+   gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
+   uint32_t entry_base;   /* of its shader, */
+   uint64_t max_serial;   /* which was not registered later than this one */
+   uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
+};
+struct gpuval_order_row;
+
+/**
+ * A command reads arguments: marks them read, and returns the half of a cell that names
+ * whoever has written them without being ordered before, or 0. @row may be NULL.
+ */
+uint64_t gpuval_device_shadow_read(struct gpuval_device *device, uint64_t address, uint32_t size,
+                                   const struct gpuval_command_data *data,
+                                   const struct gpuval_order_row *row);
+
+bool gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
+                                struct gpuval_shadow_party *party);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Events of race: either party is a shader's access or a command that has none. */
+
+#include "core/descriptors/gpuval_objects.h"
+#include "core/events/gpuval_events.h"
+#include "gpuval_race.h"
+
+#include "util/ralloc.h"
+#include "vk_object.h"
+
+/* NULL: it is the command's own, or the shader is gone. */
+static const struct gpuval_shader *
+find_shader(struct gpuval_device *device, const struct gpuval_race_use *use)
+{
+   const struct gpuval_shader *shader =
+      use->site == GPUVAL_RACE_NO_SITE ? NULL : gpuval_device_site_shader(device, use->site);
+   return shader && shader->serial == use->shader_serial ? shader : NULL;
+}
+
+static void
+describe_other(struct gpuval_device *device, struct gpuval_event *event,
+               const struct gpuval_race_use *other)
+{
+   const struct gpuval_shader *shader = find_shader(device, other);
+
+   event->has_other = event->other_is_certain = true;
+   event->other.access.op = other->op;
+   if (shader)
+      gpuval_events_describe_site(event, &event->other, shader,
+                                  &shader->sites[other->site - shader->first_site]);
+   if (other->host_op)
+      gpuval_events_describe_host(&event->other, other->host_op);
+   else
+      gpuval_events_describe_command(device, event, &event->other, other->command_id);
+}
+
+static const char *
+what_happens(const struct gpuval_race_use *other)
+{
+   if (other->host_op)
+      return other->is_write ? "nothing orders it and the host, which writes there"
+                             : "nothing orders it and the host, which reads there";
+   return other->is_transition ? "nothing orders it and another command that changes the layout"
+          : other->is_write    ? "nothing orders it and another command that writes there"
+                               : "nothing orders it and another command that reads there";
+}
+
+static void
+describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t id)
+{
+   struct gpuval_object_info info;
+
+   if (!device->objects || !gpuval_objects_describe(device->objects, event, id, &info))
+      return;
+   gpuval_events_name_object(event, &info);
+}
+
+static struct gpuval_event *
+create_of_shader(struct gpuval_device *device, const struct gpuval_shader *shader,
+                 const struct gpuval_race_use *use, const struct gpuval_race_use *other)
+{
+   const struct gpuval_site *site = &shader->sites[use->site - shader->first_site];
+   struct gpuval_event *event = gpuval_events_create(device, shader, site, NULL);
+
+   event->detail = ralloc_strdup(event, what_happens(other));
+   gpuval_events_describe_command(device, event, &event->place, use->command_id);
+   describe_view(device, event, use->view);
+   describe_other(device, event, other);
+   gpuval_event_describe(event);
+   return event;
+}
+
+/* Of a command that no shader is in */
+static void
+complete(struct gpuval_device *device, struct gpuval_event *event, const void *data)
+{
+   describe_other(device, event, data);
+}
+
+static struct gpuval_event *
+get_event_of_command(struct gpuval_device *device, const struct gpuval_race_use *use,
+                     const struct gpuval_race_use *other)
+{
+   struct gpuval_command_failure failure = {
+      .kind = GPUVAL_KIND_RESOURCE_RACE,
+      .op = use->op,
+      .part = use->is_transition,
+      .host_op = use->host_op,
+      .range = {.type = use->is_buffer ? "buffer" : "image",
+                .binding = -1,
+                .object_id = use->object,
+                .is_image = true},
+   };
+
+   snprintf(failure.detail, sizeof(failure.detail), "%s", what_happens(other));
+   return gpuval_events_of_command(device, use->command_id, 0, &failure, complete, other);
+}
+
+static struct gpuval_event *
+get_event_of_shader(struct gpuval_device *device, const struct gpuval_shader *shader,
+                    const struct gpuval_race_use *use, const struct gpuval_race_use *other)
+{
+   const struct gpuval_failure_key key =
+      gpuval_events_site_key(shader, use->site - shader->first_site);
+   struct gpuval_event *event = gpuval_events_find(device, &key);
+
+   if (!event) {
+      event = create_of_shader(device, shader, use, other);
+      gpuval_events_add(device, &key, event);
+   }
+   return event;
+}
+
+void
+gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
+                          const struct gpuval_race_use *other)
+{
+   mtx_lock(&device->mutex);
+   const struct gpuval_shader *shader = find_shader(device, use);
+   struct gpuval_event *event = shader ? get_event_of_shader(device, shader, use, other)
+                                       : get_event_of_command(device, use, other);
+   gpuval_report_count(event, 1);
+   gpuval_device_unlock(device);
+}

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_race_queue.h"
+
+#include "core/descriptors/gpuval_objects.h"
+
+#include "nir_passes/gpuval_nir.h"
+#include "util/ralloc.h"
+#include "vk_buffer.h"
+#include "vk_format.h"
+#include "vk_image.h"
+#include "vk_render_pass.h"
+
+/* Of a view with more, which one is used nobody knows. */
+#define MAX_SUBRESOURCES 64
+
+struct gpuval_race_queue {
+   struct gpuval_race *race;
+   const struct gpuval_race_driver *driver;
+   struct gpuval_submits *submits;
+   struct gpuval_objects *objects;
+   unsigned number;
+
+   bool has_ended_subpass;    /* the last command */
+   uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
+   uint32_t recording;        /* gpuval_race_use::recording */
+
+   uint32_t serial;        /* the last one */
+   uint64_t version;       /* of what is ordered before what comes now: */
+   uint32_t *ordered;      /* rows by class, as many sources each; and */
+   const uint32_t *before; /* the same for notes; NULL: not yet */
+
+   /* What more than barriers for images and buffers has ordered, gpuval_race_note(): before any
+    * stage, as the memory that a dependency has made available stays so in a chain. Version right
+    * behind the last such barrier; the row; and the same for notes; NULL if there is no such barrier
+    */
+   uint64_t resources_version;
+   bool has_resources; /* nothing has come since */
+   uint32_t *without_resources;
+   const uint32_t *dependent;
+};
+
+static size_t
+rows_size(const struct gpuval_race_queue *queue)
+{
+   return GPUVAL_ORDER_MODEL_CLASSES * gpuval_submits_num_sources(queue->submits) *
+          sizeof(uint32_t);
+}
+
+struct gpuval_race_queue *
+gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
+                         const struct gpuval_race_driver *driver, struct gpuval_submits *submits,
+                         struct gpuval_objects *objects, unsigned number)
+{
+   struct gpuval_race_queue *queue = rzalloc(mem_ctx, struct gpuval_race_queue);
+
+   queue->race = race;
+   queue->driver = driver;
+   queue->submits = submits;
+   queue->objects = objects;
+   queue->number = number;
+   queue->ordered = rzalloc_size(queue, rows_size(queue));
+   queue->without_resources = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
+   return queue;
+}
+
+void
+gpuval_race_queue_renew(struct gpuval_race_queue *queue)
+{
+   queue->before = queue->dependent = NULL;
+}
+
+void
+gpuval_race_queue_begin(struct gpuval_race_queue *queue)
+{
+   queue->pass = 0;
+   queue->recording++;
+   queue->has_ended_subpass = false;
+}
+
+uint32_t
+gpuval_race_queue_serial(const struct gpuval_race_queue *queue)
+{
+   return queue->serial;
+}
+
+/* Numbers that no other queue gives */
+static uint32_t
+number_of(const struct gpuval_race_queue *queue, uint32_t count)
+{
+   return count ? count * GPUVAL_MAX_QUEUES + queue->number : 0;
+}
+
+/* Uses */
+
+static uint32_t *
+copy_for_notes(struct gpuval_race_queue *queue, const uint32_t *rows, size_t size)
+{
+   return memcpy(gpuval_race_alloc(queue->race, size), rows, size);
+}
+
+/* Returns the serial of a use that comes now. */
+static uint32_t
+bring_up_to_date(struct gpuval_race_queue *queue)
+{
+   uint64_t version = queue->version;
+   uint32_t serial =
+      gpuval_submits_use(queue->submits, queue->number, &queue->version, queue->ordered);
+   if (queue->version == version)
+      return serial;
+
+   /* If anything else has come as well, it may have ordered all of it. */
+   queue->has_resources = queue->version == queue->resources_version;
+   if (!queue->has_resources)
+      gpuval_submits_ordered(queue->submits, queue->number, queue->without_resources);
+   queue->before = queue->dependent = NULL;
+   return serial;
+}
+
+static struct gpuval_race_use
+make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, bool is_write)
+{
+   struct gpuval_race_use use = {
+      .source = gpuval_order_source(queue->number, class_),
+      .serial = bring_up_to_date(queue),
+      .command_id = command_id,
+      .pass = number_of(queue, queue->pass),
+      .recording = number_of(queue, queue->recording),
+      .site = GPUVAL_RACE_NO_SITE,
+      .op = is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD,
+      .is_write = is_write,
+   };
+
+   if (use.serial < queue->serial)
+      gpuval_race_restart(queue->race); /* sync has begun again */
+   queue->serial = use.serial;
+   if (!queue->before) {
+      queue->before = copy_for_notes(queue, queue->ordered, rows_size(queue));
+      if (queue->has_resources)
+         queue->dependent =
+            copy_for_notes(queue, queue->without_resources,
+                           gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t));
+   }
+   return use;
+}
+
+static const uint32_t *
+get_before(const struct gpuval_race_queue *queue, unsigned class_)
+{
+   return queue->before + class_ * gpuval_submits_num_sources(queue->submits);
+}
+
+static void
+note_subresources(struct gpuval_race_queue *queue, const struct vk_image *image,
+                  const VkImageSubresourceRange *range)
+{
+   const VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+   VkImageAspectFlags aspects = image->aspects == both ? range->aspectMask & both : image->aspects;
+   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
+   uint32_t num_levels = vk_image_subresource_level_count(image, range);
+   uint32_t num_layers = is_3d ? 1 : vk_image_subresource_layer_count(image, range);
+
+   for (uint32_t level = range->baseMipLevel; level < range->baseMipLevel + num_levels; level++) {
+      for (uint32_t i = 0; i < num_layers; i++) {
+         uint64_t address =
+            queue->driver->find_subresource(image, level, is_3d ? 0 : range->baseArrayLayer + i);
+         if (!address)
+            continue;
+         if (aspects & ~VK_IMAGE_ASPECT_STENCIL_BIT)
+            gpuval_race_note_subresource(queue->race, address);
+         if (aspects & VK_IMAGE_ASPECT_STENCIL_BIT)
+            gpuval_race_note_subresource(queue->race, address + 1);
+      }
+   }
+}
+
+/* A box that has all there is */
+static bool
+is_whole(const struct gpuval_command_access *what)
+{
+   const VkExtent3D extent = vk_image_mip_level_extent(what->image, what->range.baseMipLevel);
+
+   return what->begin[0] <= 0 && what->begin[1] <= 0 && what->begin[2] <= 0 &&
+          what->end[0] >= (int32_t)extent.width && what->end[1] >= (int32_t)extent.height &&
+          what->end[2] >= (int32_t)extent.depth;
+}
+
+static bool
+is_looked_at(const struct vk_image *image)
+{
+   return vk_format_get_plane_count(image->format) == 1; /* else texels are of several sizes */
+}
+
+static void
+note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uint32_t *before,
+          const uint32_t *dependent, const struct gpuval_race_part *part)
+{
+   const struct gpuval_command_access *what = &part->what;
+
+   use.goes_on = part->goes_on;
+   if (!what->image) {
+      uint64_t address = queue->driver->find_buffer(what->buffer);
+      use.object = what->buffer->base.gpuval_id;
+      use.is_buffer = true;
+      gpuval_race_note(queue->race, &use, before, NULL, NULL, 0);
+      gpuval_race_note_bytes(queue->race, address ? address + what->offset : 0, what->size);
+      return;
+   }
+
+   if (what->has_box && !is_whole(what)) {
+      use.extent = GPUVAL_RACE_BOX;
+      memcpy(use.begin, what->begin, sizeof(use.begin));
+      memcpy(use.end, what->end, sizeof(use.end));
+   }
+   use.object = what->image->base.gpuval_id;
+   gpuval_race_note(queue->race, &use, before, dependent, NULL, 0);
+   note_subresources(queue, what->image, &what->range);
+}
+
+static void
+note_parts(struct gpuval_race_queue *queue, uint32_t command_id, const struct util_dynarray *parts)
+{
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      const struct gpuval_race_use use =
+         make_use(queue, command_id, part->class_, gpuval_access_is_write(&part->what));
+      note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
+   }
+}
+
+/* The host */
+
+void
+gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
+                       const struct util_dynarray *parts)
+{
+   uint32_t *before =
+      gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
+   struct gpuval_race_use use = {
+      .source = gpuval_order_source(0, GPUVAL_ORDER_HOST),
+      .serial = gpuval_submits_host_use(queue->submits, before),
+      .host_op = op,
+      .recording = number_of(queue, ++queue->recording),
+      .site = GPUVAL_RACE_NO_SITE,
+   };
+
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      use.is_write = gpuval_access_is_write(&part->what);
+      use.op = use.is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
+      note_part(queue, use, before, NULL, part);
+   }
+}
+
+/* Transfers */
+
+void
+gpuval_race_add_access(void *parts, const struct gpuval_command_access *access)
+{
+   const struct gpuval_race_part part = {*access, GPUVAL_ORDER_TRANSFER, false};
+
+   if (access->image ? is_looked_at(access->image) : access->buffer && !access->has_gaps)
+      util_dynarray_append((struct util_dynarray *)parts, struct gpuval_race_part, part);
+}
+
+void
+gpuval_race_queue_use(struct gpuval_race_queue *queue, uint32_t command_id,
+                      const struct util_dynarray *parts)
+{
+   queue->has_ended_subpass = false;
+   note_parts(queue, command_id, parts);
+}
+
+void
+gpuval_race_queue_other(struct gpuval_race_queue *queue)
+{
+   queue->has_ended_subpass = false;
+}
+
+/* Attachments */
+
+/* Draws and store operations write none of these. */
+static bool
+is_read_only(const VkRenderingAttachmentInfo *info)
+{
+   return info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL ||
+          info->imageLayout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
+          (info->storeOp == VK_ATTACHMENT_STORE_OP_NONE &&
+           info->loadOp != VK_ATTACHMENT_LOAD_OP_CLEAR &&
+           info->loadOp != VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+}
+
+struct attachments {
+   struct util_dynarray *parts;
+   const VkRect2D *area;
+   bool ends;
+
+   const struct gpuval_attachment *attachment; /* that is added */
+};
+
+/* Depth is resolved as colors are. */
+static void
+add_range(void *data, const VkImageSubresourceRange *range)
+{
+   const struct attachments *attachments = data;
+   const struct gpuval_attachment *attachment = attachments->attachment;
+   const struct vk_image *image = attachment->view->image;
+   const VkRect2D *area = attachments->area;
+   bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
+   bool is_write = attachment->is_resolve || !is_read_only(attachment->info);
+   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
+   int32_t z = is_3d ? range->baseArrayLayer : 0;
+   const struct gpuval_race_part part = {
+      .what =
+         {
+            .access = is_color   ? is_write ? VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT
+                                            : VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT
+                      : is_write ? VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT
+                                 : VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
+            .image = image,
+            .range = *range,
+            .has_box = true,
+            .begin = {area->offset.x, area->offset.y, z},
+            .end = {area->offset.x + area->extent.width, area->offset.y + area->extent.height,
+                    z + (is_3d ? range->layerCount : 1)},
+         },
+      .class_ = is_color ? GPUVAL_ORDER_COLOR : GPUVAL_ORDER_DEPTH,
+      .goes_on = attachments->ends && !attachment->is_resolve,
+   };
+
+   if (is_looked_at(image) && (is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
+      util_dynarray_append(attachments->parts, struct gpuval_race_part, part);
+}
+
+static void
+add_attachment(void *data, const struct gpuval_attachment *attachment)
+{
+   struct attachments *attachments = data;
+
+   attachments->attachment = attachment;
+   gpuval_visit_attachment(attachment, add_range, attachments);
+}
+
+void
+gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
+{
+   struct attachments attachments = {.parts = parts, .area = &info->renderArea};
+
+   gpuval_visit_attachments(info, false, add_attachment, &attachments);
+}
+
+void
+gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
+{
+   struct attachments attachments = {.parts = parts, .area = &info->renderArea, .ends = true};
+
+   gpuval_visit_attachments(info, false, add_attachment, &attachments);
+   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
+      gpuval_visit_attachments(info, true, add_attachment, &attachments);
+}
+
+static bool
+is_subpass(VkRenderingFlags flags)
+{
+   return flags & VK_RENDERING_INPUT_ATTACHMENT_NO_CONCURRENT_WRITES_BIT_MESA;
+}
+
+/* It uses them from begin to end. The runtime makes several renderings of a subpass where it
+ * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
+ */
+void
+gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                             VkRenderingFlags flags, const struct util_dynarray *parts)
+{
+   bool resumes =
+      flags & VK_RENDERING_RESUMING_BIT || (queue->has_ended_subpass && is_subpass(flags));
+
+   if (!resumes)
+      queue->num_passes++;
+   queue->pass = queue->num_passes;
+   queue->has_ended_subpass = false;
+   note_parts(queue, command_id, parts);
+}
+
+void
+gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                           VkRenderingFlags flags, const struct util_dynarray *parts)
+{
+   note_parts(queue, command_id, parts);
+   queue->has_ended_subpass = is_subpass(flags);
+   queue->pass = 0;
+}
+
+/* Layouts */
+
+/* A layout changes between the two scopes of its barrier, which is a write. What stands in the
+ * same call counts together: subpass dependencies and the transitions for which there are
+ * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
+ * for a semaphore does for it: silent.
+ */
+static void
+add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
+{
+   VK_FROM_HANDLE(vk_image, image, barrier->image);
+   if (!image || barrier->oldLayout == barrier->newLayout || !is_looked_at(image) ||
+       barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
+      return;
+
+   const struct gpuval_race_part part = {
+      .what =
+         {
+            .access = VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .image = image,
+            .range = barrier->subresourceRange,
+         },
+      .class_ = GPUVAL_ORDER_TRANSITION,
+   };
+   util_dynarray_append(parts, struct gpuval_race_part, part);
+}
+
+static bool
+is_empty_scope(VkPipelineStageFlags2 stages)
+{
+   return !(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT);
+}
+
+/* Whatever its accesses are, it is about this image: a first guess is in favor of the program. */
+static void
+add_barrier(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
+{
+   VK_FROM_HANDLE(vk_image, image, barrier->image);
+   if (!image || !is_looked_at(image))
+      return;
+
+   const struct gpuval_race_part part = {
+      .what = {.image = image, .range = barrier->subresourceRange},
+      .is_barrier = true,
+   };
+   util_dynarray_append(parts, struct gpuval_race_part, part);
+}
+
+void
+gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info)
+{
+   bool has_transitions = !is_empty_scope(gpuval_event_stages(info));
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      if (has_transitions)
+         add_transition(parts, &info->pImageMemoryBarriers[i]);
+      add_barrier(parts, &info->pImageMemoryBarriers[i]);
+   }
+}
+
+bool
+gpuval_race_has_transitions(const struct util_dynarray *parts)
+{
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (!part->is_barrier)
+         return true;
+   }
+   return false;
+}
+
+bool
+gpuval_race_is_for_resources(const VkDependencyInfo *info)
+{
+   return !info->memoryBarrierCount &&
+          (info->imageMemoryBarrierCount || info->bufferMemoryBarrierCount);
+}
+
+void
+gpuval_race_add_event_transitions(struct util_dynarray *parts,
+                                  const struct gpuval_dependency *events)
+{
+   for (uint32_t i = 0; i < events->num_images; i++) {
+      if (!is_empty_scope(events->images[i].srcStageMask))
+         add_transition(parts, &events->images[i]);
+   }
+}
+
+static void
+note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipelineStageFlags2 stages,
+                const struct gpuval_dependency *events, const struct util_dynarray *parts)
+{
+   if (!gpuval_race_has_transitions(parts))
+      return;
+
+   struct gpuval_race_use use = make_use(queue, command_id, GPUVAL_ORDER_TRANSITION, true);
+   uint32_t *before =
+      gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
+   use.is_transition = true;
+   use.serial = events
+                   ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
+                   : gpuval_submits_transition(queue->submits, queue->number, stages, before);
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (!part->is_barrier)
+         note_part(queue, use, before, NULL, part);
+   }
+}
+
+static void
+note_barriers(struct gpuval_race_queue *queue, const struct util_dynarray *parts)
+{
+   const struct gpuval_race_use use = {.site = GPUVAL_RACE_NO_SITE, .is_barrier = true};
+
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      if (part->is_barrier)
+         note_part(queue, use, NULL, NULL, part);
+   }
+}
+
+void
+gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
+                          VkPipelineStageFlags2 stages, bool is_for_resources,
+                          const struct util_dynarray *parts)
+{
+   queue->has_ended_subpass = false;
+   note_transition(queue, command_id, stages, NULL, parts);
+   note_barriers(queue, parts);
+   if (is_for_resources) {
+      bring_up_to_date(queue);
+      queue->resources_version = queue->version + 1;
+   }
+}
+
+void
+gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                                   const struct gpuval_dependency *events,
+                                   const struct util_dynarray *parts)
+{
+   queue->has_ended_subpass = false;
+   note_transition(queue, command_id, 0, events, parts);
+}
+
+/* Shaders */
+
+/* Where what a view has is used somewhere; nothing: nobody knows where. */
+static VkImageSubresourceRange
+get_range(const struct vk_image_view *view, const struct gpuval_nir_use *use)
+{
+   const uint32_t of_one_level = GPUVAL_OFFERS_STORAGE_IMAGE | GPUVAL_OFFERS_INPUT_ATTACHMENT;
+   bool is_3d = view->image->image_type == VK_IMAGE_TYPE_3D;
+   /* Stencil is read as integers. */
+   bool is_stencil =
+      view->aspects & VK_IMAGE_ASPECT_STENCIL_BIT && !(use->required & GPUVAL_OFFERS_FLOAT);
+   VkImageSubresourceRange range = {
+      .aspectMask =
+         is_stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : view->aspects & ~VK_IMAGE_ASPECT_STENCIL_BIT,
+      .baseMipLevel = view->base_mip_level,
+      .levelCount = use->required & of_one_level ? 1 : view->level_count,
+      .baseArrayLayer = view->base_array_layer,
+      .layerCount = is_3d ? 1 : view->layer_count,
+   };
+
+   /* Slices are none of their own. */
+   bool is_slice =
+      is_3d && (view->view_type != VK_IMAGE_VIEW_TYPE_3D || view->storage.z_slice_offset ||
+                view->storage.z_slice_count !=
+                   vk_image_mip_level_extent(view->image, view->base_mip_level).depth);
+   if (is_slice || !is_looked_at(view->image) ||
+       range.levelCount * range.layerCount > MAX_SUBRESOURCES)
+      range.levelCount = 0;
+   return range;
+}
+
+struct shader_note {
+   struct gpuval_race_queue *queue;
+   uint32_t command_id;
+   unsigned class_;
+   const struct gpuval_shader *shader;
+   const struct gpuval_nir_use *use;
+   uint32_t view; /* id */
+   const uint32_t *flag;
+   uint32_t bit;
+   bool is_noted;
+};
+
+/* A shader need not use each descriptor that is bound, so another thread may be about to destroy
+ * what one leads to: gpuval_objects_visit() keeps view and image alive.
+ */
+static void
+note_view(void *data, const struct vk_object_base *base)
+{
+   struct shader_note *note = data;
+   struct gpuval_race_queue *queue = note->queue;
+   const struct gpuval_nir_use *use = note->use;
+   if (base->type != VK_OBJECT_TYPE_IMAGE_VIEW)
+      return;
+
+   const struct vk_image_view *view = container_of(base, const struct vk_image_view, base);
+   const VkImageSubresourceRange range = get_range(view, use);
+   if (!range.levelCount)
+      return;
+
+   bool is_write = use->num_slots & GPUVAL_RACE_USE_IS_WRITE;
+   struct gpuval_race_use noted = make_use(queue, note->command_id, note->class_, is_write);
+   noted.op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
+   noted.is_atomic = use->num_slots & GPUVAL_RACE_USE_IS_ATOMIC;
+   noted.site = gpuval_shader_site(note->shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
+   noted.shader_serial = gpuval_shader_serial(note->shader);
+   noted.view = note->view;
+   noted.extent = GPUVAL_RACE_SOMEWHERE;
+   gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), queue->dependent,
+                    note->flag, note->bit);
+   note_subresources(queue, view->image, &range);
+   note->is_noted = true;
+}
+
+bool
+gpuval_race_queue_shader(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_,
+                         const struct gpuval_shader *shader, const struct gpuval_nir_use *use,
+                         const struct gpuval_descriptor *descriptor, const uint32_t *flag,
+                         uint32_t bit)
+{
+   struct shader_note note = {
+      .queue = queue,
+      .command_id = command_id,
+      .class_ = class_,
+      .shader = shader,
+      .use = use,
+      .view = descriptor->object,
+      .flag = flag,
+      .bit = bit,
+   };
+
+   if (use->required & GPUVAL_OFFERS_RESOURCES & descriptor->offers)
+      gpuval_objects_visit(queue->objects, descriptor->object, note_view, &note);
+   return note.is_noted;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check `race`: what the commands of a queue use, in the order in which it executes them (or
+ * in which they are handed to it), which is how the order of commands learns of them, too. For
+ * any driver whose objects begin with those of Mesa's runtime.
+ *
+ * What a command without shaders uses is made into parts first, which a driver may keep from
+ * when the command is recorded until it is executed: images and buffers in them have to live,
+ * and views have not.
+ */
+
+#ifndef GPUVAL_RACE_QUEUE_H
+#define GPUVAL_RACE_QUEUE_H
+
+#include "core/commands/gpuval_command_attachments.h"
+#include "core/order/gpuval_submits.h"
+#include "gpuval_race.h"
+
+#include "util/u_dynarray.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_descriptor;
+struct gpuval_nir_use;
+struct gpuval_objects;
+struct gpuval_shader;
+
+/** Where things are; 0: nowhere, or it is not looked at. */
+struct gpuval_race_driver {
+   /* Has not to be that of a texel, but no other subresource's that does not share the memory.
+    * The address behind it stands for stencil. A level of a three-dimensional image is one.
+    */
+   uint64_t (*find_subresource)(const struct vk_image *image, uint32_t level, uint32_t layer);
+   uint64_t (*find_buffer)(const struct vk_buffer *buffer);
+};
+
+/* Parts */
+
+struct gpuval_race_part {
+   struct gpuval_command_access what;
+   unsigned class_;
+   bool goes_on;    /* gpuval_race_use::goes_on */
+   bool is_barrier; /* gpuval_race_use::is_barrier */
+};
+
+/* They are appended to @parts, struct gpuval_race_part. */
+
+/** gpuval_access_function for transfers, @parts being a struct util_dynarray */
+void gpuval_race_add_access(void *parts, const struct gpuval_command_access *access);
+void gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
+/** At its end; what is resolved to is used then only. */
+void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
+/** A pipeline barrier: its transitions, and the images that it is for. */
+void gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info);
+/** Has it transitions? They come after all its first scopes, gpuval_event_stages(). */
+bool gpuval_race_has_transitions(const struct util_dynarray *parts);
+/** Is it for images and buffers only, and not for all memory? */
+bool gpuval_race_is_for_resources(const VkDependencyInfo *info);
+/** The same of a wait for events */
+void gpuval_race_add_event_transitions(struct util_dynarray *parts,
+                                       const struct gpuval_dependency *events);
+
+/* Execution */
+
+struct gpuval_race_queue;
+
+/** @race: of all queues of a device; the caller sees to it that one at a time is in here. */
+struct gpuval_race_queue *gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
+                                                   const struct gpuval_race_driver *driver,
+                                                   struct gpuval_submits *submits,
+                                                   struct gpuval_objects *objects, unsigned number);
+
+/** What comes now is in another segment of notes. */
+void gpuval_race_queue_renew(struct gpuval_race_queue *queue);
+/** A primary command buffer begins. */
+void gpuval_race_queue_begin(struct gpuval_race_queue *queue);
+
+/** Serial of what has come last */
+uint32_t gpuval_race_queue_serial(const struct gpuval_race_queue *queue);
+
+/** A command that is not one of the following: a pass may not go on behind it. */
+void gpuval_race_queue_other(struct gpuval_race_queue *queue);
+/** A command with these parts, before it is executed. */
+void gpuval_race_queue_use(struct gpuval_race_queue *queue, uint32_t command_id,
+                           const struct util_dynarray *parts);
+/** The same for a rendering, with parts that it has at its beginning, or at its end */
+void gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                                  VkRenderingFlags flags, const struct util_dynarray *parts);
+void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
+                                VkRenderingFlags flags, const struct util_dynarray *parts);
+/**
+ * and for a pipeline barrier, before the order of commands learns of it.
+ * @is_for_resources: gpuval_race_is_for_resources()
+ */
+void gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
+                               VkPipelineStageFlags2 stages, bool is_for_resources,
+                               const struct util_dynarray *parts);
+void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
+                                        const struct gpuval_dependency *events,
+                                        const struct util_dynarray *parts);
+
+/**
+ * What the host does itself, before it does so: @op is static. @queue is none that executes
+ * commands, and has a number of its own, or does not end with it.
+ */
+void gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
+                            const struct util_dynarray *parts);
+
+/**
+ * What a shader of @class_ may use, which has GPUVAL_USE_RACE: it has if it sets @bit of @flag.
+ * Returns false if nobody wants to know.
+ */
+bool gpuval_race_queue_shader(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_,
+                              const struct gpuval_shader *shader, const struct gpuval_nir_use *use,
+                              const struct gpuval_descriptor *descriptor, const uint32_t *flag,
+                              uint32_t bit);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

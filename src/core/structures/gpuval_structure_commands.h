@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check `ray`, which commands build and copy acceleration structures: an observer of commands. */
+
+#ifndef GPUVAL_STRUCTURE_COMMANDS_H
+#define GPUVAL_STRUCTURE_COMMANDS_H
+
+#include "core/commands/gpuval_commands.h"
+#include "gpuval_instances.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_device;
+struct gpuval_structure_commands;
+
+/**
+ * For a device that has gpuval_device_structures(). @report: what instances refer to is looked at
+ * when a build is visited, since addresses are the host's; NULL: it is not.
+ */
+struct gpuval_structure_commands *gpuval_structure_commands_create(void *mem_ctx,
+                                                                   struct gpuval_device *device,
+                                                                   gpuval_report_function report,
+                                                                   void *data);
+
+/** Returns whether the command that has been visited last builds of bad instances. */
+bool gpuval_structure_commands_has_failed(const struct gpuval_structure_commands *structures);
+
+/** The i-th geometry of a build */
+const VkAccelerationStructureGeometryKHR *
+gpuval_build_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i);
+/** Returns whether a geometry has instances, which are at the host's addresses. */
+bool gpuval_build_instances(const VkAccelerationStructureGeometryKHR *geometry,
+                            const VkAccelerationStructureBuildRangeInfoKHR *range,
+                            struct gpuval_instances *instances);
+
+/** For a struct gpuval_structure_commands */
+extern const struct gpuval_command_observer gpuval_structure_observer;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
