@@ -287,18 +287,38 @@ make_binary(struct run *run, const VkShaderCreateInfoEXT *info, const char *name
    return binary;
 }
 
-/* Keeps the binary in the folder GPUVAL_TEST_BINARIES, for the next process. */
+/* Of binaries, as 32 hexadecimal digits */
+static void
+get_binary_uuid(struct run *run, char text[2 * VK_UUID_SIZE + 1])
+{
+   VkPhysicalDeviceShaderObjectPropertiesEXT shader_object = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT,
+   };
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &shader_object,
+   };
+
+   vkGetPhysicalDeviceProperties2(run->ctx->physical_device, &properties);
+   for (unsigned i = 0; i < VK_UUID_SIZE; i++)
+      sprintf(&text[2 * i], "%02x", shader_object.shaderBinaryUUID[i]);
+}
+
+/* Keeps the binary in the folder GPUVAL_TEST_BINARIES, by the UUID of its driver, for the next
+ * process.
+ */
 static void *
 get_kept_binary(struct run *run, const VkShaderCreateInfoEXT *info, const char *section,
                 const char *name, size_t *size)
 {
    const char *folder = getenv("GPUVAL_TEST_BINARIES");
-   char file[4096];
+   char file[4096], uuid[2 * VK_UUID_SIZE + 1];
    void *binary = NULL;
    if (!folder)
       return make_binary(run, info, name, size);
 
-   snprintf(file, sizeof(file), "%s/%s", folder, section);
+   get_binary_uuid(run, uuid);
+   snprintf(file, sizeof(file), "%s/%s.%s", folder, section, uuid);
    FILE *f = fopen(file, "rb");
    if (f) {
       binary = malloc(1 << 24);
