@@ -27,7 +27,7 @@ fi
 gpuval=$(readlink -f "$here/../..")
 mesa=$(readlink -f "$mesa")
 cd "$obj" || exit 99
-flags=$(grep '"command".*core_gpuval_printf\.c\.o' compile_commands.json |
+flags=$(grep '"command".*core_printf_gpuval_printf\.c\.o' compile_commands.json |
    tr ' ' '\n' | grep '^-[DI]' | grep -v '["\\]')
 # Mesa's containers hand NULL and 0 bytes to memcpy(): not our matter.
 # shellcheck disable=SC2086 # flags are several words
