@@ -44,28 +44,12 @@ get_structs(const struct vk_indirect_command_layout *layout, struct gpuval_argum
    return false;
 }
 
-/* The buffer at @address from there on, at most @size bytes of it; none has size 0. */
-static struct gpuval_command_range
-find_range(struct gpuval_device *device, uint64_t address, uint64_t size)
-{
-   struct gpuval_command_range range = {.binding = -1};
-
-   if (address && gpuval_device_find_buffer(device, address, size, &range)) {
-      uint64_t offset = address - range.address;
-      range.object_offset += offset;
-      range.size = MIN2(range.size - offset, size);
-   }
-   range.type = "address";
-   range.address = address;
-   return range;
-}
-
 /* Where their number is cannot be read: false. */
 static bool
 check_count(struct gpuval_radv_recording *recording, uint64_t address)
 {
    const struct gpuval_command_range range =
-      find_range(recording->gpuval->device, address, sizeof(uint32_t));
+      gpuval_find_range(recording->gpuval->device, address, sizeof(uint32_t));
    struct gpuval_command_failure failure;
 
    if (!gpuval_check_argument_bytes(&range, 0, sizeof(uint32_t), "the count", &failure))
@@ -102,8 +86,8 @@ look_at_generated(struct gpuval_radv_recording *recording, const VkGeneratedComm
 
    if (!get_structs(&layout->vk, &arguments, &recording->bind_point))
       return NULL;
-   arguments.range =
-      find_range(recording->gpuval->device, info->indirectAddress, info->indirectAddressSize);
+   arguments.range = gpuval_find_range(recording->gpuval->device, info->indirectAddress,
+                                       info->indirectAddressSize);
    return look(recording, info, &arguments);
 }
 

@@ -2,12 +2,8 @@
 
 /* Which memory has cells where it is in no window: gpuval_cells.h */
 
-#include "core/memory/gpuval_filter.h"
-#include "core/memory/gpuval_image_marks.h"
 #include "core/memory/gpuval_marks.h"
 #include "core/memory/gpuval_shadow_device.h"
-#include "core/printf/gpuval_printf.h"
-#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <stdlib.h>

@@ -3,10 +3,6 @@
 /* The host's side of the buffers */
 
 #include "core/memory/gpuval_filter.h"
-#include "core/memory/gpuval_image_marks.h"
-#include "core/memory/gpuval_marks.h"
-#include "core/memory/gpuval_shadow_device.h"
-#include "core/printf/gpuval_printf.h"
 #include "core/shaders/gpuval_shader.h"
 #include "drain_test.h"
 

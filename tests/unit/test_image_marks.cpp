@@ -2,10 +2,6 @@
 
 /* Marks of images, for drivers without a window: gpuval_image_marks.h */
 
-#include "core/memory/gpuval_filter.h"
-#include "core/memory/gpuval_shadow_device.h"
-#include "core/printf/gpuval_printf.h"
-#include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 
 #include <stdlib.h>

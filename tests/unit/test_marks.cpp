@@ -2,11 +2,7 @@
 
 /* What the host keeps of memory in a table: gpuval_marks.h */
 
-#include "core/memory/gpuval_filter.h"
-#include "core/memory/gpuval_image_marks.h"
-#include "core/memory/gpuval_shadow_device.h"
 #include "core/memory/gpuval_written.h"
-#include "core/printf/gpuval_printf.h"
 #include "core/shaders/gpuval_shader.h"
 #include <gtest/gtest.h>
 

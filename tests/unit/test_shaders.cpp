@@ -2,10 +2,6 @@
 
 /* How long shaders live, and what becomes of their numbers */
 
-#include "core/memory/gpuval_filter.h"
-#include "core/memory/gpuval_image_marks.h"
-#include "core/memory/gpuval_marks.h"
-#include "core/memory/gpuval_shadow_device.h"
 #include "core/printf/gpuval_printf.h"
 #include "core/shaders/gpuval_shader.h"
 #include "drain_test.h"

@@ -117,7 +117,7 @@ describe_preprocessing(const struct gpuval_access_sink *sink,
                            info->preprocessAddress, info->preprocessSize, false);
 }
 
-/* Draws of all kinds have the same members. */
+/* Draws of all kinds have the same members, for gpuval_indirect.c, too. */
 static_assert(sizeof(struct vk_cmd_draw_indexed_indirect) == sizeof(struct vk_cmd_draw_indirect) &&
                  sizeof(struct vk_cmd_draw_mesh_tasks_indirect_ext) ==
                     sizeof(struct vk_cmd_draw_indirect),

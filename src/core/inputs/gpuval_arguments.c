@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/macros.h"
+#include "gpuval.h"
 #include "vk_device.h"
 #include "vk_physical_device.h"
 
@@ -272,6 +273,21 @@ gpuval_check_arguments(const struct gpuval_arguments *arguments,
       describe_invalid(arguments, limits, first, failure->detail);
    }
    return num_failures;
+}
+
+struct gpuval_command_range
+gpuval_find_range(struct gpuval_device *device, uint64_t address, uint64_t size)
+{
+   struct gpuval_command_range range = {.binding = -1};
+
+   if (address && gpuval_device_find_buffer(device, address, size, &range)) {
+      uint64_t offset = address - range.address;
+      range.object_offset += offset;
+      range.size = MIN2(range.size - offset, size);
+   }
+   range.type = "address";
+   range.address = address;
+   return range;
 }
 
 bool

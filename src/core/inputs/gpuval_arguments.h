@@ -71,6 +71,12 @@ unsigned gpuval_check_arguments(const struct gpuval_arguments *arguments,
                                 const struct gpuval_arguments_limits *limits,
                                 struct gpuval_command_failure *failures);
 
+struct gpuval_device;
+
+/** The buffer at @address from there on, at most @size bytes of it; none has size 0. */
+struct gpuval_command_range gpuval_find_range(struct gpuval_device *device, uint64_t address,
+                                              uint64_t size);
+
 /** Bytes of a range that are no struct of arguments: a count. Returns whether they fail. */
 bool gpuval_check_argument_bytes(const struct gpuval_command_range *range, uint64_t offset,
                                  uint32_t size, const char *what,

@@ -20,22 +20,6 @@ struct check {
    bool good;
 };
 
-/* The buffer at @address from there on, at most @size bytes of it; none has size 0. */
-static struct gpuval_command_range
-find_range(const struct check *check, uint64_t address, uint64_t size)
-{
-   struct gpuval_command_range range = {.binding = -1};
-
-   if (address && gpuval_device_find_buffer(check->device, address, size, &range)) {
-      uint64_t offset = address - range.address;
-      range.object_offset += offset;
-      range.size = MIN2(range.size - offset, size);
-   }
-   range.type = "address";
-   range.address = address;
-   return range;
-}
-
 static void
 add_failures(struct check *check, const struct gpuval_command_failure *failures, unsigned count)
 {
@@ -82,20 +66,21 @@ static void
 check_draws(struct check *check, enum gpuval_arguments_type type,
             const VkDrawIndirectCountIndirectCommandEXT *draws)
 {
-   check_arguments(check, &(struct gpuval_arguments){
-                             .type = type,
-                             .range = find_range(check, draws->bufferAddress, UINT64_MAX),
-                             .data = (const void *)(uintptr_t)draws->bufferAddress,
-                             .stride = draws->stride,
-                             .count = MIN2(draws->commandCount, check->info->maxDrawCount),
-                             .counted = true,
-                          });
+   check_arguments(check,
+                   &(struct gpuval_arguments){
+                      .type = type,
+                      .range = gpuval_find_range(check->device, draws->bufferAddress, UINT64_MAX),
+                      .data = (const void *)(uintptr_t)draws->bufferAddress,
+                      .stride = draws->stride,
+                      .count = MIN2(draws->commandCount, check->info->maxDrawCount),
+                      .counted = true,
+                   });
 }
 
 static void
 check_buffer(struct check *check, uint64_t address, uint32_t size, const char *what)
 {
-   struct gpuval_command_range range = find_range(check, address, UINT64_MAX);
+   struct gpuval_command_range range = gpuval_find_range(check->device, address, UINT64_MAX);
 
    if (address)
       check_bytes(check, &range, 0, size, what);
@@ -192,7 +177,7 @@ get_count(struct check *check)
    if (!address)
       return check->info->maxSequenceCount;
 
-   struct gpuval_command_range range = find_range(check, address, sizeof(uint32_t));
+   struct gpuval_command_range range = gpuval_find_range(check->device, address, sizeof(uint32_t));
    check_bytes(check, &range, 0, sizeof(uint32_t), "the count");
    return check->good ? MIN2(*(const uint32_t *)(uintptr_t)address, check->info->maxSequenceCount)
                       : 0;
@@ -215,7 +200,7 @@ gpuval_check_generated(struct gpuval_device *device, const struct vk_device *vk,
       .good = true,
    };
 
-   check.range = find_range(&check, info->indirectAddress, info->indirectAddressSize);
+   check.range = gpuval_find_range(check.device, info->indirectAddress, info->indirectAddressSize);
    check.count = get_count(&check);
    for (uint32_t i = 0; i < layout->num_tokens; i++)
       check_token(&check, &layout->tokens[i]);

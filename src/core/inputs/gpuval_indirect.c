@@ -6,17 +6,6 @@
 #include "vk_buffer.h"
 #include "vk_cmd_queue.h"
 
-/* Draws of all kinds have the same members. */
-static_assert(sizeof(struct vk_cmd_draw_indexed_indirect) == sizeof(struct vk_cmd_draw_indirect) &&
-                 sizeof(struct vk_cmd_draw_mesh_tasks_indirect_ext) ==
-                    sizeof(struct vk_cmd_draw_indirect),
-              "buffer, offset, draw_count, stride");
-static_assert(sizeof(struct vk_cmd_draw_indexed_indirect_count) ==
-                    sizeof(struct vk_cmd_draw_indirect_count) &&
-                 sizeof(struct vk_cmd_draw_mesh_tasks_indirect_count_ext) ==
-                    sizeof(struct vk_cmd_draw_indirect_count),
-              "the same with a count");
-
 struct gpuval_command_range
 gpuval_get_buffer_range(const struct gpuval_host_memory *memory, VkBuffer handle, uint64_t offset,
                         uint64_t size, const char *type)
