@@ -87,6 +87,11 @@ enum gpuval_shadow_share {
    GPUVAL_SHADOW_WORKGROUPS, /* of several workgroups, or without any */
 };
 
+/* Loads by a subgroup in lockstep: each of its invocations looks at a cell again so many times,
+ * once alone, once with one other; then all of them stand for each other.
+ */
+#define GPUVAL_SHADOW_MAX_JOINS 2
+
 /* What a shader says with each access, gpuval_nir_access_params::token: shifts that make
  * numbers of workgroups and subgroups out of those of invocations, the class, and which
  * access it is.

@@ -115,17 +115,15 @@ is_before_in_command(nir_builder *b, const struct gpuval_shadow_self *self, stru
  */
 static nir_def *
 is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *hi,
-                   bool is_reader)
+                   nir_def *is_reader)
 {
    nir_def *command = nir_ushr_imm(b, hi, GPUVAL_SHADOW_COMMAND_SHIFT);
    nir_def *class_ = gpuval_shadow_bits(b, hi, GPUVAL_SHADOW_CLASS_SHIFT, 4);
    nir_def *serial = nir_load_global(
       b, nir_iadd(b, self->serials, nir_u2u64(b, nir_ishl_imm(b, command, 2))), 4, 1, 32);
 
-   nir_def *word = class_;
-   if (!is_reader)
-      word =
-         nir_iadd(b, word, nir_imul_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_CLASSES));
+   nir_def *rest = nir_imul_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_CLASSES);
+   nir_def *word = nir_iadd(b, class_, nir_bcsel(b, is_reader, nir_imm_int(b, 0), rest));
    nir_def *watermark =
       nir_load_global(b, nir_iadd(b, self->row, nir_u2u64(b, nir_ishl_imm(b, word, 2))), 4, 1, 32);
    return nir_uge(b, watermark, serial);
@@ -137,13 +135,14 @@ gpuval_shadow_is_past(nir_builder *b, const struct gpuval_shadow_self *self, nir
    nir_def *past = nir_ult(b, hi, self->ordered);
 
    nir_push_if(b, nir_iand(b, nir_ine_imm(b, self->order, 0), nir_inot(b, past)));
-   nir_def *in_table = is_before_by_table(b, self, hi, false);
+   nir_def *in_table = is_before_by_table(b, self, hi, nir_imm_false(b));
    nir_pop_if(b, NULL);
    return nir_if_phi(b, in_table, past);
 }
 
 static nir_def *
-is_before(nir_builder *b, const struct gpuval_shadow_self *self, struct party party, bool is_reader)
+is_before(nir_builder *b, const struct gpuval_shadow_self *self, struct party party,
+          nir_def *is_reader)
 {
    nir_variable *var = nir_local_variable_create(b->impl, glsl_bool_type(), "before");
    nir_def *same = is_of_command(b, self, party);
@@ -165,6 +164,53 @@ is_before(nir_builder *b, const struct gpuval_shadow_self *self, struct party pa
                  0x1);
    nir_pop_if(b, NULL);
    return nir_load_var(b, var);
+}
+
+/* Is @party nobody, or ordered before? */
+static nir_def *
+is_after(nir_builder *b, const struct gpuval_shadow_self *self, struct party party,
+         nir_def *is_reader)
+{
+   return nir_ior(b, nir_inot(b, is_somebody(b, party)), is_before(b, self, party, is_reader));
+}
+
+/* The same of both halves of a cell. A loop has the code, which is most of what a function with
+ * this in it takes to compile, only once.
+ */
+static void
+find_after(nir_builder *b, const struct gpuval_shadow_self *self, struct party writer,
+           struct party readers, nir_def **after_writer, nir_def **after_readers)
+{
+   if (!self->layout) {
+      *after_writer = is_after(b, self, writer, nir_imm_false(b));
+      *after_readers = is_after(b, self, readers, nir_imm_true(b));
+      return;
+   }
+
+   nir_variable *half_var = nir_local_variable_create(b->impl, glsl_uint_type(), "half");
+   nir_variable *vars[2];
+   for (unsigned i = 0; i < ARRAY_SIZE(vars); i++) {
+      vars[i] = nir_local_variable_create(b->impl, glsl_bool_type(), "after");
+      nir_store_var(b, vars[i], nir_imm_false(b), 0x1);
+   }
+   nir_store_var(b, half_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   loop->control = nir_loop_control_dont_unroll;
+   {
+      nir_def *half = nir_load_var(b, half_var);
+      nir_break_if(b, nir_uge_imm(b, half, ARRAY_SIZE(vars)));
+      nir_store_var(b, half_var, nir_iadd_imm(b, half, 1), 0x1);
+
+      nir_def *is_reader = nir_ine_imm(b, half, 0);
+      nir_def *after =
+         is_after(b, self, gpuval_shadow_select(b, is_reader, readers, writer), is_reader);
+      /* The last round has the readers. */
+      nir_store_var(b, vars[0], nir_bcsel(b, is_reader, nir_load_var(b, vars[0]), after), 0x1);
+      nir_store_var(b, vars[1], after, 0x1);
+   }
+   nir_pop_loop(b, loop);
+   *after_writer = nir_load_var(b, vars[0]);
+   *after_readers = nir_load_var(b, vars[1]);
 }
 
 /* Those of this command that are not ordered before, and this one among them: alike */
@@ -219,10 +265,8 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    struct party nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
    nir_def *is_write = nir_inot(b, self->is_read);
 
-   nir_def *after_writer =
-      nir_ior(b, nir_inot(b, is_somebody(b, *writer)), is_before(b, self, *writer, false));
-   nir_def *after_readers =
-      nir_ior(b, nir_inot(b, is_somebody(b, *readers)), is_before(b, self, *readers, true));
+   nir_def *after_writer, *after_readers;
+   find_after(b, self, *writer, *readers, &after_writer, &after_readers);
    nir_def *atomic_writer = nir_iand(b, self->is_atomic, has_atomic(b, *writer));
    nir_def *atomic_readers = nir_iand(b, self->is_atomic, has_atomic(b, *readers));
 

@@ -94,11 +94,24 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
 static nir_def *
 build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
-   const struct gpuval_nir_access_params access = get_access(b, driver, words);
+   struct gpuval_nir_access_params access = get_access(b, driver, words);
 
+   access.orders = nir_imm_false(b);
    if (driver->hashes)
       gpuval_nir_build_access(b, driver, driver->hashes, &access);
    else
+      gpuval_nir_build_shadow(b, driver, &access);
+   return NULL;
+}
+
+/* The filter knows no order. */
+static nir_def *
+build_order(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   struct gpuval_nir_access_params access = get_access(b, driver, words);
+
+   access.orders = nir_imm_true(b);
+   if (!driver->hashes)
       gpuval_nir_build_shadow(b, driver, &access);
    return NULL;
 }
@@ -201,6 +214,13 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .checks = SYNC_CHECKS,
          .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_sync,
+      },
+   [GPUVAL_FUNCTION_ORDER] =
+      {
+         .name = "order",
+         .checks = SYNC_CHECKS,
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
+         .build = build_order,
       },
    [GPUVAL_FUNCTION_SYNC_LOAD] =
       {

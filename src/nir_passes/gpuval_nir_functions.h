@@ -21,6 +21,7 @@ extern "C" {
 enum gpuval_function {
    GPUVAL_FUNCTION_REPORT,     /* @report_gpuval, @check_buffer_gpuval */
    GPUVAL_FUNCTION_SYNC,       /* @sync_gpuval */
+   GPUVAL_FUNCTION_ORDER,      /* the same with GPUVAL_SYNC_ORDERS */
    GPUVAL_FUNCTION_SYNC_LOAD,  /* the same, of a load by no atomic, with shadow memory: */
    GPUVAL_FUNCTION_SYNC_STORE, /* ... of a store; drivers have their own of these two */
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
@@ -41,7 +42,9 @@ gpuval_nir_sync_function(uint32_t flags)
 {
    if (flags & GPUVAL_SYNC_SHARED)
       return GPUVAL_FUNCTION_SHARED;
-   if (flags & GPUVAL_SYNC_ORDERS || !(flags & GPUVAL_SYNC_SHADOW))
+   if (flags & GPUVAL_SYNC_ORDERS)
+      return GPUVAL_FUNCTION_ORDER;
+   if (!(flags & GPUVAL_SYNC_SHADOW))
       return GPUVAL_FUNCTION_SYNC;
 
    switch (flags & GPUVAL_SYNC_TYPE_MASK) {

@@ -25,9 +25,6 @@
 
 #define party gpuval_shadow_half
 
-/* Once alone, once with one other; then all of a subgroup stand for each other. */
-#define MAX_JOINS 2
-
 static nir_def *
 command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bit_size,
              unsigned offset)
@@ -89,28 +86,47 @@ gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_de
                                              offsetof(struct gpuval_shadow_layout, serials));
 }
 
-/* Those of the same instruction that run in lockstep and have left their marks at the same
- * moment: whose mark is not there any more meets whoever has taken it away.
+/* One cell, and once more: those of the same instruction that run in lockstep have left their marks
+ * at the same moment, and whose mark is not there any more meets whoever has taken it away. Sets
+ * the variable @clean to false if there is a hazard.
  */
-static nir_def *
-meet_again(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address,
-           struct party writer, struct party readers, struct party *other)
+static void
+look_twice(nir_builder *b, const struct gpuval_shadow_self *self,
+           const struct gpuval_shadow_found *found, nir_def *address, nir_def *was_taken,
+           nir_variable *clean)
 {
-   struct party now_writer, now_readers;
-   load_cell(b, address, &now_writer, &now_readers);
-   struct party left = gpuval_shadow_select(b, self->is_read, readers, writer);
-   struct party now = gpuval_shadow_select(b, self->is_read, now_readers, now_writer);
-   nir_def *gone = nir_ior(b, nir_ine(b, left.lo, now.lo), nir_ine(b, left.hi, now.hi));
+   nir_variable *again_var = nir_local_variable_create(b->impl, glsl_bool_type(), "again");
+   nir_variable *lo_var = nir_local_variable_create(b->impl, glsl_uint_type(), "left_lo");
+   nir_variable *hi_var = nir_local_variable_create(b->impl, glsl_uint_type(), "left_hi");
+   nir_store_var(b, again_var, nir_imm_false(b), 0x1);
+   nir_store_var(b, lo_var, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, hi_var, nir_imm_int(b, 0), 0x1);
 
-   struct party again;
-   nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &again);
-   nir_push_if(b, gone);
-   gpuval_shadow_store_half(b, address, 0, now_writer);
-   gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, now_readers);
-   nir_pop_if(b, NULL);
-   hazard = nir_iand(b, hazard, gone);
-   *other = gpuval_shadow_select(b, hazard, again, *other);
-   return hazard;
+   nir_loop *loop = nir_push_loop(b);
+   loop->control = nir_loop_control_dont_unroll;
+   {
+      nir_def *again = nir_load_var(b, again_var);
+      struct party writer, readers;
+      load_cell(b, address, &writer, &readers);
+      struct party now = gpuval_shadow_select(b, self->is_read, readers, writer);
+      nir_def *is_left = nir_iand(b, nir_ieq(b, now.lo, nir_load_var(b, lo_var)),
+                                  nir_ieq(b, now.hi, nir_load_var(b, hi_var)));
+      nir_break_if(b, nir_iand(b, again, is_left));
+
+      struct party other;
+      nir_def *hazard = gpuval_shadow_meet(b, self, &writer, &readers, &other);
+      gpuval_shadow_store_half(b, address, 0, writer);
+      gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, readers);
+      gpuval_shadow_remember(b, found, hazard, other, nir_ior(b, was_taken, again));
+      nir_store_var(b, clean, nir_iand(b, nir_load_var(b, clean), nir_inot(b, hazard)), 0x1);
+
+      struct party left = gpuval_shadow_select(b, self->is_read, readers, writer);
+      nir_store_var(b, lo_var, left.lo, 0x1);
+      nir_store_var(b, hi_var, left.hi, 0x1);
+      nir_store_var(b, again_var, nir_imm_true(b), 0x1);
+      nir_break_if(b, again);
+   }
+   nir_pop_loop(b, loop);
 }
 
 /* One word, any way: @mask says which of its bytes. */
@@ -143,19 +159,7 @@ look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *byte =
             nir_iadd(b, bytes, nir_u2u64(b, nir_imul_imm(b, i, GPUVAL_SHADOW_CELL_SIZE)));
          nir_def *address = nir_bcsel(b, has_bytes, byte, cell);
-         struct party now_writer, now_readers;
-         load_cell(b, address, &now_writer, &now_readers);
-         struct party other;
-         nir_def *hazard = gpuval_shadow_meet(b, self, &now_writer, &now_readers, &other);
-
-         gpuval_shadow_store_half(b, address, 0, now_writer);
-         gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, now_readers);
-         gpuval_shadow_remember(b, found, hazard, other, was_taken);
-         nir_def *again = meet_again(b, self, address, now_writer, now_readers, &other);
-         gpuval_shadow_remember(b, found, again, other, nir_imm_true(b));
-         hazard = nir_ior(b, hazard, again);
-         nir_store_var(b, clean_var, nir_iand(b, nir_load_var(b, clean_var), nir_inot(b, hazard)),
-                       0x1);
+         look_twice(b, self, found, address, was_taken, clean_var);
       }
       nir_pop_if(b, NULL);
    }
@@ -258,8 +262,8 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
       nir_store_var(b, done_var, done, 0x1);
       nir_store_var(b, taken_var, taken, 0x1);
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      nir_break_if(
-         b, nir_inot(b, nir_iand(b, nir_iand(b, taken, may_join), nir_ult_imm(b, i, MAX_JOINS))));
+      nir_break_if(b, nir_inot(b, nir_iand(b, nir_iand(b, taken, may_join),
+                                           nir_ult_imm(b, i, GPUVAL_SHADOW_MAX_JOINS))));
    }
    nir_pop_loop(b, loop);
    *was_taken = nir_load_var(b, taken_var);
@@ -380,6 +384,27 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
+static void
+build_order(nir_builder *b, const struct gpuval_nir_driver *driver,
+            const struct gpuval_nir_access_params *params, nir_def *layout,
+            struct gpuval_shadow_cells cells)
+{
+   struct gpuval_shadow_self self = make_self(b, driver, params, layout);
+   nir_def *address = driver->has_table ? params->address : cells.address;
+   nir_def *is_found = driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
+
+   gpuval_shadow_build_order(b, driver, &self, params->size,
+                             nir_bcsel(b, is_found, address, params->address), is_found);
+}
+
+static bool
+is_always(nir_def *condition, bool value)
+{
+   nir_scalar scalar = nir_get_scalar(condition, 0);
+
+   return nir_scalar_is_const(scalar) && nir_scalar_as_bool(scalar) == value;
+}
+
 void
 gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params)
@@ -392,17 +417,14 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *is_looked_at = nir_ine_imm(
       b, command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)), 0);
 
-   nir_push_if(b, nir_iand(b, is_looked_at, nir_inot(b, params->orders)));
-   build_access(b, driver, params, root, layout, cells);
-   nir_pop_if(b, NULL);
-
-   nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
-   {
-      struct gpuval_shadow_self self = make_self(b, driver, params, layout);
-      nir_def *address = driver->has_table ? params->address : cells.address;
-      nir_def *is_found = driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
-      gpuval_shadow_build_order(b, driver, &self, params->size,
-                                nir_bcsel(b, is_found, address, params->address), is_found);
+   if (!is_always(params->orders, true)) {
+      nir_push_if(b, nir_iand(b, is_looked_at, nir_inot(b, params->orders)));
+      build_access(b, driver, params, root, layout, cells);
+      nir_pop_if(b, NULL);
    }
-   nir_pop_if(b, NULL);
+   if (!is_always(params->orders, false)) {
+      nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
+      build_order(b, driver, params, layout, cells);
+      nir_pop_if(b, NULL);
+   }
 }
