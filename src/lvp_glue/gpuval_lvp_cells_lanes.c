@@ -6,9 +6,10 @@
 
 #include "gpuval_lvp_cells_private.h"
 
-/* GPUVAL_FUNCTION_SYNC, for lanes of @mask; @flag: of the word that has them */
+/* GPUVAL_FUNCTION_SYNC, for lanes of @mask; @addresses: 64 bits each, @flag: of the word that has
+ * them */
 static void
-return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef flag)
+return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef addresses, LLVMValueRef flag)
 {
    LLVMTypeRef array_type = gpuval_lvp_sync_array_type(c->gallivm);
    LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_SYNC_WORD_COUNT] = {
@@ -19,8 +20,8 @@ return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef flag)
 
    words[0] = each(c, c->args[GPUVAL_LVP_SYNC_ENTRY]);
    words[GPUVAL_FUNCTION_WORD] = or_(c, each(c, c->args[GPUVAL_LVP_SYNC_WORD]), flag);
-   words[GPUVAL_SYNC_WORD_ADDRESS] = c->args[GPUVAL_LVP_SYNC_ADDRESS];
-   words[GPUVAL_SYNC_WORD_ADDRESS + 1] = c->args[GPUVAL_LVP_SYNC_ADDRESS + 1];
+   gpuval_lvp_split_64(c->gallivm, addresses, each(c, imm64(c, 32)), c->vec32,
+                       &words[GPUVAL_SYNC_WORD_ADDRESS]);
    words[GPUVAL_SYNC_WORD_SIZE] = c->args[GPUVAL_LVP_SYNC_SIZE];
    words[GPUVAL_SYNC_WORD_ID] = c->args[GPUVAL_LVP_SYNC_ID];
    words[GPUVAL_SYNC_WORD_TOKEN] = each(c, c->token);
@@ -188,12 +189,15 @@ leave_marks(const struct cells *c, LLVMValueRef cells, LLVMValueRef runs, LLVMVa
    return and_(c, compare(c, LLVMIntEQ, now[0], mark.lo), compare(c, LLVMIntEQ, now[1], mark.hi));
 }
 
+/* Lanes that load the same word take their marks away from each other, and then join each other, as
+ * in gpuval_nir_shadow.c.
+ */
 void
 gpuval_lvp_cells_build_lanes(struct cells *c)
 {
    LLVMTypeRef lanes_type = LLVMTypeOf(c->lanes);
    LLVMTypeRef cell_type = LLVMVectorType(c->i32, 4);
-   LLVMValueRef zero = LLVMConstNull(c->vec32), lo = c->args[GPUVAL_LVP_SYNC_ADDRESS];
+   LLVMValueRef zero = LLVMConstNull(c->vec32);
    LLVMBasicBlockRef loop = create_block(c, "loop"), forget = create_block(c, "forget");
    LLVMBasicBlockRef look = create_block(c, "look"), leave = create_block(c, "leave");
    LLVMBasicBlockRef next = create_block(c, "next"), end = create_block(c, "end");
@@ -207,10 +211,12 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
 
    continue_at(c, begin);
    LLVMValueRef address = LLVMBuildOr(
-      c->b, LLVMBuildZExt(c->b, lo, c->vec64, ""),
+      c->b, LLVMBuildZExt(c->b, c->args[GPUVAL_LVP_SYNC_ADDRESS], c->vec64, ""),
       LLVMBuildShl(c->b, LLVMBuildZExt(c->b, c->args[GPUVAL_LVP_SYNC_ADDRESS + 1], c->vec64, ""),
                    splat(c, imm64(c, 32), c->num_lanes), ""),
       "");
+   address = LLVMBuildAdd(c->b, address, each(c, c->args[GPUVAL_LVP_SYNC_BASE]), "");
+   LLVMValueRef lo = LLVMBuildTrunc(c->b, address, c->vec32, "");
    LLVMValueRef distance = LLVMBuildSub(
       c->b, address,
       each(c, load_data(c, offsetof(struct gpuval_command_data, shadow_window), c->i64)), "");
@@ -229,17 +235,20 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
 
    continue_at(c, loop);
    LLVMValueRef runs = build_phi(c, lanes_type, plain, begin);
+   LLVMValueRef open =
+      build_phi(c, lanes_type, plain, begin); /* of these: not done with the word */
+   LLVMValueRef joins = build_phi(c, c->i32, imm(c, 0), begin);
    LLVMValueRef taken = build_phi(c, lanes_type, LLVMConstNull(lanes_type), begin);
    LLVMValueRef cells = build_phi(c, c->vec64, first, begin);
    LLVMValueRef size = build_phi(c, c->i32, c->size, begin);
-   get_pointers(c, cells, runs, nobody, 0, cell_type, pointers);
+   get_pointers(c, cells, open, nobody, 0, cell_type, pointers);
    gpuval_lvp_load_fours(c->gallivm, pointers, c->num_lanes, words);
    const struct half writer = {words[0], words[1]}, readers = {words[2], words[3]};
    struct verdict verdict = c->is_read ? look_at_readers(c, &writer, &readers, may_join)
                                        : look_at_writer(c, &writer, &readers);
-   LLVMValueRef writes = and_(c, verdict.writes, runs);
+   LLVMValueRef writes = and_(c, verdict.writes, open);
    if (verdict.forgets) {
-      LLVMValueRef forgets = and_(c, verdict.forgets, runs), nothing[2] = {zero, zero};
+      LLVMValueRef forgets = and_(c, verdict.forgets, open), nothing[2] = {zero, zero};
       LLVMBuildCondBr(c->b, any(c, forgets), forget, look);
       continue_at(c, forget);
       get_pointers(c, cells, forgets, nobody, GPUVAL_SHADOW_READERS, c->i64, pointers);
@@ -265,12 +274,26 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
    LLVMValueRef is_there = build_phi(c, lanes_type, there, left_marks);
    LLVMValueRef none = LLVMConstNull(lanes_type);
    LLVMAddIncoming(is_there, &none, &look, 1);
-   LLVMValueRef next_runs = and_(c, runs, or_(c, verdict.covered, is_there));
-   LLVMValueRef next_taken = or_(c, taken, and_(c, writes, not_(c, is_there)));
-   LLVMValueRef next_size = LLVMBuildSub(c->b, size, imm(c, GPUVAL_SHADOW_WORD), "");
-   LLVMValueRef next_cells =
-      LLVMBuildAdd(c->b, cells, each(c, imm64(c, GPUVAL_SHADOW_CELL_SIZE)), "");
+   LLVMValueRef lost = and_(c, writes, not_(c, is_there));
+   LLVMValueRef again = LLVMConstNull(LLVMInt1TypeInContext(c->gallivm->context));
+   if (c->is_read)
+      again = and_(c, and_(c, may_join, any(c, lost)),
+                   compare(c, LLVMIntULT, joins, imm(c, GPUVAL_SHADOW_MAX_JOINS)));
+   LLVMValueRef fails = and_(c, open, not_(c, or_(c, verdict.covered, is_there)));
+   fails = and_(c, fails, not_(c, LLVMBuildSelect(c->b, again, lost, none, "")));
+   LLVMValueRef next_runs = and_(c, runs, not_(c, fails));
+   LLVMValueRef next_open = LLVMBuildSelect(c->b, again, lost, next_runs, "");
+   LLVMValueRef next_joins =
+      LLVMBuildSelect(c->b, again, LLVMBuildAdd(c->b, joins, imm(c, 1), ""), imm(c, 0), "");
+   LLVMValueRef next_taken = or_(c, taken, LLVMBuildSelect(c->b, again, none, lost, ""));
+   LLVMValueRef next_size = LLVMBuildSub(
+      c->b, size, LLVMBuildSelect(c->b, again, imm(c, 0), imm(c, GPUVAL_SHADOW_WORD), ""), "");
+   LLVMValueRef step =
+      LLVMBuildSelect(c->b, again, imm64(c, 0), imm64(c, GPUVAL_SHADOW_CELL_SIZE), "");
+   LLVMValueRef next_cells = LLVMBuildAdd(c->b, cells, each(c, step), "");
    LLVMAddIncoming(runs, &next_runs, &next, 1);
+   LLVMAddIncoming(open, &next_open, &next, 1);
+   LLVMAddIncoming(joins, &next_joins, &next, 1);
    LLVMAddIncoming(taken, &next_taken, &next, 1);
    LLVMAddIncoming(cells, &next_cells, &next, 1);
    LLVMAddIncoming(size, &next_size, &next, 1);
@@ -288,7 +311,7 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
    continue_at(c, left);
    LLVMValueRef flag =
       LLVMBuildSelect(c->b, was_taken, each_imm(c, GPUVAL_SYNC_WAS_TAKEN), zero, "");
-   return_rest(c, LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), flag);
+   return_rest(c, LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), address, flag);
 
    continue_at(c, done);
    LLVMBuildRetVoid(c->b);

@@ -165,12 +165,13 @@ gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next)
    LLVMValueRef address =
       or_(c, LLVMBuildZExt(c->b, first_lo, c->i64, ""),
           LLVMBuildShl(c->b, LLVMBuildZExt(c->b, first_hi, c->i64, ""), imm64(c, 32), ""));
+   address = LLVMBuildAdd(c->b, address, c->args[GPUVAL_LVP_SYNC_BASE], "");
    LLVMValueRef distance = LLVMBuildSub(
       c->b, address, load_data(c, offsetof(struct gpuval_command_data, shadow_window), c->i64), "");
    LLVMValueRef is_plain = compare(c, LLVMIntULE, distance, imm64(c, LAST_DISTANCE));
    is_plain =
       and_(c, is_plain,
-           compare(c, LLVMIntEQ, and_(c, first_lo, imm(c, GPUVAL_SHADOW_WORD - 1)), imm(c, 0)));
+           compare(c, LLVMIntEQ, and_(c, address, imm64(c, GPUVAL_SHADOW_WORD - 1)), imm64(c, 0)));
    is_plain = and_(c, is_plain, compare(c, LLVMIntNE, c->command, imm(c, 0)));
    LLVMBuildCondBr(c->b, is_plain, rows, otherwise);
 

@@ -467,7 +467,7 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
    if (instr->intrinsic == nir_intrinsic_sync_gpuval)
       function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
    if (function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE) {
-      gpuval_lvp_call_sync(bld_base, function, gpuval_lvp_argument(bld_base, mask), words);
+      gpuval_lvp_call_sync(bld_base, instr, function, gpuval_lvp_argument(bld_base, mask), words);
       return NULL;
    }
    return gpuval_lvp_call(bld_base, function, mask, words, num_words, num_results(instr));
@@ -488,6 +488,18 @@ join_results(struct lp_build_nir_context *bld_base, const LLVMValueRef *pointers
    LLVMValueRef shift =
       lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint64_bld.type, 32);
    return LLVMBuildOr(builder, lo, LLVMBuildShl(builder, hi, shift, ""), "");
+}
+
+/* Most loads and stores have a lane that calls, and the functions see if there is none: a branch
+ * for each would be most of what large shaders are compiled for.
+ */
+static bool
+calls_always(const nir_intrinsic_instr *instr)
+{
+   if (instr->intrinsic != nir_intrinsic_sync_gpuval)
+      return false;
+   enum gpuval_function function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
+   return function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE;
 }
 
 /* Calls that share a branch; a single one may have a result. */
@@ -513,7 +525,9 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
       pointers[i] = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
 
    struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, calling));
+   const bool has_branch = !calls_always(instrs[0]);
+   if (has_branch)
+      lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, calling));
    for (unsigned i = 0; i < count; i++) {
       LLVMValueRef result = emit_call(bld_base, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
@@ -524,7 +538,8 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
                         pointers[j]);
       }
    }
-   lp_build_endif(&ifthen);
+   if (has_branch)
+      lp_build_endif(&ifthen);
 
    return results ? join_results(bld_base, pointers, results) : NULL;
 }

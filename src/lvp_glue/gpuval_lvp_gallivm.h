@@ -84,6 +84,7 @@ enum gpuval_lvp_sync_arg {
    GPUVAL_LVP_SYNC_ENTRY, /* numbers */
    GPUVAL_LVP_SYNC_WORD,
    GPUVAL_LVP_SYNC_TOKEN,
+   GPUVAL_LVP_SYNC_BASE,    /* 64 bits, what addresses are to be added to */
    GPUVAL_LVP_SYNC_ADDRESS, /* vectors: the lower half, the upper one */
    GPUVAL_LVP_SYNC_SIZE = GPUVAL_LVP_SYNC_ADDRESS + 2,
    GPUVAL_LVP_SYNC_ID,

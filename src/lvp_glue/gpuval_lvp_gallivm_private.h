@@ -45,8 +45,8 @@ LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef r
 /* gpuval_lvp_gallivm_sync.c */
 
 /** Calls GPUVAL_FUNCTION_SYNC_LOAD or …_STORE; @words are as of GPUVAL_FUNCTION_SYNC. */
-void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, unsigned function,
-                          LLVMValueRef mask, const LLVMValueRef *words);
+void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+                          unsigned function, LLVMValueRef mask, const LLVMValueRef *words);
 
 /* gpuval_lvp_gallivm_address.c */
 
