@@ -82,9 +82,9 @@ CHECK(SYNC, "sync", 0, 0, sync, sync, "Missing barrier between invocations or co
 CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, sync, sync,
       "Missing barrier between invocations or commands")
 /* Whichever of the two checks was asked for */
-KIND(READ_AFTER_WRITE, SYNC, "read-after-write", hazard, access_of,
+KIND(READ_AFTER_WRITE, SYNC, "read-after-write", hazard, hazard,
      "another invocation has written there since the last barrier")
-KIND(WRITE_AFTER_ACCESS, SYNC, "write-after-access", hazard, access_of,
+KIND(WRITE_AFTER_ACCESS, SYNC, "write-after-access", hazard, hazard,
      "another invocation has read or written there since the last barrier")
 KIND(ATOMIC_CONFLICT, SYNC, "atomic-conflict", hazard, access_of,
      "another invocation has read or written there without an atomic since the last barrier")

@@ -23,10 +23,20 @@ const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
 };
 
 const struct gpuval_op_info gpuval_op_infos[GPUVAL_OP_COUNT] = {
-   [GPUVAL_OP_NONE] = {NULL, true},       [GPUVAL_OP_LOAD] = {"load", true},
-   [GPUVAL_OP_STORE] = {"store", true},   [GPUVAL_OP_ATOMIC] = {"atomic", true},
-   [GPUVAL_OP_SAMPLE] = {"sample", true}, [GPUVAL_OP_FETCH] = {"fetch", true},
-   [GPUVAL_OP_QUERY] = {"query", true},   [GPUVAL_OP_INDIRECT] = {"indirect", false},
+   [GPUVAL_OP_NONE] = {NULL, true},
+   [GPUVAL_OP_LOAD] = {"load", true},
+   [GPUVAL_OP_STORE] = {"store", true},
+   [GPUVAL_OP_ATOMIC] = {"atomic", true},
+   [GPUVAL_OP_SAMPLE] = {"sample", true},
+   [GPUVAL_OP_FETCH] = {"fetch", true},
+   [GPUVAL_OP_QUERY] = {"query", true},
+   [GPUVAL_OP_INDIRECT] = {"indirect", false},
+   [GPUVAL_OP_TRANSFER_READ] = {"transfer_read", false},
+   [GPUVAL_OP_TRANSFER_WRITE] = {"transfer_write", false},
+   [GPUVAL_OP_INDEX] = {"index", false},
+   [GPUVAL_OP_ATTRIBUTE] = {"attribute", false},
+   [GPUVAL_OP_COUNTER] = {"counter", false},
+   [GPUVAL_OP_BUILD] = {"build", false},
 };
 
 static const struct {

@@ -49,8 +49,16 @@ enum gpuval_op {
    GPUVAL_OP_ATOMIC,
    GPUVAL_OP_SAMPLE,
    GPUVAL_OP_FETCH,
-   GPUVAL_OP_QUERY,    /* a size, a number of levels or samples, a level of detail */
-   GPUVAL_OP_INDIRECT, /* a command reads its arguments: of no shader */
+   GPUVAL_OP_QUERY, /* a size, a number of levels or samples, a level of detail */
+
+   /* What commands do without a shader */
+   GPUVAL_OP_INDIRECT, /* they read their arguments */
+   GPUVAL_OP_TRANSFER_READ,
+   GPUVAL_OP_TRANSFER_WRITE,
+   GPUVAL_OP_INDEX,
+   GPUVAL_OP_ATTRIBUTE,
+   GPUVAL_OP_COUNTER, /* transform feedback's, or a predicate */
+   GPUVAL_OP_BUILD,
    GPUVAL_OP_COUNT,
 };
 

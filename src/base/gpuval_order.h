@@ -18,7 +18,8 @@
  * that grows as they are submitted, and for each class of the access that came
  * first there is the highest serial that is ordered before the one that comes now.
  *
- * A *class* is a stage of the main queue, or another queue. A serial stands for a
+ * A *class* is a stage of the main queue, what commands do there without a shader, or
+ * another queue. A serial stands for a
  * *span*: what a queue executes from one dependency, signal or event to the next.
  * Accesses of one serial are not ordered by anything that this header knows.
  *
@@ -59,8 +60,16 @@ enum gpuval_order_class {
     */
    GPUVAL_ORDER_SECOND_QUEUE = GPUVAL_ORDER_STAGE_CLASSES,
    GPUVAL_ORDER_OTHER_QUEUES,
+
+   /* What commands do to bytes of buffers without a shader. Each of these has several stages
+    * (gpuval_order_class_stage()): what is ordered for one of them counts as ordered for all.
+    */
+   GPUVAL_ORDER_TRANSFER,     /* copies, blits, resolves, clears, fills, updates */
+   GPUVAL_ORDER_VERTEX_INPUT, /* indices and attributes are fetched */
+   GPUVAL_ORDER_AUXILIARY,    /* transform feedback, counters, predicates, preprocessing */
+   GPUVAL_ORDER_STRUCTURES,   /* acceleration structures are built and copied */
 };
-#define GPUVAL_ORDER_CLASSES 12
+#define GPUVAL_ORDER_CLASSES 16
 
 /** What comes now, where what came first has written. */
 enum gpuval_order_access {
@@ -71,6 +80,17 @@ enum gpuval_order_access {
    GPUVAL_ORDER_UNIFORM_READ, /* uniform buffers */
    GPUVAL_ORDER_SAMPLED_READ, /* uniform texel buffers */
    GPUVAL_ORDER_ACCESSES,
+
+   /* The same of classes without shaders, whose other reads are all alike */
+   GPUVAL_ORDER_ATTRIBUTE_READ = GPUVAL_ORDER_STORAGE_READ, /* VERTEX_INPUT */
+   GPUVAL_ORDER_INDEX_READ = GPUVAL_ORDER_UNIFORM_READ,
+   GPUVAL_ORDER_COUNTER_READ = GPUVAL_ORDER_STORAGE_READ, /* AUXILIARY */
+   GPUVAL_ORDER_PREDICATE_READ = GPUVAL_ORDER_UNIFORM_READ,
+   GPUVAL_ORDER_PREPROCESS_READ = GPUVAL_ORDER_SAMPLED_READ,
+   GPUVAL_ORDER_BUILD_ARGUMENT_READ = GPUVAL_ORDER_ATOMIC, /* STRUCTURES */
+   GPUVAL_ORDER_STRUCTURE_READ = GPUVAL_ORDER_STORAGE_READ,
+   GPUVAL_ORDER_BUILD_INPUT_READ = GPUVAL_ORDER_UNIFORM_READ,
+   GPUVAL_ORDER_SERIALIZED_READ = GPUVAL_ORDER_SAMPLED_READ,
 };
 
 /* What shaders read: struct gpuval_command_data::order_address is that of a table. It
@@ -102,7 +122,7 @@ struct gpuval_order_row {
    uint32_t execution_watermark[GPUVAL_ORDER_CLASSES];
    uint32_t memory_watermark[GPUVAL_ORDER_ACCESSES][GPUVAL_ORDER_CLASSES];
 };
-static_assert(sizeof(struct gpuval_order_row) == 288, "shaders know the stride");
+static_assert(sizeof(struct gpuval_order_row) == 384, "shaders know the stride");
 
 struct gpuval_order_range {
    uint64_t begin, end; /* addresses; the end is not in it */

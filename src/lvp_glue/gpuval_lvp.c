@@ -200,11 +200,11 @@ gpuval_lvp_create(struct lvp_device *device)
       gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, &device->vk.dispatch_table,
                                             gpuval->order->hooks.submits, gpuval->walk);
    if (gpuval->order)
-      gpuval_commands_add_observer(gpuval->walk, &gpuval_order_observer, gpuval->order->observer);
+      gpuval_lvp_order_observe(gpuval->order, gpuval, gpuval->walk);
    if (gpuval_device_structures(gpuval->device))
       gpuval->structures = gpuval_lvp_structures_create(gpuval, gpuval, gpuval->walk);
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
-       gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+       gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || gpuval_lvp_looks_at_bytes(gpuval))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, &gpuval->memory, gpuval->walk);
    return gpuval;
 }
@@ -232,6 +232,18 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
       gpuval_lvp_race_destroy(gpuval->race);
    gpuval_lvp_pending_destroy(gpuval->pending);
    ralloc_free(gpuval);
+}
+
+bool
+gpuval_lvp_looks_at_bytes(const struct gpuval_lvp *gpuval)
+{
+   return gpuval->shadow && gpuval_options_may_check(GPUVAL_CHECK_SYNC);
+}
+
+struct gpuval_lvp_order *
+gpuval_lvp_get_order(struct gpuval_lvp *gpuval)
+{
+   return gpuval->order;
 }
 
 struct gpuval_lvp_race_host *

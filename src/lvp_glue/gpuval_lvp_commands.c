@@ -145,6 +145,7 @@ find_kind(enum vk_cmd_type type)
    case GPUVAL_COMMAND_PREPROCESS:
    case GPUVAL_COMMAND_RENDERING:
    case GPUVAL_COMMAND_DEPENDENCY:
+   case GPUVAL_COMMAND_STATE:
       return GPUVAL_LVP_OTHER;
    default:
       return 0;

@@ -2,10 +2,12 @@
 
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
 
 #include "lvp_private.h"
 
+#include "gpuval/src/core/checks/gpuval_sync_commands.h"
 #include "gpuval/src/core/inputs/gpuval_input_commands.h"
 #include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "util/u_inlines.h"
@@ -130,6 +132,16 @@ report(void *data, const struct gpuval_command_failure *failure)
    gpuval_lvp_report(inputs->device->gpuval, failure);
 }
 
+static void
+fetch(void *data, const struct gpuval_vertex_input *input, const struct gpuval_draw *draw)
+{
+   const struct gpuval_lvp_inputs *inputs = data;
+   const struct gpuval_lvp_order *order = gpuval_lvp_get_order(inputs->device->gpuval);
+
+   if (order && order->sync)
+      gpuval_sync_commands_fetch(order->sync, input, draw);
+}
+
 /* What is executed instead */
 
 static void
@@ -248,6 +260,7 @@ gpuval_lvp_inputs_create(void *mem_ctx, struct lvp_device *device,
       .get_shaders = get_shaders,
       .is_generated = is_generated,
       .get_layout = get_layout,
+      .fetch = fetch,
       .report = report,
       .data = inputs,
    };

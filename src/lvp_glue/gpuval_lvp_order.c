@@ -7,9 +7,11 @@
  */
 
 #include "gpuval_lvp_order.h"
+#include "gpuval_lvp_private.h"
 
 #include "lvp_private.h"
 
+#include "gpuval/src/core/checks/gpuval_sync_commands.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 
 #include "util/u_math.h"
@@ -101,6 +103,40 @@ gpuval_lvp_order_finish(struct gpuval_lvp_order *order)
    gpuval_hooks_finish(&order->hooks);
    ralloc_free(order->observer);
    free(order->table.table);
+}
+
+/* Bytes of buffers, as commands access them without shaders */
+
+static uint32_t
+get_command_id(void *data)
+{
+   return gpuval_lvp_command_id(data);
+}
+
+static uint64_t
+find_buffer(const struct vk_buffer *buffer)
+{
+   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
+}
+
+static bool
+is_idle(void *data)
+{
+   return !gpuval_lvp_get_order(data)->draws_run;
+}
+
+void
+gpuval_lvp_order_observe(struct gpuval_lvp_order *order, struct gpuval_lvp *gpuval,
+                         struct gpuval_commands *commands)
+{
+   const struct gpuval_sync_driver driver = {get_command_id, find_buffer, is_idle, gpuval};
+
+   if (gpuval_lvp_looks_at_bytes(gpuval)) {
+      order->sync = gpuval_sync_commands_create(order->observer, order->device,
+                                                order->hooks.submits, QUEUE, &driver);
+      gpuval_commands_add_observer(commands, &gpuval_sync_observer, order->sync);
+   }
+   gpuval_commands_add_observer(commands, &gpuval_order_observer, order->observer);
 }
 
 /* Execution */

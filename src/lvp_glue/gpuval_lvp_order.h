@@ -9,6 +9,8 @@
 #include "gpuval/src/core/gpuval_hooks.h"
 
 struct gpuval_device;
+struct gpuval_lvp;
+struct gpuval_sync_commands;
 struct lvp_cmd_buffer;
 struct lvp_device;
 
@@ -17,8 +19,9 @@ struct gpuval_lvp_order {
    struct gpuval_submits_table table;
    struct gpuval_device *device;
    struct gpuval_order_commands *observer;
-   uint32_t serial; /* of the last command */
-   bool draws_run;  /* fragments may be on their way */
+   struct gpuval_sync_commands *sync; /* NULL: without shadow memory */
+   uint32_t serial;                   /* of the last command */
+   bool draws_run;                    /* fragments may be on their way */
 };
 
 void gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
@@ -26,6 +29,10 @@ void gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *de
 /** Waits for events keep their barriers: needs nothing but vk_device::gpuval. */
 void gpuval_lvp_order_hook_events(struct vk_device_dispatch_table *table);
 void gpuval_lvp_order_finish(struct gpuval_lvp_order *order);
+
+/** Has @commands tell order, and sync where it has shadow memory, of what is executed. */
+void gpuval_lvp_order_observe(struct gpuval_lvp_order *order, struct gpuval_lvp *gpuval,
+                              struct gpuval_commands *commands);
 
 /* On the queue's thread */
 

@@ -38,6 +38,13 @@ struct gpuval_lvp_written;
 struct gpuval_lvp_written *gpuval_lvp_get_written(struct gpuval_lvp *gpuval);
 struct gpuval_lvp_race_host *gpuval_lvp_get_race_host(struct gpuval_lvp *gpuval);
 
+/** Does sync look at what commands do to bytes of buffers without a shader? */
+bool gpuval_lvp_looks_at_bytes(const struct gpuval_lvp *gpuval);
+
+/** NULL: nobody asks for it. */
+struct gpuval_lvp_order;
+struct gpuval_lvp_order *gpuval_lvp_get_order(struct gpuval_lvp *gpuval);
+
 struct gpuval_device *gpuval_lvp_device(struct gpuval_lvp *gpuval);
 
 /* Shaders between spirv_to_nir and what holds them: gpuval_lvp_shaders.c */

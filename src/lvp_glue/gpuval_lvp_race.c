@@ -67,7 +67,8 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
    state->host = gpuval_lvp_race_host_create(state, table, state->race, &race_driver, submits);
    gpuval_commands_add_observer(
       commands, &gpuval_race_observer,
-      gpuval_race_commands_create(state, state->queue, command_id, gpuval));
+      gpuval_race_commands_create(state, state->queue, !gpuval_lvp_looks_at_bytes(gpuval),
+                                  command_id, gpuval));
    return state;
 }
 

@@ -108,6 +108,47 @@ sentence_access_of(const struct gpuval_event *event, const char *text, char **me
    ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
 }
 
+/* What a command without a shader does to bytes of a buffer */
+static const char *
+get_verb(const struct gpuval_event *event)
+{
+   switch (event->place.access.op) {
+   case GPUVAL_OP_INDEX:
+      return "fetches an index,";
+   case GPUVAL_OP_ATTRIBUTE:
+      return "fetches an attribute,";
+   case GPUVAL_OP_COUNTER:
+      return event->kind == GPUVAL_KIND_READ_AFTER_WRITE ? "reads a counter or predicate,"
+                                                         : "writes a counter,";
+   default:
+      return event->kind == GPUVAL_KIND_READ_AFTER_WRITE ? "reads" : "writes";
+   }
+}
+
+/* "ACCESS of RESOURCE: TEXT" of a shader and of arguments, or "copy_buffer reads 16 bytes at offset
+ * 0 of buffer "name": TEXT"
+ */
+static void
+sentence_hazard(const struct gpuval_event *event, const char *text, char **message)
+{
+   const struct gpuval_place *place = &event->place;
+
+   if (place->has_shader || place->access.op == GPUVAL_OP_INDIRECT || !place->access.op) {
+      sentence_access_of(event, text, message);
+      return;
+   }
+   ralloc_asprintf_append(message, "%s %s %" PRId64 " %s",
+                          place->has_command ? place->command.op : "a command", get_verb(event),
+                          place->access.size, place->access.size == 1 ? "byte" : "bytes");
+   if (event->resource.object)
+      ralloc_asprintf_append(message, " at offset %" PRId64 " of buffer", place->access.offset);
+   else
+      ralloc_asprintf_append(message, " at address 0x%" PRIx64, place->access.address);
+   if (event->resource.object_name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.object_name);
+   ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
+}
+
 /* "vertex buffer 0 "positions" (64 bytes)": no descriptor, but what a command has bound
  * or names
  */

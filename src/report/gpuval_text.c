@@ -163,6 +163,30 @@ write_resource(FILE *f, const struct gpuval_event *event)
    fputc('\n', f);
 }
 
+/* An access of a command without a shader */
+static const char *
+get_access_words(enum gpuval_op op)
+{
+   switch (op) {
+   case GPUVAL_OP_INDIRECT:
+      return "the read of the arguments";
+   case GPUVAL_OP_LOAD:
+   case GPUVAL_OP_TRANSFER_READ:
+      return "the read";
+   case GPUVAL_OP_STORE:
+   case GPUVAL_OP_TRANSFER_WRITE:
+      return "the write";
+   case GPUVAL_OP_INDEX:
+      return "the fetch of an index";
+   case GPUVAL_OP_ATTRIBUTE:
+      return "the fetch of an attribute";
+   case GPUVAL_OP_COUNTER:
+      return "the access to the counter or predicate";
+   default:
+      return "another access";
+   }
+}
+
 /* What the shader knows of the other party is what was written down last. */
 static void
 write_other(FILE *f, const struct gpuval_event *event)
@@ -172,11 +196,7 @@ write_other(FILE *f, const struct gpuval_event *event)
    const char *likely = event->other_is_certain ? "" : "likely ";
 
    if (!other->has_shader) {
-      const char *access = other->access.op == GPUVAL_OP_INDIRECT ? "the read of the arguments"
-                           : other->access.op == GPUVAL_OP_LOAD   ? "the read"
-                           : other->access.op == GPUVAL_OP_STORE  ? "the write"
-                                                                  : "another access";
-      fprintf(f, "gpuval:    %safter %s", likely, access);
+      fprintf(f, "gpuval:    %safter %s", likely, get_access_words(other->access.op));
       fputs(other->has_command ? " of " : "\n", f);
       if (other->has_command)
          write_command(f, &other->command);

@@ -44,6 +44,10 @@ static const struct flag stage_flags[] = {
    {"copy", VK_PIPELINE_STAGE_2_COPY_BIT},
    {"clear", VK_PIPELINE_STAGE_2_CLEAR_BIT},
    {"index_input", VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT},
+   {"vertex_attribute_input", VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT},
+   {"transform_feedback", VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT},
+   {"conditional_rendering", VK_PIPELINE_STAGE_2_CONDITIONAL_RENDERING_BIT_EXT},
+   {"structure_build", VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR},
    {"pre_rasterization", VK_PIPELINE_STAGE_2_PRE_RASTERIZATION_SHADERS_BIT},
 };
 
@@ -51,6 +55,12 @@ static const struct flag access_flags[] = {
    {"none", 0},
    {"indirect_read", VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT},
    {"index_read", VK_ACCESS_2_INDEX_READ_BIT},
+   {"attribute_read", VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT},
+   {"counter_read", VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT},
+   {"counter_write", VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT},
+   {"predicate_read", VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT},
+   {"structure_read", VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR},
+   {"structure_write", VK_ACCESS_2_ACCELERATION_STRUCTURE_WRITE_BIT_KHR},
    {"uniform_read", VK_ACCESS_2_UNIFORM_READ_BIT},
    {"shader_read", VK_ACCESS_2_SHADER_READ_BIT},
    {"shader_write", VK_ACCESS_2_SHADER_WRITE_BIT},

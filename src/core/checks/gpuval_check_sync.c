@@ -2,6 +2,8 @@
 
 /* The checks sync and sync-compute: which engine a device has, and records of hazards. */
 
+#include "gpuval_sync_events.h"
+
 #include "core/events/gpuval_drain.h"
 #include "core/events/gpuval_events.h"
 #include "core/memory/gpuval_filter.h"
@@ -11,6 +13,7 @@
 
 #include "base/gpuval_names.h"
 #include "nir_passes/gpuval_nir_sync.h"
+#include "util/ralloc.h"
 #include "util/u_atomic.h"
 #include "vk_object.h"
 
@@ -115,7 +118,8 @@ find_party_site(struct gpuval_device *device, const struct gpuval_shadow_party *
 
 /* Whom a record of a hazard names beside its own access */
 struct other {
-   bool is_certain, is_indirect;
+   bool is_certain;
+   enum gpuval_op op; /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
    const struct gpuval_shader *shader;
    const struct gpuval_site *site; /* NULL: not known */
    uint32_t command_id;
@@ -123,18 +127,14 @@ struct other {
 
 /* By a half of a cell: what it says is certain, as far as it goes. */
 static bool
-find_party(struct gpuval_device *device, const struct gpuval_record *record, struct other *other)
+find_party(struct gpuval_device *device, uint32_t lo, uint32_t hi, struct other *other)
 {
    struct gpuval_shadow_party party;
-   if (!gpuval_device_shadow_party(device, record->bound, record->other, &party))
-      return false;
-
-   /* A command that stands for readers of an earlier one does not know them. */
-   if (party.command_id == record->command_id && party.number == GPUVAL_SHADOW_SITE_UNKNOWN)
+   if (!gpuval_device_shadow_party(device, lo, hi, &party))
       return false;
 
    other->is_certain = true;
-   other->is_indirect = party.is_indirect;
+   other->op = party.op;
    other->site = find_party_site(device, &party, &other->shader);
    other->command_id = party.command_id;
    return true;
@@ -148,10 +148,10 @@ find_claim(struct gpuval_device *device, enum gpuval_kind kind, const struct gpu
    uint32_t site_index = record->other & GPUVAL_OTHER_SITE_MASK;
    const struct gpuval_shader *shader = gpuval_device_site_shader(device, site_index);
 
-   other->is_indirect = site_index == GPUVAL_INDIRECT_SITE;
+   other->op = site_index == GPUVAL_INDIRECT_SITE ? GPUVAL_OP_INDIRECT : GPUVAL_OP_NONE;
    other->shader = shader;
    other->site = shader ? &shader->sites[site_index - shader->first_site] : NULL;
-   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!other->site && !other->is_indirect) ||
+   if (!(record->other & GPUVAL_OTHER_KNOWN) || (!other->site && !other->op) ||
        !can_conflict(kind, other->site ? other->site->kind : GPUVAL_KIND_INDIRECT_AFTER_WRITE))
       return false;
 
@@ -170,26 +170,58 @@ find_other(struct gpuval_device *device, enum gpuval_kind kind, const struct gpu
    bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
 
    *other = (struct other){0};
-   return device->shadow->is_on && !by_filter ? find_party(device, record, other)
-                                              : find_claim(device, kind, record, other);
+   if (!device->shadow->is_on || by_filter)
+      return find_claim(device, kind, record, other);
+
+   /* A command that stands for readers of an earlier one does not know them. */
+   bool is_own = (record->bound & GPUVAL_SHADOW_SITE_UNKNOWN) == GPUVAL_SHADOW_SITE_UNKNOWN;
+   return find_party(device, record->bound, record->other, other) &&
+          !(is_own && other->command_id == record->command_id);
 }
 
 static void
-describe_other(struct gpuval_device *device, struct gpuval_event *event,
-               const struct gpuval_record *record)
+describe_other(struct gpuval_device *device, struct gpuval_event *event, const struct other *other)
 {
-   struct other other;
-   if (!find_other(device, event->kind, record, &other))
-      return;
-
    event->has_other = true;
-   event->other_is_certain = other.is_certain;
-   if (other.is_indirect) {
-      event->other.access.op = GPUVAL_OP_INDIRECT;
-   } else if (other.site) {
-      gpuval_events_describe_site(event, &event->other, other.shader, other.site);
-   }
-   gpuval_events_describe_command(device, event, &event->other, other.command_id);
+   event->other_is_certain = other->is_certain;
+   if (other->op)
+      event->other.access.op = other->op;
+   else if (other->site)
+      gpuval_events_describe_site(event, &event->other, other->shader, other->site);
+   gpuval_events_describe_command(device, event, &event->other, other->command_id);
+}
+
+bool
+gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *event, uint32_t lo,
+                           uint32_t hi)
+{
+   struct other other = {0};
+   bool is_known = find_party(device, lo, hi, &other);
+
+   if (is_known)
+      describe_other(device, event, &other);
+   return is_known;
+}
+
+/* A shader's access conflicts with that of a command. */
+static void
+describe_needs(struct gpuval_event *event, const struct gpuval_shadow_party *party)
+{
+   bool reads = event->kind == GPUVAL_KIND_READ_AFTER_WRITE;
+   bool is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform", 7);
+   bool other_reads = gpuval_sync_is_read(party->op);
+   const struct gpuval_sync_side first = {party->class_, party->op, !other_reads};
+   const struct gpuval_sync_side second = {
+      gpuval_order_stage_class(event->place.shader.stage),
+      event->place.access.op,
+      !reads,
+      is_uniform,
+   };
+   char *text = ralloc_asprintf(event, "nothing orders it after a command's %s",
+                                other_reads ? "read" : "write");
+
+   gpuval_sync_append_needs(&text, &first, &second);
+   event->detail = text;
 }
 
 uint64_t
@@ -197,9 +229,24 @@ gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
                          const struct gpuval_record *record)
 {
    struct other other;
-   bool has_shader = find_other(device, kind, record, &other) && !other.is_indirect && other.site;
+   bool has_shader = find_other(device, kind, record, &other) && !other.op && other.site;
 
    return has_shader ? other.shader->module->hash : 0;
+}
+
+static void
+describe_hazard(struct gpuval_device *device, struct gpuval_event *event,
+                const struct gpuval_record *record)
+{
+   struct gpuval_shadow_party party;
+   struct other other;
+   if (!find_other(device, event->kind, record, &other))
+      return;
+
+   describe_other(device, event, &other);
+   if (other.is_certain && other.op && event->place.has_shader &&
+       gpuval_device_shadow_party(device, record->bound, record->other, &party))
+      describe_needs(event, &party);
 }
 
 static void
@@ -211,7 +258,7 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    event->place.access.size = record->access_size;
    if (event->resource.set >= 0) /* not through an address */
       event->place.access.offset = record->offset;
-   describe_other(device, event, record);
+   describe_hazard(device, event, record);
    if (!address)
       return;
 

@@ -42,7 +42,9 @@ struct gpuval_command_access {
    VkDeviceAddress address;
 
    uint64_t size; /* in bytes. VK_WHOLE_SIZE: how much there is at the address is not known */
-   bool has_gaps; /* not all of the bytes are accessed */
+   bool has_gaps; /* not all of the bytes are accessed, */
+   /* but rows of so many bytes, whose beginnings are so far apart. 0: it is not known which */
+   uint64_t row_size, row_stride, num_rows;
 };
 
 /** The kinds of access that write. */

@@ -15,9 +15,8 @@ struct gpuval_draw;
 struct gpuval_vertex_input;
 
 /**
- * Visits the indices that a draw fetches, attributes by instance, and without indices those by
- * vertex, as far as they are in their buffers. Which vertices indices name stands in memory: these
- * are not visited.
+ * Visits the indices that a draw fetches, attributes by instance and by vertex, as far as they are
+ * in their buffers. Of an indexed draw the host reads the indices (gpuval_index_buffer::data).
  */
 void gpuval_visit_fetch(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
                         gpuval_access_function function, void *data);

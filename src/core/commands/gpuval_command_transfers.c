@@ -202,21 +202,51 @@ gpuval_describe_address(const struct gpuval_access_sink *sink, VkPipelineStageFl
                               });
 }
 
-/* Rows may be longer than what is copied of them. */
+/* Rows that are longer than what is copied of them, of one layer or slice */
+static void
+describe_gapped_rows(const struct copy *copy, VkAccessFlags2 access, VkBuffer handle,
+                     uint64_t offset, const struct gpuval_command_access *rows)
+{
+   VK_FROM_HANDLE(vk_buffer, buffer, handle);
+   struct gpuval_command_access described = *rows;
+
+   described.stages = copy->stages;
+   described.access = access;
+   described.buffer = buffer;
+   described.offset = offset;
+   described.has_gaps = true;
+   described.size = (rows->num_rows - 1) * rows->row_stride + rows->row_size;
+   if (buffer && offset < buffer->size && described.size <= buffer->size - offset)
+      copy->sink.function(copy->sink.data, &described);
+}
+
 static void
 describe_rows(const struct copy *copy, VkAccessFlags2 access, VkBuffer buffer, VkImage handle,
               const VkBufferImageCopy2 *region)
 {
    VK_FROM_HANDLE(vk_image, image, handle);
    const struct vk_image_buffer_layout layout = vk_image_buffer_copy_layout(image, region);
+   const VkExtent3D extent = vk_image_sanitize_extent(image, region->imageExtent);
    uint64_t layers = MAX2(vk_image_subresource_layer_count(image, &region->imageSubresource),
                           region->imageExtent.depth);
+   enum pipe_format format = vk_format_to_pipe_format(
+      vk_format_get_aspect_format(image->format, region->imageSubresource.aspectMask));
+   const struct gpuval_command_access rows = {
+      .row_size = (uint64_t)util_format_get_nblocksx(format, extent.width) * layout.element_size_B,
+      .row_stride = layout.row_stride_B,
+      .num_rows = util_format_get_nblocksy(format, extent.height),
+   };
    bool has_gaps =
-      (region->bufferRowLength && region->bufferRowLength != region->imageExtent.width) ||
-      (region->bufferImageHeight && region->bufferImageHeight != region->imageExtent.height);
+      rows.row_size != rows.row_stride || rows.num_rows * rows.row_stride != layout.image_stride_B;
 
-   gpuval_describe_buffer(&copy->sink, copy->stages, access, buffer, region->bufferOffset,
-                          layers * layout.image_stride_B, has_gaps);
+   if (!has_gaps) {
+      gpuval_describe_buffer(&copy->sink, copy->stages, access, buffer, region->bufferOffset,
+                             layers * layout.image_stride_B, false);
+      return;
+   }
+   for (uint64_t i = 0; rows.num_rows && i < layers; i++)
+      describe_gapped_rows(copy, access, buffer, region->bufferOffset + i * layout.image_stride_B,
+                           &rows);
 }
 
 static void

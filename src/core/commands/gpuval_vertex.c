@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "util/macros.h"
 
@@ -233,6 +234,39 @@ exceeds(const struct vertices *vertices, uint64_t limit)
       find_extremes(&vertices->input->indices, draw->first, vertices->num_indices);
    return found.any && ((int64_t)found.min + draw->vertex_offset < 0 ||
                         (int64_t)found.max + draw->vertex_offset >= (int64_t)limit);
+}
+
+void
+gpuval_draw_find_vertices(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                          struct gpuval_vertices *out)
+{
+   const struct vertices vertices = {
+      .input = input,
+      .draw = draw,
+      .num_indices = count_inside(&input->indices, draw),
+   };
+   *out = (struct gpuval_vertices){0};
+   if (!vertices.num_indices || !input->indices.data)
+      return;
+
+   struct extremes found = find_extremes(&input->indices, draw->first, vertices.num_indices);
+   int64_t first = (int64_t)found.min + draw->vertex_offset;
+   int64_t last = (int64_t)found.max + draw->vertex_offset;
+   if (!found.any || last < 0)
+      return;
+
+   out->first = MAX2(first, 0);
+   out->count = last - out->first + 1;
+   out->used = calloc(BITSET_WORDS(out->count), sizeof(BITSET_WORD));
+   if (!out->used) {
+      out->count = 0;
+      return;
+   }
+   for (uint32_t i = 0; i < vertices.num_indices; i++) {
+      int64_t vertex;
+      if (get_vertex(&vertices, i, &vertex) && vertex >= 0)
+         BITSET_SET(out->used, vertex - out->first);
+   }
 }
 
 /* Failures */

@@ -9,6 +9,8 @@
 
 #include "base/gpuval_failure.h"
 
+#include "util/bitset.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -76,6 +78,16 @@ struct gpuval_draw {
  */
 bool gpuval_draw_needs_indices(const struct gpuval_vertex_input *input,
                                const struct gpuval_draw *draw, uint32_t *num_indices);
+
+/** Vertices that the indices of a draw name: bit i stands for vertex first + i. */
+struct gpuval_vertices {
+   uint64_t first, count;
+   BITSET_WORD *used; /* to be freed by free(); NULL: count is 0 */
+};
+
+/** None are known where the host cannot read the indices. Negative vertices are left out. */
+void gpuval_draw_find_vertices(const struct gpuval_vertex_input *input,
+                               const struct gpuval_draw *draw, struct gpuval_vertices *out);
 
 #define GPUVAL_DRAW_MAX_FAILURES (GPUVAL_MAX_ATTRIBUTES + 1)
 

@@ -234,6 +234,9 @@ is_discarded(const struct gpuval_input_commands *inputs)
 
 /* Draws */
 
+/* For which what draws fetch is looked at */
+#define FETCH_CHECKS (BITFIELD_BIT(GPUVAL_CHECK_VERTEX) | BITFIELD_BIT(GPUVAL_CHECK_SYNC))
+
 static void
 update_input(struct gpuval_input_commands *inputs)
 {
@@ -241,7 +244,7 @@ update_input(struct gpuval_input_commands *inputs)
 
    inputs->driver->get_shaders(inputs->driver->data, &inputs->shaders);
    inputs->input_changed = false;
-   if (!(inputs->shaders.draw_checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX)))
+   if (!(inputs->shaders.draw_checks & FETCH_CHECKS))
       return;
 
    input->robust_attributes = inputs->shaders.robust_vertex;
@@ -273,9 +276,12 @@ static void
 check_draw(struct gpuval_input_commands *inputs, const struct gpuval_draw *draw)
 {
    struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
-   unsigned count = gpuval_check_draw(&inputs->input, draw, failures);
+   uint32_t checks = inputs->shaders.draw_checks;
 
-   report(inputs, failures, count);
+   if (checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX))
+      report(inputs, failures, gpuval_check_draw(&inputs->input, draw, failures));
+   if (checks & BITFIELD_BIT(GPUVAL_CHECK_SYNC) && inputs->driver->fetch)
+      inputs->driver->fetch(inputs->driver->data, &inputs->input, draw);
 }
 
 static void
@@ -418,7 +424,7 @@ check_byte_count(struct gpuval_input_commands *inputs,
       get_range(inputs, draw->counter_buffer, 0, VK_WHOLE_SIZE, "indirect_buffer");
    bool inside = range.size >= 4 && draw->counter_buffer_offset <= range.size - 4;
 
-   if (inside && checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX))
+   if (inside && checks & FETCH_CHECKS)
       check_captured_draw(
          inputs, (const char *)(uintptr_t)range.address + draw->counter_buffer_offset, draw);
    if (inside || !(checks & BITFIELD_BIT(GPUVAL_CHECK_INDIRECT)))
@@ -453,12 +459,12 @@ check_command(struct gpuval_input_commands *inputs, const struct vk_cmd_queue_en
       check_byte_count(inputs, &command->u.draw_indirect_byte_count_ext, checks, result);
       return;
    }
-   if (checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX)) {
+   if (checks & FETCH_CHECKS) {
       if (is_indirect)
          check_indirect_draws(inputs, &indirect.arguments);
       else
          check_direct_draw(inputs, command);
-      if (lacks_indices(inputs, command))
+      if (checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX) && lacks_indices(inputs, command))
          result->verdict = GPUVAL_INPUT_SKIP;
    }
    if (is_indirect && checks & BITFIELD_BIT(GPUVAL_CHECK_INDIRECT))
@@ -474,14 +480,14 @@ get_command_checks(struct gpuval_input_commands *inputs, enum vk_cmd_type type)
    case VK_CMD_DRAW_MULTI_EXT:
    case VK_CMD_DRAW_INDEXED:
    case VK_CMD_DRAW_MULTI_INDEXED_EXT:
-      return get_shaders(inputs)->draw_checks & BITFIELD_BIT(GPUVAL_CHECK_VERTEX);
+      return get_shaders(inputs)->draw_checks & FETCH_CHECKS;
    case VK_CMD_DRAW_INDIRECT:
    case VK_CMD_DRAW_INDEXED_INDIRECT:
    case VK_CMD_DRAW_INDIRECT_COUNT:
    case VK_CMD_DRAW_INDEXED_INDIRECT_COUNT:
    case VK_CMD_DRAW_INDIRECT_BYTE_COUNT_EXT:
       return get_shaders(inputs)->draw_checks &
-             (BITFIELD_BIT(GPUVAL_CHECK_VERTEX) | BITFIELD_BIT(GPUVAL_CHECK_INDIRECT));
+             (FETCH_CHECKS | BITFIELD_BIT(GPUVAL_CHECK_INDIRECT));
    case VK_CMD_DRAW_MESH_TASKS_INDIRECT_EXT:
    case VK_CMD_DRAW_MESH_TASKS_INDIRECT_COUNT_EXT:
       return get_shaders(inputs)->draw_checks & BITFIELD_BIT(GPUVAL_CHECK_INDIRECT);

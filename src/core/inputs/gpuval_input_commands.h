@@ -10,6 +10,7 @@
 #define GPUVAL_INPUT_COMMANDS_H
 
 #include "core/commands/gpuval_commands.h"
+#include "core/commands/gpuval_vertex.h"
 #include "gpuval_generated.h"
 #include "gpuval_indirect.h"
 
@@ -43,6 +44,9 @@ struct gpuval_input_driver {
    /* Returns whether the command that comes next has been generated of memory that was looked at. */
    bool (*is_generated)(void *data);
    struct gpuval_generated_layout (*get_layout)(VkIndirectCommandsLayoutEXT layout);
+   /* A draw with a shader that `sync` looks at is about to fetch. NULL: nobody wants to know. */
+   void (*fetch)(void *data, const struct gpuval_vertex_input *input,
+                 const struct gpuval_draw *draw);
    gpuval_report_function report;
    void *data;
 };

@@ -211,6 +211,18 @@ gpuval_device_shadow_draw(struct gpuval_device *device, struct gpuval_command_da
    publish_command(shadow);
 }
 
+bool
+gpuval_device_shadow_is_short(const struct gpuval_device *device)
+{
+   return device->shadow->next >= GPUVAL_SHADOW_MAX_COMMAND / 2;
+}
+
+uint32_t
+gpuval_shadow_serial(const struct gpuval_shadow_device *shadow, uint32_t number)
+{
+   return shadow->commands[number].serial;
+}
+
 static void
 set_stage(const struct gpuval_shadow_command *command, gl_shader_stage stage,
           struct gpuval_shadow_party *party)
@@ -249,73 +261,21 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
    *party = (struct gpuval_shadow_party){
       .command_id = command->command_id,
       .class_ = class_,
-      .is_indirect = class_ == GPUVAL_ORDER_INDIRECT,
+      .serial = command->serial,
       .stage = MESA_SHADER_NONE,
    };
+   if (class_ == GPUVAL_ORDER_INDIRECT || class_ >= GPUVAL_ORDER_TRANSFER) {
+      party->op = lo & GPUVAL_SHADOW_SITE_UNKNOWN;
+      return true;
+   }
    /* The stages of a trace share a class, and so do those of other queues: only where there is one.
     */
    if (class_ >= GPUVAL_ORDER_STAGE_CLASSES)
       find_stage_of_queue(command, party);
    for (unsigned stage = 0; stage < MESA_SHADER_RAYGEN; stage++) {
-      if (class_ != GPUVAL_ORDER_INDIRECT && class_ != GPUVAL_ORDER_RAYS &&
-          gpuval_order_stage_class(stage) == class_)
+      if (class_ != GPUVAL_ORDER_RAYS && gpuval_order_stage_class(stage) == class_)
          set_stage(command, stage, party);
    }
    party->number = lo & GPUVAL_SHADOW_SITE_UNKNOWN;
    return true;
-}
-
-/* The host's own access, to one half of a word's cell or a byte's. Orders by threshold
- * and table, as shaders do.
- */
-static bool
-is_before(const struct gpuval_shadow_device *shadow, const struct gpuval_command_data *data,
-          const struct gpuval_order_row *row, uint64_t party)
-{
-   uint32_t hi = party >> 32;
-   uint32_t number = hi >> GPUVAL_SHADOW_COMMAND_SHIFT;
-   uint32_t class_ = hi >> GPUVAL_SHADOW_CLASS_SHIFT & 0xf;
-
-   if (!hi || hi < data->shadow_ordered)
-      return true;
-   return row && class_ < GPUVAL_ORDER_CLASSES && number < shadow->next &&
-          shadow->commands[number].serial <=
-             row->memory_watermark[GPUVAL_ORDER_STORAGE_READ][class_];
-}
-
-static uint64_t
-read_cell(const struct gpuval_shadow_device *shadow, const struct gpuval_command_data *data,
-          const struct gpuval_order_row *row, uint64_t *cell, uint64_t mark)
-{
-   uint64_t writer = __atomic_load_n(&cell[0], __ATOMIC_RELAXED);
-   __atomic_store_n(&cell[1], mark, __ATOMIC_RELAXED);
-   return is_before(shadow, data, row, writer) ? 0 : writer;
-}
-
-uint64_t
-gpuval_device_shadow_read(struct gpuval_device *device, uint64_t address, uint32_t size,
-                          const struct gpuval_command_data *data,
-                          const struct gpuval_order_row *row)
-{
-   const struct gpuval_shadow_device *shadow = device->shadow;
-   uint64_t in_window = gpuval_shadow_translate(shadow->memory, address);
-   uint64_t mark =
-      (uint64_t)(data->shadow_command | GPUVAL_ORDER_INDIRECT << GPUVAL_SHADOW_CLASS_SHIFT) << 32;
-   uint64_t other = 0;
-   if (!in_window || !data->shadow_command)
-      return 0;
-
-   for (uint64_t word = in_window & ~3ull; word < in_window + size; word += GPUVAL_SHADOW_WORD) {
-      uint64_t *cell = (void *)(uintptr_t)(data->shadow_words + word * GPUVAL_SHADOW_WORDS_SCALE);
-      bool has_bytes = cell[0] >> 32 == GPUVAL_SHADOW_BYTES;
-
-      for (unsigned i = 0; i < (has_bytes ? GPUVAL_SHADOW_WORD : 1); i++) {
-         const struct gpuval_shadow_layout *layout = shadow->layout.map;
-         uint64_t *bytes =
-            (void *)(uintptr_t)(layout->bytes + (word + i) * GPUVAL_SHADOW_BYTES_SCALE);
-         uint64_t found = read_cell(shadow, data, row, has_bytes ? bytes : cell, mark);
-         other = other ? other : found;
-      }
-   }
-   return other;
 }

@@ -32,8 +32,9 @@ void gpuval_device_finish_shadow(struct gpuval_device *device);
 /** Whom a half of a cell names. */
 struct gpuval_shadow_party {
    uint32_t command_id;
-   uint32_t class_; /* enum gpuval_order_class */
-   bool is_indirect;
+   uint32_t class_;       /* enum gpuval_order_class */
+   uint32_t serial;       /* of the command */
+   enum gpuval_op op;     /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
    gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
    uint32_t entry_base;   /* of its shader, */
    uint64_t max_serial;   /* which was not registered later than this one */
@@ -41,13 +42,33 @@ struct gpuval_shadow_party {
 };
 struct gpuval_order_row;
 
+/** Bytes that a command accesses without a shader, or for one to fetch. */
+struct gpuval_shadow_access {
+   uint64_t address, size;
+   bool is_write;
+   enum gpuval_order_class class_;
+   enum gpuval_order_access read; /* of reads: which of the class */
+   enum gpuval_op op;
+};
+
 /**
- * A command reads arguments: marks them read, and returns the half of a cell that names
- * whoever has written them without being ordered before, or 0. @row may be NULL.
+ * Marks what @access is to, and returns the half of a cell that names the first conflicting access
+ * that is not ordered before, or 0; *@where is the address then. @data: by
+ * gpuval_device_shadow_command(). @row: of the access's class, for all of its addresses.
  */
+uint64_t gpuval_device_shadow_access(struct gpuval_device *device,
+                                     const struct gpuval_shadow_access *access,
+                                     const struct gpuval_command_data *data,
+                                     const struct gpuval_order_row *row, uint64_t *where);
+/** The same of a command that reads arguments. @row may be NULL. */
 uint64_t gpuval_device_shadow_read(struct gpuval_device *device, uint64_t address, uint32_t size,
                                    const struct gpuval_command_data *data,
                                    const struct gpuval_order_row *row);
+
+/** Serial of the command that has that number. */
+uint32_t gpuval_shadow_serial(const struct gpuval_shadow_device *shadow, uint32_t number);
+/** Are numbers of commands short, so that several share one? */
+bool gpuval_device_shadow_is_short(const struct gpuval_device *device);
 
 bool gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t hi,
                                 struct gpuval_shadow_party *party);

@@ -12,35 +12,105 @@
    (VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT |                          \
     VK_ACCESS_2_MEMORY_WRITE_BIT)
 
-/* Those of all classes */
-#define ALL_STAGES                                                                                 \
-   (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |                \
-    VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |                                          \
-    VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |                                       \
-    VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT | VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT |            \
-    VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT |            \
-    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR |      \
-    VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |                                  \
-    VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT |                              \
-    VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT |                                              \
-    VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+#define STORAGE_READS                                                                              \
+   (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT)
 
-/* To which second access scopes do accesses belong? An atomic is a read and a write. */
-static const VkAccessFlags2 read_accesses[READS] = {
-   [GPUVAL_ORDER_ATOMIC - GPUVAL_ORDER_ATOMIC] = WRITES | VK_ACCESS_2_SHADER_READ_BIT |
-                                                 VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
-                                                 VK_ACCESS_2_MEMORY_READ_BIT,
-   [GPUVAL_ORDER_STORAGE_READ - GPUVAL_ORDER_ATOMIC] = VK_ACCESS_2_SHADER_READ_BIT |
-                                                       VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
-                                                       VK_ACCESS_2_MEMORY_READ_BIT,
-   [GPUVAL_ORDER_UNIFORM_READ - GPUVAL_ORDER_ATOMIC] =
-      VK_ACCESS_2_UNIFORM_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT,
-   [GPUVAL_ORDER_SAMPLED_READ - GPUVAL_ORDER_ATOMIC] = VK_ACCESS_2_SHADER_READ_BIT |
-                                                       VK_ACCESS_2_SHADER_SAMPLED_READ_BIT |
-                                                       VK_ACCESS_2_MEMORY_READ_BIT,
+/* How a class writes to memory. Attachments are no bytes: what they have written is kept as if
+ * shaders had.
+ */
+static VkAccessFlags2
+class_writes(unsigned class_)
+{
+   switch (class_) {
+   case GPUVAL_ORDER_TRANSFER:
+      return VK_ACCESS_2_TRANSFER_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
+   case GPUVAL_ORDER_AUXILIARY:
+      return VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT |
+             VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT |
+             VK_ACCESS_2_COMMAND_PREPROCESS_WRITE_BIT_EXT | VK_ACCESS_2_MEMORY_WRITE_BIT;
+   case GPUVAL_ORDER_STRUCTURES:
+      return VK_ACCESS_2_ACCELERATION_STRUCTURE_WRITE_BIT_KHR | VK_ACCESS_2_TRANSFER_WRITE_BIT |
+             VK_ACCESS_2_MEMORY_WRITE_BIT;
+   default:
+      return WRITES;
+   }
+}
+
+/* What second scopes a read is in: stages, and kinds of access */
+struct reader {
+   VkPipelineStageFlags2 stages; /* 0: those of its class */
+   VkAccessFlags2 access;
 };
 
-#define INDIRECT_READS (VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT)
+#define ANY_READ(access_)                                                                          \
+   {                                                                                               \
+      .access = (access_) | VK_ACCESS_2_MEMORY_READ_BIT                                            \
+   }
+#define ALL_READS(access_)                                                                         \
+   {                                                                                               \
+      ANY_READ(access_), ANY_READ(access_), ANY_READ(access_), ANY_READ(access_)                   \
+   }
+#define READ_AT(stages_, access_)                                                                  \
+   {                                                                                               \
+      stages_, (access_) | VK_ACCESS_2_MEMORY_READ_BIT                                             \
+   }
+#define AT(access) [GPUVAL_ORDER_##access - GPUVAL_ORDER_ATOMIC]
+static_assert(READS == 4, "ALL_READS() has as many");
+
+/* Those of a class without shaders */
+static const struct reader command_readers[GPUVAL_ORDER_CLASSES][READS] = {
+   [GPUVAL_ORDER_INDIRECT] = ALL_READS(VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT),
+   [GPUVAL_ORDER_TRANSFER] = ALL_READS(VK_ACCESS_2_TRANSFER_READ_BIT),
+   [GPUVAL_ORDER_VERTEX_INPUT] =
+      {
+         AT(ATTRIBUTE_READ) = READ_AT(VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
+                                      VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT),
+         AT(INDEX_READ) = READ_AT(VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT, VK_ACCESS_2_INDEX_READ_BIT),
+      },
+   [GPUVAL_ORDER_AUXILIARY] =
+      {
+         AT(COUNTER_READ) = READ_AT(
+            VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+            VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT),
+         AT(PREDICATE_READ) = READ_AT(VK_PIPELINE_STAGE_2_CONDITIONAL_RENDERING_BIT_EXT,
+                                      VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT),
+         AT(PREPROCESS_READ) = READ_AT(VK_PIPELINE_STAGE_2_COMMAND_PREPROCESS_BIT_EXT,
+                                       VK_ACCESS_2_COMMAND_PREPROCESS_READ_BIT_EXT),
+      },
+   [GPUVAL_ORDER_STRUCTURES] =
+      {
+         AT(BUILD_ARGUMENT_READ) = ANY_READ(VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT),
+         AT(STRUCTURE_READ) = ANY_READ(VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR),
+         AT(BUILD_INPUT_READ) =
+            ANY_READ(VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_READ_BIT),
+         AT(SERIALIZED_READ) = ANY_READ(VK_ACCESS_2_TRANSFER_READ_BIT),
+      },
+};
+
+/* Those of shaders. An atomic is a read and a write. */
+static const struct reader shader_readers[READS] = {
+   AT(ATOMIC) = {.access = STORAGE_READS | WRITES},
+   AT(STORAGE_READ) = {.access = STORAGE_READS},
+   AT(UNIFORM_READ) = ANY_READ(VK_ACCESS_2_UNIFORM_READ_BIT),
+   AT(SAMPLED_READ) = ANY_READ(VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_SAMPLED_READ_BIT),
+};
+
+static const struct reader *
+get_reader(unsigned class_, unsigned read)
+{
+   bool has_shaders = class_ != GPUVAL_ORDER_INDIRECT && class_ < GPUVAL_ORDER_STAGE_CLASSES;
+   return has_shaders ? &shader_readers[read] : &command_readers[class_][read];
+}
+
+static VkPipelineStageFlags2
+get_all_stages(void)
+{
+   VkPipelineStageFlags2 stages = 0;
+
+   for (unsigned i = 0; i < GPUVAL_ORDER_MODEL_CLASSES; i++)
+      stages |= gpuval_order_class_stage(i);
+   return stages;
+}
 
 struct gpuval_order_point {
    uint32_t era;
@@ -66,13 +136,27 @@ raise_by_work(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32
    }
 }
 
-/* Layouts have changed in dependencies, which are commands, too. */
+/* Layouts have changed in dependencies, which are commands, too: in no stage. What follows them is
+ * in one of these.
+ */
+#define TRANSITION_STAGES                                                                          \
+   (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |                \
+    VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |                                          \
+    VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |                                       \
+    VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT | VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT |            \
+    VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT |            \
+    VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR |      \
+    VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |                                  \
+    VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT |                              \
+    VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT |                                              \
+    VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+
 static void
 raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32_t serial)
 {
    uint32_t *watermark = &to[gpuval_order_source(queue, GPUVAL_ORDER_TRANSITION)];
 
-   if ((stages & ALL_STAGES) == ALL_STAGES)
+   if (!(TRANSITION_STAGES & ~stages))
       *watermark = MAX2(*watermark, serial);
 }
 
@@ -95,7 +179,7 @@ struct part {
 static bool
 covers_all(const struct gpuval_order *order, const struct part *part, VkPipelineStageFlags2 stages)
 {
-   return order->num_queues == 1 && part->queue >= 0 && (stages & ALL_STAGES) == ALL_STAGES;
+   return order->num_queues == 1 && part->queue >= 0 && !(get_all_stages() & ~stages);
 }
 
 static void
@@ -120,6 +204,23 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
    raise_stages(order, to->execution, SEEN, part->second.execution, vector);
 }
 
+/* What has been written in the stages of the first scope by @access */
+static void
+raise_by_writes(uint32_t *to, const struct part *part, VkAccessFlags2 access)
+{
+   for (unsigned i = 0; i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
+      uint32_t *watermark = &to[gpuval_order_source(part->queue, i)];
+      if (part->first.access & gpuval_order_class_stage(i) && access & class_writes(i))
+         *watermark = MAX2(*watermark, part->serial);
+   }
+}
+
+static bool
+is_visible_to(const struct reader *reader, VkPipelineStageFlags2 stages, VkAccessFlags2 access)
+{
+   return access & reader->access && (!reader->stages || stages & reader->stages);
+}
+
 /* @from may be @to. @is_meant: the barrier's accesses are to this memory. */
 static void
 apply_memory(const struct gpuval_order *order, uint32_t *to, uint32_t *from,
@@ -128,19 +229,20 @@ apply_memory(const struct gpuval_order *order, uint32_t *to, uint32_t *from,
    const struct gpuval_order_barrier *barrier = part->barrier;
 
    memset(vector, 0, order->num_sources * sizeof(*vector));
-   bool has_written = is_meant && part->queue >= 0 && barrier->src_access & WRITES;
-   if (!has_written || !covers_all(order, part, part->first.access))
+   bool has_written = is_meant && part->queue >= 0;
+   bool has_all = has_written && barrier->src_access & VK_ACCESS_2_MEMORY_WRITE_BIT &&
+                  covers_all(order, part, part->first.access);
+   if (!has_all)
       raise_by_stages(order, vector, from, AVAILABLE, part->first.execution);
    if (has_written)
-      raise_by_work(vector, part->queue, part->first.access, part->serial);
+      raise_by_writes(vector, part, barrier->src_access);
    raise_stages(order, to, AVAILABLE, part->second.execution, vector);
 
-   for (unsigned i = 0; is_meant && i < GPUVAL_ORDER_STAGE_CLASSES; i++) {
-      if (!(part->second.access & gpuval_order_class_stage(i)))
+   for (unsigned i = 0; is_meant && i < GPUVAL_ORDER_CLASSES; i++) {
+      if (!gpuval_order_has_bytes(i) || !(part->second.access & gpuval_order_class_stage(i)))
          continue;
       for (unsigned j = 0; j < READS; j++) {
-         VkAccessFlags2 accesses = i == GPUVAL_ORDER_INDIRECT ? INDIRECT_READS : read_accesses[j];
-         if (barrier->dst_access & accesses)
+         if (is_visible_to(get_reader(i, j), part->second.access, barrier->dst_access))
             raise_vector(order, get_vector(order, to, VISIBLE + i * READS + j), vector);
       }
    }

@@ -17,41 +17,53 @@
 extern "C" {
 #endif
 
-/* Classes of what no shader does, in the place of those that stand for queues: tables do not
- * have them.
- */
-#define GPUVAL_ORDER_TRANSFER   (GPUVAL_ORDER_STAGE_CLASSES + 0)
-#define GPUVAL_ORDER_COLOR      (GPUVAL_ORDER_STAGE_CLASSES + 1)
-#define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 2)
-#define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_STAGE_CLASSES + 3) /* of layouts: in no stage */
-#define GPUVAL_ORDER_HOST       (GPUVAL_ORDER_STAGE_CLASSES + 4) /* of queue 0: of all */
-/* 15, and as many as are compared at once */
-#define GPUVAL_ORDER_MODEL_CLASSES 16
+/* Classes that tables do not have: two in the place of those that stand for queues */
+#define GPUVAL_ORDER_COLOR      (GPUVAL_ORDER_STAGE_CLASSES + 0)
+#define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 1)
+#define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_CLASSES + 0) /* of layouts: in no stage */
+#define GPUVAL_ORDER_HOST       (GPUVAL_ORDER_CLASSES + 1) /* of queue 0: of all */
+/* 18, and as many more as fill the last four that are compared at once */
+#define GPUVAL_ORDER_MODEL_CLASSES 20
 static_assert(GPUVAL_ORDER_HOST < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
 
-/** The stage of Vulkan's that a class runs in, or those of transfers and of depth. */
+/** The stages of Vulkan's that a class runs in; 0: none. */
 static inline VkPipelineStageFlags2
 gpuval_order_class_stage(unsigned class_)
 {
    static const VkPipelineStageFlags2 stages[GPUVAL_ORDER_MODEL_CLASSES] = {
-      VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-      VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
-      VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
-      VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-      VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
-      VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |
-         VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
-      VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
-      VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
-      0,
-      0,
+      [GPUVAL_ORDER_INDIRECT] = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+      [GPUVAL_ORDER_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [GPUVAL_ORDER_TESS_CTRL] = VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+      [GPUVAL_ORDER_TESS_EVAL] = VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT,
+      [GPUVAL_ORDER_GEOMETRY] = VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT,
+      [GPUVAL_ORDER_TASK] = VK_PIPELINE_STAGE_2_TASK_SHADER_BIT_EXT,
+      [GPUVAL_ORDER_MESH] = VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT,
+      [GPUVAL_ORDER_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [GPUVAL_ORDER_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      [GPUVAL_ORDER_RAYS] = VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+      [GPUVAL_ORDER_COLOR] = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+      [GPUVAL_ORDER_DEPTH] =
+         VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+      [GPUVAL_ORDER_TRANSFER] = VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |
+                                VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
+      [GPUVAL_ORDER_VERTEX_INPUT] =
+         VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT | VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
+      [GPUVAL_ORDER_AUXILIARY] = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT |
+                                 VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT |
+                                 VK_PIPELINE_STAGE_2_CONDITIONAL_RENDERING_BIT_EXT |
+                                 VK_PIPELINE_STAGE_2_COMMAND_PREPROCESS_BIT_EXT,
+      [GPUVAL_ORDER_STRUCTURES] = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR |
+                                  VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_COPY_BIT_KHR,
    };
    return stages[class_];
+}
+
+/** Is it one whose accesses to bytes of memory are looked at? */
+static inline bool
+gpuval_order_has_bytes(unsigned class_)
+{
+   return class_ != GPUVAL_ORDER_COLOR && class_ != GPUVAL_ORDER_DEPTH &&
+          class_ < GPUVAL_ORDER_CLASSES;
 }
 
 struct gpuval_order;
@@ -142,7 +154,14 @@ void gpuval_order_end_transition(struct gpuval_order *order, unsigned queue);
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
 /** Changes when a threshold may, though the version does not. */
 uint64_t gpuval_order_num_spans(const struct gpuval_order *order);
-/** Fills in the rows of @classes (bits), and all that is not rows. */
+/**
+ * Fills in the row of an access of @class_, whichever it is, that would come now to @address.
+ * Returns up to which address, exclusive, it is the same one.
+ */
+uint64_t gpuval_order_get_row(const struct gpuval_order *order, unsigned queue,
+                              enum gpuval_order_class class_, uint64_t address,
+                              struct gpuval_order_row *row);
+/** Fills in the rows of @classes (bits) of shaders, and all that is not rows. */
 void gpuval_order_fill_table(const struct gpuval_order *order, unsigned queue, uint32_t classes,
                              struct gpuval_order_table *table);
 /** See struct gpuval_order_threshold: for what would come now in the stages of @classes. */

@@ -41,7 +41,7 @@ extern "C" {
 enum vector {
    AVAILABLE = 0,                 /* and the stage */
    VISIBLE = GPUVAL_ORDER_STAGES, /* and class * READS + access */
-   MEMORY_VECTORS = VISIBLE + GPUVAL_ORDER_STAGE_CLASSES * READS,
+   MEMORY_VECTORS = VISIBLE + GPUVAL_ORDER_CLASSES * READS,
 
    EXECUTED = 0,               /* and the stage */
    SEEN = GPUVAL_ORDER_STAGES, /* and the stage */

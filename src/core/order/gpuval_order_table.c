@@ -31,10 +31,18 @@ gpuval_order_queue_class(unsigned queue)
    return queue == 0 ? 0 : queue == 1 ? GPUVAL_ORDER_SECOND_QUEUE : GPUVAL_ORDER_OTHER_QUEUES;
 }
 
-static unsigned
-class_row(enum gpuval_order_class class_)
+/* Of vectors from @first on, by stage: the highest entry of a source in the stages of a class.
+ * Where these are several, what is missed so is never false.
+ */
+static uint32_t
+get_in_stages(const struct gpuval_order *order, uint32_t *vectors, unsigned first, unsigned class_,
+              unsigned source)
 {
-   return ffsll((long long)gpuval_order_class_stage(class_)) - 1;
+   uint32_t highest = 0;
+
+   u_foreach_bit64 (stage, gpuval_order_class_stage(class_))
+      highest = MAX2(highest, get_vector(order, vectors, first + stage)[source]);
+   return highest;
 }
 
 static uint32_t
@@ -42,24 +50,18 @@ get_available(const struct gpuval_order *order, const struct state *state, uint3
               enum gpuval_order_class class_, enum gpuval_order_access access, unsigned source)
 {
    if (access == GPUVAL_ORDER_WRITE)
-      return get_vector(order, memory, AVAILABLE + class_row(class_))[source];
+      return get_in_stages(order, memory, AVAILABLE, class_, source);
 
    unsigned index = VISIBLE + class_ * READS + access - GPUVAL_ORDER_ATOMIC;
    return MAX2(get_vector(order, memory, index)[source],
-               get_vector(order, state->execution, SEEN + class_row(class_))[source]);
+               get_in_stages(order, state->execution, SEEN, class_, source));
 }
 
-/* Where a class has several stages, what is missed so is never false. */
 uint32_t
 gpuval_order_executed(const struct gpuval_order *order, unsigned queue, unsigned class_,
                       unsigned source)
 {
-   const struct state *state = &order->queues[queue].state;
-   uint32_t highest = 0;
-
-   u_foreach_bit64 (stage, gpuval_order_class_stage(class_))
-      highest = MAX2(highest, get_vector(order, state->execution, EXECUTED + stage)[source]);
-   return highest;
+   return get_in_stages(order, order->queues[queue].state.execution, EXECUTED, class_, source);
 }
 
 uint32_t
@@ -121,9 +123,9 @@ fill_row(const struct gpuval_order *order, const struct state *state, uint32_t *
    for (unsigned source = 0; source < order->num_sources; source++) {
       unsigned queue = gpuval_order_source_queue(source);
       unsigned to = queue ? gpuval_order_queue_class(queue) : gpuval_order_source_class(source);
-      if (gpuval_order_source_class(source) >= GPUVAL_ORDER_STAGE_CLASSES)
+      if (!gpuval_order_has_bytes(gpuval_order_source_class(source)))
          continue;
-      uint32_t executed = get_vector(order, state->execution, EXECUTED + class_row(class_))[source];
+      uint32_t executed = get_in_stages(order, state->execution, EXECUTED, class_, source);
 
       row->execution_watermark[to] = MAX2(row->execution_watermark[to], executed);
       for (unsigned i = 0; i < GPUVAL_ORDER_ACCESSES; i++) {
@@ -131,6 +133,23 @@ fill_row(const struct gpuval_order *order, const struct state *state, uint32_t *
          row->memory_watermark[i][to] = MAX2(row->memory_watermark[i][to], available);
       }
    }
+}
+
+uint64_t
+gpuval_order_get_row(const struct gpuval_order *order, unsigned queue,
+                     enum gpuval_order_class class_, uint64_t address, struct gpuval_order_row *row)
+{
+   const struct state *state = &order->queues[queue].state;
+   uint64_t end = UINT64_MAX;
+
+   for (unsigned i = state->num_ranges; i--;) {
+      if (address < state->ranges[i].begin)
+         end = state->ranges[i].begin;
+      else if (address < state->ranges[i].end)
+         end = state->ranges[i].end;
+   }
+   fill_row(order, state, gpuval_order_find_memory(state, address), class_, row);
+   return end;
 }
 
 void
@@ -157,7 +176,9 @@ get_lowest(const struct gpuval_order *order, unsigned queue, uint32_t classes,
            enum gpuval_order_access first, enum gpuval_order_access last, unsigned source)
 {
    const struct state *state = &order->queues[queue].state;
-   bool has_written = gpuval_order_source_class(source) != GPUVAL_ORDER_INDIRECT;
+   unsigned source_class = gpuval_order_source_class(source);
+   bool has_written =
+      source_class != GPUVAL_ORDER_INDIRECT && source_class != GPUVAL_ORDER_VERTEX_INPUT;
    uint32_t lowest = UINT32_MAX;
 
    u_foreach_bit (class_, classes) {

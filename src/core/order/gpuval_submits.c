@@ -575,6 +575,29 @@ gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t cla
    return began;
 }
 
+void
+gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
+                       enum gpuval_order_class class_, struct gpuval_command_data *data,
+                       struct gpuval_order_threshold *threshold)
+{
+   simple_mtx_lock(&submits->mutex);
+   data->order_class = gpuval_order_queue_class(queue);
+   *threshold = gpuval_order_get_threshold(submits->order, queue, BITFIELD_BIT(class_));
+   data->serial = gpuval_order_work(submits->order, queue, BITFIELD_BIT(class_));
+   simple_mtx_unlock(&submits->mutex);
+}
+
+uint64_t
+gpuval_submits_get_row(struct gpuval_submits *submits, unsigned queue,
+                       enum gpuval_order_class class_, uint64_t address,
+                       struct gpuval_order_row *row)
+{
+   simple_mtx_lock(&submits->mutex);
+   uint64_t end = gpuval_order_get_row(submits->order, queue, class_, address, row);
+   simple_mtx_unlock(&submits->mutex);
+   return end;
+}
+
 unsigned
 gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
                             uint32_t out[GPUVAL_SYNC_EPOCHS])

@@ -110,6 +110,17 @@ struct gpuval_submits_table {
  */
 bool gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t classes,
                          struct gpuval_submits_table *table, struct gpuval_command_data *data);
+/**
+ * The same of what a command does without a shader, in a class that is none of a stage: fills in
+ * the serial and @threshold. Epochs know nothing of it.
+ */
+void gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
+                            enum gpuval_order_class class_, struct gpuval_command_data *data,
+                            struct gpuval_order_threshold *threshold);
+/** gpuval_order_get_row() */
+uint64_t gpuval_submits_get_row(struct gpuval_submits *submits, unsigned queue,
+                                enum gpuval_order_class class_, uint64_t address,
+                                struct gpuval_order_row *row);
 /** Epochs that what such a read has read may be written in. */
 unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
                                      uint32_t out[GPUVAL_SYNC_EPOCHS]);

@@ -9,6 +9,7 @@
 
 struct gpuval_race_commands {
    struct gpuval_race_queue *queue;
+   bool with_buffers;
    gpuval_command_id_function command_id;
    void *data;
 
@@ -19,12 +20,13 @@ struct gpuval_race_commands {
 };
 
 struct gpuval_race_commands *
-gpuval_race_commands_create(void *mem_ctx, struct gpuval_race_queue *queue,
+gpuval_race_commands_create(void *mem_ctx, struct gpuval_race_queue *queue, bool with_buffers,
                             gpuval_command_id_function command_id, void *data)
 {
    struct gpuval_race_commands *race = rzalloc(mem_ctx, struct gpuval_race_commands);
 
    race->queue = queue;
+   race->with_buffers = with_buffers;
    race->command_id = command_id;
    race->data = data;
    util_dynarray_init(&race->parts, race);
@@ -52,6 +54,8 @@ note_access(void *data, const struct gpuval_command_access *access)
       VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT;
    struct gpuval_race_commands *race = data;
 
+   if (!access->image && !race->with_buffers)
+      return;
    if (!(access->stages & ~transfers) && !race->is_query_copy)
       gpuval_race_add_access(&race->parts, access);
 }

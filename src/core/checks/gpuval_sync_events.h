@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Events of `sync` that are about commands without a shader, and what would order two accesses. */
+
+#ifndef GPUVAL_SYNC_EVENTS_H
+#define GPUVAL_SYNC_EVENTS_H
+
+#include "base/gpuval_order.h"
+#include "core/commands/gpuval_command_access.h"
+#include "core/device/gpuval_device.h"
+#include "core/memory/gpuval_shadow_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_event;
+
+/** A command accesses what another access is not ordered before. */
+struct gpuval_sync_conflict {
+   struct gpuval_command_access what;
+   enum gpuval_order_class class_;
+   enum gpuval_op op;
+   uint32_t command_id;
+   uint64_t begin;              /* address of the range */
+   uint64_t address;            /* of the first conflict in it */
+   uint64_t other;              /* the half of a cell that names the other access */
+   struct gpuval_order_row row; /* what is ordered before at that address */
+};
+
+void gpuval_sync_report_conflict(struct gpuval_device *device,
+                                 const struct gpuval_sync_conflict *conflict);
+
+/** An access, as a dependency has to name it */
+struct gpuval_sync_side {
+   enum gpuval_order_class class_;
+   enum gpuval_op op;
+   bool is_write;
+   bool is_uniform; /* of a uniform buffer */
+};
+
+/**
+ * Appends "needs srcStage COPY, ... -> dstStage ..., ..." to @text: the barrier that orders @second
+ * after @first. Appends nothing where a stage is not known.
+ */
+void gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
+                              const struct gpuval_sync_side *second);
+
+/** Does such an access read, and no more? Builds and counters may do either: no. */
+bool gpuval_sync_is_read(enum gpuval_op op);
+
+/** Says of whoever @lo and @hi of a cell name what there is to say of the other access. */
+bool gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *event,
+                                uint32_t lo, uint32_t hi);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
