@@ -603,6 +603,97 @@ TEST_F(order, everything)
    EXPECT_FALSE(executed(third, GPUVAL_ORDER_COMPUTE, 2));
 }
 
+/* What commands do to bytes without a shader */
+
+TEST_F(order, full_barrier_of_commands)
+{
+   static const struct {
+      gpuval_order_class class_;
+      gpuval_order_access read;
+   } reads[] = {
+      {GPUVAL_ORDER_TRANSFER, GPUVAL_ORDER_STORAGE_READ},
+      {GPUVAL_ORDER_VERTEX_INPUT, GPUVAL_ORDER_ATTRIBUTE_READ},
+      {GPUVAL_ORDER_VERTEX_INPUT, GPUVAL_ORDER_INDEX_READ},
+      {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_COUNTER_READ},
+      {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_PREDICATE_READ},
+      {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_PREPROCESS_READ},
+      {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_BUILD_ARGUMENT_READ},
+      {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_STRUCTURE_READ},
+      {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_BUILD_INPUT_READ},
+      {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_SERIALIZED_READ},
+   };
+   std::vector<run> all;
+   for (const auto &read : reads)
+      all.push_back(work(read.class_));
+   all.push_back(dispatch());
+   depend(ALL, MEMORY_WRITE, ALL, MEMORY_READ | MEMORY_WRITE);
+
+   for (const run &before : all) {
+      for (const auto &read : reads) {
+         EXPECT_TRUE(executed(before, read.class_)) << before.class_ << read.class_;
+         EXPECT_TRUE(available(before, read.read, read.class_)) << before.class_ << read.class_;
+         EXPECT_TRUE(available(before, GPUVAL_ORDER_WRITE, read.class_)) << before.class_;
+      }
+      EXPECT_TRUE(available(before));
+   }
+}
+
+TEST_F(order, transfers_are_visible_by_their_accesses)
+{
+   const run first = work(GPUVAL_ORDER_TRANSFER);
+
+   depend(VK_PIPELINE_STAGE_2_COPY_BIT, WRITE, COMPUTE, READ);
+   EXPECT_TRUE(executed(first));
+   EXPECT_FALSE(available(first)) << "a copy does not write as shaders do";
+
+   depend(VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT, VK_ACCESS_2_INDEX_READ_BIT);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_INDEX_READ, GPUVAL_ORDER_VERTEX_INPUT));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_ATTRIBUTE_READ, GPUVAL_ORDER_VERTEX_INPUT));
+   EXPECT_FALSE(available(first));
+
+   depend(VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT, VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_ATTRIBUTE_READ, GPUVAL_ORDER_VERTEX_INPUT));
+   EXPECT_FALSE(available(first, GPUVAL_ORDER_STORAGE_READ, GPUVAL_ORDER_TRANSFER));
+
+   depend(VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
+   EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE, GPUVAL_ORDER_TRANSFER));
+}
+
+/* A barrier for all stages makes what shaders have written available, and keeps what was. */
+TEST_F(order, writes_of_others_stay)
+{
+   const run copy = work(GPUVAL_ORDER_TRANSFER);
+   depend(VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT, ALL, 0);
+   EXPECT_FALSE(available(copy));
+   depend(ALL, WRITE, COMPUTE, READ);
+   EXPECT_TRUE(available(copy)) << "by way of the first one";
+
+   run shader = dispatch();
+   const run later = work(GPUVAL_ORDER_TRANSFER);
+   depend(ALL, WRITE, COMPUTE, READ);
+   EXPECT_TRUE(available(shader));
+   EXPECT_FALSE(available(later));
+}
+
+TEST_F(order, rows)
+{
+   gpuval_order_row row;
+   run first = dispatch();
+
+   depend({barrier(COMPUTE, WRITE, VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
+                   0x1000, 0x2000)});
+   EXPECT_EQ(gpuval_order_get_row(model, 0, GPUVAL_ORDER_TRANSFER, 0x800, &row), 0x1000u);
+   EXPECT_EQ(row.execution_watermark[GPUVAL_ORDER_COMPUTE], first.serial);
+   EXPECT_EQ(row.memory_watermark[GPUVAL_ORDER_STORAGE_READ][GPUVAL_ORDER_COMPUTE], 0u);
+   EXPECT_EQ(gpuval_order_get_row(model, 0, GPUVAL_ORDER_TRANSFER, 0x1800, &row), 0x2000u);
+   EXPECT_EQ(row.memory_watermark[GPUVAL_ORDER_STORAGE_READ][GPUVAL_ORDER_COMPUTE], first.serial);
+   EXPECT_EQ(gpuval_order_get_row(model, 0, GPUVAL_ORDER_TRANSFER, 0x2000, &row), UINT64_MAX);
+   EXPECT_EQ(row.memory_watermark[GPUVAL_ORDER_STORAGE_READ][GPUVAL_ORDER_COMPUTE], 0u);
+}
+
 TEST_F(order, restart)
 {
    dispatch();

@@ -203,23 +203,33 @@ gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *ev
    return is_known;
 }
 
-/* A shader's access conflicts with that of a command. */
+/* The conflicting access is of another command: which barrier there has to be */
 static void
 describe_needs(struct gpuval_event *event, const struct gpuval_shadow_party *party)
 {
-   bool reads = event->kind == GPUVAL_KIND_READ_AFTER_WRITE;
-   bool is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform", 7);
-   bool other_reads = gpuval_sync_is_read(party->op);
-   const struct gpuval_sync_side first = {party->class_, party->op, !other_reads};
+   bool has_shader = event->place.has_shader;
+   bool reads = event->kind == GPUVAL_KIND_READ_AFTER_WRITE || !has_shader;
+   enum gpuval_op op = party->op ? party->op : event->other.access.op;
+   bool other_reads = party->op ? !party->is_write : op == GPUVAL_OP_LOAD;
+   struct gpuval_sync_side first = {.class_ = party->class_, .op = op, .is_write = !other_reads};
    const struct gpuval_sync_side second = {
-      gpuval_order_stage_class(event->place.shader.stage),
-      event->place.access.op,
-      !reads,
-      is_uniform,
+      .class_ =
+         has_shader ? gpuval_order_stage_class(event->place.shader.stage) : GPUVAL_ORDER_INDIRECT,
+      .op = event->place.access.op,
+      .is_write = !reads,
+      .is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform_buffer", 14),
    };
-   char *text = ralloc_asprintf(event, "nothing orders it after a command's %s",
-                                other_reads ? "read" : "write");
+   char *text;
 
+   /* Who has read since is not whom a read conflicts with. */
+   if (reads && other_reads)
+      return;
+   if (reads)
+      text =
+         ralloc_strdup(event, "no barrier makes what another command has written visible to it");
+   else
+      text = ralloc_asprintf(event, "no barrier orders it after another command, which %s there",
+                             other_reads ? "has read" : "has written");
    gpuval_sync_append_needs(&text, &first, &second);
    event->detail = text;
 }
@@ -244,7 +254,7 @@ describe_hazard(struct gpuval_device *device, struct gpuval_event *event,
       return;
 
    describe_other(device, event, &other);
-   if (other.is_certain && other.op && event->place.has_shader &&
+   if (other.is_certain && (other.op || other.site) && other.command_id != record->command_id &&
        gpuval_device_shadow_party(device, record->bound, record->other, &party))
       describe_needs(event, &party);
 }

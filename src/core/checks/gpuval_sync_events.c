@@ -28,7 +28,11 @@ stage_name(const struct gpuval_sync_side *side)
       [GPUVAL_ORDER_VERTEX_INPUT] = "VERTEX_INPUT",
       [GPUVAL_ORDER_STRUCTURES] = "ACCELERATION_STRUCTURE_BUILD",
    };
-   return names[side->class_];
+   if (side->class_ != GPUVAL_ORDER_AUXILIARY)
+      return names[side->class_];
+   return side->is_write       ? "TRANSFORM_FEEDBACK"
+          : side->is_predicate ? "CONDITIONAL_RENDERING"
+                               : "DRAW_INDIRECT";
 }
 
 static const char *
@@ -45,6 +49,10 @@ access_name(const struct gpuval_sync_side *side)
       return "INDEX_READ";
    case GPUVAL_OP_ATTRIBUTE:
       return "VERTEX_ATTRIBUTE_READ";
+   case GPUVAL_OP_COUNTER:
+      return side->is_write       ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
+             : side->is_predicate ? "CONDITIONAL_RENDERING_READ"
+                                  : "TRANSFORM_FEEDBACK_COUNTER_READ";
    case GPUVAL_OP_BUILD:
       return side->is_write ? "ACCELERATION_STRUCTURE_WRITE" : "SHADER_READ";
    default:
@@ -58,7 +66,8 @@ gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
 {
    const char *src = stage_name(first), *dst = stage_name(second);
 
-   if (!src || !dst)
+   bool is_known = first->class_ != GPUVAL_ORDER_AUXILIARY || first->is_write;
+   if (!src || !dst || !is_known)
       return;
    if (first->is_write)
       ralloc_asprintf_append(text, ": needs srcStage %s, srcAccess %s -> dstStage %s, dstAccess %s",
@@ -69,14 +78,12 @@ gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
 
 /* Events */
 
-/* A cell's half is a reader's, or a writer's: the op of a command tells, and of a shader what its
- * access is.
- */
-bool
-gpuval_sync_is_read(enum gpuval_op op)
+/* Does the other access write? What it is of a shader its site says, if it is known. */
+static bool
+does_write(const struct gpuval_event *event, const struct gpuval_shadow_party *party)
 {
-   return op == GPUVAL_OP_INDIRECT || op == GPUVAL_OP_TRANSFER_READ || op == GPUVAL_OP_INDEX ||
-          op == GPUVAL_OP_ATTRIBUTE || op == GPUVAL_OP_LOAD || op == GPUVAL_OP_SAMPLE;
+   const enum gpuval_op op = event->other.access.op;
+   return party->op ? party->is_write : op != GPUVAL_OP_LOAD && op != GPUVAL_OP_SAMPLE;
 }
 
 static void
@@ -86,9 +93,14 @@ set_detail(struct gpuval_event *event, const struct gpuval_sync_conflict *confli
    const enum gpuval_op other_op = event->other.access.op;
    bool is_write = gpuval_access_is_write(&conflict->what);
    bool is_executed = party->serial <= conflict->row.execution_watermark[party->class_];
-   bool other_writes = !gpuval_sync_is_read(other_op) || !is_write;
+   bool other_writes = !is_write || does_write(event, party);
    const struct gpuval_sync_side first = {party->class_, other_op, other_writes};
-   const struct gpuval_sync_side second = {conflict->class_, conflict->op, is_write};
+   const struct gpuval_sync_side second = {
+      .class_ = conflict->class_,
+      .op = conflict->op,
+      .is_write = is_write,
+      .is_predicate = conflict->what.access & VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT,
+   };
    char *text = ralloc_strdup(event, "");
 
    if (!other_writes)

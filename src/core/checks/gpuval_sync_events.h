@@ -36,7 +36,8 @@ struct gpuval_sync_side {
    enum gpuval_order_class class_;
    enum gpuval_op op;
    bool is_write;
-   bool is_uniform; /* of a uniform buffer */
+   bool is_uniform;   /* of a uniform buffer */
+   bool is_predicate; /* of conditional rendering */
 };
 
 /**
@@ -45,9 +46,6 @@ struct gpuval_sync_side {
  */
 void gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
                               const struct gpuval_sync_side *second);
-
-/** Does such an access read, and no more? Builds and counters may do either: no. */
-bool gpuval_sync_is_read(enum gpuval_op op);
 
 /** Says of whoever @lo and @hi of a cell name what there is to say of the other access. */
 bool gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *event,

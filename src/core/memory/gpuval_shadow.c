@@ -265,7 +265,8 @@ gpuval_device_shadow_party(struct gpuval_device *device, uint32_t lo, uint32_t h
       .stage = MESA_SHADER_NONE,
    };
    if (class_ == GPUVAL_ORDER_INDIRECT || class_ >= GPUVAL_ORDER_TRANSFER) {
-      party->op = lo & GPUVAL_SHADOW_SITE_UNKNOWN;
+      party->op = lo & (GPUVAL_SHADOW_COMMAND_WRITES - 1);
+      party->is_write = lo & GPUVAL_SHADOW_COMMAND_WRITES;
       return true;
    }
    /* The stages of a trace share a class, and so do those of other queues: only where there is one.

@@ -99,6 +99,35 @@ look_at_bytes(struct look *look, uint64_t *cell, uint64_t word, uint64_t address
    }
 }
 
+/* Whole words in whose cells everybody is ordered before by the threshold. Returns how many of
+ * @count there are, from the first on.
+ */
+static uint64_t
+mark_past(const struct look *look, uint64_t *cells, uint64_t count)
+{
+   const uint64_t ordered = (uint64_t)look->ordered << 32;
+
+   for (uint64_t i = 0; i < count; i++) {
+      uint64_t *cell = cells + i * HALVES;
+
+      if (__atomic_load_n(&cell[0], __ATOMIC_RELAXED) >= ordered)
+         return i;
+      if (look->access->is_write) {
+         if (__atomic_load_n(&cell[1], __ATOMIC_RELAXED) >= ordered)
+            return i;
+         __atomic_store_n(&cell[0], look->mark, __ATOMIC_RELAXED);
+      }
+      __atomic_store_n(&cell[1], look->access->is_write ? 0 : look->mark, __ATOMIC_RELAXED);
+   }
+   return count;
+}
+
+static uint64_t *
+get_cell(const struct gpuval_command_data *data, uint64_t word)
+{
+   return (void *)(uintptr_t)(data->shadow_words + word * GPUVAL_SHADOW_WORDS_SCALE);
+}
+
 uint64_t
 gpuval_device_shadow_access(struct gpuval_device *device, const struct gpuval_shadow_access *access,
                             const struct gpuval_command_data *data,
@@ -120,7 +149,13 @@ gpuval_device_shadow_access(struct gpuval_device *device, const struct gpuval_sh
       return 0;
 
    for (uint64_t word = begin & ~3ull; word < end; word += GPUVAL_SHADOW_WORD) {
-      uint64_t *cell = (void *)(uintptr_t)(data->shadow_words + word * GPUVAL_SHADOW_WORDS_SCALE);
+      if (word >= begin)
+         word += mark_past(&look, get_cell(data, word), (end - word) / GPUVAL_SHADOW_WORD) *
+                 GPUVAL_SHADOW_WORD;
+      if (word >= end)
+         break;
+
+      uint64_t *cell = get_cell(data, word);
       unsigned first = word < begin ? begin - word : 0;
       unsigned last = MIN2(end - word, GPUVAL_SHADOW_WORD);
       uint64_t address = access->address + (word - begin);

@@ -35,12 +35,17 @@ struct gpuval_shadow_party {
    uint32_t class_;       /* enum gpuval_order_class */
    uint32_t serial;       /* of the command */
    enum gpuval_op op;     /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
+   bool is_write;         /* ... does it write? */
    gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
    uint32_t entry_base;   /* of its shader, */
    uint64_t max_serial;   /* which was not registered later than this one */
    uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
 };
 struct gpuval_order_row;
+
+/* Beside enum gpuval_op in a cell, where shaders have the number of an access: it writes. */
+#define GPUVAL_SHADOW_COMMAND_WRITES 0x80u
+static_assert(GPUVAL_OP_COUNT <= GPUVAL_SHADOW_COMMAND_WRITES, "it is a bit of its own");
 
 /** Bytes that a command accesses without a shader, or for one to fetch. */
 struct gpuval_shadow_access {
