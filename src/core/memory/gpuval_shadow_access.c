@@ -136,14 +136,14 @@ gpuval_device_shadow_access(struct gpuval_device *device, const struct gpuval_sh
    uint64_t begin = gpuval_shadow_translate(device->shadow->memory, access->address);
    uint64_t end = begin + access->size;
    uint32_t class_ = data->order_class ? data->order_class : access->class_;
+   uint32_t lo = access->op | (access->is_write ? GPUVAL_SHADOW_COMMAND_WRITES : 0);
    struct look look = {
       .shadow = device->shadow,
       .access = access,
       .ordered = data->shadow_ordered,
       .writers = row->memory_watermark[access->is_write ? GPUVAL_ORDER_WRITE : access->read],
       .readers = row->execution_watermark,
-      .mark =
-         (uint64_t)(data->shadow_command | class_ << GPUVAL_SHADOW_CLASS_SHIFT) << 32 | access->op,
+      .mark = (uint64_t)(data->shadow_command | class_ << GPUVAL_SHADOW_CLASS_SHIFT) << 32 | lo,
    };
    if (!begin || !data->shadow_command)
       return 0;
