@@ -296,6 +296,19 @@ describe_query_results(const struct gpuval_access_sink *sink,
                              copy->dst_buffer, copy->dst_offset + i * copy->stride, size, false);
 }
 
+/* VK_WHOLE_SIZE is rounded down to words. */
+static void
+describe_fill(const struct gpuval_access_sink *sink, const struct vk_cmd_fill_buffer *fill)
+{
+   VK_FROM_HANDLE(vk_buffer, buffer, fill->dst_buffer);
+   uint64_t size = fill->size;
+
+   if (buffer && size == VK_WHOLE_SIZE && fill->dst_offset < buffer->size)
+      size = (buffer->size - fill->dst_offset) & ~3ull;
+   gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                          fill->dst_buffer, fill->dst_offset, size, false);
+}
+
 void
 gpuval_describe_transfer(const struct gpuval_access_sink *sink,
                          const struct gpuval_command_driver *driver,
@@ -339,9 +352,7 @@ gpuval_describe_transfer(const struct gpuval_access_sink *sink,
       describe_copy_buffer(&copy, command->u.copy_buffer2.copy_buffer_info);
       return;
    case VK_CMD_FILL_BUFFER:
-      gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                             command->u.fill_buffer.dst_buffer, command->u.fill_buffer.dst_offset,
-                             command->u.fill_buffer.size, false);
+      describe_fill(sink, &command->u.fill_buffer);
       return;
    case VK_CMD_UPDATE_BUFFER:
       gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
