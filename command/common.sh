@@ -33,6 +33,49 @@ usage_error()
    exit 2
 }
 
+# "; did you mean 'WORD'?" of the word that differs least, if that is little; else nothing. The
+# distance is that of gpuval_suggest_distance(), in which two letters that are swapped are one
+# mistake.
+did_you_mean() # WORD KNOWN...
+{
+   printf '%s\n' "$@" | awk '
+      function distance(a, b, i, j, same, best, d) {
+         for (i = 0; i <= length(a); i++)
+            d[i, 0] = i
+         for (j = 0; j <= length(b); j++)
+            d[0, j] = j
+         for (i = 1; i <= length(a); i++) {
+            for (j = 1; j <= length(b); j++) {
+               same = substr(a, i, 1) == substr(b, j, 1)
+               best = d[i - 1, j - 1] + !same
+               if (d[i - 1, j] + 1 < best)
+                  best = d[i - 1, j] + 1
+               if (d[i, j - 1] + 1 < best)
+                  best = d[i, j - 1] + 1
+               if (i > 1 && j > 1 && substr(a, i - 1, 1) == substr(b, j, 1) &&
+                   substr(a, i, 1) == substr(b, j - 1, 1) && d[i - 2, j - 2] + 1 < best)
+                  best = d[i - 2, j - 2] + 1
+               d[i, j] = best
+            }
+         }
+         return d[length(a), length(b)]
+      }
+      NR == 1 {
+         word = $0
+         limit = length(word) / 3
+         limit = limit < 1 ? 1 : limit > 3 ? 3 : limit
+         next
+      }
+      length(word) < 64 && (d = distance(word, $0)) <= limit {
+         limit = d - 0.5
+         nearest = $0
+      }
+      END {
+         if (nearest)
+            printf "; did you mean \047%s\047?", nearest
+      }'
+}
+
 # Build tools run with /usr/bin first: Mesa's generators need the Python that
 # has the distribution's modules, and a user's own python3 often comes earlier.
 # Variables that change what the tools do or print are removed.

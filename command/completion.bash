@@ -8,7 +8,7 @@ _gpuval_checks='assume assert printf bounds descriptor address indirect vertex r
 
 _gpuval_options() # COMMAND
 {
-   local run='--checks --driver --log --report --shaders --suppressions --gen-suppressions
+   local run='--checks --driver --log --report --shaders --suppressions --source-map --gen-suppressions
       --progress --printf-prefix --gl'
    case $1 in
    setup) echo '--mesa-src --no-install' ;;
@@ -20,7 +20,7 @@ _gpuval_options() # COMMAND
       echo '--checks --report --log --buffer --uniform --push --groups --dispatches --barriers
          --time --rounds --as-is --entry --device --write-spv --print-program'
       ;;
-   report) echo '--output --baseline --root --error-exitcode' ;;
+   report) echo '--output --baseline --root --source-map --error-exitcode' ;;
    esac
    echo '--help'
 }

@@ -20,12 +20,15 @@ any depth, whose names end in .jsonl; - is stdin, for reports one behind the oth
 Without -o the failures are listed; with it they are counted.
 
    -o, --output FILE     write a report; FILE ends in .jsonl, .csv, .html,
-                         .sarif or .junit.xml; may be given several times
+                         .sarif, .junit.xml or .codequality.json; may be given
+                         several times
    --baseline OLD.jsonl  failures of this report are known: the others are marked
                          as new, and listed; may be given several times
    --root FOLDER         files of sources below it are named relative to it (default:
                          GITHUB_WORKSPACE, or the current folder); may be given
                          several times, for those of other machines
+   --source-map FROM=TO  sources below FROM are named as if they were below TO; may
+                         be given several times
    --error-exitcode N    exit with N when there are failures; with a baseline, new
                          ones
 

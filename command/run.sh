@@ -22,12 +22,38 @@ file_to_write() # OPTION FILE
    absolute_path "$2"
 }
 
+# The ending of a file's name that is meant: .json for .jsonl, .xml for .junit.xml
+nearest_ending() # FILE
+{
+   name=${1##*/}
+   ending=${name#"${name%%.*}"}
+   case $ending in
+   *.json) echo "; did you mean '${1%.json}.jsonl'?" ;;
+   *.xml) echo "; did you mean '${1%.xml}.junit.xml'?" ;;
+   *) did_you_mean "$ending" .jsonl .csv .html .sarif .junit.xml .codequality.json ;;
+   esac
+}
+
 report_file() # FILE
 {
    case $1 in
    *,*) usage_error "--report: a comma cannot be part of a file name: '$1'" ;;
-   *.jsonl | *.csv | *.html | *.sarif | *.junit.xml) file_to_write --report "$1" ;;
-   *) usage_error "--report: '$1' does not end in .jsonl, .csv, .html, .sarif or .junit.xml" ;;
+   *.jsonl | *.csv | *.html | *.sarif | *.junit.xml | *.codequality.json)
+      file_to_write --report "$1"
+      ;;
+   *)
+      usage_error "--report: '$1' does not end in .jsonl, .csv, .html, .sarif, .junit.xml or \
+.codequality.json$(nearest_ending "$1")"
+      ;;
+   esac
+}
+
+source_map() # FROM=TO
+{
+   case $1 in
+   *,*) usage_error "--source-map: a comma cannot be part of a file name: '$1'" ;;
+   ?*=*) printf '%s\n' "$1" ;;
+   *) usage_error "--source-map is FROM=TO, not '$1'" ;;
    esac
 }
 
@@ -96,10 +122,15 @@ exit_status() # VALUE
 run_option() # OPTION VALUE
 {
    case $1 in
-   --checks | --driver | --log | --report | --shaders | --suppressions | --error-exitcode)
+   --checks | --driver | --log | --report | --shaders | --suppressions | --source-map | \
+      --error-exitcode)
       [ -n "$2" ] || usage_error "$1 needs a value"
       ;;
-   *) usage_error "unknown option '$1'" ;;
+   *)
+      usage_error "unknown option '$1'$(did_you_mean "$1" --checks --driver --log --report \
+         --shaders --suppressions --source-map --error-exitcode --gl --gen-suppressions \
+         --progress --printf-prefix --help)"
+      ;;
    esac
    case $1/$2 in
    --checks/*) option_checks=$option_checks${option_checks:+,}$2 ;;
@@ -115,6 +146,10 @@ run_option() # OPTION VALUE
    --suppressions/*)
       file=$(suppressions_file "$2") || exit
       run_suppressions=$run_suppressions${run_suppressions:+,}$file
+      ;;
+   --source-map/*)
+      map=$(source_map "$2") || exit
+      run_source_map=$run_source_map${run_source_map:+,}$map
       ;;
    --error-exitcode/*)
       exit_status "$2" || usage_error "--error-exitcode is a number from 0 to 255, not '$2'"
@@ -132,6 +167,7 @@ parse_run_options()
    run_driver=lavapipe
    run_shaders=${GPUVAL_SHADERS:-}
    run_suppressions=${GPUVAL_SUPPRESSIONS:-}
+   run_source_map=${GPUVAL_SOURCE_MAP:-}
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
    run_progress=${GPUVAL_PROGRESS:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
@@ -188,6 +224,7 @@ for_each_variable() # COMMAND
    [ -z "$run_reports" ] || "$1" GPUVAL_REPORT "$run_reports"
    [ -z "$run_shaders" ] || "$1" GPUVAL_SHADERS "$run_shaders"
    [ -z "$run_suppressions" ] || "$1" GPUVAL_SUPPRESSIONS "$run_suppressions"
+   [ -z "$run_source_map" ] || "$1" GPUVAL_SOURCE_MAP "$run_source_map"
    [ -z "$run_gen_suppressions" ] || "$1" GPUVAL_GEN_SUPPRESSIONS "$run_gen_suppressions"
    [ -z "$run_progress" ] || "$1" GPUVAL_PROGRESS "$run_progress"
    [ -z "$run_printf_prefix" ] || "$1" GPUVAL_PRINTF_PREFIX "$run_printf_prefix"
@@ -338,6 +375,14 @@ finish_reports()
       process=${journal%.jsonl}
       process=${process##*.}
       set --
+      list=$run_source_map
+      while [ -n "$list" ]; do
+         set -- "$@" --source-map "${list%%,*}"
+         case $list in
+         *,*) list=${list#*,} ;;
+         *) list= ;;
+         esac
+      done
       list=$run_reports
       while [ -n "$list" ]; do
          set -- "$@" -o "$(printf '%s\n' "${list%%,*}" | sed "s/%p/$process/g")"
@@ -396,6 +441,7 @@ command_env()
    [ $# -eq 0 ] || usage_error "unknown argument '$1'"
    [ -z "$run_error_exitcode" ] || say "--error-exitcode has a meaning for ./gpuval run only"
    ensure_setup
+   [ -z "$option_checks" ] || check_names "$option_checks"
    for_each_variable print_variable
 }
 
@@ -410,10 +456,12 @@ help_options()
    --log FILE           write the text log to FILE (default: stderr)
    --report FILE        write a report when the program ends (into a folder that is
                         made if need be); FILE ends in
-                        .jsonl, .csv, .html, .sarif or .junit.xml; may be
-                        given several times
+                        .jsonl, .csv, .html, .sarif, .junit.xml or
+                        .codequality.json; may be given several times
    --shaders FILE       check only the shaders that FILE selects
    --suppressions FILE  do not report what FILE names; may be given several times
+   --source-map FROM=TO name sources below FROM as if they were below TO, in files
+                        for other tools; may be given several times
    --gen-suppressions   print an entry for such a file behind each failure
    --progress           keep a line on the terminal that says what was found so far
    --printf-prefix      what shaders print (DebugPrintf) begins with the shader
@@ -437,8 +485,8 @@ $(help_options)
                         and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
-GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS
-and GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
+GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP, GPUVAL_GEN_SUPPRESSIONS,
+GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
 
    ./gpuval run -- vkcube --c 100
    ./gpuval run --checks all,-sync --log log.%p -- ./my-game

@@ -58,6 +58,7 @@ static const char *const variables[] = {
    "GPUVAL_SELF_TEST",
    "GPUVAL_SHADERS",
    "GPUVAL_SHADOW_SIZE",
+   "GPUVAL_SOURCE_MAP",
    "GPUVAL_STRICT",
    "GPUVAL_SUPPRESSIONS",
    "GPUVAL_SYNC",
@@ -497,6 +498,7 @@ read_environment(void)
    options.mark = mark ? strdup(mark) : NULL;
    options.reports = get_files("GPUVAL_REPORT", expand_file_name);
    report_patterns = get_files("GPUVAL_REPORT", make_absolute);
+   options.source_maps = get_files("GPUVAL_SOURCE_MAP", strndup);
    options.suppressions = get_files("GPUVAL_SUPPRESSIONS", expand_file_name);
    options.gen_suppressions = get_bool("GPUVAL_GEN_SUPPRESSIONS", false);
    options.progress = get_bool("GPUVAL_PROGRESS", false);

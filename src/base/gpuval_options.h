@@ -44,6 +44,7 @@ struct gpuval_options {
 
    const char **reports;      /* files, NULL-terminated */
    const char **suppressions; /* files, NULL-terminated */
+   const char **source_maps;  /* FROM=TO */
    bool gen_suppressions;     /* say how to suppress each failure */
    bool progress;             /* a line on the terminal that changes */
    const char *mark;          /* gpuval_report_mark() */

@@ -104,7 +104,8 @@ write_header(FILE *f, const struct gpuval_summary *summary)
 }
 
 static void
-write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+write_row(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+          unsigned index)
 {
    write_line(f, row);
    write_seen(f, row);

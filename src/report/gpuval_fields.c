@@ -215,6 +215,10 @@ EVENT(resource_index, set_number(value, event->resource.index >= 0, event->resou
 EVENT(resource_type, set_string(value, event->resource.type))
 EVENT(resource_name, set_string(value, event->resource.name))
 EVENT(resource_object, set_handle(value, event->resource.object))
+EVENT(resource_object_type,
+      set_string(value, event->resource.object
+                           ? gpuval_object_type_name(event->resource.object_type)
+                           : NULL))
 EVENT(resource_object_name, set_string(value, event->resource.object_name))
 EVENT(resource_parent, set_handle(value, event->resource.parent))
 EVENT(resource_parent_name, set_string(value, event->resource.parent_name))
@@ -313,6 +317,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"resource", "type", NULL, FIRST, OF_EVENT resource_type},
    {"resource", "name", NULL, FIRST, OF_EVENT resource_name},
    {"resource", "object", NULL, FIFTH, OF_EVENT resource_object},
+   {"resource", "object_type", NULL, NONE, OF_EVENT resource_object_type},
    {"resource", "object_name", NULL, FIRST, OF_EVENT resource_object_name},
    {"resource", "object_offset", NULL, SECOND, OF_EVENT resource_object_offset},
    {"resource", "parent", NULL, FIFTH, OF_EVENT resource_parent},

@@ -22,7 +22,7 @@ const unsigned gpuval_num_summary_counts = ARRAY_SIZE(gpuval_summary_counts);
 
 static const struct gpuval_report_format *const formats[] = {
    &gpuval_report_jsonl, &gpuval_report_csv,   &gpuval_report_html,
-   &gpuval_report_sarif, &gpuval_report_junit,
+   &gpuval_report_sarif, &gpuval_report_junit, &gpuval_report_codequality,
 };
 
 const struct gpuval_report_format *
@@ -50,7 +50,7 @@ gpuval_report_write(const struct gpuval_report_format *format, FILE *f,
       format->begin(f, summary);
    for (unsigned i = 0; i < num_events; i++) {
       gpuval_row_from_event(&row, events[i]);
-      format->row(f, &row, i);
+      format->row(f, &row, summary, i);
    }
    if (format->end)
       format->end(f, summary);

@@ -21,7 +21,8 @@ extern "C" {
 struct gpuval_report_format {
    const char *ending;
    void (*begin)(FILE *f, const struct gpuval_summary *summary);
-   void (*row)(FILE *f, const struct gpuval_row *row, unsigned index);
+   void (*row)(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+               unsigned index);
    void (*end)(FILE *f, const struct gpuval_summary *summary);
 };
 
@@ -29,13 +30,14 @@ struct gpuval_report_format {
 const struct gpuval_report_format *gpuval_report_format(const char *file);
 
 /** For what is said when there is none such. */
-#define GPUVAL_REPORT_ENDINGS ".jsonl, .csv, .html, .sarif or .junit.xml"
+#define GPUVAL_REPORT_ENDINGS ".jsonl, .csv, .html, .sarif, .junit.xml or .codequality.json"
 
 extern const struct gpuval_report_format gpuval_report_jsonl;
 extern const struct gpuval_report_format gpuval_report_csv;
 extern const struct gpuval_report_format gpuval_report_html;
 extern const struct gpuval_report_format gpuval_report_sarif;
 extern const struct gpuval_report_format gpuval_report_junit;
+extern const struct gpuval_report_format gpuval_report_codequality;
 
 /** A whole file of events. */
 void gpuval_report_write(const struct gpuval_report_format *format, FILE *f,
@@ -50,6 +52,10 @@ void gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary);
 
 /** Is this a job of GitHub Actions, which makes annotations of what is printed? */
 bool gpuval_github_is_wanted(void);
+/** The page of a step of that job, to append to. NULL: there is none. */
+FILE *gpuval_github_open_step_summary(void);
+/** What goes there: a table in Markdown. It has no ending. */
+extern const struct gpuval_report_format gpuval_report_step_summary;
 /** One line of those. */
 void gpuval_github_write_row(FILE *f, const struct gpuval_row *row);
 

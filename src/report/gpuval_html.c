@@ -79,7 +79,8 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
 
 /* Runs are short here: there may be a million of them. */
 static void
-write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+write_row(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+          unsigned index)
 {
    struct gpuval_row without_runs = *row;
    char *json = NULL;

@@ -272,7 +272,8 @@ gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
 }
 
 static void
-write_row(FILE *f, const struct gpuval_row *row, unsigned index)
+write_row(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+          unsigned index)
 {
    gpuval_jsonl_write_row(f, row);
 }

@@ -8,6 +8,7 @@
 #include "gpuval_formats.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/gpuval_checks.h"
@@ -16,6 +17,7 @@
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "gpuval_paths.h"
+#include "gpuval_report.h"
 #include "gpuval_run.h"
 
 /* XML 1.0 has no way to say most control characters. */
@@ -52,6 +54,30 @@ write_attribute(FILE *f, const char *name, const char *text)
    fputc('"', f);
 }
 
+/* The name of the program that all runs are of; NULL: there are several, or it is not known. */
+static const char *
+get_program(const struct gpuval_summary *summary)
+{
+   const char *program = summary->num_runs ? summary->runs->program : NULL;
+
+   for (unsigned i = 1; program && i < summary->num_runs; i++) {
+      if (!summary->runs[i].program || strcmp(program, summary->runs[i].program))
+         program = NULL;
+   }
+   return program;
+}
+
+static void
+write_suite_name(FILE *f, const struct gpuval_summary *summary)
+{
+   const char *program = get_program(summary);
+
+   fputs(" name=\"gpuval", f);
+   fputs(program ? " " : "", f);
+   write_text(f, program ? program : "");
+   fputc('"', f);
+}
+
 static bool
 is_complete(const struct gpuval_summary *summary)
 {
@@ -64,8 +90,8 @@ write_counts(FILE *f, const struct gpuval_summary *summary)
    uint64_t failures = summary->has_baseline ? summary->baseline_new : summary->errors;
 
    fprintf(f,
-           " name=\"gpuval\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64
-           "\" errors=\"0\" skipped=\"%" PRIu64 "\" time=\"0\"",
+           " tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"0\" skipped=\"%" PRIu64
+           "\" time=\"0\"",
            summary->errors + summary->warnings + 1, failures,
            summary->errors - failures + summary->warnings + (is_complete(summary) ? 0 : 1));
 }
@@ -97,8 +123,10 @@ static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", f);
+   write_suite_name(f, summary);
    write_counts(f, summary);
    fputs(">\n<testsuite", f);
+   write_suite_name(f, summary);
    write_counts(f, summary);
    if (summary->num_runs && !summary->is_merged) {
       if (summary->runs->host)
@@ -121,30 +149,61 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    fputs("</properties>\n", f);
 }
 
-/* All that is known, a line each */
+/* The log's block, how often, and which runs of which machines had it */
 static void
-write_facts(FILE *f, const struct gpuval_row *row)
+write_body(FILE *f, const struct gpuval_row *row)
 {
-   for (unsigned other = 0; other <= row->has_other; other++) {
-      for (unsigned i = 0; i < gpuval_num_fields; i++) {
-         const struct gpuval_field *field = &gpuval_fields[i];
-         const struct gpuval_value *value = &row->values[other][i];
-         if (!value->type)
-            continue;
-         fprintf(f, "%s%s%s%s: ", other ? "other." : "", field->object, *field->object ? "." : "",
-                 field->key ? field->key : field->column);
-         gpuval_value_write(f, value, write_text);
-         fputc('\n', f);
-      }
+   int64_t count = gpuval_row_number(row, false, "", "count", 0);
+   char *block = NULL;
+   size_t size;
+   FILE *memory = open_memstream(&block, &size);
+
+   if (!memory)
+      return;
+   gpuval_text_write_row(memory, row);
+   fclose(memory);
+   for (char *line = block, *end; (end = strchr(line, '\n')); line = end + 1) {
+      *end = '\0';
+      write_text(f, line);
+      fputc('\n', f);
    }
+   free(block);
+
+   fprintf(f, "%" PRId64 " %s", count, count == 1 ? "time" : "times");
    if (row->num_seen)
-      fprintf(f, "runs: %u\n", row->num_seen);
+      fprintf(f, " in %u %s", row->num_seen, row->num_seen == 1 ? "run" : "runs");
+   fputc('\n', f);
    for (unsigned i = 0; i < row->num_machines; i++) {
-      fputs("machine: ", f);
-      write_text(f, row->machines[i].host);
-      fprintf(f, ", %" PRIu32 " runs, %" PRIu64 " times\n", row->machines[i].runs,
-              row->machines[i].count);
+      const struct gpuval_seen_machine *machine = &row->machines[i];
+
+      fprintf(f, "%" PRIu64 " %s in %" PRIu32 " %s on ", machine->count,
+              machine->count == 1 ? "time" : "times", machine->runs,
+              machine->runs == 1 ? "run" : "runs");
+      write_text(f, machine->host);
+      fputc('\n', f);
    }
+}
+
+/* gpuval.PROGRAM.CHECK: who reads several files tells cases apart by this and the name. A dot of
+ * the program's would be one between packages.
+ */
+static void
+write_class(FILE *f, const struct gpuval_summary *summary, const char *check)
+{
+   const char *program = get_program(summary);
+
+   fputs(" classname=\"gpuval", f);
+   if (program) {
+      char *part = ralloc_strdup(NULL, program);
+      for (char *c = part; *c; c++)
+         *c = *c == '.' ? '_' : *c;
+      fputc('.', f);
+      write_text(f, part);
+      ralloc_free(part);
+   }
+   fputs(check ? "." : "", f);
+   write_text(f, check ? check : "");
+   fputc('"', f);
 }
 
 /* The same tomorrow: without lines, counts and offsets. */
@@ -173,7 +232,8 @@ write_name(FILE *f, const struct gpuval_row *row)
 }
 
 static void
-write_case(FILE *f, const struct gpuval_row *row, unsigned index)
+write_case(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+           unsigned index)
 {
    const char *file = gpuval_row_string(row, false, "source", "file");
    int64_t line = gpuval_row_number(row, false, "source", "line", 0);
@@ -182,9 +242,8 @@ write_case(FILE *f, const struct gpuval_row *row, unsigned index)
 
    if (gpuval_row_is_message(row))
       return; /* the summary counts them */
-   fputs("<testcase classname=\"gpuval.", f);
-   write_text(f, gpuval_row_string(row, false, "", "check"));
-   fputc('"', f);
+   fputs("<testcase", f);
+   write_class(f, summary, gpuval_row_string(row, false, "", "check"));
    write_name(f, row);
    if (file && line) {
       char *path = gpuval_paths_relative(NULL, file);
@@ -205,14 +264,16 @@ write_case(FILE *f, const struct gpuval_row *row, unsigned index)
    fputc('/', f);
    write_text(f, gpuval_row_string(row, false, "", "kind"));
    fputs("\">", f);
-   write_facts(f, row);
+   write_body(f, row);
    fputs("</failure></testcase>\n", f);
 }
 
 static void
 write_end(FILE *f, const struct gpuval_summary *summary)
 {
-   fputs("<testcase classname=\"gpuval\" name=\"the report is complete\" time=\"0\"", f);
+   fputs("<testcase", f);
+   write_class(f, summary, NULL);
+   fputs(" name=\"the report is complete\" time=\"0\"", f);
    if (is_complete(summary))
       fputs("/>\n", f);
    else

@@ -11,6 +11,13 @@
 static char **roots; /* for good */
 static unsigned num_roots;
 
+/* Without slashes at their ends, for good */
+struct map {
+   char *from, *to;
+};
+static struct map *maps;
+static unsigned num_maps;
+
 static bool
 is_letter(char c)
 {
@@ -96,10 +103,45 @@ gpuval_paths_root(void)
    return roots[0];
 }
 
+bool
+gpuval_paths_add_map(const char *map)
+{
+   const char *equals = strchr(map, '=');
+   if (!equals || equals == map)
+      return false;
+
+   char *from = ralloc_strndup(NULL, map, equals - map);
+   maps = reralloc(NULL, maps, struct map, num_maps + 1);
+   maps[num_maps++] = (struct map){normalize(maps, from), normalize(maps, equals + 1)};
+   ralloc_free(from);
+   return true;
+}
+
+/* Takes what the first map that fits says. */
+static char *
+apply_maps(void *mem_ctx, char *path)
+{
+   for (unsigned i = 0; i < num_maps; i++) {
+      size_t length = strlen(maps[i].from);
+      bool ends_in_slash = length && maps[i].from[length - 1] == '/';
+
+      if (strncmp(path, maps[i].from, length) ||
+          (path[length] && path[length] != '/' && !ends_in_slash))
+         continue;
+      const char *rest = path + length + (path[length] == '/');
+      char *mapped = !*maps[i].to ? ralloc_strdup(mem_ctx, rest)
+                     : *rest      ? ralloc_asprintf(mem_ctx, "%s/%s", maps[i].to, rest)
+                                  : ralloc_strdup(mem_ctx, maps[i].to);
+      ralloc_free(path);
+      return mapped;
+   }
+   return path;
+}
+
 char *
 gpuval_paths_relative(void *mem_ctx, const char *path)
 {
-   char *normal = normalize(mem_ctx, path);
+   char *normal = apply_maps(mem_ctx, normalize(mem_ctx, path));
 
    gpuval_paths_root();
    for (unsigned i = 0; i < num_roots; i++) {

@@ -15,6 +15,12 @@ extern "C" {
 #endif
 
 /**
+ * A file below @map's first half is named as if it were below its second half: FROM=TO. Returns
+ * false where there is no "=", or nothing in front of it.
+ */
+bool gpuval_paths_add_map(const char *map);
+
+/**
  * Paths below @folder become relative. The first such folder is where relative ones are;
  * without one, it is GITHUB_WORKSPACE or the current folder of the first use.
  */

@@ -510,12 +510,24 @@ add_files(void)
    }
 }
 
+static void
+add_source_maps(void)
+{
+   const char **list = gpuval_options()->source_maps;
+
+   for (unsigned i = 0; list && list[i]; i++) {
+      if (!gpuval_paths_add_map(list[i]))
+         gpuval_log_error("GPUVAL_SOURCE_MAP=\"%s\": FROM=TO is accepted; it is ignored", list[i]);
+   }
+}
+
 void
 gpuval_report_init(void)
 {
    gpuval_run_describe(&run);
    begin = os_time_get_nano();
    annotates = gpuval_github_is_wanted();
+   add_source_maps();
    gpuval_paths_root(); /* the folder now, whatever the program makes of it */
    add_files();
    gpuval_suppressions_init(gpuval_options()->suppressions);
@@ -567,6 +579,20 @@ gpuval_report_begin_process(void)
    gpuval_run_describe(&run);
    begin = os_time_get_nano();
    add_files();
+}
+
+/* Appends a table to the page of the job. */
+static void
+write_step_summary(const struct gpuval_summary *summary)
+{
+   unsigned num_events;
+   struct gpuval_event *const *list = get_events(&num_events);
+   FILE *f = gpuval_github_open_step_summary();
+
+   if (!f)
+      return;
+   gpuval_report_write(&gpuval_report_step_summary, f, list, num_events, summary);
+   fclose(f);
 }
 
 static void
@@ -637,6 +663,7 @@ end_session(const char *by)
    struct gpuval_summary summary = summarize();
 
    write_end(&summary, by);
+   write_step_summary(&summary);
    write_files_locked();
    gpuval_summary_add(&total, &summary);
    total.shaders = summary.shaders; /* which no session has to itself */
@@ -724,6 +751,7 @@ gpuval_report_finish(void)
       } else {
          struct gpuval_summary summary = summarize();
          write_end(&summary, NULL);
+         write_step_summary(&summary);
          write_files_locked();
       }
       gpuval_journal_end();

@@ -35,6 +35,8 @@ void gpuval_report_begin_process(void);
 
 /** The text log's block for one event, without its count. */
 void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);
+/** The same of a row, of which process ever. */
+void gpuval_text_write_row(FILE *f, const struct gpuval_row *row);
 /** "compute shader HASH, invocation (0, 0, 0)" */
 void gpuval_text_write_shader(FILE *f, const struct gpuval_event *event);
 void gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events);

@@ -77,6 +77,9 @@ set_option(const char *option, const char *value)
       util_dynarray_append(&baselines, const char *, value);
    } else if (!strcmp(option, "--ended")) {
       ended = value;
+   } else if (!strcmp(option, "--source-map")) {
+      if (!gpuval_paths_add_map(value))
+         fail("--source-map is FROM=TO, not '%s'", value);
    } else if (!strcmp(option, "--root")) {
       gpuval_paths_add_root(value);
    } else if (!strcmp(option, "--error-exitcode")) {
@@ -226,7 +229,7 @@ static void
 write_row(void *data, const struct gpuval_row *row, unsigned index)
 {
    util_dynarray_foreach (&outputs, struct output, output)
-      output->format->row(output->f, row, index);
+      output->format->row(output->f, row, data, index);
 }
 
 static void
@@ -234,6 +237,33 @@ close_output(struct output *output)
 {
    if (!gpuval_close_beside(output->f, output->name, output->beside))
       fail("%s: %s", output->name, strerror(errno));
+}
+
+struct step_summary {
+   FILE *f;
+   const struct gpuval_summary *summary;
+};
+
+static void
+write_step_row(void *data, const struct gpuval_row *row, unsigned index)
+{
+   struct step_summary *step = data;
+
+   gpuval_report_step_summary.row(step->f, row, step->summary, index);
+}
+
+static void
+write_step_summary(struct gpuval_merge *merge)
+{
+   struct step_summary step = {gpuval_github_open_step_summary(), gpuval_merge_summary(merge)};
+
+   if (!step.f)
+      return;
+   gpuval_report_step_summary.begin(step.f, step.summary);
+   if (!gpuval_merge_for_each(merge, write_step_row, &step))
+      fail("the reports do not fit into TMPDIR");
+   gpuval_report_step_summary.end(step.f, step.summary);
+   fclose(step.f);
 }
 
 static void
@@ -246,7 +276,7 @@ write_outputs(struct gpuval_merge *merge)
       if (output->format->begin)
          output->format->begin(output->f, summary);
    }
-   if (outputs.size && !gpuval_merge_for_each(merge, write_row, NULL))
+   if (outputs.size && !gpuval_merge_for_each(merge, write_row, (void *)summary))
       fail("the reports do not fit into TMPDIR");
    util_dynarray_foreach (&outputs, struct output, output) {
       if (output->format->end)
@@ -350,7 +380,7 @@ print_summary(const struct gpuval_summary *summary)
       putchar('\n');
    }
    if (summary->has_baseline)
-      printf("gpuval: %" PRIu64 " new, %" PRIu64 " unchanged, %" PRIu64 " of the baseline absent\n",
+      printf("gpuval: %" PRIu64 " new, %" PRIu64 " still there, %" PRIu64 " gone\n",
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
 }
 
@@ -370,6 +400,7 @@ finish_journal(struct gpuval_merge *merge)
    if (!gpuval_merge_finish(merge))
       fail("the reports do not fit into TMPDIR: %s", strerror(errno));
    write_outputs(merge);
+   write_step_summary(merge);
    printf("gpuval: warning: the program was ended by %s; this is what was known until then\n",
           ended);
    gpuval_text_write_summary(stdout, gpuval_merge_summary(merge));
@@ -396,6 +427,7 @@ main(int argc, char **argv)
       return finish_journal(merge);
    read_all(merge);
    write_outputs(merge);
+   write_step_summary(merge);
 
    const struct gpuval_summary *summary = gpuval_merge_summary(merge);
    if ((!outputs.size || summary->has_baseline) && !gpuval_merge_for_each(merge, print_row, NULL))

@@ -11,7 +11,9 @@
 
 #include "base/gpuval_checks.h"
 #include "base/gpuval_kind_help.h"
+#include "base/gpuval_version.h"
 #include "util/ralloc.h"
+#include "gpuval_location.h"
 #include "gpuval_paths.h"
 #include "gpuval_run.h"
 
@@ -37,7 +39,8 @@ static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
    fputs("{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\","
-         "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"gpuval\",\"rules\":[",
+         "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"gpuval\",\"version\":\"" GPUVAL_VERSION
+         "\",\"rules\":[",
          f);
    write_rules(f);
    fputs(
@@ -48,27 +51,25 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
 }
 
 static void
-write_artifact(FILE *f, const char *file)
+write_artifact(FILE *f, const struct gpuval_location *location)
 {
-   char *path = gpuval_paths_relative(NULL, file);
+   bool is_relative = location->is_source && !gpuval_paths_is_absolute(location->path);
 
    fputs("\"artifactLocation\":{\"uri\":\"", f);
-   gpuval_paths_write_uri(f, path);
-   fputs(gpuval_paths_is_absolute(path) ? "\"}" : "\",\"uriBaseId\":\"SRCROOT\"}", f);
-   ralloc_free(path);
+   gpuval_paths_write_uri(f, location->path);
+   fputs(is_relative ? "\",\"uriBaseId\":\"SRCROOT\"}" : "\"}", f);
 }
 
 static void
-write_region(FILE *f, const struct gpuval_row *row, bool other)
+write_region(FILE *f, const struct gpuval_row *row, bool other,
+             const struct gpuval_location *location)
 {
-   int64_t column = gpuval_row_number(row, other, "source", "column", 0);
    const char *text = gpuval_row_string(row, other, "source", "text");
 
-   fprintf(f, ",\"region\":{\"startLine\":%" PRId64,
-           gpuval_row_number(row, other, "source", "line", 1));
-   if (column > 0)
-      fprintf(f, ",\"startColumn\":%" PRId64, column);
-   if (text) {
+   fprintf(f, ",\"region\":{\"startLine\":%" PRId64, location->line);
+   if (location->column)
+      fprintf(f, ",\"startColumn\":%" PRId64, location->column);
+   if (text && location->is_source) {
       fputs(",\"snippet\":{\"text\":", f);
       gpuval_jsonl_write_string(f, text);
       fputc('}', f);
@@ -99,38 +100,53 @@ write_context(FILE *f, const struct gpuval_row *row, bool other)
    fputs("}}", f);
 }
 
-/* A line of source, and the function; of a shader without debug information, itself. */
+/* A line of source or of the disassembly (code scanning refuses a result that has neither), and the
+ * function; of a shader without debug information, the shader.
+ */
 static void
 write_location(FILE *f, const struct gpuval_row *row, bool other)
 {
-   const char *file = gpuval_row_string(row, other, "source", "file");
+   struct gpuval_location location = gpuval_row_location(NULL, row, other);
    const char *function = gpuval_row_string(row, other, "source", "function");
    const char *shader = gpuval_row_string(row, other, "shader", "name");
    const char *command = gpuval_row_string(row, other, "command", "op");
-   bool has_line = file && *file && gpuval_row_number(row, other, "source", "line", 0) > 0;
 
    if (!shader) {
       const struct gpuval_value *hash = gpuval_row_get(row, other, "shader", "hash");
       shader = hash->type ? "shader" : command ? command : "command";
    }
-   fputc('{', f);
-   if (has_line) {
-      fputs("\"physicalLocation\":{", f);
-      write_artifact(f, file);
-      write_region(f, row, other);
+   fputs(other ? "{\"id\":1," : "{", f);
+   fputs("\"physicalLocation\":{", f);
+   write_artifact(f, &location);
+   write_region(f, row, other, &location);
+   if (location.is_source)
       write_context(f, row, other);
-      fputs("},", f);
-   }
-   fputs("\"logicalLocations\":[{\"name\":", f);
+   fputs("},\"logicalLocations\":[{\"name\":", f);
    gpuval_jsonl_write_string(f, function ? function : shader);
    fprintf(f, ",\"kind\":\"%s\"}]", function ? "function" : "module");
    if (other)
-      fputs(",\"message\":{\"text\":\"the other party\"}", f);
+      fputs(",\"message\":{\"text\":\"the conflicting access\"}", f);
    fputc('}', f);
+   ralloc_free(location.path);
+}
+
+/* With a link to the conflicting access: who shows the result shows its place only where the
+ * message has one.
+ */
+static void
+write_message(FILE *f, const struct gpuval_row *row)
+{
+   const char *message = gpuval_row_string(row, false, "", "message");
+   char *text = row->has_other ? ralloc_asprintf(NULL, "%s ([conflicting access](1))", message)
+                               : ralloc_strdup(NULL, message);
+
+   gpuval_jsonl_write_string(f, text);
+   ralloc_free(text);
 }
 
 static void
-write_result(FILE *f, const struct gpuval_row *row, unsigned index)
+write_result(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+             unsigned index)
 {
    const char *check = gpuval_row_string(row, false, "", "check");
    const char *kind = gpuval_row_string(row, false, "", "kind");
@@ -145,7 +161,7 @@ write_result(FILE *f, const struct gpuval_row *row, unsigned index)
            gpuval_row_is_message(row)   ? "note"
            : gpuval_row_is_warning(row) ? "warning"
                                         : "error");
-   gpuval_jsonl_write_string(f, gpuval_row_string(row, false, "", "message"));
+   write_message(f, row);
    fputs("},\"locations\":[", f);
    write_location(f, row, false);
    fputc(']', f);

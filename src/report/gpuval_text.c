@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The text log. */
+/* The text log: its blocks are printed from rows, so that JUnit XML and ./gpuval report have them,
+ * too.
+ */
 
 #include "gpuval_report.h"
 
 #include <inttypes.h>
-
-#include <vulkan/vulkan_core.h>
+#include <string.h>
 
 #include "base/gpuval_text.h"
-#include "util/u_math.h"
-#include "gpuval_fields.h"
+#include "gpuval_row.h"
 #include "gpuval_run.h"
 
 /* Everything that comes from the application is escaped: it would end a line, forge
@@ -25,141 +25,192 @@ write_quoted(FILE *f, const char *before, const char *text)
 }
 
 static void
-write_title(FILE *f, const struct gpuval_event *event)
+write_title(FILE *f, const struct gpuval_row *row)
 {
-   fprintf(f, "%s/%s", gpuval_kind_check_name(event->kind), gpuval_kind_infos[event->kind].name);
+   fprintf(f, "%s/%s", gpuval_row_string(row, false, "", "check"),
+           gpuval_row_string(row, false, "", "kind"));
+}
+
+/* Returns whether @object has @key: of the event, or of the other access. */
+static bool
+is_known(const struct gpuval_row *row, bool other, const char *object, const char *key)
+{
+   return gpuval_row_get(row, other, object, key)->type != GPUVAL_VALUE_UNKNOWN;
+}
+
+/* Writes @before and then a value, if it is known. */
+static void
+write_known(FILE *f, const char *before, const struct gpuval_row *row, bool other,
+            const char *object, const char *key)
+{
+   const struct gpuval_value *value = gpuval_row_get(row, other, object, key);
+
+   if (value->type)
+      fputs(before, f);
+   gpuval_value_write(f, value, gpuval_write_escaped);
 }
 
 static void
-write_position(FILE *f, const struct gpuval_place *place)
+write_position(FILE *f, const struct gpuval_row *row, bool other)
 {
-   gpuval_write_escaped(f, place->source.file ? place->source.file : "?");
-   fprintf(f, ":%" PRIu32, place->source.line);
-   if (place->source.column)
-      fprintf(f, ":%" PRIu32, place->source.column);
+   const char *file = gpuval_row_string(row, other, "source", "file");
+
+   gpuval_write_escaped(f, file ? file : "?");
+   write_known(f, ":", row, other, "source", "line");
+   write_known(f, ":", row, other, "source", "column");
 }
 
 static void
-write_source(FILE *f, const struct gpuval_place *place)
+write_source(FILE *f, const struct gpuval_row *row, bool other)
 {
-   fprintf(f, "at ");
-   write_position(f, place);
-   if (place->source.function) {
-      fputs(" in ", f);
-      gpuval_write_escaped(f, place->source.function);
-      fputs("()", f);
-   }
-   if (place->source.text) {
-      fputs(": ", f);
-      gpuval_write_escaped(f, place->source.text);
-   }
+   fputs("at ", f);
+   write_position(f, row, other);
+   write_known(f, " in ", row, other, "source", "function");
+   fputs(is_known(row, other, "source", "function") ? "()" : "", f);
+   write_known(f, ": ", row, other, "source", "text");
    fputc('\n', f);
 }
 
 static void
-write_invocation(FILE *f, const struct gpuval_event *event)
+write_word(FILE *f, const struct gpuval_value *value)
 {
-   const struct gpuval_invocation_fact *fact = gpuval_invocation_facts(event->place.shader.stage);
+   if (value->type == GPUVAL_VALUE_FLOAT)
+      fprintf(f, "%g", value->real);
+   else
+      gpuval_value_write(f, value, gpuval_write_escaped);
+}
 
-   for (; fact->key; fact++) {
+static void
+write_invocation(FILE *f, const struct gpuval_row *row)
+{
+   const struct gpuval_invocation_fact *fact = gpuval_row_invocation_facts(row);
+   const struct gpuval_value *words = &row->values[0][gpuval_field_of_invocation()];
+
+   for (; fact && fact->key; fact++) {
       fprintf(f, ", %s %s", fact->text, fact->count > 1 ? "(" : "");
       for (unsigned i = 0; i < fact->count; i++) {
-         uint32_t word = event->invocation[fact->word + i];
-         if (fact->is_float)
-            fprintf(f, "%s%g", i ? ", " : "", uif(word));
-         else
-            fprintf(f, "%s%" PRIu32, i ? ", " : "", word);
+         fputs(i ? ", " : "", f);
+         write_word(f, &words[fact->word + i]);
       }
       fputs(fact->count > 1 ? ")" : "", f);
    }
 }
 
-static void
-write_shader(FILE *f, const struct gpuval_place *place)
+/* As Mesa calls a stage in messages: "tessellation control", not "tess_ctrl" */
+static const char *
+get_stage_title(const struct gpuval_row *row, bool other)
 {
-   fprintf(f, "%s shader %016" PRIx64, _mesa_shader_stage_to_string(place->shader.stage),
-           place->shader.hash);
-   if (place->shader.name)
-      write_quoted(f, " ", place->shader.name);
-   if (place->spirv.instruction >= 0)
-      fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
-   if (place->spirv.offset && !place->source.line)
-      fprintf(f, " (SPIR-V offset %" PRIu32 ")", place->spirv.offset);
-}
+   const char *name = gpuval_row_string(row, other, "shader", "stage");
 
-void
-gpuval_text_write_shader(FILE *f, const struct gpuval_event *event)
-{
-   write_shader(f, &event->place);
-   if (event->has_record)
-      write_invocation(f, event);
+   for (unsigned stage = 0; name && stage < MESA_ALL_SHADER_STAGES; stage++) {
+      if (!strcmp(gpuval_stage_name(stage), name))
+         return _mesa_shader_stage_to_string(stage);
+   }
+   return "unknown";
 }
 
 static void
-write_object(FILE *f, const char *what, uint64_t handle, const char *name)
+write_name(FILE *f, const struct gpuval_row *row, bool other, const char *object, const char *key)
 {
-   fprintf(f, "%s0x%" PRIx64, what, handle);
+   const char *name = gpuval_row_string(row, other, object, key);
+
    if (name)
       write_quoted(f, " ", name);
 }
 
 static void
-write_command(FILE *f, const struct gpuval_command *command)
+write_shader(FILE *f, const struct gpuval_row *row, bool other)
 {
-   fprintf(f, "%s", command->op);
-   if (command->index >= 0)
-      fprintf(f, " %" PRId64, command->index);
-   if (command->has_draw)
-      fprintf(f, ", draw %" PRIu32, command->draw);
-   if (command->command_buffer)
-      write_object(f, " of command buffer ", command->command_buffer, command->command_buffer_name);
-   if (command->primary)
-      write_object(f, ", executed by ", command->primary, command->primary_name);
-   if (command->pipeline)
-      write_object(f, ", pipeline ", command->pipeline, command->pipeline_name);
-   if (command->shader)
-      write_object(f, ", shader object ", command->shader, NULL);
-   for (unsigned i = 0; i < command->num_labels; i++)
-      write_quoted(f, i ? " > " : ", labels ", command->labels[i]);
+   fprintf(f, "%s shader ", get_stage_title(row, other));
+   write_known(f, "", row, other, "shader", "hash");
+   write_name(f, row, other, "shader", "name");
+   write_known(f, ", instruction ", row, other, "spirv", "instruction");
+   if (is_known(row, other, "spirv", "offset") && !is_known(row, other, "source", "line")) {
+      write_known(f, " (SPIR-V offset ", row, other, "spirv", "offset");
+      fputc(')', f);
+   }
+}
+
+void
+gpuval_text_write_shader(FILE *f, const struct gpuval_event *event)
+{
+   struct gpuval_row row;
+
+   gpuval_row_from_event(&row, event);
+   write_shader(f, &row, false);
+   write_invocation(f, &row);
+}
+
+/* Writes a handle and the name that the program gave it, if the handle is known. */
+static void
+write_object(FILE *f, const char *what, const struct gpuval_row *row, bool other,
+             const char *object, const char *key)
+{
+   char name[64];
+
+   if (!is_known(row, other, object, key))
+      return;
+   write_known(f, what, row, other, object, key);
+   snprintf(name, sizeof(name), "%s_name", key);
+   write_name(f, row, other, object, name);
+}
+
+static void
+write_command(FILE *f, const struct gpuval_row *row, bool other)
+{
+   const struct gpuval_value *labels = gpuval_row_get(row, other, "command", "labels");
+
+   write_known(f, "", row, other, "command", "op");
+   write_known(f, " ", row, other, "command", "index");
+   write_known(f, ", draw ", row, other, "command", "draw");
+   write_object(f, " of command buffer ", row, other, "command", "command_buffer");
+   write_object(f, ", executed by ", row, other, "command", "primary");
+   write_object(f, ", pipeline ", row, other, "command", "pipeline");
+   write_known(f, ", shader object ", row, other, "command", "shader");
+   for (unsigned i = 0; labels->type == GPUVAL_VALUE_STRINGS && i < labels->count; i++)
+      write_quoted(f, i ? " > " : ", labels ", labels->strings[i]);
    fputc('\n', f);
 }
 
 /* Offset and allocation: what the message does not say of an address */
 static void
-write_memory(FILE *f, const struct gpuval_event *event)
+write_memory(FILE *f, const struct gpuval_row *row)
 {
-   bool has_buffer = event->resource.object_offset >= 0;
+   bool has_buffer = is_known(row, false, "resource", "object_offset");
+   bool has_memory = is_known(row, false, "resource", "memory");
 
-   if (!has_buffer && !event->resource.memory)
+   if (!has_buffer && !has_memory)
       return;
-   fprintf(f, "gpuval:    address 0x%" PRIx64 ":", event->place.access.address);
+   write_known(f, "gpuval:    address ", row, false, "access", "address");
+   fputc(':', f);
    if (has_buffer) {
-      fprintf(f, " offset %" PRId64, event->resource.object_offset);
-      write_object(f, " of buffer ", event->resource.object, event->resource.object_name);
+      write_known(f, " offset ", row, false, "resource", "object_offset");
+      write_object(f, " of buffer ", row, false, "resource", "object");
    }
-   if (event->resource.memory) {
-      fprintf(f, "%s offset %" PRId64, has_buffer ? "," : "", event->resource.memory_offset);
-      write_object(f, " of memory ", event->resource.memory, event->resource.memory_name);
+   if (has_memory) {
+      write_known(f, has_buffer ? ", offset " : " offset ", row, false, "resource",
+                  "memory_offset");
+      write_object(f, " of memory ", row, false, "resource", "memory");
    }
    fputc('\n', f);
 }
 
 /* What was bound; write_memory() has it where an address says more */
 static void
-write_resource(FILE *f, const struct gpuval_event *event)
+write_resource(FILE *f, const struct gpuval_row *row)
 {
-   if (!event->resource.object || event->resource.object_offset >= 0)
+   const char *type = gpuval_row_string(row, false, "resource", "object_type");
+   bool is_image_view = type && !strcmp(type, "image view");
+
+   if (!is_known(row, false, "resource", "object") ||
+       is_known(row, false, "resource", "object_offset"))
       return;
 
-   fprintf(f, "gpuval:    resource %s", gpuval_object_type_name(event->resource.object_type));
-   write_object(f, " ", event->resource.object, event->resource.object_name);
-   if (event->resource.offset >= 0)
-      fprintf(f, ", bound at offset %" PRId64, event->resource.offset);
-   if (event->resource.parent) {
-      fprintf(f, " of %s",
-              event->resource.object_type == VK_OBJECT_TYPE_IMAGE_VIEW ? "image" : "buffer");
-      write_object(f, " ", event->resource.parent, event->resource.parent_name);
-   }
+   fputs("gpuval:    resource ", f);
+   gpuval_write_escaped(f, type ? type : "object");
+   write_object(f, " ", row, false, "resource", "object");
+   write_known(f, ", bound at offset ", row, false, "resource", "offset");
+   write_object(f, is_image_view ? " of image " : " of buffer ", row, false, "resource", "parent");
    fputc('\n', f);
 }
 
@@ -187,95 +238,120 @@ get_access_words(enum gpuval_op op)
    }
 }
 
-/* What the shader knows of the other party is what was written down last. */
-static void
-write_other(FILE *f, const struct gpuval_event *event)
+static enum gpuval_op
+find_op(const char *name)
 {
-   const struct gpuval_place *other = &event->other;
+   for (unsigned op = 1; name && op < GPUVAL_OP_COUNT; op++) {
+      if (gpuval_op_infos[op].name && !strcmp(gpuval_op_infos[op].name, name))
+         return op;
+   }
+   return 0;
+}
 
-   const char *likely = event->other_is_certain ? "" : "likely ";
+/* What the shader knows of the conflicting access is what was written down last. */
+static void
+write_other(FILE *f, const struct gpuval_row *row)
+{
+   const char *op = gpuval_row_string(row, true, "access", "op");
+   const char *likely = is_known(row, true, "", "certain") ? "" : "likely ";
+   bool has_command = is_known(row, true, "command", "op");
 
-   if (!other->has_shader) {
-      fprintf(f, "gpuval:    %safter %s", likely, get_access_words(other->access.op));
-      fputs(other->has_command ? " of " : "\n", f);
-      if (other->has_command)
-         write_command(f, &other->command);
+   if (!is_known(row, true, "shader", "hash")) {
+      fprintf(f, "gpuval:    %safter %s%s", likely, get_access_words(find_op(op)),
+              has_command ? " of " : "\n");
+      if (has_command)
+         write_command(f, row, true);
       return;
    }
 
-   fprintf(f, "gpuval:    %safter the %s ", likely, gpuval_op_infos[other->access.op].name);
-   if (other->source.line) {
-      write_source(f, other);
-      fprintf(f, "gpuval:    %sin ", likely);
-   } else {
-      fprintf(f, "in ");
+   fprintf(f, "gpuval:    %safter the ", likely);
+   gpuval_write_escaped(f, op ? op : "access");
+   fputc(' ', f);
+   if (is_known(row, true, "source", "line")) {
+      write_source(f, row, true);
+      fprintf(f, "gpuval:    %s", likely);
    }
-   write_shader(f, other);
+   fputs("in ", f);
+   write_shader(f, row, true);
    fputc('\n', f);
-   if (other->has_command) {
+   if (has_command) {
       fprintf(f, "gpuval:    %sin ", likely);
-      write_command(f, &other->command);
+      write_command(f, row, true);
    }
+}
+
+void
+gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
+{
+   fprintf(f, "gpuval: %s: ", gpuval_row_string(row, false, "", "severity"));
+   write_title(f, row);
+   write_known(f, ": ", row, false, "", "message");
+   fputc('\n', f);
+   if (is_known(row, false, "source", "line")) {
+      fputs("gpuval:    ", f);
+      write_source(f, row, false);
+   }
+   if (is_known(row, false, "shader", "hash")) {
+      fputs("gpuval:    ", f);
+      write_shader(f, row, false);
+      write_invocation(f, row);
+      fputc('\n', f);
+   }
+   if (is_known(row, false, "command", "op")) {
+      fputs("gpuval:    ", f);
+      write_command(f, row, false);
+   }
+   write_resource(f, row);
+   write_memory(f, row);
+   if (row->has_other)
+      write_other(f, row);
 }
 
 void
 gpuval_text_write_event(FILE *f, const struct gpuval_event *event)
 {
-   const struct gpuval_place *place = &event->place;
+   struct gpuval_row row;
 
-   fprintf(f, "gpuval: %s: ", gpuval_event_severity(event));
-   write_title(f, event);
-   fputs(": ", f);
-   gpuval_write_escaped(f, event->message);
-   fputc('\n', f);
-   if (place->source.line) {
-      fprintf(f, "gpuval:    ");
-      write_source(f, place);
-   }
-   if (place->has_shader) {
-      fprintf(f, "gpuval:    ");
-      write_shader(f, place);
-      if (event->has_record)
-         write_invocation(f, event);
-      fputc('\n', f);
-   }
-   if (place->has_command) {
-      fprintf(f, "gpuval:    ");
-      write_command(f, &place->command);
-   }
-   write_resource(f, event);
-   write_memory(f, event);
-   if (event->has_other)
-      write_other(f, event);
+   gpuval_row_from_event(&row, event);
+   gpuval_text_write_row(f, &row);
    if (event->was_warning)
       fputs("gpuval:    was a warning so far: no store had changed a value\n", f);
+}
+
+static void
+write_counts(FILE *f, const struct gpuval_row *row)
+{
+   int64_t count = gpuval_row_number(row, false, "", "count", 0);
+
+   fprintf(f, "gpuval: %" PRId64 " %s: ", count, count == 1 ? "time" : "times");
+   write_title(f, row);
+   if (is_known(row, false, "source", "line")) {
+      fputs(" at ", f);
+      write_position(f, row, false);
+   } else if (!is_known(row, false, "shader", "hash")) {
+      fputs(" in ", f);
+      fputs(is_known(row, false, "command", "op") ? "" : "a command", f);
+      write_known(f, "", row, false, "command", "op");
+   } else {
+      write_known(f, " in shader ", row, false, "shader", "hash");
+      write_known(f, ", instruction ", row, false, "spirv", "instruction");
+   }
+   if (is_known(row, false, "", "same_value"))
+      fputs(", never changing a value", f);
+   write_known(f, ", fingerprint ", row, false, "", "fingerprint");
+   fputc('\n', f);
 }
 
 void
 gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events)
 {
+   struct gpuval_row row;
+
    for (unsigned i = 0; i < num_events; i++) {
       if (gpuval_event_is_message(events[i]))
          continue;
-      fprintf(f, "gpuval: %" PRIu64 " %s: ", events[i]->count,
-              events[i]->count == 1 ? "time" : "times");
-      write_title(f, events[i]);
-      const struct gpuval_place *place = &events[i]->place;
-      if (place->source.line) {
-         fprintf(f, " at ");
-         write_position(f, place);
-      } else if (!place->has_shader) {
-         fprintf(f, " in %s", place->has_command ? place->command.op : "a command");
-      } else {
-         fprintf(f, " in shader %016" PRIx64, place->shader.hash);
-         if (place->spirv.instruction >= 0)
-            fprintf(f, ", instruction %" PRId64, place->spirv.instruction);
-      }
-      if (events[i]->same_value)
-         fputs(", never changing a value", f);
-      if (*events[i]->fingerprint)
-         fprintf(f, ", fingerprint %s", events[i]->fingerprint);
-      fputc('\n', f);
+      gpuval_row_from_event(&row, events[i]);
+      write_counts(f, &row);
    }
 }
 

@@ -30,6 +30,8 @@ begin 'version'
 gpuval --version
 exits 0
 lines out '^gpuval [0-9.]+ ' 1
+version=$(cut -d ' ' -f 2 out)
+lines "$tests/../../src/base/gpuval_version.h" "^#define GPUVAL_VERSION \"$version\"\$" 1
 
 refused() # WORD ARGUMENT...
 {
@@ -48,6 +50,14 @@ refused nonsense nonsense
 refused nonsense --nonsense
 refused nonsense run --nonsense -- true
 refused nonsense run --nonsense=3 -- true
+refused "unknown command 'reprot'; did you mean 'report'[?]" reprot
+refused "unknown option '--chekcs'; did you mean '--checks'[?]" run --chekcs all -- true
+refused "'--nonsense' .see" run --nonsense -- true
+refused "[.]codequality[.]json; did you mean 'a[.]jsonl'[?]" run --report a.json -- true
+refused "did you mean 'a[.]junit[.]xml'[?]" run --report a.xml -- true
+refused "did you mean '[.]html'[?]" run --report a.htlm -- true
+refused 'source-map is FROM=TO' run --source-map a -- true
+refused 'source-map: a comma' run --source-map a=b,c -- true
 refused program run
 refused program run --checks bounds --
 refused checks run --checks
@@ -68,6 +78,7 @@ refused 'checks: .*"nonsense" .there are assume' run --checks nonsense -- true
 refused comma run --suppressions a,b -- true
 refused nonsense env nonsense
 refused nonsense env --nonsense
+refused 'checks: .*"bonds"; did you mean "bounds"[?]' env --checks bonds
 refused nonsense setup --nonsense
 refused nonsense demo nonsense
 refused nonsense doctor nonsense

@@ -38,7 +38,7 @@ for pair in SIGINT=SIGINT=130 SIGTERM=SIGTERM=143 SIGSEGV=SIGSEGV=139 abort=SIGA
    begin "reports of a program with two errors, ${pair%%=*}"
    ending two_errors "${pair%%=*}"
    run_ending two_errors --log log --report a.jsonl --report b.csv --report c.html \
-      --report d.sarif --report e.junit.xml --report %p.jsonl
+      --report d.sarif --report e.junit.xml --report f.codequality.json --report %p.jsonl
    exits "$expected_status"
    lines err '^gpuval' 0 # a shell names the signal
    lines log '^gpuval: error: bounds/buffer-oob: ' 2
@@ -53,6 +53,7 @@ for pair in SIGINT=SIGINT=130 SIGTERM=SIGTERM=143 SIGSEGV=SIGSEGV=139 abort=SIGA
    lines d.sarif '"executionSuccessful":false' 1
    lines e.junit.xml "<property name=\"ended\" value=\"$how\"/>" 1
    lines e.junit.xml '<failure' 2
+   lines f.codequality.json '"check_name":"bounds/buffer-oob"' 2
 done
 
 begin 'the log of a program that is killed and has no report'

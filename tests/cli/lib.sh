@@ -36,7 +36,7 @@ for name in $(env | sed -nE 's/^(GPUVAL[A-Z0-9_]*|RADV_DEBUG)=.*/\1/p'); do
    esac
 done
 
-unset GITHUB_ACTIONS GITHUB_WORKSPACE
+unset GITHUB_ACTIONS GITHUB_WORKSPACE GITHUB_STEP_SUMMARY
 # Of RADV, a line in the log
 [ -z "${GPUVAL_TEST_PRELOAD-}" ] || export GPUVAL_SELF_TEST=0
 

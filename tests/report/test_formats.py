@@ -18,8 +18,9 @@ ARTIFACT = {'uri': (str, True), 'uriBaseId': (str, False)}
 REGION = {'startLine': (int, True), 'startColumn': (int, False), 'endLine': (int, False),
           'snippet': (MESSAGE, False)}
 LOCATION = {
+    'id': (int, False),
     'physicalLocation': ({'artifactLocation': (ARTIFACT, True), 'region': (REGION, True),
-                          'contextRegion': (REGION, False)}, False),
+                          'contextRegion': (REGION, False)}, True),
     'logicalLocations': ([{'name': (str, True), 'kind': (str, True)}], True),
     'message': (MESSAGE, False),
 }
@@ -34,13 +35,13 @@ RESULT = {
 }
 INVOCATION = {
     'executionSuccessful': (bool, True), 'machine': (str, False), 'processId': (int, False),
-    'startTimeUtc': (str, False), 'properties': (dict, True),
+    'startTimeUtc': (str, False), 'exitSignalName': (str, False), 'properties': (dict, True),
     'toolExecutionNotifications': ([{'level': (str, True), 'message': (MESSAGE, True)}], False),
 }
 SARIF = {
     '$schema': (str, True), 'version': (str, True),
     'runs': ([{
-        'tool': ({'driver': ({'name': (str, True), 'rules': ([RULE], True)}, True)}, True),
+        'tool': ({'driver': ({'name': (str, True), 'version': (str, True), 'rules': ([RULE], True)}, True)}, True),
         'columnKind': (str, True),
         'originalUriBaseIds': ({'SRCROOT': ({'uri': (str, True)}, True)}, True),
         'results': ([RESULT], True), 'invocations': ([INVOCATION], True),
@@ -112,7 +113,7 @@ class Sarif(FormatTest):
         self.assertEqual({key: run['properties'][key] for key in CHECKED}, CHECKED)
         result, = run['results']
         self.assertEqual(result['ruleId'], 'bounds/buffer-oob')
-        self.assertEqual(result['message']['text'], event['message'])
+        self.assertEqual(result['message']['text'], event['message'] + ' ([conflicting access](1))')
         self.assertEqual(result['occurrenceCount'], 3)
         self.assertEqual(result['partialFingerprints'], {'gpuval/v1': event['fingerprint']})
         self.assertEqual(result['locations'][0]['physicalLocation'], {
@@ -123,6 +124,7 @@ class Sarif(FormatTest):
                               'snippet': {'text': '\n   particles.pos[i] = v;\n}\n'}}})
         self.assertEqual(result['locations'][0]['logicalLocations'],
                          [{'name': 'main', 'kind': 'function'}])
+        self.assertEqual(result['relatedLocations'][0]['id'], 1)
         other = result['relatedLocations'][0]['physicalLocation']
         self.assertEqual(other['artifactLocation']['uri'], 'other.comp')
         self.assertEqual(result['properties']['gpuval']['command'], event['command'])
@@ -149,8 +151,20 @@ class Sarif(FormatTest):
         self.write('a.jsonl', [event, failure(2, count=0)])
         first, second = self.sarif('a.jsonl')['results']
         self.assertEqual(first['locations'], [
-            {'logicalLocations': [{'name': 'dispatch', 'kind': 'module'}]}])
+            {'physicalLocation': {'artifactLocation': {'uri': 'dispatch'},
+                                  'region': {'startLine': 1}},
+             'logicalLocations': [{'name': 'dispatch', 'kind': 'module'}]}])
         self.assertNotIn('occurrenceCount', second)  # which has to be above 0
+
+    def test_without_debug_information(self):
+        """The line of what spirv-dis prints: five of a header, then an instruction each."""
+        event = failure(1)
+        del event['source']
+        self.write('a.jsonl', [event])
+        result, = self.sarif('a.jsonl')['results']
+        self.assertEqual(result['locations'][0]['physicalLocation'], {
+            'artifactLocation': {'uri': '0000000000000001.spvasm'},
+            'region': {'startLine': 5 + 1 + 57}})
 
     def test_empty(self):
         self.write('a.jsonl', [])
@@ -206,6 +220,17 @@ class Sarif(FormatTest):
         self.assertEqual([uri for uri, _ in found],
                          ['a.comp', 'b.comp', 'file:///farm1/workshop/c.comp'])
 
+    def test_source_map(self):
+        """What a compiler in another container has called a file"""
+        found, _ = self.uris('/build/shaders/a.comp', '/build2/b.comp', '/dxc/x/c.hlsl', '/dxc',
+                             arguments=['--source-map', '/build=src', '--source-map=/dxc/=/e//f'])
+        self.assertEqual([uri for uri, _ in found],
+                         ['src/shaders/a.comp', 'file:///build2/b.comp', 'file:///e/f/x/c.hlsl',
+                          'file:///e/f'])
+        for nonsense in 'nothing', '=to':
+            _, err = self.tool('a.jsonl', '--source-map', nonsense, status=2)
+            self.assertIn('--source-map is FROM=TO', err)
+
     def test_workspace(self):
         found, root = self.uris('/ws/a.comp', GITHUB_WORKSPACE='/ws')
         self.assertEqual((found[0][0], root), ('a.comp', 'file:///ws/'))
@@ -237,13 +262,18 @@ class Junit(FormatTest):
         cases, suite = self.junit('a.jsonl', 'b.jsonl')
         case, end = cases
         self.assertEqual(case.attrib, {
-            'classname': 'gpuval.bounds', 'time': '0', 'file': 'particles.comp', 'line': '42',
+            'classname': 'gpuval.engine.bounds', 'time': '0', 'file': 'particles.comp', 'line': '42',
             'name': 'buffer-oob in particles.comp (0000000000000003)'})
         bad = case.find('failure')
         self.assertEqual(bad.get('type'), 'bounds/buffer-oob')
         self.assertEqual(bad.get('message'), failure(3)['message'])
-        for line in ('count: 7', 'source.text: particles.pos[i] = v;', 'runs: 2',
-                     'command.labels: frame > simulate', 'machine: farm-08, 1 runs, 4 times'):
+        for line in (f'gpuval: error: bounds/buffer-oob: {failure(3)["message"]}',
+                     'gpuval:    at particles.comp:42:5 in main(): particles.pos[i] = v;',
+                     'gpuval:    compute shader 0000000000000003 "simulate", instruction 57, '
+                     'invocation (64, 0, 0)',
+                     'gpuval:    dispatch 3 of command buffer 0x55d0c0 "frame", pipeline 0x55d0f0 '
+                     '"sim", labels "frame" > "simulate"',
+                     '7 times in 2 runs', '4 times in 1 run on farm-08'):
             self.assertIn(line, bad.text.splitlines())
         self.assertEqual(len(end), 0)
         properties = {p.get('name'): p.get('value') for p in suite[0]}
@@ -262,6 +292,21 @@ class Junit(FormatTest):
         cases, _ = self.junit('a.jsonl')
         self.assertEqual([case[0].tag for case in cases[:2]], ['skipped', 'failure'])
         self.assertEqual(cases[0][0].get('message'), 'warning: ' + failure(1)['message'])
+
+    def test_programs(self):
+        """Two that share a shader: a test case is known by its class and its name."""
+        names = set()
+        for program in 'first', 'second.exe':
+            self.write('a.jsonl', [failure(1)], run={**run_of('here'), 'program': program})
+            cases, suite = self.junit('a.jsonl')
+            self.assertEqual(suite.get('name'), f'gpuval {program}')
+            names |= {(case.get('classname'), case.get('name')) for case in cases}
+            self.write(f'{program}.jsonl', [failure(1)], run={**run_of('here'), 'program': program})
+        self.assertEqual(len(names), 4)
+        self.assertIn('gpuval.second_exe.bounds', [name for name, _ in names])
+        cases, suite = self.junit('first.jsonl', 'second.exe.jsonl')
+        self.assertEqual((suite.get('name'), cases[0].get('classname')),
+                         ('gpuval', 'gpuval.bounds'))
 
     def test_what_was_lost(self):
         self.write('a.jsonl', [], lost=3)
@@ -286,7 +331,98 @@ class Junit(FormatTest):
         for name, case in zip(HOSTILE, cases[:-1], strict=True):
             said = re.sub('[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]', '\ufffd', name)
             self.assertEqual(case.find('failure').get('message'), said)
-            self.assertIn(f'source.text: {said}\n', case.find('failure').text)
+            self.assertEqual(case.find('failure').text.count('\n'), 6)
+
+
+class CodeQuality(FormatTest):
+    """What GitLab reads, by the table of its documentation"""
+
+    def issues(self, *arguments, status=0, **environment):
+        self.tool(*arguments, '-o', 'm.codequality.json', status=status, **environment)
+        with open('m.codequality.json', encoding='utf-8') as file:
+            issues = json.load(file)
+        self.fits(issues, [{
+            'description': (str, True), 'check_name': (str, True), 'fingerprint': (str, True),
+            'severity': (str, True),
+            'location': ({'path': (str, True), 'lines': ({'begin': (int, True)}, True)}, True)}])
+        fingerprints = [issue['fingerprint'] for issue in issues]
+        self.assertEqual(len(fingerprints), len(set(fingerprints)))
+        for issue in issues:
+            self.assertIn(issue['severity'], ('info', 'minor', 'major', 'critical', 'blocker'))
+            self.assertFalse(issue['location']['path'].startswith('./'))
+        return issues
+
+    def test_facts(self):
+        plain = failure(2)
+        del plain['source'], plain['fingerprint']
+        command = failure(3)
+        del command['source'], command['shader']
+        message = failure(4, check='printf', kind='message', severity='info', message='hello')
+        self.write('a.jsonl', [
+            message, failure(1), plain, command, failure(5, severity='warning', same_value=True)])
+        said, first, second, third, fourth = self.issues('a.jsonl')
+        self.assertEqual(first, {
+            'description': failure(1)['message'], 'check_name': 'bounds/buffer-oob',
+            'fingerprint': failure(1)['fingerprint'], 'severity': 'major',
+            'location': {'path': 'particles.comp', 'lines': {'begin': 42}}})
+        self.assertEqual(second['location'],
+                         {'path': '0000000000000002.spvasm', 'lines': {'begin': 63}})
+        self.assertEqual(third['location'], {'path': 'dispatch', 'lines': {'begin': 1}})
+        self.assertEqual((said['severity'], fourth['severity']), ('info', 'minor'))
+
+    def test_empty(self):
+        self.write('a.jsonl', [])
+        self.assertEqual(self.issues('a.jsonl'), [])
+
+    def test_hostile_names(self):
+        self.write('a.jsonl', [
+            failure(n, message=name, source={'file': name, 'line': 1})
+            for n, name in enumerate(HOSTILE, 1)])
+        self.assertEqual([issue['description'] for issue in self.issues('a.jsonl')], HOSTILE)
+
+
+class StepSummary(FormatTest):
+    """The page of a step in GitHub Actions"""
+
+    def page(self, *arguments, status=0, actions='true'):
+        with open('page.md', 'w', encoding='utf-8') as file:
+            file.write('before\n')
+        self.tool(*arguments, status=status, GITHUB_ACTIONS=actions, GITHUB_STEP_SUMMARY='page.md')
+        with open('page.md', encoding='utf-8') as file:
+            text = file.read()
+        self.assertTrue(text.startswith('before\n'))
+        return text.removeprefix('before\n')
+
+    def test_table(self):
+        self.write('old.jsonl', [failure(1), failure(7)])
+        self.write('a.jsonl', [failure(1), failure(2, message='a | b <i>'),
+                               failure(3, severity='warning')], run=run_of('here'))
+        page = self.page('a.jsonl', '--baseline', 'old.jsonl', status=1)
+        lines = page.split('\n')
+        self.assertEqual(lines[0], '### gpuval, engine: 2 errors (3 occurrences), 1 warnings, '
+                                   '0 records lost')
+        self.assertEqual(lines[2], '1 new, 1 still there, 1 gone')
+        self.assertIn('| **new** bounds/buffer-oob | particles.comp:42 | a \\| b \\<i\\> | 2 |', lines)
+        self.assertEqual(len([line for line in lines if line.startswith('|')]), 2 + 3)
+
+    def test_nothing(self):
+        self.write('a.jsonl', [])
+        self.assertEqual(self.page('a.jsonl'), '### gpuval: no errors\n\n\n')
+        self.assertEqual(self.page('a.jsonl', actions=''), '')
+
+    def test_much(self):
+        self.write('a.jsonl', [failure(n, message='x' * 100000) for n in range(1, 1001)])
+        page = self.page('a.jsonl')
+        self.assertLess(len(page), 1 << 20)
+        self.assertIn('The reports have all 1000 failures.', page)
+
+    def test_hostile_names(self):
+        self.write('a.jsonl', [
+            failure(n, message=name, source={'file': name, 'line': 1})
+            for n, name in enumerate(HOSTILE, 1)])
+        for line in self.page('a.jsonl').split('\n')[4:-2]:
+            self.assertRegex(line, r'\A\| bounds/buffer-oob \|.*\| [0-9]+ \|\Z')
+            self.assertEqual(len(re.findall(r'(?<!\\)(?:\\\\)*\|', line)), 5)
 
 
 class Github(FormatTest):

@@ -318,7 +318,7 @@ class Baseline(ReportTest):
         out, _ = self.tool('new.jsonl', '--baseline', 'old.jsonl', '-o', 'm.jsonl', '-o', 'm.csv',
                            status=1)
         self.assertEqual(out.count('gpuval: new: bounds/buffer-oob at particles.comp:42: '), 2)
-        self.assertIn('2 new, 1 unchanged, 2 of the baseline absent', out)
+        self.assertIn('2 new, 1 still there, 2 gone', out)
         events, end = self.read('m.jsonl')
         self.assertEqual([e['baseline'] for e in events], ['unchanged', 'new', 'new'])
         self.assertEqual(end['baseline'], {'new': 2, 'unchanged': 1, 'absent': 2})
@@ -329,7 +329,7 @@ class Baseline(ReportTest):
     def test_nothing_new(self):
         self.write('more.jsonl', [failure(4), failure(5)])
         out, _ = self.tool('new.jsonl', '--baseline', 'old.jsonl', '--baseline=more.jsonl')
-        self.assertIn('0 new, 3 unchanged, 2 of the baseline absent', out)
+        self.assertIn('0 new, 3 still there, 2 gone', out)
 
     def test_exit_status(self):
         self.tool('new.jsonl')

@@ -64,6 +64,7 @@ prefix(struct gpuval_device *device, const struct gpuval_printf_message *message
 {
    const struct gpuval_shader *shader = message->format->owner;
    struct gpuval_event event = {
+      .place.has_shader = true,
       .place.shader = {.hash = shader->module->hash, .stage = shader->stage, .name = shader->name},
       .place.spirv.instruction = -1,
       .has_record = true,
