@@ -43,6 +43,8 @@ const title = (event) => `${event.check}/${event.kind}`;
 const seen = (event) => event.seen || []; /* run, count, run, count, ... */
 const isMessage = (event) => event.severity === 'info';
 const isWarning = (event) => event.severity === 'warning';
+const isNew = (event) => event.baseline === 'new';
+const severityOf = (event) => isMessage(event) ? 'message' : isWarning(event) ? 'warning' : 'error';
 const stageOf = (event) => (event.shader && event.shader.stage) || 'command';
 
 const kinds = [...new Set(events.map(title))].sort();
@@ -62,7 +64,7 @@ events.forEach((event, index) => {
    const key = groupKey(event);
    event.index = index;
    if (!groups.has(key))
-      groups.set(key, {events: [], count: 0, errors: 0, first: index, open: false});
+      groups.set(key, {events: [], count: 0, errors: 0, first: index}); /* open: as the user wants */
    const group = groups.get(key);
    group.events.push(event);
    group.count += event.count;
@@ -102,27 +104,32 @@ function haystack(event)
 
 /* --- Filters ------------------------------------------------------------- */
 
-const filter = {words: [], kind: '', stage: '', machine: '', onlyNew: false, bin: null};
+const filter = {words: [], kind: '', severity: '', stage: '', machine: '', onlyNew: false, bin: null};
 
 function matches(event)
 {
    if (filter.kind && title(event) !== filter.kind)
       return false;
+   if (filter.severity && severityOf(event) !== filter.severity)
+      return false;
    if (filter.stage && stageOf(event) !== filter.stage)
       return false;
    if (filter.machine && !(event.machines || []).some((m) => m.host === filter.machine))
       return false;
-   if (filter.onlyNew && event.baseline !== 'new')
+   if (filter.onlyNew && !isNew(event))
       return false;
    if (filter.bin !== null && !timeline.binsOf(event).some(([bin]) => bin === filter.bin))
       return false;
    return filter.words.every((word) => haystack(event).includes(word));
 }
 
-const isFiltered = () => filter.words.length || filter.kind || filter.stage || filter.machine ||
-   filter.onlyNew || filter.bin !== null;
+const isFiltered = () => filter.words.length || filter.kind || filter.severity || filter.stage ||
+   filter.machine || filter.onlyNew || filter.bin !== null;
+
+const firstNew = (x) => x.list ? x.list.some(isNew) : isNew(x);
 
 const orders = {
+   new: (a, b) => firstNew(b) - firstNew(a) || b.count - a.count,
    count: (a, b) => b.count - a.count,
    seen: (a, b) => (a.first ?? a.index) - (b.first ?? b.index),
    name: (a, b) => (a.name ?? a.message).localeCompare(b.name ?? b.message),
@@ -154,28 +161,96 @@ function extract(source)
    return pre;
 }
 
-const shown = {
-   object: (object) => Object.entries(object)
-      .filter(([key]) => !['extract', 'extract_line', 'text'].includes(key))
-      .map(([key, value]) => `${key} ${Array.isArray(value) ? value.join(key === 'labels' ? ' > ' : ', ') : value}`)
-      .join('  ·  '),
+/* Each fact in words. What this page does not know, a key of a later version, is at the end, as it
+ * is.
+ */
+const isKnown = (value) => value !== undefined && value !== null && value !== '';
+const quoted = (name) => isKnown(name) ? `"${name}"` : '';
+const words = (...parts) => parts.filter(isKnown).join(' ');
+const list = (...parts) => parts.filter(isKnown).join(', ');
+const after = (word, value) => isKnown(value) ? `${word} ${value}` : '';
+const vector = (value) => Array.isArray(value) ? `(${value.join(', ')})` : value;
+const bytes = (n) => isKnown(n) ? plural(n, 'byte', 'bytes') : '';
+const spaced = (key) => key.replaceAll('_', ' ');
+
+const accessWords = (a) => list(
+   words(a.op && spaced(a.op), isKnown(a.size) ? `of ${bytes(a.size)}` : '',
+         after('at offset', a.offset), isKnown(a.coord) ? `at texel ${vector(a.coord)}` : ''),
+   after('index', a.index), after('of', a.length && `${a.length} elements`),
+   after('level', a.level), after('sample', a.sample), after('address', a.address));
+
+const bindingWords = (r) => list(
+   after('set', r.set), after('binding', r.binding),
+   isKnown(r.index) && r.index > 0 ? `element ${r.index}` : '',
+   words(r.type && spaced(r.type), quoted(r.name)), bytes(r.size),
+   isKnown(r.extent) ? `${[].concat(r.extent).join(' x ')} texels` : '');
+
+const objectWords = (r) => list(
+   words(r.object && (r.object_type || 'object'), r.object, quoted(r.object_name)),
+   after('bound at offset', r.offset), after('the access is at its offset', r.object_offset),
+   words(r.parent && 'of', r.parent, quoted(r.parent_name)),
+   words(r.memory && 'in memory', r.memory, quoted(r.memory_name)),
+   after('at offset', r.memory_offset));
+
+const facts_of = {
+   shader: (s) => [['Shader', list(words(s.stage && spaced(s.stage), 'shader', quoted(s.name)),
+                                   after('entry point', s.entry), after('hash', s.hash))]],
+   spirv: (s) => [['SPIR-V', list(after('instruction', s.instruction), after('byte', s.offset))]],
+   invocation: (i) => [['Invocation', list(...Object.entries(i).map(
+      ([key, value]) => `${key === 'global_id' ? '' : spaced(key)} ${vector(value)}`.trim()))]],
+   access: (a) => [['Access', accessWords(a)]],
+   resource: (r) => [['Binding', bindingWords(r)], ['Bound there', objectWords(r)]],
+   command: (c) => [
+      ['Command', list(words(c.op && spaced(c.op), c.index), after('draw', c.draw),
+                       after('of submission', c.submission))],
+      ['Command buffer', list(words(c.command_buffer, quoted(c.command_buffer_name)),
+                              words(c.primary && 'executed by', c.primary, quoted(c.primary_name)))],
+      ['Pipeline', words(c.pipeline, quoted(c.pipeline_name))],
+      ['Shader object', c.shader],
+      ['Labels', c.labels && c.labels.map((label) => `"${label}"`).join(' > ')]],
 };
+const inWords = {
+   '': ['check', 'kind', 'severity', 'message', 'count', 'fingerprint', 'same_value', 'detail',
+        'baseline', 'machines', 'seen', 'source', 'other', 'certain', 'index', 'text'],
+   shader: ['stage', 'name', 'entry', 'hash'],
+   spirv: ['instruction', 'offset'],
+   access: ['op', 'size', 'offset', 'coord', 'index', 'length', 'level', 'sample', 'address'],
+   resource: ['set', 'binding', 'index', 'type', 'name', 'size', 'extent', 'object', 'object_type',
+              'object_name', 'offset', 'object_offset', 'parent', 'parent_name', 'memory',
+              'memory_name', 'memory_offset'],
+   command: ['op', 'index', 'draw', 'submission', 'command_buffer', 'command_buffer_name', 'primary',
+             'primary_name', 'pipeline', 'pipeline_name', 'shader', 'labels'],
+};
+
+function otherFacts(event)
+{
+   const others = [];
+   for (const [object, known] of Object.entries(inWords)) {
+      for (const [key, value] of Object.entries((object ? event[object] : event) || {})) {
+         if (!known.includes(key) && !(object === '' && key in facts_of))
+            others.push([spaced(object ? `${object} ${key}` : key),
+                         typeof value === 'object' ? JSON.stringify(value) : value]);
+      }
+   }
+   return others;
+}
 
 function facts(event)
 {
-   const list = make('dl');
+   const rows = make('dl');
    const add = (name, value) => {
-      if (value !== undefined && value !== null && value !== '')
-         list.append(make('dt', {}, name), make('dd', {}, value));
+      if (isKnown(value))
+         rows.append(make('dt', {}, name), make('dd', {}, value));
    };
-   for (const name of ['shader', 'spirv', 'invocation', 'access', 'resource', 'command']) {
+   add('What is wrong', event.detail);
+   for (const [name, describe] of Object.entries(facts_of)) {
       if (event[name])
-         add(name, shown.object(event[name]));
+         describe(event[name]).forEach(([title, value]) => add(title, value));
    }
-   add('detail', event.detail);
    if (event.same_value)
-      add('same value', 'no store ever changed what was there');
-   return list;
+      add('Values', 'no store ever changed what was there');
+   otherFacts(event).forEach(([name, value]) => add(name, value));
+   return rows;
 }
 
 function runTable(event)
@@ -198,7 +273,7 @@ function runTable(event)
          const run = runs[list[i]] || {};
          table.append(make('dt', {}, run.file || run.program || `run ${list[i]}`),
                       make('dd', {}, [plural(list[i + 1], 'time', 'times'), run.program, run.host, run.time]
-                         .filter(Boolean).join('  ·  ')));
+                         .filter(Boolean).join(' · ')));
       }
       if (list.length > 1000)
          table.append(make('dt', {}, '…'),
@@ -215,10 +290,10 @@ function explanation(event)
    if (!texts)
       return null;
    const [meaning, mending, uri] = texts;
-   return make('details', {className: 'help'},
-      make('summary', {}, 'What this means, and how to mend it'),
-      make('p', {}, meaning), make('p', {}, mending),
-      make('p', {}, make('a', {href: uri, rel: 'noreferrer'}, 'Vulkan specification')));
+   return make('div', {className: 'help'},
+      make('p', {}, make('strong', {}, 'What it means. '), meaning),
+      make('p', {}, make('strong', {}, 'How to mend it. '), mending, ' ',
+           make('a', {href: uri, rel: 'noreferrer'}, 'Vulkan specification')));
 }
 
 function details(event)
@@ -228,7 +303,7 @@ function details(event)
       box.append(make('div', {className: 'mono wrap'}, place(event.source)));
    box.append(extract(event.source) || '', explanation(event) || '', facts(event));
    if (event.other) {
-      const other = make('div', {}, make('h4', {}, event.other.certain ? 'The other party' : 'Likely the other party'));
+      const other = make('div', {}, make('h4', {}, event.other.certain ? 'Conflicting access' : 'Likely conflicting access'));
       if (place(event.other.source))
          other.append(make('div', {className: 'mono wrap'}, place(event.other.source)));
       other.append(extract(event.other.source) || '', facts(event.other));
@@ -236,10 +311,10 @@ function details(event)
    }
    box.append(runTable(event) || '');
    if (event.fingerprint) {
-      const list = make('dl', {}, make('dt', {}, 'fingerprint'),
+      const list = make('dl', {}, make('dt', {}, 'Fingerprint'),
          make('dd', {}, make('a', {href: `#${event.fingerprint}`, className: 'mono'}, event.fingerprint)));
       if (!isMessage(event))
-         list.append(make('dt', {}, 'suppress it with'),
+         list.append(make('dt', {}, 'Suppress it with'),
                      make('dd', {}, make('code', {}, `${title(event)} fingerprint:${event.fingerprint}`)));
       box.append(list);
    }
@@ -277,11 +352,12 @@ function messageItem(event)
    const button = expander('message-row', [
       chip(event),
       isWarning(event) ? make('span', {className: 'chip warning'}, 'warning') : null,
-      event.baseline === 'new' ? make('span', {className: 'chip new'}, 'new') : null,
+      isNew(event) ? make('span', {className: 'chip new'}, 'new') : null,
       make('span', {className: 'grow'}, event.message, make('span', {className: 'place mono'}, where)),
       make('span', {className: 'number'}, plural(event.count, 'time', 'times')),
    ], () => details(event));
    const item = make('li', {}, button);
+   item.button = button;
    if (event.fingerprint)
       item.id = `event-${event.fingerprint}`;
    return item;
@@ -301,7 +377,7 @@ function groupElement(group, list)
            make('span', {className: 'faint mono'}, group.hash ? `  ${group.hash}` : '')),
       ...groupKinds.map((check) =>
          make('span', {className: 'chip', style: `color: ${colorOf(check)}`}, check)),
-      list.some((event) => event.baseline === 'new') ? make('span', {className: 'chip new'}, 'new') : null,
+      list.some((event) => isNew(event)) ? make('span', {className: 'chip new'}, 'new') : null,
       make('span', {className: 'number'}, [
          errors ? plural(errors, 'failure', 'failures') : '',
          messages ? plural(messages, 'message', 'messages') : '',
@@ -316,7 +392,9 @@ function groupElement(group, list)
    return element;
 }
 
-const MAX_OPENED = 60; /* events that a search shows at once without being asked */
+/* Failures that are shown at once without being asked: as rows, and with their details */
+const MAX_OPENED = 60;
+const MAX_DETAILED = 20;
 
 function render()
 {
@@ -338,9 +416,12 @@ function render()
    const elements = found.map(({group, list}) => groupElement(group, list));
    byId('groups').replaceChildren(...elements);
    elements.forEach((element, index) => {
-      if (found[index].group.open || (isFiltered() && total <= MAX_OPENED) || groups.size === 1)
-         element.button.setOpen(true);
+      element.button.setOpen(found[index].group.open ?? (total <= MAX_OPENED || groups.size === 1));
    });
+   if (total <= MAX_DETAILED) {
+      for (const item of byId('groups').querySelectorAll('.messages > li'))
+         item.button.setOpen(true);
+   }
    byId('clear').hidden = !isFiltered();
    byId('shown').textContent = (isFiltered() ? `${number(total)} of ${number(events.length)} ` : '') +
       `in ${plural(found.length, 'shader', 'shaders')}`;
@@ -438,7 +519,7 @@ function renderHead()
    const run = runs[0] || {};
    byId('subject').textContent = clean(isMerged
       ? `${plural(runs.length, 'run', 'runs')} on ${plural(new Set(runs.map((r) => r.host).filter(Boolean)).size, 'machine', 'machines')}`
-      : [run.program, run.host, run.time, run.pid ? `process ${run.pid}` : ''].filter(Boolean).join('  ·  '));
+      : [run.program, run.host, run.time, run.pid ? `process ${run.pid}` : ''].filter(Boolean).join(' · '));
    if (run.program && !isMerged)
       document.title = clean(`gpuval: ${run.program}`);
 
@@ -451,7 +532,8 @@ function renderHead()
    if (summary.warnings)
       tiles.splice(2, 0, [summary.warnings, 'warnings']);
    if (summary.baseline)
-      tiles.unshift([summary.baseline.new, 'new'], [summary.baseline.absent, 'of the baseline absent']);
+      tiles.unshift([summary.baseline.new, 'new'], [summary.baseline.unchanged, 'still there'],
+                    [summary.baseline.absent, 'gone']);
    if (summary.messages)
       tiles.push([summary.messages, 'messages printed']);
    if (summary.suppressed)
@@ -462,10 +544,43 @@ function renderHead()
    const scope = [
       summary.checks && summary.checks.length ? `Checks: ${summary.checks.join(', ')}` : '',
       summary.driver || '', summary.seconds ? `${summary.seconds.toFixed(1)} s` : '',
-   ].filter(Boolean).join('  ·  ');
+   ].filter(Boolean).join(' · ');
    byId('scope').textContent = clean(scope);
    byId('scope').hidden = !scope;
 
+   renderVerdict();
+   renderLosses();
+}
+
+/* One line on top: green where there is nothing to mend */
+function renderVerdict()
+{
+   const news = summary.baseline ? summary.baseline.new : 0;
+   const old = summary.baseline ? summary.baseline.unchanged : 0;
+   let text, state;
+
+   if (summary.baseline && (news || old)) {
+      text = `${plural(news, 'new failure', 'new failures')}, ${number(old)} still there, ${number(summary.baseline.absent)} gone.`;
+      state = news ? 'bad' : 'warned';
+   } else if (summary.errors) {
+      text = `${plural(summary.errors, 'failure', 'failures')}, ${plural(summary.occurrences, 'time', 'times')} in all.`;
+      state = 'bad';
+   } else if (summary.warnings) {
+      text = `No errors, ${plural(summary.warnings, 'warning', 'warnings')}.`;
+      state = 'warned';
+   } else {
+      text = 'No failures.';
+      state = summary.lost ? 'warned' : 'good';
+   }
+   const ended = [...new Set(runs.map((r) => r.ended).concat(summary.ended).filter(Boolean))];
+   if (ended.length)
+      text += ` The program was ended by ${ended.join(', ')}: this is what was known until then.`;
+   byId('verdict').className = `notice ${state}`;
+   byId('verdict').textContent = clean(text);
+}
+
+function renderLosses()
+{
    const losses = [];
    if (summary.lost)
       losses.push(`${plural(summary.lost, 'record was', 'records were')} lost: failures are counted all the same, but where such a record was the first of a failure, its details are missing.`);
@@ -479,9 +594,9 @@ function renderHead()
                   incomplete.slice(0, 20).map((r) => r.file || r.program || '?').join(', ') +
                   (incomplete.length > 20 ? ' …' : ''));
    byId('lost').replaceChildren(losses.length
-      ? make('div', {className: 'notice bad', role: 'alert'}, make('strong', {}, 'This report is not complete.'),
+      ? make('div', {className: 'notice warned', role: 'alert'}, make('strong', {}, 'This report is not complete.'),
              make('ul', {}, ...losses.map((text) => make('li', {}, text))))
-      : make('div', {className: 'notice'}, 'Nothing was lost: the report is complete.'));
+      : make('p', {className: 'faint'}, 'Nothing was lost: the report is complete.'));
 }
 
 function fill(id, all, values, counts)
@@ -510,7 +625,7 @@ function listen()
          render();
       }, 80);
    });
-   for (const id of ['kind', 'stage', 'machine']) {
+   for (const id of ['kind', 'severity', 'stage', 'machine']) {
       byId(id).addEventListener('change', () => {
          filter[id] = byId(id).value;
          render();
@@ -523,8 +638,8 @@ function listen()
    byId('order').addEventListener('change', render);
    byId('tools').addEventListener('submit', (e) => e.preventDefault());
    byId('clear').addEventListener('click', () => {
-      Object.assign(filter, {words: [], kind: '', stage: '', machine: '', onlyNew: false, bin: null});
-      for (const id of ['search', 'kind', 'stage', 'machine'])
+      Object.assign(filter, {words: [], kind: '', severity: '', stage: '', machine: '', onlyNew: false, bin: null});
+      for (const id of ['search', 'kind', 'severity', 'stage', 'machine'])
          byId(id).value = '';
       byId('only-new').checked = false;
       showBin();
@@ -536,6 +651,10 @@ function listen()
       for (const element of byId('groups').children) {
          if (element.button)
             element.button.setOpen(open);
+      }
+      if (!open || events.length <= MAX_OPENED) {
+         for (const item of byId('groups').querySelectorAll('.messages > li'))
+            item.button.setOpen(open);
       }
    };
    byId('expand').addEventListener('click', () => setAll(true));
@@ -614,11 +733,16 @@ function setTheme(theme)
 setTheme('system');
 renderHead();
 fill('kind', 'all kinds', kinds, countBy(title));
+const severities = countBy(severityOf);
+fill('severity', 'all severities', [...severities.keys()].sort(), severities);
+byId('severity').hidden = severities.size < 2;
 fill('stage', 'all stages', [...new Set(events.map(stageOf))].sort(), countBy(stageOf));
 const machines = [...new Set(runs.map((run) => run.host).filter(Boolean))].sort();
 fill('machine', 'all machines', machines);
 byId('machine').hidden = !isMerged || machines.length < 2;
 byId('only-new-label').hidden = !summary.baseline;
+if (summary.baseline)
+   byId('order').prepend(make('option', {value: 'new', selected: true}, 'new ones first'));
 renderTimeline();
 listen();
 render();
