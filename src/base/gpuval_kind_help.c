@@ -253,7 +253,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "attachment and no shader; or its content was given up by DONT_CARE or by a transition "
          "from VK_IMAGE_LAYOUT_UNDEFINED.",
          "Clear or fill the resource first, load with LOAD_OP_CLEAR, or keep its layout in the "
-         "transition. Mind that padding and parts that a shader skips stay unwritten.",
+         "transition. Padding and parts that a shader skips stay unwritten.",
          SPEC("resources"),
       },
    [GPUVAL_KIND_INDIRECT_ARGUMENT_OOB] =

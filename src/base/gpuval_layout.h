@@ -59,7 +59,7 @@ gpuval_slot(uint32_t site, uint32_t hash_lo, uint32_t hash_hi, uint32_t command_
 /* Bits of the index in an object's id: so many may be alive at once. */
 #define GPUVAL_OBJECT_INDEX_BITS 22
 
-/* What reads arguments of commands is no shader, but may be the other party of
+/* What reads arguments of commands is no shader, but may be the conflicting access of
  * one: the last entry stands for it, and the last site.
  */
 #define GPUVAL_INDIRECT_SITE  (GPUVAL_MAX_SITES - 1)
@@ -148,7 +148,7 @@ struct gpuval_record {
    uint32_t set;        /* or GPUVAL_REPORT_*; sync through an address: PLAIN */
    uint32_t other;      /* bounds: id of the buffer that is bound, or 0;
                          * sync: bits 0 to 21 are the device-wide site that is
-                         * likely the other party, bit 31 says that it is known;
+                         * likely the conflicting access, bit 31 says that it is known;
                          * bound has the low 18 bits of its command id then; with
                          * shadow memory bound and other are the two halves of a
                          * party, see gpuval_shadow.h */

@@ -15,6 +15,7 @@
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 #include "gpuval_files.h"
+#include "gpuval_log_colors.h"
 #include "gpuval_text.h"
 
 static simple_mtx_t mutex = SIMPLE_MTX_INITIALIZER;
@@ -80,7 +81,8 @@ gpuval_log_write(const char *text, size_t size)
    FILE *f = stream ? stream : stderr;
    if (has_status && isatty(fileno(f)))
       write_status("", 0);
-   bool is_written = fwrite(text, 1, size, f) == size;
+   bool is_written = gpuval_log_wants_colors(f) ? gpuval_log_write_colored(f, text, size)
+                                                : fwrite(text, 1, size, f) == size;
    if ((fflush(f) || !is_written) && f != stderr && !has_failed) {
       has_failed = true;
       fprintf(stderr, "gpuval: error: GPUVAL_LOG: %s; the log is not complete\n", strerror(errno));

@@ -77,7 +77,7 @@ struct gpuval_event {
    uint64_t count;
    uint32_t period;      /* gpuval_report_period(), when it was reported */
    char fingerprint[17]; /* 16 hexadecimal digits, see gpuval_event_set_fingerprint() */
-   bool same_value;      /* nothing but what was there, or what the other party wrote */
+   bool same_value;      /* nothing but what was there, or what the conflicting access wrote */
    uint64_t kept_count;  /* what the journal has as its count, 0: nothing yet (gpuval_journal.h) */
    bool is_reported;     /* in the log: neither suppressed nor outside of a session */
    bool was_warning;     /* in the log, before it proved to be an error */
@@ -141,7 +141,7 @@ void gpuval_event_describe(struct gpuval_event *event);
 /**
  * Sets gpuval_event::fingerprint: what the failure is, the same in each run of the
  * program and on other machines. So there is no address, handle, count or path in it,
- * nor what may be another one the next time (the other party, the invocation).
+ * nor what may be another one the next time (the conflicting access, the invocation).
  *
  * @set and @binding: of the site (-1: not known). @site: its number in the shader, where
  * that says what it is and not gpuval_place::spirv; else 0.

@@ -44,8 +44,8 @@ enum gpuval_columns {
    GPUVAL_COLUMNS_HEAD = 1,
    GPUVAL_COLUMNS_MESSAGE,
    GPUVAL_COLUMNS_FIRST,
-   GPUVAL_COLUMNS_SECOND, /* then those of the other party, but for the next */
-   GPUVAL_COLUMNS_THIRD,  /* then those of the other party again */
+   GPUVAL_COLUMNS_SECOND, /* then those of the conflicting access, but for the next */
+   GPUVAL_COLUMNS_THIRD,  /* then those of the conflicting access again */
    GPUVAL_COLUMNS_FOURTH,
    GPUVAL_COLUMNS_FIFTH,
    GPUVAL_COLUMNS_SIXTH,
@@ -60,11 +60,11 @@ struct gpuval_field {
    const char *object;          /* "" for those that are in none */
    const char *key;             /* NULL: one of the invocation's, see gpuval_invocation_facts() */
    const char *column;          /* NULL: object_key */
-   enum gpuval_columns columns; /* 0: only the other party has it */
+   enum gpuval_columns columns; /* 0: only the conflicting access has it */
 
-   /* Of a place: there once for the event's, and once for the other party's. */
+   /* Of a place: there once for the event's, and once for the conflicting access's. */
    void (*get_of_place)(const struct gpuval_place *place, struct gpuval_value *value);
-   /* Of the event, or of the other party alone; NULL where that above is not. */
+   /* Of the event, or of the conflicting access alone; NULL where that above is not. */
    void (*get)(const struct gpuval_event *event, struct gpuval_value *value);
 
    enum gpuval_columns other_columns; /* 0: those of get_of_place, SECOND or later */
@@ -79,7 +79,7 @@ unsigned gpuval_field_columns(const struct gpuval_field *field, bool other);
 /** The number of a field, or -1. @hint: where to look first. */
 int gpuval_field_find(const char *object, const char *key, unsigned hint);
 
-/** The value of @field; of the other party's place, @other. */
+/** The value of @field; of the conflicting access's place, @other. */
 struct gpuval_value gpuval_field_value(const struct gpuval_field *field,
                                        const struct gpuval_event *event, bool other);
 

@@ -530,7 +530,7 @@ read_summary(struct reader *r)
 
 static bool read_facts(struct reader *r, const char *object, bool other);
 
-/* A member of the line's object, or of the other party's. *known: it was one. */
+/* A member of the line's object, or of the conflicting access's. *known: it was one. */
 static bool
 read_member(struct reader *r, const char *key, bool other, bool *known)
 {

@@ -110,7 +110,7 @@ write_invocation(FILE *f, const struct gpuval_row *row)
    fputc('}', f);
 }
 
-/* What stands between two braces: of the event, or of the other party. */
+/* What stands between two braces: of the event, or of the conflicting access. */
 static void
 write_facts(FILE *f, const struct gpuval_row *row, bool other)
 {

@@ -76,18 +76,37 @@ gpuval_report_mark(const char *line)
    }
 }
 
+/* All at once, as processes share stderr. An empty line is behind each block. */
 static void
-write_suppression(const struct gpuval_event *event)
+write_block(const struct gpuval_event *event, const char *block)
 {
+   bool with_suppression = gpuval_options()->gen_suppressions && !event->is_reported;
    char *text = NULL;
    size_t size;
    FILE *f = open_memstream(&text, &size);
-   if (f) {
+
+   if (!f)
+      return;
+   fputs(block, f);
+   if (with_suppression)
       gpuval_suppressions_generate(f, event);
-      fclose(f);
-      gpuval_log_write(text, size);
-   }
+   fputc('\n', f);
+   fclose(f);
+   gpuval_log_write(text, size);
    free(text);
+}
+
+/* Says once what would make reports better. */
+static void
+hint_at_debug_information(const struct gpuval_event *event)
+{
+   static bool is_said;
+
+   if (is_said || !event->place.has_shader || event->place.source.line)
+      return;
+   is_said = true;
+   gpuval_log_note("compiled with debug information, shaders are reported with their lines of "
+                   "source: glslang -gVS, glslc -g, dxc -Zi, slangc -g");
 }
 
 static bool
@@ -169,10 +188,9 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    if (!event->is_reported)
       util_dynarray_append(&events, struct gpuval_event *, event);
    if (text)
-      gpuval_log_write(text, size);
+      write_block(event, text);
+   hint_at_debug_information(event);
    annotate(event);
-   if (gpuval_options()->gen_suppressions && !event->is_reported)
-      write_suppression(event);
    event->is_reported = true;
    append_to_files(event);
    gpuval_report_unlock();

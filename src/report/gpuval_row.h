@@ -48,7 +48,7 @@ struct gpuval_seen_machine {
 /** Strings are those of the event, or of the line that was read. */
 struct gpuval_row {
    bool has_other;
-   struct gpuval_value values[2][GPUVAL_MAX_FIELDS]; /* of the event, of the other party */
+   struct gpuval_value values[2][GPUVAL_MAX_FIELDS]; /* of the event, of the conflicting access */
 
    /* Of a report that was made of others: */
    const char *baseline; /* "new" or "unchanged"; NULL: there is none */

@@ -136,7 +136,7 @@ two_errors err
 lines err '^bounds/buffer-oob fingerprint:[0-9a-f]{16}$' 2
 lines err '^#bounds/buffer-oob shader:"first" file:"first.comp" variable:"a" name:"a"$' 1
 grep -v '^gpuval: ' err >known
-lines known '' 6
+lines known '' 8
 run GPUVAL=bounds GPUVAL_SUPPRESSIONS=known GPUVAL_GEN_SUPPRESSIONS=1 two_errors
 last_line err 'gpuval: no errors, 2 suppressed (5 occurrences)'
 lines err fingerprint 2 # the entries that were used

@@ -51,11 +51,26 @@ lines screen "^($status_line)+$(printf '\r')$clear_line\$" 1
 lines screen '' 1
 
 begin 'progress and log on a terminal'
-on_terminal "$found" GPUVAL=bounds GPUVAL_PROGRESS=1
+on_terminal "$found" GPUVAL=bounds GPUVAL_PROGRESS=1 NO_COLOR=1
 sed "s/^.*$(printf '\033')\[K//" screen | tr -d '\r' >plain
 lines plain '^gpuval: error: bounds/buffer-oob: ' 1
 lines plain '^gpuval: 6 times: ' 1
 last_line plain "$summary_line"
+
+begin 'colors'
+for wish in TERM=xterm 'NO_COLOR=1 TERM=xterm' TERM=dumb TERM=; do
+   rm -f first* second*
+   # shellcheck disable=SC2086 # words
+   on_terminal 'bounds/buffer-oob' GPUVAL=bounds $wish
+   escape=$(printf '\033')
+   if [ "$wish" = TERM=xterm ]; then
+      lines screen "^gpuval: $escape\\[1;31merror: $escape\\[0m$escape\\[1mbounds/buffer-oob$escape\\[0m: " 1
+      lines screen "^gpuval: $escape\\[1;31m1 error$escape\\[0m " 1
+   else
+      lines screen "$escape" 0
+      lines screen '^gpuval: error: bounds/buffer-oob: ' 1
+   fi
+done
 
 begin 'no progress that nobody wants'
 on_terminal here 'GPUVAL=bounds GPUVAL_LOG=log; echo here'

@@ -7,7 +7,7 @@
 
 #include "nir_passes/gpuval_nir_sync.h"
 
-/* The other party is of the same command and shader: gpuval_nir_shared_cells.c */
+/* The conflicting access is of the same command and shader: gpuval_nir_shared_cells.c */
 static void
 read_shared(struct gpuval_device *device, struct gpuval_event *event,
             const struct gpuval_record *record)

@@ -85,7 +85,7 @@ is_sync(enum gpuval_kind kind)
 }
 
 /* Is @other, by its kind a load, a store or an atomic, what a failure of @kind is
- * about? What the shader knows of the other party is who came last, and others
+ * about? What the shader knows of the conflicting access is who came last, and others
  * may have come since the one that matters.
  */
 static bool

@@ -101,7 +101,7 @@ void gpuval_events_read_image(struct gpuval_device *device, struct gpuval_event 
 const struct gpuval_site *gpuval_events_numbered_site(const struct gpuval_shader *shader,
                                                       enum gpuval_check check, unsigned number);
 
-/** Hash of the other party's module as a record names it; 0: not known, or it is none. */
+/** Hash of the conflicting access's module as a record names it; 0: not known, or it is none. */
 uint64_t gpuval_events_other_hash(struct gpuval_device *device, enum gpuval_kind kind,
                                   const struct gpuval_record *record);
 
