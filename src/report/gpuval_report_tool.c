@@ -384,6 +384,20 @@ print_summary(const struct gpuval_summary *summary)
              summary->baseline_new, summary->baseline_unchanged, summary->baseline_absent);
 }
 
+/* What the log says of --ended */
+static void
+print_end(void)
+{
+   fputs("gpuval: warning: the program ", stdout);
+   if (!strcmp(ended, "killed"))
+      fputs("was killed (SIGKILL)", stdout);
+   else if (!strcmp(ended, "exit"))
+      fputs("has called _exit()", stdout);
+   else
+      printf("was ended by %s", ended);
+   puts("; this is what was known until then");
+}
+
 /* Of --ended, which `gpuval run` uses: the reports of a process that has not come to its end, of
  * its journal, and what its log lacks, on stdout.
  */
@@ -401,8 +415,7 @@ finish_journal(struct gpuval_merge *merge)
       fail("the reports do not fit into TMPDIR: %s", strerror(errno));
    write_outputs(merge);
    write_step_summary(merge);
-   printf("gpuval: warning: the program was ended by %s; this is what was known until then\n",
-          ended);
+   print_end();
    gpuval_text_write_summary(stdout, gpuval_merge_summary(merge));
    gpuval_merge_destroy(merge);
    return fflush(stdout) ? EXIT_TROUBLE : 0;

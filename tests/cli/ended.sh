@@ -27,7 +27,12 @@ run_ending() # SCENARIO OPTION...
 last_words() # FILE HOW SUMMARY
 {
    last_line "$1" "$3"
-   lines "$1" "^gpuval: warning: the program was ended by $2; this is what was known until then\$" 1
+   case $2 in
+   killed) words='was killed [(]SIGKILL[)]' ;;
+   exit) words='has called _exit[(][)]' ;;
+   *) words="was ended by $2" ;;
+   esac
+   lines "$1" "^gpuval: warning: the program $words; this is what was known until then\$" 1
 }
 
 for pair in SIGINT=SIGINT=130 SIGTERM=SIGTERM=143 SIGSEGV=SIGSEGV=139 abort=SIGABRT=134 \

@@ -66,8 +66,8 @@ class Html(HtmlTest):
                 ([warning], {}, 'warned', 'No errors, 1 warning.'),
                 ([failure(3), warning], {}, 'bad', '1 failure, 3 times in all.'),
                 ([failure(3)], {'ended': 'SIGINT'}, 'bad',
-                 '1 failure, 3 times in all. The program was ended by SIGINT: this is what was '
-                 'known until then.')):
+                 '1 failure, 3 times in all. The program has not come to its end (SIGINT): this is '
+                 'what was known until then.')):
             with self.subTest(text):
                 self.write('a.jsonl', events, **facts)
                 self.open('a.jsonl')

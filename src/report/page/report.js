@@ -574,7 +574,8 @@ function renderVerdict()
    }
    const ended = [...new Set(runs.map((r) => r.ended).concat(summary.ended).filter(Boolean))];
    if (ended.length)
-      text += ` The program was ended by ${ended.join(', ')}: this is what was known until then.`;
+      text += ` ${isMerged ? 'Some programs have not come to their end' : 'The program has not come to its end'}` +
+         ` (${ended.join(', ')}): this is what was known until then.`;
    byId('verdict').className = `notice ${state}`;
    byId('verdict').textContent = clean(text);
 }
