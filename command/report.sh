@@ -15,8 +15,8 @@ help_report()
 usage: ./gpuval report [options] FILE.jsonl|FOLDER|-...
 
 Makes one report of those of many runs, equal failures (by their fingerprint)
-counted together, by run and by machine. A FOLDER stands for the files in it, at
-any depth, whose names end in .jsonl; - is stdin, for reports one behind the other.
+counted together, by run and by machine. Of a FOLDER the files are read whose
+names end in .jsonl, at any depth; - is stdin, for reports one after the other.
 Without -o the failures are listed; with it they are counted.
 
    -o, --output FILE     write a report; FILE ends in .jsonl, .csv, .html,
@@ -35,7 +35,8 @@ Without -o the failures are listed; with it they are counted.
 Exits with 0; with 1 when there is a baseline and something new; with 2 when
 something could not be read, which the report counts, or not be written. In a job
 of GitHub Actions (GITHUB_ACTIONS), failures are printed so that they become
-annotations; with a baseline, new ones.
+annotations, with a baseline the new ones, and the page of the step
+(GITHUB_STEP_SUMMARY) gets a table.
 
    ./gpuval report logs -o night.html -o night.jsonl
    ./gpuval report logs --baseline known.jsonl -o new.jsonl

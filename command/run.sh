@@ -486,7 +486,8 @@ $(help_options)
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP, GPUVAL_GEN_SUPPRESSIONS,
-GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the environment hold where no option says otherwise.
+GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the environment apply where no
+option is given.
 
    ./gpuval run -- vkcube --c 100
    ./gpuval run --checks all,-sync --log log.%p -- ./my-game

@@ -173,8 +173,7 @@ init_samplers(struct gpuval_objects *objects, const struct radv_descriptor_set_h
 static void
 warn_of_memory(void)
 {
-   gpuval_log_warning("out of memory for what is known of descriptors: those of some sets are not "
-                      "checked");
+   gpuval_log_warning("out of memory: descriptors of some sets are not checked");
 }
 
 static void

@@ -83,8 +83,7 @@ gpuval_journal_append_row(const char *name, const struct gpuval_event *event)
 static void
 give_up(void)
 {
-   gpuval_log_error("%s: %s; should the program not come to its end, reports lack what it finds "
-                    "from now on",
+   gpuval_log_error("%s: %s; if the program is killed, its reports lack what is found from now on",
                     file, strerror(errno));
    close(fd);
    fd = -1;

@@ -22,7 +22,7 @@ init_written(struct gpuval_device *device)
       device->written = gpuval_written_create(gpuval_device_window(device),
                                               gpuval_options()->poison ? GPUVAL_POISON_WORD : 0);
    if (!device->written) {
-      gpuval_log_warning("init: there is no address space for it: nothing is looked at");
+      gpuval_log_warning("init: no address space is left: init is not checked");
       return true;
    }
    device->root->written_window = gpuval_shadow_window(window);

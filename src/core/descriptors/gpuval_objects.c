@@ -173,8 +173,8 @@ gpuval_objects_add(struct gpuval_objects *objects, struct vk_object_base *base,
       objects->warned_full = true;
       simple_mtx_unlock(&objects->mutex);
       if (warn)
-         gpuval_log_warning("descriptor: more than %u objects at once: of more it is not "
-                            "known when they are destroyed, or how large they are",
+         gpuval_log_warning("descriptor: more than %u objects at once: sizes and destruction of "
+                            "the others are not checked",
                             (1u << objects->index_bits) - 1);
       return;
    }

@@ -270,7 +270,7 @@ is_full(struct gpuval_device *device, struct gpuval_failure_key *key)
    if (!device->failures->warned_command_events)
       gpuval_log_warning(
          "commands have failed in more than %u ways that differ in labels or names: "
-         "what comes now counts together, by kind",
+         "further failures are counted together, by kind",
          MAX_COMMAND_EVENTS);
    device->failures->warned_command_events = true;
    *key = (struct gpuval_failure_key){.kind = key->kind, .op = key->op, .set = -2};

@@ -128,8 +128,7 @@ static void
 warn_of_memory(struct gpuval_device *device)
 {
    if (!device->image_marks->warned)
-      gpuval_log_warning("init: no memory for what is to be kept of an image: some count as "
-                         "written");
+      gpuval_log_warning("init: out of memory: some images count as written");
    device->image_marks->warned = true;
 }
 

@@ -70,8 +70,7 @@ static void
 warn_of_memory(struct gpuval_device *device)
 {
    if (!device->marks->warned)
-      gpuval_log_warning("init: no memory for what is to be kept of the program's: some of that "
-                         "counts as written");
+      gpuval_log_warning("init: out of memory: some memory of the program counts as written");
    device->marks->warned = true;
 }
 
