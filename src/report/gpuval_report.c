@@ -2,12 +2,9 @@
 
 #include "gpuval_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <sys/stat.h>
 
 #include <vulkan/vulkan_core.h>
 
@@ -22,9 +19,9 @@
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
-#include "gpuval_beside.h"
 #include "gpuval_journal.h"
 #include "gpuval_paths.h"
+#include "gpuval_report_files.h"
 #include "gpuval_run.h"
 #include "gpuval_suppressions.h"
 
@@ -49,10 +46,9 @@ static bool progress; /* is shown */
 static bool marked_error;
 static bool annotates; /* gpuval_github_is_wanted() */
 static struct gpuval_run run;
-static int64_t begin;              /* of the process or of the session */
-static uint64_t commands;          /* since then */
-static struct set *shaders;        /* see gpuval_report_add_shader() */
-static struct util_dynarray files; /* const char *: names */
+static int64_t begin;       /* of the process or of the session */
+static uint64_t commands;   /* since then */
+static struct set *shaders; /* see gpuval_report_add_shader() */
 
 void
 gpuval_report_lock(void)
@@ -322,7 +318,7 @@ gpuval_report_add_message_event(struct gpuval_event *event)
 bool
 gpuval_report_wants_messages(void)
 {
-   return files.size > 0;
+   return gpuval_report_files_exist();
 }
 
 void
@@ -382,18 +378,6 @@ summarize(void)
    return summary;
 }
 
-/* NAME.2.jsonl of a second session */
-static char *
-get_name(const char *name, const struct gpuval_summary *summary)
-{
-   const char *ending = gpuval_report_format(name)->ending;
-   int length = strlen(name) - strlen(ending);
-
-   return summary->session
-             ? ralloc_asprintf(NULL, "%.*s.%u%s", length, name, summary->session, ending)
-             : ralloc_strdup(NULL, name);
-}
-
 /* Who reads a journal counts its events. */
 static void
 keep_summary(void)
@@ -415,16 +399,7 @@ append_to_files(struct gpuval_event *event)
    gpuval_journal_add(event);
    event->kept_count = MAX2(event->count, 1);
    gpuval_journal_add_summary(&summary);
-   util_dynarray_foreach (&files, const char *, name) {
-      if (!*name || gpuval_report_format(*name) != &gpuval_report_jsonl)
-         continue;
-      char *file = get_name(*name, &summary);
-      if (!gpuval_journal_append_row(file, event)) {
-         gpuval_log_error("GPUVAL_REPORT: %s: %s", file, strerror(errno));
-         *name = NULL;
-      }
-      ralloc_free(file);
-   }
+   gpuval_report_files_append(event, &summary);
 }
 
 void
@@ -468,66 +443,6 @@ gpuval_report_count(struct gpuval_event *event, uint64_t count)
    gpuval_report_unlock();
 }
 
-/* To a file beside, which then takes the name: who reads it meanwhile sees
- * the old one whole.
- */
-static bool
-write_file(const char *option, const struct gpuval_summary *summary)
-{
-   unsigned num_events;
-   struct gpuval_event *const *list = get_events(&num_events);
-   char *beside, *name = get_name(option, summary);
-
-   FILE *f = gpuval_open_beside(name, &beside);
-   bool written = false;
-   if (f) {
-      gpuval_report_write(gpuval_report_format(option), f, list, num_events, summary);
-      written = gpuval_close_beside(f, name, beside);
-   }
-   if (!written)
-      gpuval_log_error("GPUVAL_REPORT: %s: %s", name, strerror(errno));
-   ralloc_free(name);
-   return written;
-}
-
-/* Whether the report can be written. One of an earlier run, which would be taken for this one's
- * should the program not come to its end, goes.
- */
-static bool
-try_file(const char *name)
-{
-   struct stat status;
-   char *beside;
-   FILE *f = gpuval_open_beside(name, &beside);
-
-   if (!f) {
-      gpuval_log_error("GPUVAL_REPORT: %s: %s; it is not written", name, strerror(errno));
-      return false;
-   }
-   fclose(f);
-   unlink(beside);
-   ralloc_free(beside);
-   if (!stat(name, &status) && S_ISREG(status.st_mode))
-      unlink(name);
-   return true;
-}
-
-/* Those that can be written */
-static void
-add_files(void)
-{
-   const char **names = gpuval_options()->reports;
-
-   for (unsigned i = 0; names && names[i]; i++) {
-      if (!gpuval_report_format(names[i]))
-         gpuval_log_error("GPUVAL_REPORT: \"%s\" does not end in " GPUVAL_REPORT_ENDINGS
-                          "; it is not written",
-                          names[i]);
-      else if (try_file(names[i]))
-         util_dynarray_append(&files, const char *, names[i]);
-   }
-}
-
 static void
 add_source_maps(void)
 {
@@ -547,7 +462,7 @@ gpuval_report_init(void)
    annotates = gpuval_github_is_wanted();
    add_source_maps();
    gpuval_paths_root(); /* the folder now, whatever the program makes of it */
-   add_files();
+   gpuval_report_files_init();
    gpuval_suppressions_init(gpuval_options()->suppressions);
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
    progress = gpuval_options()->progress && gpuval_log_has_terminal();
@@ -555,37 +470,14 @@ gpuval_report_init(void)
       gpuval_report_mark("error");
 }
 
-/* NAME.4711.jsonl */
-static char *
-add_pid(const char *name)
-{
-   const struct gpuval_report_format *format = gpuval_report_format(name);
-   int length = strlen(name) - (format ? strlen(format->ending) : 0);
-
-   return ralloc_asprintf(NULL, "%.*s.%d%s", length, name, (int)getpid(), name + length);
-}
-
 /* The parent's threads, of which one may hold the mutex, are not there. */
 void
 gpuval_report_begin_process(void)
 {
-   const char **names = gpuval_options()->reports;
-   const char **before = NULL;
-   unsigned count = 0;
-
-   for (; names && names[count]; count++)
-      ;
-   before = ralloc_memdup(NULL, names, count * sizeof(*names));
-   gpuval_options_begin_process();
-   for (unsigned i = 0; i < count; i++) {
-      if (!strcmp(names[i], before[i]))
-         names[i] = add_pid(names[i]);
-   }
-   ralloc_free(before);
-
+   gpuval_report_files_begin_process();
    simple_mtx_init(&mutex, mtx_plain);
    /* Events stay, as devices may still look at them. */
-   events.size = outside.size = files.size = 0;
+   events.size = outside.size = 0;
    lost = messages = lost_messages = num_message_events = commands = 0;
    memset(&total, 0, sizeof(total));
    finished = marked_error = false;
@@ -596,7 +488,6 @@ gpuval_report_begin_process(void)
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
    gpuval_run_describe(&run);
    begin = os_time_get_nano();
-   add_files();
 }
 
 /* Appends a table to the page of the job. */
@@ -618,11 +509,10 @@ write_files_locked(void)
 {
    struct gpuval_summary summary = summarize();
 
-   /* One that cannot be written is not tried again: it is said once. */
-   util_dynarray_foreach (&files, const char *, name) {
-      if (*name && !write_file(*name, &summary))
-         *name = NULL;
-   }
+   unsigned num_events;
+   struct gpuval_event *const *list = get_events(&num_events);
+
+   gpuval_report_files_write(list, num_events, &summary);
 }
 
 void
