@@ -23,7 +23,8 @@ Without -o the failures are listed; with it they are counted.
                          .sarif, .junit.xml or .codequality.json; may be given
                          several times
    --baseline OLD.jsonl  failures of this report are known: the others are marked
-                         as new, and listed; may be given several times
+                         as new and listed, and those that are gone are; may be
+                         given several times
    --root FOLDER         files of sources below it are named relative to it (default:
                          GITHUB_WORKSPACE, or the current folder); may be given
                          several times, for those of other machines

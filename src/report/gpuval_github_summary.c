@@ -53,6 +53,12 @@ write_markdown(FILE *f, const char *text)
    free(escaped);
 }
 
+static const char *
+plural(uint64_t count)
+{
+   return count == 1 ? "" : "s";
+}
+
 static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
@@ -65,9 +71,11 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    }
    if (summary->errors || summary->warnings || summary->lost)
       fprintf(f,
-              ": %" PRIu64 " errors (%" PRIu64 " occurrences), %" PRIu64 " warnings, %" PRIu64
-              " records lost\n\n",
-              summary->errors, summary->occurrences, summary->warnings, summary->lost);
+              ": %" PRIu64 " error%s (%" PRIu64 " occurrence%s), %" PRIu64 " warning%s, %" PRIu64
+              " record%s lost\n\n",
+              summary->errors, plural(summary->errors), summary->occurrences,
+              plural(summary->occurrences), summary->warnings, plural(summary->warnings),
+              summary->lost, plural(summary->lost));
    else
       fputs(": no errors\n\n", f);
    if (summary->has_baseline)

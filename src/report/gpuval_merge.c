@@ -35,6 +35,12 @@ enum known {
    KNOWN_ERROR,
 };
 
+/* An error of the baseline, and where its line is in gpuval_merge::lines */
+struct known_error {
+   uint64_t fingerprint;
+   off_t line;
+};
+
 struct seen {
    uint32_t failure, run;
    uint64_t count;
@@ -51,9 +57,10 @@ struct gpuval_merge {
    uint32_t *machine_of_run;  /* 1 + index of hosts; 0: not known */
    unsigned num_hosts;
 
-   FILE *lines;                     /* of each failure the first that is as severe as any */
-   struct hash_table_u64 *baseline; /* enum known by fingerprint; NULL: none */
-   bool is_journal;                 /* gpuval_merge_read_journal() */
+   FILE *lines;                       /* of each failure the first that is as severe as any */
+   struct hash_table_u64 *baseline;   /* enum known by fingerprint; NULL: none */
+   struct util_dynarray known_errors; /* struct known_error */
+   bool is_journal;                   /* gpuval_merge_read_journal() */
    struct set *unknown_keys;
    unsigned num_messages;
    unsigned num_complaints;
@@ -90,6 +97,7 @@ gpuval_merge_create(void)
    util_dynarray_init(&merge->failures, merge);
    util_dynarray_init(&merge->seen, merge);
    util_dynarray_init(&merge->runs, merge);
+   util_dynarray_init(&merge->known_errors, merge);
    merge->by_fingerprint = _mesa_hash_table_u64_create(merge);
    gpuval_line_init(&merge->line);
    merge->summary.is_merged = true;
@@ -402,6 +410,18 @@ gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name,
    merge->summary.lost_lines += reading.broken;
 }
 
+/* An error of the baseline: gone until it is seen */
+static void
+keep_known_error(struct gpuval_merge *merge, uint64_t fingerprint)
+{
+   struct known_error error = {fingerprint, ftello(merge->lines)};
+
+   merge->line.row.num_seen = 0;
+   gpuval_jsonl_write_row(merge->lines, &merge->line.row);
+   util_dynarray_append(&merge->known_errors, struct known_error, error);
+   merge->summary.baseline_absent++;
+}
+
 void
 gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name)
 {
@@ -418,7 +438,7 @@ gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name
       enum known before = look_up_baseline(merge, fingerprint);
       enum known now = gpuval_row_is_warning(&merge->line.row) ? KNOWN_WARNING : KNOWN_ERROR;
       if (before != KNOWN_ERROR && now == KNOWN_ERROR)
-         merge->summary.baseline_absent++; /* until it is seen */
+         keep_known_error(merge, fingerprint);
       if (now > before)
          _mesa_hash_table_u64_insert(merge->baseline, fingerprint, (void *)(uintptr_t)now);
    }
@@ -536,6 +556,49 @@ count_machines(struct gpuval_merge *merge, struct gpuval_row *row,
    }
 }
 
+/* Reads a line that was kept into gpuval_merge::line. @at: where the file stands, then the line's
+ * end; -1: not known. Strings are of @mem_ctx.
+ */
+static bool
+read_back(struct gpuval_merge *merge, void *mem_ctx, off_t line, off_t *at)
+{
+   if (line != *at && fseeko(merge->lines, line, SEEK_SET))
+      return false;
+   ssize_t length = getline(&merge->text, &merge->text_size, merge->lines);
+   *at = line + length;
+   return length >= 0 && !gpuval_line_read(&merge->line, mem_ctx, merge->text, length);
+}
+
+static bool
+is_seen_as_error(const struct gpuval_merge *merge, uint64_t fingerprint)
+{
+   uintptr_t found = (uintptr_t)_mesa_hash_table_u64_search(merge->by_fingerprint, fingerprint);
+
+   return found && !util_dynarray_element(&merge->failures, struct failure, found - 1)->is_warning;
+}
+
+bool
+gpuval_merge_for_each_gone(struct gpuval_merge *merge,
+                           void (*call)(void *data, const struct gpuval_row *row, unsigned index),
+                           void *data)
+{
+   unsigned index = 0;
+   off_t at = -1;
+
+   util_dynarray_foreach (&merge->known_errors, struct known_error, error) {
+      if (is_seen_as_error(merge, error->fingerprint))
+         continue;
+      void *mem_ctx = ralloc_context(NULL);
+      bool is_read = read_back(merge, mem_ctx, error->line, &at);
+      if (is_read)
+         call(data, &merge->line.row, index++);
+      ralloc_free(mem_ctx);
+      if (!is_read)
+         return false;
+   }
+   return true;
+}
+
 bool
 gpuval_merge_for_each(struct gpuval_merge *merge,
                       void (*call)(void *data, const struct gpuval_row *row, unsigned index),
@@ -549,11 +612,7 @@ gpuval_merge_for_each(struct gpuval_merge *merge,
    off_t at = -1;
    util_dynarray_foreach (&merge->failures, struct failure, failure) {
       void *mem_ctx = ralloc_context(NULL);
-      if (failure->line != at && fseeko(merge->lines, failure->line, SEEK_SET))
-         return false;
-      ssize_t length = getline(&merge->text, &merge->text_size, merge->lines);
-      at = failure->line + length;
-      if (length < 0 || gpuval_line_read(&merge->line, mem_ctx, merge->text, length)) {
+      if (!read_back(merge, mem_ctx, failure->line, &at)) {
          ralloc_free(mem_ctx);
          return false;
       }

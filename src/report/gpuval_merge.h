@@ -59,6 +59,12 @@ bool gpuval_merge_for_each(struct gpuval_merge *merge,
                            void (*row)(void *data, const struct gpuval_row *row, unsigned index),
                            void *data);
 
+/** The same of errors that only the baseline has. */
+bool gpuval_merge_for_each_gone(struct gpuval_merge *merge,
+                                void (*row)(void *data, const struct gpuval_row *row,
+                                            unsigned index),
+                                void *data);
+
 #ifdef __cplusplus
 }
 #endif

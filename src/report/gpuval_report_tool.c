@@ -346,6 +346,20 @@ print_row(void *data, const struct gpuval_row *row, unsigned index)
 }
 
 static void
+print_gone(void *data, const struct gpuval_row *row, unsigned index)
+{
+   const char *fingerprint = gpuval_row_string(row, false, "", "fingerprint");
+
+   print_string("gpuval: gone: ", gpuval_row_string(row, false, "", "check"));
+   print_string("/", gpuval_row_string(row, false, "", "kind"));
+   print_place(row);
+   print_string(": ", gpuval_row_string(row, false, "", "message"));
+   if (fingerprint)
+      print_string(", fingerprint ", fingerprint);
+   putchar('\n');
+}
+
+static void
 print_summary(const struct gpuval_summary *summary)
 {
    fputs("gpuval: ", stdout);
@@ -444,6 +458,8 @@ main(int argc, char **argv)
 
    const struct gpuval_summary *summary = gpuval_merge_summary(merge);
    if ((!outputs.size || summary->has_baseline) && !gpuval_merge_for_each(merge, print_row, NULL))
+      fail("the reports do not fit into TMPDIR");
+   if (!gpuval_merge_for_each_gone(merge, print_gone, NULL))
       fail("the reports do not fit into TMPDIR");
    if (gpuval_github_is_wanted() && !gpuval_merge_for_each(merge, annotate, NULL))
       fail("the reports do not fit into TMPDIR");

@@ -399,7 +399,7 @@ class StepSummary(FormatTest):
                                failure(3, severity='warning')], run=run_of('here'))
         page = self.page('a.jsonl', '--baseline', 'old.jsonl', status=1)
         lines = page.split('\n')
-        self.assertEqual(lines[0], '### gpuval, engine: 2 errors (3 occurrences), 1 warnings, '
+        self.assertEqual(lines[0], '### gpuval, engine: 2 errors (3 occurrences), 1 warning, '
                                    '0 records lost')
         self.assertEqual(lines[2], '1 new, 1 still there, 1 gone')
         self.assertIn('| **new** bounds/buffer-oob | particles.comp:42 | a \\| b \\<i\\> | 2 |', lines)

@@ -6,6 +6,7 @@
 import csv
 import json
 import os
+import re
 
 from reports import HOSTILE, ReportTest, failure, main, run_of, summary
 
@@ -319,6 +320,9 @@ class Baseline(ReportTest):
                            status=1)
         self.assertEqual(out.count('gpuval: new: bounds/buffer-oob at particles.comp:42: '), 2)
         self.assertIn('2 new, 1 still there, 2 gone', out)
+        gone = re.findall('^gpuval: gone: bounds/buffer-oob at particles.comp:42: store of 4 bytes '
+                          '.*, fingerprint [0-9a-f]{16}$', out, re.M)
+        self.assertEqual(len(gone), 2)
         events, end = self.read('m.jsonl')
         self.assertEqual([e['baseline'] for e in events], ['unchanged', 'new', 'new'])
         self.assertEqual(end['baseline'], {'new': 2, 'unchanged': 1, 'absent': 2})
