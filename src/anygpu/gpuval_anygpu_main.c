@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gpuval_log.h"
+#include "base/gpuval_options.h"
 #include "util/macros.h"
 
 static const char help[] =
@@ -190,6 +192,19 @@ add_to_list(const char *name, const char *value)
    return true;
 }
 
+static bool names_files; /* --report or --log */
+
+static bool
+parse_checks(const char *list)
+{
+   bool internal;
+
+   if (!strcmp(list, "none"))
+      return add_to_list("GPUVAL", "");
+   gpuval_options_parse_checks(list, "--checks", &internal);
+   return !gpuval_log_num_errors() && add_to_list("GPUVAL", list);
+}
+
 static bool
 parse_option(struct gpuval_anygpu_options *options, enum option_value option, const char *value)
 {
@@ -197,10 +212,12 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
 
    switch (option) {
    case OPTION_CHECKS:
-      return add_to_list("GPUVAL", strcmp(value, "none") ? value : "");
+      return parse_checks(value);
    case OPTION_REPORT:
+      names_files = true;
       return add_to_list("GPUVAL_REPORT", value);
    case OPTION_LOG:
+      names_files = true;
       return !setenv("GPUVAL_LOG", value, 1);
    case OPTION_BUFFER:
       return parse_buffer(options, "buffer", value, false);
@@ -285,6 +302,8 @@ main(int argc, char **argv)
    setenv("GPUVAL_SYNC", "shadow", 0);
    if (!options.as_is) {
       gpuval_init(false);
+      if (names_files && gpuval_log_num_errors())
+         return 2; /* The log has said which file cannot be written. */
       /* If the loader finds a driver of ours, that does not check once more. */
       unsetenv("GPUVAL");
    }
