@@ -14,6 +14,7 @@
 #include "report_css.h"
 #include "report_html.h"
 #include "report_js.h"
+#include "report_words.h"
 
 /* What is between a script's tags ends at the next "</script", whatever it is part of,
  * and "<!--" has a meaning, too. In JSON, only strings have a "<".
@@ -106,6 +107,7 @@ static void
 write_end(FILE *f, const struct gpuval_summary *summary)
 {
    fputs("]</script>\n<script>\n", f);
+   fputs(page_words, f);
    fputs(page_js, f);
    fputs("</script>\n</body>\n</html>\n", f);
 }
