@@ -333,9 +333,7 @@ gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    nir_push_if(b, nir_iand(b, is_lane, params->has_value));
    nir_store_var(b, same_var,
-                 gpuval_nir_is_lanes_value(b, driver->num_lanes, mark, others, params->value,
-                                           nir_imm_false(b)),
-                 0x1);
+                 gpuval_nir_is_lanes_value(b, driver->num_lanes, mark, others, params->value), 0x1);
    nir_pop_if(b, NULL);
    return nir_iand(b, nir_load_var(b, same_var), params->has_value);
 }

@@ -163,12 +163,9 @@ bool gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode mod
 nir_def *gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count);
 /** The same of @size bytes of memory. */
 nir_def *gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size);
-/**
- * 1 bit: does the lane whose two words @mark are @other store @value, too? @otherwise, if
- * there is no such lane.
- */
+/** 1 bit: does a lane whose two words @mark are @other store @value, too? */
 nir_def *gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
-                                   nir_def *const *other, nir_def *value, nir_def *otherwise);
+                                   nir_def *const *other, nir_def *value);
 
 /**
  * Is it a memory barrier, of @scope or wider, that makes nobody wait for the others of its scope,

@@ -78,25 +78,27 @@ gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size)
    return nir_load_var(b, value_var);
 }
 
+/* Lanes that run for nobody may have the mark of one that does, but not what that one loads: draw
+ * has the last vertex in all that are left over. So one such lane is enough.
+ */
 nir_def *
 gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
-                          nir_def *const *other, nir_def *value, nir_def *otherwise)
+                          nir_def *const *other, nir_def *value)
 {
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "lane");
    nir_variable *same_var = nir_local_variable_create(b->impl, glsl_bool_type(), "same");
    nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, same_var, otherwise, 0x1);
+   nir_store_var(b, same_var, nir_imm_false(b), 0x1);
 
    nir_loop *loop = nir_push_loop(b);
    {
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, num_lanes));
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      nir_def *is_other = nir_imm_true(b);
-      for (unsigned j = 0; j < 2; j++)
-         is_other = nir_iand(b, is_other, nir_ieq(b, nir_read_invocation(b, mark[j], i), other[j]));
       nir_def *is_same = nir_ieq(b, nir_read_invocation(b, value, i), value);
-      nir_store_var(b, same_var, nir_bcsel(b, is_other, is_same, nir_load_var(b, same_var)), 0x1);
+      for (unsigned j = 0; j < 2; j++)
+         is_same = nir_iand(b, is_same, nir_ieq(b, nir_read_invocation(b, mark[j], i), other[j]));
+      nir_store_var(b, same_var, nir_ior(b, nir_load_var(b, same_var), is_same), 0x1);
    }
    nir_pop_loop(b, loop);
    return nir_load_var(b, same_var);
