@@ -31,6 +31,7 @@ struct lvp_descriptor_set;
 struct lvp_descriptor_set_layout;
 struct lvp_device;
 struct lvp_device_memory;
+struct lvp_pipeline;
 struct lvp_pipeline_layout;
 struct lvp_pipeline_nir;
 struct lvp_shader;
@@ -96,6 +97,9 @@ void gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_opt
 void gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
                               const VkPipelineShaderStageCreateInfo *info,
                               const void *pipeline_next);
+/** When @pipeline is created, and its libraries are known. */
+void gpuval_lvp_note_inputs(struct lvp_pipeline *pipeline, struct lvp_device *device,
+                            const VkGraphicsPipelineCreateInfo *info);
 /** At the hook: right after the last nir_lower_explicit_io. */
 void gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
                            const struct lvp_pipeline_layout *layout);

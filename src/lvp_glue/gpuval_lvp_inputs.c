@@ -18,6 +18,7 @@ struct gpuval_lvp_inputs {
    struct gpuval_input_driver driver;
    struct gpuval_input_commands *observer;
    bool robust_device; /* and so are shader objects */
+   bool robust_inputs; /* of the pipeline */
 
    /* Shaders that are bound: those of draws, and what the others are checked for */
    const struct lvp_pipeline_nir *stages[LVP_SHADER_STAGES];
@@ -44,6 +45,30 @@ get_state(void *data, VkPipeline handle)
    return pipeline->type == LVP_PIPELINE_GRAPHICS ? &pipeline->graphics_state : NULL;
 }
 
+/* Where vertex inputs are a library of their own, that says how robust they are, and not the one
+ * of the vertex shader.
+ */
+void
+gpuval_lvp_note_inputs(struct lvp_pipeline *pipeline, struct lvp_device *device,
+                       const VkGraphicsPipelineCreateInfo *info)
+{
+   const VkGraphicsPipelineLibraryCreateInfoEXT *library =
+      vk_find_struct_const(info->pNext, GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+   const VkPipelineLibraryCreateInfoKHR *parts =
+      vk_find_struct_const(info->pNext, PIPELINE_LIBRARY_CREATE_INFO_KHR);
+
+   if (library && library->flags & VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT &&
+       vk_find_struct_const(info->pNext, PIPELINE_ROBUSTNESS_CREATE_INFO)) {
+      struct vk_pipeline_robustness_state robustness;
+      vk_pipeline_robustness_state_fill(&device->vk, &robustness, info->pNext, NULL);
+      pipeline->gpuval_robust_inputs = gpuval_is_robust(robustness.vertex_inputs);
+   }
+   for (uint32_t i = 0; parts && i < parts->libraryCount; i++) {
+      LVP_FROM_HANDLE(lvp_pipeline, part, parts->pLibraries[i]);
+      pipeline->gpuval_robust_inputs |= part->gpuval_robust_inputs;
+   }
+}
+
 static void
 bind_pipeline(struct gpuval_lvp_inputs *inputs, const struct lvp_pipeline *pipeline)
 {
@@ -51,6 +76,7 @@ bind_pipeline(struct gpuval_lvp_inputs *inputs, const struct lvp_pipeline *pipel
       memset(inputs->stages, 0, sizeof(inputs->stages));
       lvp_forall_gfx_stage(stage) inputs->stages[stage] = pipeline->shaders[stage].pipeline_nir;
       inputs->has_pipeline = true;
+      inputs->robust_inputs = pipeline->gpuval_robust_inputs;
    } else if (pipeline->type == LVP_PIPELINE_COMPUTE) {
       inputs->dispatch_checks = get_checks(pipeline->shaders[MESA_SHADER_COMPUTE].pipeline_nir);
    } else if (pipeline->type == LVP_PIPELINE_RAY_TRACING) {
@@ -97,8 +123,9 @@ get_shaders(void *data, struct gpuval_bound_shaders *shaders)
       .dispatch_checks = inputs->dispatch_checks,
       .trace_checks = inputs->trace_checks,
       .inputs_read = vertex ? vertex->nir->info.inputs_read >> VERT_ATTRIB_GENERIC0 : 0,
-      .robust_vertex = inputs->has_pipeline ? gpuval_lvp_get_selection(vertex).robust_vertex
-                                            : inputs->robust_device,
+      .robust_vertex = inputs->has_pipeline
+                          ? gpuval_lvp_get_selection(vertex).robust_vertex || inputs->robust_inputs
+                          : inputs->robust_device,
       .has_task = inputs->stages[MESA_SHADER_TASK],
    };
    lvp_forall_gfx_stage(stage) shaders->draw_checks |= get_checks(inputs->stages[stage]);

@@ -321,7 +321,8 @@ struct vkh_graphics_desc {
    const VkPipelineColorBlendAttachmentState *blend;
    VkPipelineCache cache;
    VkPipelineCreateFlags flags;
-   const void *next; /* chained to VkGraphicsPipelineCreateInfo */
+   const void *next;        /* chained to VkGraphicsPipelineCreateInfo */
+   const void *inputs_next; /* in its place in a library of vertex inputs */
    const char *name;
 };
 

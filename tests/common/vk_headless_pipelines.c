@@ -271,6 +271,7 @@ create_library_part(struct vkh_context *ctx, const VkGraphicsPipelineCreateInfo 
 {
    const bool fragment = which == VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT;
    const bool geometry = which == VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT;
+   const bool inputs = which == VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT;
    VkPipelineShaderStageCreateInfo stages[VKH_MAX_STAGES];
    uint32_t stage_count = 0;
    for (uint32_t i = 0; i < full->stageCount; i++) {
@@ -281,7 +282,7 @@ create_library_part(struct vkh_context *ctx, const VkGraphicsPipelineCreateInfo 
 
    const VkGraphicsPipelineLibraryCreateInfoEXT library = {
       .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
-      .pNext = (void *)full->pNext,
+      .pNext = (void *)(inputs && desc->inputs_next ? desc->inputs_next : full->pNext),
       .flags = which,
    };
    VkGraphicsPipelineCreateInfo part = *full;
@@ -290,7 +291,7 @@ create_library_part(struct vkh_context *ctx, const VkGraphicsPipelineCreateInfo 
                 VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT;
    part.stageCount = stage_count;
    part.pStages = stages;
-   if (!geometry && which != VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT)
+   if (!geometry && !inputs)
       part.pDynamicState = NULL;
    return create_graphics(ctx, &part, desc->cache, NULL);
 }

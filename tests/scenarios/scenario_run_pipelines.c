@@ -18,7 +18,7 @@ struct request {
    VkSpecializationMapEntry entries[MAX_SPECIALIZATION];
    uint32_t values[MAX_SPECIALIZATION];
    VkSpecializationInfo specialization;
-   bool robust, stage_robust;
+   bool robust, stage_robust, inputs_robust;
    VkPipelineRobustnessCreateInfoEXT robustness;
    struct vkh_graphics_desc desc;
    struct run_vertex_input vertex_input;
@@ -188,9 +188,11 @@ read_option(struct run *run, struct request *request, const char *word)
       (void)0;
    else if (strcmp(key, "entry") == 0)
       request->entry = scenario_format("%s", value);
-   else if (strcmp(key, "robust") == 0 || strcmp(key, "stage_robust") == 0) {
+   else if (strcmp(key, "robust") == 0 || strcmp(key, "stage_robust") == 0 ||
+            strcmp(key, "inputs_robust") == 0) {
       request->robust |= key[0] == 'r';
       request->stage_robust |= key[0] == 's';
+      request->inputs_robust |= key[0] == 'i';
       read_robustness(run, request, value);
    } else
       RUN_ERROR(run, "%s is no option of a pipeline", key);
@@ -457,6 +459,7 @@ fill_graphics(struct run *run, struct request *request, VkPipelineCache cache, c
    desc->cache = cache;
    desc->flags = pipeline_flags(run);
    desc->next = request->robust ? &request->robustness : NULL;
+   desc->inputs_next = request->inputs_robust ? &request->robustness : NULL;
    desc->name = name;
 }
 
