@@ -297,23 +297,36 @@ run_programs(const struct check_set *set, uint64_t first, uint64_t count, struct
 
 /* --- spirv-val ------------------------------------------------------------ */
 
+/* That of Debian 13 asks all entry points of a module for the modes that a mesh shader among them
+ * has for its own outputs.
+ */
+static bool
+is_its_error(const char *line)
+{
+   return strstr(line, "IndicesEXT decoration must be used with the Output");
+}
+
 static void
 validate(const char *path, const char *name)
 {
-   int status;
+   char command[800], line[1000];
+   bool is_known = false;
+
+   snprintf(command, sizeof(command),
+            "spirv-val --target-env vulkan1.3 --uniform-buffer-standard-layout '%s' 2>&1", path);
    fflush(stdout);
-   const pid_t child = fork();
-   if (child == 0) {
-      dup2(STDOUT_FILENO, STDERR_FILENO);
-      execlp("spirv-val", "spirv-val", "--target-env", "vulkan1.3",
-             "--uniform-buffer-standard-layout", path, NULL);
-      _exit(VKH_EXIT_SKIP);
-   }
-   if (child < 0 || waitpid(child, &status, 0) != child)
+   FILE *output = popen(command, "r");
+   if (!output)
       vkh_die("cannot start a process: %s", strerror(errno));
-   if (WIFEXITED(status) && WEXITSTATUS(status) == VKH_EXIT_SKIP)
+   while (fgets(line, sizeof(line), output)) {
+      is_known |= is_its_error(line);
+      if (!is_known)
+         fputs(line, stdout);
+   }
+   const int status = pclose(output);
+   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
       vkh_skip("there is no spirv-val");
-   if (status)
+   if (status && !is_known)
       fail("%s: spirv-val does not like it", name);
    run.validated++;
 }
