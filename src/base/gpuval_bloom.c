@@ -150,7 +150,13 @@ gpuval_bloom_mark(const struct gpuval_bloom *bloom, const struct gpuval_bloom_ac
 static uint32_t
 claim_owner(uint32_t invocation)
 {
-   return (invocation * 0x9e3779b1) >> 16 & 0xfffc;
+   return (invocation * 0x9e3779b1) >> 20 & GPUVAL_CLAIM_OWNER_MASK;
+}
+
+static uint32_t
+get_word(uint64_t words, unsigned i)
+{
+   return words >> (GPUVAL_CLAIM_WORD_BITS * i) & GPUVAL_CLAIM_WORD_MASK;
 }
 
 static enum gpuval_claim_access
@@ -162,14 +168,15 @@ claim_access(enum gpuval_bloom_type type)
 }
 
 /* Does another invocation's access to a word, as its claim has it, conflict? An
- * invocation is known by one of 2^14 hashes.
+ * invocation is known by one of 2^10 hashes.
  */
 static bool
 conflicts(const struct gpuval_bloom_access *access, uint32_t word)
 {
    enum gpuval_claim_access theirs = word & 3, mine = claim_access(access->type);
 
-   if (theirs == GPUVAL_CLAIM_NONE || (word & 0xfffc) == claim_owner(access->invocation))
+   if (theirs == GPUVAL_CLAIM_NONE ||
+       (word & GPUVAL_CLAIM_OWNER_MASK) == claim_owner(access->invocation))
       return false;
    if (theirs == mine)
       return mine == GPUVAL_CLAIM_STORE;
@@ -189,7 +196,10 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
    uint32_t index = bucket_of_hash(bloom, access->address, hash[0]) & bloom->claims_mask;
    uint64_t *claim = &bloom->claims[index * 2], tag = hash[1] >> 8;
    uint64_t who = p_atomic_read(&claim[0]), words = p_atomic_read(&claim[1]);
-   bool known = who >> GPUVAL_CLAIM_TAG_SHIFT == tag;
+   uint64_t words_tag = (uint64_t)gpuval_claim_words_tag(hash, access->address, access->epoch)
+                        << GPUVAL_CLAIM_WORDS_TAG_SHIFT;
+   bool known = who >> GPUVAL_CLAIM_TAG_SHIFT == tag &&
+                !((words ^ words_tag) >> GPUVAL_CLAIM_WORDS_TAG_SHIFT);
    *other = known ? who : 0;
 
    /* A claim that is another granule's, or got lost, says nothing; nor does that of a word
@@ -201,27 +211,28 @@ gpuval_bloom_access(const struct gpuval_bloom *bloom, const struct gpuval_bloom_
          bool is_whole = (masks.byte >> (4 * i) & 0xf) == 0xf;
          bool is_marked = marks & 0xf0000u << (4 * i);
          if ((is_whole || access->type == GPUVAL_BLOOM_LOAD) && is_marked)
-            bad |= conflicts(access, words >> (16 * i) & 0xffff);
+            bad |= conflicts(access, get_word(words, i));
       }
    }
 
    if (!known)
-      words = 0;
+      words = words_tag;
    uint32_t strength = claim_access(access->type), strongest = 0;
    uint32_t mine = strength | claim_owner(access->invocation);
    uint64_t after = words;
    bool in_order =
       access->type == GPUVAL_BLOOM_STORE && access->flags & GPUVAL_SYNC_WRITE_AFTER_WRITE_OK;
    for (unsigned i = 0; i < 4; i++) {
-      uint32_t word = words >> (16 * i) & 0xffff, theirs = word & 3;
+      uint32_t word = get_word(words, i), theirs = word & 3;
       strongest = MAX2(strongest, theirs);
       if (!(masks.word & BITFIELD_BIT(i)) ||
           (bad ? strength <= theirs || theirs == GPUVAL_CLAIM_NONE : strength < theirs))
          continue;
 
       bool several = theirs == strength && word != mine && !in_order;
-      after &= ~(0xffffull << (16 * i));
-      after |= (uint64_t)(several ? strength | GPUVAL_CLAIM_SEVERAL : mine) << (16 * i);
+      after &= ~((uint64_t)GPUVAL_CLAIM_WORD_MASK << (GPUVAL_CLAIM_WORD_BITS * i));
+      after |= (uint64_t)(several ? strength | GPUVAL_CLAIM_SEVERAL : mine)
+               << (GPUVAL_CLAIM_WORD_BITS * i);
    }
    if (after != words) {
       uint64_t command = access->command_id & BITFIELD_MASK(GPUVAL_CLAIM_COMMAND_BITS);

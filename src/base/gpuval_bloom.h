@@ -30,9 +30,11 @@
  *                            of these
  *                    22..39  low 18 bits of its command id
  *                    40..63  tag of granule and epoch
- *    second 64 bits  16 for each word: 0..1 strongest access so far, 2..15 hash
- *                    of the invocation, or that there
- *                            were several
+ *    second 64 bits   0..47  12 for each word: 0..1 strongest access so far, 2..11 hash
+ *                            of the invocation, or that there were several
+ *                    48..63  another tag, as the halves are not written at once: where two
+ *                            granules share a place, one may have the one half, and the
+ *                            other the other
  *
  * A claim with the right tag says no if all words were accessed by this invocation, or
  * in a way that does not conflict. A claim of a command before the epoch says no,
@@ -80,6 +82,26 @@ extern "C" {
 #define GPUVAL_CLAIM_TAG_SHIFT     40
 static_assert(GPUVAL_MAX_ENTRIES == 1u << GPUVAL_CLAIM_COMMAND_SHIFT, "a claim's entry");
 
+/* The second half */
+#define GPUVAL_CLAIM_WORD_BITS       12
+#define GPUVAL_CLAIM_WORD_MASK       0xfffu
+#define GPUVAL_CLAIM_OWNER_MASK      0xffcu
+#define GPUVAL_CLAIM_WORDS_TAG_SHIFT 48
+
+/* Its tag: of the first hash function what neither the place nor the other tag has in full, and of
+ * line and epoch, as the hash does not tell all of them apart: with 2^24 accesses that is seen.
+ */
+#define GPUVAL_CLAIM_EPOCH_STEP 0x85ebca6bu
+#define GPUVAL_CLAIM_LINE_STEP  0x9e3779b1u
+static inline uint32_t
+gpuval_claim_words_tag(const uint32_t hash[2], uint64_t address, uint32_t epoch)
+{
+   uint32_t line = (uint32_t)(address >> (4 + GPUVAL_BLOOM_LINE_LOG2));
+   uint32_t mixed = (line ^ epoch * GPUVAL_CLAIM_EPOCH_STEP) * GPUVAL_CLAIM_LINE_STEP;
+
+   return (hash[0] >> 16 ^ (hash[1] & 0xff) * 0x101 ^ mixed >> 16) & 0xffff;
+}
+
 enum gpuval_bloom_type {
    GPUVAL_BLOOM_LOAD,
    GPUVAL_BLOOM_STORE,
@@ -96,7 +118,7 @@ enum gpuval_claim_access {
 };
 
 /* In the place of the invocation: several have accessed the word in this way. */
-#define GPUVAL_CLAIM_SEVERAL 0xfffc
+#define GPUVAL_CLAIM_SEVERAL 0xffc
 
 /* Of so many buckets */
 #define GPUVAL_BLOOM_SAMPLES 512

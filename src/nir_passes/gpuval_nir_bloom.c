@@ -303,17 +303,53 @@ mark_more(nir_builder *b, const struct bucket *bucket, const struct quad *quad, 
 /* Claims: what a granule's says, and what we make of it. */
 
 struct claim {
-   nir_def *address;  /* 64 bit */
-   nir_def *tag;      /* of our granule, where it stands in the upper half */
+   nir_def *address; /* 64 bit */
+   struct claim_tags {
+      nir_def *who;   /* of our granule, where it stands in the upper half */
+      nir_def *words; /* the same */
+   } tags;
    nir_def *known;    /* 1 bit: it is our granule's */
    nir_def *who;      /* 64 bit */
-   nir_def *words[2]; /* 2 x 16 bit each; 0 if not known */
-   nir_def *owner;    /* our 16 bits, twice */
+   nir_def *there;    /* 64 bit: the second half as it is */
+   nir_def *words[2]; /* the halves of that, without the tag; 0 if not known */
+   nir_def *owner;    /* our 12 bits */
    nir_def *access;   /* ours of them */
 };
 
+#define WORDS_TAG_IN_HI (GPUVAL_CLAIM_WORDS_TAG_SHIFT - 32)
+
+/* gpuval_claim_words_tag() */
+static struct claim_tags
+get_claim_tags(nir_builder *b, nir_def *const hash[2], nir_def *line, nir_def *epoch)
+{
+   nir_def *mixed = nir_ixor(b, line, nir_imul_imm(b, epoch, GPUVAL_CLAIM_EPOCH_STEP));
+   mixed = nir_imul_imm(b, mixed, GPUVAL_CLAIM_LINE_STEP);
+   nir_def *low = nir_imul_imm(b, nir_iand_imm(b, hash[1], 0xff), 0x101);
+   nir_def *words =
+      nir_ixor(b, nir_ixor(b, nir_ushr_imm(b, hash[0], 16), low), nir_ushr_imm(b, mixed, 16));
+
+   return (struct claim_tags){
+      .who = nir_ishl_imm(b, nir_ushr_imm(b, hash[1], 8), GPUVAL_CLAIM_TAG_SHIFT - 32),
+      .words = nir_ishl_imm(b, words, WORDS_TAG_IN_HI),
+   };
+}
+
+/* The halves of the second half @there, without the tag; 0 if they are another granule's. Returns
+ * whether they are ours.
+ */
+static nir_def *
+get_claim_words(nir_builder *b, const struct claim_tags *tags, nir_def *there, nir_def *words[2])
+{
+   nir_def *hi = nir_unpack_64_2x32_split_y(b, there), *zero = nir_imm_int(b, 0);
+   nir_def *ours = nir_ult_imm(b, nir_ixor(b, hi, tags->words), 1u << WORDS_TAG_IN_HI);
+
+   words[0] = nir_bcsel(b, ours, nir_unpack_64_2x32_split_x(b, there), zero);
+   words[1] = nir_bcsel(b, ours, nir_iand_imm(b, hi, BITFIELD_MASK(WORDS_TAG_IN_HI)), zero);
+   return ours;
+}
+
 static struct claim
-load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
+load_claim(nir_builder *b, nir_def *root, nir_def *index, const struct claim_tags *tags,
            const struct gpuval_nir_access_params *params)
 {
    nir_def *claims =
@@ -324,29 +360,28 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
 
    struct claim claim = {
       .address = nir_iadd(b, claims, offset),
-      .tag = nir_ishl_imm(b, tag, GPUVAL_CLAIM_TAG_SHIFT - 32),
+      .tags = *tags,
    };
    claim.who =
       nir_build_load_global(b, 1, 64, claim.address, .access = ACCESS_COHERENT, .align_mul = 8);
    nir_def *who_hi = nir_unpack_64_2x32_split_y(b, claim.who);
-   claim.known =
-      nir_ult_imm(b, nir_ixor(b, who_hi, claim.tag), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
+   nir_def *is_who =
+      nir_ult_imm(b, nir_ixor(b, who_hi, tags->who), 1u << (GPUVAL_CLAIM_TAG_SHIFT - 32));
 
-   nir_def *words = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, claim.address, 8),
-                                          .access = ACCESS_COHERENT, .align_mul = 8);
-   nir_def *zero = nir_imm_int(b, 0);
-   claim.words[0] = nir_bcsel(b, claim.known, nir_unpack_64_2x32_split_x(b, words), zero);
-   claim.words[1] = nir_bcsel(b, claim.known, nir_unpack_64_2x32_split_y(b, words), zero);
+   claim.there = nir_build_load_global(b, 1, 64, nir_iadd_imm(b, claim.address, 8),
+                                       .access = ACCESS_COHERENT, .align_mul = 8);
+   claim.known = nir_iand(b, is_who, get_claim_words(b, tags, claim.there, claim.words));
+   for (unsigned i = 0; i < ARRAY_SIZE(claim.words); i++)
+      claim.words[i] = nir_bcsel(b, claim.known, claim.words[i], nir_imm_int(b, 0));
 
    claim.access = nir_bcsel(
       b, nir_ieq_imm(b, params->type, GPUVAL_BLOOM_STORE), nir_imm_int(b, GPUVAL_CLAIM_STORE),
       nir_bcsel(b, nir_ieq_imm(b, params->type, GPUVAL_BLOOM_ATOMIC),
                 nir_imm_int(b, GPUVAL_CLAIM_ATOMIC), nir_imm_int(b, GPUVAL_CLAIM_LOAD)));
    nir_def *id = nir_imul_imm(b, params->invocation_id, 0x9e3779b1);
-   nir_def *hash = nir_umin(b, nir_iand_imm(b, nir_ushr_imm(b, id, 16), 0xfffc),
+   nir_def *hash = nir_umin(b, nir_iand_imm(b, nir_ushr_imm(b, id, 20), GPUVAL_CLAIM_OWNER_MASK),
                             nir_imm_int(b, GPUVAL_CLAIM_SEVERAL - 4));
-   nir_def *owner = nir_ior(b, hash, claim.access);
-   claim.owner = nir_imul_imm(b, owner, 0x00010001);
+   claim.owner = nir_ior(b, hash, claim.access);
    return claim;
 }
 
@@ -354,7 +389,7 @@ load_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
  * waits for it, but not for long.
  */
 static void
-await_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
+await_claim(nir_builder *b, nir_def *root, nir_def *index, const struct claim_tags *tags,
             const struct gpuval_nir_access_params *params, nir_def *expected)
 {
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "wait");
@@ -364,7 +399,7 @@ await_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
    {
       nir_def *i = nir_load_var(b, i_var);
       nir_break_if(b, nir_uge_imm(b, i, 256));
-      nir_def *known = load_claim(b, root, index, tag, params).known;
+      nir_def *known = load_claim(b, root, index, tags, params).known;
       nir_store_var(b, i_var, nir_bcsel(b, known, nir_imm_int(b, 256), nir_iadd_imm(b, i, 1)), 0x1);
    }
    nir_pop_loop(b, loop);
@@ -373,8 +408,30 @@ await_claim(nir_builder *b, nir_def *root, nir_def *index, nir_def *tag,
 static nir_def *
 claim_word(nir_builder *b, const struct claim *claim, unsigned i)
 {
-   return i % 2 ? nir_ushr_imm(b, claim->words[i / 2], 16)
-                : nir_iand_imm(b, claim->words[i / 2], 0xffff);
+   unsigned shift = GPUVAL_CLAIM_WORD_BITS * i;
+   nir_def *lo = claim->words[0], *hi = claim->words[1], *word;
+
+   if (shift >= 32)
+      word = nir_ushr_imm(b, hi, shift - 32);
+   else if (shift + GPUVAL_CLAIM_WORD_BITS > 32)
+      word = nir_ior(b, nir_ushr_imm(b, lo, shift), nir_ishl_imm(b, hi, 32 - shift));
+   else
+      word = nir_ushr_imm(b, lo, shift);
+   return nir_iand_imm(b, word, GPUVAL_CLAIM_WORD_MASK);
+}
+
+/* Adds @value of a word to the halves @words; @value may have 12 bits. */
+static void
+add_word(nir_builder *b, unsigned i, nir_def *value, nir_def *words[2])
+{
+   unsigned shift = GPUVAL_CLAIM_WORD_BITS * i;
+
+   if (shift < 32)
+      words[0] = nir_ior(b, words[0], nir_ishl_imm(b, value, shift));
+   if (shift >= 32)
+      words[1] = nir_ior(b, words[1], nir_ishl_imm(b, value, shift - 32));
+   else if (shift + GPUVAL_CLAIM_WORD_BITS > 32)
+      words[1] = nir_ior(b, words[1], nir_ushr_imm(b, value, 32 - shift));
 }
 
 static nir_def *
@@ -383,7 +440,7 @@ has_word(nir_builder *b, const struct masks *masks, unsigned i)
    return nir_ine_imm(b, nir_iand_imm(b, masks->word, 1u << i), 0);
 }
 
-/* 1 bit: does some word's claim conflict? An invocation is known by one of 2^14
+/* 1 bit: does some word's claim conflict? An invocation is known by one of 2^10
  * hashes. @marks: of the granule, the lower half. A claim that got lost says nothing; nor
  * does that of a word to a store of a part of it, whose own load of all may have found no
  * room for a lock.
@@ -393,7 +450,7 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
                 nir_def *flags, nir_def *marks)
 {
    nir_def *conflicts = nir_imm_false(b);
-   nir_def *own = nir_iand_imm(b, claim->owner, 0xfffc);
+   nir_def *own = nir_iand_imm(b, claim->owner, GPUVAL_CLAIM_OWNER_MASK);
    nir_def *is_store = nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE);
    nir_def *loads_count =
       nir_ieq_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_READ_OK), 0);
@@ -409,11 +466,60 @@ claim_conflicts(nir_builder *b, const struct claim *claim, const struct masks *m
       nir_def *theirs = nir_iand_imm(b, word, 3);
       nir_def *differs = nir_ior(b, nir_ine_imm(b, theirs, GPUVAL_CLAIM_LOAD), loads_count);
       nir_def *bad = nir_bcsel(b, nir_ieq(b, theirs, claim->access), is_store, differs);
-      bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, 0xfffc), own));
+      bad = nir_iand(b, bad, nir_ine(b, nir_iand_imm(b, word, GPUVAL_CLAIM_OWNER_MASK), own));
       bad = nir_iand(b, bad, nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE));
       conflicts = nir_ior(b, conflicts, nir_iand(b, has, bad));
    }
    return conflicts;
+}
+
+/* How often the second half is tried to be written where others do so at once: as many as have
+ * words in it. A claim that gets lost nevertheless says nothing.
+ */
+#define MAX_TRIES 4
+
+/* Writes the bits @mine in the place of the bits @changed, if others have the rest of the granule,
+ * and in the place of another granule's.
+ */
+static void
+store_words(nir_builder *b, const struct claim *claim, nir_def *const changed[2],
+            nir_def *const mine[2])
+{
+   nir_def *address = nir_iadd_imm(b, claim->address, 8);
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "tries");
+   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "there");
+
+   nir_variable *word_vars[2];
+   for (unsigned i = 0; i < ARRAY_SIZE(word_vars); i++) {
+      word_vars[i] = nir_local_variable_create(b->impl, glsl_uint_type(), "words");
+      nir_store_var(b, word_vars[i], claim->words[i], 0x1);
+   }
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, var, claim->there, 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   loop->control = nir_loop_control_dont_unroll;
+   {
+      nir_def *i = nir_load_var(b, i_var), *there = nir_load_var(b, var), *words[2];
+      nir_break_if(b, nir_uge_imm(b, i, MAX_TRIES));
+
+      for (unsigned j = 0; j < 2; j++)
+         words[j] = nir_ior(b, nir_iand(b, nir_load_var(b, word_vars[j]), nir_inot(b, changed[j])),
+                            mine[j]);
+      nir_def *after = nir_pack_64_2x32_split(b, words[0], nir_ior(b, words[1], claim->tags.words));
+      nir_def *found =
+         nir_global_atomic_swap(b, 64, address, there, after, .atomic_op = nir_atomic_op_cmpxchg);
+
+      /* Who has come first may be another one of our granule. */
+      get_claim_words(b, &claim->tags, found, words);
+      for (unsigned j = 0; j < 2; j++)
+         nir_store_var(b, word_vars[j], words[j], 0x1);
+      nir_store_var(b, var, found, 0x1);
+      nir_store_var(
+         b, i_var,
+         nir_bcsel(b, nir_ieq(b, found, there), nir_imm_int(b, MAX_TRIES), nir_iadd_imm(b, i, 1)),
+         0x1);
+   }
+   nir_pop_loop(b, loop);
 }
 
 /* Stronger accesses replace weaker ones, and others those that are no hazard. But a
@@ -430,33 +536,27 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_iand(b, nir_ieq_imm(b, claim->access, GPUVAL_CLAIM_STORE),
                nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WRITE_AFTER_WRITE_OK), 0));
    nir_def *changed[2] = {zero, zero}, *mine[2] = {zero, zero}, *strongest = zero;
-   nir_def *replaces[4], *values[4];
 
    for (unsigned i = 0; i < 4; i++) {
       nir_def *word = claim_word(b, claim, i);
       nir_def *theirs = nir_iand_imm(b, word, 3);
       strongest = nir_umax(b, strongest, theirs);
-      replaces[i] = nir_bcsel(
+      nir_def *replaces = nir_bcsel(
          b, bad,
          nir_iand(b, nir_ult(b, theirs, claim->access), nir_ine_imm(b, theirs, GPUVAL_CLAIM_NONE)),
          nir_uge(b, claim->access, theirs));
-      replaces[i] = nir_iand(b, nir_iand(b, replaces[i], wanted), has_word(b, masks, i));
-      nir_def *bits = nir_bcsel(b, replaces[i], nir_imm_int(b, 0xffffu << (i % 2 * 16)), zero);
-      changed[i / 2] = nir_ior(b, changed[i / 2], bits);
+      replaces = nir_iand(b, nir_iand(b, replaces, wanted), has_word(b, masks, i));
+      add_word(b, i, nir_bcsel(b, replaces, nir_imm_int(b, GPUVAL_CLAIM_WORD_MASK), zero), changed);
 
-      nir_def *owner = nir_iand_imm(b, claim->owner, 0xffff);
+      nir_def *owner = claim->owner;
       nir_def *is_another = nir_iand(b, nir_ieq(b, theirs, claim->access), nir_ine(b, word, owner));
       is_another = nir_iand(b, is_another, nir_inot(b, in_order));
-      values[i] = nir_bcsel(b, is_another, nir_ior_imm(b, owner, GPUVAL_CLAIM_SEVERAL), owner);
-      mine[i / 2] =
-         nir_ior(b, mine[i / 2], nir_iand(b, nir_ishl_imm(b, values[i], i % 2 * 16), bits));
+      nir_def *value = nir_bcsel(b, is_another, nir_ior_imm(b, owner, GPUVAL_CLAIM_SEVERAL), owner);
+      add_word(b, i, nir_bcsel(b, replaces, value, zero), mine);
    }
-
-   nir_def *words[2];
    for (unsigned i = 0; i < 2; i++) {
       changed[i] = quad_bits(b, quad, changed[i]);
-      words[i] = nir_ior(b, nir_iand(b, claim->words[i], nir_inot(b, changed[i])),
-                         quad_bits(b, quad, mine[i]));
+      mine[i] = quad_bits(b, quad, mine[i]);
    }
 
    nir_def *is_changed = nir_ine_imm(b, nir_ior(b, changed[0], changed[1]), 0);
@@ -465,30 +565,11 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       nir_def *lo = nir_ior(b, entry, nir_ishl_imm(b, command_id, GPUVAL_CLAIM_COMMAND_SHIFT));
       nir_def *hi = nir_iand_imm(b, nir_ushr_imm(b, command_id, 32 - GPUVAL_CLAIM_COMMAND_SHIFT),
                                  BITFIELD_MASK(GPUVAL_CLAIM_TAG_SHIFT - 32));
-      nir_def *words_address = nir_iadd_imm(b, claim->address, 8);
       /* Who has only read a word does not hide who has written its neighbour. */
-      nir_def *who = nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tag));
+      nir_def *who = nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tags.who));
       who = nir_bcsel(b, nir_uge(b, claim->access, strongest), who, claim->who);
       nir_store_global(b, claim->address, 8, who, 0x1);
-
-      /* Whoever acts for a quad has all of the granule to itself, or so it is hoped;
-       * others leave the words of others alone.
-       */
-      nir_def *whole = quad->here ? quad->merged : nir_imm_false(b);
-      nir_push_if(b, nir_ior(b, whole, nir_inot(b, claim->known)));
-      nir_def *value = nir_pack_64_2x32_split(b, nir_bcsel(b, whole, words[0], zero),
-                                              nir_bcsel(b, whole, words[1], zero));
-      nir_store_global(b, words_address, 8, value, 0x1);
-      nir_pop_if(b, NULL);
-
-      nir_push_if(b, nir_inot(b, whole));
-      for (unsigned i = 0; i < 4; i++) {
-         nir_push_if(b, replaces[i]);
-         nir_store_global(b, nir_iadd_imm(b, words_address, 2 * i), 2, nir_u2u16(b, values[i]),
-                          0x1);
-         nir_pop_if(b, NULL);
-      }
-      nir_pop_if(b, NULL);
+      store_words(b, claim, changed, mine);
    }
    nir_pop_if(b, NULL);
 }
@@ -593,8 +674,9 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
        * with them can name them.
        */
       nir_def *command_id = driver->command_id(driver, b);
-      nir_def *tag = nir_ushr_imm(b, first_hash[1], 8);
-      struct claim claim = load_claim(b, root, first_index, tag, params);
+      nir_def *line = nir_ior(b, nir_ushr_imm(b, address_lo, 7), nir_ishl_imm(b, address_hi, 25));
+      struct claim_tags tags = get_claim_tags(b, first_hash, line, epoch);
+      struct claim claim = load_claim(b, root, first_index, &tags, params);
       store_claim(b, &claim, &masks, &quad, flags, nir_inot(b, maybe), nir_imm_false(b),
                   params->entry, command_id);
 
@@ -602,9 +684,9 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
       {
          /* Not all buckets had a mark, but one has just appeared in the first. */
          nir_def *sure = is_hazard(b, &masks, all_lo, all_hi, type, flags);
-         await_claim(b, root, first_index, tag, params,
+         await_claim(b, root, first_index, &tags, params,
                      nir_iand(b, nir_inot(b, claim.known), nir_inot(b, sure)));
-         claim = load_claim(b, root, first_index, tag, params);
+         claim = load_claim(b, root, first_index, &tags, params);
          /* A claim that is another granule's says nothing. */
          nir_def *bad =
             nir_iand(b, claim.known, claim_conflicts(b, &claim, &masks, flags, seen_lo));

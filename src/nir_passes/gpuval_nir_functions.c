@@ -65,8 +65,10 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
 {
    nir_def *const *invocation = &words[GPUVAL_SYNC_WORD_INVOCATION];
    nir_def *flags = get_low(b, words);
-   /* Those that do not call are no helpers, but gallivm has one mask only. */
-   nir_def *is_here = nir_inot(b, nir_load_helper_invocation(b, 1));
+   /* Those that do not call are no helpers, but gallivm has one mask only. What lanes of a GPU have
+    * that are not here is not defined.
+    */
+   nir_def *is_here = driver->has_table ? NULL : nir_inot(b, nir_load_helper_invocation(b, 1));
 
    return (struct gpuval_nir_access_params){
       .address = nir_pack_64_2x32_split(b, words[GPUVAL_SYNC_WORD_ADDRESS],
@@ -87,7 +89,7 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
       .offset = words[GPUVAL_SYNC_WORD_OFFSET],
       .slot = words[GPUVAL_SYNC_WORD_SLOT],
       .invocation = {invocation[0], invocation[1], invocation[2]},
-      .here = nir_ineg(b, nir_b2i32(b, is_here)),
+      .here = is_here ? nir_ineg(b, nir_b2i32(b, is_here)) : NULL,
    };
 }
 
