@@ -403,7 +403,7 @@ TEST_F(commands, buffers_and_images)
    from.u.copy_image_to_buffer2.copy_image_to_buffer_info = &from_info;
    EXPECT_EQ(visit(from), (accesses{
                              {COPY, READ, SRC_IMAGE, 1, 0, false},
-                             {COPY, WRITE, DST, 0x100, 8 * 2 * 4, true},
+                             {COPY, WRITE, DST, 0x100, (8 + 4) * 4, true}, /* to the last texel */
                           }));
 }
 
