@@ -85,6 +85,20 @@ gpuval_write_escaped(FILE *f, const char *text)
    fwrite(plain, 1, text - plain, f);
 }
 
+char *
+gpuval_escape(const char *text)
+{
+   char *escaped = NULL;
+   size_t size;
+   FILE *memory = open_memstream(&escaped, &size);
+
+   if (!memory)
+      return NULL;
+   gpuval_write_escaped(memory, text);
+   fclose(memory);
+   return escaped;
+}
+
 static locale_t c_locale;
 
 static void

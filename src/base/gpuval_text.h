@@ -31,6 +31,8 @@ uint32_t gpuval_utf8_harmful(const char *text, unsigned length);
  * direction of writing \u202e, and bytes that are no UTF-8 \xff.
  */
 void gpuval_write_escaped(FILE *f, const char *text);
+/** The same as a string, to be freed by free(). NULL: there is no memory. */
+char *gpuval_escape(const char *text);
 
 /**
  * Between these, printf() and its kin write numbers as the C locale does, in this

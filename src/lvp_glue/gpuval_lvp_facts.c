@@ -13,8 +13,8 @@ query_size(VkQueryPool handle, VkQueryResultFlags flags)
    return gpuval_query_size(pool->type, pool->pipeline_stats, flags);
 }
 
-static uint64_t
-find_buffer(const struct vk_buffer *buffer)
+uint64_t
+gpuval_lvp_find_buffer(const struct vk_buffer *buffer)
 {
    return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
 }
@@ -43,7 +43,7 @@ gpuval_lvp_host_memory(struct lvp_device *device, struct gpuval_device *gpuval)
 {
    return (struct gpuval_host_memory){
       .device = gpuval,
-      .find_buffer = find_buffer,
+      .find_buffer = gpuval_lvp_find_buffer,
       .finish_writes = finish_writes,
       .data = device,
    };

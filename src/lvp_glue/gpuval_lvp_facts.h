@@ -9,6 +9,10 @@
 #include "gpuval/src/core/inputs/gpuval_indirect.h"
 
 struct lvp_device;
+struct vk_buffer;
+
+/** The address of a buffer's first byte; 0: it has no memory. */
+uint64_t gpuval_lvp_find_buffer(const struct vk_buffer *buffer);
 
 extern const struct gpuval_command_driver gpuval_lvp_command_driver;
 

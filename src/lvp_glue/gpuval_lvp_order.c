@@ -7,6 +7,7 @@
  */
 
 #include "gpuval_lvp_order.h"
+#include "gpuval_lvp_facts.h"
 #include "gpuval_lvp_private.h"
 
 #include "lvp_private.h"
@@ -113,12 +114,6 @@ get_command_id(void *data)
    return gpuval_lvp_command_id(data);
 }
 
-static uint64_t
-find_buffer(const struct vk_buffer *buffer)
-{
-   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
-}
-
 static bool
 is_idle(void *data)
 {
@@ -129,7 +124,8 @@ void
 gpuval_lvp_order_observe(struct gpuval_lvp_order *order, struct gpuval_lvp *gpuval,
                          struct gpuval_commands *commands)
 {
-   const struct gpuval_sync_driver driver = {get_command_id, find_buffer, is_idle, gpuval};
+   const struct gpuval_sync_driver driver = {get_command_id, gpuval_lvp_find_buffer, is_idle,
+                                             gpuval};
 
    if (gpuval_lvp_looks_at_bytes(gpuval)) {
       order->sync = gpuval_sync_commands_create(order->observer, order->device,

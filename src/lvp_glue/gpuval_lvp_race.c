@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp_race.h"
+#include "gpuval_lvp_facts.h"
 #include "gpuval_lvp_images.h"
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_sets.h"
@@ -35,12 +36,6 @@ find_subresource(const struct vk_image *image, uint32_t level, uint32_t layer)
                                          layer);
 }
 
-static uint64_t
-find_buffer(const struct vk_buffer *buffer)
-{
-   return (uintptr_t)container_of(buffer, struct lvp_buffer, vk)->map;
-}
-
 static uint32_t
 command_id(void *data)
 {
@@ -49,7 +44,7 @@ command_id(void *data)
 
 static const struct gpuval_race_driver race_driver = {
    .find_subresource = find_subresource,
-   .find_buffer = find_buffer,
+   .find_buffer = gpuval_lvp_find_buffer,
 };
 
 struct gpuval_lvp_race *

@@ -28,14 +28,10 @@ gpuval_github_is_wanted(void)
 static void
 write_escaped(FILE *f, const char *text, bool is_property)
 {
-   char *escaped = NULL;
-   size_t size;
-   FILE *memory = open_memstream(&escaped, &size);
+   char *escaped = gpuval_escape(text);
 
-   if (!memory)
+   if (!escaped)
       return;
-   gpuval_write_escaped(memory, text);
-   fclose(memory);
    for (const char *c = escaped; *c; c++) {
       if (*c == '%' || (is_property && (*c == ':' || *c == ',')))
          fprintf(f, "%%%02X", *c);

@@ -33,14 +33,10 @@ gpuval_github_open_step_summary(void)
 static void
 write_markdown(FILE *f, const char *text)
 {
-   char *escaped = NULL;
-   size_t size;
-   FILE *memory = open_memstream(&escaped, &size);
+   char *escaped = gpuval_escape(text);
 
-   if (!memory)
+   if (!escaped)
       return;
-   gpuval_write_escaped(memory, text);
-   fclose(memory);
    for (unsigned i = 0; escaped[i]; i++) {
       if (i >= MAX_CELL_LENGTH && ((unsigned char)escaped[i] & 0xc0) != 0x80) {
          fputs("...", f);

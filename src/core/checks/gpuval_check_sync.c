@@ -209,15 +209,16 @@ describe_needs(struct gpuval_event *event, const struct gpuval_shadow_party *par
 {
    bool has_shader = event->place.has_shader;
    bool reads = event->kind == GPUVAL_KIND_READ_AFTER_WRITE || !has_shader;
+   bool is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform_buffer", 14);
    enum gpuval_op op = party->op ? party->op : event->other.access.op;
-   bool other_reads = party->op ? !party->is_write : op == GPUVAL_OP_LOAD;
+   bool other_reads = !gpuval_sync_party_writes(party, op);
    struct gpuval_sync_side first = {.class_ = party->class_, .op = op, .is_write = !other_reads};
    const struct gpuval_sync_side second = {
       .class_ =
          has_shader ? gpuval_order_stage_class(event->place.shader.stage) : GPUVAL_ORDER_INDIRECT,
       .op = event->place.access.op,
       .is_write = !reads,
-      .is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform_buffer", 14),
+      .read = is_uniform ? GPUVAL_ORDER_UNIFORM_READ : GPUVAL_ORDER_STORAGE_READ,
    };
    char *text;
 

@@ -208,6 +208,7 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
    struct gpuval_sync_conflict conflict = {
       .what = *access,
       .class_ = kind->class_,
+      .read = kind->read,
       .op = kind->op,
    };
 

@@ -30,9 +30,9 @@ stage_name(const struct gpuval_sync_side *side)
    };
    if (side->class_ != GPUVAL_ORDER_AUXILIARY)
       return names[side->class_];
-   return side->is_write       ? "TRANSFORM_FEEDBACK"
-          : side->is_predicate ? "CONDITIONAL_RENDERING"
-                               : "DRAW_INDIRECT";
+   return side->is_write                              ? "TRANSFORM_FEEDBACK"
+          : side->read == GPUVAL_ORDER_PREDICATE_READ ? "CONDITIONAL_RENDERING"
+                                                      : "DRAW_INDIRECT";
 }
 
 static const char *
@@ -50,13 +50,17 @@ access_name(const struct gpuval_sync_side *side)
    case GPUVAL_OP_ATTRIBUTE:
       return "VERTEX_ATTRIBUTE_READ";
    case GPUVAL_OP_COUNTER:
-      return side->is_write       ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
-             : side->is_predicate ? "CONDITIONAL_RENDERING_READ"
-                                  : "TRANSFORM_FEEDBACK_COUNTER_READ";
+      return side->is_write                              ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
+             : side->read == GPUVAL_ORDER_PREDICATE_READ ? "CONDITIONAL_RENDERING_READ"
+                                                         : "TRANSFORM_FEEDBACK_COUNTER_READ";
    case GPUVAL_OP_BUILD:
-      return side->is_write ? "ACCELERATION_STRUCTURE_WRITE" : "SHADER_READ";
+      return side->is_write                              ? "ACCELERATION_STRUCTURE_WRITE"
+             : side->read == GPUVAL_ORDER_STRUCTURE_READ ? "ACCELERATION_STRUCTURE_READ"
+                                                         : "SHADER_READ";
    default:
-      return side->is_write ? "SHADER_WRITE" : side->is_uniform ? "UNIFORM_READ" : "SHADER_READ";
+      return side->is_write                            ? "SHADER_WRITE"
+             : side->read == GPUVAL_ORDER_UNIFORM_READ ? "UNIFORM_READ"
+                                                       : "SHADER_READ";
    }
 }
 
@@ -78,11 +82,9 @@ gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
 
 /* Events */
 
-/* Does the other access write? What it is of a shader its site says, if it is known. */
-static bool
-does_write(const struct gpuval_event *event, const struct gpuval_shadow_party *party)
+bool
+gpuval_sync_party_writes(const struct gpuval_shadow_party *party, enum gpuval_op op)
 {
-   const enum gpuval_op op = event->other.access.op;
    return party->op ? party->is_write : op != GPUVAL_OP_LOAD && op != GPUVAL_OP_SAMPLE;
 }
 
@@ -93,13 +95,13 @@ set_detail(struct gpuval_event *event, const struct gpuval_sync_conflict *confli
    const enum gpuval_op other_op = event->other.access.op;
    bool is_write = gpuval_access_is_write(&conflict->what);
    bool is_executed = party->serial <= conflict->row.execution_watermark[party->class_];
-   bool other_writes = !is_write || does_write(event, party);
+   bool other_writes = !is_write || gpuval_sync_party_writes(party, other_op);
    const struct gpuval_sync_side first = {party->class_, other_op, other_writes};
    const struct gpuval_sync_side second = {
       .class_ = conflict->class_,
       .op = conflict->op,
       .is_write = is_write,
-      .is_predicate = conflict->what.access & VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT,
+      .read = conflict->read,
    };
    char *text = ralloc_strdup(event, "");
 

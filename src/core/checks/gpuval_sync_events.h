@@ -20,6 +20,7 @@ struct gpuval_event;
 struct gpuval_sync_conflict {
    struct gpuval_command_access what;
    enum gpuval_order_class class_;
+   enum gpuval_order_access read; /* which of the class, unless it writes */
    enum gpuval_op op;
    uint32_t command_id;
    uint64_t begin;              /* address of the range */
@@ -36,8 +37,7 @@ struct gpuval_sync_side {
    enum gpuval_order_class class_;
    enum gpuval_op op;
    bool is_write;
-   bool is_uniform;   /* of a uniform buffer */
-   bool is_predicate; /* of conditional rendering */
+   enum gpuval_order_access read; /* which of the class, unless it writes */
 };
 
 /**
@@ -46,6 +46,9 @@ struct gpuval_sync_side {
  */
 void gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
                               const struct gpuval_sync_side *second);
+
+/** Does @party write? Of a shader's access, @op is what its site says. */
+bool gpuval_sync_party_writes(const struct gpuval_shadow_party *party, enum gpuval_op op);
 
 /** Says of whoever @lo and @hi of a cell name what there is to say of the other access. */
 bool gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *event,

@@ -136,8 +136,8 @@ raise_by_work(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32
    }
 }
 
-/* Layouts have changed in dependencies, which are commands, too: in no stage. What follows them is
- * in one of these.
+/* Layouts change in dependencies, which are commands of no stage: a first scope has a transition if
+ * it has all of these stages.
  */
 #define TRANSITION_STAGES                                                                          \
    (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |                \
