@@ -5,11 +5,13 @@
  * must not know each other, define CHECK and KIND as what they take from a row, and include this
  * file; both are undefined at its end.
  *
- *    CHECK(id, name, sets, needs, pass, host, summary)
+ *    CHECK(id, name, sets, needs, early, pass, host, summary)
  *       id        GPUVAL_CHECK_id
  *       name      as users and reports write it
  *       sets      GPUVAL_SET_*, those that it is in, beside `all`
  *       needs     GPUVAL_NEEDS_*, what a device has to keep for it; 0: nothing
+ *       early     gpuval_nir_early_early() in nir_passes/, which leaves @early_report_gpuval where
+ *                 the shader is as SPIR-V has it; none: it needs no such look
  *       pass      gpuval_nir_instrument_pass() in nir_passes/; none: no shader is changed
  *       host      struct gpuval_check_host gpuval_host_host in core/; none: nothing of its own
  *       summary   what it finds, for those who list checks
@@ -31,13 +33,13 @@
  * Where several checks have a kind of one name, all ids but sync's have the check's in front.
  */
 
-CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, assume, none, "An assumption of a shader is false")
+CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, none, assume, none, "An assumption of a shader is false")
 KIND(ASSUMPTION_FAILED, ASSUME, "assumption-failed", none, none, "the assumption is false")
 
-CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, assert, none, "A shader has executed DebugBreak")
+CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, none, assert, none, "A shader has executed DebugBreak")
 KIND(DEBUG_BREAK, ASSERT, "debug-break", none, detail_or, "the shader has executed DebugBreak")
 
-CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, descriptor, none,
+CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, none, descriptor, none,
       "Use of a descriptor that is not valid")
 KIND(INDEX_OOB, DESCRIPTOR, "index-oob", descriptor, access_of, "there are fewer elements")
 KIND(UNWRITTEN, DESCRIPTOR, "unwritten", descriptor, access_of,
@@ -48,7 +50,7 @@ KIND(NOT_UNIFORM, DESCRIPTOR, "not-uniform", descriptor, access_of,
      "the index differs within a subgroup, and the shader does not say NonUniform")
 KIND(WRONG_VIEW, DESCRIPTOR, "wrong-view", descriptor, access_of, "the view does not fit")
 
-CHECK(RAY, "ray", GPUVAL_SET_BASIC, 0, ray, ray,
+CHECK(RAY, "ray", GPUVAL_SET_BASIC, 0, none, ray, ray,
       "Wrong parameters of a ray, or a bad acceleration structure")
 KIND(RAY_NAN, RAY, "nan", ray, detail_or, "the ray has numbers that are not finite")
 KIND(RAY_RANGE, RAY, "range", ray, detail_or, "the ray's range of t is negative or inverted")
@@ -58,28 +60,41 @@ KIND(RAY_UNINITIALIZED_QUERY, RAY, "uninitialized-query", none, none,
 KIND(RAY_BAD_STRUCTURE, RAY, "bad-structure", structure, bad_structure,
      "the acceleration structure is none that has been built")
 
-CHECK(ADDRESS, "address", GPUVAL_SET_BASIC, 0, address, none,
+CHECK(ADDRESS, "address", GPUVAL_SET_BASIC, 0, none, address, none,
       "Access through an address outside every buffer, or not aligned")
 KIND(INVALID_ADDRESS, ADDRESS, "invalid-address", address, bad_address, "is in no live buffer")
 KIND(MISALIGNED, ADDRESS, "misaligned", address, bad_address, "is not aligned as the pointer says")
 
-CHECK(BOUNDS, "bounds", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, bounds, none,
+CHECK(BOUNDS, "bounds", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, none, bounds, none,
       "Access outside the range of a buffer, or outside an image")
 KIND(BUFFER_OOB, BOUNDS, "buffer-oob", range, outside, "")
 KIND(TEXEL_BUFFER_OOB, BOUNDS, "texel-buffer-oob", texels, outside, "")
 KIND(IMAGE_OOB, BOUNDS, "image-oob", image, outside, "")
 
-CHECK(EXPORT, "export", GPUVAL_SET_BASIC, 0, export, none,
+CHECK(ARRAY, "array", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, array, early_reports, none,
+      "Index past the end of an array, a matrix or a vector")
+KIND(ARRAY_OOB, ARRAY, "array-oob", array, array, "")
+
+CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, early_reports, none,
+      "Operation without a defined result")
+
+CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, early_reports, none,
+      "Use of a value that was never assigned")
+
+CHECK(NAN, "nan", GPUVAL_SET_COMING, 0, none, early_reports, none,
+      "Floating-point operation that makes NaN or infinity")
+
+CHECK(EXPORT, "export", GPUVAL_SET_BASIC, 0, none, export, none,
       "NaN or infinity leaves a fragment shader")
 KIND(EXPORT_NAN, EXPORT, "nan", export, detail_or, "an output is NaN")
 KIND(EXPORT_INF, EXPORT, "inf", export, detail_or, "an output is infinite")
 KIND(EXPORT_NAN_INF, EXPORT, "nan-inf", export, detail_or, "an output is NaN and infinite")
 
-CHECK(PRINTF, "printf", GPUVAL_SET_BASIC, 0, printf, printf, "A shader has printed this")
+CHECK(PRINTF, "printf", GPUVAL_SET_BASIC, 0, none, printf, printf, "A shader has printed this")
 KIND(MESSAGE, PRINTF, "message", none, none, "") /* the text is what was printed */
 
-CHECK(SYNC, "sync", 0, 0, sync, sync, "Missing barrier between invocations or commands")
-CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, sync, sync,
+CHECK(SYNC, "sync", 0, 0, none, sync, sync, "Missing barrier between invocations or commands")
+CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, none, sync, sync,
       "Missing barrier between invocations or commands")
 /* Whichever of the two checks was asked for */
 KIND(READ_AFTER_WRITE, SYNC, "read-after-write", hazard, hazard,
@@ -91,7 +106,7 @@ KIND(ATOMIC_CONFLICT, SYNC, "atomic-conflict", hazard, access_of,
 KIND(INDIRECT_AFTER_WRITE, SYNC, "indirect-after-write", hazard, access_of,
      "a shader has written there since the last barrier")
 
-CHECK(SHARED, "shared", GPUVAL_SET_CONCURRENCY, 0, shared, none,
+CHECK(SHARED, "shared", GPUVAL_SET_CONCURRENCY, 0, none, shared, none,
       "Missing barrier between invocations of a workgroup")
 KIND(SHARED_READ_AFTER_WRITE, SHARED, "read-after-write", shared, access_of,
      "another invocation has written there since the last barrier")
@@ -100,41 +115,34 @@ KIND(SHARED_WRITE_AFTER_ACCESS, SHARED, "write-after-access", shared, access_of,
 KIND(SHARED_ATOMIC_CONFLICT, SHARED, "atomic-conflict", shared, access_of,
      "another invocation has read or written there without an atomic since the last barrier")
 
-CHECK(RACE, "race", GPUVAL_SET_CONCURRENCY, GPUVAL_NEEDS_OBJECTS, race, none,
+CHECK(RACE, "race", GPUVAL_SET_CONCURRENCY, GPUVAL_NEEDS_OBJECTS, none, race, none,
       "Commands that are not ordered use one resource")
 KIND(RESOURCE_RACE, RACE, "resource-race", none, race, "nothing orders it and another command")
 
-CHECK(INIT, "init", GPUVAL_SET_RESIDENCY, GPUVAL_NEEDS_OBJECTS, init, init,
+CHECK(INIT, "init", GPUVAL_SET_RESIDENCY, GPUVAL_NEEDS_OBJECTS, none, init, init,
       "Read of what nothing has written")
 KIND(UNINITIALIZED_READ, INIT, "uninitialized-read", unwritten, unwritten,
      "nothing was ever written there")
 
 /* Of commands, which the host checks */
 
-CHECK(INDIRECT, "indirect", GPUVAL_SET_BASIC, 0, none, none,
+CHECK(INDIRECT, "indirect", GPUVAL_SET_BASIC, 0, none, none, none,
       "Wrong arguments of an indirect command")
 KIND(INDIRECT_ARGUMENT_OOB, INDIRECT, "argument-oob", none, outside_range, "")
 KIND(INDIRECT_COUNT, INDIRECT, "count", none, outside_range, "")
 KIND(INDIRECT_LIMIT, INDIRECT, "limit", none, of_range, "")
 KIND(INDIRECT_FIRST_INSTANCE, INDIRECT, "first-instance", none, of_range, "")
 
-CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, "Vertices or indices outside their buffer")
+CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, none, "Vertices or indices outside their buffer")
 KIND(INDEX_BUFFER_OOB, VERTEX, "index-buffer-oob", none, outside_range, "")
 KIND(ATTRIBUTE_OOB, VERTEX, "attribute-oob", none, outside_range, "")
 
 /* Checks that this version does not have: whoever asks for one gets a warning. */
 
-CHECK(ARRAY, "array", GPUVAL_SET_COMING, 0, none, none, "Index past the end of an array")
-CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, none,
-      "Operation without a defined result")
-CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, none,
-      "Use of a value that was never assigned")
-CHECK(LOOP, "loop", GPUVAL_SET_COMING, 0, none, none, "A loop does not end")
-CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none,
+CHECK(LOOP, "loop", GPUVAL_SET_COMING, 0, none, none, none, "A loop does not end")
+CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none, none,
       "Operation of a group of invocations that not all of them reach")
-CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, "Wrong output of a task or mesh shader")
-CHECK(NAN, "nan", GPUVAL_SET_COMING, 0, none, none,
-      "Floating-point operation that makes NaN or infinity")
+CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, none, "Wrong output of a task or mesh shader")
 
 #undef CHECK
 #undef KIND

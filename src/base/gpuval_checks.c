@@ -8,14 +8,14 @@
 #include "util/bitset.h"
 #include "util/macros.h"
 
-#define CHECK(id, name_, sets_, needs_, pass, host, summary_)                                      \
+#define CHECK(id, name_, sets_, needs_, early, pass, host, summary_)                                      \
    [GPUVAL_CHECK_##id] = {.name = name_, .sets = sets_, .needs = needs_, .summary = summary_},
 #define KIND(id, check, name, words, sentence, text)
 const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {
 #include "gpuval_check_table.h"
 };
 
-#define CHECK(id, name, sets, needs, pass, host, summary)
+#define CHECK(id, name, sets, needs, early, pass, host, summary)
 #define KIND(id, check_, name_, words, sentence, text)                                             \
    [GPUVAL_KIND_##id] = {.check = GPUVAL_CHECK_##check_, .name = name_},
 const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT] = {
@@ -44,6 +44,7 @@ static const struct {
    uint32_t set; /* 0: all checks */
 } gpuval_sets[] = {
    {"basic", GPUVAL_SET_BASIC},
+   {"shader", GPUVAL_SET_SHADER},
    {"concurrency", GPUVAL_SET_CONCURRENCY},
    {"residency", GPUVAL_SET_RESIDENCY},
    {"all", 0},

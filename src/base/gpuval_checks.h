@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-#define CHECK(id, name, sets, needs, pass, host, summary) GPUVAL_CHECK_##id,
+#define CHECK(id, name, sets, needs, early, pass, host, summary) GPUVAL_CHECK_##id,
 #define KIND(id, check, name, words, sentence, text)
 enum gpuval_check {
 #include "gpuval_check_table.h"
    GPUVAL_CHECK_COUNT,
 };
 
-#define CHECK(id, name, sets, needs, pass, host, summary)
+#define CHECK(id, name, sets, needs, early, pass, host, summary)
 #define KIND(id, check, name, words, sentence, text) GPUVAL_KIND_##id,
 enum gpuval_kind {
 #include "gpuval_check_table.h"
@@ -33,7 +33,8 @@ enum gpuval_set {
    GPUVAL_SET_BASIC = 0x1,
    GPUVAL_SET_CONCURRENCY = 0x2,
    GPUVAL_SET_RESIDENCY = 0x4,
-   GPUVAL_SET_COMING = 0x8, /* none: users may name the check, which this version does not have */
+   GPUVAL_SET_SHADER = 0x8,
+   GPUVAL_SET_COMING = 0x10, /* none: users may name the check, which this version does not have */
 };
 
 /** What a device keeps for those checks that need it. */

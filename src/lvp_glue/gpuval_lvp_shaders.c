@@ -94,6 +94,12 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->robust_image = gpuval_is_robust_image(robustness.images);
    parsed->robust_vertex = gpuval_is_robust(robustness.vertex_inputs);
 
+   const struct gpuval_nir_options options = {
+      .checks = parsed->checks,
+      .safe = gpuval_options()->safe,
+   };
+   gpuval_nir_instrument_early(nir, &options);
+
    simple_mtx_lock(&pending->mutex);
    _mesa_hash_table_insert(pending->parsed, nir, parsed);
    simple_mtx_unlock(&pending->mutex);

@@ -40,6 +40,7 @@ struct gpuval_site {
    uint32_t num_kinds; /* of the same access, whose sites stand side by side */
    bool same_value;    /* of what the one before is, where a store changes nothing */
    bool by_filter;     /* sync: the filter finds it, beside shadow memory */
+   uint32_t name;      /* array: offset in gpuval_nir_table::names, + 1; 0: none */
 };
 
 /** What a shader accesses through, as far as known when compiling. */
@@ -329,11 +330,22 @@ struct gpuval_nir_table {
    struct util_dynarray sites;   /* struct gpuval_site */
    struct util_dynarray entries; /* struct gpuval_nir_entry */
    struct util_dynarray formats; /* struct gpuval_nir_format */
+   struct util_dynarray names;   /* char, each with its 0: what sites call their resource */
    struct util_dynarray uses;    /* struct gpuval_nir_use: of constant slots, by bit */
    void *mem_ctx;                /* ralloc: owns what formats point to */
    bool shared_is_full;          /* the check shared has found no room */
    bool writes_unknown;          /* init: something is written that is not marked */
 };
+
+/** Returns what @site calls its resource, or NULL. */
+static inline const char *
+gpuval_site_name(const struct gpuval_nir_table *table, const struct gpuval_site *site)
+{
+   return site->name ? (const char *)table->names.data + site->name - 1 : NULL;
+}
+
+/** Returns gpuval_site::name for @name. */
+uint32_t gpuval_nir_add_name(struct gpuval_nir_table *table, const char *name);
 
 /** Type of a DebugPrintf's argument */
 enum gpuval_argument_type {
@@ -369,6 +381,7 @@ gpuval_nir_table_init(struct gpuval_nir_table *table, void *mem_ctx)
    util_dynarray_init(&table->sites, mem_ctx);
    util_dynarray_init(&table->entries, mem_ctx);
    util_dynarray_init(&table->formats, mem_ctx);
+   util_dynarray_init(&table->names, mem_ctx);
    util_dynarray_init(&table->uses, mem_ctx);
    table->mem_ctx = mem_ctx;
    table->shared_is_full = false;
@@ -428,6 +441,17 @@ void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_off
 void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
                             const struct glsl_type **types, unsigned num_args, size_t spirv_offset);
 
+/** To be called for spirv_to_nir_options::emit_operation. */
+void gpuval_nir_emit_operation(nir_builder *b, unsigned opcode, nir_def **srcs, unsigned num_srcs,
+                               nir_def *result, size_t spirv_offset);
+
+/**
+ * To be called when functions have been inlined, and before variables become registers: of
+ * @options, the checks and what is safe count. Leaves @early_report_gpuval for
+ * gpuval_nir_instrument().
+ */
+void gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *options);
+
 /**
  * For drivers that turn the temporaries of outputs into SSA values before they call
  * gpuval_nir_instrument(), with the same @options: to be called when nir_lower_io_to_temporaries
@@ -467,6 +491,20 @@ enum {
  */
 #define GPUVAL_EXPORT_INF_SHIFT    8
 #define GPUVAL_EXPORT_OUTPUT_SHIFT 16
+
+/** gpuval_record::slot of the check array; offset is the index, access_size the length. */
+enum gpuval_array_type {
+   GPUVAL_ARRAY_BLOCK, /* of a descriptor, whose type the layout has */
+   GPUVAL_ARRAY_PRIVATE,
+   GPUVAL_ARRAY_SHARED,
+   GPUVAL_ARRAY_TASK_PAYLOAD,
+   GPUVAL_ARRAY_CONSTANT,
+   GPUVAL_ARRAY_INPUT,
+   GPUVAL_ARRAY_OUTPUT,
+   GPUVAL_ARRAY_PUSH_CONSTANT,
+   GPUVAL_ARRAY_ADDRESS,
+   GPUVAL_ARRAY_TYPE_COUNT,
+};
 
 /* In the place of a descriptor set */
 enum {

@@ -20,20 +20,20 @@
  * several of one. An instruction's index, which is free for passes to use,
  * becomes that of the instance that it was made for; 0 is not known.
  */
-static void
-index_by_instance(struct gpuval_nir_state *state)
+void
+gpuval_nir_index_by_instance(nir_function_impl *impl, struct util_dynarray *instances)
 {
-   util_dynarray_append(&state->instances, uint32_t, 0);
+   util_dynarray_append(instances, uint32_t, 0);
 
-   nir_foreach_block (block, state->b.impl) {
+   nir_foreach_block (block, impl) {
       uint32_t instance = 0;
 
       nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_debug_info) {
             nir_debug_info_instr *info = nir_instr_as_debug_info(instr);
             if (info->type == nir_debug_info_src_loc) {
-               instance = util_dynarray_num_elements(&state->instances, uint32_t);
-               util_dynarray_append(&state->instances, uint32_t, info->src_loc.spirv_offset);
+               instance = util_dynarray_num_elements(instances, uint32_t);
+               util_dynarray_append(instances, uint32_t, info->src_loc.spirv_offset);
             }
          }
          instr->index = instance;
@@ -83,7 +83,24 @@ sites_equal(const void *key_a, const void *key_b)
    const struct gpuval_site *a = key_a, *b = key_b;
    return a->kind == b->kind && a->op == b->op && a->spirv_offset == b->spirv_offset &&
           a->set == b->set && a->binding == b->binding && a->num_kinds == b->num_kinds &&
-          a->by_filter == b->by_filter;
+          a->by_filter == b->by_filter && a->name == b->name;
+}
+
+uint32_t
+gpuval_nir_add_name(struct gpuval_nir_table *table, const char *name)
+{
+   const char *begin = util_dynarray_begin(&table->names);
+
+   for (const char *known = begin; known && known < begin + table->names.size;
+        known += strlen(known) + 1) {
+      if (!strcmp(known, name))
+         return known - begin + 1;
+   }
+
+   uint32_t number = table->names.size + 1;
+   size_t size = strlen(name) + 1;
+   memcpy(util_dynarray_grow_bytes(&table->names, 1, size), name, size);
+   return number;
 }
 
 uint32_t
@@ -157,7 +174,7 @@ replace_descriptors(struct gpuval_nir_state *state)
 
 /* What a check emits is no access for those that follow. */
 #define gpuval_nir_instrument_none NULL
-#define CHECK(id, name, sets, needs, pass, host, summary)                                          \
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                          \
    [GPUVAL_CHECK_##id] = gpuval_nir_instrument_##pass,
 #define KIND(id, check, name, words, sentence, text)
 static bool (*const passes[GPUVAL_CHECK_COUNT])(struct gpuval_nir_state *state) = {
@@ -192,7 +209,7 @@ begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_n
    state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
    if (gpuval_nir_has_exports(&state))
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
-   index_by_instance(&state);
+   gpuval_nir_index_by_instance(state.b.impl, &state.instances);
    gpuval_nir_find_accesses(&state);
    return state;
 }

@@ -208,6 +208,11 @@ struct gpuval_nir_failure {
 /** Counts it, and writes its record unless there is one. */
 void gpuval_nir_record_failure(nir_builder *b, const struct gpuval_nir_failure *failure);
 
+/**
+ * Makes nir_instr::index the number of the instance of a SPIR-V instruction that it was made for,
+ * whose offset is in @instances, uint32_t, which is empty before.
+ */
+void gpuval_nir_index_by_instance(nir_function_impl *impl, struct util_dynarray *instances);
 uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
 /** Sets that have buffers, which a variable pointer may lead to. */
 uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
@@ -360,7 +365,7 @@ nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver
 /* The passes of checks: each does nothing unless gpuval_nir_options::checks has its check, and
  * returns whether it has changed the shader.
  */
-#define CHECK(id, name, sets, needs, pass, host, summary)                                          \
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                          \
    bool gpuval_nir_instrument_##pass(struct gpuval_nir_state *state);
 #define KIND(id, check, name, words, sentence, text)
 #include "gpuval/src/base/gpuval_check_table.h"

@@ -95,6 +95,9 @@ void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
 /** @is_internal: the driver's own shader, which is checked only if asked for. */
 void gpuval_radv_spirv_options(struct gpuval_radv *gpuval, bool is_internal,
                                struct spirv_to_nir_options *options);
+/** Where functions have been inlined, and variables are there. */
+void gpuval_radv_instrument_early(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                                  nir_shader *nir);
 /** Where nir_lower_io_to_temporaries has left local variables. */
 void gpuval_radv_note_assignments(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                                   nir_shader *nir);

@@ -196,6 +196,20 @@ get_checks(const struct gpuval_radv *gpuval, const struct radv_shader_stage *sta
 }
 
 void
+gpuval_radv_instrument_early(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                             nir_shader *nir)
+{
+   const struct gpuval_nir_options options = {
+      .driver = &gpuval_radv_nir_driver,
+      .checks =
+         get_checks(gpuval, stage, nir,
+                    gpuval_shader_hash((const uint32_t *)stage->spirv.data, stage->spirv.size)),
+      .safe = gpuval_options()->safe,
+   };
+   gpuval_nir_instrument_early(nir, &options);
+}
+
+void
 gpuval_radv_note_assignments(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                              nir_shader *nir)
 {

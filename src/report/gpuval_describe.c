@@ -108,6 +108,28 @@ sentence_access_of(const struct gpuval_event *event, const char *text, char **me
    ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
 }
 
+/* "load of element 12 of "tile" (shared_memory), which has 8" */
+static void
+sentence_array(const struct gpuval_event *event, const char *text, char **message)
+{
+   const struct gpuval_event_access *access = &event->place.access;
+   const char *op = gpuval_op_infos[access->op].name;
+
+   ralloc_strcat(message, op ? op : "access");
+   if (!access->has_index) {
+      ralloc_strcat(message, " past the end of an array");
+      return;
+   }
+   ralloc_asprintf_append(message, " of element %" PRId64 " of ", access->index);
+   if (event->resource.name)
+      ralloc_asprintf_append(message, "\"%s\"", event->resource.name);
+   else
+      ralloc_strcat(message, "an array");
+   if (event->resource.type)
+      ralloc_asprintf_append(message, " (%s)", event->resource.type);
+   ralloc_asprintf_append(message, ", which has %" PRId64, access->length);
+}
+
 /* What a command without a shader does to bytes of a buffer */
 static const char *
 get_verb(const struct gpuval_event *event)
@@ -259,7 +281,7 @@ sentence_bad_structure(const struct gpuval_event *event, const char *text, char 
 }
 
 #define sentence_none NULL
-#define CHECK(id, name, sets, needs, pass, host, summary)
+#define CHECK(id, name, sets, needs, early, pass, host, summary)
 #define KIND(id, check, name, words, sentence, text)                                               \
    [GPUVAL_KIND_##id] = {sentence_##sentence, text},
 static const struct description descriptions[GPUVAL_KIND_COUNT] = {

@@ -24,6 +24,8 @@ struct gpuval_event_access {
    int64_t offset;   /* bytes from the start of the bound range; -1: not known */
    uint64_t address; /* 0: not known, or */
    bool is_null;     /* it is that of nothing */
+   bool has_index;   /* array: of an element, and how many there are */
+   int64_t index, length;
 
    unsigned num_coords; /* 0 to 3 */
    int32_t coord[3];

@@ -188,6 +188,8 @@ EVENT(invocation_2, invocation_word(event, 2, value))
 PLACE(access_op, set_string(value, gpuval_op_infos[place->access.op].name))
 PLACE(access_size, set_number(value, place->access.size >= 0, place->access.size))
 PLACE(access_offset, set_number(value, place->access.offset >= 0, place->access.offset))
+PLACE(access_index, set_number(value, place->access.has_index, place->access.index))
+PLACE(access_length, set_number(value, place->access.has_index, place->access.length))
 PLACE(access_level, set_number(value, place->access.has_level, place->access.level))
 PLACE(access_sample, set_number(value, place->access.has_sample, place->access.sample))
 
@@ -275,6 +277,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define FOURTH   GPUVAL_COLUMNS_FOURTH
 #define FIFTH    GPUVAL_COLUMNS_FIFTH
 #define SIXTH    GPUVAL_COLUMNS_SIXTH
+#define SEVENTH  GPUVAL_COLUMNS_SEVENTH
 #define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
@@ -308,6 +311,8 @@ const struct gpuval_field gpuval_fields[] = {
    {"access", "size", NULL, FIRST, OF_PLACE access_size, .other_columns = THIRD},
    {"access", "offset", NULL, FIRST, OF_PLACE access_offset, .other_columns = THIRD},
    {"access", "address", NULL, FIRST, OF_PLACE access_address, .other_columns = THIRD},
+   {"access", "index", NULL, SEVENTH, OF_PLACE access_index},
+   {"access", "length", NULL, SEVENTH, OF_PLACE access_length},
    {"access", "coord", NULL, THIRD, OF_PLACE access_coord},
    {"access", "level", NULL, THIRD, OF_PLACE access_level},
    {"access", "sample", NULL, THIRD, OF_PLACE access_sample},

@@ -8,13 +8,13 @@
 const struct gpuval_check_host gpuval_host_none = {0};
 const struct gpuval_words gpuval_words_none = {0};
 
-#define CHECK(id, name, sets, needs, pass, host, summary) [GPUVAL_CHECK_##id] = &gpuval_host_##host,
+#define CHECK(id, name, sets, needs, early, pass, host, summary) [GPUVAL_CHECK_##id] = &gpuval_host_##host,
 #define KIND(id, check, name, words, sentence, text)
 static const struct gpuval_check_host *const hosts[GPUVAL_CHECK_COUNT] = {
 #include "base/gpuval_check_table.h"
 };
 
-#define CHECK(id, name, sets, needs, pass, host, summary)
+#define CHECK(id, name, sets, needs, early, pass, host, summary)
 #define KIND(id, check, name, words, sentence, text) [GPUVAL_KIND_##id] = &gpuval_words_##words,
 static const struct gpuval_words *const words_of_kinds[GPUVAL_KIND_COUNT] = {
 #include "base/gpuval_check_table.h"

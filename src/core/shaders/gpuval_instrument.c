@@ -16,6 +16,10 @@ gpuval_spirv_options(struct spirv_to_nir_options *options)
    options->debug_info = true;
    options->wants_location = gpuval_nir_wants_location;
    options->emit_assume = gpuval_nir_emit_assume;
+   if (gpuval_options_may_check(GPUVAL_CHECK_ARRAY) ||
+       gpuval_options_may_check(GPUVAL_CHECK_ARITHMETIC) ||
+       gpuval_options_may_check(GPUVAL_CHECK_NAN))
+      options->emit_operation = gpuval_nir_emit_operation;
    options->emit_debug_break |= gpuval_options_may_check(GPUVAL_CHECK_ASSERT);
    if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
       options->emit_debug_printf = gpuval_nir_emit_printf;

@@ -178,6 +178,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, site->num_kinds);
       blob_write_uint8(blob, site->same_value);
       blob_write_uint8(blob, site->by_filter);
+      blob_write_string(blob, gpuval_site_name(table, site) ?: "");
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
@@ -307,6 +308,9 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
    shader->states = rzalloc_array(shader, struct gpuval_site_state, MAX2(range.num_sites, 1));
    shader->sites = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->sites),
                                  table->sites.size);
+   shader->names = ralloc_memdup(
+      shader, util_dynarray_begin((struct util_dynarray *)&table->names), table->names.size);
+   shader->names_size = table->names.size;
    shader->num_entries = range.num_entries;
    shader->entry_base = range.first_entry;
    shader->entries = ralloc_memdup(
@@ -538,6 +542,7 @@ write_shader(const struct gpuval_shader *shader, struct blob *blob)
       .sites = {.data = shader->sites, .size = shader->num_sites * sizeof(*shader->sites)},
       .entries = {.data = shader->entries, .size = shader->num_entries * sizeof(*shader->entries)},
       .formats = {.data = shader->formats, .size = shader->num_formats * sizeof(*shader->formats)},
+      .names = {.data = shader->names, .size = shader->names_size},
       .uses = {.data = shader->uses, .size = shader->num_uses * sizeof(*shader->uses)},
    };
    blob_write_uint32(blob, info.spirv_size);
@@ -687,6 +692,8 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
       site.num_kinds = blob_read_uint32(blob);
       site.same_value = blob_read_uint8(blob);
       site.by_filter = blob_read_uint8(blob);
+      const char *name = blob_read_string(blob);
+      site.name = name && *name ? gpuval_nir_add_name(table, name) : 0;
       if (!is_valid_site(table, &site))
          return false;
       util_dynarray_append(&table->sites, struct gpuval_site, site);

@@ -53,6 +53,8 @@ struct gpuval_shader {
    struct gpuval_site *sites;
    struct gpuval_site_state *states; /* of the sites */
    unsigned num_sites;
+   char *names; /* gpuval_nir_table::names */
+   uint32_t names_size;
    uint32_t first_site; /* device-wide */
 
    struct gpuval_nir_entry *entries;

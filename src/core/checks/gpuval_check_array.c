@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The check array: records of an index that is past the end (gpuval_nir_array.c). */
+
+#include "core/events/gpuval_events.h"
+
+#include "nir_passes/gpuval_nir.h"
+
+static const char *const types[GPUVAL_ARRAY_TYPE_COUNT] = {
+   [GPUVAL_ARRAY_PRIVATE] = "private",
+   [GPUVAL_ARRAY_SHARED] = "shared_memory",
+   [GPUVAL_ARRAY_TASK_PAYLOAD] = "task_payload",
+   [GPUVAL_ARRAY_CONSTANT] = "constant",
+   [GPUVAL_ARRAY_INPUT] = "input",
+   [GPUVAL_ARRAY_OUTPUT] = "output",
+   [GPUVAL_ARRAY_PUSH_CONSTANT] = "push_constant",
+   [GPUVAL_ARRAY_ADDRESS] = "address",
+};
+
+static void
+read_array(struct gpuval_device *device, struct gpuval_event *event,
+           const struct gpuval_record *record)
+{
+   struct gpuval_event_access *access = &event->place.access;
+
+   access->has_index = true;
+   access->index = (int32_t)record->offset;
+   access->length = record->access_size;
+   event->resource.index = -1; /* the record has no slot */
+   if (record->slot < GPUVAL_ARRAY_TYPE_COUNT && types[record->slot])
+      event->resource.type = types[record->slot];
+}
+
+const struct gpuval_words gpuval_words_array = {.read = read_array};

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Indices past the end of an array, a matrix or a vector whose length the shader declares.
+ *
+ * Each load, store and atomic goes through a chain of derefs. An index in it that is no constant,
+ * and that gpuval_nir_range.c cannot prove to be in range, is compared with the length. Of one
+ * access the first index from the outside that is wrong is reported. Where vtn makes several
+ * accesses of one instruction (members of a struct, columns of a matrix), they share the report.
+ *
+ * Constant indices are looked at first: nir_lower_vars_to_ssa makes nothing of what is past the
+ * end. vtn has made selections of a vector's dynamic components by then, so its callback says
+ * where these were.
+ *
+ * With GPUVAL_SAFE the memory of a shader's own is indexed as if the last element had been meant,
+ * loads give 0, and stores are not performed. Blocks of buffers are left as they are: what is
+ * past the end of an array may be outside of the buffer's range, which is the business of bounds,
+ * and gpuval_nir_array_block.c decides at the hook, where offsets are known.
+ */
+
+#include "gpuval_nir_early.h"
+#include "gpuval_nir_range.h"
+
+#include "util/ralloc.h"
+
+#define MODES                                                                                      \
+   (nir_var_function_temp | nir_var_shader_temp | nir_var_mem_shared | nir_var_mem_task_payload |  \
+    nir_var_shader_in | nir_var_shader_out | nir_var_mem_ubo | nir_var_mem_ssbo |                  \
+    nir_var_mem_push_const | nir_var_mem_global | nir_var_mem_constant |                           \
+    nir_var_shader_call_data | nir_var_ray_hit_attrib | nir_var_mem_node_payload |                 \
+    nir_var_mem_node_payload_in)
+/* Others than the shader may own what is past the end. */
+#define BLOCK_MODES (nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_global)
+
+/* What glslang calls the variable for a constant that is indexed */
+#define CONSTANT_NAME "indexable"
+
+struct array_access {
+   nir_intrinsic_instr *intrin;
+   nir_deref_instr *deref; /* the end of the chain */
+   enum gpuval_op op;
+   nir_def *bad; /* 1 bit; NULL: nothing can fail */
+};
+
+struct array_state {
+   struct gpuval_nir_early *early;
+   struct gpuval_nir_ranges *ranges; /* NULL: constants only */
+   nir_def *one;                     /* true, where constants fail */
+};
+
+static enum gpuval_op
+get_op(const nir_intrinsic_instr *intrin)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_deref:
+   case nir_intrinsic_interp_deref_at_centroid:
+   case nir_intrinsic_interp_deref_at_sample:
+   case nir_intrinsic_interp_deref_at_offset:
+   case nir_intrinsic_interp_deref_at_vertex:
+      return GPUVAL_OP_LOAD;
+   case nir_intrinsic_store_deref:
+      return GPUVAL_OP_STORE;
+   case nir_intrinsic_deref_atomic:
+   case nir_intrinsic_deref_atomic_swap:
+      return GPUVAL_OP_ATOMIC;
+   default:
+      return GPUVAL_OP_NONE;
+   }
+}
+
+static enum gpuval_array_type
+get_type(const nir_deref_instr *root)
+{
+   if (root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo))
+      return GPUVAL_ARRAY_BLOCK;
+   switch (root->modes) {
+   case nir_var_mem_global:
+      return GPUVAL_ARRAY_ADDRESS;
+   case nir_var_mem_shared:
+      return GPUVAL_ARRAY_SHARED;
+   case nir_var_mem_task_payload:
+      return GPUVAL_ARRAY_TASK_PAYLOAD;
+   case nir_var_shader_in:
+      return GPUVAL_ARRAY_INPUT;
+   case nir_var_shader_out:
+      return GPUVAL_ARRAY_OUTPUT;
+   case nir_var_mem_push_const:
+      return GPUVAL_ARRAY_PUSH_CONSTANT;
+   case nir_var_mem_constant:
+      return GPUVAL_ARRAY_CONSTANT;
+   default: {
+      const nir_variable *var = root->deref_type == nir_deref_type_var ? root->var : NULL;
+      bool is_constant = var && var->name && !strcmp(var->name, CONSTANT_NAME);
+      return is_constant ? GPUVAL_ARRAY_CONSTANT : GPUVAL_ARRAY_PRIVATE;
+   }
+   }
+}
+
+static nir_deref_instr *
+get_root(nir_deref_instr *deref)
+{
+   while (deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast)
+      deref = nir_deref_instr_parent(deref);
+   return deref;
+}
+
+/* The block behind a descriptor */
+static const nir_variable *
+find_block(nir_shader *nir, const nir_deref_instr *root, nir_binding *binding)
+{
+   *binding = (nir_binding){0};
+   if (root->deref_type != nir_deref_type_cast || !(root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo)))
+      return NULL;
+
+   *binding = nir_chase_binding(root->parent);
+   if (!binding->success)
+      return NULL;
+   nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo) {
+      if (var->data.mode & root->modes && var->data.descriptor_set == binding->desc_set &&
+          var->data.binding == binding->binding)
+         return var;
+   }
+   return NULL;
+}
+
+static void
+append_member(char **path, const char *name)
+{
+   if (!name || !*name)
+      return;
+   ralloc_asprintf_append(path, "%s%s", **path ? "." : "", name);
+}
+
+/* "cells.rows" up to @array, the deref of an element */
+static void
+append_path(char **path, nir_deref_instr *deref)
+{
+   if (deref->deref_type == nir_deref_type_var) {
+      const char *name = deref->var->name;
+      append_member(path, name && strcmp(name, CONSTANT_NAME) ? name : NULL);
+      return;
+   }
+   if (deref->deref_type == nir_deref_type_cast)
+      return;
+
+   nir_deref_instr *parent = nir_deref_instr_parent(deref);
+   append_path(path, parent);
+   if (deref->deref_type == nir_deref_type_struct)
+      append_member(path, glsl_get_struct_elem_name(parent->type, deref->strct.index));
+}
+
+/* At the beginning of the shader */
+static nir_def *
+build_name(struct array_state *state, nir_deref_instr *element, const nir_variable *block)
+{
+   char *path = ralloc_strdup(NULL, "");
+
+   if (block)
+      append_member(&path, block->name);
+   append_path(&path, nir_deref_instr_parent(element));
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->early->b.impl));
+   nir_def *name = *path ? nir_build_string(&at_top, path) : NULL;
+   ralloc_free(path);
+   return name;
+}
+
+/* Elements of what @deref indexes; 0: open, or no array */
+static unsigned
+get_length(const nir_deref_instr *deref)
+{
+   if (deref->deref_type != nir_deref_type_array)
+      return 0;
+
+   const struct glsl_type *type = nir_deref_instr_parent(deref)->type;
+   if (glsl_type_is_array(type) || glsl_type_is_matrix(type))
+      return glsl_get_length(type);
+   return glsl_type_is_vector(type) ? glsl_get_vector_elements(type) : 0;
+}
+
+/* 1 bit, or NULL: never */
+static nir_def *
+build_is_past(struct array_state *state, const struct array_access *access,
+              const nir_deref_instr *element, unsigned length)
+{
+   nir_builder *b = &state->early->b;
+   nir_def *index = element->arr.index.ssa;
+
+   if (nir_src_is_const(element->arr.index)) {
+      bool is_past = nir_src_as_uint(element->arr.index) >= length;
+      return !state->ranges && is_past ? nir_imm_true(b) : NULL;
+   }
+   if (!state->ranges || gpuval_nir_is_below(state->ranges, nir_get_scalar(index, 0), length,
+                                             access->intrin->instr.block))
+      return NULL;
+   return nir_uge_imm(b, index, length);
+}
+
+static nir_def *
+join(nir_builder *b, nir_def *a, nir_def *other)
+{
+   return a && other ? nir_ior(b, a, other) : a ? a : other;
+}
+
+/* From the root on: 1 bit, or NULL */
+static nir_def *
+report_chain(struct array_state *state, const struct array_access *access, nir_deref_instr *deref,
+             const nir_binding *binding, const nir_variable *block)
+{
+   if (deref->deref_type == nir_deref_type_var || deref->deref_type == nir_deref_type_cast)
+      return NULL;
+
+   nir_builder *b = &state->early->b;
+   nir_def *before =
+      report_chain(state, access, nir_deref_instr_parent(deref), binding, block);
+   unsigned length = get_length(deref);
+   nir_def *is_past = length ? build_is_past(state, access, deref, length) : NULL;
+   if (!is_past)
+      return before;
+
+   nir_def *index = deref->arr.index.ssa;
+   gpuval_nir_report_early(
+      b, &(struct gpuval_nir_early_report){
+            .kind = GPUVAL_KIND_ARRAY_OOB,
+            .op = access->op,
+            .spirv_offset = gpuval_nir_early_offset(state->early, &access->intrin->instr),
+            .set = binding->success ? (int)binding->desc_set : -1,
+            .binding = binding->success ? (int)binding->binding : -1,
+            .size = length,
+            .failed = before ? nir_iand(b, is_past, nir_inot(b, before)) : is_past,
+            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index),
+                      nir_imm_int(b, get_type(get_root(deref)))},
+            .name = build_name(state, deref, block),
+         });
+   return join(b, before, is_past);
+}
+
+/* Is what @a and @access index the same, all of it that can fail? */
+static bool
+indexes_same(struct array_state *state, const struct array_access *a,
+             const struct array_access *access)
+{
+   if (!a || a->intrin->instr.index != access->intrin->instr.index || !access->intrin->instr.index ||
+       a->intrin->instr.block != access->intrin->instr.block || a->op != access->op)
+      return false;
+
+   const nir_deref_instr *left = a->deref, *right = access->deref;
+   const nir_def *indices[2][8] = {0};
+   unsigned counts[2] = {0};
+   for (unsigned i = 0; i < 2; i++) {
+      nir_deref_instr *deref = (nir_deref_instr *)(i ? right : left);
+      for (; deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast;
+           deref = nir_deref_instr_parent(deref)) {
+         if (!get_length(deref) || (nir_src_is_const(deref->arr.index) && state->ranges))
+            continue;
+         if (counts[i] == ARRAY_SIZE(indices[i]))
+            return false;
+         indices[i][counts[i]++] = deref->arr.index.ssa;
+      }
+   }
+   return counts[0] == counts[1] && !memcmp(indices[0], indices[1], sizeof(indices[0]));
+}
+
+static void
+look_at(struct array_state *state, struct array_access *access, const struct array_access *before)
+{
+   nir_builder *b = &state->early->b;
+   nir_deref_instr *root = get_root(access->deref);
+
+   if (!nir_deref_mode_must_be(access->deref, MODES))
+      return;
+   if (indexes_same(state, before, access)) {
+      access->bad = before->bad;
+      return;
+   }
+
+   nir_binding binding;
+   const nir_variable *block = find_block(b->shader, root, &binding);
+   b->cursor = nir_before_instr(&access->intrin->instr);
+   access->bad = report_chain(state, access, access->deref, &binding, block);
+}
+
+/* Nothing but the shader's own memory is indexed by what is past the end. */
+static void
+clamp_indices(nir_builder *b, nir_deref_instr *deref)
+{
+   for (; deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast;
+        deref = nir_deref_instr_parent(deref)) {
+      unsigned length = get_length(deref);
+      if (!length || nir_src_is_const(deref->arr.index))
+         continue;
+
+      b->cursor = nir_before_instr(&deref->instr);
+      nir_def *index = deref->arr.index.ssa;
+      nir_src_rewrite(&deref->arr.index,
+                      nir_umin(b, index, nir_imm_intN_t(b, length - 1, index->bit_size)));
+   }
+}
+
+static void
+make_safe(struct array_state *state, const struct array_access *access)
+{
+   nir_builder *b = &state->early->b;
+   nir_intrinsic_instr *intrin = access->intrin;
+   bool has_result = nir_intrinsic_infos[intrin->intrinsic].has_dest;
+
+   if (access->op == GPUVAL_OP_LOAD) {
+      b->cursor = nir_after_instr(&intrin->instr);
+      nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
+      nir_def *safe = nir_bcsel(b, access->bad, zero, &intrin->def);
+      nir_def_rewrite_uses_after(&intrin->def, safe, safe->parent_instr);
+      return;
+   }
+
+   b->cursor = nir_before_instr(&intrin->instr);
+   nir_def *zero =
+      has_result ? nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size) : NULL;
+   nir_if *performed = nir_push_if(b, nir_inot(b, access->bad));
+   nir_instr_move(b->cursor, &intrin->instr);
+   b->cursor = nir_after_instr(&intrin->instr);
+   nir_pop_if(b, performed);
+   if (has_result) {
+      nir_def *result = nir_if_phi(b, &intrin->def, zero);
+      nir_def_rewrite_uses_after(&intrin->def, result, result->parent_instr);
+   }
+}
+
+static bool
+run(struct gpuval_nir_early *early, struct gpuval_nir_ranges *ranges)
+{
+   struct array_state state = {.early = early, .ranges = ranges};
+   const struct array_access *before = NULL;
+   struct util_dynarray accesses;
+   bool progress = false;
+
+   util_dynarray_init(&accesses, NULL);
+   nir_foreach_block (block, early->b.impl) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+         enum gpuval_op op = get_op(intrin);
+         if (op)
+            util_dynarray_append(&accesses, struct array_access,
+                                 ((struct array_access){
+                                    .intrin = intrin,
+                                    .deref = nir_src_as_deref(intrin->src[0]),
+                                    .op = op,
+                                 }));
+      }
+   }
+
+   util_dynarray_foreach (&accesses, struct array_access, access) {
+      look_at(&state, access, before);
+      progress |= access->bad != NULL;
+      before = access;
+   }
+   if (early->options->safe) {
+      util_dynarray_foreach (&accesses, struct array_access, access) {
+         if (access->bad && !nir_deref_mode_may_be(access->deref, BLOCK_MODES))
+            clamp_indices(&early->b, access->deref);
+      }
+      util_dynarray_foreach (&accesses, struct array_access, access) {
+         if (access->bad && !nir_deref_mode_may_be(access->deref, BLOCK_MODES))
+            make_safe(&state, access);
+      }
+   }
+   util_dynarray_fini(&accesses);
+   return progress;
+}
+
+bool
+gpuval_nir_early_constant_indices(struct gpuval_nir_early *early)
+{
+   if (!(early->options->checks & BITFIELD_BIT(GPUVAL_CHECK_ARRAY)))
+      return false;
+
+   bool progress = run(early, NULL);
+   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
+   return progress;
+}
+
+bool
+gpuval_nir_early_array(struct gpuval_nir_early *early)
+{
+   struct gpuval_nir_ranges *ranges = gpuval_nir_ranges_create(early->b.impl);
+   bool progress = run(early, ranges);
+
+   gpuval_nir_ranges_destroy(ranges);
+   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
+   return progress;
+}
+
+void
+gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *result,
+                      nir_def *instead, enum gpuval_op op, uint32_t spirv_offset)
+{
+   nir_scalar scalar = nir_get_scalar(index, 0);
+   if (nir_scalar_is_const(scalar) && nir_scalar_as_uint(scalar) < vector->num_components)
+      return;
+
+   gpuval_nir_report_early(
+      b, &(struct gpuval_nir_early_report){
+            .kind = GPUVAL_KIND_ARRAY_OOB,
+            .op = op,
+            .spirv_offset = spirv_offset,
+            .set = -1,
+            .binding = -1,
+            .size = vector->num_components,
+            .failed = nir_uge_imm(b, index, vector->num_components),
+            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index),
+                      nir_imm_int(b, GPUVAL_ARRAY_PRIVATE)},
+            .result = result,
+            .instead = instead ? instead
+                               : nir_imm_zero(b, result->num_components, result->bit_size),
+         });
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Checks of the shader as SPIR-V has it. vtn's callbacks and the early passes leave
+ * @early_report_gpuval with all that is known there; the driver's lowering and optimizations
+ * carry them along, as they do with other intrinsics that have an effect, and what they prove to be
+ * false goes away. At the hook they become reports as those of the other checks.
+ *
+ * In between, the shader is brought into SSA form: a check of an index that is a loop's variable
+ * could prove nothing of a variable in memory.
+ */
+
+#include "gpuval_nir_early.h"
+
+#include "spirv/nir_spirv.h"
+#include "spirv/spirv.h"
+
+void
+gpuval_nir_report_early(nir_builder *b, const struct gpuval_nir_early_report *report)
+{
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *words = nir_vec2(b, report->words[0] ? report->words[0] : zero,
+                             report->words[1] ? report->words[1] : zero);
+
+   nir_early_report_gpuval(b, report->failed, words, report->name ? report->name : zero,
+                           report->result ? report->result : zero,
+                           report->instead ? report->instead : zero, .base = report->spirv_offset,
+                           .range = report->kind, .flags = report->op, .align_mul = report->size,
+                           .desc_set = report->set, .binding = report->binding);
+}
+
+void
+gpuval_nir_emit_operation(nir_builder *b, unsigned opcode, nir_def **srcs, unsigned num_srcs,
+                          nir_def *result, size_t spirv_offset)
+{
+   switch (opcode) {
+   case SpvOpVectorExtractDynamic:
+      gpuval_nir_emit_index(b, srcs[0], srcs[1], result, NULL, GPUVAL_OP_LOAD, spirv_offset);
+      break;
+   case SpvOpVectorInsertDynamic:
+      gpuval_nir_emit_index(b, srcs[0], srcs[2], result, srcs[0], GPUVAL_OP_STORE, spirv_offset);
+      break;
+   default:
+      break;
+   }
+}
+
+uint32_t
+gpuval_nir_early_offset(const struct gpuval_nir_early *early, const nir_instr *instr)
+{
+   return *util_dynarray_element(&early->instances, uint32_t, instr->index);
+}
+
+static bool
+is_on(const struct gpuval_nir_options *options, const nir_intrinsic_instr *report)
+{
+   enum gpuval_kind kind = nir_intrinsic_range(report);
+   return options->checks & BITFIELD_BIT(gpuval_kind_infos[kind].check);
+}
+
+/* What failed gives what is harmless, and nothing but a report has to know its result. */
+static bool
+settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
+{
+   const struct gpuval_nir_options *options = data;
+   if (report->intrinsic != nir_intrinsic_early_report_gpuval)
+      return false;
+
+   nir_def *result = report->src[3].ssa, *instead = report->src[4].ssa;
+   b->cursor = nir_before_instr(&report->instr);
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_src_rewrite(&report->src[3], zero);
+   nir_src_rewrite(&report->src[4], zero);
+   if (!is_on(options, report)) {
+      nir_instr_remove(&report->instr);
+      return true;
+   }
+   if (options->safe && instead->num_components == result->num_components &&
+       instead->bit_size == result->bit_size) {
+      b->cursor = nir_after_instr(&report->instr);
+      nir_def *safe = nir_bcsel(b, report->src[0].ssa, instead, result);
+      nir_def_rewrite_uses_after(result, safe, safe->parent_instr);
+   }
+   return true;
+}
+
+static void
+begin(struct gpuval_nir_early *early)
+{
+   early->b = nir_builder_create(nir_shader_get_entrypoint(early->b.shader));
+   util_dynarray_clear(&early->instances);
+   gpuval_nir_index_by_instance(early->b.impl, &early->instances);
+}
+
+/* Nothing that a later pass of the driver would not do. */
+static void
+to_ssa(nir_shader *nir)
+{
+   NIR_PASS(_, nir, nir_lower_global_vars_to_local);
+   NIR_PASS(_, nir, nir_lower_vars_to_ssa);
+   NIR_PASS(_, nir, nir_copy_prop);
+   NIR_PASS(_, nir, nir_opt_dce);
+}
+
+#define gpuval_nir_early_none NULL
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                   \
+   [GPUVAL_CHECK_##id] = gpuval_nir_early_##early,
+#define KIND(id, check, name, words, sentence, text)
+static bool (*const passes[GPUVAL_CHECK_COUNT])(struct gpuval_nir_early *early) = {
+#include "gpuval/src/base/gpuval_check_table.h"
+};
+
+void
+gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *options)
+{
+   struct gpuval_nir_early early = {.b.shader = nir, .options = options};
+   bool is_wanted = false;
+
+   for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++)
+      is_wanted |= passes[i] && options->checks & BITFIELD_BIT(i);
+   NIR_PASS(_, nir, nir_shader_intrinsics_pass, settle_report, nir_metadata_control_flow,
+            (void *)options);
+   if (!is_wanted)
+      return;
+
+   util_dynarray_init(&early.instances, NULL);
+   begin(&early);
+   gpuval_nir_early_constant_indices(&early);
+   to_ssa(nir);
+   for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
+      if (!passes[i] || !(options->checks & BITFIELD_BIT(i)))
+         continue;
+      begin(&early);
+      passes[i](&early);
+   }
+   util_dynarray_fini(&early.instances);
+   nir_validate_shader(nir, "after gpuval_nir_instrument_early");
+}
+
+static const char *
+get_name(const nir_intrinsic_instr *report)
+{
+   const nir_instr *parent = report->src[2].ssa->parent_instr;
+   return parent->type == nir_instr_type_debug_info ? nir_instr_as_debug_info(parent)->string
+                                                    : NULL;
+}
+
+static void
+take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
+{
+   nir_builder *b = &state->b;
+   if (!is_on(state->options, report) ||
+       (nir_src_is_const(report->src[0]) && !nir_src_as_bool(report->src[0])))
+      return;
+
+   const char *name = get_name(report);
+   const struct gpuval_site site = {
+      .kind = nir_intrinsic_range(report),
+      .op = nir_intrinsic_flags(report),
+      .spirv_offset = nir_intrinsic_base(report),
+      .set = (int)nir_intrinsic_desc_set(report),
+      .binding = (int)nir_intrinsic_binding(report),
+      .name = name ? gpuval_nir_add_name(state->table, name) : 0,
+   };
+   nir_def *words = report->src[1].ssa;
+
+   b->cursor = nir_before_instr(&report->instr);
+   gpuval_nir_report_plain(state, &site, nir_intrinsic_align_mul(report), report->src[0].ssa,
+                           nir_channel(b, words, 0), nir_channel(b, words, 1));
+}
+
+bool
+gpuval_nir_instrument_early_reports(struct gpuval_nir_state *state)
+{
+   bool progress = false;
+
+   nir_foreach_block (block, state->b.impl) {
+      nir_foreach_instr_safe (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic ||
+             nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_early_report_gpuval)
+            continue;
+
+         take_over(state, nir_instr_as_intrinsic(instr));
+         nir_instr_remove(instr);
+         progress = true;
+      }
+   }
+   return progress;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Intervals of signed integers: of constants, masks, clamps, sums, and variables of loops whose
+ * rounds are known. Whatever else it is can have any value. Nothing is said of what may wrap.
+ */
+
+#include "gpuval_nir_range.h"
+
+#include "util/ralloc.h"
+
+#define MAX_DEPTH 12
+
+struct gpuval_nir_ranges {
+   nir_function_impl *impl;
+};
+
+struct interval {
+   int64_t min, max; /* both in it */
+};
+
+static const struct interval anything = {INT32_MIN, INT32_MAX};
+
+static struct interval find_interval(nir_scalar scalar, const nir_block *block, unsigned depth);
+
+struct gpuval_nir_ranges *
+gpuval_nir_ranges_create(nir_function_impl *impl)
+{
+   struct gpuval_nir_ranges *ranges = rzalloc(NULL, struct gpuval_nir_ranges);
+
+   ranges->impl = impl;
+   nir_metadata_require(impl, nir_metadata_dominance | nir_metadata_block_index |
+                                 nir_metadata_loop_analysis,
+                        nir_var_function_temp, false);
+   return ranges;
+}
+
+void
+gpuval_nir_ranges_destroy(struct gpuval_nir_ranges *ranges)
+{
+   ralloc_free(ranges);
+}
+
+static struct interval
+fit(struct interval interval)
+{
+   bool fits = interval.min <= interval.max && interval.min >= INT32_MIN &&
+               interval.max <= INT32_MAX;
+   return fits ? interval : anything;
+}
+
+static struct interval
+join(struct interval a, struct interval b)
+{
+   return (struct interval){MIN2(a.min, b.min), MAX2(a.max, b.max)};
+}
+
+/* An unsigned integer of fewer bits than these */
+static struct interval
+of_bits(unsigned bits)
+{
+   return bits < 31 ? (struct interval){0, (1 << bits) - 1} : anything;
+}
+
+static bool
+is_anything(struct interval interval)
+{
+   return interval.min == INT32_MIN && interval.max == INT32_MAX;
+}
+
+/* A variable that a loop counts up from a constant, in rounds of a number that is known */
+static struct interval
+find_counter(const nir_phi_instr *phi, const nir_block *block)
+{
+   const nir_cf_node *parent = phi->instr.block->cf_node.parent;
+   if (parent->type != nir_cf_node_loop)
+      return anything;
+
+   const nir_loop *loop = nir_cf_node_as_loop((nir_cf_node *)parent);
+   const nir_loop_info *info = loop->info;
+   if (nir_loop_first_block((nir_loop *)loop) != phi->instr.block || !info ||
+       !info->induction_vars || info->complex_loop || !info->limiting_terminator ||
+       !info->max_trip_count)
+      return anything;
+
+   struct hash_entry *entry =
+      _mesa_hash_table_search(info->induction_vars, (void *)&phi->def);
+   const nir_loop_induction_variable *variable = entry ? entry->data : NULL;
+   if (!variable || variable->basis != &phi->def || !nir_src_is_const(*variable->init_src) ||
+       !variable->update_src || !nir_src_is_const(variable->update_src->src) ||
+       variable->def->parent_instr->type != nir_instr_type_alu ||
+       nir_instr_as_alu(variable->def->parent_instr)->op != nir_op_iadd)
+      return anything;
+
+   int64_t init = nir_src_as_int(*variable->init_src);
+   int64_t step = nir_src_comp_as_int(variable->update_src->src, variable->update_src->swizzle[0]);
+   /* The round that leaves the loop sees the variable once more, before the condition. */
+   bool is_behind =
+      nir_block_dominates(info->limiting_terminator->continue_from_block, (nir_block *)block);
+   int64_t rounds = (int64_t)info->max_trip_count - is_behind;
+   int64_t last = init + step * rounds;
+   if (rounds < 0)
+      return anything;
+   return fit((struct interval){MIN2(init, last), MAX2(init, last)});
+}
+
+static struct interval
+find_phi(const nir_phi_instr *phi, const nir_block *block, unsigned depth)
+{
+   struct interval counter = find_counter(phi, block);
+   if (!is_anything(counter))
+      return counter;
+
+   struct interval all = {INT64_MAX, INT64_MIN};
+   nir_foreach_phi_src (src, phi) {
+      /* Of a loop nothing else is known. */
+      if (nir_block_dominates(phi->instr.block, src->pred))
+         return anything;
+      all = join(all, find_interval(nir_get_scalar(src->src.ssa, 0), src->pred, depth));
+   }
+   return fit(all);
+}
+
+/* A built-in variable, as long as it is one */
+static struct interval
+find_builtin(nir_scalar scalar)
+{
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(scalar.def->parent_instr);
+   if (intrin->intrinsic != nir_intrinsic_load_deref)
+      return anything;
+
+   const nir_deref_instr *deref = nir_src_as_deref(intrin->src[0]);
+   nir_variable *var = nir_deref_instr_get_variable((nir_deref_instr *)deref);
+   if (!var || var->data.mode != nir_var_system_value)
+      return anything;
+
+   const nir_shader *nir = nir_cf_node_get_function(&intrin->instr.block->cf_node)->function->shader;
+   const uint16_t *size = nir->info.workgroup_size;
+   bool has_size = gl_shader_stage_uses_workgroup(nir->info.stage) &&
+                   !nir->info.workgroup_size_variable && size[0] && size[1] && size[2];
+   switch (var->data.location) {
+   case SYSTEM_VALUE_LOCAL_INVOCATION_INDEX:
+      return has_size ? (struct interval){0, (int64_t)size[0] * size[1] * size[2] - 1} : anything;
+   case SYSTEM_VALUE_LOCAL_INVOCATION_ID:
+      return has_size && scalar.comp < 3 ? (struct interval){0, size[scalar.comp] - 1} : anything;
+   case SYSTEM_VALUE_INVOCATION_ID:
+      if (nir->info.stage == MESA_SHADER_TESS_CTRL)
+         return (struct interval){0, MAX2(nir->info.tess.tcs_vertices_out, 1) - 1};
+      return (struct interval){0, 127};
+   case SYSTEM_VALUE_SUBGROUP_INVOCATION:
+      return (struct interval){0, 127};
+   default:
+      return anything;
+   }
+}
+
+static struct interval
+find_alu(nir_scalar scalar, const nir_block *block, unsigned depth)
+{
+   struct interval sources[3] = {anything, anything, anything};
+   nir_op op = nir_scalar_alu_op(scalar);
+   unsigned num_sources = nir_op_infos[op].num_inputs;
+   if (num_sources > 3 || nir_op_infos[op].output_size || nir_op_infos[op].input_sizes[0])
+      return anything;
+   for (unsigned i = 0; i < num_sources; i++) {
+      if (nir_alu_type_get_base_type(nir_op_infos[op].input_types[i]) != nir_type_float)
+         sources[i] = find_interval(nir_scalar_chase_alu_src(scalar, i), block, depth);
+   }
+
+   struct interval a = sources[0], b = sources[1];
+   switch (op) {
+   case nir_op_mov:
+   case nir_op_i2i32:
+   case nir_op_i2i64:
+      return a;
+   case nir_op_u2u32:
+   case nir_op_u2u64:
+      return a.min >= 0 ? a : of_bits(nir_scalar_chase_alu_src(scalar, 0).def->bit_size);
+   default:
+      if (scalar.def->bit_size < 32 || (scalar.def->bit_size > 32 && op == nir_op_ushr))
+         return anything; /* may wrap */
+   }
+   switch (op) {
+   case nir_op_b2i32:
+      return (struct interval){0, 1};
+   case nir_op_iadd:
+      return fit((struct interval){a.min + b.min, a.max + b.max});
+   case nir_op_isub:
+      return fit((struct interval){a.min - b.max, a.max - b.min});
+   case nir_op_imul:
+      if (a.min < 0 || b.min < 0)
+         return anything;
+      return fit((struct interval){a.min * b.min, a.max * b.max});
+   case nir_op_ishl:
+      if (a.min < 0 || b.min < 0 || b.max > 31)
+         return anything;
+      return fit((struct interval){a.min << b.min, a.max << b.max});
+   case nir_op_ushr:
+      if (b.min < 0 || b.max > 31)
+         return anything;
+      if (a.min < 0)
+         return fit((struct interval){0, UINT32_MAX >> b.min});
+      return (struct interval){a.min >> b.max, a.max >> b.min};
+   case nir_op_ishr:
+      if (a.min < 0 || b.min < 0 || b.max > 31)
+         return anything;
+      return (struct interval){a.min >> b.max, a.max >> b.min};
+   case nir_op_iand:
+      if (a.min < 0 && b.min < 0)
+         return anything;
+      return (struct interval){0, a.min < 0 ? b.max : b.min < 0 ? a.max : MIN2(a.max, b.max)};
+   case nir_op_umin:
+      if (a.min < 0 && b.min < 0)
+         return anything;
+      if (a.min < 0 || b.min < 0)
+         return (struct interval){0, a.min < 0 ? b.max : a.max};
+      return (struct interval){MIN2(a.min, b.min), MIN2(a.max, b.max)};
+   case nir_op_umax:
+      if (a.min < 0 || b.min < 0)
+         return anything;
+      return (struct interval){MAX2(a.min, b.min), MAX2(a.max, b.max)};
+   case nir_op_imin:
+      return (struct interval){MIN2(a.min, b.min), MIN2(a.max, b.max)};
+   case nir_op_imax:
+      return (struct interval){MAX2(a.min, b.min), MAX2(a.max, b.max)};
+   case nir_op_udiv:
+      if (a.min < 0 || b.min <= 0)
+         return anything;
+      return (struct interval){a.min / b.max, a.max / b.min};
+   case nir_op_idiv:
+      if (a.min < 0 || b.min <= 0)
+         return anything;
+      return (struct interval){a.min / b.max, a.max / b.min};
+   case nir_op_umod:
+      return b.min > 0 ? (struct interval){0, b.max - 1} : anything;
+   case nir_op_imod:
+      return b.min > 0 ? (struct interval){0, b.max - 1} : anything;
+   case nir_op_irem:
+      if (b.min <= 0)
+         return anything;
+      return (struct interval){a.min < 0 ? 1 - b.max : 0, b.max - 1};
+   case nir_op_bcsel:
+      return join(sources[1], sources[2]);
+   default:
+      return anything;
+   }
+}
+
+static struct interval
+find_interval(nir_scalar scalar, const nir_block *block, unsigned depth)
+{
+   scalar = nir_scalar_chase_movs(scalar);
+   if (nir_scalar_is_const(scalar) && scalar.def->bit_size > 1)
+      return fit((struct interval){nir_scalar_as_int(scalar), nir_scalar_as_int(scalar)});
+   if (!depth || scalar.def->bit_size < 8)
+      return anything;
+
+   switch (scalar.def->parent_instr->type) {
+   case nir_instr_type_alu:
+      return find_alu(scalar, block, depth - 1);
+   case nir_instr_type_phi:
+      return find_phi(nir_instr_as_phi(scalar.def->parent_instr), block, depth - 1);
+   case nir_instr_type_intrinsic:
+      return find_builtin(scalar);
+   default:
+      return anything;
+   }
+}
+
+bool
+gpuval_nir_is_below(struct gpuval_nir_ranges *ranges, nir_scalar scalar, uint32_t count,
+                    const nir_block *block)
+{
+   struct interval interval = find_interval(scalar, block, MAX_DEPTH);
+
+   return interval.min >= 0 && interval.max < count;
+}
