@@ -33,7 +33,8 @@
  * Where several checks have a kind of one name, all ids but sync's have the check's in front.
  */
 
-CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, none, assume, none, "An assumption of a shader is false")
+CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, none, assume, none,
+      "An assumption of a shader is false")
 KIND(ASSUMPTION_FAILED, ASSUME, "assumption-failed", none, none, "the assumption is false")
 
 CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, none, assert, none, "A shader has executed DebugBreak")
@@ -133,7 +134,8 @@ KIND(INDIRECT_COUNT, INDIRECT, "count", none, outside_range, "")
 KIND(INDIRECT_LIMIT, INDIRECT, "limit", none, of_range, "")
 KIND(INDIRECT_FIRST_INSTANCE, INDIRECT, "first-instance", none, of_range, "")
 
-CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, none, "Vertices or indices outside their buffer")
+CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, none,
+      "Vertices or indices outside their buffer")
 KIND(INDEX_BUFFER_OOB, VERTEX, "index-buffer-oob", none, outside_range, "")
 KIND(ATTRIBUTE_OOB, VERTEX, "attribute-oob", none, outside_range, "")
 

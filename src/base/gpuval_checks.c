@@ -8,7 +8,7 @@
 #include "util/bitset.h"
 #include "util/macros.h"
 
-#define CHECK(id, name_, sets_, needs_, early, pass, host, summary_)                                      \
+#define CHECK(id, name_, sets_, needs_, early, pass, host, summary_)                               \
    [GPUVAL_CHECK_##id] = {.name = name_, .sets = sets_, .needs = needs_, .summary = summary_},
 #define KIND(id, check, name, words, sentence, text)
 const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT] = {

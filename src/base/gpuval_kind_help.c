@@ -148,6 +148,15 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "divide the image's size have invocations outside of it, which should return early.",
          SPEC("textures"),
       },
+   [GPUVAL_KIND_ARRAY_OOB] =
+      {
+         "A shader has indexed an array, a matrix or a vector with a number that is negative or "
+         "not below the number of its elements. What lies there belongs to something else, and "
+         "the behaviour is undefined, robust access or not.",
+         "Bound the index where it comes from, or make the array as long as the index can get. "
+         "access.index and access.length say how far it was off.",
+         SPEC("spirvenv"),
+      },
    [GPUVAL_KIND_EXPORT_NAN] =
       {
          "A value that leaves the shader is NaN. Blending and filters spread it over the "

@@ -27,6 +27,20 @@
 extern "C" {
 #endif
 
+/** What memory an array is in. */
+enum gpuval_array_type {
+   GPUVAL_ARRAY_BLOCK, /* of a descriptor, whose type the layout has */
+   GPUVAL_ARRAY_PRIVATE,
+   GPUVAL_ARRAY_SHARED,
+   GPUVAL_ARRAY_TASK_PAYLOAD,
+   GPUVAL_ARRAY_CONSTANT,
+   GPUVAL_ARRAY_INPUT,
+   GPUVAL_ARRAY_OUTPUT,
+   GPUVAL_ARRAY_PUSH_CONSTANT,
+   GPUVAL_ARRAY_ADDRESS,
+   GPUVAL_ARRAY_TYPE_COUNT,
+};
+
 /** One instrumented SPIR-V instruction. */
 struct gpuval_site {
    enum gpuval_kind kind;
@@ -40,7 +54,11 @@ struct gpuval_site {
    uint32_t num_kinds; /* of the same access, whose sites stand side by side */
    bool same_value;    /* of what the one before is, where a store changes nothing */
    bool by_filter;     /* sync: the filter finds it, beside shadow memory */
-   uint32_t name;      /* array: offset in gpuval_nir_table::names, + 1; 0: none */
+
+   /* array */
+   uint32_t name;   /* offset in gpuval_nir_table::names, + 1; 0: none */
+   uint32_t length; /* elements */
+   uint8_t array;   /* enum gpuval_array_type */
 };
 
 /** What a shader accesses through, as far as known when compiling. */
@@ -492,20 +510,6 @@ enum {
 #define GPUVAL_EXPORT_INF_SHIFT    8
 #define GPUVAL_EXPORT_OUTPUT_SHIFT 16
 
-/** gpuval_record::slot of the check array; offset is the index, access_size the length. */
-enum gpuval_array_type {
-   GPUVAL_ARRAY_BLOCK, /* of a descriptor, whose type the layout has */
-   GPUVAL_ARRAY_PRIVATE,
-   GPUVAL_ARRAY_SHARED,
-   GPUVAL_ARRAY_TASK_PAYLOAD,
-   GPUVAL_ARRAY_CONSTANT,
-   GPUVAL_ARRAY_INPUT,
-   GPUVAL_ARRAY_OUTPUT,
-   GPUVAL_ARRAY_PUSH_CONSTANT,
-   GPUVAL_ARRAY_ADDRESS,
-   GPUVAL_ARRAY_TYPE_COUNT,
-};
-
 /* In the place of a descriptor set */
 enum {
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
@@ -533,9 +537,12 @@ enum {
 struct gpuval_nir_report_params {
    nir_def *first_entry; /* absolute: with gpuval_nir_driver::entry_base */
    nir_def *num_entries;
-   nir_def *set;       /* or GPUVAL_REPORT_* */
-   nir_def *detail[4]; /* offset of the group's lowest entry, 0; or see GPUVAL_REPORT_* */
-   nir_def *slot;      /* GPUVAL_REPORT_INLINE: the size of the block */
+   nir_def *set; /* or GPUVAL_REPORT_* */
+   /* offset of the group's lowest entry, 0, 0; or 1 as the third word: what fails is inside of the
+    * range, and the second is the record's bound; or see GPUVAL_REPORT_*
+    */
+   nir_def *detail[4];
+   nir_def *slot; /* GPUVAL_REPORT_INLINE: the size of the block */
    nir_def *invocation[3];
    bool is_suspected; /* something is wrong, but perhaps not here: ranges only */
 };

@@ -11,10 +11,10 @@
  * end. vtn has made selections of a vector's dynamic components by then, so its callback says
  * where these were.
  *
- * With GPUVAL_SAFE the memory of a shader's own is indexed as if the last element had been meant,
- * loads give 0, and stores are not performed. Blocks of buffers are left as they are: what is
- * past the end of an array may be outside of the buffer's range, which is the business of bounds,
- * and gpuval_nir_array_block.c decides at the hook, where offsets are known.
+ * With GPUVAL_SAFE, memory is indexed as if the last element had been meant, loads give 0, and
+ * stores are not performed. Blocks of descriptors wait for the hook, where their offsets are known:
+ * what is past the end of an array may be outside of the descriptor's range, too, and then it is
+ * bounds that reports it.
  */
 
 #include "gpuval_nir_early.h"
@@ -28,8 +28,8 @@
     nir_var_mem_push_const | nir_var_mem_global | nir_var_mem_constant |                           \
     nir_var_shader_call_data | nir_var_ray_hit_attrib | nir_var_mem_node_payload |                 \
     nir_var_mem_node_payload_in)
-/* Others than the shader may own what is past the end. */
-#define BLOCK_MODES (nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_global)
+/* Those of descriptors */
+#define BLOCK_MODES (nir_var_mem_ubo | nir_var_mem_ssbo)
 
 /* What glslang calls the variable for a constant that is indexed */
 #define CONSTANT_NAME "indexable"
@@ -95,11 +95,12 @@ get_type(const nir_deref_instr *root)
    }
 }
 
+/* A cast that has a deref before it says nothing but how that is aligned. */
 static nir_deref_instr *
 get_root(nir_deref_instr *deref)
 {
-   while (deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast)
-      deref = nir_deref_instr_parent(deref);
+   for (nir_deref_instr *parent; (parent = nir_deref_instr_parent(deref));)
+      deref = parent;
    return deref;
 }
 
@@ -108,7 +109,8 @@ static const nir_variable *
 find_block(nir_shader *nir, const nir_deref_instr *root, nir_binding *binding)
 {
    *binding = (nir_binding){0};
-   if (root->deref_type != nir_deref_type_cast || !(root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo)))
+   if (root->deref_type != nir_deref_type_cast ||
+       !(root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo)))
       return NULL;
 
    *binding = nir_chase_binding(root->parent);
@@ -139,26 +141,25 @@ append_path(char **path, nir_deref_instr *deref)
       append_member(path, name && strcmp(name, CONSTANT_NAME) ? name : NULL);
       return;
    }
-   if (deref->deref_type == nir_deref_type_cast)
-      return;
-
    nir_deref_instr *parent = nir_deref_instr_parent(deref);
+   if (!parent)
+      return;
    append_path(path, parent);
    if (deref->deref_type == nir_deref_type_struct)
       append_member(path, glsl_get_struct_elem_name(parent->type, deref->strct.index));
 }
 
-/* At the beginning of the shader */
+/* Of what @deref is, at the beginning of the shader */
 static nir_def *
-build_name(struct array_state *state, nir_deref_instr *element, const nir_variable *block)
+build_name(nir_function_impl *impl, nir_deref_instr *deref, const nir_variable *block)
 {
    char *path = ralloc_strdup(NULL, "");
 
    if (block)
       append_member(&path, block->name);
-   append_path(&path, nir_deref_instr_parent(element));
+   append_path(&path, deref);
 
-   nir_builder at_top = nir_builder_at(nir_before_impl(state->early->b.impl));
+   nir_builder at_top = nir_builder_at(nir_before_impl(impl));
    nir_def *name = *path ? nir_build_string(&at_top, path) : NULL;
    ralloc_free(path);
    return name;
@@ -206,12 +207,11 @@ static nir_def *
 report_chain(struct array_state *state, const struct array_access *access, nir_deref_instr *deref,
              const nir_binding *binding, const nir_variable *block)
 {
-   if (deref->deref_type == nir_deref_type_var || deref->deref_type == nir_deref_type_cast)
+   if (!nir_deref_instr_parent(deref))
       return NULL;
 
    nir_builder *b = &state->early->b;
-   nir_def *before =
-      report_chain(state, access, nir_deref_instr_parent(deref), binding, block);
+   nir_def *before = report_chain(state, access, nir_deref_instr_parent(deref), binding, block);
    unsigned length = get_length(deref);
    nir_def *is_past = length ? build_is_past(state, access, deref, length) : NULL;
    if (!is_past)
@@ -227,9 +227,9 @@ report_chain(struct array_state *state, const struct array_access *access, nir_d
             .binding = binding->success ? (int)binding->binding : -1,
             .size = length,
             .failed = before ? nir_iand(b, is_past, nir_inot(b, before)) : is_past,
-            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index),
-                      nir_imm_int(b, get_type(get_root(deref)))},
-            .name = build_name(state, deref, block),
+            .array = get_type(get_root(deref)),
+            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index)},
+            .name = build_name(b->impl, nir_deref_instr_parent(deref), block),
          });
    return join(b, before, is_past);
 }
@@ -239,8 +239,9 @@ static bool
 indexes_same(struct array_state *state, const struct array_access *a,
              const struct array_access *access)
 {
-   if (!a || a->intrin->instr.index != access->intrin->instr.index || !access->intrin->instr.index ||
-       a->intrin->instr.block != access->intrin->instr.block || a->op != access->op)
+   if (!a || a->intrin->instr.index != access->intrin->instr.index ||
+       !access->intrin->instr.index || a->intrin->instr.block != access->intrin->instr.block ||
+       a->op != access->op)
       return false;
 
    const nir_deref_instr *left = a->deref, *right = access->deref;
@@ -248,8 +249,7 @@ indexes_same(struct array_state *state, const struct array_access *a,
    unsigned counts[2] = {0};
    for (unsigned i = 0; i < 2; i++) {
       nir_deref_instr *deref = (nir_deref_instr *)(i ? right : left);
-      for (; deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast;
-           deref = nir_deref_instr_parent(deref)) {
+      for (; deref; deref = nir_deref_instr_parent(deref)) {
          if (!get_length(deref) || (nir_src_is_const(deref->arr.index) && state->ranges))
             continue;
          if (counts[i] == ARRAY_SIZE(indices[i]))
@@ -283,8 +283,7 @@ look_at(struct array_state *state, struct array_access *access, const struct arr
 static void
 clamp_indices(nir_builder *b, nir_deref_instr *deref)
 {
-   for (; deref->deref_type != nir_deref_type_var && deref->deref_type != nir_deref_type_cast;
-        deref = nir_deref_instr_parent(deref)) {
+   for (; deref; deref = nir_deref_instr_parent(deref)) {
       unsigned length = get_length(deref);
       if (!length || nir_src_is_const(deref->arr.index))
          continue;
@@ -320,7 +319,10 @@ make_safe(struct array_state *state, const struct array_access *access)
    nir_pop_if(b, performed);
    if (has_result) {
       nir_def *result = nir_if_phi(b, &intrin->def, zero);
-      nir_def_rewrite_uses_after(&intrin->def, result, result->parent_instr);
+      nir_foreach_use_including_if_safe (use, &intrin->def) {
+         if (nir_src_is_if(use) || nir_src_parent_instr(use) != result->parent_instr)
+            nir_src_rewrite(use, result);
+      }
    }
 }
 
@@ -390,6 +392,16 @@ gpuval_nir_early_array(struct gpuval_nir_early *early)
    return progress;
 }
 
+/* The variable that @vector is the value of, or NULL */
+static nir_deref_instr *
+find_vector(nir_def *vector)
+{
+   if (vector->parent_instr->type != nir_instr_type_intrinsic)
+      return NULL;
+   nir_intrinsic_instr *load = nir_instr_as_intrinsic(vector->parent_instr);
+   return load->intrinsic == nir_intrinsic_load_deref ? nir_src_as_deref(load->src[0]) : NULL;
+}
+
 void
 gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *result,
                       nir_def *instead, enum gpuval_op op, uint32_t spirv_offset)
@@ -398,19 +410,86 @@ gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *
    if (nir_scalar_is_const(scalar) && nir_scalar_as_uint(scalar) < vector->num_components)
       return;
 
+   nir_deref_instr *variable = find_vector(vector);
    gpuval_nir_report_early(
-      b, &(struct gpuval_nir_early_report){
-            .kind = GPUVAL_KIND_ARRAY_OOB,
-            .op = op,
-            .spirv_offset = spirv_offset,
-            .set = -1,
-            .binding = -1,
-            .size = vector->num_components,
-            .failed = nir_uge_imm(b, index, vector->num_components),
-            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index),
-                      nir_imm_int(b, GPUVAL_ARRAY_PRIVATE)},
-            .result = result,
-            .instead = instead ? instead
-                               : nir_imm_zero(b, result->num_components, result->bit_size),
-         });
+      b,
+      &(struct gpuval_nir_early_report){
+         .kind = GPUVAL_KIND_ARRAY_OOB,
+         .op = op,
+         .spirv_offset = spirv_offset,
+         .set = -1,
+         .binding = -1,
+         .size = vector->num_components,
+         .failed = nir_uge_imm(b, index, vector->num_components),
+         .array = variable ? get_type(get_root(variable)) : GPUVAL_ARRAY_PRIVATE,
+         .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index)},
+         .name = variable ? build_name(b->impl, variable, NULL) : NULL,
+         .result = result,
+         .instead = instead ? instead : nir_imm_zero(b, result->num_components, result->bit_size),
+      });
+}
+
+/* The first access of the instruction that @report is about, or NULL. Accesses are in the order of
+ * the shader, and those of one instruction stand side by side.
+ */
+static struct gpuval_access *
+find_access(struct gpuval_nir_state *state, const nir_intrinsic_instr *report)
+{
+   uint32_t spirv_offset = nir_intrinsic_base(report);
+
+   for (const nir_instr *instr = nir_instr_next((nir_instr *)&report->instr); instr;
+        instr = nir_instr_next((nir_instr *)instr)) {
+      if (instr->type != nir_instr_type_intrinsic ||
+          gpuval_nir_spirv_offset(state, instr->index) != spirv_offset ||
+          !gpuval_nir_resource_src(nir_instr_as_intrinsic((nir_instr *)instr)))
+         continue;
+      gpuval_nir_foreach_access(state, access)
+      {
+         if (access->instr == instr)
+            return access->type == GPUVAL_ACCESS_BUFFER && access->is_described ? access : NULL;
+      }
+   }
+   return NULL;
+}
+
+/* Robust descriptors make nothing of an access far behind their end. */
+#define FAR_OUTSIDE 0x7fffff00
+
+bool
+gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                              const nir_intrinsic_instr *report)
+{
+   if (site->kind != GPUVAL_KIND_ARRAY_OOB || site->array != GPUVAL_ARRAY_BLOCK)
+      return false;
+   struct gpuval_access *access = find_access(state, report);
+   if (!access || access->buffer.set < 0 || access->buffer.size)
+      return false;
+
+   nir_builder *b = &state->b;
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+   nir_src *offset = nir_get_io_offset_src(intrin);
+   nir_def *past = report->src[0].ssa;
+   const struct gpuval_nir_entry entry = {
+      .size = gpuval_nir_access_bytes(access),
+      .site = gpuval_nir_add_site(state, site),
+   };
+
+   b->cursor = nir_before_instr(access->instr);
+   nir_def *first = nir_iadd_imm(b, offset->ssa, gpuval_nir_access_skipped(access));
+   gpuval_nir_report(state,
+                     &(struct gpuval_nir_report){
+                        .failed = access->bad ? nir_iand(b, past, nir_inot(b, access->bad)) : past,
+                        .detail = nir_vec4(b, first, nir_channel(b, report->src[1].ssa, 0),
+                                           nir_imm_int(b, 1), nir_imm_int(b, 0)),
+                        .slot = driver->slot(driver, b, intrin),
+                        .set = access->buffer.set,
+                        .first_entry = gpuval_nir_add_entry(state, &entry),
+                        .num_entries = 1,
+                     });
+
+   access->bad = access->bad ? nir_ior(b, access->bad, past) : past;
+   if (state->options->safe)
+      nir_src_rewrite(offset, nir_bcsel(b, past, nir_imm_int(b, FAR_OUTSIDE), offset->ssa));
+   return true;
 }

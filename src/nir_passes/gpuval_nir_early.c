@@ -25,7 +25,8 @@ gpuval_nir_report_early(nir_builder *b, const struct gpuval_nir_early_report *re
                            report->result ? report->result : zero,
                            report->instead ? report->instead : zero, .base = report->spirv_offset,
                            .range = report->kind, .flags = report->op, .align_mul = report->size,
-                           .desc_set = report->set, .binding = report->binding);
+                           .desc_set = report->set, .binding = report->binding,
+                           .component = report->array);
 }
 
 void
@@ -160,10 +161,14 @@ take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
       .set = (int)nir_intrinsic_desc_set(report),
       .binding = (int)nir_intrinsic_binding(report),
       .name = name ? gpuval_nir_add_name(state->table, name) : 0,
+      .length = nir_intrinsic_align_mul(report),
+      .array = nir_intrinsic_component(report),
    };
    nir_def *words = report->src[1].ssa;
-
    b->cursor = nir_before_instr(&report->instr);
+   if (gpuval_nir_report_block_array(state, &site, report))
+      return;
+
    gpuval_nir_report_plain(state, &site, nir_intrinsic_align_mul(report), report->src[0].ssa,
                            nir_channel(b, words, 0), nir_channel(b, words, 1));
 }

@@ -19,8 +19,9 @@ struct gpuval_nir_early_report {
    enum gpuval_op op;
    uint32_t spirv_offset;
    int set, binding; /* -1: none */
-   uint32_t size;    /* gpuval_record::access_size */
-   nir_def *failed;  /* 1 bit */
+   uint32_t size;    /* gpuval_record::access_size; array: elements */
+   enum gpuval_array_type array;
+   nir_def *failed;   /* 1 bit */
    nir_def *words[2]; /* gpuval_record::offset and slot, 32 bit */
    nir_def *name;     /* gpuval_site::name: nir_build_string() */
    /* What the instruction gives, and what is taken instead of it where it has failed: with
@@ -50,6 +51,13 @@ uint32_t gpuval_nir_early_offset(const struct gpuval_nir_early *early, const nir
 
 /** The part of array that looks at constant indices, as long as variables are there. */
 bool gpuval_nir_early_constant_indices(struct gpuval_nir_early *early);
+
+/**
+ * The part of array that is at the hook: @report becomes one of the access that it is about, if
+ * that goes through a descriptor. Returns false where it does not.
+ */
+bool gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct gpuval_site *site,
+                                   const nir_intrinsic_instr *report);
 
 /** The part of array that is about components of vectors: of emit_operation. */
 void gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *result,

@@ -174,7 +174,7 @@ replace_descriptors(struct gpuval_nir_state *state)
 
 /* What a check emits is no access for those that follow. */
 #define gpuval_nir_instrument_none NULL
-#define CHECK(id, name, sets, needs, early, pass, host, summary)                                          \
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                   \
    [GPUVAL_CHECK_##id] = gpuval_nir_instrument_##pass,
 #define KIND(id, check, name, words, sentence, text)
 static bool (*const passes[GPUVAL_CHECK_COUNT])(struct gpuval_nir_state *state) = {

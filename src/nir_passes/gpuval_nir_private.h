@@ -365,7 +365,7 @@ nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver
 /* The passes of checks: each does nothing unless gpuval_nir_options::checks has its check, and
  * returns whether it has changed the shader.
  */
-#define CHECK(id, name, sets, needs, early, pass, host, summary)                                          \
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                   \
    bool gpuval_nir_instrument_##pass(struct gpuval_nir_state *state);
 #define KIND(id, check, name, words, sentence, text)
 #include "gpuval/src/base/gpuval_check_table.h"

@@ -28,9 +28,9 @@ gpuval_nir_ranges_create(nir_function_impl *impl)
    struct gpuval_nir_ranges *ranges = rzalloc(NULL, struct gpuval_nir_ranges);
 
    ranges->impl = impl;
-   nir_metadata_require(impl, nir_metadata_dominance | nir_metadata_block_index |
-                                 nir_metadata_loop_analysis,
-                        nir_var_function_temp, false);
+   nir_metadata_require(
+      impl, nir_metadata_dominance | nir_metadata_block_index | nir_metadata_loop_analysis,
+      nir_var_function_temp, false);
    return ranges;
 }
 
@@ -43,8 +43,8 @@ gpuval_nir_ranges_destroy(struct gpuval_nir_ranges *ranges)
 static struct interval
 fit(struct interval interval)
 {
-   bool fits = interval.min <= interval.max && interval.min >= INT32_MIN &&
-               interval.max <= INT32_MAX;
+   bool fits =
+      interval.min <= interval.max && interval.min >= INT32_MIN && interval.max <= INT32_MAX;
    return fits ? interval : anything;
 }
 
@@ -82,8 +82,7 @@ find_counter(const nir_phi_instr *phi, const nir_block *block)
        !info->max_trip_count)
       return anything;
 
-   struct hash_entry *entry =
-      _mesa_hash_table_search(info->induction_vars, (void *)&phi->def);
+   struct hash_entry *entry = _mesa_hash_table_search(info->induction_vars, (void *)&phi->def);
    const nir_loop_induction_variable *variable = entry ? entry->data : NULL;
    if (!variable || variable->basis != &phi->def || !nir_src_is_const(*variable->init_src) ||
        !variable->update_src || !nir_src_is_const(variable->update_src->src) ||
@@ -133,7 +132,8 @@ find_builtin(nir_scalar scalar)
    if (!var || var->data.mode != nir_var_system_value)
       return anything;
 
-   const nir_shader *nir = nir_cf_node_get_function(&intrin->instr.block->cf_node)->function->shader;
+   const nir_shader *nir =
+      nir_cf_node_get_function(&intrin->instr.block->cf_node)->function->shader;
    const uint16_t *size = nir->info.workgroup_size;
    bool has_size = gl_shader_stage_uses_workgroup(nir->info.stage) &&
                    !nir->info.workgroup_size_variable && size[0] && size[1] && size[2];

@@ -282,13 +282,14 @@ find_outside(nir_builder *b, const struct entry *entry, const struct range *rang
    /* The range is not empty. */
    nir_def *outside =
       nir_uge(b, offset, nir_usub_sat(b, range->bound, nir_iadd_imm(b, entry->size, -1)));
+   nir_def *is_inside = nir_ine_imm(b, params->detail[2], 0);
 
    return (struct finding){
-      .failed = nir_ior(b, range->is_plain, outside),
+      .failed = nir_ior(b, range->is_plain, nir_ixor(b, outside, is_inside)),
       .site = entry->site,
       .offset = offset,
       .access_size = entry->size,
-      .bound = range->bound,
+      .bound = nir_bcsel(b, is_inside, params->detail[1], range->bound),
       /* What is not about a buffer may have a second word of its own. */
       .slot = nir_bcsel(b, range->is_plain, params->slot, range->slot),
       .set = params->set,
@@ -416,7 +417,8 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *number = nir_bcsel(b, range.is_plain, params->detail[1], zero);
       bool is_one = is_const(params->num_entries) && get_const(params->num_entries) == 1;
       /* Where the code is in the shader, its condition is the entry's own. */
-      bool is_certain = is_one && !driver->reports_descriptors && !params->is_suspected;
+      bool is_certain = is_one && !driver->reports_descriptors && !params->is_suspected &&
+                        is_const(params->detail[2]) && !get_const(params->detail[2]);
       nir_loop *loop = is_one ? NULL : nir_push_loop(b);
       {
          nir_def *i = zero;

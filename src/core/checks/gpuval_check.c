@@ -8,7 +8,8 @@
 const struct gpuval_check_host gpuval_host_none = {0};
 const struct gpuval_words gpuval_words_none = {0};
 
-#define CHECK(id, name, sets, needs, early, pass, host, summary) [GPUVAL_CHECK_##id] = &gpuval_host_##host,
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                   \
+   [GPUVAL_CHECK_##id] = &gpuval_host_##host,
 #define KIND(id, check, name, words, sentence, text)
 static const struct gpuval_check_host *const hosts[GPUVAL_CHECK_COUNT] = {
 #include "base/gpuval_check_table.h"

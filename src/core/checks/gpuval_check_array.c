@@ -18,17 +18,28 @@ static const char *const types[GPUVAL_ARRAY_TYPE_COUNT] = {
 };
 
 static void
+describe_array(struct gpuval_event *event, const struct gpuval_site *site)
+{
+   event->place.access.length = site->length;
+   event->resource.type = types[site->array];
+}
+
+static void
 read_array(struct gpuval_device *device, struct gpuval_event *event,
            const struct gpuval_record *record)
 {
    struct gpuval_event_access *access = &event->place.access;
+   bool is_block = record->set != GPUVAL_REPORT_PLAIN;
 
    access->has_index = true;
-   access->index = (int32_t)record->offset;
-   access->length = record->access_size;
-   event->resource.index = -1; /* the record has no slot */
-   if (record->slot < GPUVAL_ARRAY_TYPE_COUNT && types[record->slot])
-      event->resource.type = types[record->slot];
+   access->index = (int32_t)(is_block ? record->bound : record->offset);
+   if (is_block) {
+      access->size = record->access_size;
+      access->offset = record->offset;
+   }
 }
 
-const struct gpuval_words gpuval_words_array = {.read = read_array};
+const struct gpuval_words gpuval_words_array = {
+   .describe_site = describe_array,
+   .read = read_array,
+};

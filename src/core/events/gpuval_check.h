@@ -42,7 +42,7 @@ struct gpuval_words {
                 const struct gpuval_record *record);
 };
 
-#define CHECK(id, name, sets, needs, early, pass, host, summary)                                          \
+#define CHECK(id, name, sets, needs, early, pass, host, summary)                                   \
    extern const struct gpuval_check_host gpuval_host_##host;
 #define KIND(id, check, name, words, sentence, text)                                               \
    extern const struct gpuval_words gpuval_words_##words;

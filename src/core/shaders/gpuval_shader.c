@@ -179,6 +179,8 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint8(blob, site->same_value);
       blob_write_uint8(blob, site->by_filter);
       blob_write_string(blob, gpuval_site_name(table, site) ?: "");
+      blob_write_uint32(blob, site->length);
+      blob_write_uint8(blob, site->array);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
@@ -308,8 +310,8 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
    shader->states = rzalloc_array(shader, struct gpuval_site_state, MAX2(range.num_sites, 1));
    shader->sites = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->sites),
                                  table->sites.size);
-   shader->names = ralloc_memdup(
-      shader, util_dynarray_begin((struct util_dynarray *)&table->names), table->names.size);
+   shader->names = ralloc_memdup(shader, util_dynarray_begin((struct util_dynarray *)&table->names),
+                                 table->names.size);
    shader->names_size = table->names.size;
    shader->num_entries = range.num_entries;
    shader->entry_base = range.first_entry;
@@ -663,8 +665,8 @@ read_bindings(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info
 static bool
 is_valid_site(const struct gpuval_nir_table *table, const struct gpuval_site *site)
 {
-   if (site->kind >= GPUVAL_KIND_COUNT || site->op >= GPUVAL_OP_COUNT ||
-       !gpuval_op_infos[site->op].has_site)
+   if (site->kind >= GPUVAL_KIND_COUNT || site->array >= GPUVAL_ARRAY_TYPE_COUNT ||
+       site->op >= GPUVAL_OP_COUNT || !gpuval_op_infos[site->op].has_site)
       return false;
    if (!site->same_value)
       return true;
@@ -694,6 +696,8 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
       site.by_filter = blob_read_uint8(blob);
       const char *name = blob_read_string(blob);
       site.name = name && *name ? gpuval_nir_add_name(table, name) : 0;
+      site.length = blob_read_uint32(blob);
+      site.array = blob_read_uint8(blob);
       if (!is_valid_site(table, &site))
          return false;
       util_dynarray_append(&table->sites, struct gpuval_site, site);
