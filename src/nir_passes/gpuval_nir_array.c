@@ -295,6 +295,25 @@ clamp_indices(nir_builder *b, nir_deref_instr *deref)
    }
 }
 
+/* Says at b->cursor once more which instruction of SPIR-V it is: blocks do not inherit that. */
+static void
+repeat_location(nir_builder *b, const nir_instr *location)
+{
+   if (location)
+      nir_builder_instr_insert(b, nir_instr_clone(b->shader, location));
+}
+
+static const nir_instr *
+find_location(nir_instr *instr)
+{
+   for (; instr; instr = nir_instr_prev(instr)) {
+      if (instr->type == nir_instr_type_debug_info &&
+          nir_instr_as_debug_info(instr)->type == nir_debug_info_src_loc)
+         return instr;
+   }
+   return NULL;
+}
+
 static void
 make_safe(struct array_state *state, const struct array_access *access)
 {
@@ -310,10 +329,12 @@ make_safe(struct array_state *state, const struct array_access *access)
       return;
    }
 
+   const nir_instr *location = find_location(&intrin->instr);
    b->cursor = nir_before_instr(&intrin->instr);
    nir_def *zero =
       has_result ? nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size) : NULL;
    nir_if *performed = nir_push_if(b, nir_inot(b, access->bad));
+   repeat_location(b, location);
    nir_instr_move(b->cursor, &intrin->instr);
    b->cursor = nir_after_instr(&intrin->instr);
    nir_pop_if(b, performed);
@@ -324,6 +345,7 @@ make_safe(struct array_state *state, const struct array_access *access)
             nir_src_rewrite(use, result);
       }
    }
+   repeat_location(b, location);
 }
 
 static bool
@@ -462,7 +484,7 @@ gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct gpuva
    if (site->kind != GPUVAL_KIND_ARRAY_OOB || site->array != GPUVAL_ARRAY_BLOCK)
       return false;
    struct gpuval_access *access = find_access(state, report);
-   if (!access || access->buffer.set < 0 || access->buffer.size)
+   if (!access || access->buffer.set < 0)
       return false;
 
    nir_builder *b = &state->b;
@@ -470,6 +492,7 @@ gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct gpuva
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    nir_src *offset = nir_get_io_offset_src(intrin);
    nir_def *past = report->src[0].ssa;
+   uint32_t size = access->buffer.size; /* of an inline uniform block */
    const struct gpuval_nir_entry entry = {
       .size = gpuval_nir_access_bytes(access),
       .site = gpuval_nir_add_site(state, site),
@@ -482,8 +505,8 @@ gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct gpuva
                         .failed = access->bad ? nir_iand(b, past, nir_inot(b, access->bad)) : past,
                         .detail = nir_vec4(b, first, nir_channel(b, report->src[1].ssa, 0),
                                            nir_imm_int(b, 1), nir_imm_int(b, 0)),
-                        .slot = driver->slot(driver, b, intrin),
-                        .set = access->buffer.set,
+                        .slot = size ? nir_imm_int(b, size) : driver->slot(driver, b, intrin),
+                        .set = size ? GPUVAL_REPORT_INLINE : access->buffer.set,
                         .first_entry = gpuval_nir_add_entry(state, &entry),
                         .num_entries = 1,
                      });
