@@ -119,8 +119,8 @@ describe_resource(struct gpuval_event *event, const struct gpuval_shader *shader
 
    event->resource.set = site->set;
    event->resource.binding = site->binding;
-   if (is_address && !event->resource.type)
-      event->resource.type = "address";
+   if (is_address)
+      event->resource.type = event->resource.type ? event->resource.type : "address";
    else if (site->set < 0 && record)
       event->resource.set = record->set & 0xff;
 
