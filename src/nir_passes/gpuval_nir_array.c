@@ -393,6 +393,23 @@ run(struct gpuval_nir_early *early, struct gpuval_nir_ranges *ranges)
 }
 
 bool
+gpuval_nir_indexes_arrays(nir_function_impl *impl)
+{
+   nir_foreach_block (block, impl) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_deref)
+            continue;
+         const nir_deref_instr *deref = nir_instr_as_deref(instr);
+         unsigned length = nir_deref_mode_may_be(deref, MODES) ? get_length(deref) : 0;
+         if (length && (!nir_src_is_const(deref->arr.index) ||
+                        nir_src_as_uint(deref->arr.index) >= length))
+            return true;
+      }
+   }
+   return false;
+}
+
+bool
 gpuval_nir_early_constant_indices(struct gpuval_nir_early *early)
 {
    if (!(early->options->checks & BITFIELD_BIT(GPUVAL_CHECK_ARRAY)))

@@ -114,13 +114,15 @@ void
 gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *options)
 {
    struct gpuval_nir_early early = {.b.shader = nir, .options = options};
-   bool is_wanted = false;
+   uint32_t wanted = 0;
 
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++)
-      is_wanted |= passes[i] && options->checks & BITFIELD_BIT(i);
+      wanted |= passes[i] ? options->checks & BITFIELD_BIT(i) : 0;
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, settle_report, nir_metadata_control_flow,
             (void *)options);
-   if (!is_wanted)
+   if (!gpuval_nir_indexes_arrays(nir_shader_get_entrypoint(nir)))
+      wanted &= ~BITFIELD_BIT(GPUVAL_CHECK_ARRAY);
+   if (!wanted)
       return;
 
    util_dynarray_init(&early.instances, NULL);
@@ -128,7 +130,7 @@ gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *op
    gpuval_nir_early_constant_indices(&early);
    to_ssa(nir);
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
-      if (!passes[i] || !(options->checks & BITFIELD_BIT(i)))
+      if (!(wanted & BITFIELD_BIT(i)))
          continue;
       begin(&early);
       passes[i](&early);

@@ -49,6 +49,9 @@ uint32_t gpuval_nir_early_offset(const struct gpuval_nir_early *early, const nir
 #define KIND(id, check, name, words, sentence, text)
 #include "gpuval/src/base/gpuval_check_table.h"
 
+/** Returns whether an index may be past the end of an array: there is something for array to do. */
+bool gpuval_nir_indexes_arrays(nir_function_impl *impl);
+
 /** The part of array that looks at constant indices, as long as variables are there. */
 bool gpuval_nir_early_constant_indices(struct gpuval_nir_early *early);
 
