@@ -25,7 +25,8 @@
  *       text      what is wrong, where nothing more is known
  *
  * Passes run in the order of rows: `descriptor` finds out which accesses the later ones are not to
- * look at, `ray` needs the control flow as it was, `init` changes the control flow. Of rows that
+ * look at, `ray` needs the control flow as it was, `loop` comes before whatever adds loops, `init`
+ * changes the control flow. Of rows that
  * follow one another with the same pass or the same host that runs once.
  *
  * Where several checks have a kind of one name, all ids but sync's have the check's in front.
@@ -78,6 +79,10 @@ KIND(EXPORT_NAN_INF, EXPORT, "nan-inf", export, detail_or, "an output is NaN and
 CHECK(PRINTF, "printf", GPUVAL_SET_BASIC, 0, printf, printf, "A shader has printed this")
 KIND(MESSAGE, PRINTF, "message", none, none, "") /* the text is what was printed */
 
+CHECK(LOOP, "loop", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, loop, none, "A loop does not end")
+KIND(ENDLESS, LOOP, "endless", loop, detail_or,
+     "the loop goes round more often than GPUVAL_LOOP_LIMIT")
+
 CHECK(SYNC, "sync", 0, 0, sync, sync, "Missing barrier between invocations or commands")
 CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, sync, sync,
       "Missing barrier between invocations or commands")
@@ -129,7 +134,6 @@ CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, none,
       "Operation without a defined result")
 CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, none,
       "Use of a value that was never assigned")
-CHECK(LOOP, "loop", GPUVAL_SET_COMING, 0, none, none, "A loop does not end")
 CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none,
       "Operation of a group of invocations that not all of them reach")
 CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, "Wrong output of a task or mesh shader")

@@ -44,6 +44,7 @@ static const struct {
    uint32_t set; /* 0: all checks */
 } gpuval_sets[] = {
    {"basic", GPUVAL_SET_BASIC},
+   {"shader", GPUVAL_SET_SHADER},
    {"concurrency", GPUVAL_SET_CONCURRENCY},
    {"residency", GPUVAL_SET_RESIDENCY},
    {"all", 0},

@@ -33,6 +33,7 @@ enum gpuval_set {
    GPUVAL_SET_BASIC = 0x1,
    GPUVAL_SET_CONCURRENCY = 0x2,
    GPUVAL_SET_RESIDENCY = 0x4,
+   GPUVAL_SET_SHADER = 0x10,
    GPUVAL_SET_COMING = 0x8, /* none: users may name the check, which this version does not have */
 };
 

@@ -175,6 +175,16 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "Nothing is to be mended.",
          SPEC("spirvenv"),
       },
+   [GPUVAL_KIND_ENDLESS] =
+      {
+         "A loop of a shader has gone round more often than GPUVAL_LOOP_LIMIT allows, or was still "
+         "going round when the program had ended. On a GPU a loop that does not end takes the "
+         "device with it (VK_ERROR_DEVICE_LOST).",
+         "Look at what the loop's condition depends on in the reported invocation: a counter that "
+         "does not change, a list that leads back to itself, NaN in a comparison, a flag that "
+         "another invocation never sets. A loop that needs more rounds needs a higher limit.",
+         SPEC("shaders-scope"),
+      },
    [GPUVAL_KIND_READ_AFTER_WRITE] =
       {
          "Something is read that another invocation or command has written, with no dependency "

@@ -408,6 +408,7 @@ struct gpuval_nir_options {
    bool safe;          /* GPUVAL_SAFE */
    bool shadow;        /* sync: shadow memory, else the bloom filter */
    bool filter_beside; /* with shadow: the filter, too, for what has no cells */
+   uint32_t loop_limit; /* loop: GPUVAL_LOOP_LIMIT */
    bool marks_written; /* init may look at other shaders: what this one writes counts anyway */
 
    uint64_t shader_hash;   /* part of the ids of formats */

@@ -353,6 +353,10 @@ struct gpuval_access *gpuval_nir_collect_words(struct gpuval_access *first,
 unsigned gpuval_nir_count_words(const struct gpuval_nir_words *words, unsigned index,
                                 unsigned max_count);
 
+/* GPUVAL_FUNCTION_LOOP: gpuval_nir_loop.c */
+nir_def *gpuval_nir_build_loop(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               nir_def *const *words);
+
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
                                   nir_def *const *words);

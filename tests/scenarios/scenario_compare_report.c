@@ -304,6 +304,7 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       RAY_QUERY_INITIALIZE = 4473,
       ASSUME_TRUE = 5630,
       EXT_INST = 12,
+      LOOP_MERGE = 246,
    };
    const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
    const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
@@ -313,6 +314,8 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       return opcode == ASSUME_TRUE;
    if (strcmp(check, "assert") == 0)
       return opcode == EXT_INST;
+   if (strcmp(check, "loop") == 0)
+      return opcode == LOOP_MERGE;
    if (strcmp(op, "load") == 0)
       return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy ||
              opcode == TRACE_RAY || opcode == RAY_QUERY_INITIALIZE;
