@@ -581,8 +581,7 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
 
    const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks,       options.safe,
                              options.robust,      options.bloom_hashes, options.printf_prefix,
-                             options.internal,    options.sync_engine,
-                             options.loop_limit};
+                             options.internal,    options.sync_engine,  options.loop_limit};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

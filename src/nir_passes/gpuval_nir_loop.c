@@ -22,8 +22,8 @@
  * than that, but in loops that end with their condition: those count right before it. These are
  * do-while loops, and what nir_opt_loop has made of others (opt_loop_peel_initial_break()).
  *
- * vtn keeps nothing of OpLoopMerge, whose line is that of the loop. The pass finds it in the SPIR-V,
- * by the instructions that are in the loop.
+ * vtn keeps nothing of OpLoopMerge, whose line is that of the loop. The pass finds it in the
+ * SPIR-V, by the instructions that are in the loop.
  */
 
 #include "gpuval_nir_functions.h"
@@ -324,8 +324,8 @@ instrument(struct pass *pass, const struct loop *loop)
    b->cursor = nir_before_cf_node(&loop->nir->cf_node);
    nir_store_var(b, var, nir_imm_int(b, first - (last ? 0 : 1)), 0x1);
 
-   b->cursor = last ? nir_before_cf_node(&last->cf_node)
-                    : nir_after_phis(nir_loop_first_block(loop->nir));
+   b->cursor =
+      last ? nir_before_cf_node(&last->cf_node) : nir_after_phis(nir_loop_first_block(loop->nir));
    nir_def *n = nir_iadd_imm(b, nir_load_var(b, var), 1);
    nir_store_var(b, var, n, 0x1);
    nir_def *asks = nir_ieq_imm(b, nir_iand_imm(b, n, ROUNDS_MASK), 0);

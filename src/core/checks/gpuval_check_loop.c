@@ -15,11 +15,10 @@ read_loop(struct gpuval_device *device, struct gpuval_event *event,
           const struct gpuval_record *record)
 {
    if (record->slot == GPUVAL_LOOP_BY_HOST)
-      event->detail =
-         ralloc_asprintf(event,
-                         "the loop has not ended after %" PRIu32
-                         " rounds, and the program that waits for it is at its end",
-                         record->offset);
+      event->detail = ralloc_asprintf(event,
+                                      "the loop has not ended after %" PRIu32
+                                      " rounds, and the program that waits for it is at its end",
+                                      record->offset);
    else
       event->detail = ralloc_asprintf(
          event, "the loop goes round more often than GPUVAL_LOOP_LIMIT (%" PRIu32 ")",
