@@ -79,6 +79,15 @@ KIND(EXPORT_NAN_INF, EXPORT, "nan-inf", export, detail_or, "an output is NaN and
 CHECK(PRINTF, "printf", GPUVAL_SET_BASIC, 0, printf, printf, "A shader has printed this")
 KIND(MESSAGE, PRINTF, "message", none, none, "") /* the text is what was printed */
 
+CHECK(MESH, "mesh", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, mesh, none,
+      "Wrong output of a task or mesh shader")
+KIND(MESH_COUNT, MESH, "count", mesh, detail_or,
+     "the numbers of vertices and primitives do not fit the outputs")
+KIND(PRIMITIVE_INDEX, MESH, "primitive-index", mesh, detail_or,
+     "a primitive has a vertex that there is not")
+KIND(TASK_COUNT, MESH, "task-count", mesh, detail_or,
+     "a task launches more mesh workgroups than the device can")
+
 CHECK(LOOP, "loop", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, loop, none, "A loop does not end")
 KIND(ENDLESS, LOOP, "endless", loop, detail_or,
      "the loop goes round more often than GPUVAL_LOOP_LIMIT")
@@ -136,7 +145,6 @@ CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, none,
       "Use of a value that was never assigned")
 CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none,
       "Operation of a group of invocations that not all of them reach")
-CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, "Wrong output of a task or mesh shader")
 CHECK(NAN, "nan", GPUVAL_SET_COMING, 0, none, none,
       "Floating-point operation that makes NaN or infinity")
 

@@ -175,6 +175,31 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "Nothing is to be mended.",
          SPEC("spirvenv"),
       },
+   [GPUVAL_KIND_MESH_COUNT] =
+      {
+         "A mesh shader has set more vertices or primitives than it declares, has set the numbers "
+         "twice or after it has stored an output, or stores to a vertex or a primitive that is not "
+         "below the number that it has set.",
+         "Call SetMeshOutputsEXT() once, in uniform control flow and before the first output is "
+         "stored, with numbers within max_vertices and max_primitives. Store only what is below "
+         "them.",
+         SPEC("mesh"),
+      },
+   [GPUVAL_KIND_PRIMITIVE_INDEX] =
+      {
+         "The indices of a primitive name a vertex that is not below the number of vertices that "
+         "the mesh shader has set. The device may read whatever lies there.",
+         "Look at how the index is computed, and at the number of vertices of SetMeshOutputsEXT().",
+         SPEC("mesh"),
+      },
+   [GPUVAL_KIND_TASK_COUNT] =
+      {
+         "A task shader launches more mesh workgroups than maxMeshWorkGroupCount allows in one "
+         "dimension, or than maxMeshWorkGroupTotalCount in all.",
+         "Bound the arguments of EmitMeshTasksEXT() by the device's limits, and split the work "
+         "between more tasks.",
+         SPEC("mesh"),
+      },
    [GPUVAL_KIND_ENDLESS] =
       {
          "A loop of a shader has gone round more often than GPUVAL_LOOP_LIMIT allows, or was still "

@@ -217,6 +217,24 @@ gpuval_structure_slot(uint64_t address, unsigned place)
 #define GPUVAL_RAY_NEGATIVE  (1u << 0) /* the range of t */
 #define GPUVAL_RAY_INVERTED  (1u << 1)
 
+/* mesh: gpuval_record::offset has what is wrong, and above it what the limit is; slot is the value.
+ */
+enum {
+   GPUVAL_MESH_TOO_MANY_VERTICES = 1,
+   GPUVAL_MESH_TOO_MANY_PRIMITIVES,
+   GPUVAL_MESH_SET_TWICE,
+   GPUVAL_MESH_NOT_SET,
+   GPUVAL_MESH_VERTEX_BEYOND,
+   GPUVAL_MESH_PRIMITIVE_BEYOND,
+   GPUVAL_MESH_NO_VERTEX,
+   GPUVAL_MESH_TASK_X,
+   GPUVAL_MESH_TASK_Y,
+   GPUVAL_MESH_TASK_Z,
+   GPUVAL_MESH_TASK_TOTAL,
+};
+#define GPUVAL_MESH_BOUND_SHIFT 4
+#define GPUVAL_MESH_MAX_BOUND   0xfffffff
+
 /* loop: gpuval_record::slot says why a loop is reported, offset after how many rounds. */
 #define GPUVAL_LOOP_LIMIT_REACHED 1
 #define GPUVAL_LOOP_BY_HOST       2

@@ -405,11 +405,13 @@ struct gpuval_nir_options {
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
    bool robust_image;
-   bool safe;           /* GPUVAL_SAFE */
-   bool shadow;         /* sync: shadow memory, else the bloom filter */
-   bool filter_beside;  /* with shadow: the filter, too, for what has no cells */
-   uint32_t loop_limit; /* loop: GPUVAL_LOOP_LIMIT */
-   bool marks_written;  /* init may look at other shaders: what this one writes counts anyway */
+   bool safe;                          /* GPUVAL_SAFE */
+   bool shadow;                        /* sync: shadow memory, else the bloom filter */
+   bool filter_beside;                 /* with shadow: the filter, too, for what has no cells */
+   uint32_t loop_limit;                /* loop: GPUVAL_LOOP_LIMIT */
+   uint32_t max_mesh_workgroups[3];    /* mesh: what a task may launch */
+   uint32_t max_mesh_workgroups_total; /* 0: not known */
+   bool marks_written; /* init may look at other shaders: what this one writes counts anyway */
 
    uint64_t shader_hash;   /* part of the ids of formats */
    bool printf_invocation; /* messages carry gpuval_nir_driver::invocation */

@@ -3,12 +3,14 @@
 #include "gpuval_instrument.h"
 #include "core/memory/gpuval_cells.h"
 #include "core/memory/gpuval_marks.h"
+#include "gpuval_dump.h"
 #include "gpuval_shader.h"
 
 #include "report/gpuval_report.h"
 #include "spirv/nir_spirv.h"
 #include "util/ralloc.h"
-#include "gpuval_dump.h"
+#include "vk_device.h"
+#include "vk_physical_device.h"
 
 void
 gpuval_spirv_options(struct spirv_to_nir_options *options)
@@ -81,7 +83,7 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                          const struct gpuval_instrument_info *info,
                          uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct gpuval_shader **shader)
 {
-   const struct gpuval_nir_options options = {
+   struct gpuval_nir_options options = {
       .driver = info->driver,
       .checks = info->checks,
       .robust_uniform = info->robust_uniform,
@@ -97,6 +99,12 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
       .shader_hash = info->shader_hash,
       .printf_invocation = gpuval_options()->printf_prefix,
    };
+   if (device->info.vk) {
+      const struct vk_properties *properties = &device->info.vk->physical->properties;
+      memcpy(options.max_mesh_workgroups, properties->maxMeshWorkGroupCount,
+             sizeof(options.max_mesh_workgroups));
+      options.max_mesh_workgroups_total = properties->maxMeshWorkGroupTotalCount;
+   }
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, mem_ctx);
