@@ -114,6 +114,15 @@ KIND(SHARED_WRITE_AFTER_ACCESS, SHARED, "write-after-access", shared, access_of,
 KIND(SHARED_ATOMIC_CONFLICT, SHARED, "atomic-conflict", shared, access_of,
      "another invocation has read or written there without an atomic since the last barrier")
 
+CHECK(CONVERGE, "converge", GPUVAL_SET_SHADER, 0, converge, none,
+      "Operation of a group of invocations that not all of them reach")
+KIND(CONVERGE_BARRIER, CONVERGE, "barrier", none, none,
+     "not all invocations of the workgroup come to this barrier")
+KIND(CONVERGE_DERIVATIVE, CONVERGE, "derivative", none, none,
+     "a derivative is taken where a part of the quad is not there")
+KIND(CONVERGE_SUBGROUP, CONVERGE, "subgroup", converge, detail_or,
+     "an invocation is read that is not active")
+
 CHECK(RACE, "race", GPUVAL_SET_CONCURRENCY, GPUVAL_NEEDS_OBJECTS, race, none,
       "Commands that are not ordered use one resource")
 KIND(RESOURCE_RACE, RACE, "resource-race", none, race, "nothing orders it and another command")
@@ -143,8 +152,6 @@ CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, none,
       "Operation without a defined result")
 CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, none,
       "Use of a value that was never assigned")
-CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none,
-      "Operation of a group of invocations that not all of them reach")
 CHECK(NAN, "nan", GPUVAL_SET_COMING, 0, none, none,
       "Floating-point operation that makes NaN or infinity")
 

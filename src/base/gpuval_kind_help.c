@@ -175,6 +175,37 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "Nothing is to be mended.",
          SPEC("spirvenv"),
       },
+   [GPUVAL_KIND_CONVERGE_BARRIER] =
+      {
+         "Some invocations of a workgroup wait at a barrier that the others never come to: they "
+         "have taken another branch, wait at another barrier, or have ended. Hardware may hang, or "
+         "go on with memory that is not ordered.",
+         "Move the barrier to where all invocations of the workgroup come, out of branches and "
+         "loops whose conditions differ, and before the first return. An early exit has to be one "
+         "of the whole workgroup.",
+         SPEC("shaders-scope-workgroup"),
+      },
+   [GPUVAL_KIND_CONVERGE_DERIVATIVE] =
+      {
+         "A derivative, or a texture access that takes one to find its level of detail, is "
+         "executed "
+         "where a part of the quad of fragments is not there: it has taken another branch, or was "
+         "discarded. The result is undefined.",
+         "Take the derivative or sample before the branch and before the discard, use demote "
+         "instead of discard, or pass the level of detail or the gradients (textureLod(), "
+         "textureGrad()).",
+         SPEC("shaders-derivative-operations"),
+      },
+   [GPUVAL_KIND_CONVERGE_SUBGROUP] =
+      {
+         "A shuffle, a broadcast or a quad operation reads the value of an invocation that does "
+         "not "
+         "execute it: it has taken another branch, has ended, or has never been. The result is "
+         "undefined.",
+         "Execute the operation where all invocations that are read execute it, or choose only "
+         "among those in subgroupBallot(true).",
+         SPEC("shaders-group-operations"),
+      },
    [GPUVAL_KIND_MESH_COUNT] =
       {
          "A mesh shader has set more vertices or primitives than it declares, has set the numbers "

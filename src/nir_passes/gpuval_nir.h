@@ -317,7 +317,12 @@ struct gpuval_nir_driver {
    nir_def *(*shared_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* How much of it a workgroup of a stage may have; NULL: any */
    uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
-   bool has_debug_break;   /* the backend makes something of @debug_break */
+   bool has_debug_break; /* the backend makes something of @debug_break */
+   /* converge: bits of the active invocations of the subgroup that have @condition, helper
+    * invocations included; 32 or 64 bit. NULL: not checked.
+    */
+   nir_def *(*active_lanes)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                            nir_def *condition);
    unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
 
    /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */
@@ -423,6 +428,8 @@ struct gpuval_nir_options {
 
 /** To be called for spirv_to_nir_options::wants_location: may a check report @opcode? */
 bool gpuval_nir_wants_location(unsigned opcode);
+/** The same where the check converge is on, which reports derivatives. */
+bool gpuval_nir_wants_derivatives(unsigned opcode);
 
 /** To be called for spirv_to_nir_options::emit_assume. */
 void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset);

@@ -23,9 +23,11 @@ enum gpuval_access_type {
    GPUVAL_ACCESS_ADDRESS,
    GPUVAL_ACCESS_SHARED,
    GPUVAL_ACCESS_TASK_PAYLOAD,
-   GPUVAL_ACCESS_OUTPUT,  /* a store to one, but not of tessellation control */
-   GPUVAL_ACCESS_RAYS,    /* a trace, or something with a ray query */
-   GPUVAL_ACCESS_BARRIER, /* no access, but stands between some */
+   GPUVAL_ACCESS_OUTPUT,     /* a store to one, but not of tessellation control */
+   GPUVAL_ACCESS_RAYS,       /* a trace, or something with a ray query */
+   GPUVAL_ACCESS_LANES,      /* a subgroup operation that reads another invocation */
+   GPUVAL_ACCESS_DERIVATIVE, /* of a value; what samples is TEXTURE */
+   GPUVAL_ACCESS_BARRIER,    /* no access, but stands between some */
 };
 
 /** One thing that the application's shader does. */

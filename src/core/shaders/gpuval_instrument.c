@@ -16,7 +16,9 @@ void
 gpuval_spirv_options(struct spirv_to_nir_options *options)
 {
    options->debug_info = true;
-   options->wants_location = gpuval_nir_wants_location;
+   options->wants_location = gpuval_options_may_check(GPUVAL_CHECK_CONVERGE)
+                                ? gpuval_nir_wants_derivatives
+                                : gpuval_nir_wants_location;
    options->emit_assume = gpuval_nir_emit_assume;
    options->emit_debug_break |= gpuval_options_may_check(GPUVAL_CHECK_ASSERT);
    if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
