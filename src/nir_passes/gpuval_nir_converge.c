@@ -506,12 +506,13 @@ report_barrier(struct pass *pass, const struct gpuval_access *access, nir_def *f
       uint32_t bit = BITFIELD_BIT(pass->number % 32);
       nir_def *word = nir_imm_int(b, pass->begin + REPORTED + pass->number / 32 * sizeof(uint32_t));
 
+      nir_def *no = nir_imm_false(b);
       nir_push_if(b, failed);
       nir_def *old =
          nir_shared_atomic(b, 32, word, nir_imm_int(b, bit), .atomic_op = nir_atomic_op_ior);
+      nir_def *is_first = nir_ieq_imm(b, nir_iand_imm(b, old, bit), 0);
       nir_pop_if(b, NULL);
-      old = nir_if_phi(b, old, nir_imm_int(b, ~0));
-      failed = nir_ieq_imm(b, nir_iand_imm(b, old, bit), 0);
+      failed = nir_if_phi(b, is_first, no);
    }
    gpuval_nir_report_plain(pass->state, &site, 0, failed, NULL, NULL);
 }
