@@ -27,7 +27,8 @@
  *       text      what is wrong, where nothing more is known
  *
  * Passes run in the order of rows: `descriptor` finds out which accesses the later ones are not to
- * look at, `ray` needs the control flow as it was, `init` changes the control flow. Of rows that
+ * look at, `ray` needs the control flow as it was, `loop` comes before whatever adds loops, `init`
+ * changes the control flow. Of rows that
  * follow one another with the same pass or the same host that runs once.
  *
  * Where several checks have a kind of one name, all ids but sync's have the check's in front.
@@ -94,6 +95,20 @@ KIND(EXPORT_NAN_INF, EXPORT, "nan-inf", export, detail_or, "an output is NaN and
 CHECK(PRINTF, "printf", GPUVAL_SET_BASIC, 0, none, printf, printf, "A shader has printed this")
 KIND(MESSAGE, PRINTF, "message", none, none, "") /* the text is what was printed */
 
+CHECK(MESH, "mesh", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, none, mesh, none,
+      "Wrong output of a task or mesh shader")
+KIND(MESH_COUNT, MESH, "count", mesh, detail_or,
+     "the numbers of vertices and primitives do not fit the outputs")
+KIND(PRIMITIVE_INDEX, MESH, "primitive-index", mesh, detail_or,
+     "a primitive has a vertex that there is not")
+KIND(TASK_COUNT, MESH, "task-count", mesh, detail_or,
+     "a task launches more mesh workgroups than the device can")
+
+CHECK(LOOP, "loop", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, none, loop, none,
+      "A loop does not end")
+KIND(ENDLESS, LOOP, "endless", loop, detail_or,
+     "the loop goes round more often than GPUVAL_LOOP_LIMIT")
+
 CHECK(SYNC, "sync", 0, 0, none, sync, sync, "Missing barrier between invocations or commands")
 CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, none, sync, sync,
       "Missing barrier between invocations or commands")
@@ -115,6 +130,15 @@ KIND(SHARED_WRITE_AFTER_ACCESS, SHARED, "write-after-access", shared, access_of,
      "another invocation has read or written there since the last barrier")
 KIND(SHARED_ATOMIC_CONFLICT, SHARED, "atomic-conflict", shared, access_of,
      "another invocation has read or written there without an atomic since the last barrier")
+
+CHECK(CONVERGE, "converge", GPUVAL_SET_SHADER, 0, none, converge, none,
+      "Operation of a group of invocations that not all of them reach")
+KIND(CONVERGE_BARRIER, CONVERGE, "barrier", none, none,
+     "not all invocations of the workgroup come to this barrier")
+KIND(CONVERGE_DERIVATIVE, CONVERGE, "derivative", none, none,
+     "a derivative is taken where a part of the quad is not there")
+KIND(CONVERGE_SUBGROUP, CONVERGE, "subgroup", converge, detail_or,
+     "an invocation is read that is not active")
 
 CHECK(RACE, "race", GPUVAL_SET_CONCURRENCY, GPUVAL_NEEDS_OBJECTS, none, race, none,
       "Commands that are not ordered use one resource")
@@ -138,13 +162,6 @@ CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, none,
       "Vertices or indices outside their buffer")
 KIND(INDEX_BUFFER_OOB, VERTEX, "index-buffer-oob", none, outside_range, "")
 KIND(ATTRIBUTE_OOB, VERTEX, "attribute-oob", none, outside_range, "")
-
-/* Checks that this version does not have: whoever asks for one gets a warning. */
-
-CHECK(LOOP, "loop", GPUVAL_SET_COMING, 0, none, none, none, "A loop does not end")
-CHECK(CONVERGE, "converge", GPUVAL_SET_COMING, 0, none, none, none,
-      "Operation of a group of invocations that not all of them reach")
-CHECK(MESH, "mesh", GPUVAL_SET_COMING, 0, none, none, none, "Wrong output of a task or mesh shader")
 
 #undef CHECK
 #undef KIND

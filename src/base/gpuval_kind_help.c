@@ -184,6 +184,72 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "Nothing is to be mended.",
          SPEC("spirvenv"),
       },
+   [GPUVAL_KIND_CONVERGE_BARRIER] =
+      {
+         "Some invocations of a workgroup wait at a barrier that the others never come to: they "
+         "have taken another branch, wait at another barrier, or have ended. Hardware may hang, or "
+         "go on with memory that is not ordered.",
+         "Move the barrier to where all invocations of the workgroup come, out of branches and "
+         "loops whose conditions differ, and before the first return. An early exit has to be one "
+         "of the whole workgroup.",
+         SPEC("shaders-scope-workgroup"),
+      },
+   [GPUVAL_KIND_CONVERGE_DERIVATIVE] =
+      {
+         "A derivative, or a texture access that takes one to find its level of detail, is "
+         "executed "
+         "where a part of the quad of fragments is not there: it has taken another branch, or was "
+         "discarded. The result is undefined.",
+         "Take the derivative or sample before the branch and before the discard, use demote "
+         "instead of discard, or pass the level of detail or the gradients (textureLod(), "
+         "textureGrad()).",
+         SPEC("shaders-derivative-operations"),
+      },
+   [GPUVAL_KIND_CONVERGE_SUBGROUP] =
+      {
+         "A shuffle, a broadcast or a quad operation reads the value of an invocation that does "
+         "not "
+         "execute it: it has taken another branch, has ended, or has never been. The result is "
+         "undefined.",
+         "Execute the operation where all invocations that are read execute it, or choose only "
+         "among those in subgroupBallot(true).",
+         SPEC("shaders-group-operations"),
+      },
+   [GPUVAL_KIND_MESH_COUNT] =
+      {
+         "A mesh shader has set more vertices or primitives than it declares, has set the numbers "
+         "twice or after it has stored an output, or stores to a vertex or a primitive that is not "
+         "below the number that it has set.",
+         "Call SetMeshOutputsEXT() once, in uniform control flow and before the first output is "
+         "stored, with numbers within max_vertices and max_primitives. Store only what is below "
+         "them.",
+         SPEC("mesh"),
+      },
+   [GPUVAL_KIND_PRIMITIVE_INDEX] =
+      {
+         "The indices of a primitive name a vertex that is not below the number of vertices that "
+         "the mesh shader has set. The device may read whatever lies there.",
+         "Look at how the index is computed, and at the number of vertices of SetMeshOutputsEXT().",
+         SPEC("mesh"),
+      },
+   [GPUVAL_KIND_TASK_COUNT] =
+      {
+         "A task shader launches more mesh workgroups than maxMeshWorkGroupCount allows in one "
+         "dimension, or than maxMeshWorkGroupTotalCount in all.",
+         "Bound the arguments of EmitMeshTasksEXT() by the device's limits, and split the work "
+         "between more tasks.",
+         SPEC("mesh"),
+      },
+   [GPUVAL_KIND_ENDLESS] =
+      {
+         "A loop of a shader has gone round more often than GPUVAL_LOOP_LIMIT allows, or was still "
+         "going round when the program had ended. On a GPU a loop that does not end takes the "
+         "device with it (VK_ERROR_DEVICE_LOST).",
+         "Look at what the loop's condition depends on in the reported invocation: a counter that "
+         "does not change, a list that leads back to itself, NaN in a comparison, a flag that "
+         "another invocation never sets. A loop that needs more rounds needs a higher limit.",
+         SPEC("shaders-scope"),
+      },
    [GPUVAL_KIND_READ_AFTER_WRITE] =
       {
          "Something is read that another invocation or command has written, with no dependency "

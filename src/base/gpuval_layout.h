@@ -92,7 +92,8 @@ struct gpuval_root {
                              * 2^64; see gpuval_init.h */
    uint64_t written_window; /* init: memory from here on has such bytes */
    uint32_t all_written;    /* init: not 0: all counts as written, whatever marks say */
-   uint32_t reserved[13];
+   uint32_t end_loops;      /* loop: not 0: whatever loop runs is to end */
+   uint32_t reserved[12];
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */
@@ -215,6 +216,28 @@ gpuval_structure_slot(uint64_t address, unsigned place)
 #define GPUVAL_RAY_T_MAX     (1u << 3)
 #define GPUVAL_RAY_NEGATIVE  (1u << 0) /* the range of t */
 #define GPUVAL_RAY_INVERTED  (1u << 1)
+
+/* mesh: gpuval_record::offset has what is wrong, and above it what the limit is; slot is the value.
+ */
+enum {
+   GPUVAL_MESH_TOO_MANY_VERTICES = 1,
+   GPUVAL_MESH_TOO_MANY_PRIMITIVES,
+   GPUVAL_MESH_SET_TWICE,
+   GPUVAL_MESH_NOT_SET,
+   GPUVAL_MESH_VERTEX_BEYOND,
+   GPUVAL_MESH_PRIMITIVE_BEYOND,
+   GPUVAL_MESH_NO_VERTEX,
+   GPUVAL_MESH_TASK_X,
+   GPUVAL_MESH_TASK_Y,
+   GPUVAL_MESH_TASK_Z,
+   GPUVAL_MESH_TASK_TOTAL,
+};
+#define GPUVAL_MESH_BOUND_SHIFT 4
+#define GPUVAL_MESH_MAX_BOUND   0xfffffff
+
+/* loop: gpuval_record::slot says why a loop is reported, offset after how many rounds. */
+#define GPUVAL_LOOP_LIMIT_REACHED 1
+#define GPUVAL_LOOP_BY_HOST       2
 
 #define GPUVAL_OTHER_KNOWN        (1u << 31)
 #define GPUVAL_OTHER_SITE_MASK    (GPUVAL_MAX_SITES - 1)

@@ -45,6 +45,7 @@ static const char *const variables[] = {
    "GPUVAL_DUMP",
    "GPUVAL_GEN_SUPPRESSIONS",
    "GPUVAL_LOG",
+   "GPUVAL_LOOP_LIMIT",
    "GPUVAL_MARK",
    "GPUVAL_ON_ERROR",
    "GPUVAL_POISON",
@@ -492,6 +493,7 @@ read_environment(void)
    options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
    options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
+   options.loop_limit = get_number("GPUVAL_LOOP_LIMIT", 0, UINT32_MAX, 1 << 24);
    options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
    const char *mark = get_file_variable("GPUVAL_MARK");
@@ -579,7 +581,7 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
 
    const uint32_t words[] = {GPUVAL_CODE_VERSION, options.checks,       options.safe,
                              options.robust,      options.bloom_hashes, options.printf_prefix,
-                             options.internal,    options.sync_engine};
+                             options.internal,    options.sync_engine,  options.loop_limit};
    struct mesa_blake3 ctx;
    blake3_hash hash;
 

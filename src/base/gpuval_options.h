@@ -68,6 +68,7 @@ struct gpuval_options {
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
    unsigned bloom_hashes;    /* 1 to 16 */
 
+   uint32_t loop_limit;  /* rounds of a loop that are not reported yet; 0: any number */
    uint64_t printf_size; /* bytes, with the header */
    bool printf_prefix;   /* messages begin with shader and invocation */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Cells of sync, which our functions load and store lane by lane: @load_global_amd and
- * @store_global_amd, of which gallivm has nothing otherwise (gpuval_lvp_jit.c).
+ * @store_global_amd, of which gallivm has nothing otherwise (gpuval_lvp_jit.c). And which lanes
+ * run, for converge: @ballot_relaxed.
  */
 
 #include "gpuval_lvp_gallivm_private.h"
@@ -200,6 +201,26 @@ emit_store(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *ins
    lp_build_endif(&ifthen);
 }
 
+/* Bits of the lanes that run, helper invocations included, and have a condition; in each lane.
+ * gallivm's ballot leaves out helper invocations.
+ */
+static LLVMValueRef
+emit_active_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   LLVMTypeRef bits = LLVMIntTypeInContext(gallivm->context, uint_bld->type.length);
+   LLVMValueRef lanes = LLVMBuildBitCast(builder, bld_base->ssa_defs[instr->src[0].ssa->index],
+                                         uint_bld->vec_type, "");
+
+   lanes = LLVMBuildAnd(builder, lanes, gpuval_lvp_get_mask(bld_base, true), "");
+   lanes = LLVMBuildICmp(builder, LLVMIntNE, lanes, uint_bld->zero, "");
+   lanes =
+      LLVMBuildZExt(builder, LLVMBuildBitCast(builder, lanes, bits, ""), uint_bld->elem_type, "");
+   return lp_build_broadcast_scalar(uint_bld, lanes);
+}
+
 bool
 gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                        LLVMValueRef *result)
@@ -208,6 +229,8 @@ gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsi
       emit_load(bld_base, instr, result);
    else if (instr->intrinsic == nir_intrinsic_store_global_amd)
       emit_store(bld_base, instr);
+   else if (instr->intrinsic == nir_intrinsic_ballot_relaxed)
+      result[0] = emit_active_lanes(bld_base, instr);
    else
       return false;
 

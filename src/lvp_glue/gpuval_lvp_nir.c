@@ -300,6 +300,13 @@ entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stag
                                          offsetof(struct gpuval_command_data, entry_base)));
 }
 
+/* gpuval_lvp_gallivm_lanes.c */
+static nir_def *
+active_lanes(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *condition)
+{
+   return nir_ballot_relaxed(b, 1, 32, condition);
+}
+
 static nir_def *
 shared_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
@@ -424,5 +431,6 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .command_data = command_data,
    .entry_base = entry_base,
    .shared_address = shared_address,
+   .active_lanes = active_lanes,
    .invocation = invocation,
 };

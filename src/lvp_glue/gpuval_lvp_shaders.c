@@ -230,10 +230,10 @@ gpuval_lvp_get_selection(const struct lvp_pipeline_nir *pipeline_nir)
    return pipeline_nir ? get_selection(pipeline_nir->nir) : (struct gpuval_lvp_selection){0};
 }
 
-/* To sync, atomics there may be flags. */
+/* To sync, atomics there may be flags; converge has words of its own there. */
 #define SHARED_MEMORY_CHECKS                                                                       \
    (BITFIELD_BIT(GPUVAL_CHECK_SHARED) | BITFIELD_BIT(GPUVAL_CHECK_SYNC) |                          \
-    BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE))
+    BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE) | BITFIELD_BIT(GPUVAL_CHECK_CONVERGE))
 
 void
 gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,

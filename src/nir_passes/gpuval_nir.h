@@ -336,7 +336,12 @@ struct gpuval_nir_driver {
    nir_def *(*shared_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* How much of it a workgroup of a stage may have; NULL: any */
    uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
-   bool has_debug_break;   /* the backend makes something of @debug_break */
+   bool has_debug_break; /* the backend makes something of @debug_break */
+   /* converge: bits of the active invocations of the subgroup that have @condition, helper
+    * invocations included; 32 or 64 bit. NULL: not checked.
+    */
+   nir_def *(*active_lanes)(const struct gpuval_nir_driver *driver, nir_builder *b,
+                            nir_def *condition);
    unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
 
    /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */
@@ -436,9 +441,12 @@ struct gpuval_nir_options {
    bool robust_uniform; /* accesses out of range are defined: do not check */
    bool robust_storage;
    bool robust_image;
-   bool safe;          /* GPUVAL_SAFE */
-   bool shadow;        /* sync: shadow memory, else the bloom filter */
-   bool filter_beside; /* with shadow: the filter, too, for what has no cells */
+   bool safe;                          /* GPUVAL_SAFE */
+   bool shadow;                        /* sync: shadow memory, else the bloom filter */
+   bool filter_beside;                 /* with shadow: the filter, too, for what has no cells */
+   uint32_t loop_limit;                /* loop: GPUVAL_LOOP_LIMIT */
+   uint32_t max_mesh_workgroups[3];    /* mesh: what a task may launch */
+   uint32_t max_mesh_workgroups_total; /* 0: not known */
    bool marks_written; /* init may look at other shaders: what this one writes counts anyway */
 
    uint64_t shader_hash;   /* part of the ids of formats */
@@ -451,6 +459,8 @@ struct gpuval_nir_options {
 
 /** To be called for spirv_to_nir_options::wants_location: may a check report @opcode? */
 bool gpuval_nir_wants_location(unsigned opcode);
+/** The same where the check converge is on, which reports derivatives. */
+bool gpuval_nir_wants_derivatives(unsigned opcode);
 
 /** To be called for spirv_to_nir_options::emit_assume. */
 void gpuval_nir_emit_assume(nir_builder *b, nir_def *condition, size_t spirv_offset);

@@ -173,6 +173,37 @@ classify_rays(nir_intrinsic_instr *intrin, struct gpuval_access *access)
    }
 }
 
+/* Operations on other invocations, which are no access to memory */
+static bool
+classify_lanes(const nir_intrinsic_instr *intrin, struct gpuval_access *access)
+{
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_shuffle:
+   case nir_intrinsic_shuffle_xor:
+   case nir_intrinsic_shuffle_up:
+   case nir_intrinsic_shuffle_down:
+   case nir_intrinsic_read_invocation:
+   case nir_intrinsic_quad_broadcast:
+   case nir_intrinsic_quad_swap_horizontal:
+   case nir_intrinsic_quad_swap_vertical:
+   case nir_intrinsic_quad_swap_diagonal:
+   case nir_intrinsic_quad_swizzle_amd:
+   case nir_intrinsic_masked_swizzle_amd:
+      access->type = GPUVAL_ACCESS_LANES;
+      return true;
+   case nir_intrinsic_ddx:
+   case nir_intrinsic_ddx_fine:
+   case nir_intrinsic_ddx_coarse:
+   case nir_intrinsic_ddy:
+   case nir_intrinsic_ddy_fine:
+   case nir_intrinsic_ddy_coarse:
+      access->type = GPUVAL_ACCESS_DERIVATIVE;
+      return true;
+   default:
+      return false;
+   }
+}
+
 static bool
 classify_texture(nir_tex_instr *tex, struct gpuval_access *access)
 {
@@ -273,7 +304,8 @@ classify(const nir_shader *nir, nir_instr *instr, struct gpuval_access *access)
       return true;
    }
    return classify_memory(intrin, access) || classify_image(intrin, access) ||
-          classify_output(nir, intrin, access) || classify_rays(intrin, access) || access->is_edge;
+          classify_output(nir, intrin, access) || classify_rays(intrin, access) ||
+          classify_lanes(intrin, access) || access->is_edge;
 }
 
 void

@@ -401,8 +401,8 @@ gpuval_nir_indexes_arrays(nir_function_impl *impl)
             continue;
          const nir_deref_instr *deref = nir_instr_as_deref(instr);
          unsigned length = nir_deref_mode_may_be(deref, MODES) ? get_length(deref) : 0;
-         if (length && (!nir_src_is_const(deref->arr.index) ||
-                        nir_src_as_uint(deref->arr.index) >= length))
+         if (length &&
+             (!nir_src_is_const(deref->arr.index) || nir_src_as_uint(deref->arr.index) >= length))
             return true;
       }
    }

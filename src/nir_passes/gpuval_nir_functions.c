@@ -278,6 +278,14 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_shared,
       },
+   [GPUVAL_FUNCTION_LOOP] =
+      {
+         .name = "loop",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_LOOP),
+         .num_words = 2,
+         .num_results = 1,
+         .build = gpuval_nir_build_loop,
+      },
    [GPUVAL_FUNCTION_RANGES] =
       {
          .name = "ranges",

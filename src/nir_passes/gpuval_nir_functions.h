@@ -31,6 +31,7 @@ enum gpuval_function {
    GPUVAL_FUNCTION_DESCRIPTOR, /* gpuval_nir_call_use() */
    GPUVAL_FUNCTION_SHARED,     /* @sync_gpuval with GPUVAL_SYNC_SHARED */
    GPUVAL_FUNCTION_RANGES,     /* @report_gpuval of GPUVAL_REPORT_RANGE; drivers have their own */
+   GPUVAL_FUNCTION_LOOP,       /* gpuval_nir_build_loop() */
    GPUVAL_FUNCTION_COUNT,
 };
 #define GPUVAL_FUNCTION_MAX_WORDS        16

@@ -207,7 +207,9 @@ begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_n
    util_dynarray_init(&state.accesses, NULL);
    util_dynarray_init(&state.replacements, NULL);
    state.sites = _mesa_hash_table_create(NULL, hash_site, sites_equal);
-   if (gpuval_nir_has_exports(&state))
+   bool checks_mesh =
+      nir->info.stage == MESA_SHADER_MESH && options->checks & BITFIELD_BIT(GPUVAL_CHECK_MESH);
+   if (gpuval_nir_has_exports(&state) || checks_mesh)
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
    gpuval_nir_index_by_instance(state.b.impl, &state.instances);
    gpuval_nir_find_accesses(&state);

@@ -46,3 +46,9 @@ gpuval_nir_wants_location(unsigned opcode)
              !is_within(opcode, SpvOpPhi, SpvOpSwitch);
    }
 }
+
+bool
+gpuval_nir_wants_derivatives(unsigned opcode)
+{
+   return is_within(opcode, SpvOpDPdx, SpvOpFwidthCoarse) || gpuval_nir_wants_location(opcode);
+}

@@ -23,9 +23,11 @@ enum gpuval_access_type {
    GPUVAL_ACCESS_ADDRESS,
    GPUVAL_ACCESS_SHARED,
    GPUVAL_ACCESS_TASK_PAYLOAD,
-   GPUVAL_ACCESS_OUTPUT,  /* a store to one, but not of tessellation control */
-   GPUVAL_ACCESS_RAYS,    /* a trace, or something with a ray query */
-   GPUVAL_ACCESS_BARRIER, /* no access, but stands between some */
+   GPUVAL_ACCESS_OUTPUT,     /* a store to one, but not of tessellation control */
+   GPUVAL_ACCESS_RAYS,       /* a trace, or something with a ray query */
+   GPUVAL_ACCESS_LANES,      /* a subgroup operation that reads another invocation */
+   GPUVAL_ACCESS_DERIVATIVE, /* of a value; what samples is TEXTURE */
+   GPUVAL_ACCESS_BARRIER,    /* no access, but stands between some */
 };
 
 /** One thing that the application's shader does. */
@@ -357,6 +359,10 @@ struct gpuval_access *gpuval_nir_collect_words(struct gpuval_access *first,
 /** Returns how many words from @index on stand side by side. */
 unsigned gpuval_nir_count_words(const struct gpuval_nir_words *words, unsigned index,
                                 unsigned max_count);
+
+/* GPUVAL_FUNCTION_LOOP: gpuval_nir_loop.c */
+nir_def *gpuval_nir_build_loop(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               nir_def *const *words);
 
 /* GPUVAL_FUNCTION_ADDRESS */
 nir_def *gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,

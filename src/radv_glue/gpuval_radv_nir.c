@@ -262,6 +262,13 @@ empty_structure(const struct gpuval_nir_driver *driver, nir_builder *b)
    return nir_imm_int64(b, layout->null_structure);
 }
 
+/* Of 64 bits in waves of any size */
+static nir_def *
+active_lanes(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *condition)
+{
+   return nir_ballot(b, 1, 64, condition);
+}
+
 const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .describe = describe,
    .slot = slot,
@@ -278,5 +285,6 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .command_id = command_id,
    .invocation = invocation,
    .max_shared_size = max_shared_size,
+   .active_lanes = active_lanes,
    .subgroup_bits = 6,
 };

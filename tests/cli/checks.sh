@@ -7,8 +7,8 @@
 . "$(dirname "$0")/lib.sh"
 
 known='assume assert printf bounds descriptor address indirect vertex ray export sync sync-compute
-   shared race init'
-coming='array arithmetic undefined loop converge mesh nan'
+   shared race init loop mesh converge'
+coming='array arithmetic undefined nan'
 
 begin 'off'
 run GPUVAL_LOG="$PWD/log" GPUVAL_REPORT="$PWD/report.jsonl" GPUVAL_DUMP="$PWD" GPUVAL_SAFE=7 \

@@ -306,6 +306,7 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
       EXT_INST = 12,
       VECTOR_EXTRACT_DYNAMIC = 77,
       VECTOR_INSERT_DYNAMIC = 78,
+      LOOP_MERGE = 246,
    };
    const bool copy = opcode == COPY_MEMORY || opcode == COPY_MEMORY_SIZED;
    const bool atomic = (opcode >= ATOMIC_FIRST && opcode <= ATOMIC_LAST) ||
@@ -318,6 +319,8 @@ opcode_suits(uint32_t opcode, const char *check, const char *op)
    if (strcmp(check, "array") == 0 &&
        (opcode == VECTOR_EXTRACT_DYNAMIC || opcode == VECTOR_INSERT_DYNAMIC))
       return (strcmp(op, "load") == 0) == (opcode == VECTOR_EXTRACT_DYNAMIC);
+   if (strcmp(check, "loop") == 0)
+      return opcode == LOOP_MERGE;
    if (strcmp(op, "load") == 0)
       return opcode == LOAD || opcode == ATOMIC_LOAD || opcode == IMAGE_READ || copy ||
              opcode == TRACE_RAY || opcode == RAY_QUERY_INITIALIZE;

@@ -74,11 +74,26 @@ gpuval_live_visit(void (*visit)(struct gpuval_device *device))
    mtx_unlock(&visits);
 }
 
+/* Waits for work in flight. What does not come back may be in a loop: shaders then leave all loops,
+ * and report those that they were in.
+ */
+static void
+wait_for_work(struct gpuval_device *device)
+{
+   device->info.wait_for_work(device->info.data, true);
+   if (gpuval_device_is_idle(device) || !gpuval_options()->safe ||
+       !gpuval_options_may_check(GPUVAL_CHECK_LOOP))
+      return;
+
+   p_atomic_set(&device->root->end_loops, 1);
+   device->info.wait_for_work(device->info.data, true);
+}
+
 static void
 look_at_exit(struct gpuval_device *device)
 {
    if (device->info.wait_for_work)
-      device->info.wait_for_work(device->info.data, true);
+      wait_for_work(device);
    if (lock_at_exit(device)) {
       gpuval_device_drain(device, true);
       gpuval_device_drain_all_messages(device);

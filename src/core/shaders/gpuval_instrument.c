@@ -3,18 +3,22 @@
 #include "gpuval_instrument.h"
 #include "core/memory/gpuval_cells.h"
 #include "core/memory/gpuval_marks.h"
+#include "gpuval_dump.h"
 #include "gpuval_shader.h"
 
 #include "report/gpuval_report.h"
 #include "spirv/nir_spirv.h"
 #include "util/ralloc.h"
-#include "gpuval_dump.h"
+#include "vk_device.h"
+#include "vk_physical_device.h"
 
 void
 gpuval_spirv_options(struct spirv_to_nir_options *options)
 {
    options->debug_info = true;
-   options->wants_location = gpuval_nir_wants_location;
+   options->wants_location = gpuval_options_may_check(GPUVAL_CHECK_CONVERGE)
+                                ? gpuval_nir_wants_derivatives
+                                : gpuval_nir_wants_location;
    options->emit_assume = gpuval_nir_emit_assume;
    if (gpuval_options_may_check(GPUVAL_CHECK_ARRAY) ||
        gpuval_options_may_check(GPUVAL_CHECK_ARITHMETIC) ||
@@ -85,13 +89,14 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                          const struct gpuval_instrument_info *info,
                          uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct gpuval_shader **shader)
 {
-   const struct gpuval_nir_options options = {
+   struct gpuval_nir_options options = {
       .driver = info->driver,
       .checks = info->checks,
       .robust_uniform = info->robust_uniform,
       .robust_storage = info->robust_storage,
       .robust_image = info->robust_image,
       .safe = gpuval_options()->safe,
+      .loop_limit = gpuval_options()->loop_limit,
       .shadow = gpuval_device_has_shadow(device),
       .filter_beside = gpuval_device_has_cells(device),
       .marks_written = info->spirv && gpuval_options_may_check(GPUVAL_CHECK_INIT),
@@ -100,6 +105,12 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
       .shader_hash = info->shader_hash,
       .printf_invocation = gpuval_options()->printf_prefix,
    };
+   if (device->info.vk) {
+      const struct vk_properties *properties = &device->info.vk->physical->properties;
+      memcpy(options.max_mesh_workgroups, properties->maxMeshWorkGroupCount,
+             sizeof(options.max_mesh_workgroups));
+      options.max_mesh_workgroups_total = properties->maxMeshWorkGroupTotalCount;
+   }
    void *mem_ctx = ralloc_context(NULL);
    struct gpuval_nir_table table;
    gpuval_nir_table_init(&table, mem_ctx);
