@@ -3,7 +3,7 @@
 #
 # bash completion of ./gpuval, printed by `gpuval completion bash`.
 
-_gpuval_checks='assume assert printf bounds descriptor address indirect vertex ray array export sync
+_gpuval_checks='assume assert printf bounds descriptor address indirect vertex ray array export loop mesh converge sync
    sync-compute shared race init internal basic shader concurrency residency all'
 
 _gpuval_options() # COMMAND
