@@ -57,7 +57,8 @@ TEST(tables, kinds_have_names_of_their_own_in_a_check)
 
 TEST(tables, sets)
 {
-   EXPECT_EQ(gpuval_checks_from_name("all", 3), gpuval_checks_available());
+   EXPECT_EQ(gpuval_checks_from_name("all", 3),
+             gpuval_checks_available() & ~(1u << GPUVAL_CHECK_NAN));
    EXPECT_EQ(gpuval_checks_from_name("residency", 9), 1u << GPUVAL_CHECK_INIT);
    EXPECT_EQ(gpuval_checks_from_name("concurrency", 11),
              1u << GPUVAL_CHECK_RACE | 1u << GPUVAL_CHECK_SHARED);
