@@ -38,7 +38,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       {
          "A shift by a negative number of bits, or by as many as the operand has, or more. The "
          "result is undefined: some GPUs take the number modulo 32, others give 0.",
-         "Mask the number (x << (n & 31)), or handle the case that all bits go out.",
+         "Mask the number with the width less 1, or handle the case that all bits go out.",
          SPIRV("_bit_instructions"),
       },
    [GPUVAL_KIND_ARITHMETIC_CONVERSION] =

@@ -66,6 +66,7 @@ TEST(tables, sets)
       gpuval_checks_from_name("basic", 5),
       gpuval_checks_from_name("all", 3) &
          ~(1u << GPUVAL_CHECK_SYNC | 1u << GPUVAL_CHECK_SYNC_COMPUTE |
+           1u << GPUVAL_CHECK_ARITHMETIC | 1u << GPUVAL_CHECK_UNDEFINED |
            gpuval_checks_from_name("residency", 9) | gpuval_checks_from_name("concurrency", 11)));
 }
 
