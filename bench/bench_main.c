@@ -73,10 +73,19 @@ add_sides(struct bench_run *run, enum bench_threads threads)
                .threads = threads,
                .checks = checks[BENCH_SECTION_CHECKS],
             });
-   static const char *const sets[] = {"basic", "race", "init"};
+   static const struct {
+      const char *name, *checks;
+   } sets[] = {
+      {"basic", "basic"},        {"race", "race"},        {"init", "init"},
+      {"arithm.", "arithmetic"}, {"undef.", "undefined"},
+   };
    for (unsigned i = 0; i < VKH_COUNT(sets) && !options->checks && !options->noise; i++)
       add_side(run, BENCH_SECTION_CHECKS,
-               (struct bench_side){.name = sets[i], .threads = threads, .checks = sets[i]});
+               (struct bench_side){
+                  .name = sets[i].name,
+                  .threads = threads,
+                  .checks = sets[i].checks,
+               });
    if (options->gpu_av) {
       add_side(run, BENCH_SECTION_CHECKS,
                (struct bench_side){.name = "GPU-AV", .threads = threads, .gpu_av = true});

@@ -3,8 +3,9 @@
 #
 # bash completion of ./gpuval, printed by `gpuval completion bash`.
 
-_gpuval_checks='assume assert printf bounds descriptor address indirect vertex ray array export loop mesh converge sync
-   sync-compute shared race init internal basic shader concurrency residency all'
+_gpuval_checks='assume assert printf bounds descriptor address indirect vertex ray array arithmetic
+   undefined nan export loop mesh converge sync sync-compute shared race init internal basic shader
+   concurrency residency all'
 
 _gpuval_options() # COMMAND
 {

@@ -77,14 +77,28 @@ CHECK(ARRAY, "array", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, array, early_repo
       "Index past the end of an array, a matrix or a vector")
 KIND(ARRAY_OOB, ARRAY, "array-oob", array, array, "")
 
-CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_COMING, 0, none, early_reports, none,
+CHECK(ARITHMETIC, "arithmetic", GPUVAL_SET_SHADER, 0, operations, early_reports, none,
       "Operation without a defined result")
+KIND(ARITHMETIC_DIVISION_BY_ZERO, ARITHMETIC, "division-by-zero", arithmetic, detail_or,
+     "integer division without a defined result")
+KIND(ARITHMETIC_SHIFT, ARITHMETIC, "shift", arithmetic, detail_or,
+     "shift by as many bits as there are, or more")
+KIND(ARITHMETIC_CONVERSION, ARITHMETIC, "conversion", arithmetic, detail_or,
+     "the number does not fit the integer")
+KIND(ARITHMETIC_DOMAIN, ARITHMETIC, "domain", arithmetic, detail_or,
+     "the function is not defined there")
+KIND(ARITHMETIC_BIT_RANGE, ARITHMETIC, "bit-range", arithmetic, detail_or,
+     "the bits are not all in the word")
 
-CHECK(UNDEFINED, "undefined", GPUVAL_SET_COMING, 0, none, early_reports, none,
+CHECK(UNDEFINED, "undefined", GPUVAL_SET_SHADER, 0, undefined, early_reports, none,
       "Use of a value that was never assigned")
+KIND(UNDEFINED_VALUE, UNDEFINED, "undefined-value", undefined, detail_or,
+     "a value that was never assigned is used")
 
-CHECK(NAN, "nan", GPUVAL_SET_COMING, 0, none, early_reports, none,
+CHECK(NAN, "nan", GPUVAL_SET_SEARCH, 0, operations, early_reports, none,
       "Floating-point operation that makes NaN or infinity")
+KIND(NAN_NAN, NAN, "nan", none, none, "an operation on finite numbers has made NaN")
+KIND(NAN_INF, NAN, "inf", none, none, "an operation on finite numbers has made infinity")
 
 CHECK(EXPORT, "export", GPUVAL_SET_BASIC, 0, none, export, none,
       "NaN or infinity leaves a fragment shader")

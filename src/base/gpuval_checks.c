@@ -41,7 +41,7 @@ const struct gpuval_op_info gpuval_op_infos[GPUVAL_OP_COUNT] = {
 
 static const struct {
    const char *name;
-   uint32_t set; /* 0: all checks */
+   uint32_t set; /* 0: all checks but those that somebody has to name */
 } gpuval_sets[] = {
    {"basic", GPUVAL_SET_BASIC},
    {"shader", GPUVAL_SET_SHADER},
@@ -62,7 +62,9 @@ get_checks_of_set(uint32_t set)
    uint32_t checks = 0;
 
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
-      if (is_available(i) && (!set || gpuval_check_infos[i].sets & set))
+      bool is_in_set =
+         set ? gpuval_check_infos[i].sets & set : !(gpuval_check_infos[i].sets & GPUVAL_SET_SEARCH);
+      if (is_available(i) && is_in_set)
          checks |= BITFIELD_BIT(i);
    }
    return checks;
@@ -124,7 +126,7 @@ gpuval_checks_names(void)
 uint32_t
 gpuval_checks_available(void)
 {
-   return get_checks_of_set(0);
+   return get_checks_of_set(0) | get_checks_of_set(GPUVAL_SET_SEARCH);
 }
 
 uint32_t

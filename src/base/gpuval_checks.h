@@ -34,7 +34,8 @@ enum gpuval_set {
    GPUVAL_SET_CONCURRENCY = 0x2,
    GPUVAL_SET_RESIDENCY = 0x4,
    GPUVAL_SET_SHADER = 0x8,
-   GPUVAL_SET_COMING = 0x10, /* none: users may name the check, which this version does not have */
+   GPUVAL_SET_SEARCH = 0x10, /* none, and not in `all`: what the check finds may be meant */
+   GPUVAL_SET_COMING = 0x20, /* none: users may name the check, which this version does not have */
 };
 
 /** What a device keeps for those checks that need it. */

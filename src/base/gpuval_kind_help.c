@@ -6,7 +6,8 @@
 
 #include "gpuval_kind_help.h"
 
-#define SPEC(chapter) "https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#" chapter
+#define SPIRV(chapter) "https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#" chapter
+#define SPEC(chapter)  "https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#" chapter
 
 /* clang-format off: it would break the sentences anew with each change */
 const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
@@ -25,6 +26,68 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "failed.",
          "Look at the condition around the break, and at the values of the reported invocation.",
          SPEC("spirvenv"),
+      },
+   [GPUVAL_KIND_ARITHMETIC_DIVISION_BY_ZERO] =
+      {
+         "An integer was divided by 0, or the least integer by -1, or the remainder of that was "
+         "asked for. The result is undefined: another one on each GPU.",
+         "Test the divisor before the division, or make it at least 1: x / max(y, 1u).",
+         SPIRV("_arithmetic_instructions"),
+      },
+   [GPUVAL_KIND_ARITHMETIC_SHIFT] =
+      {
+         "A shift by a negative number of bits, or by as many as the operand has, or more. The "
+         "result is undefined: some GPUs take the number modulo 32, others give 0.",
+         "Mask the number with the width less 1, or handle the case that all bits go out.",
+         SPIRV("_bit_instructions"),
+      },
+   [GPUVAL_KIND_ARITHMETIC_CONVERSION] =
+      {
+         "A floating-point number was converted to an integer that cannot hold it, or is NaN. The "
+         "result is undefined: some GPUs saturate, others do not.",
+         "Clamp the number to the range of the integer before the conversion. A negative number "
+         "does not fit an unsigned integer: convert to a signed one first.",
+         SPIRV("_conversion_instructions"),
+      },
+   [GPUVAL_KIND_ARITHMETIC_DOMAIN] =
+      {
+         "A function of GLSL.std.450 was called with arguments for which its result is undefined, "
+         "such as the square root of a negative number.",
+         "Clamp the arguments: sqrt(max(x, 0.0)), acos(clamp(x, -1.0, 1.0)), pow(abs(x), y). Test "
+         "a "
+         "vector's length before normalize.",
+         "https://registry.khronos.org/SPIR-V/specs/unified1/GLSL.std.450.html",
+      },
+   [GPUVAL_KIND_ARITHMETIC_BIT_RANGE] =
+      {
+         "bitfieldInsert or bitfieldExtract of bits that are not all in the word: offset and count "
+         "together are more than its width. The result is undefined.",
+         "Limit the count to the width less the offset.",
+         SPIRV("_bit_instructions"),
+      },
+   [GPUVAL_KIND_UNDEFINED_VALUE] =
+      {
+         "A variable was used before anything was assigned to it on this path, and its value "
+         "decides a branch, an address, an index, a store, an output or what is sampled. Each GPU, "
+         "and each version of a compiler, makes something else of it.",
+         "Assign a value where the variable is declared, or on the path that is missing.",
+         SPIRV("OpUndef"),
+      },
+   [GPUVAL_KIND_NAN_NAN] =
+      {
+         "A floating-point operation has made NaN of numbers that are none, such as 0 / 0. "
+         "This is legal, and often where a wrong picture begins.",
+         "Look at the operands of the reported invocation. The report of export names this line as "
+         "the other place.",
+         SPIRV("_arithmetic_instructions"),
+      },
+   [GPUVAL_KIND_NAN_INF] =
+      {
+         "A floating-point operation has made infinity of finite numbers: a division by 0, or a "
+         "result that is too large for its type. This is legal, and often where a wrong picture "
+         "begins.",
+         "Look at the operands of the reported invocation, and limit them.",
+         SPIRV("_arithmetic_instructions"),
       },
    [GPUVAL_KIND_INDEX_OOB] =
       {

@@ -520,6 +520,46 @@ enum {
 #define GPUVAL_EXPORT_INF_SHIFT    8
 #define GPUVAL_EXPORT_OUTPUT_SHIFT 16
 
+/** gpuval_record::access_size of the check arithmetic; offset and slot are operands. */
+enum gpuval_arithmetic {
+   GPUVAL_ARITHMETIC_NONE,
+   GPUVAL_ARITHMETIC_DIVIDE,
+   GPUVAL_ARITHMETIC_REMAINDER,
+   GPUVAL_ARITHMETIC_SHIFT_LEFT,
+   GPUVAL_ARITHMETIC_SHIFT_RIGHT,
+   GPUVAL_ARITHMETIC_CONVERT,
+   GPUVAL_ARITHMETIC_SQRT,
+   GPUVAL_ARITHMETIC_INVERSESQRT,
+   GPUVAL_ARITHMETIC_LOG,
+   GPUVAL_ARITHMETIC_LOG2,
+   GPUVAL_ARITHMETIC_POW,
+   GPUVAL_ARITHMETIC_ASIN,
+   GPUVAL_ARITHMETIC_ACOS,
+   GPUVAL_ARITHMETIC_ATAN,
+   GPUVAL_ARITHMETIC_NORMALIZE,
+   GPUVAL_ARITHMETIC_CLAMP,
+   GPUVAL_ARITHMETIC_SMOOTHSTEP,
+   GPUVAL_ARITHMETIC_INSERT,
+   GPUVAL_ARITHMETIC_EXTRACT,
+   GPUVAL_ARITHMETIC_COUNT,
+};
+#define GPUVAL_ARITHMETIC_MASK 0xff
+#define GPUVAL_ARITHMETIC_BITS_SHIFT                                                               \
+   8 /* bits of the operands, of a conversion those of its result */
+#define GPUVAL_ARITHMETIC_IS_SIGNED (1u << 16)
+#define GPUVAL_ARITHMETIC_IS_FLOAT  (1u << 17) /* operands, as 32 bits */
+
+/** gpuval_record::access_size of the check undefined. */
+enum gpuval_undefined_use {
+   GPUVAL_UNDEFINED_CONDITION, /* of a branch */
+   GPUVAL_UNDEFINED_INDEX,
+   GPUVAL_UNDEFINED_ADDRESS,
+   GPUVAL_UNDEFINED_VALUE_STORED,
+   GPUVAL_UNDEFINED_OUTPUT,
+   GPUVAL_UNDEFINED_COORDINATE, /* or another parameter of an access to an image */
+   GPUVAL_UNDEFINED_USE_COUNT,
+};
+
 /* In the place of a descriptor set */
 enum {
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
@@ -540,7 +580,8 @@ enum {
    GPUVAL_REPORT_EXACT = 0xfc,
    GPUVAL_REPORT_DESCRIPTOR = 0xfd, /* each entry has its own */
    GPUVAL_REPORT_INLINE = 0xfe,     /* inline uniform block: no descriptor */
-   GPUVAL_REPORT_PLAIN = 0xff,      /* not about a buffer; detail[1]: which of the entries */
+   GPUVAL_REPORT_PLAIN =
+      0xff, /* not about a buffer; detail[1]: which of the entries, [3]: a word */
 };
 
 /** What a @report_gpuval hands over; all 32 bit. */

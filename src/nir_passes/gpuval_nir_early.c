@@ -41,6 +41,7 @@ gpuval_nir_emit_operation(nir_builder *b, unsigned opcode, nir_def **srcs, unsig
       gpuval_nir_emit_index(b, srcs[0], srcs[2], result, srcs[0], GPUVAL_OP_STORE, spirv_offset);
       break;
    default:
+      gpuval_nir_keep_operation(b, opcode, srcs, num_srcs, result, spirv_offset);
       break;
    }
 }
@@ -63,6 +64,10 @@ static bool
 settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
 {
    const struct gpuval_nir_options *options = data;
+   if (gpuval_nir_is_operation(&report->instr) && !gpuval_nir_is_wanted(options, report)) {
+      nir_instr_remove(&report->instr);
+      return true;
+   }
    if (report->intrinsic != nir_intrinsic_early_report_gpuval)
       return false;
 
@@ -137,6 +142,19 @@ gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *op
    }
    util_dynarray_fini(&early.instances);
    nir_validate_shader(nir, "after gpuval_nir_instrument_early");
+}
+
+const nir_intrinsic_instr *
+gpuval_nir_as_early_report(const nir_instr *instr, enum gpuval_check check)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return NULL;
+
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)instr);
+   return intrin->intrinsic == nir_intrinsic_early_report_gpuval &&
+                gpuval_kind_infos[nir_intrinsic_range(intrin)].check == check
+             ? intrin
+             : NULL;
 }
 
 static const char *

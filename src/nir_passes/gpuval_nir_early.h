@@ -66,6 +66,14 @@ bool gpuval_nir_report_block_array(struct gpuval_nir_state *state, const struct 
 void gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *result,
                            nir_def *instead, enum gpuval_op op, uint32_t spirv_offset);
 
+/** Emits what the checks of operations and branches take: of emit_operation. */
+void gpuval_nir_keep_operation(nir_builder *b, unsigned opcode, nir_def **srcs, unsigned num_srcs,
+                               nir_def *result, uint32_t spirv_offset);
+bool gpuval_nir_is_operation(const nir_instr *instr);
+/** Does a check of @options look at it? */
+bool gpuval_nir_is_wanted(const struct gpuval_nir_options *options,
+                          const nir_intrinsic_instr *operation);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,8 @@
  * RADV makes them SSA values before the hook: there a note stands before the store from
  * gpuval_nir_note_assignments() on.
  *
+ * With the check nan on, the report says where the NaN or the infinity came up as well.
+ *
  * What was never assigned is not looked at, component by component: undefined values are
  * what a backend likes them to be.
  */
@@ -240,6 +242,63 @@ take_notes(struct gpuval_nir_state *state)
    }
 }
 
+static nir_variable *
+add_word(nir_builder *b, const char *name)
+{
+   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), name);
+
+   b->cursor = nir_before_impl(b->impl);
+   nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
+   return var;
+}
+
+/* Keeps what there was where @condition is false. */
+static void
+set_word_if(nir_builder *b, nir_variable *var, nir_def *condition, nir_def *word)
+{
+   nir_store_var(b, var, nir_bcsel(b, condition, word, nir_load_var(b, var)), 0x1);
+}
+
+/* gpuval_nir_origin.c has left where what is stored in an output comes from. Where that is not
+ * known, what has come up last in this invocation is the best guess.
+ */
+static void
+note_births(struct gpuval_nir_state *state)
+{
+   nir_builder *b = &state->b;
+   nir_variable *last = add_word(b, "born");
+   nir_variable *origins[NUM_TOTAL_VARYING_SLOTS] = {NULL}; /* by location */
+
+   nir_foreach_block (block, b->impl) {
+      nir_foreach_instr_safe (instr, block) {
+         const nir_intrinsic_instr *birth = gpuval_nir_as_early_report(instr, GPUVAL_CHECK_NAN);
+         const nir_intrinsic_instr *note = gpuval_nir_as_early_report(instr, GPUVAL_CHECK_EXPORT);
+         if (birth) {
+            b->cursor = nir_after_instr(instr);
+            set_word_if(b, last, birth->src[0].ssa, nir_imm_int(b, nir_intrinsic_base(birth)));
+         } else if (note) {
+            nir_variable **origin = &origins[nir_intrinsic_binding(note)];
+            *origin = *origin ? *origin : add_word(b, "origin");
+            b->cursor = nir_after_instr(instr);
+            nir_def *word = nir_channel(b, note->src[1].ssa, 0);
+            set_word_if(b, *origin, nir_ine_imm(b, word, 0), word);
+         }
+      }
+   }
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (!is_checked(state, access))
+         continue;
+      nir_variable *origin = origins[gpuval_nir_find_variable(access->resource)->data.location];
+      b->cursor = nir_before_instr(access->instr);
+      access->born = nir_mov(b, nir_load_var(b, last));
+      if (origin) {
+         nir_def *word = nir_mov(b, nir_load_var(b, origin));
+         access->born = nir_bcsel(b, nir_ine_imm(b, word, 0), word, access->born);
+      }
+   }
+}
+
 void
 gpuval_nir_prepare_export(struct gpuval_nir_state *state)
 {
@@ -248,6 +307,8 @@ gpuval_nir_prepare_export(struct gpuval_nir_state *state)
 
    find_assigned(state);
    take_notes(state);
+   if (state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_NAN))
+      note_births(state);
    NIR_PASS(_, state->b.shader, nir_lower_vars_to_ssa);
 }
 
@@ -309,7 +370,19 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, enum 
       .binding = output,
    };
 
-   gpuval_nir_report_plain(state, &site, 0, failed, mask, access->assigned);
+   const struct gpuval_nir_entry entry = {.site = gpuval_nir_add_site(state, &site)};
+   nir_builder *b = &state->b;
+   nir_def *zero = nir_imm_int(b, 0);
+
+   gpuval_nir_report(state,
+                     &(struct gpuval_nir_report){
+                        .failed = failed,
+                        .detail = nir_vec4(b, mask, zero, zero, access->born ? access->born : zero),
+                        .slot = access->assigned,
+                        .set = GPUVAL_REPORT_PLAIN,
+                        .first_entry = gpuval_nir_add_entry(state, &entry),
+                        .num_entries = 1,
+                     });
 }
 
 static bool

@@ -67,6 +67,7 @@ struct gpuval_access {
 
    /* OUTPUT: SPIR-V offset of the assignment, 32 bit; NULL: not known */
    nir_def *assigned;
+   nir_def *born; /* of what the check nan has reported last; NULL: not on */
 };
 
 /** One descriptor of an access: gpuval_nir_use.c */
@@ -295,6 +296,10 @@ nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, n
 /* What it calls, with GPUVAL_FUNCTION_DESCRIPTOR_WORDS */
 nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
                                      nir_def *const *words);
+
+/** Returns @instr if it is a report of @check that stands in the shader since vtn, or NULL. */
+const nir_intrinsic_instr *gpuval_nir_as_early_report(const nir_instr *instr,
+                                                      enum gpuval_check check);
 
 /** export: has the shader outputs, and are they checked? */
 bool gpuval_nir_has_exports(const struct gpuval_nir_state *state);

@@ -290,10 +290,11 @@ find_outside(nir_builder *b, const struct entry *entry, const struct range *rang
       .offset = offset,
       .access_size = entry->size,
       .bound = nir_bcsel(b, is_inside, params->detail[1], range->bound),
-      /* What is not about a buffer may have a second word of its own. */
+      /* What is not about a buffer may have a second and a third word of its own. */
       .slot = nir_bcsel(b, range->is_plain, params->slot, range->slot),
       .set = params->set,
-      .address = {nir_unpack_64_2x32_split_x(b, range->address),
+      .address = {nir_bcsel(b, range->is_plain, params->detail[3],
+                            nir_unpack_64_2x32_split_x(b, range->address)),
                   nir_unpack_64_2x32_split_y(b, range->address)},
    };
 }

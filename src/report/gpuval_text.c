@@ -248,6 +248,12 @@ find_op(const char *name)
    return 0;
 }
 
+static bool
+is_export(const struct gpuval_row *row)
+{
+   return !strcmp(gpuval_row_string(row, false, "", "check"), "export");
+}
+
 /* What the shader knows of the conflicting access is what was written down last. */
 static void
 write_other(FILE *f, const struct gpuval_row *row)
@@ -264,6 +270,13 @@ write_other(FILE *f, const struct gpuval_row *row)
       return;
    }
 
+   if (is_export(row)) {
+      if (is_known(row, true, "source", "line")) {
+         fputs("gpuval:    came up ", f);
+         write_source(f, row, true);
+      }
+      return;
+   }
    fprintf(f, "gpuval:    %safter the ", likely);
    gpuval_write_escaped(f, op ? op : "access");
    fputc(' ', f);

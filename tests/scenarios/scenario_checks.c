@@ -33,7 +33,7 @@ scenario_checks(const struct scenario *scenario)
 uint32_t
 scenario_combined_checks(void)
 {
-   return gpuval_checks_available() & ~(1u << GPUVAL_CHECK_SYNC_COMPUTE);
+   return gpuval_checks_from_name("all", strlen("all")) & ~(1u << GPUVAL_CHECK_SYNC_COMPUTE);
 }
 
 char *

@@ -7,6 +7,20 @@
 #include "util/bitscan.h"
 #include "util/ralloc.h"
 
+/* Where the check nan has seen it come up */
+static void
+read_birth(struct gpuval_device *device, struct gpuval_event *event,
+           const struct gpuval_record *record)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   const struct gpuval_site birth = {.spirv_offset = record->address[0], .set = -1, .binding = -1};
+
+   if (!birth.spirv_offset || !shader)
+      return;
+   event->has_other = event->other_is_certain = true;
+   gpuval_events_describe_site(event, &event->other, shader, &birth);
+}
+
 /* "output 0 (color): x, y NaN, w infinite" */
 static void
 read_export(struct gpuval_device *device, struct gpuval_event *event,
@@ -33,6 +47,7 @@ read_export(struct gpuval_device *device, struct gpuval_event *event,
       ralloc_asprintf_append(&detail, "%s %s", listed > 1 ? " are" : " is", names[i]);
    }
    event->detail = detail;
+   read_birth(device, event, record);
 }
 
 /* One output may be assigned in several places. */

@@ -22,6 +22,7 @@ gpuval_spirv_options(struct spirv_to_nir_options *options)
    options->emit_assume = gpuval_nir_emit_assume;
    if (gpuval_options_may_check(GPUVAL_CHECK_ARRAY) ||
        gpuval_options_may_check(GPUVAL_CHECK_ARITHMETIC) ||
+       gpuval_options_may_check(GPUVAL_CHECK_UNDEFINED) ||
        gpuval_options_may_check(GPUVAL_CHECK_NAN))
       options->emit_operation = gpuval_nir_emit_operation;
    options->emit_debug_break |= gpuval_options_may_check(GPUVAL_CHECK_ASSERT);
