@@ -179,6 +179,8 @@ lower_to_hook(nir_shader *nir, uint32_t checks)
    NIR_PASS(_, nir, nir_lower_indirect_derefs, nir_var_function_temp | nir_var_shader_temp,
             UINT32_MAX);
    NIR_PASS(_, nir, nir_lower_vars_to_ssa);
+   /* nir_opt_large_constants() does not take what has neither a store nor a value. */
+   NIR_PASS(_, nir, nir_remove_dead_variables, nir_var_function_temp | nir_var_shader_temp, NULL);
    if (!nir->info.shared_memory_explicit_layout)
       NIR_PASS(_, nir, nir_lower_vars_to_explicit_types, nir_var_mem_shared, shared_size_align);
    NIR_PASS(_, nir, nir_lower_system_values);
