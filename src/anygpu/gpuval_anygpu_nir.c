@@ -157,8 +157,9 @@ shared_size_align(const struct glsl_type *type, unsigned *size, unsigned *align)
 
 /* To where drivers have their hook: accesses are intrinsics, of vectors still. */
 static void
-lower_to_hook(nir_shader *nir)
+lower_to_hook(nir_shader *nir, uint32_t checks)
 {
+   const struct gpuval_nir_options early = {.checks = checks, .safe = gpuval_options()->safe};
    const nir_lower_compute_system_values_options compute_options = {0};
 
    NIR_PASS(_, nir, nir_lower_variable_initializers, nir_var_function_temp);
@@ -169,6 +170,7 @@ lower_to_hook(nir_shader *nir)
    nir_remove_non_entrypoints(nir);
    NIR_PASS(_, nir, nir_lower_variable_initializers, ~0);
    NIR_PASS(_, nir, nir_split_var_copies);
+   gpuval_nir_instrument_early(nir, &early);
    NIR_PASS(_, nir, nir_lower_var_copies);
    NIR_PASS(_, nir, nir_lower_global_vars_to_local);
    NIR_PASS(_, nir, nir_split_struct_vars, nir_var_function_temp);
@@ -177,6 +179,8 @@ lower_to_hook(nir_shader *nir)
    NIR_PASS(_, nir, nir_lower_indirect_derefs, nir_var_function_temp | nir_var_shader_temp,
             UINT32_MAX);
    NIR_PASS(_, nir, nir_lower_vars_to_ssa);
+   /* nir_opt_large_constants() does not take what has neither a store nor a value. */
+   NIR_PASS(_, nir, nir_remove_dead_variables, nir_var_function_temp | nir_var_shader_temp, NULL);
    if (!nir->info.shared_memory_explicit_layout)
       NIR_PASS(_, nir, nir_lower_vars_to_explicit_types, nir_var_mem_shared, shared_size_align);
    NIR_PASS(_, nir, nir_lower_system_values);
@@ -540,7 +544,8 @@ gpuval_anygpu_compile(struct gpuval_device *device, const struct gpuval_anygpu_c
       print_error("the file has no compute shader with the entry point", entry);
       return false;
    }
-   lower_to_hook(nir);
+   lower_to_hook(nir,
+                 device ? gpuval_options_shader_checks(gpuval_options(), shader->hash, NULL) : 0);
 
    bool done = false;
    if (describe_layout(nir, caps, &shader->layout)) {

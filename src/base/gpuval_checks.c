@@ -98,7 +98,7 @@ gpuval_checks_from_name(const char *name, unsigned length)
    return 0;
 }
 
-static char all_names[256];
+static char all_names[512];
 
 static void
 collect_names(void)

@@ -251,5 +251,6 @@ gpuval_nir_early_operations(struct gpuval_nir_early *early)
    _mesa_hash_table_destroy(births, NULL);
    _mesa_hash_table_destroy(upper_bounds, NULL);
    ralloc_free(used.instrs);
+   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
    return progress;
 }

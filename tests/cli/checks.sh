@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 known='assume assert printf bounds descriptor address indirect vertex ray export sync sync-compute
-   shared race init loop mesh converge'
-coming='array arithmetic undefined nan'
+   shared race init loop mesh converge array arithmetic undefined nan'
 
 begin 'off'
 run GPUVAL_LOG="$PWD/log" GPUVAL_REPORT="$PWD/report.jsonl" GPUVAL_DUMP="$PWD" GPUVAL_SAFE=7 \
@@ -63,7 +62,7 @@ lines err 'bounds/' 0
 begin 'an unknown check'
 run GPUVAL=bounds,nonsense two_errors
 # shellcheck disable=SC2086 # several words
-one_complaint err GPUVAL nonsense $known basic concurrency residency all
+one_complaint err GPUVAL nonsense $known basic shader concurrency residency all
 two_errors err
 
 begin 'nearly a check'
@@ -115,14 +114,6 @@ for check in $known; do
    lines err '^gpuval: error: ' 0
 done
 
-begin 'checks that are to come'
-run GPUVAL="bounds,$(echo "$coming" | tr ' ' ,)" two_errors
-two_errors err
-lines err '^gpuval: warning: ' 1
-for check in $coming; do
-   lines err "^gpuval: warning: .*[ ,]${check}[ ,]" 1
-done
-
 # However many are not there: one warning, and the others run.
 begin 'every check'
 run GPUVAL=all two_errors
@@ -152,7 +143,8 @@ set_has() # SET CHECK...
    done
 }
 
-set_has basic assume assert printf bounds descriptor address export indirect vertex ray
+set_has basic assume assert printf bounds descriptor address export indirect vertex ray array loop mesh
+set_has shader array arithmetic undefined loop converge mesh
 set_has concurrency race shared
 set_has residency init
 

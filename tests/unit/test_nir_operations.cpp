@@ -251,4 +251,121 @@ TEST_F(nir_operations_test, checks_that_are_off_leave_nothing)
    EXPECT_EQ(find(nir_intrinsic_operation_gpuval).size(), 0u);
 }
 
+class nir_undefined_test : public nir_passes_test {
+ protected:
+   nir_undefined_test()
+   {
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_UNDEFINED);
+   }
+
+   nir_def *any_condition()
+   {
+      return nir_ilt(b, any_offset(), nir_imm_int(b, 8));
+   }
+
+   nir_variable *variable(const struct glsl_type *type)
+   {
+      return nir_local_variable_create(b->impl, type, "v");
+   }
+
+   void branch_by(nir_def *value)
+   {
+      nir_def *zero = nir_imm_int(b, 0);
+      nir_operation_gpuval(b, value, value, zero, zero, zero, .base = 4, .range = SpvOpSwitch,
+                           .flags = 1);
+   }
+
+   void store_element(nir_variable *array, nir_def *index, nir_def *value)
+   {
+      nir_store_array_var(b, array, index, value, 0x1);
+   }
+
+   std::vector<nir_intrinsic_instr *> look()
+   {
+      gpuval_nir_instrument_early(b->shader, &options);
+      nir_validate_shader(b->shader, "after");
+      EXPECT_EQ(find(nir_intrinsic_operation_gpuval).size(), 0u);
+      return find(nir_intrinsic_early_report_gpuval);
+   }
+};
+
+TEST_F(nir_undefined_test, a_path_without_an_assignment)
+{
+   nir_variable *var = variable(glsl_uint_type());
+   nir_push_if(b, any_condition());
+   nir_store_var(b, var, nir_imm_int(b, 1), 0x1);
+   nir_pop_if(b, NULL);
+   branch_by(nir_iadd_imm(b, nir_load_var(b, var), 3));
+   std::vector<nir_intrinsic_instr *> reports = look();
+   ASSERT_EQ(reports.size(), 1u);
+   EXPECT_EQ(nir_intrinsic_base(reports[0]), 4);
+   EXPECT_FALSE(nir_src_is_const(reports[0]->src[0]));
+}
+
+TEST_F(nir_undefined_test, all_paths_assign)
+{
+   nir_variable *var = variable(glsl_uint_type());
+   nir_push_if(b, any_condition());
+   nir_store_var(b, var, nir_imm_int(b, 1), 0x1);
+   nir_push_else(b, NULL);
+   nir_store_var(b, var, any_offset(), 0x1);
+   nir_pop_if(b, NULL);
+   branch_by(nir_load_var(b, var));
+   EXPECT_EQ(look().size(), 0u);
+}
+
+TEST_F(nir_undefined_test, the_variable_of_a_loop)
+{
+   nir_variable *var = variable(glsl_uint_type());
+   nir_push_loop(b);
+   nir_store_var(b, var, any_offset(), 0x1);
+   branch_by(nir_load_var(b, var));
+   nir_break_if(b, any_condition());
+   nir_pop_loop(b, NULL);
+   EXPECT_EQ(look().size(), 0u);
+}
+
+TEST_F(nir_undefined_test, the_other_half_decides)
+{
+   nir_def *undefined = nir_undef(b, 1, 1);
+   branch_by(nir_iand(b, nir_imm_false(b), undefined));
+   branch_by(nir_ior(b, undefined, nir_imm_true(b)));
+   branch_by(nir_iand(b, nir_imm_true(b), undefined));
+   std::vector<nir_intrinsic_instr *> reports = look();
+   ASSERT_EQ(reports.size(), 3u);
+   fold();
+   EXPECT_FALSE(nir_src_as_bool(reports[0]->src[0]));
+   EXPECT_FALSE(nir_src_as_bool(reports[1]->src[0]));
+   EXPECT_TRUE(nir_src_as_bool(reports[2]->src[0]));
+}
+
+TEST_F(nir_undefined_test, an_array_that_constant_indices_fill)
+{
+   nir_variable *array = variable(glsl_array_type(glsl_uint_type(), 4, 0));
+   for (unsigned i = 0; i < 4; i++)
+      store_element(array, nir_imm_int(b, i), any_offset());
+   branch_by(nir_load_array_var(b, array, any_offset()));
+   EXPECT_EQ(look().size(), 0u);
+}
+
+TEST_F(nir_undefined_test, an_array_with_a_hole)
+{
+   nir_variable *array = variable(glsl_array_type(glsl_uint_type(), 4, 0));
+   for (unsigned i = 0; i < 3; i++)
+      store_element(array, nir_imm_int(b, i), any_offset());
+   store_element(array, any_offset(), any_offset());
+   branch_by(nir_load_array_var(b, array, any_offset()));
+   EXPECT_EQ(look().size(), 1u);
+}
+
+TEST_F(nir_undefined_test, components_of_a_vector)
+{
+   nir_def *undefined = nir_undef(b, 1, 32), *x = any_offset();
+   nir_def *vector = nir_iadd(b, nir_vec2(b, x, undefined), nir_vec2(b, x, x));
+   branch_by(nir_channel(b, vector, 0));
+   branch_by(nir_channel(b, vector, 1));
+   branch_by(nir_channel(b, vector, 0));
+   EXPECT_EQ(look().size(), 1u);
+}
+
 } // namespace
