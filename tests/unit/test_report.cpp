@@ -61,10 +61,12 @@ TEST(tables, sets)
    EXPECT_EQ(gpuval_checks_from_name("residency", 9), 1u << GPUVAL_CHECK_INIT);
    EXPECT_EQ(gpuval_checks_from_name("concurrency", 11),
              1u << GPUVAL_CHECK_RACE | 1u << GPUVAL_CHECK_SHARED);
+   EXPECT_EQ(gpuval_checks_from_name("shader", 6),
+             1u << GPUVAL_CHECK_LOOP | 1u << GPUVAL_CHECK_MESH | 1u << GPUVAL_CHECK_CONVERGE);
    EXPECT_EQ(
       gpuval_checks_from_name("basic", 5),
       gpuval_checks_from_name("all", 3) &
-         ~(1u << GPUVAL_CHECK_SYNC | 1u << GPUVAL_CHECK_SYNC_COMPUTE |
+         ~(1u << GPUVAL_CHECK_SYNC | 1u << GPUVAL_CHECK_SYNC_COMPUTE | 1u << GPUVAL_CHECK_CONVERGE |
            gpuval_checks_from_name("residency", 9) | gpuval_checks_from_name("concurrency", 11)));
 }
 
