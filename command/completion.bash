@@ -4,7 +4,7 @@
 # bash completion of ./gpuval, printed by `gpuval completion bash`.
 
 _gpuval_checks='assume assert printf bounds descriptor address indirect vertex ray export sync
-   sync-compute shared race init internal basic concurrency residency all'
+   sync-compute shared race init mesh loop converge internal basic shader concurrency residency all'
 
 _gpuval_options() # COMMAND
 {

@@ -63,7 +63,7 @@ lines err 'bounds/' 0
 begin 'an unknown check'
 run GPUVAL=bounds,nonsense two_errors
 # shellcheck disable=SC2086 # several words
-one_complaint err GPUVAL nonsense $known basic concurrency residency all
+one_complaint err GPUVAL nonsense $known basic shader concurrency residency all
 two_errors err
 
 begin 'nearly a check'
@@ -152,7 +152,8 @@ set_has() # SET CHECK...
    done
 }
 
-set_has basic assume assert printf bounds descriptor address export indirect vertex ray
+set_has basic assume assert printf bounds descriptor address export indirect vertex ray loop mesh
+set_has shader loop mesh converge
 set_has concurrency race shared
 set_has residency init
 
