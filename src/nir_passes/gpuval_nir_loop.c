@@ -3,7 +3,8 @@
 /* loop: loops that go round more often than GPUVAL_LOOP_LIMIT.
  *
  * A loop whose number of rounds is known to stay within the limit gets nothing, so that drivers
- * unroll what they would have unrolled. Each other one counts its rounds:
+ * unroll what they would have unrolled. A loop that counts up to a bound is looked at when it is
+ * entered (gpuval_nir_loop_rounds.c). Each other one counts its rounds:
  *
  *    n = FIRST - 1;
  *    loop {
@@ -26,8 +27,8 @@
  * SPIR-V, by the instructions that are in the loop.
  */
 
+#include "gpuval_nir_loop.h"
 #include "gpuval_nir_functions.h"
-#include "gpuval_nir_private.h"
 
 #include "spirv/spirv.h"
 
@@ -319,6 +320,13 @@ instrument(struct pass *pass, const struct loop *loop)
       .set = -1,
       .binding = -1,
    };
+
+   nir_def *is_long = gpuval_nir_find_rounds(state, loop->nir, limit);
+   if (is_long) {
+      gpuval_nir_report_plain(state, &site, 0, is_long, nir_imm_int(b, limit + 1),
+                              nir_imm_int(b, GPUVAL_LOOP_LIMIT_REACHED));
+      return;
+   }
 
    nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval rounds");
    b->cursor = nir_before_cf_node(&loop->nir->cf_node);

@@ -84,9 +84,21 @@ TEST_F(nir_control_flow_test, a_number_of_rounds_above_the_limit_is_counted)
    EXPECT_EQ(site(0).kind, GPUVAL_KIND_ENDLESS);
 }
 
+TEST_F(nir_control_flow_test, a_bound_is_compared_when_the_loop_is_entered)
+{
+   begin_loop(push_constant());
+   end_loop();
+   run_on_ssa();
+   ASSERT_EQ(reports().size(), 1u);
+   EXPECT_TRUE(find(nir_intrinsic_call_gpuval).empty());
+   EXPECT_EQ(reports()[0]->instr.block->cf_node.parent->type, nir_cf_node_function);
+}
+
 TEST_F(nir_control_flow_test, an_unknown_number_of_rounds_is_counted)
 {
    begin_loop(push_constant());
+   nir_break_if(b,
+                nir_ieq_imm(b, nir_load_ssbo(b, 1, 32, ssbo(), any_offset(), .align_mul = 4), 1));
    end_loop();
    run_on_ssa();
    ASSERT_EQ(reports().size(), 1u);
