@@ -95,9 +95,11 @@ nearest_variable(const char *name, size_t length)
 
 extern char **environ;
 
-/* Warns of each variable GPUVAL_… that does not exist. GPUVAL_TEST_… belongs to the tests. */
+/* A variable GPUVAL_… that does not exist is an error: what was meant by it is not done.
+ * GPUVAL_TEST_… belongs to the tests.
+ */
 static void
-warn_of_unknown_variables(void)
+name_unknown_variables(void)
 {
    for (char **variable = environ; variable && *variable; variable++) {
       size_t length = strcspn(*variable, "=");
@@ -105,8 +107,8 @@ warn_of_unknown_variables(void)
       if (strncmp(*variable, "GPUVAL_", 7) || !strncmp(*variable, "GPUVAL_TEST_", 12) ||
           is_variable(*variable, length))
          continue;
-      gpuval_log_warning("%.*s is no variable of gpuval; the nearest one is %s", (int)length,
-                         *variable, nearest_variable(*variable, length));
+      gpuval_log_error("%.*s is no variable of gpuval; the nearest one is %s", (int)length,
+                       *variable, nearest_variable(*variable, length));
    }
 }
 
@@ -480,7 +482,7 @@ read_environment(void)
          "this program has rights that its user has not: files that the environment "
          "names are neither read nor written");
    open_log();
-   warn_of_unknown_variables();
+   name_unknown_variables();
    options.checks = drop_unavailable(
       gpuval_options_parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
    options.safe = get_bool("GPUVAL_SAFE", true);

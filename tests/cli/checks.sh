@@ -75,7 +75,7 @@ begin 'a variable that does not exist'
 for pair in CHEKCS=GPUVAL CHECKS=GPUVAL REPORTS=GPUVAL_REPORT SUPRESSIONS=GPUVAL_SUPPRESSIONS \
    BLOOM_HASH=GPUVAL_BLOOM_HASHES; do
    run "GPUVAL_${pair%=*}=1" GPUVAL=bounds two_errors
-   lines err "^gpuval: warning: GPUVAL_${pair%=*} is no variable of gpuval; the nearest one is ${pair#*=}\$" 1
+   lines err "^gpuval: error: GPUVAL_${pair%=*} is no variable of gpuval; the nearest one is ${pair#*=}\$" 1
    two_errors err
 done
 run GPUVAL_CHEKCS=1 two_errors
