@@ -23,6 +23,9 @@ struct gpuval_report_format {
    void (*begin)(FILE *f, const struct gpuval_summary *summary);
    void (*row)(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
                unsigned index);
+   /* What only the baseline has, behind the rows: @index goes on. NULL: that is left out. */
+   void (*gone)(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
+                unsigned index);
    void (*end)(FILE *f, const struct gpuval_summary *summary);
 };
 

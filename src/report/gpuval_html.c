@@ -116,5 +116,6 @@ const struct gpuval_report_format gpuval_report_html = {
    .ending = ".html",
    .begin = write_begin,
    .row = write_row,
+   .gone = write_row,
    .end = write_end,
 };

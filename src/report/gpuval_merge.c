@@ -590,6 +590,7 @@ gpuval_merge_for_each_gone(struct gpuval_merge *merge,
          continue;
       void *mem_ctx = ralloc_context(NULL);
       bool is_read = read_back(merge, mem_ctx, error->line, &at);
+      merge->line.row.baseline = "absent";
       if (is_read)
          call(data, &merge->line.row, index++);
       ralloc_free(mem_ctx);

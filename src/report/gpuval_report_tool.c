@@ -225,11 +225,30 @@ open_output(struct output *output)
       fail("%s: %s", output->name, strerror(errno));
 }
 
+struct writing {
+   const struct gpuval_summary *summary;
+   unsigned num_rows; /* so far */
+};
+
 static void
 write_row(void *data, const struct gpuval_row *row, unsigned index)
 {
+   struct writing *writing = data;
+
    util_dynarray_foreach (&outputs, struct output, output)
-      output->format->row(output->f, row, data, index);
+      output->format->row(output->f, row, writing->summary, index);
+   writing->num_rows = index + 1;
+}
+
+static void
+write_gone_row(void *data, const struct gpuval_row *row, unsigned index)
+{
+   const struct writing *writing = data;
+
+   util_dynarray_foreach (&outputs, struct output, output) {
+      if (output->format->gone)
+         output->format->gone(output->f, row, writing->summary, writing->num_rows + index);
+   }
 }
 
 static void
@@ -276,7 +295,9 @@ write_outputs(struct gpuval_merge *merge)
       if (output->format->begin)
          output->format->begin(output->f, summary);
    }
-   if (outputs.size && !gpuval_merge_for_each(merge, write_row, (void *)summary))
+   struct writing writing = {.summary = summary};
+   if (outputs.size && (!gpuval_merge_for_each(merge, write_row, &writing) ||
+                        !gpuval_merge_for_each_gone(merge, write_gone_row, &writing)))
       fail("the reports do not fit into TMPDIR");
    util_dynarray_foreach (&outputs, struct output, output) {
       if (output->format->end)

@@ -81,8 +81,13 @@ class Html(HtmlTest):
         self.assertEqual(self.text('#verdict'), '1 new failure, 1 still there, 1 gone.')
         self.assertEqual(self.run_("byId('verdict').className"), 'notice bad')
         self.assertIn('offset 4098', self.text('.message-row'))
+        self.assertEqual(self.text('#gone-title'), '1 failure is gone')
+        self.assertFalse(self.run_("byId('gone').hidden"))
+        self.assertIn('offset 4104', self.run_("byId('gone-list').textContent"))
+        self.assertEqual(self.run_('events.length'), 2)
         self.open('old.jsonl', '--baseline', 'old.jsonl')
         self.assertEqual(self.run_("byId('verdict').className"), 'notice warned')
+        self.assertTrue(self.run_("byId('gone').hidden"))
 
     def test_keys_of_tomorrow(self):
         """A fact that the page has no words for is there all the same."""

@@ -9,7 +9,9 @@ const opened = performance.now();
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const byId = (id) => document.getElementById(id);
 const summary = read('summary').summary;
-const events = read('events');
+const all = read('events');
+const gone = all.filter((event) => event.baseline === 'absent'); /* of an earlier run only */
+const events = all.filter((event) => event.baseline !== 'absent');
 const help = read('help');
 const runs = summary.runs || (summary.run ? [summary.run] : []);
 const isMerged = runs.length > 1;
@@ -460,6 +462,19 @@ function renderHead()
    renderLosses();
 }
 
+/* What an earlier run had, and this one does not */
+function renderGone()
+{
+   byId('gone').hidden = !gone.length;
+   byId('gone-title').textContent = plural(gone.length, 'failure is gone', 'failures are gone');
+   byId('gone-list').append(...gone.map((event) => {
+      const source = event.source || {};
+      const place = source.file ? ` at ${source.file}:${source.line || ''}` : '';
+      return make('li', {className: 'wrap'}, make('strong', {}, title(event)), place,
+                  event.message ? `: ${event.message}` : '');
+   }));
+}
+
 /* One line on top: green where there is nothing to mend */
 function renderVerdict()
 {
@@ -653,6 +668,7 @@ byId('only-new-label').hidden = !summary.baseline;
 if (summary.baseline)
    byId('order').prepend(make('option', {value: 'new', selected: true}, 'new ones first'));
 renderTimeline();
+renderGone();
 listen();
 render();
 showTarget();
