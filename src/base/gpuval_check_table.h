@@ -145,7 +145,7 @@ KIND(SHARED_WRITE_AFTER_ACCESS, SHARED, "write-after-access", shared, access_of,
 KIND(SHARED_ATOMIC_CONFLICT, SHARED, "atomic-conflict", shared, access_of,
      "another invocation has read or written there without an atomic since the last barrier")
 
-CHECK(CONVERGE, "converge", GPUVAL_SET_SHADER, 0, none, converge, none,
+CHECK(CONVERGE, "converge", GPUVAL_SET_SHADER, 0, converge, converge, none,
       "Operation of a group of invocations that not all of them reach")
 KIND(CONVERGE_BARRIER, CONVERGE, "barrier", none, none,
      "not all invocations of the workgroup come to this barrier")

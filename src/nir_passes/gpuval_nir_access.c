@@ -204,6 +204,19 @@ classify_lanes(const nir_intrinsic_instr *intrin, struct gpuval_access *access)
    }
 }
 
+bool
+gpuval_nir_reads_lanes(nir_instr *instr)
+{
+   struct gpuval_access access;
+
+   if (instr->type == nir_instr_type_tex)
+      return nir_tex_instr_has_implicit_derivative(nir_instr_as_tex(instr));
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   return intrin->intrinsic == nir_intrinsic_rotate || classify_lanes(intrin, &access);
+}
+
 static bool
 classify_texture(nir_tex_instr *tex, struct gpuval_access *access)
 {

@@ -27,6 +27,7 @@
  * go on that wait once all others have ended or wait.
  */
 
+#include "gpuval_nir_early.h"
 #include "gpuval_nir_functions.h"
 #include "gpuval_nir_private.h"
 
@@ -655,5 +656,34 @@ gpuval_nir_instrument_converge(struct gpuval_nir_state *state)
    }
    _mesa_hash_table_destroy(pass.seen, NULL);
    _mesa_set_destroy(pass.visited, NULL);
+   return progress;
+}
+
+/* Which invocations are there is for the control flow of SPIR-V to say: with a report beside an
+ * operation, though it never fails, no driver makes a selection of the branch that it is in.
+ */
+bool
+gpuval_nir_early_converge(struct gpuval_nir_early *early)
+{
+   nir_builder *b = &early->b;
+   bool progress = false;
+
+   nir_foreach_block (block, b->impl) {
+      if (block->cf_node.parent->type == nir_cf_node_function)
+         continue;
+      nir_foreach_instr (instr, block) {
+         if (!gpuval_nir_reads_lanes(instr))
+            continue;
+         b->cursor = nir_before_instr(instr);
+         gpuval_nir_report_early(b, &(struct gpuval_nir_early_report){
+                                       .kind = GPUVAL_KIND_CONVERGE_SUBGROUP,
+                                       .set = -1,
+                                       .binding = -1,
+                                       .failed = nir_imm_false(b),
+                                    });
+         progress = true;
+      }
+   }
+   nir_metadata_preserve(b->impl, progress ? nir_metadata_control_flow : nir_metadata_all);
    return progress;
 }

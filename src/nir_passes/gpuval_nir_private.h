@@ -98,6 +98,8 @@ struct gpuval_nir_state {
    struct hash_table *sites; /* struct gpuval_site to index + 1 */
 };
 
+/** Does @instr, of any kind, need other invocations to be there? */
+bool gpuval_nir_reads_lanes(nir_instr *instr);
 /** Fills state->accesses. */
 void gpuval_nir_find_accesses(struct gpuval_nir_state *state);
 
