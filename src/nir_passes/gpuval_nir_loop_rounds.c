@@ -189,9 +189,27 @@ hoist_source(nir_src *src, void *data)
    return true;
 }
 
-/* What is bad is replaced in the copy, too. */
+/* What is bad is replaced in the copy, too: what says so has to stand before it. */
 static bool
-hoist_replacements(struct hoisting *hoisting, const nir_instr *instr, nir_instr *copy)
+hoist_replacements(struct hoisting *hoisting, const nir_instr *instr)
+{
+   struct util_dynarray *replacements = &hoisting->state->replacements;
+
+   /* There may be more of them then. */
+   for (unsigned i = 0; i < util_dynarray_num_elements(replacements, struct gpuval_nir_replacement);
+        i++) {
+      const struct gpuval_nir_replacement replacement =
+         *util_dynarray_element(replacements, struct gpuval_nir_replacement, i);
+      if (replacement.instr == instr && (!hoist(hoisting, replacement.bad) ||
+                                         (replacement.slot && !hoist(hoisting, replacement.slot))))
+         return false;
+   }
+   return true;
+}
+
+/* Behind hoist_replacements() */
+static void
+copy_replacements(struct hoisting *hoisting, const nir_instr *instr, nir_instr *copy)
 {
    struct util_dynarray *replacements = &hoisting->state->replacements;
    unsigned count = util_dynarray_num_elements(replacements, struct gpuval_nir_replacement);
@@ -205,11 +223,8 @@ hoist_replacements(struct hoisting *hoisting, const nir_instr *instr, nir_instr 
       replacement.bad = hoist(hoisting, replacement.bad);
       if (replacement.slot)
          replacement.slot = hoist(hoisting, replacement.slot);
-      if (!replacement.bad)
-         return false;
       util_dynarray_append(replacements, struct gpuval_nir_replacement, replacement);
    }
-   return true;
 }
 
 static bool
@@ -234,13 +249,15 @@ hoist(struct hoisting *hoisting, nir_def *def)
       return NULL;
 
    hoisting->depth--;
-   bool can_hoist = nir_foreach_src(instr, hoist_source, hoisting);
+   bool can_hoist =
+      nir_foreach_src(instr, hoist_source, hoisting) && hoist_replacements(hoisting, instr);
    hoisting->depth++;
    if (!can_hoist)
       return NULL;
    nir_instr *copy = nir_instr_clone_deep(hoisting->state->b.shader, instr, hoisting->copies);
    nir_builder_instr_insert(&hoisting->state->b, copy);
-   return hoist_replacements(hoisting, instr, copy) ? nir_instr_def(copy) : NULL;
+   copy_replacements(hoisting, instr, copy);
+   return nir_instr_def(copy);
 }
 
 nir_def *
