@@ -694,7 +694,7 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
       site.num_kinds = blob_read_uint32(blob);
       site.same_value = blob_read_uint8(blob);
       site.by_filter = blob_read_uint8(blob);
-      const char *name = blob_read_string(blob);
+      const char *name = read_string(blob);
       site.name = name && *name ? gpuval_nir_add_name(table, name) : 0;
       site.length = blob_read_uint32(blob);
       site.array = blob_read_uint8(blob);
