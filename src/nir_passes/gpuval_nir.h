@@ -360,11 +360,11 @@ struct gpuval_nir_table {
    bool writes_unknown;          /* init: something is written that is not marked */
 };
 
-/** Returns what @site calls its resource, or NULL. */
+/** Returns what @site calls its resource, or NULL. @names: gpuval_nir_table::names. */
 static inline const char *
-gpuval_site_name(const struct gpuval_nir_table *table, const struct gpuval_site *site)
+gpuval_site_name(const char *names, const struct gpuval_site *site)
 {
-   return site->name ? (const char *)table->names.data + site->name - 1 : NULL;
+   return site->name ? names + site->name - 1 : NULL;
 }
 
 /** Returns gpuval_site::name for @name. */

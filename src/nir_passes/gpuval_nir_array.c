@@ -43,8 +43,7 @@ struct array_access {
 
 struct array_state {
    struct gpuval_nir_early *early;
-   struct gpuval_nir_ranges *ranges; /* NULL: constants only */
-   nir_def *one;                     /* true, where constants fail */
+   bool is_constant; /* it is about constant indices, else about all others */
 };
 
 static enum gpuval_op
@@ -70,7 +69,7 @@ get_op(const nir_intrinsic_instr *intrin)
 static enum gpuval_array_type
 get_type(const nir_deref_instr *root)
 {
-   if (root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo))
+   if (root->modes & BLOCK_MODES)
       return GPUVAL_ARRAY_BLOCK;
    switch (root->modes) {
    case nir_var_mem_global:
@@ -109,14 +108,13 @@ static const nir_variable *
 find_block(nir_shader *nir, const nir_deref_instr *root, nir_binding *binding)
 {
    *binding = (nir_binding){0};
-   if (root->deref_type != nir_deref_type_cast ||
-       !(root->modes & (nir_var_mem_ubo | nir_var_mem_ssbo)))
+   if (root->deref_type != nir_deref_type_cast || !(root->modes & BLOCK_MODES))
       return NULL;
 
    *binding = nir_chase_binding(root->parent);
    if (!binding->success)
       return NULL;
-   nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo) {
+   nir_foreach_variable_with_modes (var, nir, BLOCK_MODES) {
       if (var->data.mode & root->modes && var->data.descriptor_set == binding->desc_set &&
           var->data.binding == binding->binding)
          return var;
@@ -188,12 +186,19 @@ build_is_past(struct array_state *state, const struct array_access *access,
 
    if (nir_src_is_const(element->arr.index)) {
       bool is_past = nir_src_as_uint(element->arr.index) >= length;
-      return !state->ranges && is_past ? nir_imm_true(b) : NULL;
+      return state->is_constant && is_past ? nir_imm_true(b) : NULL;
    }
-   if (!state->ranges || gpuval_nir_is_below(state->ranges, nir_get_scalar(index, 0), length,
-                                             access->intrin->instr.block))
+   if (state->is_constant ||
+       gpuval_nir_is_below(nir_get_scalar(index, 0), length, access->intrin->instr.block))
       return NULL;
    return nir_uge_imm(b, index, length);
+}
+
+/* The index that a record has */
+static nir_def *
+to_word(nir_builder *b, nir_def *index)
+{
+   return index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index);
 }
 
 static nir_def *
@@ -228,7 +233,7 @@ report_chain(struct array_state *state, const struct array_access *access, nir_d
             .size = length,
             .failed = before ? nir_iand(b, is_past, nir_inot(b, before)) : is_past,
             .array = get_type(get_root(deref)),
-            .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index)},
+            .words = {to_word(b, index)},
             .name = build_name(b->impl, nir_deref_instr_parent(deref), block),
          });
    return join(b, before, is_past);
@@ -250,7 +255,7 @@ indexes_same(struct array_state *state, const struct array_access *a,
    for (unsigned i = 0; i < 2; i++) {
       nir_deref_instr *deref = (nir_deref_instr *)(i ? right : left);
       for (; deref; deref = nir_deref_instr_parent(deref)) {
-         if (!get_length(deref) || (nir_src_is_const(deref->arr.index) && state->ranges))
+         if (!get_length(deref) || (nir_src_is_const(deref->arr.index) && !state->is_constant))
             continue;
          if (counts[i] == ARRAY_SIZE(indices[i]))
             return false;
@@ -349,9 +354,9 @@ make_safe(struct array_state *state, const struct array_access *access)
 }
 
 static bool
-run(struct gpuval_nir_early *early, struct gpuval_nir_ranges *ranges)
+run(struct gpuval_nir_early *early, bool is_constant)
 {
-   struct array_state state = {.early = early, .ranges = ranges};
+   struct array_state state = {.early = early, .is_constant = is_constant};
    const struct array_access *before = NULL;
    struct util_dynarray accesses;
    bool progress = false;
@@ -415,7 +420,7 @@ gpuval_nir_early_constant_indices(struct gpuval_nir_early *early)
    if (!(early->options->checks & BITFIELD_BIT(GPUVAL_CHECK_ARRAY)))
       return false;
 
-   bool progress = run(early, NULL);
+   bool progress = run(early, true);
    nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
    return progress;
 }
@@ -423,10 +428,9 @@ gpuval_nir_early_constant_indices(struct gpuval_nir_early *early)
 bool
 gpuval_nir_early_array(struct gpuval_nir_early *early)
 {
-   struct gpuval_nir_ranges *ranges = gpuval_nir_ranges_create(early->b.impl);
-   bool progress = run(early, ranges);
+   gpuval_nir_require_ranges(early->b.impl);
+   bool progress = run(early, false);
 
-   gpuval_nir_ranges_destroy(ranges);
    nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
    return progress;
 }
@@ -461,7 +465,7 @@ gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *
          .size = vector->num_components,
          .failed = nir_uge_imm(b, index, vector->num_components),
          .array = variable ? get_type(get_root(variable)) : GPUVAL_ARRAY_PRIVATE,
-         .words = {index->bit_size > 32 ? nir_u2u32(b, index) : nir_i2i32(b, index)},
+         .words = {to_word(b, index)},
          .name = variable ? build_name(b->impl, variable, NULL) : NULL,
          .result = result,
          .instead = instead ? instead : nir_imm_zero(b, result->num_components, result->bit_size),

@@ -59,7 +59,8 @@ is_on(const struct gpuval_nir_options *options, const nir_intrinsic_instr *repor
    return options->checks & BITFIELD_BIT(gpuval_kind_infos[kind].check);
 }
 
-/* What failed gives what is harmless, and nothing but a report has to know its result. */
+/* Removes what no check of this shader wants, and makes a failed instruction give what is harmless.
+ */
 static bool
 settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
 {

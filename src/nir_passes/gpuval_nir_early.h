@@ -25,7 +25,7 @@ struct gpuval_nir_early_report {
    nir_def *words[2]; /* gpuval_record::offset and slot, 32 bit */
    nir_def *name;     /* gpuval_site::name: nir_build_string() */
    /* What the instruction gives, and what is taken instead of it where it has failed: with
-    * gpuval_nir_options::safe. @result alone: there is no failure unless something uses it.
+    * gpuval_nir_options::safe.
     */
    nir_def *result, *instead;
 };

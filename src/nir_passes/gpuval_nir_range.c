@@ -6,13 +6,8 @@
 
 #include "gpuval_nir_range.h"
 
-#include "util/ralloc.h"
-
-#define MAX_DEPTH 12
-
-struct gpuval_nir_ranges {
-   nir_function_impl *impl;
-};
+/* Values that are looked at for one index: they may be shared in ways that have no end. */
+#define MAX_VISITS 128
 
 struct interval {
    int64_t min, max; /* both in it */
@@ -20,24 +15,15 @@ struct interval {
 
 static const struct interval anything = {INT32_MIN, INT32_MAX};
 
-static struct interval find_interval(nir_scalar scalar, const nir_block *block, unsigned depth);
+static struct interval find_interval(nir_scalar scalar, const nir_block *block,
+                                     unsigned *num_visits);
 
-struct gpuval_nir_ranges *
-gpuval_nir_ranges_create(nir_function_impl *impl)
+void
+gpuval_nir_require_ranges(nir_function_impl *impl)
 {
-   struct gpuval_nir_ranges *ranges = rzalloc(NULL, struct gpuval_nir_ranges);
-
-   ranges->impl = impl;
    nir_metadata_require(
       impl, nir_metadata_dominance | nir_metadata_block_index | nir_metadata_loop_analysis,
       nir_var_function_temp, false);
-   return ranges;
-}
-
-void
-gpuval_nir_ranges_destroy(struct gpuval_nir_ranges *ranges)
-{
-   ralloc_free(ranges);
 }
 
 static struct interval
@@ -103,9 +89,10 @@ find_counter(const nir_phi_instr *phi, const nir_block *block)
 }
 
 static struct interval
-find_phi(const nir_phi_instr *phi, const nir_block *block, unsigned depth)
+find_phi(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 {
-   struct interval counter = find_counter(phi, block);
+   const nir_phi_instr *phi = nir_instr_as_phi(scalar.def->parent_instr);
+   struct interval counter = scalar.def->num_components == 1 ? find_counter(phi, block) : anything;
    if (!is_anything(counter))
       return counter;
 
@@ -114,7 +101,8 @@ find_phi(const nir_phi_instr *phi, const nir_block *block, unsigned depth)
       /* Of a loop nothing else is known. */
       if (nir_block_dominates(phi->instr.block, src->pred))
          return anything;
-      all = join(all, find_interval(nir_get_scalar(src->src.ssa, 0), src->pred, depth));
+      all =
+         join(all, find_interval(nir_get_scalar(src->src.ssa, scalar.comp), src->pred, num_visits));
    }
    return fit(all);
 }
@@ -154,7 +142,7 @@ find_builtin(nir_scalar scalar)
 }
 
 static struct interval
-find_alu(nir_scalar scalar, const nir_block *block, unsigned depth)
+find_alu(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 {
    struct interval sources[3] = {anything, anything, anything};
    nir_op op = nir_scalar_alu_op(scalar);
@@ -163,7 +151,7 @@ find_alu(nir_scalar scalar, const nir_block *block, unsigned depth)
       return anything;
    for (unsigned i = 0; i < num_sources; i++) {
       if (nir_alu_type_get_base_type(nir_op_infos[op].input_types[i]) != nir_type_float)
-         sources[i] = find_interval(nir_scalar_chase_alu_src(scalar, i), block, depth);
+         sources[i] = find_interval(nir_scalar_chase_alu_src(scalar, i), block, num_visits);
    }
 
    struct interval a = sources[0], b = sources[1];
@@ -246,19 +234,19 @@ find_alu(nir_scalar scalar, const nir_block *block, unsigned depth)
 }
 
 static struct interval
-find_interval(nir_scalar scalar, const nir_block *block, unsigned depth)
+find_interval(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 {
    scalar = nir_scalar_chase_movs(scalar);
    if (nir_scalar_is_const(scalar) && scalar.def->bit_size > 1)
       return fit((struct interval){nir_scalar_as_int(scalar), nir_scalar_as_int(scalar)});
-   if (!depth || scalar.def->bit_size < 8)
+   if (++*num_visits > MAX_VISITS || scalar.def->bit_size < 8)
       return anything;
 
    switch (scalar.def->parent_instr->type) {
    case nir_instr_type_alu:
-      return find_alu(scalar, block, depth - 1);
+      return find_alu(scalar, block, num_visits);
    case nir_instr_type_phi:
-      return find_phi(nir_instr_as_phi(scalar.def->parent_instr), block, depth - 1);
+      return find_phi(scalar, block, num_visits);
    case nir_instr_type_intrinsic:
       return find_builtin(scalar);
    default:
@@ -267,10 +255,10 @@ find_interval(nir_scalar scalar, const nir_block *block, unsigned depth)
 }
 
 bool
-gpuval_nir_is_below(struct gpuval_nir_ranges *ranges, nir_scalar scalar, uint32_t count,
-                    const nir_block *block)
+gpuval_nir_is_below(nir_scalar scalar, uint32_t count, const nir_block *block)
 {
-   struct interval interval = find_interval(scalar, block, MAX_DEPTH);
+   unsigned num_visits = 0;
+   struct interval interval = find_interval(scalar, block, &num_visits);
 
    return interval.min >= 0 && interval.max < count;
 }

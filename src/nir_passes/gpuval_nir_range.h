@@ -9,17 +9,13 @@
 
 #include "nir.h"
 
-/** Known ranges of one shader, which must not change meanwhile. */
-struct gpuval_nir_ranges;
-
-struct gpuval_nir_ranges *gpuval_nir_ranges_create(nir_function_impl *impl);
-void gpuval_nir_ranges_destroy(struct gpuval_nir_ranges *ranges);
+/** To be called before gpuval_nir_is_below(), and again where @impl has changed. */
+void gpuval_nir_require_ranges(nir_function_impl *impl);
 
 /**
  * Returns whether @scalar, of 8 to 64 bits, is always at least 0 and below @count where
  * @block executes.
  */
-bool gpuval_nir_is_below(struct gpuval_nir_ranges *ranges, nir_scalar scalar, uint32_t count,
-                         const nir_block *block);
+bool gpuval_nir_is_below(nir_scalar scalar, uint32_t count, const nir_block *block);
 
 #endif

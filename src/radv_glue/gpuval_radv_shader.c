@@ -195,17 +195,25 @@ get_checks(const struct gpuval_radv *gpuval, const struct radv_shader_stage *sta
    return checks;
 }
 
+/* What passes need to know before the hook */
+static struct gpuval_nir_options
+get_early_options(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
+                  const nir_shader *nir)
+{
+   uint64_t hash = gpuval_shader_hash((const uint32_t *)stage->spirv.data, stage->spirv.size);
+
+   return (struct gpuval_nir_options){
+      .driver = &gpuval_radv_nir_driver,
+      .checks = get_checks(gpuval, stage, nir, hash),
+      .safe = gpuval_options()->safe,
+   };
+}
+
 void
 gpuval_radv_instrument_early(struct gpuval_radv *gpuval, const struct radv_shader_stage *stage,
                              nir_shader *nir)
 {
-   const struct gpuval_nir_options options = {
-      .driver = &gpuval_radv_nir_driver,
-      .checks =
-         get_checks(gpuval, stage, nir,
-                    gpuval_shader_hash((const uint32_t *)stage->spirv.data, stage->spirv.size)),
-      .safe = gpuval_options()->safe,
-   };
+   const struct gpuval_nir_options options = get_early_options(gpuval, stage, nir);
    gpuval_nir_instrument_early(nir, &options);
 }
 
@@ -216,12 +224,7 @@ gpuval_radv_note_assignments(struct gpuval_radv *gpuval, const struct radv_shade
    if (!gpuval_options_may_check(GPUVAL_CHECK_EXPORT))
       return;
 
-   const struct gpuval_nir_options options = {
-      .driver = &gpuval_radv_nir_driver,
-      .checks =
-         get_checks(gpuval, stage, nir,
-                    gpuval_shader_hash((const uint32_t *)stage->spirv.data, stage->spirv.size)),
-   };
+   const struct gpuval_nir_options options = get_early_options(gpuval, stage, nir);
    gpuval_nir_note_assignments(nir, &options);
 }
 

@@ -321,7 +321,7 @@ gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *s
    if (site->op)
       describe_resource(event, shader, site, record, spirv, &location);
    if (site->name)
-      event->resource.name = copy_string(event, shader->names + site->name - 1);
+      event->resource.name = copy_string(event, gpuval_site_name(shader->names, site));
    if (record)
       gpuval_events_read_record(device, event, record);
    event->same_value = site->same_value;

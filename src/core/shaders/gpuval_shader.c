@@ -178,7 +178,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, site->num_kinds);
       blob_write_uint8(blob, site->same_value);
       blob_write_uint8(blob, site->by_filter);
-      blob_write_string(blob, gpuval_site_name(table, site) ?: "");
+      blob_write_string(blob, gpuval_site_name(table->names.data, site) ?: "");
       blob_write_uint32(blob, site->length);
       blob_write_uint8(blob, site->array);
    }
