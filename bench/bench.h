@@ -70,10 +70,11 @@ struct bench_metric_info {
 
 extern const struct bench_metric_info bench_metrics[BENCH_METRIC_COUNT];
 
-/* The checks that users ask for in general, and those that look at order: tables of
- * their own. */
+/* The checks that users ask for in general, those of what goes wrong inside of a shader, and
+ * those that look at order: tables of their own. */
 enum bench_section {
    BENCH_SECTION_CHECKS,
+   BENCH_SECTION_SHADER,
    BENCH_SECTION_SYNC,
    BENCH_SECTION_COUNT,
 };
@@ -86,10 +87,12 @@ enum bench_fill {
                      so that all together are a ring in no order */
 };
 
-/* `size`: words of a buffer, or the side of a square RGBA8 image. */
+/* `size`: words of a buffer, or the side of a square RGBA8 image. `count` descriptors (0 means
+ * 1) are of the same resource. */
 struct bench_binding {
    VkDescriptorType type;
    uint32_t size;
+   uint32_t count;
    enum bench_fill fill;
    uint32_t limit;
 };
@@ -107,9 +110,10 @@ struct bench_workload {
    /* `compute` with shaders/by_hand.glsl, or nothing */
    struct bench_shader by_hand;
 
-   /* Either `compute`, or `vertex` and `fragment`. */
+   /* Either `compute`, or `fragment` and one of `vertex` and `mesh`. */
    struct bench_shader compute;
    struct bench_shader vertex;
+   struct bench_shader mesh;
    struct bench_shader fragment;
 
    /* Numbered from 0; the first one of type 0 with size 0 ends the list. */
@@ -124,7 +128,7 @@ struct bench_workload {
    uint32_t groups[2];
    bool barriers; /* also with a barrier behind each dispatch */
 
-   /* Graphics: one draw. */
+   /* Graphics: one draw of that many vertices, or workgroups of `mesh`. */
    uint32_t vertices;
 };
 

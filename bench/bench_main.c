@@ -17,11 +17,13 @@
 
 const char *const bench_section_names[BENCH_SECTION_COUNT] = {
    [BENCH_SECTION_CHECKS] = "checks",
+   [BENCH_SECTION_SHADER] = "shader",
    [BENCH_SECTION_SYNC] = "sync",
 };
 
 const char *const bench_default_checks[BENCH_SECTION_COUNT] = {
    [BENCH_SECTION_CHECKS] = "bounds,assume",
+   [BENCH_SECTION_SHADER] = "shader",
    [BENCH_SECTION_SYNC] = "sync",
 };
 
@@ -53,6 +55,22 @@ add_side(struct bench_run *run, enum bench_section section, struct bench_side si
    run->sides[section][run->side_counts[section]++] = side;
 }
 
+/* Columns of tables, unless there is --checks */
+static const struct {
+   enum bench_section section;
+   const char *name, *checks;
+} columns[] = {
+   {BENCH_SECTION_CHECKS, "basic", "basic"},       {BENCH_SECTION_CHECKS, "race", "race"},
+   {BENCH_SECTION_CHECKS, "init", "init"},         {BENCH_SECTION_CHECKS, "arithm.", "arithmetic"},
+   {BENCH_SECTION_CHECKS, "undef.", "undefined"},  {BENCH_SECTION_CHECKS, "converge", "converge"},
+   {BENCH_SECTION_CHECKS, "all", "all"},
+
+   {BENCH_SECTION_SHADER, "array", "array"},       {BENCH_SECTION_SHADER, "arithm.", "arithmetic"},
+   {BENCH_SECTION_SHADER, "undef.", "undefined"},  {BENCH_SECTION_SHADER, "loop", "loop"},
+   {BENCH_SECTION_SHADER, "converge", "converge"}, {BENCH_SECTION_SHADER, "mesh", "mesh"},
+   {BENCH_SECTION_SHADER, "nan", "nan"},           {BENCH_SECTION_SHADER, "all", "all"},
+};
+
 /* What is compared on this number of threads */
 static void
 add_sides(struct bench_run *run, enum bench_threads threads)
@@ -73,18 +91,18 @@ add_sides(struct bench_run *run, enum bench_threads threads)
                .threads = threads,
                .checks = checks[BENCH_SECTION_CHECKS],
             });
-   static const struct {
-      const char *name, *checks;
-   } sets[] = {
-      {"basic", "basic"},        {"race", "race"},        {"init", "init"},
-      {"arithm.", "arithmetic"}, {"undef.", "undefined"},
-   };
-   for (unsigned i = 0; i < VKH_COUNT(sets) && !options->checks && !options->noise; i++)
-      add_side(run, BENCH_SECTION_CHECKS,
+   add_side(run, BENCH_SECTION_SHADER,
+            (struct bench_side){
+               .name = options->checks ? "on" : "shader",
+               .threads = threads,
+               .checks = checks[BENCH_SECTION_SHADER],
+            });
+   for (unsigned i = 0; i < VKH_COUNT(columns) && !options->checks && !options->noise; i++)
+      add_side(run, columns[i].section,
                (struct bench_side){
-                  .name = sets[i].name,
+                  .name = columns[i].name,
                   .threads = threads,
-                  .checks = sets[i].checks,
+                  .checks = columns[i].checks,
                });
    if (options->gpu_av) {
       add_side(run, BENCH_SECTION_CHECKS,

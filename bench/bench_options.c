@@ -24,8 +24,8 @@ print_help(void)
           "GPUVAL_BENCH_ICD (an ICD's JSON file), else the loader's first.\n"
           "\n"
           "  --checks LIST  value of GPUVAL on the side with checks (%s; in the\n"
-          "                 section sync: %s)\n"
-          "  --section NAME checks or sync alone\n"
+          "                 section shader: %s, in sync: %s)\n"
+          "  --section NAME checks, shader or sync alone\n"
           "  --threads N    one or all alone\n"
           "  --only LIST    workloads to run, separated by commas\n"
           "  --list         lists the workloads\n"
@@ -39,8 +39,9 @@ print_help(void)
           "  --bloom-size-log2 N, --bloom-hashes N\n"
           "                 for the column bloom of the section sync\n"
           "  --json FILE    writes the results to a file, too\n",
-          bench_default_checks[BENCH_SECTION_CHECKS], bench_default_checks[BENCH_SECTION_SYNC],
-          DEFAULT_ROUNDS, BENCH_MAX_ROUNDS, BENCH_FEW_ROUNDS, QUICK_ROUNDS);
+          bench_default_checks[BENCH_SECTION_CHECKS], bench_default_checks[BENCH_SECTION_SHADER],
+          bench_default_checks[BENCH_SECTION_SYNC], DEFAULT_ROUNDS, BENCH_MAX_ROUNDS,
+          BENCH_FEW_ROUNDS, QUICK_ROUNDS);
 }
 
 static void
@@ -107,15 +108,19 @@ parse_rounds(const char *text, unsigned *rounds)
    return false;
 }
 
-/* One of two names */
+/* Sets the place of one of @count names. */
 static bool
-parse_name(const char *option, const char *text, const char *const names[2], unsigned *number)
+parse_name(const char *option, const char *text, const char *const *names, unsigned count,
+           unsigned *number)
 {
-   for (*number = 0; *number < 2; (*number)++) {
+   for (*number = 0; *number < count; (*number)++) {
       if (!strcmp(text, names[*number]))
          return true;
    }
-   fprintf(stderr, "error: --%s takes %s or %s\n", option, names[0], names[1]);
+   fprintf(stderr, "error: --%s takes one of:", option);
+   for (unsigned i = 0; i < count; i++)
+      fprintf(stderr, " %s", names[i]);
+   fprintf(stderr, "\n");
    return false;
 }
 
@@ -194,10 +199,12 @@ bench_parse_options(int argc, char **argv, struct bench_options *options)
          options->only = optarg;
          break;
       case OPTION_SECTION:
-         good = parse_name("section", optarg, bench_section_names, &options->section);
+         good = parse_name("section", optarg, bench_section_names, BENCH_SECTION_COUNT,
+                           &options->section);
          break;
       case OPTION_THREADS:
-         good = parse_name("threads", optarg, bench_threads_names, &options->threads);
+         good = parse_name("threads", optarg, bench_threads_names, BENCH_THREADS_COUNT,
+                           &options->threads);
          break;
       case OPTION_BLOOM_SIZE_LOG2:
          options->bloom_size_log2 = optarg;

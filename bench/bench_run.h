@@ -20,8 +20,8 @@
 
 #define BENCH_MAX_ROUNDS    40
 #define BENCH_FEW_ROUNDS    2 /* where they take minutes */
-#define BENCH_MAX_SIDES     20
-#define BENCH_MAX_WORKLOADS 32
+#define BENCH_MAX_SIDES     24
+#define BENCH_MAX_WORKLOADS 40
 
 #define BENCH_LAYER "VK_LAYER_KHRONOS_validation"
 

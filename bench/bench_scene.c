@@ -109,7 +109,7 @@ create_set_layout(struct vkh_context *ctx, struct bench_scene *scene)
       bindings[count] = (VkDescriptorSetLayoutBinding){
          .binding = count,
          .descriptorType = binding->type,
-         .descriptorCount = 1,
+         .descriptorCount = at_least_one(binding->count),
          .stageFlags = VK_SHADER_STAGE_ALL,
       };
    }
@@ -135,7 +135,10 @@ create_binding(struct vkh_context *ctx, struct bench_scene *scene, unsigned numb
 
       *image = vkh_image_create(ctx, BENCH_TARGET_FORMAT, binding->size, binding->size, NULL);
       clear_image(ctx, image);
-      vkh_set_write_image(ctx, scene->set, number, 0, binding->type, image->view, scene->sampler);
+      for (uint32_t i = 0; i < at_least_one(binding->count); i++) {
+         vkh_set_write_image(ctx, scene->set, number, i, binding->type, image->view,
+                             scene->sampler);
+      }
    } else {
       struct vkh_buffer *buffer = &scene->buffers[number];
 
@@ -197,6 +200,8 @@ bench_create_scene(struct vkh_context *ctx, const struct bench_workload *workloa
    };
 
    *scene = (struct bench_scene){.workload = workload, .by_hand = by_hand};
+   if (workload->mesh.code)
+      scene->draw_mesh_tasks = (PFN_vkCmdDrawMeshTasksEXT)vkh_proc(ctx, "vkCmdDrawMeshTasksEXT");
    VKH_CHECK(vkCreateSampler(ctx->device, &sampler, NULL, &scene->sampler));
    VKH_CHECK(vkCreateFence(ctx->device, &fence, NULL, &scene->fence));
    VKH_CHECK(vkAllocateCommandBuffers(ctx->device, &cmd, &scene->cmd));
@@ -277,12 +282,13 @@ create_graphics_pipeline(struct vkh_context *ctx, const struct bench_scene *scen
                          struct bench_pipelines *pipelines)
 {
    const struct bench_workload *workload = scene->workload;
+   const bool mesh = workload->mesh.code;
    const struct vkh_graphics_desc desc = {
       .stages =
          {
             {
-               .stage = VK_SHADER_STAGE_VERTEX_BIT,
-               .module = create_module(ctx, pipelines, &workload->vertex),
+               .stage = mesh ? VK_SHADER_STAGE_MESH_BIT_EXT : VK_SHADER_STAGE_VERTEX_BIT,
+               .module = create_module(ctx, pipelines, mesh ? &workload->mesh : &workload->vertex),
             },
             {
                .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
@@ -352,11 +358,27 @@ record_compute(const struct bench_scene *scene, const struct bench_pipelines *pi
 }
 
 static void
+draw(const struct bench_scene *scene)
+{
+   const struct bench_workload *workload = scene->workload;
+
+   if (workload->mesh.code) {
+      const uint32_t number = 0;
+
+      vkCmdPushConstants(scene->cmd, scene->layout, VK_SHADER_STAGE_ALL, 0, BENCH_PUSH_SIZE,
+                         &number);
+      scene->draw_mesh_tasks(scene->cmd, workload->vertices, 1, 1);
+   } else {
+      vkCmdDraw(scene->cmd, workload->vertices, 1, 0, 0);
+   }
+}
+
+static void
 record_graphics(const struct bench_scene *scene, const struct bench_pipelines *pipelines)
 {
    vkh_begin_rendering(scene->cmd, &(struct vkh_target){.color = &scene->target});
    vkCmdBindPipeline(scene->cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pipelines->pipelines[0]);
-   vkCmdDraw(scene->cmd, scene->workload->vertices, 1, 0, 0);
+   draw(scene);
    vkCmdEndRendering(scene->cmd);
 }
 

@@ -29,6 +29,7 @@ struct bench_scene {
    VkDescriptorSet set;
    VkCommandBuffer cmd;
    VkFence fence;
+   PFN_vkCmdDrawMeshTasksEXT draw_mesh_tasks; /* NULL where the workload does not */
 };
 
 struct bench_pipelines {

@@ -147,7 +147,8 @@ warm_up(struct vkh_context *ctx, const struct bench_workload *workload)
    for (unsigned i = 0; i < bench_workload_count; i++) {
       const struct bench_workload *other = &bench_workloads[i];
 
-      if (other == workload || bench_is_compute(other) != bench_is_compute(workload) ||
+      if (other == workload || other->mesh.code ||
+          bench_is_compute(other) != bench_is_compute(workload) ||
           other->section != workload->section)
          continue;
       bench_create_scene(ctx, other, false, &scene);
@@ -167,6 +168,25 @@ print_values(const struct bench_workload *workload, const double values[BENCH_ME
    }
 }
 
+/* A device without mesh shaders skips the workload that has them. */
+static struct vkh_context *
+create_context(const struct bench_workload *workload)
+{
+   static const char *const extensions[] = {VK_EXT_MESH_SHADER_EXTENSION_NAME};
+   static const VkPhysicalDeviceMeshShaderFeaturesEXT mesh = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MESH_SHADER_FEATURES_EXT,
+      .meshShader = VK_TRUE,
+   };
+   struct vkh_options options = {.application = "gpuval-bench"};
+
+   if (workload->mesh.code) {
+      options.extensions = extensions;
+      options.extension_count = VKH_COUNT(extensions);
+      options.features_next = &mesh;
+   }
+   return vkh_context_create(&options);
+}
+
 void
 bench_worker_run(const struct bench_workload *workload, bool by_hand, unsigned time_limit,
                  int output)
@@ -177,8 +197,7 @@ bench_worker_run(const struct bench_workload *workload, bool by_hand, unsigned t
 
    alarm(time_limit);
 
-   struct vkh_context *ctx =
-      vkh_context_create(&(struct vkh_options){.application = "gpuval-bench"});
+   struct vkh_context *ctx = create_context(workload);
    dprintf(output, "device %s\n", ctx->properties.deviceName);
    warm_up(ctx, workload);
    bench_create_scene(ctx, workload, by_hand, &scene);

@@ -115,6 +115,11 @@ struct gpuval_shadow_range {
 #define GPUVAL_SHADOW_WINDOW_LOG2 38
 #endif
 
+/* Nothing lies in the last bytes of the window, as many as the largest page has, so that all of an
+ * access that begins in front of them is in the window.
+ */
+#define GPUVAL_SHADOW_WINDOW_MARGIN 65536
+
 /* Order by atomics: an invocation that has accessed something, then passed a memory barrier
  * and written to a word by an atomic, *releases* there; one that finds what was released by an
  * atomic that reads, then passes a memory barrier, *acquires* it. Releases have a time, a

@@ -21,7 +21,7 @@
 #define SITES      (1u << GPUVAL_SHADOW_INVOCATION_SHIFT)
 
 /* An address this far in the window has all of its access's cells there. */
-#define LAST_DISTANCE ((1ull << GPUVAL_SHADOW_WINDOW_LOG2) - 4096)
+#define LAST_DISTANCE ((1ull << GPUVAL_SHADOW_WINDOW_LOG2) - GPUVAL_SHADOW_WINDOW_MARGIN)
 
 /* A half of a cell, one of each lane */
 struct half {

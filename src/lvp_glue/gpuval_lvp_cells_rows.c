@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Accesses of all lanes to whole words that stand side by side, as do their cells: then no
- * lane meets another, and one look is enough for all of them.
+/* One look for all lanes: accesses to whole words that stand side by side, as do their cells, where
+ * no lane meets another; and loads of the same words, which others have loaded before.
  */
 
 #include "gpuval_lvp_cells_private.h"
@@ -139,14 +139,191 @@ build_row(const struct cells *c, LLVMValueRef cells, unsigned per_lane, LLVMBasi
    LLVMBuildRetVoid(c->b);
 }
 
+/* Where an access begins */
+static LLVMValueRef
+make_address(const struct cells *c, LLVMValueRef lo, LLVMValueRef hi)
+{
+   LLVMValueRef address =
+      or_(c, LLVMBuildZExt(c->b, lo, c->i64, ""),
+          LLVMBuildShl(c->b, LLVMBuildZExt(c->b, hi, c->i64, ""), imm64(c, 32), ""));
+   return LLVMBuildAdd(c->b, address, c->args[GPUVAL_LVP_SYNC_BASE], "");
+}
+
+/* Goes on at @otherwise unless whole words, of one size, are looked at, at @address: one for all
+ * lanes, or one each. Returns where the cells are.
+ */
+static LLVMValueRef
+find_cells(const struct cells *c, LLVMValueRef address, LLVMBasicBlockRef otherwise)
+{
+   const bool is_vector = LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMVectorTypeKind;
+   const uint64_t all = BITFIELD64_MASK(c->num_lanes);
+   LLVMBasicBlockRef plain = create_block(c, "plain");
+   LLVMValueRef window = load_data(c, offsetof(struct gpuval_command_data, shadow_window), c->i64);
+   LLVMValueRef words = load_data(c, offsetof(struct gpuval_command_data, shadow_words), c->i64);
+   LLVMValueRef last = imm64(c, LAST_DISTANCE), parts = imm64(c, GPUVAL_SHADOW_WORD - 1);
+   LLVMValueRef none = imm64(c, 0), scale = imm64(c, util_logbase2(GPUVAL_SHADOW_WORDS_SCALE));
+   LLVMValueRef *each_one[] = {&window, &words, &last, &parts, &none, &scale};
+
+   for (unsigned i = 0; i < ARRAY_SIZE(each_one) && is_vector; i++)
+      *each_one[i] = each(c, *each_one[i]);
+   LLVMValueRef distance = LLVMBuildSub(c->b, address, window, "");
+   LLVMValueRef is_plain = and_(c, compare(c, LLVMIntULE, distance, last),
+                                compare(c, LLVMIntEQ, and_(c, address, parts), none));
+   if (is_vector)
+      is_plain = all_of(c, is_plain, all);
+   LLVMValueRef sizes = compare(c, LLVMIntEQ, c->args[GPUVAL_LVP_SYNC_SIZE], each(c, c->size));
+   is_plain = and_(c, is_plain, all_of(c, or_(c, sizes, not_(c, c->lanes)), all));
+   is_plain = and_(c, is_plain, compare(c, LLVMIntNE, c->command, imm(c, 0)));
+   LLVMBuildCondBr(c->b, is_plain, plain, otherwise);
+
+   continue_at(c, plain);
+   return LLVMBuildAdd(c->b, words, LLVMBuildShl(c->b, address, scale, ""), "");
+}
+
+/* How the cells of @count words differ from what leaves a load nothing to do: the writers are past,
+ * and the readers are several workgroups' of this command. The most of that and of @distance,
+ * which may be NULL; is_known() says what it means.
+ */
+static LLVMValueRef
+add_distance(const struct cells *c, LLVMValueRef cells, unsigned count, LLVMValueRef distance)
+{
+   const unsigned step = count % 2 ? 1 : 2; /* cells of one vector */
+   LLVMTypeRef type = LLVMVectorType(c->i32, 4 * step);
+   LLVMValueRef expected = LLVMGetUndef(type), hi = first_lane(c, c->mark.hi);
+
+   for (unsigned i = 0; i < step; i++) {
+      const LLVMValueRef cell[4] = {imm(c, 0), imm(c, 0), imm(c, UINT32_MAX), hi};
+      for (unsigned j = 0; j < ARRAY_SIZE(cell); j++)
+         expected = LLVMBuildInsertElement(c->b, expected, cell[j], imm(c, 4 * i + j), "");
+   }
+   for (unsigned i = 0; i < count; i += step) {
+      LLVMValueRef cell = load_at(c, cells, i * GPUVAL_SHADOW_CELL_SIZE, type);
+      LLVMSetAlignment(cell, GPUVAL_SHADOW_CELL_SIZE);
+      LLVMValueRef is = differs(c, cell, expected);
+      distance = distance ? most(c, distance, is) : is;
+   }
+   return distance;
+}
+
+static LLVMValueRef
+is_known(const struct cells *c, LLVMValueRef distance)
+{
+   LLVMTypeRef type = LLVMTypeOf(distance);
+   const LLVMValueRef limits[4] = {
+      imm(c, UINT32_MAX), /* any */
+      c->ordered,
+      imm(c, ~EVERYBODY + 1),
+      imm(c, GPUVAL_SHADOW_ATOMIC),
+   };
+   LLVMValueRef limit = LLVMGetUndef(type);
+
+   for (unsigned i = 0; i < LLVMGetVectorSize(type); i++)
+      limit = LLVMBuildInsertElement(c->b, limit, limits[i % 4], imm(c, i), "");
+   return all_of(c, compare(c, LLVMIntULT, distance, limit),
+                 ALL_BUT_WRITERS & BITFIELD_MASK(LLVMGetVectorSize(type)));
+}
+
+static void
+return_if(const struct cells *c, LLVMValueRef condition, LLVMBasicBlockRef otherwise)
+{
+   LLVMBasicBlockRef known = create_block(c, "known");
+
+   LLVMBuildCondBr(c->b, condition, known, otherwise);
+   continue_at(c, known);
+   LLVMBuildRetVoid(c->b);
+}
+
+/* All lanes load the same @count words, whose cells begin at @cells. */
+static void
+build_same(const struct cells *c, LLVMValueRef cells, unsigned count, LLVMBasicBlockRef otherwise)
+{
+   return_if(c, is_known(c, add_distance(c, cells, count, NULL)), otherwise);
+}
+
+/* Each lane loads @count words of its own, whose cells begin at its element of @cells. */
+static void
+build_each(const struct cells *c, LLVMValueRef cells, unsigned count, LLVMBasicBlockRef otherwise)
+{
+   LLVMValueRef distance = NULL;
+
+   for (unsigned i = 0; i < c->num_lanes; i++) {
+      LLVMValueRef first = LLVMBuildExtractElement(c->b, cells, imm(c, i), "");
+      distance = add_distance(c, first, count, distance);
+   }
+   return_if(c, is_known(c, distance), otherwise);
+}
+
+/* Cases by how many words a lane accesses */
+static void
+build_sizes(const struct cells *c, LLVMValueRef cells,
+            void (*build)(const struct cells *c, LLVMValueRef cells, unsigned count,
+                          LLVMBasicBlockRef otherwise),
+            LLVMBasicBlockRef otherwise)
+{
+   static const unsigned sizes[] = {1, 2, 3, 4};
+   LLVMValueRef choice = LLVMBuildSwitch(c->b, c->size, otherwise, ARRAY_SIZE(sizes));
+
+   for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
+      LLVMBasicBlockRef block = create_block(c, "size");
+
+      LLVMAddCase(choice, imm(c, sizes[i] * GPUVAL_SHADOW_WORD), block);
+      continue_at(c, block);
+      build(c, cells, sizes[i], otherwise);
+   }
+}
+
+/* Loads of those lanes that run, which others have loaded before: of the same words, or of any */
+static void
+build_loads(const struct cells *c, LLVMBasicBlockRef otherwise)
+{
+   LLVMValueRef lo = c->args[GPUVAL_LVP_SYNC_ADDRESS], hi = c->args[GPUVAL_LVP_SYNC_ADDRESS + 1];
+   LLVMTypeRef mask_type = LLVMIntTypeInContext(c->gallivm->context, c->num_lanes);
+   LLVMBasicBlockRef some = create_block(c, "some"), none = create_block(c, "none");
+   LLVMBasicBlockRef same = create_block(c, "same"), apart = create_block(c, "apart");
+   const uint64_t all = BITFIELD64_MASK(c->num_lanes);
+
+   LLVMValueRef mask = LLVMBuildBitCast(c->b, c->lanes, mask_type, "");
+   LLVMBuildCondBr(c->b, compare(c, LLVMIntNE, mask, LLVMConstNull(mask_type)), some, none);
+   continue_at(c, none);
+   LLVMBuildRetVoid(c->b);
+
+   continue_at(c, some);
+   unsigned id = LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz"));
+   LLVMValueRef args[] = {mask, LLVMConstInt(LLVMInt1TypeInContext(c->gallivm->context), 1, 0)};
+   LLVMValueRef first =
+      LLVMBuildCall2(c->b, LLVMIntrinsicGetType(c->gallivm->context, id, &mask_type, 1),
+                     LLVMGetIntrinsicDeclaration(c->gallivm->module, id, &mask_type, 1), args,
+                     ARRAY_SIZE(args), "");
+   first = LLVMBuildZExt(c->b, first, c->i32, "");
+   LLVMValueRef first_lo = LLVMBuildExtractElement(c->b, lo, first, "");
+   LLVMValueRef first_hi = LLVMBuildExtractElement(c->b, hi, first, "");
+   LLVMValueRef alike = and_(c, compare(c, LLVMIntEQ, lo, each(c, first_lo)),
+                             compare(c, LLVMIntEQ, hi, each(c, first_hi)));
+   LLVMValueRef idle = not_(c, c->lanes);
+   LLVMBuildCondBr(c->b, all_of(c, or_(c, alike, idle), all), same, apart);
+
+   continue_at(c, same);
+   LLVMValueRef cells = find_cells(c, make_address(c, first_lo, first_hi), otherwise);
+   build_sizes(c, cells, build_same, otherwise);
+
+   /* Lanes that do not run load what the first one does. */
+   continue_at(c, apart);
+   LLVMValueRef addresses =
+      or_(c, LLVMBuildZExt(c->b, lo, c->vec64, ""),
+          LLVMBuildShl(c->b, LLVMBuildZExt(c->b, hi, c->vec64, ""), each(c, imm64(c, 32)), ""));
+   addresses = LLVMBuildAdd(c->b, addresses, each(c, c->args[GPUVAL_LVP_SYNC_BASE]), "");
+   addresses = LLVMBuildSelect(c->b, c->lanes, addresses,
+                               each(c, LLVMBuildExtractElement(c->b, addresses, first, "")), "");
+   build_sizes(c, find_cells(c, addresses, otherwise), build_each, otherwise);
+}
+
 void
 gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next)
 {
-   static const unsigned sizes[] = {1, 2, 3, 4};
    LLVMValueRef lo = c->args[GPUVAL_LVP_SYNC_ADDRESS], hi = c->args[GPUVAL_LVP_SYNC_ADDRESS + 1];
    LLVMValueRef first_lo = first_lane(c, lo), first_hi = first_lane(c, hi);
-   LLVMBasicBlockRef row = create_block(c, "row"), rows = create_block(c, "rows");
-   LLVMBasicBlockRef otherwise = create_block(c, "otherwise");
+   LLVMBasicBlockRef row = create_block(c, "row"), otherwise = create_block(c, "otherwise");
+   LLVMBasicBlockRef no_row = c->is_read ? create_block(c, "no_row") : otherwise;
    LLVMValueRef lanes[MAX_LANES];
 
    for (unsigned i = 0; i < c->num_lanes; i++)
@@ -154,39 +331,18 @@ gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next)
    LLVMValueRef offsets =
       LLVMBuildMul(c->b, each(c, c->size), LLVMConstVector(lanes, c->num_lanes), "");
    LLVMValueRef alike =
-      and_(c,
-           and_(c, c->lanes,
-                compare(c, LLVMIntEQ, lo, LLVMBuildAdd(c->b, each(c, first_lo), offsets, ""))),
-           and_(c, compare(c, LLVMIntEQ, hi, each(c, first_hi)),
-                compare(c, LLVMIntEQ, c->args[GPUVAL_LVP_SYNC_SIZE], each(c, c->size))));
-   LLVMBuildCondBr(c->b, all_of(c, alike, BITFIELD64_MASK(c->num_lanes)), row, otherwise);
+      and_(c, c->lanes,
+           and_(c, compare(c, LLVMIntEQ, lo, LLVMBuildAdd(c->b, each(c, first_lo), offsets, "")),
+                compare(c, LLVMIntEQ, hi, each(c, first_hi))));
+   LLVMBuildCondBr(c->b, all_of(c, alike, BITFIELD64_MASK(c->num_lanes)), row, no_row);
 
    continue_at(c, row);
-   LLVMValueRef address =
-      or_(c, LLVMBuildZExt(c->b, first_lo, c->i64, ""),
-          LLVMBuildShl(c->b, LLVMBuildZExt(c->b, first_hi, c->i64, ""), imm64(c, 32), ""));
-   address = LLVMBuildAdd(c->b, address, c->args[GPUVAL_LVP_SYNC_BASE], "");
-   LLVMValueRef distance = LLVMBuildSub(
-      c->b, address, load_data(c, offsetof(struct gpuval_command_data, shadow_window), c->i64), "");
-   LLVMValueRef is_plain = compare(c, LLVMIntULE, distance, imm64(c, LAST_DISTANCE));
-   is_plain =
-      and_(c, is_plain,
-           compare(c, LLVMIntEQ, and_(c, address, imm64(c, GPUVAL_SHADOW_WORD - 1)), imm64(c, 0)));
-   is_plain = and_(c, is_plain, compare(c, LLVMIntNE, c->command, imm(c, 0)));
-   LLVMBuildCondBr(c->b, is_plain, rows, otherwise);
+   LLVMValueRef cells = find_cells(c, make_address(c, first_lo, first_hi), otherwise);
+   build_sizes(c, cells, build_row, otherwise);
 
-   continue_at(c, rows);
-   LLVMValueRef words = load_data(c, offsetof(struct gpuval_command_data, shadow_words), c->i64);
-   LLVMValueRef cells = LLVMBuildAdd(
-      c->b, words,
-      LLVMBuildShl(c->b, address, imm64(c, util_logbase2(GPUVAL_SHADOW_WORDS_SCALE)), ""), "");
-   LLVMValueRef choice = LLVMBuildSwitch(c->b, c->size, otherwise, ARRAY_SIZE(sizes));
-   for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
-      LLVMBasicBlockRef block = create_block(c, "size");
-
-      LLVMAddCase(choice, imm(c, sizes[i] * GPUVAL_SHADOW_WORD), block);
-      continue_at(c, block);
-      build_row(c, cells, sizes[i], otherwise);
+   if (c->is_read) {
+      continue_at(c, no_row);
+      build_loads(c, otherwise);
    }
 
    continue_at(c, otherwise);

@@ -85,7 +85,7 @@ gpuval_shadow_create(struct gpuval_shadow_layout *layout)
    shadow->times = reserve(WINDOW_SIZE * GPUVAL_SHADOW_TIMES_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->clocks = reserve(CLOCKS_SIZE, 0, PROT_READ | PROT_WRITE);
    shadow->written = reserve(WRITTEN_SIZE, 0, PROT_READ | PROT_WRITE);
-   util_vma_heap_init(&shadow->heap, shadow->window, WINDOW_SIZE);
+   util_vma_heap_init(&shadow->heap, shadow->window, WINDOW_SIZE - GPUVAL_SHADOW_WINDOW_MARGIN);
    if (!shadow->window || !shadow->words || !shadow->bytes || !shadow->times || !shadow->clocks ||
        !shadow->written) {
       gpuval_shadow_destroy(shadow);
