@@ -26,7 +26,7 @@ main()
       hash = hash / divisor + hash % divisor + (1u << (hash & 15u));
       hash += bitfieldExtract(number, int(j), 4) + uint(value * 16.0);
       value = sqrt(value + float(j)) + log2(value + 1.0) * 0.25;
-      direction += pow(abs(direction) + 0.1, vec3(value));
+      direction += min(pow(abs(direction) + 0.1, vec3(value)), 1.0);
    }
    result[i] = vec4(direction * inversesqrt(value), float(hash) + atan(value, direction.x));
 }

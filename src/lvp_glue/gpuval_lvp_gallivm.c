@@ -634,6 +634,8 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
       state = bld_base->gpuval = rzalloc(bld_base->vars, struct gpuval_lvp_calls);
    if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
+   else if (gpuval_lvp_is_uniform_load(instr))
+      state->loads[state->num_loads++] = instr;
    else if (call)
       result[0] = emit_calls(bld_base, &instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_horizontal)
@@ -678,11 +680,51 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
           is_range(intrin) == is_range(state->pending[0]);
 }
 
+/* May loads be looked at behind it? */
+static bool
+keeps_loads(const struct gpuval_lvp_calls *state, const nir_instr *next)
+{
+   if (!next || state->num_loads == ARRAY_SIZE(state->loads))
+      return false;
+   if (next->type == nir_instr_type_load_const || next->type == nir_instr_type_alu)
+      return true;
+   if (next->type != nir_instr_type_intrinsic)
+      return false;
+
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)next);
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_report_gpuval:
+   case nir_intrinsic_has_bits_gpuval:
+   case nir_intrinsic_pick_gpuval:
+      return true;
+   default:
+      return gpuval_lvp_is_uniform_load(intrin);
+   }
+}
+
+static void
+flush_loads(struct lp_build_nir_context *bld_base, struct gpuval_lvp_calls *state)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   const unsigned count = state->num_loads;
+   struct lp_build_if_state ifthen;
+
+   LLVMValueRef known = gpuval_lvp_are_known_loads(bld_base, state->loads, count);
+   lp_build_if(&ifthen, gallivm, LLVMBuildNot(gallivm->builder, known, ""));
+   emit_calls(bld_base, state->loads, count);
+   lp_build_endif(&ifthen);
+   state->num_loads = 0;
+}
+
 void
 gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next)
 {
    struct gpuval_lvp_calls *state = bld_base->gpuval;
 
+   if (state && state->num_loads && !keeps_loads(state, next))
+      flush_loads(bld_base, state);
    if (!state || !state->num_pending || may_join(state, next))
       return;
 

@@ -36,6 +36,9 @@ struct gpuval_lvp_calls {
    /* Of one kind, which follow one another and will share a branch, or a call */
    const nir_intrinsic_instr *pending[GPUVAL_LVP_MAX_PENDING];
    unsigned num_pending;
+   /* Uniform loads for shadow memory to look at, which share one */
+   const nir_intrinsic_instr *loads[GPUVAL_LVP_MAX_PENDING];
+   unsigned num_loads;
    LLVMValueRef printf_words;  /* array for payloads, once there is one */
    LLVMValueRef sync_words;    /* the same for what is seldom looked at */
    LLVMValueRef nobody;        /* what lanes that do not run access, 64 bytes; the same */

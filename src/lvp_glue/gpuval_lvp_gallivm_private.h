@@ -48,6 +48,12 @@ LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef r
 void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                           unsigned function, LLVMValueRef mask, const LLVMValueRef *words);
 
+/** Is this @sync_gpuval a load that is the same in all invocations of a command? */
+bool gpuval_lvp_is_uniform_load(const nir_intrinsic_instr *instr);
+/** 1 bit: is there nothing to do for these loads? */
+LLVMValueRef gpuval_lvp_are_known_loads(struct lp_build_nir_context *bld_base,
+                                        const nir_intrinsic_instr *const *instrs, unsigned count);
+
 /* gpuval_lvp_gallivm_address.c */
 
 /** @check_address_gpuval */

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Calls of the functions of sync that are called most often: gpuval_lvp_cells.h. */
+/* Calls of the functions of sync that are called most often: gpuval_lvp_cells.h.
+ *
+ * Loads at constant offsets of constant descriptors are the same in all lanes and in all
+ * invocations of a command, so that nearly all of them find that several workgroups have loaded
+ * the same before. A group of them shares a branch, and calls only where that is not so.
+ */
 
 #include "gpuval_lvp_gallivm_private.h"
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_jit_types.h"
+#include "gallivm/lp_bld_limits.h"
 
+#include "gpuval/src/base/gpuval_order.h"
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/nir_passes/gpuval_nir_functions.h"
+#include "gpuval_lvp_nir.h"
 
 const unsigned gpuval_lvp_sync_array[] = {
    GPUVAL_SYNC_WORD_OFFSET,         GPUVAL_SYNC_WORD_SLOT,
@@ -42,7 +52,10 @@ gpuval_lvp_sync_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_ty
 /* Sources of @sync_gpuval */
 enum {
    SYNC_ADDRESS = 1,
-   SYNC_OFFSET = 3,
+   SYNC_SIZE,
+   SYNC_OFFSET,
+   SYNC_NUMBERS = 5,
+   NUMBERS_TOKEN = 1,
 };
 
 /* One 64-bit word of a constant descriptor, the same in all lanes? */
@@ -58,32 +71,247 @@ is_descriptor(nir_scalar scalar)
           nir_src_is_const(load->src[1]);
 }
 
-/* Where the buffer of a constant descriptor begins, if the address is that and the offset, whose
- * sum need not be computed then; else NULL.
+/* Is the address where the buffer of a constant descriptor begins, and the offset? Returns the word
+ * of the descriptor in *@base.
+ */
+static bool
+find_descriptor(const nir_intrinsic_instr *instr, nir_scalar *base)
+{
+   nir_scalar offset = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_OFFSET].ssa, 0));
+   nir_scalar sum = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_ADDRESS].ssa, 0));
+   if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
+      return false;
+
+   for (unsigned i = 0; i < 2; i++) {
+      nir_scalar rest = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, 1 - i));
+
+      *base = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, i));
+      if (!is_descriptor(*base))
+         continue;
+      if (nir_scalar_is_const(rest))
+         return nir_scalar_is_const(offset) &&
+                nir_scalar_as_uint(rest) == nir_scalar_as_uint(offset);
+      if (nir_scalar_is_alu(rest) && nir_scalar_alu_op(rest) == nir_op_u2u64 &&
+          nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(rest, 0)), offset))
+         return true;
+   }
+   return false;
+}
+
+static LLVMValueRef
+load_base(struct lp_build_nir_context *bld_base, nir_scalar base)
+{
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMValueRef value = LLVMBuildBitCast(gallivm->builder, bld_base->ssa_defs[base.def->index],
+                                         bld_base->uint64_bld.vec_type, "");
+
+   return LLVMBuildExtractElement(gallivm->builder, value, lp_build_const_int32(gallivm, 0), "");
+}
+
+/* Where the buffer begins, if that and the offset are the address, whose sum need not be computed
+ * then; else NULL.
  */
 static LLVMValueRef
 find_base(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   nir_scalar offset = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_OFFSET].ssa, 0));
-   nir_scalar sum = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_ADDRESS].ssa, 0));
-   if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
-      return NULL;
+   nir_scalar base;
 
-   for (unsigned i = 0; i < 2; i++) {
-      nir_scalar base = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, i));
-      nir_scalar rest = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, 1 - i));
-
-      if (!is_descriptor(base) || !nir_scalar_is_alu(rest) ||
-          nir_scalar_alu_op(rest) != nir_op_u2u64 ||
-          !nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(rest, 0)), offset))
-         continue;
-      LLVMValueRef value = LLVMBuildBitCast(gallivm->builder, bld_base->ssa_defs[base.def->index],
-                                            bld_base->uint64_bld.vec_type, "");
-      return LLVMBuildExtractElement(gallivm->builder, value, lp_build_const_int32(gallivm, 0), "");
-   }
-   return NULL;
+   return find_descriptor(instr, &base) ? load_base(bld_base, base) : NULL;
 }
+
+/* --- Uniform loads -------------------------------------------------------- */
+
+static nir_scalar
+get_token(const nir_intrinsic_instr *instr)
+{
+   return nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_NUMBERS].ssa, NUMBERS_TOKEN));
+}
+
+bool
+gpuval_lvp_is_uniform_load(const nir_intrinsic_instr *instr)
+{
+   nir_scalar base;
+
+   if (instr->intrinsic != nir_intrinsic_sync_gpuval ||
+       gpuval_nir_sync_function(nir_intrinsic_flags(instr)) != GPUVAL_FUNCTION_SYNC_LOAD ||
+       !nir_src_is_const(instr->src[SYNC_OFFSET]) || !nir_src_is_const(instr->src[SYNC_SIZE]) ||
+       !nir_scalar_is_const(get_token(instr)))
+      return false;
+
+   const uint64_t offset = nir_src_as_uint(instr->src[SYNC_OFFSET]);
+   const uint64_t size = nir_src_as_uint(instr->src[SYNC_SIZE]);
+   return offset % GPUVAL_SHADOW_WORD == 0 && size % GPUVAL_SHADOW_WORD == 0 && size &&
+          offset + size <= GPUVAL_SHADOW_WINDOW_MARGIN && find_descriptor(instr, &base);
+}
+
+/* What uniform loads of a group are compared with */
+struct uniform {
+   struct gallivm_state *gallivm;
+   LLVMTypeRef cell_type;
+   LLVMValueRef data; /* struct gpuval_command_data */
+   LLVMValueRef expected, window, words;
+   nir_scalar base; /* of the last load */
+   LLVMValueRef cells, is_inside;
+
+   /* By whether they are uniform or sampled reads: NULL, or how cells differ from what is expected,
+    * at most
+    */
+   LLVMValueRef distance[2];
+};
+
+static LLVMValueRef
+load_data(const struct uniform *u, unsigned offset, bool is_64_bit)
+{
+   LLVMBuilderRef builder = u->gallivm->builder;
+   LLVMContextRef context = u->gallivm->context;
+   LLVMTypeRef type = is_64_bit ? LLVMInt64TypeInContext(context) : LLVMInt32TypeInContext(context);
+   LLVMValueRef address =
+      LLVMBuildAdd(builder, u->data, lp_build_const_int64(u->gallivm, offset), "");
+
+   return LLVMBuildLoad2(builder, type,
+                         LLVMBuildIntToPtr(builder, address, LLVMPointerType(type, 0), ""), "");
+}
+
+static LLVMValueRef
+make_cell(const struct uniform *u, const LLVMValueRef words[4])
+{
+   LLVMValueRef cell = LLVMGetUndef(u->cell_type);
+
+   for (unsigned i = 0; i < 4; i++)
+      cell = LLVMBuildInsertElement(u->gallivm->builder, cell, words[i],
+                                    lp_build_const_int32(u->gallivm, i), "");
+   return cell;
+}
+
+static void
+begin_uniform(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *first,
+              struct uniform *u)
+{
+   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMValueRef zero = lp_build_const_int32(gallivm, 0);
+   const uint32_t class_ = nir_scalar_as_uint(get_token(first)) >> 16 & 0xff;
+
+   *u = (struct uniform){
+      .gallivm = gallivm,
+      .cell_type = LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), 4),
+   };
+   LLVMValueRef constants =
+      lp_llvm_buffer_base(gallivm, bld->consts_ptr, zero, LP_MAX_TGSI_CONST_BUFFERS);
+   u->data = LLVMBuildAdd(
+      builder, LLVMBuildPtrToInt(builder, constants, LLVMInt64TypeInContext(gallivm->context), ""),
+      lp_build_const_int64(gallivm, GPUVAL_LVP_COMMAND_DATA_OFFSET), "");
+   u->window = load_data(u, offsetof(struct gpuval_command_data, shadow_window), true);
+   u->words = load_data(u, offsetof(struct gpuval_command_data, shadow_words), true);
+
+   LLVMValueRef command = load_data(u, offsetof(struct gpuval_command_data, shadow_command), false);
+   const LLVMValueRef expected[4] = {
+      zero,
+      zero,
+      lp_build_const_int32(gallivm, UINT32_MAX),
+      LLVMBuildOr(builder, command,
+                  lp_build_const_int32(gallivm, class_ << GPUVAL_SHADOW_CLASS_SHIFT), ""),
+   };
+   u->expected = make_cell(u, expected);
+}
+
+/* Sets where the cells of the buffer begin. A buffer that may be outside of the window, or reach
+ * out of it, is not known; it has the cells of the window's first words instead.
+ */
+static void
+find_cells(struct lp_build_nir_context *bld_base, struct uniform *u, nir_scalar base)
+{
+   LLVMBuilderRef builder = u->gallivm->builder;
+   LLVMValueRef scale = lp_build_const_int64(u->gallivm, util_logbase2(GPUVAL_SHADOW_WORDS_SCALE));
+   LLVMValueRef last = lp_build_const_int64(
+      u->gallivm, (1ull << GPUVAL_SHADOW_WINDOW_LOG2) - GPUVAL_SHADOW_WINDOW_MARGIN);
+
+   if (u->cells && nir_scalar_equal(u->base, base))
+      return;
+   LLVMValueRef address = load_base(bld_base, base);
+   LLVMValueRef is_inside =
+      LLVMBuildICmp(builder, LLVMIntULE, LLVMBuildSub(builder, address, u->window, ""), last, "");
+   address = LLVMBuildSelect(builder, is_inside, address, u->window, "");
+   u->base = base;
+   u->cells = LLVMBuildAdd(builder, u->words, LLVMBuildShl(builder, address, scale, ""), "");
+   u->is_inside = u->is_inside ? LLVMBuildAnd(builder, u->is_inside, is_inside, "") : is_inside;
+}
+
+static void
+add_uniform(struct lp_build_nir_context *bld_base, struct uniform *u,
+            const nir_intrinsic_instr *instr)
+{
+   LLVMBuilderRef builder = u->gallivm->builder;
+   const unsigned access = nir_intrinsic_flags(instr) >> GPUVAL_SYNC_ACCESS_SHIFT & 7;
+   LLVMValueRef *distance = &u->distance[access >= GPUVAL_ORDER_UNIFORM_READ];
+   const uint64_t offset = nir_src_as_uint(instr->src[SYNC_OFFSET]) * GPUVAL_SHADOW_WORDS_SCALE;
+   const unsigned count = nir_src_as_uint(instr->src[SYNC_SIZE]) / GPUVAL_SHADOW_WORD;
+   nir_scalar base;
+
+   find_descriptor(instr, &base);
+   find_cells(bld_base, u, base);
+   for (unsigned i = 0; i < count; i++) {
+      LLVMValueRef address =
+         LLVMBuildAdd(builder, u->cells,
+                      lp_build_const_int64(u->gallivm, offset + i * GPUVAL_SHADOW_CELL_SIZE), "");
+      LLVMValueRef cell = LLVMBuildLoad2(
+         builder, u->cell_type,
+         LLVMBuildIntToPtr(builder, address, LLVMPointerType(u->cell_type, 0), ""), "");
+      LLVMSetAlignment(cell, GPUVAL_SHADOW_WORD); /* a descriptor may be wrong */
+      LLVMValueRef is = LLVMBuildXor(builder, cell, u->expected, "");
+      *distance =
+         *distance ? LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntUGT, *distance, is, ""),
+                                     *distance, is, "")
+                   : is;
+   }
+}
+
+/* As gpuval_lvp_cells_rows.c has it: the writers are past, and the readers are several workgroups'
+ * of this command.
+ */
+static LLVMValueRef
+is_known(const struct uniform *u, unsigned others)
+{
+   const struct gallivm_state *gallivm = u->gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const unsigned offset = others ? offsetof(struct gpuval_command_data, shadow_others)
+                                  : offsetof(struct gpuval_command_data, shadow_ordered);
+   const uint32_t everybody = (uint32_t)GPUVAL_SHADOW_WORKGROUPS << GPUVAL_SHADOW_SHARE_SHIFT;
+   const LLVMValueRef limits[4] = {
+      lp_build_const_int32(u->gallivm, UINT32_MAX),
+      load_data(u, offset, false),
+      lp_build_const_int32(u->gallivm, ~everybody + 1),
+      lp_build_const_int32(u->gallivm, GPUVAL_SHADOW_ATOMIC),
+   };
+   LLVMValueRef is_below =
+      LLVMBuildICmp(builder, LLVMIntULT, u->distance[others], make_cell(u, limits), "");
+   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, 4);
+   LLVMValueRef all = LLVMConstInt(type, 0xe, 0); /* but the writers' lower words */
+
+   return LLVMBuildICmp(
+      builder, LLVMIntEQ,
+      LLVMBuildAnd(builder, LLVMBuildBitCast(builder, is_below, type, ""), all, ""), all, "");
+}
+
+LLVMValueRef
+gpuval_lvp_are_known_loads(struct lp_build_nir_context *bld_base,
+                           const nir_intrinsic_instr *const *instrs, unsigned count)
+{
+   struct uniform u;
+
+   begin_uniform(bld_base, instrs[0], &u);
+   for (unsigned i = 0; i < count; i++)
+      add_uniform(bld_base, &u, instrs[i]);
+   LLVMValueRef known = u.is_inside;
+   for (unsigned i = 0; i < ARRAY_SIZE(u.distance); i++) {
+      if (u.distance[i])
+         known = LLVMBuildAnd(u.gallivm->builder, known, is_known(&u, i), "");
+   }
+   return known;
+}
+
+/* --- Calls ---------------------------------------------------------------- */
 
 void
 gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
