@@ -11,6 +11,7 @@
  *    else, for the lanes that have something left:
  *       gpuval_nir_shadow.c, which begins anew
  *
+ * gpuval_lvp_cells_shared.c has the same of shared memory.
  * base/gpuval_shadow.h has the cells, nir_passes/gpuval_nir_cells.c what they mean.
  */
 
@@ -87,6 +88,44 @@ gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueR
    LLVMValueRef call = LLVMBuildCall2(c->b, type, function, args, LLVMCountParamTypes(type), "");
    LLVMSetTailCall(call, 1);
    LLVMBuildRetVoid(c->b);
+}
+
+LLVMValueRef
+gpuval_lvp_cells_addresses(const struct cells *c)
+{
+   LLVMValueRef lo = c->args[GPUVAL_LVP_SYNC_ADDRESS], hi = c->args[GPUVAL_LVP_SYNC_ADDRESS + 1];
+   LLVMValueRef address =
+      or_(c, LLVMBuildZExt(c->b, lo, c->vec64, ""),
+          LLVMBuildShl(c->b, LLVMBuildZExt(c->b, hi, c->vec64, ""), each(c, imm64(c, 32)), ""));
+
+   return LLVMBuildAdd(c->b, address, each(c, c->args[GPUVAL_LVP_SYNC_BASE]), "");
+}
+
+LLVMValueRef
+gpuval_lvp_cells_first(const struct cells *c, LLVMValueRef mask)
+{
+   LLVMTypeRef type = LLVMTypeOf(mask);
+   unsigned id = LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz"));
+   LLVMValueRef args[] = {mask, LLVMConstInt(LLVMInt1TypeInContext(c->gallivm->context), 1, 0)};
+   LLVMValueRef first = LLVMBuildCall2(
+      c->b, LLVMIntrinsicGetType(c->gallivm->context, id, &type, 1),
+      LLVMGetIntrinsicDeclaration(c->gallivm->module, id, &type, 1), args, ARRAY_SIZE(args), "");
+
+   return LLVMBuildZExt(c->b, first, c->i32, "");
+}
+
+LLVMValueRef
+gpuval_lvp_build_shared(struct gallivm_state *gallivm, LLVMTypeRef resources_type, const char *name,
+                        bool is_read)
+{
+   LLVMTypeRef type = gpuval_lvp_sync_type(gallivm, LLVMPointerType(resources_type, 0));
+   LLVMValueRef function = LLVMAddFunction(gallivm->module, name, type);
+   struct cells c;
+
+   begin(&c, gallivm, resources_type, function, is_read);
+   gpuval_lvp_cells_build_shared(&c);
+   gallivm_verify_function(gallivm, function);
+   return function;
 }
 
 LLVMValueRef

@@ -20,6 +20,13 @@ struct gallivm_state;
 LLVMValueRef gpuval_lvp_build_cells(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
                                     const char *name, bool is_read);
 
+/**
+ * The same for the check shared: GPUVAL_FUNCTION_SHARED_LOAD and …_STORE, which leave the rest to
+ * GPUVAL_FUNCTION_SHARED.
+ */
+LLVMValueRef gpuval_lvp_build_shared(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                     const char *name, bool is_read);
+
 #ifdef __cplusplus
 }
 #endif

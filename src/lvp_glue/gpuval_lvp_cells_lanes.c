@@ -6,10 +6,9 @@
 
 #include "gpuval_lvp_cells_private.h"
 
-/* GPUVAL_FUNCTION_SYNC, for lanes of @mask; @addresses: 64 bits each, @flag: of the word that has
- * them */
-static void
-return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef addresses, LLVMValueRef flag)
+void
+gpuval_lvp_cells_return_rest(const struct cells *c, unsigned function, LLVMValueRef mask,
+                             LLVMValueRef addresses, LLVMValueRef flag)
 {
    LLVMTypeRef array_type = gpuval_lvp_sync_array_type(c->gallivm);
    LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_SYNC_WORD_COUNT] = {
@@ -37,7 +36,7 @@ return_rest(const struct cells *c, LLVMValueRef mask, LLVMValueRef addresses, LL
    LLVMTypeRef type =
       gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]), GPUVAL_SYNC_WORD_COUNT, 0);
    LLVMValueRef rest =
-      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], GPUVAL_FUNCTION_SYNC, type);
+      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], function, type);
    gpuval_lvp_cells_return_call(c, type, rest, args);
 }
 
@@ -156,8 +155,8 @@ look_at_writer(const struct cells *c, const struct half *writer, const struct ha
    return verdict;
 }
 
-static LLVMValueRef
-load_nobody(const struct cells *c)
+LLVMValueRef
+gpuval_lvp_cells_nobody(const struct cells *c)
 {
    LLVMTypeRef type = LLVMVectorType(c->i32, 4);
    LLVMValueRef nobody = LLVMBuildAlloca(c->b, type, "nobody");
@@ -205,17 +204,12 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
    LLVMBasicBlockRef begin = create_block(c, "begin");
    LLVMValueRef pointers[MAX_LANES], words[4];
 
-   LLVMValueRef nobody = load_nobody(c);
+   LLVMValueRef nobody = gpuval_lvp_cells_nobody(c);
    LLVMValueRef may_join = c->is_read ? load_may_join(c) : NULL;
    LLVMBuildCondBr(c->b, compare(c, LLVMIntNE, c->command, imm(c, 0)), begin, done);
 
    continue_at(c, begin);
-   LLVMValueRef address = LLVMBuildOr(
-      c->b, LLVMBuildZExt(c->b, c->args[GPUVAL_LVP_SYNC_ADDRESS], c->vec64, ""),
-      LLVMBuildShl(c->b, LLVMBuildZExt(c->b, c->args[GPUVAL_LVP_SYNC_ADDRESS + 1], c->vec64, ""),
-                   splat(c, imm64(c, 32), c->num_lanes), ""),
-      "");
-   address = LLVMBuildAdd(c->b, address, each(c, c->args[GPUVAL_LVP_SYNC_BASE]), "");
+   LLVMValueRef address = gpuval_lvp_cells_addresses(c);
    LLVMValueRef lo = LLVMBuildTrunc(c->b, address, c->vec32, "");
    LLVMValueRef distance = LLVMBuildSub(
       c->b, address,
@@ -311,7 +305,8 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
    continue_at(c, left);
    LLVMValueRef flag =
       LLVMBuildSelect(c->b, was_taken, each_imm(c, GPUVAL_SYNC_WAS_TAKEN), zero, "");
-   return_rest(c, LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), address, flag);
+   gpuval_lvp_cells_return_rest(c, GPUVAL_FUNCTION_SYNC,
+                                LLVMBuildSExt(c->b, rest_lanes, c->vec32, ""), address, flag);
 
    continue_at(c, done);
    LLVMBuildRetVoid(c->b);

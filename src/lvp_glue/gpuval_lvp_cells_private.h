@@ -194,9 +194,25 @@ load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
 void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueRef function,
                                   LLVMValueRef *args);
 
+/** Where each lane's access begins, 64 bits */
+LLVMValueRef gpuval_lvp_cells_addresses(const struct cells *c);
+/** The lowest bit of @mask, which has one for each lane and is not 0 */
+LLVMValueRef gpuval_lvp_cells_first(const struct cells *c, LLVMValueRef mask);
+/** The address of a cell that lanes access which do not run */
+LLVMValueRef gpuval_lvp_cells_nobody(const struct cells *c);
+
+/**
+ * GPUVAL_FUNCTION_SYNC or …_SHARED, for the lanes of @mask, which is the last thing to do.
+ * @addresses: 64 bits each; @flag: beside GPUVAL_LVP_SYNC_WORD
+ */
+void gpuval_lvp_cells_return_rest(const struct cells *c, unsigned function, LLVMValueRef mask,
+                                  LLVMValueRef addresses, LLVMValueRef flag);
+
 /** What does all that it can tell of a row, and leaves the rest to @next; where c->b stands. */
 void gpuval_lvp_cells_build_rows(struct cells *c, LLVMValueRef next);
 /** The same lane by lane; what is left goes to GPUVAL_FUNCTION_SYNC. */
 void gpuval_lvp_cells_build_lanes(struct cells *c);
+/** The same for the check shared; what is left goes to GPUVAL_FUNCTION_SHARED. */
+void gpuval_lvp_cells_build_shared(struct cells *c);
 
 #endif

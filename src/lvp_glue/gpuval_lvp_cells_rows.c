@@ -288,13 +288,7 @@ build_loads(const struct cells *c, LLVMBasicBlockRef otherwise)
    LLVMBuildRetVoid(c->b);
 
    continue_at(c, some);
-   unsigned id = LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz"));
-   LLVMValueRef args[] = {mask, LLVMConstInt(LLVMInt1TypeInContext(c->gallivm->context), 1, 0)};
-   LLVMValueRef first =
-      LLVMBuildCall2(c->b, LLVMIntrinsicGetType(c->gallivm->context, id, &mask_type, 1),
-                     LLVMGetIntrinsicDeclaration(c->gallivm->module, id, &mask_type, 1), args,
-                     ARRAY_SIZE(args), "");
-   first = LLVMBuildZExt(c->b, first, c->i32, "");
+   LLVMValueRef first = gpuval_lvp_cells_first(c, mask);
    LLVMValueRef first_lo = LLVMBuildExtractElement(c->b, lo, first, "");
    LLVMValueRef first_hi = LLVMBuildExtractElement(c->b, hi, first, "");
    LLVMValueRef alike = and_(c, compare(c, LLVMIntEQ, lo, each(c, first_lo)),
@@ -308,10 +302,7 @@ build_loads(const struct cells *c, LLVMBasicBlockRef otherwise)
 
    /* Lanes that do not run load what the first one does. */
    continue_at(c, apart);
-   LLVMValueRef addresses =
-      or_(c, LLVMBuildZExt(c->b, lo, c->vec64, ""),
-          LLVMBuildShl(c->b, LLVMBuildZExt(c->b, hi, c->vec64, ""), each(c, imm64(c, 32)), ""));
-   addresses = LLVMBuildAdd(c->b, addresses, each(c, c->args[GPUVAL_LVP_SYNC_BASE]), "");
+   LLVMValueRef addresses = gpuval_lvp_cells_addresses(c);
    addresses = LLVMBuildSelect(c->b, c->lanes, addresses,
                                each(c, LLVMBuildExtractElement(c->b, addresses, first, "")), "");
    build_sizes(c, find_cells(c, addresses, otherwise), build_each, otherwise);

@@ -466,7 +466,7 @@ emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
 
    if (instr->intrinsic == nir_intrinsic_sync_gpuval)
       function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
-   if (function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE) {
+   if (gpuval_lvp_is_plain_sync(function)) {
       gpuval_lvp_call_sync(bld_base, instr, function, gpuval_lvp_argument(bld_base, mask), words);
       return NULL;
    }
@@ -498,8 +498,7 @@ calls_always(const nir_intrinsic_instr *instr)
 {
    if (instr->intrinsic != nir_intrinsic_sync_gpuval)
       return false;
-   enum gpuval_function function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
-   return function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE;
+   return gpuval_lvp_is_plain_sync(gpuval_nir_sync_function(nir_intrinsic_flags(instr)));
 }
 
 /* Calls that share a branch; a single one may have a result. */

@@ -77,7 +77,7 @@ unsigned gpuval_lvp_num_lanes(void);
 LLVMTypeRef gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type,
                                      unsigned num_words, unsigned num_results);
 
-/* Those that are called most often, GPUVAL_FUNCTION_SYNC_LOAD and …_STORE, have arguments that
+/* Those that are called most often, GPUVAL_FUNCTION_SYNC_LOAD and its like, have arguments that
  * fit into registers. What is the same in all lanes, a constant of the shader, is one number;
  * what is seldom looked at is in an array of vectors.
  */

@@ -44,7 +44,9 @@ LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef r
 
 /* gpuval_lvp_gallivm_sync.c */
 
-/** Calls GPUVAL_FUNCTION_SYNC_LOAD or …_STORE; @words are as of GPUVAL_FUNCTION_SYNC. */
+/** Is it one that gpuval_lvp_call_sync() calls: of loads and stores that are no atomics? */
+bool gpuval_lvp_is_plain_sync(unsigned function);
+/** Calls GPUVAL_FUNCTION_SYNC_LOAD and its like; @words are as of GPUVAL_FUNCTION_SYNC. */
 void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                           unsigned function, LLVMValueRef mask, const LLVMValueRef *words);
 

@@ -49,6 +49,13 @@ gpuval_lvp_sync_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_ty
    return LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), args, GPUVAL_LVP_SYNC_COUNT, 0);
 }
 
+bool
+gpuval_lvp_is_plain_sync(unsigned function)
+{
+   return function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SYNC_STORE ||
+          function == GPUVAL_FUNCTION_SHARED_LOAD || function == GPUVAL_FUNCTION_SHARED_STORE;
+}
+
 /* Sources of @sync_gpuval */
 enum {
    SYNC_ADDRESS = 1,
@@ -326,7 +333,9 @@ gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_
 
    if (!*array)
       *array = lp_build_alloca_undef(gallivm, array_type, "");
-   unsigned count = GPUVAL_LVP_SYNC_ARRAY_SIZE - (function == GPUVAL_FUNCTION_SYNC_LOAD);
+   const bool is_load =
+      function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SHARED_LOAD;
+   unsigned count = GPUVAL_LVP_SYNC_ARRAY_SIZE - is_load;
    for (unsigned i = 0; i < count; i++) {
       LLVMValueRef indices[2] = {zero, lp_build_const_int32(gallivm, i)};
       LLVMBuildStore(builder, words[gpuval_lvp_sync_array[i]],

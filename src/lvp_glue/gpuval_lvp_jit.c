@@ -287,6 +287,9 @@ compile_function(struct gpuval_lvp_jit *jit, unsigned function)
       llvm = gpuval_lvp_build_addresses(gallivm, resources_type, row->name);
    else if (function == GPUVAL_FUNCTION_RANGES)
       llvm = gpuval_lvp_build_ranges(gallivm, resources_type, row->name);
+   else if (function == GPUVAL_FUNCTION_SHARED_LOAD || function == GPUVAL_FUNCTION_SHARED_STORE)
+      llvm = gpuval_lvp_build_shared(gallivm, resources_type, row->name,
+                                     function == GPUVAL_FUNCTION_SHARED_LOAD);
    else
       llvm = gpuval_lvp_build_cells(gallivm, resources_type, row->name,
                                     function == GPUVAL_FUNCTION_SYNC_LOAD);
@@ -366,8 +369,8 @@ is_called(const struct gpuval_nir_function *function)
 static bool
 exists(const struct gpuval_lvp_jit *jit, unsigned function)
 {
-   return jit->rows[function].build || function == GPUVAL_FUNCTION_ADDRESSES ||
-          function == GPUVAL_FUNCTION_RANGES || jit->shadow;
+   return jit->shadow ||
+          (function != GPUVAL_FUNCTION_SYNC_LOAD && function != GPUVAL_FUNCTION_SYNC_STORE);
 }
 
 /* LLVM's option of all compilers of the process. */

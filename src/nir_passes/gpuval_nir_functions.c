@@ -278,6 +278,18 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_words = GPUVAL_SYNC_WORD_COUNT,
          .build = build_shared,
       },
+   [GPUVAL_FUNCTION_SHARED_LOAD] =
+      {
+         .name = "shared load",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_SHARED),
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
+      },
+   [GPUVAL_FUNCTION_SHARED_STORE] =
+      {
+         .name = "shared store",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_SHARED),
+         .num_words = GPUVAL_SYNC_WORD_COUNT,
+      },
    [GPUVAL_FUNCTION_LOOP] =
       {
          .name = "loop",

@@ -27,34 +27,36 @@ enum gpuval_function {
    GPUVAL_FUNCTION_PRINTF,     /* @printf_gpuval */
    GPUVAL_FUNCTION_INVOCATION, /* @invocation_gpuval */
    GPUVAL_FUNCTION_ADDRESS,
-   GPUVAL_FUNCTION_ADDRESSES,  /* @check_address_gpuval; drivers have their own */
-   GPUVAL_FUNCTION_DESCRIPTOR, /* gpuval_nir_call_use() */
-   GPUVAL_FUNCTION_SHARED,     /* @sync_gpuval with GPUVAL_SYNC_SHARED */
-   GPUVAL_FUNCTION_RANGES,     /* @report_gpuval of GPUVAL_REPORT_RANGE; drivers have their own */
-   GPUVAL_FUNCTION_LOOP,       /* gpuval_nir_build_loop() */
+   GPUVAL_FUNCTION_ADDRESSES,    /* @check_address_gpuval; drivers have their own */
+   GPUVAL_FUNCTION_DESCRIPTOR,   /* gpuval_nir_call_use() */
+   GPUVAL_FUNCTION_SHARED,       /* @sync_gpuval with GPUVAL_SYNC_SHARED */
+   GPUVAL_FUNCTION_SHARED_LOAD,  /* the same, by no atomic; drivers have their own of these */
+   GPUVAL_FUNCTION_SHARED_STORE, /* two, which leave to GPUVAL_FUNCTION_SHARED what they do not do */
+   GPUVAL_FUNCTION_RANGES,       /* @report_gpuval of GPUVAL_REPORT_RANGE; drivers have their own */
+   GPUVAL_FUNCTION_LOOP,         /* gpuval_nir_build_loop() */
    GPUVAL_FUNCTION_COUNT,
 };
 #define GPUVAL_FUNCTION_MAX_WORDS        16
 #define GPUVAL_FUNCTION_DESCRIPTOR_WORDS 8
 
-/** The function for a @sync_gpuval with these flags */
+/** The function for a @sync_gpuval with these flags, of a driver that has its own */
 static inline enum gpuval_function
 gpuval_nir_sync_function(uint32_t flags)
 {
-   if (flags & GPUVAL_SYNC_SHARED)
-      return GPUVAL_FUNCTION_SHARED;
+   const bool is_shared = flags & GPUVAL_SYNC_SHARED;
+
    if (flags & GPUVAL_SYNC_ORDERS)
-      return GPUVAL_FUNCTION_ORDER;
-   if (!(flags & GPUVAL_SYNC_SHADOW))
+      return is_shared ? GPUVAL_FUNCTION_SHARED : GPUVAL_FUNCTION_ORDER;
+   if (!is_shared && !(flags & GPUVAL_SYNC_SHADOW))
       return GPUVAL_FUNCTION_SYNC;
 
    switch (flags & GPUVAL_SYNC_TYPE_MASK) {
    case GPUVAL_BLOOM_LOAD:
-      return GPUVAL_FUNCTION_SYNC_LOAD;
+      return is_shared ? GPUVAL_FUNCTION_SHARED_LOAD : GPUVAL_FUNCTION_SYNC_LOAD;
    case GPUVAL_BLOOM_STORE:
-      return GPUVAL_FUNCTION_SYNC_STORE;
+      return is_shared ? GPUVAL_FUNCTION_SHARED_STORE : GPUVAL_FUNCTION_SYNC_STORE;
    default:
-      return GPUVAL_FUNCTION_SYNC;
+      return is_shared ? GPUVAL_FUNCTION_SHARED : GPUVAL_FUNCTION_SYNC;
    }
 }
 

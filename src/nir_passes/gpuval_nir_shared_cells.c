@@ -255,7 +255,10 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
 
       nir_def *address = add(b, params->address, nir_imul_imm(b, i, GPUVAL_SHARED_CELL_SIZE));
       nir_def *was_taken;
-      nir_push_if(b, nir_inot(b, look(b, &self, address, &was_taken)));
+      nir_def *done = look(b, &self, address, &was_taken);
+      if (params->was_taken)
+         was_taken = nir_ior(b, was_taken, params->was_taken);
+      nir_push_if(b, nir_inot(b, done));
       look_closely(b, &self, &found, address, was_taken);
       nir_pop_if(b, NULL);
    }

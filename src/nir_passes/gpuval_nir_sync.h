@@ -59,6 +59,16 @@ enum gpuval_sync_order {
    GPUVAL_SYNC_ACQUIRE,
 };
 
+/* gpuval_nir_access_params::phase: barriers of the workgroup before, how many of the latest of
+ * them do not order memory, and above these the barriers of the subgroup since the last one that
+ * does. All bits of the first or the last mean that it is not known.
+ */
+#define GPUVAL_NIR_PHASE_MASK   0xffu
+#define GPUVAL_NIR_BEHIND_SHIFT 8
+#define GPUVAL_NIR_BEHIND_MASK  0xff00u
+#define GPUVAL_NIR_SUB_ONE      0x10000u
+#define GPUVAL_NIR_SUB_UNKNOWN  0xffff0000u
+
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);

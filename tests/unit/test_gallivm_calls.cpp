@@ -620,7 +620,7 @@ TEST_P(gallivm_calls, cells_are_loaded_and_stored_lane_by_lane)
       for (unsigned j = 0; j < 4; j++)
          memory.cells[i][j] = 10 * i + j;
    }
-   sync(GPUVAL_SYNC_SHARED, 1);
+   sync(GPUVAL_SYNC_SHARED | GPUVAL_BLOOM_ATOMIC, 1);
    run();
 
    for (unsigned i = 0; i < lanes; i++) {
