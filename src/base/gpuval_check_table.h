@@ -39,7 +39,8 @@ CHECK(ASSUME, "assume", GPUVAL_SET_BASIC, 0, none, assume, none,
 KIND(ASSUMPTION_FAILED, ASSUME, "assumption-failed", none, none, "the assumption is false")
 
 CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, none, assert, none, "A shader has executed DebugBreak")
-KIND(DEBUG_BREAK, ASSERT, "debug-break", none, detail_or, "the shader has executed DebugBreak")
+KIND(DEBUG_BREAK, ASSERT, "debug-break", debug_break, detail_or,
+     "the shader has executed DebugBreak")
 
 CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, none, descriptor, none,
       "Use of a descriptor that is not valid")

@@ -395,6 +395,8 @@ struct gpuval_nir_format {
    const struct gpuval_nir_argument *arguments; /* .64bit_arguments and more */
    uint32_t site;                               /* index in gpuval_nir_table::sites */
    bool has_invocation;                         /* behind the arguments: 3 dwords */
+   bool is_numbered; /* ... in front of these, which there are then: the command's id, and how many
+                      * messages the invocation had printed */
 };
 
 /** Empty. All that it holds becomes @mem_ctx's, in ralloc's sense. */
@@ -618,7 +620,7 @@ void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *dri
 
 /** Most dwords that the arguments of one DebugPrintf may take. */
 #define GPUVAL_PRINTF_MAX_ARGUMENT_WORDS 128
-#define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3)
+#define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3) /* or 2 more in it */
 
 #define GPUVAL_PRINTF_HEADER_SRC        0
 #define GPUVAL_PRINTF_INVOCATION_SRC    1

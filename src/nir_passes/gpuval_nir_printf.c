@@ -157,6 +157,41 @@ gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
    ralloc_free(arguments);
 }
 
+/* Appends the command's id, and how many messages the invocation has printed. False: there is no
+ * room.
+ */
+static bool
+number_message(struct gpuval_nir_state *state, nir_intrinsic_instr *printf)
+{
+   nir_builder *b = &state->b;
+   nir_def *words[GPUVAL_PRINTF_SRC_COMPONENTS];
+   const unsigned count = nir_intrinsic_range(printf);
+   if (count + GPUVAL_NIR_NUMBER_WORDS > GPUVAL_PRINTF_MAX_ARGUMENT_WORDS)
+      return false;
+
+   b->cursor = nir_before_instr(&printf->instr);
+   nir_def *number = nir_load_var(b, state->printed);
+   nir_def *appended[GPUVAL_NIR_NUMBER_WORDS] = {
+      state->options->driver->command_id(state->options->driver, b),
+      number,
+   };
+   nir_store_var(b, state->printed, nir_iadd_imm(b, number, 1), 0x1);
+
+   unsigned channel, first = count / GPUVAL_PRINTF_SRC_COMPONENTS * GPUVAL_PRINTF_SRC_COMPONENTS;
+   unsigned num_words = 0;
+   nir_intrinsic_set_range(printf, count + GPUVAL_NIR_NUMBER_WORDS);
+   for (unsigned i = first; i < count + GPUVAL_NIR_NUMBER_WORDS; i++) {
+      unsigned src = gpuval_nir_printf_word(printf, i, &channel);
+
+      words[channel] =
+         i < count ? nir_channel(b, printf->src[src].ssa, channel) : appended[i - count];
+      num_words = channel + 1;
+      if (num_words == GPUVAL_PRINTF_SRC_COMPONENTS || i + 1 == count + GPUVAL_NIR_NUMBER_WORDS)
+         nir_src_rewrite(&printf->src[src], make_vector(b, words, num_words));
+   }
+   return true;
+}
+
 static uint64_t
 hash_format(const struct gpuval_nir_state *state, const u_printf_info *info)
 {
@@ -183,7 +218,7 @@ hash_format(const struct gpuval_nir_state *state, const u_printf_info *info)
  * share.
  */
 static const struct gpuval_nir_format *
-get_format(struct gpuval_nir_state *state, unsigned index)
+get_format(struct gpuval_nir_state *state, unsigned index, bool is_numbered)
 {
    const u_printf_info *info = &state->b.shader->printf_info[index];
    struct gpuval_nir_table *table = state->table;
@@ -212,6 +247,7 @@ get_format(struct gpuval_nir_state *state, unsigned index)
       .arguments = arguments,
       .site = gpuval_nir_add_site(state, &site),
       .has_invocation = state->options->printf_invocation,
+      .is_numbered = is_numbered,
    };
    util_dynarray_append(&table->formats, struct gpuval_nir_format, format);
    return util_dynarray_top_ptr(&table->formats, struct gpuval_nir_format);
@@ -221,10 +257,12 @@ static void
 instrument(struct gpuval_nir_state *state, nir_intrinsic_instr *printf)
 {
    nir_builder *b = &state->b;
-   const struct gpuval_nir_format *format = get_format(state, nir_intrinsic_base(printf));
+   const bool is_numbered = state->printed && number_message(state, printf);
+   const struct gpuval_nir_format *format =
+      get_format(state, nir_intrinsic_base(printf), is_numbered);
    unsigned size = GPUVAL_PRINTF_ENTRY_WORDS + nir_intrinsic_range(printf);
 
-   if (format->has_invocation) {
+   if (format->has_invocation || format->is_numbered) {
       size += 3;
       nir_src_rewrite(&printf->src[GPUVAL_PRINTF_INVOCATION_SRC], gpuval_nir_invocation(state));
    }

@@ -96,7 +96,11 @@ struct gpuval_nir_state {
    /* struct gpuval_nir_replacement: made last, other checks see the application's own. */
    struct util_dynarray replacements;
    struct hash_table *sites; /* struct gpuval_site to index + 1 */
+   nir_variable *printed;    /* messages of the invocation, for assert; NULL: not counted */
 };
+
+/* What gpuval_nir_format::is_numbered adds, beside the invocation */
+#define GPUVAL_NIR_NUMBER_WORDS 2
 
 /** Does @instr, of any kind, need other invocations to be there? */
 bool gpuval_nir_reads_lanes(nir_instr *instr);

@@ -148,7 +148,9 @@ split(const char *line, unsigned *count)
       words[*count - 1] = out;
       bool quoted = false;
       for (; *at && (quoted || !isspace((unsigned char)*at)); at++) {
-         if (*at == '"')
+         if (at[0] == '\\' && at[1] == '"')
+            *out++ = *++at;
+         else if (*at == '"')
             quoted = !quoted;
          else
             *out++ = *at;

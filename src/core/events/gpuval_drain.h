@@ -48,6 +48,7 @@ struct gpuval_messages {
    uint32_t full_period;            /* the period in which there are enough, + 1 */
    struct util_dynarray waiting;    /* struct gpuval_message: to be reported */
    uint64_t lost;                   /* of both counters, what has been said */
+   struct gpuval_printed *printed;  /* gpuval_printed.c; NULL: none yet */
 };
 
 /** The slots, false: there is no memory. */

@@ -7,6 +7,7 @@
 #include "core/shaders/gpuval_shader.h"
 #include "gpuval_check.h"
 #include "gpuval_drain.h"
+#include "gpuval_printed.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -105,6 +106,10 @@ add_message(void *data, const struct gpuval_printf_message *message)
       .text = message->invocation ? prefix(device, message) : strdup(message->text),
    };
 
+   if (message->origin) {
+      const struct gpuval_shader *shader = message->format->owner;
+      gpuval_printed_add(device, shader->module->hash, message->origin, message->text);
+   }
    if (out.text)
       util_dynarray_append(&device->messages->waiting, struct gpuval_message, out);
    if (util_dynarray_num_elements(&device->messages->waiting, struct gpuval_message) == 256)

@@ -51,6 +51,8 @@ struct gpuval_printf_message {
    const struct gpuval_printf_format *format;
    const char *text;           /* without the newline that may end it; no NUL in it */
    const uint32_t *invocation; /* 3 words, or NULL */
+   const uint32_t *origin; /* gpuval_nir_format::is_numbered: the command's id, how many messages
+                            * the invocation had printed before, and 3 words; or NULL */
 };
 
 struct gpuval_printf_buffer {

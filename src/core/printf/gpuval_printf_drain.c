@@ -57,7 +57,7 @@ static bool
 formats_equal(const struct gpuval_nir_format *a, const struct gpuval_nir_format *b)
 {
    return !strcmp(a->string, b->string) && a->num_arguments == b->num_arguments &&
-          a->has_invocation == b->has_invocation &&
+          a->has_invocation == b->has_invocation && a->is_numbered == b->is_numbered &&
           !memcmp(a->arguments, b->arguments, a->num_arguments * sizeof(*a->arguments));
 }
 
@@ -308,9 +308,13 @@ print_entry(struct gpuval_printf *printf, const uint32_t *entry, struct util_dyn
    }
 
    struct gpuval_printf_message message = {.format = format};
-   if (format->nir->has_invocation && num_words >= 3) {
+   if ((format->nir->has_invocation || format->nir->is_numbered) && num_words >= 3) {
       num_words -= 3;
-      message.invocation = payload + num_words;
+      message.invocation = format->nir->has_invocation ? payload + num_words : NULL;
+      if (format->nir->is_numbered && num_words >= 2) {
+         num_words -= 2;
+         message.origin = payload + num_words;
+      }
    }
 
    char problem[GPUVAL_PRINTF_MAX_PROBLEM];

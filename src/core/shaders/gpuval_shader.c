@@ -209,6 +209,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_string(blob, format->string);
       blob_write_uint32(blob, format->site);
       blob_write_uint8(blob, format->has_invocation);
+      blob_write_uint8(blob, format->is_numbered);
       blob_write_uint32(blob, format->num_arguments);
       for (unsigned i = 0; i < format->num_arguments; i++) {
          blob_write_uint8(blob, format->arguments[i].type);
@@ -630,6 +631,7 @@ read_formats(struct blob_reader *blob, struct gpuval_nir_table *table)
       format.string = read_string(blob);
       format.site = blob_read_uint32(blob);
       format.has_invocation = blob_read_uint8(blob);
+      format.is_numbered = blob_read_uint8(blob);
       format.num_arguments = blob_read_uint32(blob);
       if (blob->overrun || format.id >> GPUVAL_PRINTF_ID_BITS ||
           !is_site_of(table, format.site, GPUVAL_KIND_MESSAGE) ||
