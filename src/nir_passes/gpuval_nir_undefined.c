@@ -5,8 +5,9 @@
  * In SSA form such a value is a nir_undef, or a phi of one, and what is computed of it. Beside each
  * value that may be undefined a boolean goes along for each component, which says whether it is
  * defined: of a phi that is a phi, of an operation the booleans of its sources. Moving and
- * selecting move and select them, and where a logical operation is decided by one source, the other
- * does not matter. What the shader proves to be defined has none.
+ * selecting move and select them, and where a logical operation or a multiplication of integers is
+ * decided by one source (0, all bits), the other does not matter. What the shader proves to be
+ * defined has none.
  *
  * Variables that stay in memory, arrays with dynamic indices, have a shadow variable of the same
  * shape, whose words say what was stored, unless constant indices have stored all of it before.
@@ -399,10 +400,24 @@ get_source(nir_builder *b, const nir_alu_instr *alu, unsigned index, unsigned co
    return nir_channel(b, alu->src[index].src.ssa, alu->src[index].swizzle[component]);
 }
 
-/* A source that is @decisive by itself makes the result defined. */
+/* Operations with a value of one source that decides the result, whatever the other one is */
+static bool
+can_absorb(nir_op op)
+{
+   return op == nir_op_iand || op == nir_op_ior || op == nir_op_imul;
+}
+
 static nir_def *
-build_logical(struct undefined *undefined, const nir_alu_instr *alu, unsigned component,
-              bool decisive)
+is_absorbing(nir_builder *b, nir_op op, nir_def *value)
+{
+   if (value->bit_size == 1)
+      return op == nir_op_ior ? value : nir_inot(b, value);
+   return nir_ieq_imm(b, value, op == nir_op_ior ? BITFIELD64_MASK(value->bit_size) : 0);
+}
+
+/* A source that is defined and absorbs the other one makes the result defined. */
+static nir_def *
+build_absorption(struct undefined *undefined, const nir_alu_instr *alu, unsigned component)
 {
    nir_builder *b = undefined->b;
    nir_def *result = NULL, *decides[2];
@@ -410,8 +425,7 @@ build_logical(struct undefined *undefined, const nir_alu_instr *alu, unsigned co
                           is_source_defined(undefined, alu, 1, component)};
 
    for (unsigned i = 0; i < 2; i++) {
-      nir_def *value = get_source(b, alu, i, component);
-      decides[i] = decisive ? value : nir_inot(b, value);
+      decides[i] = is_absorbing(b, alu->op, get_source(b, alu, i, component));
       if (defined[i])
          decides[i] = nir_iand(b, decides[i], defined[i]);
    }
@@ -461,8 +475,8 @@ build_alu(struct undefined *undefined, nir_alu_instr *alu, unsigned component)
    undefined->b->cursor = behind(&alu->instr);
    if (alu->op == nir_op_bcsel)
       return build_selection(undefined, alu, component);
-   if (alu->def.bit_size == 1 && (alu->op == nir_op_iand || alu->op == nir_op_ior))
-      return build_logical(undefined, alu, component, alu->op == nir_op_ior);
+   if (can_absorb(alu->op))
+      return build_absorption(undefined, alu, component);
 
    for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
       nir_def *defined = is_source_defined(undefined, alu, i, component);
