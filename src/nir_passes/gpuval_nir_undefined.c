@@ -433,9 +433,44 @@ build_absorption(struct undefined *undefined, const nir_alu_instr *alu, unsigned
    return result ? nir_ior(b, result, nir_ior(b, decides[0], decides[1])) : NULL;
 }
 
+static nir_scalar
+get_alu_source(nir_scalar scalar, unsigned index)
+{
+   return nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, index));
+}
+
+static bool
+is_alu(nir_scalar scalar, nir_op op)
+{
+   return nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == op;
+}
+
+/* isnan(x) ? y : x, where x is a product with 0: that is 0, unless the other factor makes it NaN. */
+static bool
+drops_nan_of_zero(const nir_alu_instr *selection, unsigned component)
+{
+   nir_scalar result = nir_get_scalar((nir_def *)&selection->def, component);
+   nir_scalar condition = get_alu_source(result, 0);
+   nir_scalar product = get_alu_source(result, 2);
+
+   if (!is_alu(condition, nir_op_fneu) || !is_alu(product, nir_op_fmul) ||
+       !nir_scalar_equal(get_alu_source(condition, 0), product) ||
+       !nir_scalar_equal(get_alu_source(condition, 1), product))
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      nir_scalar factor = get_alu_source(product, i);
+      if (nir_scalar_is_const(factor) && nir_scalar_as_float(factor) == 0)
+         return true;
+   }
+   return false;
+}
+
 static nir_def *
 build_selection(struct undefined *undefined, const nir_alu_instr *alu, unsigned component)
 {
+   if (drops_nan_of_zero(alu, component))
+      return is_source_defined(undefined, alu, 1, component);
+
    nir_builder *b = undefined->b;
    nir_def *condition = is_source_defined(undefined, alu, 0, component);
    nir_def *first = is_source_defined(undefined, alu, 1, component);
