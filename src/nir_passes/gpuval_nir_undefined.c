@@ -672,9 +672,8 @@ fill_shadows(struct undefined *undefined)
 struct use {
    nir_instr *instr;
    uint32_t spirv_offset;
-   uint32_t instance; /* 0: none */
-   enum gpuval_undefined_use what;
-   nir_def *defined; /* NULL: yes */
+   uint32_t instance;                            /* 0: none */
+   nir_def *defined[GPUVAL_UNDEFINED_USE_COUNT]; /* NULL: yes */
 };
 
 static void
@@ -688,9 +687,7 @@ add(struct undefined *undefined, struct use *use, nir_def *def, uint16_t compone
    prepare(undefined, def, components);
    undefined->b->cursor = nir_before_instr(use->instr);
    nir_def *defined = are_defined(undefined, def, components);
-   if (!use->defined)
-      use->what = what;
-   use->defined = both(undefined->b, use->defined, defined);
+   use->defined[what] = both(undefined->b, use->defined[what], defined);
 }
 
 #define ALL 0xffff
@@ -834,22 +831,29 @@ is_branch(const nir_instr *instr)
           gpuval_nir_is_branch(nir_intrinsic_range(nir_instr_as_intrinsic(instr)));
 }
 
+/* What one invocation does fails once: of several parts that are undefined, the first is reported. */
 static void
 report(struct undefined *undefined, const struct use *use)
 {
-   if (!use->defined)
-      return;
-
    nir_builder *b = undefined->b;
+   nir_def *before = NULL;
+
    b->cursor = nir_before_instr(use->instr);
-   gpuval_nir_report_early(b, &(struct gpuval_nir_early_report){
-                                 .kind = GPUVAL_KIND_UNDEFINED_VALUE,
-                                 .spirv_offset = use->spirv_offset,
-                                 .set = -1,
-                                 .binding = -1,
-                                 .size = use->what,
-                                 .failed = nir_inot(b, use->defined),
-                              });
+   for (unsigned i = 0; i < GPUVAL_UNDEFINED_USE_COUNT; i++) {
+      if (!use->defined[i])
+         continue;
+
+      nir_def *failed = nir_inot(b, use->defined[i]);
+      gpuval_nir_report_early(b, &(struct gpuval_nir_early_report){
+                                    .kind = GPUVAL_KIND_UNDEFINED_VALUE,
+                                    .spirv_offset = use->spirv_offset,
+                                    .set = -1,
+                                    .binding = -1,
+                                    .size = i,
+                                    .failed = both(b, before, failed),
+                                 });
+      before = both(b, before, use->defined[i]);
+   }
 }
 
 /* What one SPIR-V instruction stores member by member fails once. */
@@ -874,12 +878,10 @@ check_uses(struct undefined *undefined, const struct util_dynarray *instrs)
          .spirv_offset = is_operation ? nir_intrinsic_base(nir_instr_as_intrinsic(instr))
                                       : gpuval_nir_early_offset(undefined->early, instr),
       };
-      if (is_same_access(&last, &use)) {
-         use.defined = last.defined;
-         use.what = last.what;
-      } else if (last.instr) {
+      if (is_same_access(&last, &use))
+         memcpy(use.defined, last.defined, sizeof(use.defined));
+      else if (last.instr)
          report(undefined, &last);
-      }
       if (instr->type == nir_instr_type_tex)
          add_texture(undefined, &use, nir_instr_as_tex(instr));
       else
