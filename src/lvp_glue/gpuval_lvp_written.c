@@ -217,9 +217,9 @@ discard_image(void *data, const struct vk_image *vk_image, const VkImageSubresou
       gpuval_lvp_visit_image(image, range, later ? clear_written_later : clear_written, data);
 }
 
-/* Does a load operation read what nobody has written? */
-static bool
-is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment)
+/* Returns the first layer of an image that a load operation reads and nobody has written, or -1. */
+static int
+find_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_attachment *attachment)
 {
    const struct vk_image_view *view = attachment->view;
    const struct lvp_image *image = container_of(view->image, struct lvp_image, vk);
@@ -231,12 +231,12 @@ is_unwritten(const struct gpuval_lvp_written *state, const struct gpuval_attachm
    for (uint32_t i = 0; i < count; i++) {
       if (attachment->has_views && !(attachment->layers & BITFIELD_BIT(i)))
          continue;
-      uint64_t address =
-         gpuval_lvp_subresource_address(image, 0, view->base_mip_level, view->base_array_layer + i);
+      uint32_t layer = view->base_array_layer + i;
+      uint64_t address = gpuval_lvp_subresource_address(image, 0, view->base_mip_level, layer);
       if (!(gpuval_written_get(state->written, address) & bits))
-         return true;
+         return layer;
    }
-   return false;
+   return -1;
 }
 
 static void
@@ -244,7 +244,8 @@ load(void *data, const struct gpuval_attachment *attachment)
 {
    struct gpuval_lvp_written *state = data;
    const struct vk_image_view *view = attachment->view;
-   if (!is_unwritten(state, attachment))
+   int layer = find_unwritten(state, attachment);
+   if (layer < 0)
       return;
 
    struct gpuval_command_failure failure = {
@@ -261,8 +262,8 @@ load(void *data, const struct gpuval_attachment *attachment)
          },
    };
    snprintf(failure.detail, sizeof(failure.detail),
-            "the load operation of %s reads level %u, layer %u, where nothing was ever written",
-            attachment->name, view->base_mip_level, view->base_array_layer);
+            "the load operation of %s reads level %u, layer %d, where nothing was ever written",
+            attachment->name, view->base_mip_level, layer);
    gpuval_lvp_report(state->gpuval, &failure);
 }
 

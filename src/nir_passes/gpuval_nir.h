@@ -109,7 +109,10 @@ enum {
 #define GPUVAL_RACE_USE_SITE_MASK 0xffffffu
 #define GPUVAL_RACE_USE_IS_WRITE  0x1000000u
 #define GPUVAL_RACE_USE_IS_ATOMIC 0x2000000u
-#define GPUVAL_RACE_USE_OP_SHIFT  28 /* enum gpuval_op */
+/* The shader has a memory barrier of the device before it, or behind it. */
+#define GPUVAL_RACE_USE_ACQUIRES 0x4000000u
+#define GPUVAL_RACE_USE_RELEASES 0x8000000u
+#define GPUVAL_RACE_USE_OP_SHIFT 28 /* enum gpuval_op */
 
 #define GPUVAL_USE_FORMAT_SHIFT 23 /* enum pipe_format; 0: any */
 static_assert(GPUVAL_OFFERS_TYPES + GPUVAL_OFFERS_VIEWS == (1u << GPUVAL_USE_FORMAT_SHIFT) - 1,

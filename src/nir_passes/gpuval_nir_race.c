@@ -16,6 +16,10 @@ struct pass {
    nir_def *race_uses; /* once it is asked for */
    const nir_block *block;
    uint32_t marked; /* bits that an access in @block before has marked */
+
+   /* Memory barriers of the device, for images */
+   bool has_acquired;
+   unsigned num_releases; /* those that are still to come */
 };
 
 /* So many uses have their own site; what comes then shares that of the last such use. */
@@ -59,6 +63,18 @@ get_required(const struct gpuval_nir_use *use)
 }
 
 static bool
+is_fence(const struct gpuval_access *access, nir_memory_semantics semantics)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER)
+      return false;
+
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   return nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY &&
+          nir_intrinsic_memory_modes(barrier) & nir_var_image &&
+          nir_intrinsic_memory_semantics(barrier) & semantics;
+}
+
+static bool
 instrument(struct pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_state *state = pass->state;
@@ -88,6 +104,8 @@ instrument(struct pass *pass, const struct gpuval_access *access)
       .first_slot = use.nir.first_slot,
       .num_slots = number | (is_write ? GPUVAL_RACE_USE_IS_WRITE : 0) |
                    (access->is_atomic ? GPUVAL_RACE_USE_IS_ATOMIC : 0) |
+                   (pass->has_acquired ? GPUVAL_RACE_USE_ACQUIRES : 0) |
+                   (pass->num_releases ? GPUVAL_RACE_USE_RELEASES : 0) |
                    op << GPUVAL_RACE_USE_OP_SHIFT,
       .set = use.nir.set,
       .flags = GPUVAL_USE_RACE | GPUVAL_USE_CONSTANT,
@@ -140,7 +158,14 @@ gpuval_nir_instrument_race(struct gpuval_nir_state *state)
        !driver->descriptors->race_uses || gl_shader_stage_is_rt(state->b.shader->info.stage))
       return false;
 
-   gpuval_nir_foreach_access(state, access) progress |= instrument(&pass, access);
+   gpuval_nir_foreach_access(state, access) pass.num_releases +=
+      is_fence(access, NIR_MEMORY_RELEASE);
+   gpuval_nir_foreach_access(state, access)
+   {
+      pass.has_acquired |= is_fence(access, NIR_MEMORY_ACQUIRE);
+      pass.num_releases -= is_fence(access, NIR_MEMORY_RELEASE);
+      progress |= instrument(&pass, access);
+   }
    return progress;
 }
 

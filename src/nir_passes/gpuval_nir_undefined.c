@@ -5,8 +5,9 @@
  * In SSA form such a value is a nir_undef, or a phi of one, and what is computed of it. Beside each
  * value that may be undefined a boolean goes along for each component, which says whether it is
  * defined: of a phi that is a phi, of an operation the booleans of its sources. Moving and
- * selecting move and select them, and where a logical operation is decided by one source, the other
- * does not matter. What the shader proves to be defined has none.
+ * selecting move and select them, and where a logical operation or a multiplication of integers is
+ * decided by one source (0, all bits), the other does not matter. What the shader proves to be
+ * defined has none.
  *
  * Variables that stay in memory, arrays with dynamic indices, have a shadow variable of the same
  * shape, whose words say what was stored, unless constant indices have stored all of it before.
@@ -399,10 +400,24 @@ get_source(nir_builder *b, const nir_alu_instr *alu, unsigned index, unsigned co
    return nir_channel(b, alu->src[index].src.ssa, alu->src[index].swizzle[component]);
 }
 
-/* A source that is @decisive by itself makes the result defined. */
+/* Operations with a value of one source that decides the result, whatever the other one is */
+static bool
+can_absorb(nir_op op)
+{
+   return op == nir_op_iand || op == nir_op_ior || op == nir_op_imul;
+}
+
 static nir_def *
-build_logical(struct undefined *undefined, const nir_alu_instr *alu, unsigned component,
-              bool decisive)
+is_absorbing(nir_builder *b, nir_op op, nir_def *value)
+{
+   if (value->bit_size == 1)
+      return op == nir_op_ior ? value : nir_inot(b, value);
+   return nir_ieq_imm(b, value, op == nir_op_ior ? BITFIELD64_MASK(value->bit_size) : 0);
+}
+
+/* A source that is defined and absorbs the other one makes the result defined. */
+static nir_def *
+build_absorption(struct undefined *undefined, const nir_alu_instr *alu, unsigned component)
 {
    nir_builder *b = undefined->b;
    nir_def *result = NULL, *decides[2];
@@ -410,8 +425,7 @@ build_logical(struct undefined *undefined, const nir_alu_instr *alu, unsigned co
                           is_source_defined(undefined, alu, 1, component)};
 
    for (unsigned i = 0; i < 2; i++) {
-      nir_def *value = get_source(b, alu, i, component);
-      decides[i] = decisive ? value : nir_inot(b, value);
+      decides[i] = is_absorbing(b, alu->op, get_source(b, alu, i, component));
       if (defined[i])
          decides[i] = nir_iand(b, decides[i], defined[i]);
    }
@@ -419,9 +433,44 @@ build_logical(struct undefined *undefined, const nir_alu_instr *alu, unsigned co
    return result ? nir_ior(b, result, nir_ior(b, decides[0], decides[1])) : NULL;
 }
 
+static nir_scalar
+get_alu_source(nir_scalar scalar, unsigned index)
+{
+   return nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, index));
+}
+
+static bool
+is_alu(nir_scalar scalar, nir_op op)
+{
+   return nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == op;
+}
+
+/* isnan(x) ? y : x, where x is a product with 0: that is 0, unless the other factor makes it NaN. */
+static bool
+drops_nan_of_zero(const nir_alu_instr *selection, unsigned component)
+{
+   nir_scalar result = nir_get_scalar((nir_def *)&selection->def, component);
+   nir_scalar condition = get_alu_source(result, 0);
+   nir_scalar product = get_alu_source(result, 2);
+
+   if (!is_alu(condition, nir_op_fneu) || !is_alu(product, nir_op_fmul) ||
+       !nir_scalar_equal(get_alu_source(condition, 0), product) ||
+       !nir_scalar_equal(get_alu_source(condition, 1), product))
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      nir_scalar factor = get_alu_source(product, i);
+      if (nir_scalar_is_const(factor) && nir_scalar_as_float(factor) == 0)
+         return true;
+   }
+   return false;
+}
+
 static nir_def *
 build_selection(struct undefined *undefined, const nir_alu_instr *alu, unsigned component)
 {
+   if (drops_nan_of_zero(alu, component))
+      return is_source_defined(undefined, alu, 1, component);
+
    nir_builder *b = undefined->b;
    nir_def *condition = is_source_defined(undefined, alu, 0, component);
    nir_def *first = is_source_defined(undefined, alu, 1, component);
@@ -461,8 +510,8 @@ build_alu(struct undefined *undefined, nir_alu_instr *alu, unsigned component)
    undefined->b->cursor = behind(&alu->instr);
    if (alu->op == nir_op_bcsel)
       return build_selection(undefined, alu, component);
-   if (alu->def.bit_size == 1 && (alu->op == nir_op_iand || alu->op == nir_op_ior))
-      return build_logical(undefined, alu, component, alu->op == nir_op_ior);
+   if (can_absorb(alu->op))
+      return build_absorption(undefined, alu, component);
 
    for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
       nir_def *defined = is_source_defined(undefined, alu, i, component);
@@ -623,9 +672,8 @@ fill_shadows(struct undefined *undefined)
 struct use {
    nir_instr *instr;
    uint32_t spirv_offset;
-   uint32_t instance; /* 0: none */
-   enum gpuval_undefined_use what;
-   nir_def *defined; /* NULL: yes */
+   uint32_t instance;                            /* 0: none */
+   nir_def *defined[GPUVAL_UNDEFINED_USE_COUNT]; /* NULL: yes */
 };
 
 static void
@@ -639,9 +687,7 @@ add(struct undefined *undefined, struct use *use, nir_def *def, uint16_t compone
    prepare(undefined, def, components);
    undefined->b->cursor = nir_before_instr(use->instr);
    nir_def *defined = are_defined(undefined, def, components);
-   if (!use->defined)
-      use->what = what;
-   use->defined = both(undefined->b, use->defined, defined);
+   use->defined[what] = both(undefined->b, use->defined[what], defined);
 }
 
 #define ALL 0xffff
@@ -785,22 +831,29 @@ is_branch(const nir_instr *instr)
           gpuval_nir_is_branch(nir_intrinsic_range(nir_instr_as_intrinsic(instr)));
 }
 
+/* What one invocation does fails once: of several parts that are undefined, the first is reported. */
 static void
 report(struct undefined *undefined, const struct use *use)
 {
-   if (!use->defined)
-      return;
-
    nir_builder *b = undefined->b;
+   nir_def *before = NULL;
+
    b->cursor = nir_before_instr(use->instr);
-   gpuval_nir_report_early(b, &(struct gpuval_nir_early_report){
-                                 .kind = GPUVAL_KIND_UNDEFINED_VALUE,
-                                 .spirv_offset = use->spirv_offset,
-                                 .set = -1,
-                                 .binding = -1,
-                                 .size = use->what,
-                                 .failed = nir_inot(b, use->defined),
-                              });
+   for (unsigned i = 0; i < GPUVAL_UNDEFINED_USE_COUNT; i++) {
+      if (!use->defined[i])
+         continue;
+
+      nir_def *failed = nir_inot(b, use->defined[i]);
+      gpuval_nir_report_early(b, &(struct gpuval_nir_early_report){
+                                    .kind = GPUVAL_KIND_UNDEFINED_VALUE,
+                                    .spirv_offset = use->spirv_offset,
+                                    .set = -1,
+                                    .binding = -1,
+                                    .size = i,
+                                    .failed = both(b, before, failed),
+                                 });
+      before = both(b, before, use->defined[i]);
+   }
 }
 
 /* What one SPIR-V instruction stores member by member fails once. */
@@ -825,12 +878,10 @@ check_uses(struct undefined *undefined, const struct util_dynarray *instrs)
          .spirv_offset = is_operation ? nir_intrinsic_base(nir_instr_as_intrinsic(instr))
                                       : gpuval_nir_early_offset(undefined->early, instr),
       };
-      if (is_same_access(&last, &use)) {
-         use.defined = last.defined;
-         use.what = last.what;
-      } else if (last.instr) {
+      if (is_same_access(&last, &use))
+         memcpy(use.defined, last.defined, sizeof(use.defined));
+      else if (last.instr)
          report(undefined, &last);
-      }
       if (instr->type == nir_instr_type_tex)
          add_texture(undefined, &use, nir_instr_as_tex(instr));
       else

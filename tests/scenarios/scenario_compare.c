@@ -46,6 +46,7 @@ static const struct scenario_pair paths[] = {
    {"line", "source.line"},
    {"column", "source.column"},
    {"text", "source.text"},
+   {"says", "message"},
    {"cmd", "command.op"},
    {"cmd_index", "command.index"},
    {"command_buffer_name", "command.command_buffer_name"},
@@ -306,7 +307,7 @@ compare_pairs(const struct compare *compare, const struct scenario_expect *expec
       if (!key_applies(compare, pair->key))
          continue;
       char *got = report_value(json, find_path(pair->key));
-      const bool text = strcmp(pair->key, "text") == 0;
+      const bool text = strcmp(pair->key, "text") == 0 || strcmp(pair->key, "says") == 0;
       const bool good =
          text && got ? strstr(got, pair->value) != NULL : value_matches(pair->value, got);
       if (!good) {

@@ -316,8 +316,10 @@ static bool
 lacks_memory(const struct gpuval_race_use *use, const uint32_t *dependent,
              const struct gpuval_race_use *other)
 {
+   bool is_fenced = other->releases && use->acquires;
+
    return dependent && other->is_write && !other->is_covered && !other->is_transition &&
-          !use->is_transition && !is_ordered(other, dependent);
+          !use->is_transition && !is_fenced && !is_ordered(other, dependent);
 }
 
 /* @dependent: of an image; NULL: memory does not count */

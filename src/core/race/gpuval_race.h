@@ -49,6 +49,8 @@ struct gpuval_race_use {
    enum gpuval_op op;
    bool is_write;
    bool is_atomic;     /* two of them are no race */
+   bool acquires;      /* a shader's memory barrier makes visible what others have released, */
+   bool releases;      /* or makes available what it has written */
    bool is_transition; /* of the layout: in a race with what is of the same recording only */
    bool goes_on;       /* with one that was noted before, so that it is not looked at again */
    bool is_barrier;    /* no use: what is there has had a barrier for its memory */

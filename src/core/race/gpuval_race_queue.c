@@ -598,6 +598,8 @@ note_view(void *data, const struct vk_object_base *base)
    struct gpuval_race_use noted = make_use(queue, note->command_id, note->class_, is_write);
    noted.op = use->num_slots >> GPUVAL_RACE_USE_OP_SHIFT;
    noted.is_atomic = use->num_slots & GPUVAL_RACE_USE_IS_ATOMIC;
+   noted.acquires = use->num_slots & GPUVAL_RACE_USE_ACQUIRES;
+   noted.releases = use->num_slots & GPUVAL_RACE_USE_RELEASES;
    noted.site = gpuval_shader_site(note->shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
    noted.shader_serial = gpuval_shader_serial(note->shader);
    noted.view = note->view;
