@@ -42,6 +42,12 @@ CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, none, assert, none, "A shader has e
 KIND(DEBUG_BREAK, ASSERT, "debug-break", debug_break, detail_or,
      "the shader has executed DebugBreak")
 
+/* What the option --coverage counts, which users do not name. gpuval_nir_count_blocks() comes
+ * before all passes.
+ */
+CHECK(COVERAGE, "coverage", GPUVAL_SET_HIDDEN, 0, none, none, none, "A block has been executed")
+KIND(COVERED, COVERAGE, "covered", none, none, "")
+
 CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, none, descriptor, none,
       "Use of a descriptor that is not valid")
 KIND(INDEX_OOB, DESCRIPTOR, "index-oob", descriptor, access_of, "there are fewer elements")

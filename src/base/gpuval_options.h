@@ -43,6 +43,7 @@ struct gpuval_options {
    bool internal;   /* of shaders that the driver brings along, too */
 
    const char **reports;      /* files, NULL-terminated */
+   const char *coverage;      /* file, or NULL: the check `coverage` is off */
    const char **suppressions; /* files, NULL-terminated */
    const char **source_maps;  /* FROM=TO */
    bool gen_suppressions;     /* say how to suppress each failure */
@@ -89,9 +90,9 @@ void gpuval_options_begin_process(void);
 
 /**
  * Returns the checks that a comma-separated list of checks and sets names, of which `-name` takes
- * one away, as BITFIELD_BIT(enum gpuval_check). A name that is not known is an error in the log
- * that begins with @where. @internal becomes true where the list has the token `internal`, and is
- * NULL where that makes no sense.
+ * one away and `none` all, as BITFIELD_BIT(enum gpuval_check). A name that is not known is an error
+ * in the log that begins with @where. @internal becomes true where the list has the token
+ * `internal`, and is NULL where that makes no sense.
  */
 uint32_t gpuval_options_parse_checks(const char *list, const char *where, bool *internal);
 

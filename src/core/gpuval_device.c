@@ -16,9 +16,11 @@
 #include "core/memory/gpuval_ranges.h"
 #include "core/memory/gpuval_shadow_device.h"
 #include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_coverage.h"
 #include "core/shaders/gpuval_shader.h"
 #include "core/structures/gpuval_structure_table.h"
 #include "nir_passes/gpuval_nir.h"
+#include "report/gpuval_lcov.h"
 #include "gpuval_session.h"
 
 #include <time.h>
@@ -39,6 +41,8 @@
  */
 #define IDLE_INTERVALS 10
 
+#define COVERAGE_INTERVAL_NS 1000000000ll /* of writing what was executed, at least */
+
 /* At exit and where a device goes, shaders may still print, on and on. */
 #define LAST_MESSAGES_NS 2000000000
 
@@ -58,6 +62,7 @@ struct whole {
    struct gpuval_shadow_device shadow;
    struct gpuval_filter filter;
    struct gpuval_structure_table structures;
+   struct gpuval_coverage coverage;
 };
 
 static struct gpuval_device *
@@ -81,6 +86,7 @@ alloc_device(void)
    device->shadow = &whole->shadow;
    device->filter = &whole->filter;
    device->structures = &whole->structures;
+   device->coverage = &whole->coverage;
    return device;
 }
 
@@ -110,6 +116,7 @@ init_root(struct gpuval_device *device)
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
       .max_failing = device->info.max_sites,
       .failing_address = device->failing.address,
+      .coverage_address = device->coverage->counters.address,
       .written_window = GPUVAL_INIT_NO_WINDOW, /* no address is in it */
       .poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0,
    };
@@ -128,7 +135,8 @@ alloc_buffers(struct gpuval_device *device)
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
        !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->entries,
-                            device->info.max_entries * sizeof(struct gpuval_entry)))
+                            device->info.max_entries * sizeof(struct gpuval_entry)) ||
+       !gpuval_coverage_init(device))
       return false;
 
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
@@ -136,6 +144,22 @@ alloc_buffers(struct gpuval_device *device)
          GPUVAL_INDIRECT_SITE;
    init_root(device);
    return gpuval_device_init_checks(device) && init_objects(device);
+}
+
+/* What has been executed is written now and then, so that a program which is killed leaves most of
+ * it: a write is to take little of the time between two. device->mutex is held, but for moments.
+ */
+static void
+write_coverage(struct gpuval_device *device, int64_t *next)
+{
+   int64_t begin = os_time_get_nano();
+
+   gpuval_device_publish_coverage(device);
+   mtx_unlock(&device->mutex);
+   gpuval_lcov_write();
+   mtx_lock(&device->mutex);
+   int64_t end = os_time_get_nano();
+   *next = end + MAX2(COVERAGE_INTERVAL_NS, (end - begin) * 20);
 }
 
 static int
@@ -146,17 +170,27 @@ watch(void *data)
 
    bool more = false;
    unsigned idle = 0; /* intervals without work */
+   int64_t next_coverage = os_time_get_nano() + COVERAGE_INTERVAL_NS;
+   bool has_coverage = gpuval_options()->coverage != NULL, has_written = !has_coverage;
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
       idle = !gpuval_device_is_idle(device) ? 0 : idle + 1;
+      if (idle > IDLE_INTERVALS && !has_written) {
+         write_coverage(device, &next_coverage);
+         has_written = true;
+         continue;
+      }
       if (idle > IDLE_INTERVALS) {
          gpuval_report_progress(true);
          device->is_asleep = true;
          cnd_wait(&device->work_begins, &device->mutex);
          idle = 0;
+         has_written = !has_coverage;
          continue;
       }
+      if (has_coverage && os_time_get_nano() >= next_coverage)
+         write_coverage(device, &next_coverage);
 
       struct timespec until;
       timespec_get(&until, TIME_UTC);
@@ -271,6 +305,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
       gpuval_device_drain_all_messages(device);
+      gpuval_device_publish_coverage(device);
       gpuval_device_unlock(device);
       gpuval_report_write_files();
 
@@ -292,6 +327,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->counters);
    gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
+   gpuval_coverage_finish(device);
    gpuval_device_finish_checks(device);
    ralloc_free(device);
 }

@@ -211,6 +211,8 @@ begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_n
       nir->info.stage == MESA_SHADER_MESH && options->checks & BITFIELD_BIT(GPUVAL_CHECK_MESH);
    if (gpuval_nir_has_exports(&state) || checks_mesh)
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
+   if (table)
+      gpuval_nir_count_blocks(&state); /* before instructions are collected */
    gpuval_nir_index_by_instance(state.b.impl, &state.instances);
    gpuval_nir_find_accesses(&state);
    return state;
@@ -246,10 +248,15 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 
    struct gpuval_nir_state state = begin(nir, options, table);
    gpuval_nir_prepare_export(&state);
-   bool progress = run_passes(&state);
+   bool progress = run_passes(&state) || state.counts_blocks;
    replace_descriptors(&state);
    end(&state);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   if (state.has_globals) {
+      nir_metadata_preserve(impl, nir_metadata_none);
+      nir_lower_global_vars_to_local(nir);
+      nir_lower_vars_to_ssa(nir);
+   }
 
    nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);
    nir->info.gpuval_ssa_values = impl->ssa_alloc - ssa_alloc;

@@ -97,6 +97,8 @@ struct gpuval_nir_state {
    struct util_dynarray replacements;
    struct hash_table *sites; /* struct gpuval_site to index + 1 */
    nir_variable *printed;    /* messages of the invocation, for assert; NULL: not counted */
+   bool counts_blocks;       /* coverage has left something, */
+   bool has_globals;         /* and variables, as long as passes run */
 };
 
 /* What gpuval_nir_format::is_numbered adds, beside the invocation */
@@ -314,6 +316,13 @@ void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *dr
 /** GPUVAL_REPORT_UNWRITTEN: marks, or looks and reports. */
 void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);
+
+/** Makes code of what gpuval_nir_emit_block() has left: the check coverage. */
+void gpuval_nir_count_blocks(struct gpuval_nir_state *state);
+
+/** Emits what GPUVAL_REPORT_COVERED does at b->cursor. */
+void gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              const struct gpuval_nir_report_params *params);
 
 /** GPUVAL_REPORT_USED: marks. */
 void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *driver,
