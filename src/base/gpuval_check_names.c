@@ -61,6 +61,8 @@ static void
 list(void)
 {
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
+      if (gpuval_kind_is_hidden(i))
+         continue;
       write_name(stdout, i);
       putchar('\n');
    }
@@ -84,9 +86,12 @@ say_unknown(const char *name)
    char names[8192];
    size_t size = 0, length = 0;
 
-   for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++)
+   for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
+      if (gpuval_kind_is_hidden(i))
+         continue;
       size += snprintf(names + size, sizeof(names) - size, "%s/%s ", gpuval_kind_check_name(i),
                        gpuval_kind_infos[i].name);
+   }
    const char *nearest = gpuval_suggest(name, strlen(name), names, &length);
    fprintf(stderr, "gpuval: explain: there is no failure \"%s\"", name);
    if (nearest)
@@ -104,7 +109,7 @@ explain_name(const char *name)
    unsigned num_found = 0;
 
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
-      if (!is_of_check(i, name, length) || (slash && strcmp(slash + 1, gpuval_kind_infos[i].name)))
+      if (gpuval_kind_is_hidden(i) || !is_of_check(i, name, length) || (slash && strcmp(slash + 1, gpuval_kind_infos[i].name)))
          continue;
       fputs(num_found++ ? "\n" : "", stdout);
       explain(i);

@@ -53,7 +53,7 @@ static const struct {
 static bool
 is_available(enum gpuval_check check)
 {
-   return !(gpuval_check_infos[check].sets & GPUVAL_SET_COMING);
+   return !(gpuval_check_infos[check].sets & (GPUVAL_SET_COMING | GPUVAL_SET_HIDDEN));
 }
 
 static uint32_t
@@ -86,7 +86,8 @@ uint32_t
 gpuval_checks_from_name(const char *name, unsigned length)
 {
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
-      if (equals(gpuval_check_infos[i].name, name, length))
+      if (!(gpuval_check_infos[i].sets & GPUVAL_SET_HIDDEN) &&
+          equals(gpuval_check_infos[i].name, name, length))
          return BITFIELD_BIT(i);
    }
 

@@ -36,6 +36,7 @@ enum gpuval_set {
    GPUVAL_SET_SHADER = 0x8,
    GPUVAL_SET_SEARCH = 0x10, /* none, and not in `all`: what the check finds may be meant */
    GPUVAL_SET_COMING = 0x20, /* none: users may name the check, which this version does not have */
+   GPUVAL_SET_HIDDEN = 0x40, /* none: another option asks for it, and it reports no failures */
 };
 
 /** What a device keeps for those checks that need it. */
@@ -85,6 +86,13 @@ extern const struct gpuval_check_info gpuval_check_infos[GPUVAL_CHECK_COUNT];
 extern const struct gpuval_kind_info gpuval_kind_infos[GPUVAL_KIND_COUNT];
 extern const struct gpuval_op_info gpuval_op_infos[GPUVAL_OP_COUNT];
 
+/** Is @kind none that reports have (GPUVAL_SET_HIDDEN)? */
+static inline bool
+gpuval_kind_is_hidden(enum gpuval_kind kind)
+{
+   return gpuval_check_infos[gpuval_kind_infos[kind].check].sets & GPUVAL_SET_HIDDEN;
+}
+
 /** The name of the check that @kind belongs to. */
 const char *gpuval_kind_check_name(enum gpuval_kind kind);
 
@@ -97,7 +105,7 @@ uint32_t gpuval_checks_from_name(const char *name, unsigned length);
 /** "assume, printf, ...; basic, ...": all that gpuval_checks_from_name() knows. */
 const char *gpuval_checks_names(void);
 
-/** Returns the checks that this version has, as BITFIELD_BIT(enum gpuval_check). */
+/** Returns the checks that this version has and users can name, as BITFIELD_BIT(enum gpuval_check). */
 uint32_t gpuval_checks_available(void);
 
 /** Returns the checks that need one of @needs, as BITFIELD_BIT(enum gpuval_check). */

@@ -93,7 +93,8 @@ struct gpuval_root {
    uint64_t written_window; /* init: memory from here on has such bytes */
    uint32_t all_written;    /* init: not 0: all counts as written, whatever marks say */
    uint32_t end_loops;      /* loop: not 0: whatever loop runs is to end */
-   uint32_t reserved[12];
+   uint64_t coverage_address; /* coverage: uint64_t[GPUVAL_MAX_ENTRIES], by entry; or 0 */
+   uint32_t reserved[10];
 
    uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
                           * host polls, and clears before it looks */

@@ -26,7 +26,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 48
+#define GPUVAL_CODE_VERSION 49
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -42,6 +42,7 @@ static const char *const variables[] = {
    "GPUVAL",
    "GPUVAL_BLOOM_HASHES",
    "GPUVAL_BLOOM_SIZE_LOG2",
+   "GPUVAL_COVERAGE",
    "GPUVAL_DUMP",
    "GPUVAL_GEN_SUPPRESSIONS",
    "GPUVAL_LOG",
@@ -174,7 +175,7 @@ expand_file_name(const char *name, size_t length)
 }
 
 /* With %p, for gpuval_options_begin_process(); NULL: there are none. */
-static char *log_pattern;
+static char *log_pattern, *coverage_pattern;
 static const char **report_patterns;
 
 /* isspace() and tolower() mind the locale. */
@@ -469,6 +470,18 @@ read_choices(void)
    options.record = get_choice("GPUVAL_RECORD", modes, ARRAY_SIZE(modes));
 }
 
+/* All shaders count, whichever of them GPUVAL_SHADERS selects. */
+static void
+read_coverage(void)
+{
+   const char *file = get_file_variable("GPUVAL_COVERAGE");
+   if (!file)
+      return;
+   options.coverage = expand_file_name(file, strlen(file));
+   coverage_pattern = make_absolute(file, strlen(file));
+   options.checks |= BITFIELD_BIT(GPUVAL_CHECK_COVERAGE);
+}
+
 static void
 read_environment(void)
 {
@@ -485,6 +498,7 @@ read_environment(void)
    name_unknown_variables();
    options.checks = drop_unavailable(
       gpuval_options_parse_checks(checks ? checks : "basic", "GPUVAL", &options.internal));
+   read_coverage();
    options.safe = get_bool("GPUVAL_SAFE", true);
    options.strict = get_bool("GPUVAL_STRICT", false);
    options.robust = get_bool("GPUVAL_ROBUST", false);
@@ -526,6 +540,8 @@ gpuval_options_begin_process(void)
       gpuval_log_open(file, false);
       free(file);
    }
+   if (coverage_pattern)
+      options.coverage = expand_pid(coverage_pattern);
    for (unsigned i = 0; options.reports && options.reports[i]; i++)
       options.reports[i] = expand_pid(report_patterns[i]);
 }
@@ -533,6 +549,7 @@ gpuval_options_begin_process(void)
 uint32_t
 gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash, const char *name)
 {
+   const uint32_t always = o->checks & BITFIELD_BIT(GPUVAL_CHECK_COVERAGE);
    if (!o->has_rules)
       return o->checks;
 
@@ -541,15 +558,16 @@ gpuval_options_shader_checks(const struct gpuval_options *o, uint64_t hash, cons
       const struct gpuval_shader_rule *rule = &o->rules[i];
       if (rule->name ? name && gpuval_glob_matches(rule->name, name)
                      : rule->first <= hash && hash <= rule->last)
-         return rule->checks & gpuval_checks_available();
+         return always | (rule->checks & gpuval_checks_available());
    }
-   return 0;
+   return always;
 }
 
 static uint32_t
 all_checks(void)
 {
-   uint32_t checks = options.has_rules ? 0 : options.checks;
+   uint32_t checks =
+      options.checks & (options.has_rules ? BITFIELD_BIT(GPUVAL_CHECK_COVERAGE) : ~0u);
 
    for (unsigned i = 0; i < options.num_rules; i++)
       checks |= options.rules[i].checks;

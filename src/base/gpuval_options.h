@@ -43,6 +43,7 @@ struct gpuval_options {
    bool internal;   /* of shaders that the driver brings along, too */
 
    const char **reports;      /* files, NULL-terminated */
+   const char *coverage;      /* file, or NULL: the check `coverage` is off */
    const char **suppressions; /* files, NULL-terminated */
    const char **source_maps;  /* FROM=TO */
    bool gen_suppressions;     /* say how to suppress each failure */

@@ -16,6 +16,7 @@
 #include "core/memory/gpuval_ranges.h"
 #include "core/memory/gpuval_shadow_device.h"
 #include "core/printf/gpuval_printf.h"
+#include "core/shaders/gpuval_coverage.h"
 #include "core/shaders/gpuval_shader.h"
 #include "core/structures/gpuval_structure_table.h"
 #include "nir_passes/gpuval_nir.h"
@@ -58,6 +59,7 @@ struct whole {
    struct gpuval_shadow_device shadow;
    struct gpuval_filter filter;
    struct gpuval_structure_table structures;
+   struct gpuval_coverage coverage;
 };
 
 static struct gpuval_device *
@@ -81,6 +83,7 @@ alloc_device(void)
    device->shadow = &whole->shadow;
    device->filter = &whole->filter;
    device->structures = &whole->structures;
+   device->coverage = &whole->coverage;
    return device;
 }
 
@@ -110,6 +113,7 @@ init_root(struct gpuval_device *device)
       .max_entry = MIN2(device->info.max_entries, GPUVAL_MAX_ENTRIES) - 1,
       .max_failing = device->info.max_sites,
       .failing_address = device->failing.address,
+      .coverage_address = device->coverage->counters.address,
       .written_window = GPUVAL_INIT_NO_WINDOW, /* no address is in it */
       .poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0,
    };
@@ -128,7 +132,8 @@ alloc_buffers(struct gpuval_device *device)
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
        !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
        !gpuval_device_alloc(device, &device->entries,
-                            device->info.max_entries * sizeof(struct gpuval_entry)))
+                            device->info.max_entries * sizeof(struct gpuval_entry)) ||
+       !gpuval_coverage_init(device))
       return false;
 
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
@@ -271,6 +276,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       mtx_lock(&device->mutex);
       gpuval_device_drain(device, true);
       gpuval_device_drain_all_messages(device);
+      gpuval_device_publish_coverage(device);
       gpuval_device_unlock(device);
       gpuval_report_write_files();
 
@@ -292,6 +298,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_device_free(device, &device->counters);
    gpuval_device_free(device, &device->failing);
    gpuval_device_free(device, &device->entries);
+   gpuval_coverage_finish(device);
    gpuval_device_finish_checks(device);
    ralloc_free(device);
 }

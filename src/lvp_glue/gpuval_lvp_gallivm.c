@@ -623,6 +623,12 @@ emit_shared_address(struct lp_build_nir_context *bld_base)
    return lp_build_broadcast_scalar(&bld_base->uint64_bld, address);
 }
 
+static bool
+is_of_set(const nir_intrinsic_instr *instr, unsigned set)
+{
+   return instr->intrinsic == nir_intrinsic_report_gpuval && nir_intrinsic_desc_set(instr) == set;
+}
+
 bool
 gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
                            LLVMValueRef *result)
@@ -632,7 +638,9 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
 
    if (!state)
       state = bld_base->gpuval = rzalloc(bld_base->vars, struct gpuval_lvp_calls);
-   if (call && call->shares_branch)
+   if (is_of_set(instr, GPUVAL_REPORT_COVERED))
+      gpuval_lvp_add_covered(bld_base, instr);
+   else if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
    else if (call)
       result[0] = emit_calls(bld_base, &instr, 1);
@@ -657,8 +665,7 @@ gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intr
 static bool
 is_range(const nir_intrinsic_instr *instr)
 {
-   return instr->intrinsic == nir_intrinsic_report_gpuval &&
-          nir_intrinsic_desc_set(instr) == GPUVAL_REPORT_RANGE;
+   return is_of_set(instr, GPUVAL_REPORT_RANGE);
 }
 
 /* Constants do not keep calls apart. */
@@ -674,6 +681,8 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
 
    const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)instr);
    const struct call *call = find_call(intrin);
+   if (is_of_set(intrin, GPUVAL_REPORT_COVERED))
+      return true; /* it calls nothing */
    return call && call->shares_branch && state->num_pending < ARRAY_SIZE(state->pending) &&
           is_range(intrin) == is_range(state->pending[0]);
 }

@@ -60,6 +60,12 @@ LLVMValueRef gpuval_lvp_check_address(struct lp_build_nir_context *bld_base,
 void gpuval_lvp_call_ranges(struct lp_build_nir_context *bld_base,
                             const nir_intrinsic_instr *const *ranges, unsigned count);
 
+/* gpuval_lvp_gallivm_coverage.c */
+
+/** Adds to the counter of @report, one of GPUVAL_REPORT_COVERED. */
+void gpuval_lvp_add_covered(struct lp_build_nir_context *bld_base,
+                            const nir_intrinsic_instr *report);
+
 /* gpuval_lvp_gallivm_lanes.c */
 
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */

@@ -473,6 +473,9 @@ void gpuval_nir_emit_printf(nir_builder *b, const char *format, nir_def **args,
 void gpuval_nir_emit_operation(nir_builder *b, unsigned opcode, nir_def **srcs, unsigned num_srcs,
                                nir_def *result, size_t spirv_offset);
 
+/** To be called for spirv_to_nir_options::emit_block. */
+void gpuval_nir_emit_block(nir_builder *b, size_t spirv_offset);
+
 /**
  * To be called when functions have been inlined, and before variables become registers: of
  * @options, the checks and what is safe count. Leaves @early_report_gpuval for
@@ -562,6 +565,8 @@ enum gpuval_undefined_use {
 
 /* In the place of a descriptor set */
 enum {
+   /* coverage: detail[0] is added to the counter of the entry. Not a failure. */
+   GPUVAL_REPORT_COVERED = 0xf6,
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
    GPUVAL_REPORT_ASSIGNED = 0xf9,
    /* init, for functions: detail is the address, the size and its marks (both constants), see

@@ -81,7 +81,7 @@ settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
       nir_instr_remove(&report->instr);
       return true;
    }
-   if (options->safe && instead->num_components == result->num_components &&
+   if (options->safe && result != instead && instead->num_components == result->num_components &&
        instead->bit_size == result->bit_size) {
       b->cursor = nir_after_instr(&report->instr);
       nir_def *safe = nir_bcsel(b, report->src[0].ssa, instead, result);

@@ -62,6 +62,13 @@ ends_addresses(nir_instr *instr)
    return ends_group(instr, false);
 }
 
+static bool
+is_covered(const nir_intrinsic_instr *intrin)
+{
+   return intrin->intrinsic == nir_intrinsic_report_gpuval &&
+          nir_intrinsic_desc_set(intrin) == GPUVAL_REPORT_COVERED;
+}
+
 /* Accesses to shared memory and others are not of one kind. Addresses have to be known at the
  * first of them.
  */
@@ -72,6 +79,8 @@ may_join(const struct group *group, const nir_intrinsic_instr *intrin)
       return true;
    if (group->count == MAX_GROUP)
       return false;
+   if (is_covered(group->intrins[0]) || is_covered(intrin))
+      return false; /* it always adds: it has nothing to share */
    if (intrin->intrinsic == nir_intrinsic_sync_gpuval)
       return is_shared(group->intrins[0]) == is_shared(intrin);
    return intrin->intrinsic != nir_intrinsic_check_address_gpuval ||

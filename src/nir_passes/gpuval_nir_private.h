@@ -321,6 +321,10 @@ void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *dr
 void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);
 
+/** Emits what GPUVAL_REPORT_COVERED does at b->cursor. */
+void gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              const struct gpuval_nir_report_params *params);
+
 /** GPUVAL_REPORT_USED: marks. */
 void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);

@@ -504,6 +504,10 @@ gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
 {
    const nir_scalar set = nir_get_scalar(params->set, 0);
 
+   if (nir_scalar_is_const(set) && nir_scalar_as_uint(set) == GPUVAL_REPORT_COVERED) {
+      gpuval_nir_build_covered(b, driver, params);
+      return;
+   }
    if (driver->used_address && nir_scalar_is_const(set) &&
        nir_scalar_as_uint(set) == GPUVAL_REPORT_USED) {
       gpuval_nir_build_used(b, driver, params);

@@ -191,7 +191,8 @@ get_checks(const struct gpuval_radv *gpuval, const struct radv_shader_stage *sta
                      ~gpuval->broken_checks;
    /* RADV does not record its own barriers as an application's. */
    if (nir->info.internal)
-      checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+      checks &= ~(BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE) |
+                  BITFIELD_BIT(GPUVAL_CHECK_COVERAGE));
    return checks;
 }
 

@@ -41,6 +41,8 @@ write_help(FILE *f)
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
       const struct gpuval_kind_help *help = &gpuval_kind_helps[i];
 
+      if (gpuval_kind_is_hidden(i))
+         continue;
       fprintf(f, "%s\"%s/%s\":[", i ? ",\n" : "\n", gpuval_kind_check_name(i),
               gpuval_kind_infos[i].name);
       gpuval_jsonl_write_string(f, help->meaning);

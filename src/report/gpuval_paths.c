@@ -139,6 +139,12 @@ apply_maps(void *mem_ctx, char *path)
 }
 
 char *
+gpuval_paths_map(void *mem_ctx, const char *path)
+{
+   return apply_maps(mem_ctx, normalize(mem_ctx, path));
+}
+
+char *
 gpuval_paths_relative(void *mem_ctx, const char *path)
 {
    char *normal = apply_maps(mem_ctx, normalize(mem_ctx, path));

@@ -38,6 +38,9 @@ char *gpuval_paths_relative(void *mem_ctx, const char *path);
 /** C:/a or /a */
 bool gpuval_paths_is_absolute(const char *path);
 
+/** @path without dots, below what gpuval_paths_add_map() names. Of @mem_ctx. */
+char *gpuval_paths_map(void *mem_ctx, const char *path);
+
 /** The URI of what gpuval_paths_relative() gives, without quotes. */
 void gpuval_paths_write_uri(FILE *f, const char *path);
 

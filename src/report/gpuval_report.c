@@ -20,6 +20,7 @@
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
 #include "gpuval_journal.h"
+#include "gpuval_lcov.h"
 #include "gpuval_paths.h"
 #include "gpuval_report_files.h"
 #include "gpuval_run.h"
@@ -463,6 +464,7 @@ gpuval_report_init(void)
    add_source_maps();
    gpuval_paths_root(); /* the folder now, whatever the program makes of it */
    gpuval_report_files_init();
+   gpuval_lcov_init();
    gpuval_suppressions_init(gpuval_options()->suppressions);
    period = gpuval_options()->record == GPUVAL_RECORD_AUTO;
    progress = gpuval_options()->progress && gpuval_log_has_terminal();
@@ -475,6 +477,7 @@ void
 gpuval_report_begin_process(void)
 {
    gpuval_report_files_begin_process();
+   gpuval_lcov_begin_process();
    simple_mtx_init(&mutex, mtx_plain);
    /* Events stay, as devices may still look at them. */
    events.size = outside.size = 0;
@@ -521,6 +524,7 @@ gpuval_report_write_files(void)
    gpuval_report_lock();
    if (is_recording())
       write_files_locked();
+   gpuval_lcov_write(); /* of all that was executed, in a session or not */
    gpuval_report_unlock();
 }
 
@@ -662,6 +666,7 @@ gpuval_report_finish(void)
          write_step_summary(&summary);
          write_files_locked();
       }
+      gpuval_lcov_write();
       gpuval_journal_end();
    }
    gpuval_report_unlock();

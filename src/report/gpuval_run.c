@@ -30,6 +30,7 @@ gpuval_run_describe(struct gpuval_run *run)
    run->checks = 0;
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++)
       run->checks |= gpuval_options_may_check(i) ? BITFIELD_BIT(i) : 0;
+   run->checks &= gpuval_checks_available(); /* not what --coverage asks for */
 }
 
 struct gpuval_scope

@@ -22,6 +22,8 @@ write_rules(FILE *f)
 {
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
       const struct gpuval_kind_info *kind = &gpuval_kind_infos[i];
+      if (gpuval_kind_is_hidden(i))
+         continue;
       fprintf(f,
               "%s\n{\"id\":\"%s/%s\",\"shortDescription\":{\"text\":\"%s\"},"
               "\"fullDescription\":{\"text\":",

@@ -156,7 +156,7 @@ static bool
 is_title(const char *check, const char *kind)
 {
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
-      if (gpuval_glob_matches(check, gpuval_kind_check_name(i)) &&
+      if (!gpuval_kind_is_hidden(i) && gpuval_glob_matches(check, gpuval_kind_check_name(i)) &&
           gpuval_glob_matches(kind, gpuval_kind_infos[i].name))
          return true;
    }

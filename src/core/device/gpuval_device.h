@@ -60,6 +60,7 @@ struct gpuval_device {
    struct gpuval_shadow *window;           /* memory/; NULL where init has that of sync or none */
    struct gpuval_buffer window_layout;
    struct gpuval_structure_table *structures; /* structures/ */
+   struct gpuval_coverage *coverage;          /* shaders/ */
 };
 
 static inline bool
@@ -101,6 +102,12 @@ void gpuval_device_turn(struct gpuval_device *device);
 
 /** Reads the counters of shaders that no work can use any more. device->mutex is held. */
 void gpuval_device_drain_ending(struct gpuval_device *device);
+
+/**
+ * Hands over what shaders have executed until now (report/gpuval_lcov.h), if that is counted. No
+ * work is in flight. device->mutex is held.
+ */
+void gpuval_device_publish_coverage(struct gpuval_device *device);
 
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);

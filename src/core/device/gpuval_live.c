@@ -97,6 +97,7 @@ look_at_exit(struct gpuval_device *device)
    if (lock_at_exit(device)) {
       gpuval_device_drain(device, true);
       gpuval_device_drain_all_messages(device);
+      gpuval_device_publish_coverage(device);
       gpuval_device_unlock(device);
    }
 }

@@ -44,11 +44,12 @@ gpuval_device_is_intact(struct gpuval_device *device)
    return false;
 }
 
-/* Messages have sites, and neither counters nor records. */
+/* Messages and blocks have sites, and neither these counters nor records. */
 static bool
 can_fail(const struct gpuval_shader *shader, uint32_t site)
 {
-   return shader->sites[site - shader->first_site].kind != GPUVAL_KIND_MESSAGE;
+   enum gpuval_kind kind = shader->sites[site - shader->first_site].kind;
+   return kind != GPUVAL_KIND_MESSAGE && kind != GPUVAL_KIND_COVERED;
 }
 
 static bool

@@ -25,6 +25,8 @@ gpuval_spirv_options(struct spirv_to_nir_options *options)
        gpuval_options_may_check(GPUVAL_CHECK_UNDEFINED) ||
        gpuval_options_may_check(GPUVAL_CHECK_NAN))
       options->emit_operation = gpuval_nir_emit_operation;
+   if (gpuval_options_may_check(GPUVAL_CHECK_COVERAGE))
+      options->emit_block = gpuval_nir_emit_block;
    options->emit_debug_break |= gpuval_options_may_check(GPUVAL_CHECK_ASSERT);
    if (gpuval_options_may_check(GPUVAL_CHECK_PRINTF))
       options->emit_debug_printf = gpuval_nir_emit_printf;

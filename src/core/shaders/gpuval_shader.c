@@ -20,6 +20,7 @@
  */
 
 #include "gpuval_shader.h"
+#include "gpuval_coverage.h"
 #include "core/memory/gpuval_addresses.h"
 #include "core/memory/gpuval_cells.h"
 #include "core/memory/gpuval_marks.h"
@@ -291,6 +292,7 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
       .num_entries = util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry),
    };
    if (!alloc_numbers(device, &range)) {
+      device->coverage->left_out++;
       ralloc_free(module);
       return NULL;
    }
@@ -341,6 +343,7 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
 static void
 free_shader(struct gpuval_device *device, struct gpuval_shader *shader)
 {
+   gpuval_coverage_take(device, shader);
    for (unsigned i = 0; device->printf->formats && i < shader->num_formats; i++)
       gpuval_printf_remove_format(device->printf, shader->formats[i].id, shader);
    for (unsigned i = 0; i < shader->num_sites; i++)

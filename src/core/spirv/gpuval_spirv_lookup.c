@@ -530,3 +530,17 @@ gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
    }
    return true;
 }
+
+bool
+gpuval_spirv_position_at(const struct gpuval_spirv *spirv, uint32_t word, struct position *position)
+{
+   bool inherited;
+
+   return decode_line(spirv, find_state(spirv, word), position, &inherited) && !inherited;
+}
+
+const char *
+gpuval_spirv_function_head(struct gpuval_spirv *spirv, uint32_t number, struct position *head)
+{
+   return describe_function(spirv, &(struct state){.function = number + 1}, head);
+}

@@ -226,6 +226,27 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
 uint32_t gpuval_spirv_count_code(const struct gpuval_spirv *spirv, uint32_t word);
 
 /**
+ * Where the instruction at @word is, if debug information in its own block says so. Returns false
+ * where it does not.
+ */
+bool gpuval_spirv_position_at(const struct gpuval_spirv *spirv, uint32_t word,
+                              struct position *position);
+
+/**
+ * Returns the name of function @number, as in the source, or NULL; @head is where it begins, as far
+ * as that is known.
+ */
+const char *gpuval_spirv_function_head(struct gpuval_spirv *spirv, uint32_t number,
+                                       struct position *head);
+
+/**
+ * Returns the text of the file that @position is in, line by line as debug information counts
+ * them, of @mem_ctx; NULL where the module does not have it.
+ */
+char *gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv,
+                             const struct position *position);
+
+/**
  * The line of source at @position, in function @name (which may be NULL) whose head
  * is at @head. NULL if it is not there; else it sets the extract in @out.
  */

@@ -569,3 +569,62 @@ gpuval_spirv_find_text(struct gpuval_spirv *spirv, const struct position *positi
    set_extract(spirv, best, position->line, out);
    return text;
 }
+
+/* Behind the highest number of a line in the segments of @key */
+static uint64_t
+get_reach(struct hash_table *groups, const void *key)
+{
+   struct hash_entry *entry = _mesa_hash_table_search(groups, key);
+   struct group *group = entry ? entry->data : NULL;
+   uint64_t reach = 0;
+
+   for (unsigned i = 0; group && i < util_dynarray_num_elements(&group->segments, struct segment);
+        i++) {
+      const struct segment *segment = util_dynarray_element(&group->segments, struct segment, i);
+      reach = MAX2(reach, (uint64_t)segment->number + segment->count);
+   }
+   return reach;
+}
+
+/* A `#line` of two thousand millions makes no file of as many lines. */
+#define MAX_FILE_LINES 1000000
+
+char *
+gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct position *position)
+{
+   if (!spirv->text)
+      split_sources(spirv);
+
+   uint64_t reach = get_reach(spirv->text->others, nameless_key(position->source));
+   if (position->file)
+      reach = MAX2(reach, get_reach(spirv->text->files, position->file));
+   if (!reach && spirv->sources.size == sizeof(struct source)) {
+      const struct source *source = util_dynarray_begin(&spirv->sources);
+      reach = get_reach(spirv->text->others, nameless_key(source->id));
+   }
+   if (!reach || reach > MAX_FILE_LINES)
+      return NULL;
+
+   struct util_dynarray text;
+   util_dynarray_init(&text, mem_ctx);
+   for (uint32_t number = 1; number < reach; number++) {
+      const struct position line = {position->source, position->file, number, 0};
+      struct candidates candidates;
+      const struct candidate *best = NULL;
+
+      collect_candidates(spirv, &line, &candidates);
+      for (unsigned i = 0; i < candidates.count; i++) {
+         if (!best || is_better(&candidates.list[i], best))
+            best = &candidates.list[i];
+      }
+      if (best) {
+         const char *found =
+            untrimmed(util_dynarray_element(&spirv->sources, struct source, best->source),
+                      best->index);
+         util_dynarray_append_array(&text, char, found, strlen(found));
+      }
+      util_dynarray_append(&text, char, '\n');
+   }
+   util_dynarray_append(&text, char, 0);
+   return util_dynarray_begin(&text);
+}

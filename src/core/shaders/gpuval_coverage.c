@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "gpuval_coverage.h"
+
+#include <inttypes.h>
+
+#include "base/gpuval_options.h"
+#include "core/spirv/gpuval_spirv_blocks.h"
+#include "report/gpuval_lcov.h"
+#include "util/ralloc.h"
+
+/* An entry point of a module */
+struct covered {
+   struct gpuval_spirv_blocks *blocks;
+   struct hash_table *by_offset; /* SPIR-V offset -> index of block + 1 */
+   struct gpuval_lcov_file **files;
+   uint64_t *counts; /* one a block */
+};
+
+bool
+gpuval_coverage_init(struct gpuval_device *device)
+{
+   struct gpuval_coverage *coverage = device->coverage;
+
+   if (!gpuval_options()->coverage)
+      return true;
+   coverage->modules =
+      _mesa_hash_table_create(device, _mesa_hash_string, _mesa_key_string_equal);
+   return gpuval_device_alloc(device, &coverage->counters,
+                              device->info.max_entries * sizeof(uint64_t));
+}
+
+void
+gpuval_coverage_finish(struct gpuval_device *device)
+{
+   gpuval_device_free(device, &device->coverage->counters);
+}
+
+static void
+find_files(struct covered *covered, const struct gpuval_shader *shader)
+{
+   struct gpuval_spirv_blocks *blocks = covered->blocks;
+   char stand_in[64];
+
+   snprintf(stand_in, sizeof(stand_in), "%016" PRIx64 "%s", shader->module->hash,
+            blocks->is_listing ? ".spvasm" : ".source");
+   covered->files = rzalloc_array(covered, struct gpuval_lcov_file *, MAX2(blocks->num_files, 1));
+   for (uint32_t i = 0; i < blocks->num_files; i++) {
+      covered->files[i] =
+         gpuval_lcov_get_file(blocks->files[i].name, blocks->files[i].text, stand_in);
+      ralloc_free(blocks->files[i].text);
+      blocks->files[i].text = NULL;
+   }
+}
+
+/* Returns what is known of the shader's entry point, or NULL where the module cannot be read. */
+static struct covered *
+get_covered(struct gpuval_device *device, struct gpuval_shader *shader)
+{
+   struct gpuval_coverage *coverage = device->coverage;
+   char *key = ralloc_asprintf(device, "%016" PRIx64 "%u%s", shader->module->hash, shader->stage,
+                               shader->entry);
+   struct hash_entry *entry = _mesa_hash_table_search(coverage->modules, key);
+   if (entry) {
+      ralloc_free(key);
+      return entry->data;
+   }
+
+   struct covered *covered = rzalloc(device, struct covered);
+   struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
+   if (spirv)
+      covered->blocks = gpuval_spirv_find_blocks(covered, spirv, shader->entry,
+                                                 gpuval_stage_to_spirv(shader->stage));
+   if (!covered->blocks) {
+      ralloc_free(covered);
+      covered = NULL;
+   } else {
+      covered->counts = rzalloc_array(covered, uint64_t, MAX2(covered->blocks->num_blocks, 1));
+      covered->by_offset = _mesa_pointer_hash_table_create(covered);
+      for (uint32_t i = 0; i < covered->blocks->num_blocks; i++)
+         _mesa_hash_table_insert(covered->by_offset,
+                                 (void *)(uintptr_t)covered->blocks->blocks[i].offset,
+                                 (void *)(uintptr_t)(i + 1));
+      find_files(covered, shader);
+   }
+   _mesa_hash_table_insert(coverage->modules, key, covered);
+   return covered;
+}
+
+/* Shaders may have written there what they like: a count is no index. */
+void
+gpuval_coverage_take(struct gpuval_device *device, struct gpuval_shader *shader)
+{
+   uint64_t *counters = device->coverage->counters.map;
+   struct covered *covered = NULL;
+
+   if (!counters || !gpuval_device_is_intact(device))
+      return;
+   for (uint32_t i = 0; i < shader->num_entries; i++) {
+      const struct gpuval_site *site = &shader->sites[shader->entries[i].site];
+      if (site->kind != GPUVAL_KIND_COVERED)
+         continue;
+      if (!covered && !(covered = get_covered(device, shader)))
+         return;
+
+      uint64_t *counter = &counters[shader->entry_base + i];
+      uint64_t count = __atomic_load_n(counter, __ATOMIC_RELAXED);
+      struct hash_entry *block =
+         _mesa_hash_table_search(covered->by_offset, (void *)(uintptr_t)site->spirv_offset);
+      if (!count)
+         continue;
+      __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
+      if (block)
+         covered->counts[(uintptr_t)block->data - 1] += count;
+   }
+}
+
+static uint64_t
+key_of_line(const struct gpuval_spirv_line *line)
+{
+   return (uint64_t)line->file << 32 | line->number;
+}
+
+static void
+publish_functions(const struct covered *covered)
+{
+   const struct gpuval_spirv_blocks *blocks = covered->blocks;
+
+   for (uint32_t i = 0; i < blocks->num_functions; i++) {
+      const struct gpuval_spirv_function *function = &blocks->functions[i];
+      if (function->line.number)
+         gpuval_lcov_add_function(covered->files[function->line.file], function->line.number,
+                                  function->name, covered->counts[function->first_block]);
+   }
+}
+
+/* A line was executed as often as that of its blocks which was executed most. */
+static void
+publish_lines(const struct covered *covered)
+{
+   const struct gpuval_spirv_blocks *blocks = covered->blocks;
+   struct hash_table_u64 *lines = _mesa_hash_table_u64_create(NULL);
+
+   for (uint32_t i = 0; i < blocks->num_blocks; i++) {
+      const struct gpuval_spirv_block *block = &blocks->blocks[i];
+      for (uint32_t j = 0; j < block->num_lines; j++) {
+         uint64_t key = key_of_line(&blocks->lines[block->first_line + j]);
+         uint64_t *most = _mesa_hash_table_u64_search(lines, key);
+         if (!most) {
+            most = rzalloc(lines, uint64_t);
+            _mesa_hash_table_u64_insert(lines, key, most);
+         }
+         *most = MAX2(*most, covered->counts[i]);
+      }
+   }
+   hash_table_u64_foreach (lines, entry)
+      gpuval_lcov_add_line(covered->files[entry.key >> 32], (uint32_t)entry.key,
+                           *(uint64_t *)entry.data);
+   _mesa_hash_table_u64_destroy(lines);
+}
+
+/* Blocks that branch on one line are numbered in the order of the module. A way of which it is not
+ * known how often it was taken, which only modules without structure have, counts as not taken.
+ */
+static void
+publish_branches(const struct covered *covered)
+{
+   const struct gpuval_spirv_blocks *blocks = covered->blocks;
+   uint64_t *taken = rzalloc_array(NULL, uint64_t, MAX2(blocks->num_edges, 1));
+   struct hash_table_u64 *lines = _mesa_hash_table_u64_create(NULL);
+
+   gpuval_spirv_count_edges(blocks, covered->counts, taken);
+   for (uint32_t i = 0; i < blocks->num_blocks; i++) {
+      const struct gpuval_spirv_block *block = &blocks->blocks[i];
+      if (block->num_edges < 2 || !block->branch.number)
+         continue;
+
+      uint64_t key = key_of_line(&block->branch);
+      uintptr_t number = (uintptr_t)_mesa_hash_table_u64_search(lines, key);
+      _mesa_hash_table_u64_insert(lines, key, (void *)(number + 1));
+      for (uint32_t j = 0; j < block->num_edges; j++) {
+         uint64_t count = taken[block->first_edge + j];
+         gpuval_lcov_add_branch(covered->files[block->branch.file], block->branch.number, number, j,
+                                covered->counts[i] > 0,
+                                count == GPUVAL_SPIRV_UNKNOWN ? 0 : count);
+      }
+   }
+   _mesa_hash_table_u64_destroy(lines);
+   ralloc_free(taken);
+}
+
+static void
+say_left_out(struct gpuval_coverage *coverage)
+{
+   if (coverage->left_out == coverage->said)
+      return;
+   gpuval_log_warning("coverage: there was no room for the counters of %u shaders: they are not in "
+                      "it",
+                      coverage->left_out - coverage->said);
+   coverage->said = coverage->left_out;
+}
+
+void
+gpuval_device_publish_coverage(struct gpuval_device *device)
+{
+   struct gpuval_coverage *coverage = device->coverage;
+
+   if (!coverage->modules)
+      return;
+   hash_table_foreach (device->shaders->by_key, entry)
+      gpuval_coverage_take(device, entry->data);
+   hash_table_foreach (coverage->modules, entry) {
+      struct covered *covered = entry->data;
+      if (!covered)
+         continue;
+      publish_functions(covered);
+      publish_lines(covered);
+      publish_branches(covered);
+      memset(covered->counts, 0, covered->blocks->num_blocks * sizeof(uint64_t));
+   }
+   say_left_out(coverage);
+}
