@@ -197,24 +197,22 @@ instrument_list(struct pass *pass, struct exec_list *list)
    return progress;
 }
 
-bool
-gpuval_nir_instrument_coverage(struct gpuval_nir_state *state)
+void
+gpuval_nir_count_blocks(struct gpuval_nir_state *state)
 {
    struct pass pass = {.state = state};
 
    if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_COVERAGE)))
-      return false;
+      return;
 
    pass.in_loop = _mesa_pointer_hash_table_create(NULL);
    pass.of_offsets = _mesa_pointer_hash_table_create(NULL);
    bool progress = instrument_list(&pass, &state->b.impl->body);
    _mesa_hash_table_destroy(pass.in_loop, NULL);
    _mesa_hash_table_destroy(pass.of_offsets, NULL);
-   if (pass.has_variables) {
-      nir_metadata_preserve(state->b.impl, nir_metadata_none);
+   nir_metadata_preserve(state->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   if (pass.has_variables)
       nir_lower_vars_to_ssa(state->b.shader);
-   }
-   return progress;
 }
 
 /* All lanes have the same entry: one of them adds for all. */

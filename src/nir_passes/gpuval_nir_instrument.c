@@ -211,6 +211,8 @@ begin(nir_shader *nir, const struct gpuval_nir_options *options, struct gpuval_n
       nir->info.stage == MESA_SHADER_MESH && options->checks & BITFIELD_BIT(GPUVAL_CHECK_MESH);
    if (gpuval_nir_has_exports(&state) || checks_mesh)
       NIR_PASS(_, nir, nir_lower_var_copies); /* outputs are written by stores */
+   if (table)
+      gpuval_nir_count_blocks(&state); /* before instructions are collected */
    gpuval_nir_index_by_instance(state.b.impl, &state.instances);
    gpuval_nir_find_accesses(&state);
    return state;

@@ -321,6 +321,9 @@ void gpuval_nir_build_failure(nir_builder *b, const struct gpuval_nir_driver *dr
 void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *driver,
                            const struct gpuval_nir_report_params *params);
 
+/** Makes code of what gpuval_nir_emit_block() has left: the check coverage. */
+void gpuval_nir_count_blocks(struct gpuval_nir_state *state);
+
 /** Emits what GPUVAL_REPORT_COVERED does at b->cursor. */
 void gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
                               const struct gpuval_nir_report_params *params);

@@ -445,7 +445,7 @@ complete_functions(struct finder *finder)
 static void *
 take(void *mem_ctx, struct util_dynarray *array)
 {
-   return ralloc_memdup(mem_ctx, util_dynarray_begin(array), MAX2(array->size, 1));
+   return array->size ? ralloc_memdup(mem_ctx, util_dynarray_begin(array), array->size) : NULL;
 }
 
 struct gpuval_spirv_blocks *

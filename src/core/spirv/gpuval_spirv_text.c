@@ -625,6 +625,9 @@ gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct p
       }
       util_dynarray_append(&text, char, '\n');
    }
+   /* Behind the last end of a line is no line. */
+   while (text.size > 1 && !strncmp((char *)text.data + text.size - 2, "\n\n", 2))
+      text.size--;
    util_dynarray_append(&text, char, 0);
    return util_dynarray_begin(&text);
 }
