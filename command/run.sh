@@ -90,6 +90,21 @@ clear_file() # OPTION FILE
       usage_error "$1: '$2' cannot be written"
 }
 
+# What is there of an earlier run is added to.
+coverage_file() # FILE
+{
+   [ ! -d "$1" ] || usage_error "--coverage: '$1' is a folder"
+   if [ -s "$1" ] && [ -f "$1" ]; then
+      [ -r "$1" ] || usage_error "--coverage: '$1' cannot be read"
+      read -r first <"$1" || true
+      case $first in
+      TN:* | SF:*) ;;
+      *) usage_error "--coverage: '$1' is there, and no tracefile of LCOV" ;;
+      esac
+   fi
+   file_to_write --coverage "$1"
+}
+
 # Names of checks and sets are the drivers' business: gpuval-check-names asks their tables.
 check_names() # LIST
 {
@@ -109,6 +124,16 @@ check_options()
       *) list= ;;
       esac
    done
+   case $option_coverage in
+   '' | *%*) ;;
+   *)
+      if [ -e "$option_coverage" ]; then
+         [ -w "$option_coverage" ]
+      else
+         { true >"$option_coverage" && rm -f -- "$option_coverage"; } 2>/dev/null
+      fi || usage_error "--coverage: '$option_coverage' cannot be written"
+      ;;
+   esac
 }
 
 exit_status() # VALUE
@@ -122,13 +147,13 @@ exit_status() # VALUE
 run_option() # OPTION VALUE
 {
    case $1 in
-   --checks | --driver | --log | --report | --shaders | --suppressions | --source-map | \
+   --checks | --driver | --log | --report | --coverage | --shaders | --suppressions | --source-map | \
       --error-exitcode)
       [ -n "$2" ] || usage_error "$1 needs a value"
       ;;
    *)
       usage_error "unknown option '$1'$(did_you_mean "$1" --checks --driver --log --report \
-         --shaders --suppressions --source-map --error-exitcode --gl --gen-suppressions \
+         --coverage --shaders --suppressions --source-map --error-exitcode --gl --gen-suppressions \
          --progress --printf-prefix --help)"
       ;;
    esac
@@ -142,6 +167,7 @@ run_option() # OPTION VALUE
       file=$(report_file "$2") || exit
       option_reports=$option_reports${option_reports:+,}$file
       ;;
+   --coverage/*) option_coverage=$(coverage_file "$2") || exit ;;
    --shaders/*) run_shaders=$(file_to_read --shaders "$2") || exit ;;
    --suppressions/*)
       file=$(suppressions_file "$2") || exit
@@ -164,6 +190,7 @@ parse_run_options()
    option_checks=
    option_log=
    option_reports=
+   option_coverage=
    run_driver=lavapipe
    run_shaders=${GPUVAL_SHADERS:-}
    run_suppressions=${GPUVAL_SUPPRESSIONS:-}
@@ -200,6 +227,7 @@ parse_run_options()
    consumed=$((consumed - $#))
    run_checks=${option_checks:-${GPUVAL:-basic}}
    run_log=${option_log:-${GPUVAL_LOG:-}}
+   run_coverage=${option_coverage:-${GPUVAL_COVERAGE:-}}
    run_reports=${GPUVAL_REPORT:-}
    run_reports=$run_reports${run_reports:+${option_reports:+,}}$option_reports
 }
@@ -222,6 +250,7 @@ for_each_variable() # COMMAND
    [ "$run_gl" = no ] || for_each_gl_variable "$1"
    [ -z "$run_log" ] || "$1" GPUVAL_LOG "$run_log"
    [ -z "$run_reports" ] || "$1" GPUVAL_REPORT "$run_reports"
+   [ -z "$run_coverage" ] || "$1" GPUVAL_COVERAGE "$run_coverage"
    [ -z "$run_shaders" ] || "$1" GPUVAL_SHADERS "$run_shaders"
    [ -z "$run_suppressions" ] || "$1" GPUVAL_SUPPRESSIONS "$run_suppressions"
    [ -z "$run_source_map" ] || "$1" GPUVAL_SOURCE_MAP "$run_source_map"
@@ -458,6 +487,9 @@ help_options()
                         made if need be); FILE ends in
                         .jsonl, .csv, .html, .sarif, .junit.xml or
                         .codequality.json; may be given several times
+   --coverage FILE      count which lines, functions and branches of shaders are
+                        executed, and add that to FILE, a tracefile of LCOV
+                        (genhtml -o FOLDER FILE shows it)
    --shaders FILE       check only the shaders that FILE selects
    --suppressions FILE  do not report what FILE names; may be given several times
    --source-map FROM=TO name sources below FROM as if they were below TO, in files
@@ -477,7 +509,7 @@ usage: ./gpuval run [options] [--] PROGRAM [ARGS]
 Runs a Vulkan program on the patched driver. The exit status is the program's.
 Options that make no sense, and files of options that cannot be read or written,
 end with status 2 before the program starts. A log or a report of an earlier run
-is gone then.
+is gone then; what --coverage names is added to.
 
 $(help_options)
    --error-exitcode N   exit with N when errors were reported, or nothing was
@@ -485,12 +517,13 @@ $(help_options)
                         and the program itself exited with 0
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
-GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP, GPUVAL_GEN_SUPPRESSIONS,
-GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the environment apply where no
-option is given.
+GPUVAL_COVERAGE, GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP,
+GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the
+environment apply where no option is given.
 
    ./gpuval run -- vkcube --c 100
    ./gpuval run --checks all,-sync --log log.%p -- ./my-game
+   ./gpuval run --coverage shaders.info -- ./my-tests
    ./gpuval run --report bugs.jsonl --report bugs.sarif --error-exitcode 9 -- ./my-test
    ./gpuval run --gen-suppressions --log log -- ./my-program
    ./gpuval run --suppressions known --driver radv -- ./my-program

@@ -20,6 +20,7 @@
 #include "core/shaders/gpuval_shader.h"
 #include "core/structures/gpuval_structure_table.h"
 #include "nir_passes/gpuval_nir.h"
+#include "report/gpuval_lcov.h"
 #include "gpuval_session.h"
 
 #include <time.h>
@@ -39,6 +40,8 @@
  * more than they do.
  */
 #define IDLE_INTERVALS 10
+
+#define COVERAGE_INTERVAL_NS 1000000000ll /* of writing what was executed, at least */
 
 /* At exit and where a device goes, shaders may still print, on and on. */
 #define LAST_MESSAGES_NS 2000000000
@@ -143,6 +146,22 @@ alloc_buffers(struct gpuval_device *device)
    return gpuval_device_init_checks(device) && init_objects(device);
 }
 
+/* What has been executed is written now and then, so that a program which is killed leaves most of
+ * it: a write is to take little of the time between two. device->mutex is held, but for moments.
+ */
+static void
+write_coverage(struct gpuval_device *device, int64_t *next)
+{
+   int64_t begin = os_time_get_nano();
+
+   gpuval_device_publish_coverage(device);
+   mtx_unlock(&device->mutex);
+   gpuval_lcov_write();
+   mtx_lock(&device->mutex);
+   int64_t end = os_time_get_nano();
+   *next = end + MAX2(COVERAGE_INTERVAL_NS, (end - begin) * 20);
+}
+
 static int
 watch(void *data)
 {
@@ -151,17 +170,27 @@ watch(void *data)
 
    bool more = false;
    unsigned idle = 0; /* intervals without work */
+   int64_t next_coverage = os_time_get_nano() + COVERAGE_INTERVAL_NS;
+   bool has_coverage = gpuval_options()->coverage != NULL, has_written = !has_coverage;
 
    mtx_lock(&device->mutex);
    while (!device->stop) {
       idle = !gpuval_device_is_idle(device) ? 0 : idle + 1;
+      if (idle > IDLE_INTERVALS && !has_written) {
+         write_coverage(device, &next_coverage);
+         has_written = true;
+         continue;
+      }
       if (idle > IDLE_INTERVALS) {
          gpuval_report_progress(true);
          device->is_asleep = true;
          cnd_wait(&device->work_begins, &device->mutex);
          idle = 0;
+         has_written = !has_coverage;
          continue;
       }
+      if (has_coverage && os_time_get_nano() >= next_coverage)
+         write_coverage(device, &next_coverage);
 
       struct timespec until;
       timespec_get(&until, TIME_UTC);

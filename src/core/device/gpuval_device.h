@@ -104,8 +104,8 @@ void gpuval_device_turn(struct gpuval_device *device);
 void gpuval_device_drain_ending(struct gpuval_device *device);
 
 /**
- * Hands over what shaders have executed until now (report/gpuval_lcov.h), if that is counted. No
- * work is in flight. device->mutex is held.
+ * Hands over what shaders have executed until now (report/gpuval_lcov.h), if that is counted; while
+ * work is in flight, as far as memory allows. device->mutex is held.
  */
 void gpuval_device_publish_coverage(struct gpuval_device *device);
 

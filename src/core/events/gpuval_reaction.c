@@ -74,6 +74,9 @@ gpuval_device_react(struct gpuval_device *device)
       stop_in_debugger();
       break;
    case GPUVAL_ON_ERROR_ABORT:
+      mtx_lock(&device->mutex);
+      gpuval_device_publish_coverage(device);
+      mtx_unlock(&device->mutex);
       gpuval_report_finish();
       abort();
    case GPUVAL_ON_ERROR_DEVICE_LOST:

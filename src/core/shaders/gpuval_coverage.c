@@ -15,6 +15,10 @@ struct covered {
    struct hash_table *by_offset; /* SPIR-V offset -> index of block + 1 */
    struct gpuval_lcov_file **files;
    uint64_t *counts; /* one a block */
+
+   /* What of that has been handed over */
+   struct hash_table_u64 *lines; /* key_of_line() -> uint64_t */
+   uint64_t *functions, *edges;
 };
 
 bool
@@ -76,6 +80,10 @@ get_covered(struct gpuval_device *device, struct gpuval_shader *shader)
       covered = NULL;
    } else {
       covered->counts = rzalloc_array(covered, uint64_t, MAX2(covered->blocks->num_blocks, 1));
+      covered->functions =
+         rzalloc_array(covered, uint64_t, MAX2(covered->blocks->num_functions, 1));
+      covered->edges = rzalloc_array(covered, uint64_t, MAX2(covered->blocks->num_edges, 1));
+      covered->lines = _mesa_hash_table_u64_create(covered);
       covered->by_offset = _mesa_pointer_hash_table_create(covered);
       for (uint32_t i = 0; i < covered->blocks->num_blocks; i++)
          _mesa_hash_table_insert(covered->by_offset,
@@ -85,6 +93,19 @@ get_covered(struct gpuval_device *device, struct gpuval_shader *shader)
    }
    _mesa_hash_table_insert(coverage->modules, key, covered);
    return covered;
+}
+
+/* Without atomics on that memory, nobody may use it meanwhile. */
+static uint64_t
+take_count(const struct gpuval_device *device, uint64_t *counter)
+{
+   uint64_t count = __atomic_load_n(counter, __ATOMIC_RELAXED);
+
+   if (count && !device->info.clear_when_idle)
+      return __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
+   if (count)
+      __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
+   return count;
 }
 
 /* Shaders may have written there what they like: a count is no index. */
@@ -103,13 +124,9 @@ gpuval_coverage_take(struct gpuval_device *device, struct gpuval_shader *shader)
       if (!covered && !(covered = get_covered(device, shader)))
          return;
 
-      uint64_t *counter = &counters[shader->entry_base + i];
-      uint64_t count = __atomic_load_n(counter, __ATOMIC_RELAXED);
+      uint64_t count = take_count(device, &counters[shader->entry_base + i]);
       struct hash_entry *block =
          _mesa_hash_table_search(covered->by_offset, (void *)(uintptr_t)site->spirv_offset);
-      if (!count)
-         continue;
-      __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
       if (block)
          covered->counts[(uintptr_t)block->data - 1] += count;
    }
@@ -121,22 +138,34 @@ key_of_line(const struct gpuval_spirv_line *line)
    return (uint64_t)line->file << 32 | line->number;
 }
 
+/* How much there is now that has not been handed over. Shaders may run meanwhile, so that a number
+ * which comes of several counters may be smaller than it was.
+ */
+static uint64_t
+get_news(uint64_t *published, uint64_t now)
+{
+   uint64_t before = *published;
+   *published = MAX2(before, now);
+   return *published - before;
+}
+
 static void
-publish_functions(const struct covered *covered)
+publish_functions(struct covered *covered)
 {
    const struct gpuval_spirv_blocks *blocks = covered->blocks;
 
    for (uint32_t i = 0; i < blocks->num_functions; i++) {
       const struct gpuval_spirv_function *function = &blocks->functions[i];
+      uint64_t count = covered->counts[function->first_block];
       if (function->line.number)
          gpuval_lcov_add_function(covered->files[function->line.file], function->line.number,
-                                  function->name, covered->counts[function->first_block]);
+                                  function->name, get_news(&covered->functions[i], count));
    }
 }
 
 /* A line was executed as often as that of its blocks which was executed most. */
 static void
-publish_lines(const struct covered *covered)
+publish_lines(struct covered *covered)
 {
    const struct gpuval_spirv_blocks *blocks = covered->blocks;
    struct hash_table_u64 *lines = _mesa_hash_table_u64_create(NULL);
@@ -153,9 +182,15 @@ publish_lines(const struct covered *covered)
          *most = MAX2(*most, covered->counts[i]);
       }
    }
-   hash_table_u64_foreach (lines, entry)
+   hash_table_u64_foreach (lines, entry) {
+      uint64_t *published = _mesa_hash_table_u64_search(covered->lines, entry.key);
+      if (!published) {
+         published = rzalloc(covered, uint64_t);
+         _mesa_hash_table_u64_insert(covered->lines, entry.key, published);
+      }
       gpuval_lcov_add_line(covered->files[entry.key >> 32], (uint32_t)entry.key,
-                           *(uint64_t *)entry.data);
+                           get_news(published, *(uint64_t *)entry.data));
+   }
    _mesa_hash_table_u64_destroy(lines);
 }
 
@@ -163,7 +198,7 @@ publish_lines(const struct covered *covered)
  * known how often it was taken, which only modules without structure have, counts as not taken.
  */
 static void
-publish_branches(const struct covered *covered)
+publish_branches(struct covered *covered)
 {
    const struct gpuval_spirv_blocks *blocks = covered->blocks;
    uint64_t *taken = rzalloc_array(NULL, uint64_t, MAX2(blocks->num_edges, 1));
@@ -179,10 +214,10 @@ publish_branches(const struct covered *covered)
       uintptr_t number = (uintptr_t)_mesa_hash_table_u64_search(lines, key);
       _mesa_hash_table_u64_insert(lines, key, (void *)(number + 1));
       for (uint32_t j = 0; j < block->num_edges; j++) {
-         uint64_t count = taken[block->first_edge + j];
+         const uint32_t edge = block->first_edge + j;
+         uint64_t count = taken[edge] == GPUVAL_SPIRV_UNKNOWN ? 0 : taken[edge];
          gpuval_lcov_add_branch(covered->files[block->branch.file], block->branch.number, number, j,
-                                covered->counts[i] > 0,
-                                count == GPUVAL_SPIRV_UNKNOWN ? 0 : count);
+                                covered->counts[i] > 0, get_news(&covered->edges[edge], count));
       }
    }
    _mesa_hash_table_u64_destroy(lines);
@@ -207,8 +242,10 @@ gpuval_device_publish_coverage(struct gpuval_device *device)
 
    if (!coverage->modules)
       return;
-   hash_table_foreach (device->shaders->by_key, entry)
-      gpuval_coverage_take(device, entry->data);
+   if (gpuval_device_is_idle(device) || !device->info.clear_when_idle) {
+      hash_table_foreach (device->shaders->by_key, entry)
+         gpuval_coverage_take(device, entry->data);
+   }
    hash_table_foreach (coverage->modules, entry) {
       struct covered *covered = entry->data;
       if (!covered)
@@ -216,7 +253,6 @@ gpuval_device_publish_coverage(struct gpuval_device *device)
       publish_functions(covered);
       publish_lines(covered);
       publish_branches(covered);
-      memset(covered->counts, 0, covered->blocks->num_blocks * sizeof(uint64_t));
    }
    say_left_out(coverage);
 }
