@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+#
+# awk -f coverage_expect.awk [-v times=N] SCENARIO TRACEFILE: prints where the tracefile says other
+# things than the comments of the scenario's shaders, whose lines are those of the scenario's file.
+
+function compare(what, found, wanted,    i)
+{
+   for (i in wanted)
+      if (!(i in found))
+         print FILENAME ": line " i ": " what " " wanted[i] " is missing"
+   for (i in found) {
+      if (!(i in wanted))
+         print FILENAME ": line " i ": " what " " found[i] " is too many"
+      else if (found[i] != wanted[i])
+         print FILENAME ": line " i ": " what " " found[i] " instead of " wanted[i]
+   }
+}
+
+function times_of(number)
+{
+   return number == "-" || times == "" ? number : number * times
+}
+
+FNR == NR && /\/\/ / {
+   text = $0
+   sub(/.*\/\/ /, "", text)
+   count = split(text, word, " ")
+   for (i = 1; i <= count; i++) {
+      if (word[i] == "FUNCTION")
+         functions[FNR] = times_of(word[++i])
+      else if (word[i] == "COVERED")
+         lines[FNR] = times_of(word[++i])
+      else if (word[i] == "BRANCH")
+         for (n = 0; i < count; n++)
+            branches[FNR "," n] = times_of(word[++i])
+   }
+   next
+}
+
+FNR == NR { next }
+
+/^FN:/ { split(substr($0, 4), part, ","); name_line[part[2]] = part[1] }
+/^FNDA:/ { split(substr($0, 6), part, ","); found_functions[name_line[part[2]]] = part[1] }
+/^DA:/ { split(substr($0, 4), part, ","); found_lines[part[1]] = part[2] }
+/^BRDA:/ { split(substr($0, 6), part, ","); found_branches[part[1] "," part[3]] = part[4] }
+
+END {
+   compare("FUNCTION", found_functions, functions)
+   compare("COVERED", found_lines, lines)
+   compare("BRANCH", found_branches, branches)
+}
