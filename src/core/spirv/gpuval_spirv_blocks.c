@@ -374,6 +374,15 @@ add_functions(struct finder *finder, uint32_t entry)
    util_dynarray_fini(&queue);
 }
 
+/* Records name stages of both mesh shading extensions as the first one does. */
+static bool
+is_model(uint32_t model, uint32_t wanted)
+{
+   return model == wanted ||
+          (model == SpvExecutionModelTaskEXT && wanted == SpvExecutionModelTaskNV) ||
+          (model == SpvExecutionModelMeshEXT && wanted == SpvExecutionModelMeshNV);
+}
+
 /* Returns whether there is such an entry point, and the number of its function. */
 static bool
 find_entry(const struct finder *finder, const char *entry, uint32_t execution_model,
@@ -385,7 +394,8 @@ find_entry(const struct finder *finder, const char *entry, uint32_t execution_mo
       const char *name = string_operand(spirv, *word, 3);
       struct hash_entry *function =
          _mesa_hash_table_search(finder->by_id, key_of(operand(spirv, *word, 2)));
-      if (!name || strcmp(name, entry) || operand(spirv, *word, 1) != execution_model || !function)
+      if (!name || strcmp(name, entry) || !function ||
+          !is_model(operand(spirv, *word, 1), execution_model))
          continue;
       *number = (uintptr_t)function->data - 1;
       return true;
