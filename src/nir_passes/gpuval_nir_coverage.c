@@ -12,15 +12,18 @@
  *
  *    counters[entry] += sum of detail[0] over the invocations that are there
  *
- * A block that is in a loop counts in a variable, which is added behind the outermost loop: the
+ * Blocks that the same invocations come to share a counter. Those are a region: what stands in one
+ * list of control flow, whatever is nested between, until invocations may leave the list or end.
+ * Each block of it has an entry of its own that names the counter (gpuval_nir_entry::offset) and how
+ * often it is there (size), as it is several times in a loop that was unrolled.
+ *
+ * A region that is in a loop counts in a variable, which is added behind the outermost loop: the
  * number of atomics does not depend on rounds. Where invocations end or become helpers within the
  * loop, or leave the shader for another one, that would lose what they have counted, and each round
  * adds.
  */
 
 #include "gpuval_nir_early.h"
-
-#include "util/hash_table.h"
 
 void
 gpuval_nir_emit_block(nir_builder *b, size_t spirv_offset)
@@ -37,11 +40,16 @@ gpuval_nir_emit_block(nir_builder *b, size_t spirv_offset)
 
 struct pass {
    struct gpuval_nir_state *state;
-   nir_loop *outermost;           /* around the block that is looked at, or NULL */
-   bool adds_each_round;          /* of that loop */
+   nir_loop *outermost;    /* around what is looked at, or NULL */
+   bool adds_each_round;   /* of that loop */
    bool has_variables;
-   struct hash_table *in_loop;    /* SPIR-V offset -> nir_variable, of that loop */
-   struct hash_table *of_offsets; /* SPIR-V offset -> entry + 1 */
+};
+
+/* Blocks that the same invocations come to */
+struct region {
+   bool has_counter;
+   uint32_t counter;           /* the entry whose counter it is */
+   struct util_dynarray blocks; /* uint32_t: entries, one a block of the SPIR-V */
 };
 
 static bool
@@ -72,128 +80,176 @@ ends_invocations(const nir_instr *instr)
    }
 }
 
+/* May invocations that come to @list not come to its end? @with_jumps: nor those that leave the loop
+ * around it or begin its next round.
+ */
 static bool
-loses_counts(nir_loop *loop)
+loses_invocations(struct exec_list *list, bool with_jumps)
 {
-   nir_block *after = nir_cf_node_as_block(nir_cf_node_next(&loop->cf_node));
-
-   for (nir_block *block = nir_loop_first_block(loop); block && block != after;
-        block = nir_block_cf_tree_next(block)) {
-      nir_foreach_instr (instr, block) {
-         if (ends_invocations(instr))
+   foreach_list_typed (nir_cf_node, node, node, list) {
+      switch (node->type) {
+      case nir_cf_node_block:
+         nir_foreach_instr (instr, nir_cf_node_as_block(node)) {
+            if (ends_invocations(instr) || (with_jumps && instr->type == nir_instr_type_jump))
+               return true;
+         }
+         break;
+      case nir_cf_node_if:
+         if (loses_invocations(&nir_cf_node_as_if(node)->then_list, with_jumps) ||
+             loses_invocations(&nir_cf_node_as_if(node)->else_list, with_jumps))
             return true;
+         break;
+      case nir_cf_node_loop:
+         if (loses_invocations(&nir_cf_node_as_loop(node)->body, false))
+            return true;
+         break;
+      default:
+         break;
       }
    }
    return false;
 }
 
-static uint32_t
-get_entry(struct pass *pass, uint32_t spirv_offset)
+static void
+begin_region(struct region *region)
 {
-   void *key = (void *)(uintptr_t)spirv_offset;
-   struct hash_entry *known = _mesa_hash_table_search(pass->of_offsets, key);
-   if (known)
-      return (uintptr_t)known->data - 1;
+   region->has_counter = false;
+   util_dynarray_clear(&region->blocks);
+}
 
-   const struct gpuval_site site = {
-      .kind = GPUVAL_KIND_COVERED,
-      .spirv_offset = spirv_offset,
-      .set = -1,
-      .binding = -1,
-   };
-   const struct gpuval_nir_entry entry = {.site = gpuval_nir_add_site(pass->state, &site)};
-   uint32_t number = gpuval_nir_add_entry(pass->state, &entry);
-   _mesa_hash_table_insert(pass->of_offsets, key, (void *)(uintptr_t)(number + 1));
-   return number;
+static struct gpuval_nir_entry *
+get_entry(const struct pass *pass, uint32_t number)
+{
+   return util_dynarray_element(&pass->state->table->entries, struct gpuval_nir_entry, number);
 }
 
 static void
-add(struct pass *pass, uint32_t spirv_offset, nir_def *count)
+add(struct pass *pass, uint32_t counter, nir_def *count)
 {
    nir_builder *b = &pass->state->b;
    nir_def *zero = nir_imm_int(b, 0);
 
    nir_report_gpuval(b, nir_imm_true(b), nir_vec4(b, count, zero, zero, zero), zero,
-                     nir_imm_zero(b, 3, 32), .base = get_entry(pass, spirv_offset), .range = 1,
+                     nir_imm_zero(b, 3, 32), .base = counter, .range = 1,
                      .desc_set = GPUVAL_REPORT_COVERED);
 }
 
-static nir_variable *
-get_variable(struct pass *pass, uint32_t spirv_offset)
+/* Counts those that come to @mark. */
+static void
+count(struct pass *pass, const nir_intrinsic_instr *mark, uint32_t counter)
 {
-   void *key = (void *)(uintptr_t)spirv_offset;
-   struct hash_entry *known = _mesa_hash_table_search(pass->in_loop, key);
-   if (known)
-      return known->data;
-
    nir_builder *b = &pass->state->b;
-   const nir_cursor here = b->cursor;
-   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval covered");
-   b->cursor = nir_before_cf_node(&pass->outermost->cf_node);
-   nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
-   b->cursor = nir_after_cf_node_and_phis(&pass->outermost->cf_node);
-   add(pass, spirv_offset, nir_load_var(b, var));
-   b->cursor = here;
-   _mesa_hash_table_insert(pass->in_loop, key, var);
-   pass->has_variables = true;
-   return var;
+
+   if (pass->outermost && !pass->adds_each_round) {
+      nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval covered");
+      b->cursor = nir_before_cf_node(&pass->outermost->cf_node);
+      nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
+      b->cursor = nir_after_cf_node_and_phis(&pass->outermost->cf_node);
+      add(pass, counter, nir_load_var(b, var));
+      b->cursor = nir_before_instr((nir_instr *)&mark->instr);
+      nir_store_var(b, var, nir_iadd_imm(b, nir_load_var(b, var), 1), 0x1);
+      pass->has_variables = true;
+   } else {
+      b->cursor = nir_before_instr((nir_instr *)&mark->instr);
+      add(pass, counter, nir_imm_int(b, 1));
+   }
 }
 
 static void
-instrument(struct pass *pass, nir_intrinsic_instr *mark)
+add_block(struct pass *pass, struct region *region, const nir_intrinsic_instr *mark)
 {
-   nir_builder *b = &pass->state->b;
-   uint32_t spirv_offset = nir_intrinsic_base(mark);
+   const struct gpuval_site site = {
+      .kind = GPUVAL_KIND_COVERED,
+      .spirv_offset = nir_intrinsic_base(mark),
+      .set = -1,
+      .binding = -1,
+   };
+   const uint32_t number = gpuval_nir_add_site(pass->state, &site);
 
-   b->cursor = nir_before_instr(&mark->instr);
-   if (pass->outermost && !pass->adds_each_round) {
-      nir_variable *var = get_variable(pass, spirv_offset);
-      b->cursor = nir_before_instr(&mark->instr);
-      nir_store_var(b, var, nir_iadd_imm(b, nir_load_var(b, var), 1), 0x1);
-   } else {
-      add(pass, spirv_offset, nir_imm_int(b, 1));
+   util_dynarray_foreach (&region->blocks, uint32_t, known) {
+      if (get_entry(pass, *known)->site == number) {
+         get_entry(pass, *known)->size++;
+         return;
+      }
    }
-   nir_instr_remove(&mark->instr);
+
+   struct gpuval_nir_entry entry = {.site = number, .size = 1, .offset = region->counter};
+   uint32_t index = gpuval_nir_add_entry(pass->state, &entry);
+   util_dynarray_append(&region->blocks, uint32_t, index);
+   if (region->has_counter)
+      return;
+   region->has_counter = true;
+   region->counter = get_entry(pass, index)->offset = index;
+   count(pass, mark, index);
+}
+
+static bool instrument_list(struct pass *pass, struct exec_list *list);
+
+static bool
+instrument_block(struct pass *pass, struct region *region, nir_block *block)
+{
+   bool progress = false;
+
+   nir_foreach_instr_safe (instr, block) {
+      const nir_intrinsic_instr *mark = gpuval_nir_as_early_report(instr, GPUVAL_CHECK_COVERAGE);
+      if (mark) {
+         add_block(pass, region, mark);
+         nir_instr_remove(instr);
+         progress = true;
+      } else if (ends_invocations(instr)) {
+         begin_region(region);
+      }
+   }
+   return progress;
+}
+
+static bool
+instrument_loop(struct pass *pass, nir_loop *loop)
+{
+   const bool is_outermost = !pass->outermost;
+
+   if (is_outermost) {
+      pass->outermost = loop;
+      pass->adds_each_round = loses_invocations(&loop->body, false);
+   }
+   bool progress = instrument_list(pass, &loop->body);
+   if (is_outermost)
+      pass->outermost = NULL;
+   return progress;
 }
 
 static bool
 instrument_list(struct pass *pass, struct exec_list *list)
 {
+   struct region region = {0};
    bool progress = false;
 
+   util_dynarray_init(&region.blocks, NULL);
    foreach_list_typed (nir_cf_node, node, node, list) {
       switch (node->type) {
       case nir_cf_node_block:
-         nir_foreach_instr_safe (instr, nir_cf_node_as_block(node)) {
-            const nir_intrinsic_instr *mark =
-               gpuval_nir_as_early_report(instr, GPUVAL_CHECK_COVERAGE);
-            if (mark) {
-               instrument(pass, (nir_intrinsic_instr *)mark);
-               progress = true;
-            }
-         }
+         progress |= instrument_block(pass, &region, nir_cf_node_as_block(node));
          break;
-      case nir_cf_node_if:
-         progress |= instrument_list(pass, &nir_cf_node_as_if(node)->then_list);
-         progress |= instrument_list(pass, &nir_cf_node_as_if(node)->else_list);
-         break;
-      case nir_cf_node_loop: {
-         nir_loop *loop = nir_cf_node_as_loop(node);
-         const bool is_outermost = !pass->outermost;
-         if (is_outermost) {
-            pass->outermost = loop;
-            pass->adds_each_round = loses_counts(loop);
-            _mesa_hash_table_clear(pass->in_loop, NULL);
-         }
-         progress |= instrument_list(pass, &loop->body);
-         if (is_outermost)
-            pass->outermost = NULL;
+      case nir_cf_node_if: {
+         nir_if *nif = nir_cf_node_as_if(node);
+         bool loses = loses_invocations(&nif->then_list, true) ||
+                      loses_invocations(&nif->else_list, true);
+         progress |= instrument_list(pass, &nif->then_list);
+         progress |= instrument_list(pass, &nif->else_list);
+         if (loses)
+            begin_region(&region);
          break;
       }
+      case nir_cf_node_loop:
+         progress |= instrument_loop(pass, nir_cf_node_as_loop(node));
+         if (loses_invocations(&nir_cf_node_as_loop(node)->body, false))
+            begin_region(&region);
+         break;
       default:
          break;
       }
    }
+   util_dynarray_fini(&region.blocks);
    return progress;
 }
 
@@ -205,11 +261,7 @@ gpuval_nir_count_blocks(struct gpuval_nir_state *state)
    if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_COVERAGE)))
       return;
 
-   pass.in_loop = _mesa_pointer_hash_table_create(NULL);
-   pass.of_offsets = _mesa_pointer_hash_table_create(NULL);
    bool progress = instrument_list(&pass, &state->b.impl->body);
-   _mesa_hash_table_destroy(pass.in_loop, NULL);
-   _mesa_hash_table_destroy(pass.of_offsets, NULL);
    nir_metadata_preserve(state->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
    if (pass.has_variables)
       nir_lower_vars_to_ssa(state->b.shader);

@@ -108,7 +108,17 @@ take_count(const struct gpuval_device *device, uint64_t *counter)
    return count;
 }
 
-/* Shaders may have written there what they like: a count is no index. */
+/* Adds to the count of the block that an entry stands for. */
+static void
+add_count(struct covered *covered, const struct gpuval_site *site, uint64_t count)
+{
+   struct hash_entry *block =
+      _mesa_hash_table_search(covered->by_offset, (void *)(uintptr_t)site->spirv_offset);
+
+   if (block && site->spirv_offset)
+      covered->counts[(uintptr_t)block->data - 1] += count;
+}
+
 void
 gpuval_coverage_take(struct gpuval_device *device, struct gpuval_shader *shader)
 {
@@ -117,19 +127,22 @@ gpuval_coverage_take(struct gpuval_device *device, struct gpuval_shader *shader)
 
    if (!counters || !gpuval_device_is_intact(device))
       return;
+   uint64_t *taken = rzalloc_array(NULL, uint64_t, MAX2(shader->num_entries, 1));
    for (uint32_t i = 0; i < shader->num_entries; i++) {
-      const struct gpuval_site *site = &shader->sites[shader->entries[i].site];
+      const struct gpuval_nir_entry *entry = &shader->entries[i];
+      const struct gpuval_site *site = &shader->sites[entry->site];
       if (site->kind != GPUVAL_KIND_COVERED)
          continue;
       if (!covered && !(covered = get_covered(device, shader)))
-         return;
+         break;
 
-      uint64_t count = take_count(device, &counters[shader->entry_base + i]);
-      struct hash_entry *block =
-         _mesa_hash_table_search(covered->by_offset, (void *)(uintptr_t)site->spirv_offset);
-      if (block)
-         covered->counts[(uintptr_t)block->data - 1] += count;
+      /* The entry that has the counter comes first. */
+      if (entry->offset == i)
+         taken[i] = take_count(device, &counters[shader->entry_base + i]);
+      if (entry->offset <= i)
+         add_count(covered, site, taken[entry->offset] * entry->size);
    }
+   ralloc_free(taken);
 }
 
 static uint64_t
