@@ -109,7 +109,8 @@ explain_name(const char *name)
    unsigned num_found = 0;
 
    for (unsigned i = 0; i < GPUVAL_KIND_COUNT; i++) {
-      if (gpuval_kind_is_hidden(i) || !is_of_check(i, name, length) || (slash && strcmp(slash + 1, gpuval_kind_infos[i].name)))
+      if (gpuval_kind_is_hidden(i) || !is_of_check(i, name, length) ||
+          (slash && strcmp(slash + 1, gpuval_kind_infos[i].name)))
          continue;
       fputs(num_found++ ? "\n" : "", stdout);
       explain(i);

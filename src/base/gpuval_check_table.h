@@ -41,8 +41,8 @@ KIND(ASSUMPTION_FAILED, ASSUME, "assumption-failed", none, none, "the assumption
 CHECK(ASSERT, "assert", GPUVAL_SET_BASIC, 0, none, assert, none, "A shader has executed DebugBreak")
 KIND(DEBUG_BREAK, ASSERT, "debug-break", none, detail_or, "the shader has executed DebugBreak")
 
-/* What the option --coverage counts, which users do not name. gpuval_nir_count_blocks() comes before
- * all passes.
+/* What the option --coverage counts, which users do not name. gpuval_nir_count_blocks() comes
+ * before all passes.
  */
 CHECK(COVERAGE, "coverage", GPUVAL_SET_HIDDEN, 0, none, none, none, "A block has been executed")
 KIND(COVERED, COVERAGE, "covered", none, none, "")

@@ -105,7 +105,8 @@ uint32_t gpuval_checks_from_name(const char *name, unsigned length);
 /** "assume, printf, ...; basic, ...": all that gpuval_checks_from_name() knows. */
 const char *gpuval_checks_names(void);
 
-/** Returns the checks that this version has and users can name, as BITFIELD_BIT(enum gpuval_check). */
+/** Returns the checks that this version has and users can name, as BITFIELD_BIT(enum gpuval_check).
+ */
 uint32_t gpuval_checks_available(void);
 
 /** Returns the checks that need one of @needs, as BITFIELD_BIT(enum gpuval_check). */

@@ -87,12 +87,12 @@ struct gpuval_root {
    uint64_t addresses_address;  /* struct gpuval_address_table, see gpuval_address_table.h */
    uint64_t failing_address;    /* uint32_t[max_failing]: sites whose counters have left 0 */
    uint32_t max_failing;
-   uint32_t poison;         /* init: what memory has that was never written; 0: anything */
-   uint64_t written;        /* init: the byte of a word at A is at this plus A / 4, modulo
-                             * 2^64; see gpuval_init.h */
-   uint64_t written_window; /* init: memory from here on has such bytes */
-   uint32_t all_written;    /* init: not 0: all counts as written, whatever marks say */
-   uint32_t end_loops;      /* loop: not 0: whatever loop runs is to end */
+   uint32_t poison;           /* init: what memory has that was never written; 0: anything */
+   uint64_t written;          /* init: the byte of a word at A is at this plus A / 4, modulo
+                               * 2^64; see gpuval_init.h */
+   uint64_t written_window;   /* init: memory from here on has such bytes */
+   uint32_t all_written;      /* init: not 0: all counts as written, whatever marks say */
+   uint32_t end_loops;        /* loop: not 0: whatever loop runs is to end */
    uint64_t coverage_address; /* coverage: uint64_t[GPUVAL_MAX_ENTRIES], by entry; or 0 */
    uint32_t reserved[10];
 

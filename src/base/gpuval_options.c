@@ -228,6 +228,11 @@ gpuval_options_parse_checks(const char *list, const char *where, bool *internal)
          continue;
       }
 
+      if (!minus && name_length == strlen("none") && !strncmp(name, "none", name_length)) {
+         checks = 0;
+         continue;
+      }
+
       uint32_t named = gpuval_checks_from_name(name, name_length);
       if (minus)
          checks &= ~named;

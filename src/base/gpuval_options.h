@@ -90,9 +90,9 @@ void gpuval_options_begin_process(void);
 
 /**
  * Returns the checks that a comma-separated list of checks and sets names, of which `-name` takes
- * one away, as BITFIELD_BIT(enum gpuval_check). A name that is not known is an error in the log
- * that begins with @where. @internal becomes true where the list has the token `internal`, and is
- * NULL where that makes no sense.
+ * one away and `none` all, as BITFIELD_BIT(enum gpuval_check). A name that is not known is an error
+ * in the log that begins with @where. @internal becomes true where the list has the token
+ * `internal`, and is NULL where that makes no sense.
  */
 uint32_t gpuval_options_parse_checks(const char *list, const char *where, bool *internal);
 

@@ -30,8 +30,7 @@ count_lanes(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
 {
    struct gallivm_state *gallivm = bld_base->base.gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type =
-      LLVMIntTypeInContext(gallivm->context, LLVMGetVectorSize(LLVMTypeOf(mask)));
+   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, LLVMGetVectorSize(LLVMTypeOf(mask)));
    LLVMTypeRef word = LLVMInt32TypeInContext(gallivm->context);
    char name[32];
 
@@ -40,8 +39,7 @@ count_lanes(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
       "");
    bits = LLVMBuildZExt(builder, bits, word, "");
    lp_format_intrinsic(name, sizeof(name), "llvm.ctpop", word);
-   return LLVMBuildZExt(builder,
-                        lp_build_intrinsic_unary(builder, name, word, bits),
+   return LLVMBuildZExt(builder, lp_build_intrinsic_unary(builder, name, word, bits),
                         LLVMInt64TypeInContext(gallivm->context), "");
 }
 
@@ -87,12 +85,11 @@ find_counter(struct lp_build_nir_context *bld_base, uint32_t entry)
    LLVMTypeRef bytes = LLVMPointerType(LLVMInt8TypeInContext(gallivm->context), 0);
    const unsigned data = GPUVAL_LVP_COMMAND_DATA_OFFSET;
 
-   LLVMValueRef constants =
-      lp_llvm_buffer_base(gallivm, bld->consts_ptr, lp_build_const_int32(gallivm, 0),
-                          LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef constants = lp_llvm_buffer_base(
+      gallivm, bld->consts_ptr, lp_build_const_int32(gallivm, 0), LP_MAX_TGSI_CONST_BUFFERS);
    constants = LLVMBuildBitCast(builder, constants, bytes, "");
-   LLVMValueRef root = load_at(
-      gallivm, constants, data + offsetof(struct gpuval_command_data, root_address), bytes);
+   LLVMValueRef root =
+      load_at(gallivm, constants, data + offsetof(struct gpuval_command_data, root_address), bytes);
    LLVMValueRef base = load_at(gallivm, constants,
                                data + offsetof(struct gpuval_command_data, entry_base) +
                                   bld_base->shader->info.stage * sizeof(uint32_t),

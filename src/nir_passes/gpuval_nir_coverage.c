@@ -7,15 +7,15 @@
  * unrolling make of it share the site, whose place in the module is the block's OpLabel. What
  * optimizations remove was never executed.
  *
- * At the hook it becomes @report_gpuval of GPUVAL_REPORT_COVERED, which adds a number to the counter
- * of its entry and reports nothing (gpuval_root::coverage_address):
+ * At the hook it becomes @report_gpuval of GPUVAL_REPORT_COVERED, which adds a number to the
+ * counter of its entry and reports nothing (gpuval_root::coverage_address):
  *
  *    counters[entry] += sum of detail[0] over the invocations that are there
  *
  * Blocks that the same invocations come to share a counter. Those are a region: what stands in one
  * list of control flow, whatever is nested between, until invocations may leave the list or end.
- * Each block of it has an entry of its own that names the counter (gpuval_nir_entry::offset) and how
- * often it is there (size), as it is several times in a loop that was unrolled.
+ * Each block of it has an entry of its own that names the counter (gpuval_nir_entry::offset) and
+ * how often it is there (size), as it is several times in a loop that was unrolled.
  *
  * A region that is in a loop counts in a variable, which is added behind the outermost loop: the
  * number of atomics does not depend on rounds. Where invocations end or become helpers within the
@@ -40,15 +40,15 @@ gpuval_nir_emit_block(nir_builder *b, size_t spirv_offset)
 
 struct pass {
    struct gpuval_nir_state *state;
-   nir_loop *outermost;    /* around what is looked at, or NULL */
-   bool adds_each_round;   /* of that loop */
+   nir_loop *outermost;  /* around what is looked at, or NULL */
+   bool adds_each_round; /* of that loop */
    bool has_variables;
 };
 
 /* Blocks that the same invocations come to */
 struct region {
    bool has_counter;
-   uint32_t counter;           /* the entry whose counter it is */
+   uint32_t counter;            /* the entry whose counter it is */
    struct util_dynarray blocks; /* uint32_t: entries, one a block of the SPIR-V */
 };
 
@@ -80,8 +80,8 @@ ends_invocations(const nir_instr *instr)
    }
 }
 
-/* May invocations that come to @list not come to its end? @with_jumps: nor those that leave the loop
- * around it or begin its next round.
+/* May invocations that come to @list not come to its end? @with_jumps: nor those that leave the
+ * loop around it or begin its next round.
  */
 static bool
 loses_invocations(struct exec_list *list, bool with_jumps)
@@ -232,8 +232,8 @@ instrument_list(struct pass *pass, struct exec_list *list)
          break;
       case nir_cf_node_if: {
          nir_if *nif = nir_cf_node_as_if(node);
-         bool loses = loses_invocations(&nif->then_list, true) ||
-                      loses_invocations(&nif->else_list, true);
+         bool loses =
+            loses_invocations(&nif->then_list, true) || loses_invocations(&nif->else_list, true);
          progress |= instrument_list(pass, &nif->then_list);
          progress |= instrument_list(pass, &nif->else_list);
          if (loses)
@@ -296,9 +296,9 @@ gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *counters =
       gpuval_nir_load_address(b, driver->merged_lanes, driver->root_address(driver, b),
                               offsetof(struct gpuval_root, coverage_address));
-   nir_global_atomic(
-      b, 64, gpuval_nir_element_address(b, counters, params->first_entry, sizeof(uint64_t)), count,
-      .atomic_op = nir_atomic_op_iadd);
+   nir_global_atomic(b, 64,
+                     gpuval_nir_element_address(b, counters, params->first_entry, sizeof(uint64_t)),
+                     count, .atomic_op = nir_atomic_op_iadd);
    if (driver->merged_lanes)
       nir_pop_if(b, NULL);
    if (is_fragment)

@@ -113,8 +113,9 @@ add_line(struct gpuval_lcov_file *file, uint32_t number, uint64_t count)
       return;
    }
    util_dynarray_append(&file->lines, struct line, ((struct line){number, count}));
-   _mesa_hash_table_insert(file->index_of_lines, key,
-                           (void *)(uintptr_t)util_dynarray_num_elements(&file->lines, struct line));
+   _mesa_hash_table_insert(
+      file->index_of_lines, key,
+      (void *)(uintptr_t)util_dynarray_num_elements(&file->lines, struct line));
 }
 
 /* Functions that share a name, as overloads do, are told apart by their lines. */
@@ -211,8 +212,7 @@ read_record(struct gpuval_lcov_file *file, const char *text, struct hash_table *
    }
 }
 
-static void
-unmap_names(struct trace *trace);
+static void unmap_names(struct trace *trace);
 
 /* Returns whether the text is a tracefile, or nothing yet, and adds it to @trace. */
 static bool
@@ -284,7 +284,8 @@ compare_branches(const void *a, const void *b)
 static void
 write_function_name(FILE *f, const struct gpuval_lcov_file *file, unsigned index)
 {
-   const struct function *function = util_dynarray_element(&file->functions, struct function, index);
+   const struct function *function =
+      util_dynarray_element(&file->functions, struct function, index);
 
    fputs(function->name, f);
    for (unsigned i = 0; i < index; i++) {
@@ -325,15 +326,13 @@ write_functions(FILE *f, const struct gpuval_lcov_file *file)
    unsigned count = util_dynarray_num_elements(&file->functions, struct function), hit = 0;
 
    for (unsigned i = 0; i < count; i++) {
-      const struct function *function =
-         util_dynarray_element(&file->functions, struct function, i);
+      const struct function *function = util_dynarray_element(&file->functions, struct function, i);
       fprintf(f, "FN:%u,", function->line);
       write_function_name(f, file, i);
       fputc('\n', f);
    }
    for (unsigned i = 0; i < count; i++) {
-      const struct function *function =
-         util_dynarray_element(&file->functions, struct function, i);
+      const struct function *function = util_dynarray_element(&file->functions, struct function, i);
       fprintf(f, "FNDA:%" PRIu64 ",", function->count);
       write_function_name(f, file, i);
       fputc('\n', f);
@@ -628,7 +627,8 @@ make_harmless(void *mem_ctx, const char *name)
 
    while (*name) {
       size_t length = strcspn(name, "/\\");
-      bool is_dots = !length || (length == 1 && name[0] == '.') || (length == 2 && !strncmp(name, "..", 2));
+      bool is_dots =
+         !length || (length == 1 && name[0] == '.') || (length == 2 && !strncmp(name, "..", 2));
 
       if (!is_dots) {
          ralloc_strcat(&copy, *copy ? "/" : "");

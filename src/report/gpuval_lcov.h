@@ -3,9 +3,9 @@
 /* The tracefile of GPUVAL_COVERAGE, in LCOV's format (geninfo(1)): how often lines, functions and
  * branches of shaders were executed.
  *
- * What is added waits in memory until it is written, and is then added to what the file has: several
- * runs, and several processes at a time, add up, as with gcov. Callers of all but write() need no
- * lock.
+ * What is added waits in memory until it is written, and is then added to what the file has:
+ * several runs, and several processes at a time, add up, as with gcov. Callers of all but write()
+ * need no lock.
  */
 
 #ifndef GPUVAL_LCOV_H
@@ -29,8 +29,8 @@ void gpuval_lcov_begin_process(void);
 
 /**
  * Returns the file that @name means. Where there is no such file, or one with other lines than
- * @text, @text is written to a folder beside the tracefile, from which genhtml takes it. Both may be
- * NULL: @stand_in is the name then.
+ * @text, @text is written to a folder beside the tracefile, from which genhtml takes it. Both may
+ * be NULL: @stand_in is the name then.
  */
 struct gpuval_lcov_file *gpuval_lcov_get_file(const char *name, const char *text,
                                               const char *stand_in);

@@ -72,6 +72,9 @@ refused 'shaders: .* is a folder' run --shaders /tmp -- true
 refused 'log: .* is a folder' run --log /tmp -- true
 refused 'log: .*/proc/self/log. cannot be written' run --log /proc/self/log -- true
 refused 'report: .*/proc/self/a.csv. cannot be written' run --report /proc/self/a.csv -- true
+refused 'coverage: .* is a folder' run --coverage /tmp -- true
+refused 'coverage: .*passwd. is there, and no tracefile' run --coverage /etc/passwd -- true
+refused 'coverage: .*/proc/self/a.info. cannot be written' run --coverage /proc/self/a.info -- true
 refused 'checks: .*"bonds"; did you mean "bounds"[?] .*concurrency' run --checks bonds -- true
 refused 'checks: .*"bonds"; did you mean "bounds"[?]' run --checks sync --checks=-bonds -- true
 refused 'checks: .*"nonsense" .there are assume' run --checks nonsense -- true

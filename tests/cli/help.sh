@@ -86,7 +86,7 @@ else
 
    completes 'demo doctor' gpuval d
    completes 'report' gpuval rep
-   completes '--checks' gpuval run --c
+   completes '--checks --coverage' gpuval run --c
    completes 'lavapipe radv' gpuval run --driver ''
    completes 'radv' gpuval run --driver = r
    completes 'bounds,sync bounds,sync-compute' gpuval run --checks bounds,sy

@@ -4,12 +4,31 @@
  * time: nothing but the words of the module is read, and all of it ends.
  */
 
+#include "core/spirv/gpuval_spirv_blocks.h"
 #include "test_spirv.h"
 
 #include <chrono>
 #include <random>
 
 namespace {
+
+/* Looks at what coverage looks at. */
+void
+look_at_blocks(struct gpuval_spirv *spirv, uint32_t model)
+{
+   struct gpuval_spirv_blocks *blocks = gpuval_spirv_find_blocks(NULL, spirv, "main", model);
+   if (!blocks)
+      return;
+
+   std::vector<uint64_t> counts(blocks->num_blocks + 1), taken(blocks->num_edges + 1);
+   for (uint32_t i = 0; i < blocks->num_blocks; i++) {
+      counts[i] = i * 7919 % 5;
+      for (uint32_t j = 0; j < blocks->blocks[i].num_lines; j++)
+         EXPECT_LT(blocks->lines[blocks->blocks[i].first_line + j].file, blocks->num_files);
+   }
+   gpuval_spirv_count_edges(blocks, counts.data(), taken.data());
+   ralloc_free(blocks);
+}
 
 /* Looks at everything in @words, in a buffer of just that size. */
 void
@@ -30,6 +49,8 @@ look_around(const std::vector<uint32_t> &words)
          sum += string ? strlen(string) : 0;
    }
    gpuval_spirv_code_hash(spirv);
+   for (uint32_t model = 0; model < 6; model++)
+      look_at_blocks(spirv, model);
    for (unsigned binding = 0; binding < 8; binding++)
       gpuval_spirv_binding_name(spirv, binding % 3, binding, binding % 2);
    ralloc_free(spirv);

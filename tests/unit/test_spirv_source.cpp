@@ -5,6 +5,7 @@
  * expectations.
  */
 
+#include "core/spirv/gpuval_spirv_blocks.h"
 #include "test_spirv.h"
 
 #include <cstdio>
@@ -530,4 +531,53 @@ TEST(SpirvSource, BranchIntoAnotherFunction)
    EXPECT_EQ(module.locations[4].line, 10u);
    EXPECT_EQ(module.locations[8].opcode, SpvOpReturn);
    EXPECT_EQ(module.locations[8].line, 0u);
+}
+
+/* How often the ways of a branch were taken follows from the counts of blocks: here of a block that
+ * leads to a loop's header and behind it, and of a switch whose cases share code.
+ */
+TEST(SpirvSource, CountsOfEdges)
+{
+   const Instructions instructions = {
+      {SpvOpEntryPoint, SpvExecutionModelGLCompute, 3, 'm'},
+      {SpvOpFunction, 2, 3, 0, 4},
+      {SpvOpLabel, 5}, /* 10 */
+      {SpvOpBranchConditional, 20, 6, 7},
+      {SpvOpLabel, 6}, /* 4 times, and 8 times from itself */
+      {SpvOpBranchConditional, 20, 6, 7},
+      {SpvOpLabel, 7},
+      {SpvOpSwitch, 21, 8, 0, 9, 1, 9, 2, 10},
+      {SpvOpLabel, 8}, /* 1 */
+      {SpvOpReturn},
+      {SpvOpLabel, 9}, /* 3, and falls through */
+      {SpvOpBranch, 10},
+      {SpvOpLabel, 10}, /* 9 */
+      {SpvOpReturn},
+      {SpvOpFunctionEnd},
+   };
+   std::vector<uint32_t> words = assemble(32, instructions);
+   struct gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
+   struct gpuval_spirv_blocks *blocks =
+      gpuval_spirv_find_blocks(NULL, spirv, "m", SpvExecutionModelGLCompute);
+   ASSERT_TRUE(blocks);
+   ASSERT_EQ(blocks->num_blocks, 6u);
+   EXPECT_TRUE(blocks->is_listing);
+   EXPECT_EQ(blocks->blocks[2].num_edges, 3u);
+   ASSERT_EQ(blocks->num_edges, 8u);
+
+   const uint64_t counts[] = {10, 12, 10, 1, 3, 9};
+   uint64_t taken[8];
+   gpuval_spirv_count_edges(blocks, counts, taken);
+   const uint32_t *first = &blocks->edges[blocks->blocks[2].first_edge];
+   EXPECT_EQ(first[0], 4u);
+   EXPECT_EQ(taken[blocks->blocks[2].first_edge], 3u);
+   EXPECT_EQ(taken[blocks->blocks[2].first_edge + 1], 6u);
+   EXPECT_EQ(taken[blocks->blocks[2].first_edge + 2], 1u);
+   /* Of a loop without structure nobody knows. */
+   EXPECT_EQ(taken[0], GPUVAL_SPIRV_UNKNOWN);
+
+   EXPECT_FALSE(gpuval_spirv_find_blocks(NULL, spirv, "m", SpvExecutionModelVertex));
+   EXPECT_FALSE(gpuval_spirv_find_blocks(NULL, spirv, "n", SpvExecutionModelGLCompute));
+   ralloc_free(blocks);
+   ralloc_free(spirv);
 }

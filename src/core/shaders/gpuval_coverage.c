@@ -28,8 +28,7 @@ gpuval_coverage_init(struct gpuval_device *device)
 
    if (!gpuval_options()->coverage)
       return true;
-   coverage->modules =
-      _mesa_hash_table_create(device, _mesa_hash_string, _mesa_key_string_equal);
+   coverage->modules = _mesa_hash_table_create(device, _mesa_hash_string, _mesa_key_string_equal);
    return gpuval_device_alloc(device, &coverage->counters,
                               device->info.max_entries * sizeof(uint64_t));
 }

@@ -4,8 +4,8 @@
  *
  * Shaders add to a counter for each of their entries of GPUVAL_KIND_COVERED
  * (nir_passes/gpuval_nir_coverage.c). When nothing can run a shader any more, or all ends, its
- * counters are read, by place in the module: pipelines made of one module add up. At the end, counts
- * of blocks become those of lines, functions and branches (report/gpuval_lcov.h).
+ * counters are read, by place in the module: pipelines made of one module add up. At the end,
+ * counts of blocks become those of lines, functions and branches (report/gpuval_lcov.h).
  */
 
 #ifndef GPUVAL_COVERAGE_H

@@ -20,11 +20,11 @@
  */
 
 #include "gpuval_shader.h"
-#include "gpuval_coverage.h"
 #include "core/memory/gpuval_addresses.h"
 #include "core/memory/gpuval_cells.h"
 #include "core/memory/gpuval_marks.h"
 #include "core/printf/gpuval_printf.h"
+#include "gpuval_coverage.h"
 
 #include <string.h>
 

@@ -15,11 +15,11 @@ struct finder {
    struct util_dynarray files;     /* struct gpuval_spirv_file */
    struct util_dynarray positions; /* struct position: one of each file */
    struct util_dynarray blocks, functions, lines, edges;
-   struct util_dynarray ends;      /* uint32_t: word of each block's last instruction */
-   struct hash_table *labels;      /* id -> index of block + 1 */
-   struct hash_table *by_id;       /* id of a function -> index in spirv->functions + 1 */
-   struct set *seen;               /* indices + 1 of functions */
-   struct set *ending;             /* those that invocations may end in */
+   struct util_dynarray ends; /* uint32_t: word of each block's last instruction */
+   struct hash_table *labels; /* id -> index of block + 1 */
+   struct hash_table *by_id;  /* id of a function -> index in spirv->functions + 1 */
+   struct set *seen;          /* indices + 1 of functions */
+   struct set *ending;        /* those that invocations may end in */
    bool has_lines;
 };
 
@@ -37,6 +37,9 @@ is_same_file(const struct position *a, const struct position *b)
    return !a->file && !b->file && a->source == b->source;
 }
 
+/* Files whose text is looked for: a module has few, but may be anything. */
+#define MAX_TEXTS 64
+
 static uint32_t
 get_file(struct finder *finder, const struct position *position)
 {
@@ -50,7 +53,8 @@ get_file(struct finder *finder, const struct position *position)
    util_dynarray_append(&finder->positions, struct position, *position);
    const struct gpuval_spirv_file file = {
       .name = position->file ? ralloc_strdup(finder->mem_ctx, position->file) : NULL,
-      .text = gpuval_spirv_file_text(finder->mem_ctx, finder->spirv, position),
+      .text = index < MAX_TEXTS ? gpuval_spirv_file_text(finder->mem_ctx, finder->spirv, position)
+                                : NULL,
    };
    util_dynarray_append(&finder->files, struct gpuval_spirv_file, file);
    return index;
@@ -143,10 +147,15 @@ is_debug_info(const struct gpuval_spirv *spirv, uint32_t word)
           operand(spirv, word, 3) == spirv->debug_info_set;
 }
 
+/* A line that comes again after many others stands there twice, which does no harm. */
+#define LINES_TO_COMPARE 16
+
 static void
 add_line(struct finder *finder, struct gpuval_spirv_block *block, struct gpuval_spirv_line line)
 {
-   for (uint32_t i = block->num_lines; i-- > 0;) {
+   const uint32_t first = MAX2(block->num_lines, LINES_TO_COMPARE) - LINES_TO_COMPARE;
+
+   for (uint32_t i = block->num_lines; i-- > first;) {
       const struct gpuval_spirv_line *known =
          util_dynarray_element(&finder->lines, struct gpuval_spirv_line, block->first_line + i);
       if (known->file == line.file && known->number == line.number)
@@ -430,8 +439,8 @@ list_lines(struct finder *finder)
       }
    }
    util_dynarray_foreach (&finder->functions, struct gpuval_spirv_function, function) {
-      const struct gpuval_spirv_block *first = util_dynarray_element(
-         &finder->blocks, struct gpuval_spirv_block, function->first_block);
+      const struct gpuval_spirv_block *first =
+         util_dynarray_element(&finder->blocks, struct gpuval_spirv_block, function->first_block);
       function->line =
          (struct gpuval_spirv_line){0, find_instruction(finder, first->offset / 4) + 1};
    }
@@ -446,8 +455,8 @@ complete_functions(struct finder *finder)
          const struct gpuval_spirv_block *block = util_dynarray_element(
             &finder->blocks, struct gpuval_spirv_block, function->first_block + i);
          if (block->num_lines)
-            function->line = *util_dynarray_element(&finder->lines, struct gpuval_spirv_line,
-                                                    block->first_line);
+            function->line =
+               *util_dynarray_element(&finder->lines, struct gpuval_spirv_line, block->first_line);
       }
    }
 }
@@ -467,8 +476,8 @@ gpuval_spirv_find_blocks(void *mem_ctx, struct gpuval_spirv *spirv, const char *
    struct finder finder = {.spirv = spirv, .mem_ctx = out};
    uint32_t number = 0;
 
-   struct util_dynarray *arrays[] = {&finder.files, &finder.positions, &finder.blocks,
-                                     &finder.functions, &finder.lines, &finder.edges,
+   struct util_dynarray *arrays[] = {&finder.files,     &finder.positions, &finder.blocks,
+                                     &finder.functions, &finder.lines,     &finder.edges,
                                      &finder.ends};
    for (unsigned i = 0; i < ARRAY_SIZE(arrays); i++)
       util_dynarray_init(arrays[i], temporary);
@@ -496,8 +505,7 @@ gpuval_spirv_find_blocks(void *mem_ctx, struct gpuval_spirv *spirv, const char *
    else
       complete_functions(&finder);
 
-   out->num_functions =
-      util_dynarray_num_elements(&finder.functions, struct gpuval_spirv_function);
+   out->num_functions = util_dynarray_num_elements(&finder.functions, struct gpuval_spirv_function);
    out->num_files = util_dynarray_num_elements(&finder.files, struct gpuval_spirv_file);
    out->num_edges = util_dynarray_num_elements(&finder.edges, uint32_t);
    out->blocks = take(out, &finder.blocks);
@@ -509,8 +517,8 @@ gpuval_spirv_find_blocks(void *mem_ctx, struct gpuval_spirv *spirv, const char *
    return out;
 }
 
-/* Counts of edges. What goes into a block is what it was executed, and so is what leaves it where no
- * invocation ends; so an edge is known where all others of a block are.
+/* Counts of edges. What goes into a block is what it was executed, and so is what leaves it where
+ * no invocation ends; so an edge is known where all others of a block are.
  */
 
 static bool
@@ -538,7 +546,8 @@ gpuval_spirv_count_edges(const struct gpuval_spirv_blocks *blocks, const uint64_
                          uint64_t *taken)
 {
    void *mem_ctx = ralloc_context(NULL);
-   struct util_dynarray *into = rzalloc_array(mem_ctx, struct util_dynarray, blocks->num_blocks + 1);
+   struct util_dynarray *into =
+      rzalloc_array(mem_ctx, struct util_dynarray, blocks->num_blocks + 1);
    struct util_dynarray *out = rzalloc_array(mem_ctx, struct util_dynarray, blocks->num_blocks + 1);
    bool progress = true;
 

@@ -20,12 +20,12 @@ struct gpuval_spirv_line {
 };
 
 struct gpuval_spirv_block {
-   uint32_t offset;                        /* of its OpLabel, bytes */
-   uint32_t first_line, num_lines;         /* in gpuval_spirv_blocks::lines, each once */
-   uint32_t first_edge, num_edges;         /* in gpuval_spirv_blocks::edges */
-   struct gpuval_spirv_line branch;        /* where it branches, if it has several edges */
-   bool is_entry;                          /* of its function */
-   bool may_lose;                          /* invocations may end within it */
+   uint32_t offset;                 /* of its OpLabel, bytes */
+   uint32_t first_line, num_lines;  /* in gpuval_spirv_blocks::lines */
+   uint32_t first_edge, num_edges;  /* in gpuval_spirv_blocks::edges */
+   struct gpuval_spirv_line branch; /* where it branches, if it has several edges */
+   bool is_entry;                   /* of its function */
+   bool may_lose;                   /* invocations may end within it */
 };
 
 struct gpuval_spirv_function {

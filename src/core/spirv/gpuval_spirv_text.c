@@ -587,7 +587,7 @@ get_reach(struct hash_table *groups, const void *key)
 }
 
 /* A `#line` of two thousand millions makes no file of as many lines. */
-#define MAX_FILE_LINES 1000000
+#define MAX_FILE_LINES 200000
 
 char *
 gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct position *position)
@@ -618,9 +618,8 @@ gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct p
             best = &candidates.list[i];
       }
       if (best) {
-         const char *found =
-            untrimmed(util_dynarray_element(&spirv->sources, struct source, best->source),
-                      best->index);
+         const char *found = untrimmed(
+            util_dynarray_element(&spirv->sources, struct source, best->source), best->index);
          util_dynarray_append_array(&text, char, found, strlen(found));
       }
       util_dynarray_append(&text, char, '\n');
