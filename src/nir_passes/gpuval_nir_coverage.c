@@ -17,8 +17,9 @@
  * Each block of it has an entry of its own that names the counter (gpuval_nir_entry::offset) and
  * how often it is there (size), as it is several times in a loop that was unrolled.
  *
- * A region that is in a loop counts in a variable, which is added behind the outermost loop: the
- * number of atomics does not depend on rounds. Where invocations end or become helpers within the
+ * A region that is in a loop counts in a register of NIR, which is added behind the outermost loop:
+ * the number of atomics does not depend on rounds. These become SSA values when all passes have run,
+ * as the check loop adds ways out of loops. Where invocations end or become helpers within the
  * loop, or leave the shader for another one, that would lose what they have counted, and each round
  * adds.
  */
@@ -42,7 +43,6 @@ struct pass {
    struct gpuval_nir_state *state;
    nir_loop *outermost;  /* around what is looked at, or NULL */
    bool adds_each_round; /* of that loop */
-   bool has_variables;
 };
 
 /* Blocks that the same invocations come to */
@@ -141,14 +141,14 @@ count(struct pass *pass, const nir_intrinsic_instr *mark, uint32_t counter)
    nir_builder *b = &pass->state->b;
 
    if (pass->outermost && !pass->adds_each_round) {
-      nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval covered");
+      nir_def *reg = nir_decl_reg(b, 1, 32, 0);
       b->cursor = nir_before_cf_node(&pass->outermost->cf_node);
-      nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
+      nir_store_reg(b, nir_imm_int(b, 0), reg);
       b->cursor = nir_after_cf_node_and_phis(&pass->outermost->cf_node);
-      add(pass, counter, nir_load_var(b, var));
+      add(pass, counter, nir_load_reg(b, reg));
       b->cursor = nir_before_instr((nir_instr *)&mark->instr);
-      nir_store_var(b, var, nir_iadd_imm(b, nir_load_var(b, var), 1), 0x1);
-      pass->has_variables = true;
+      nir_store_reg(b, nir_iadd_imm(b, nir_load_reg(b, reg), 1), reg);
+      pass->state->has_registers = true;
    } else {
       b->cursor = nir_before_instr((nir_instr *)&mark->instr);
       add(pass, counter, nir_imm_int(b, 1));
@@ -263,8 +263,6 @@ gpuval_nir_count_blocks(struct gpuval_nir_state *state)
 
    bool progress = instrument_list(&pass, &state->b.impl->body);
    nir_metadata_preserve(state->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
-   if (pass.has_variables)
-      nir_lower_vars_to_ssa(state->b.shader);
 }
 
 /* All lanes have the same entry: one of them adds for all. */
