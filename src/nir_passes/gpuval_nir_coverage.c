@@ -17,9 +17,9 @@
  * Each block of it has an entry of its own that names the counter (gpuval_nir_entry::offset) and
  * how often it is there (size), as it is several times in a loop that was unrolled.
  *
- * A region that is in a loop counts in a register of NIR, which is added behind the outermost loop:
- * the number of atomics does not depend on rounds. These become SSA values when all passes have run,
- * as the check loop adds ways out of loops. Where invocations end or become helpers within the
+ * A region that is in a loop counts in a variable, which is added behind the outermost loop: the
+ * number of atomics does not depend on rounds. Variables are global ones, which no pass lowers: they
+ * become SSA values when all have run, as the check loop adds ways out of loops. Where invocations end or become helpers within the
  * loop, or leave the shader for another one, that would lose what they have counted, and each round
  * adds.
  */
@@ -141,14 +141,15 @@ count(struct pass *pass, const nir_intrinsic_instr *mark, uint32_t counter)
    nir_builder *b = &pass->state->b;
 
    if (pass->outermost && !pass->adds_each_round) {
-      nir_def *reg = nir_decl_reg(b, 1, 32, 0);
+      nir_variable *var = nir_variable_create(b->shader, nir_var_shader_temp, glsl_uint_type(),
+                                              "gpuval covered");
       b->cursor = nir_before_cf_node(&pass->outermost->cf_node);
-      nir_store_reg(b, nir_imm_int(b, 0), reg);
+      nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
       b->cursor = nir_after_cf_node_and_phis(&pass->outermost->cf_node);
-      add(pass, counter, nir_load_reg(b, reg));
+      add(pass, counter, nir_load_var(b, var));
       b->cursor = nir_before_instr((nir_instr *)&mark->instr);
-      nir_store_reg(b, nir_iadd_imm(b, nir_load_reg(b, reg), 1), reg);
-      pass->state->has_registers = true;
+      nir_store_var(b, var, nir_iadd_imm(b, nir_load_var(b, var), 1), 0x1);
+      pass->state->has_globals = true;
    } else {
       b->cursor = nir_before_instr((nir_instr *)&mark->instr);
       add(pass, counter, nir_imm_int(b, 1));

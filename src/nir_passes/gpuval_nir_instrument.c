@@ -252,9 +252,10 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    replace_descriptors(&state);
    end(&state);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
-   if (state.has_registers) {
+   if (state.has_globals) {
       nir_metadata_preserve(impl, nir_metadata_none);
-      nir_lower_reg_intrinsics_to_ssa(nir);
+      nir_lower_global_vars_to_local(nir);
+      nir_lower_vars_to_ssa(nir);
    }
 
    nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);

@@ -290,6 +290,27 @@ find_first_condition(const struct loop *loop)
    return nif;
 }
 
+/* Adds a way out of the loop. What is used behind the loop of its values comes through phis then,
+ * which give 0 where the loop was left so.
+ */
+static void
+add_way_out(nir_builder *b, nir_loop *loop, nir_def *ended)
+{
+   nir_convert_loop_to_lcssa(loop);
+
+   nir_block *behind = nir_cf_node_as_block(nir_cf_node_next(&loop->cf_node));
+   nir_if *nif = nir_push_if(b, ended);
+   nir_jump(b, nir_jump_break);
+   nir_pop_if(b, NULL);
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   nir_foreach_phi (phi, behind) {
+      nir_def *zero = nir_imm_zero(&at_top, phi->def.num_components, phi->def.bit_size);
+      nir_phi_src *src = nir_phi_instr_add_src(phi, nir_if_last_then_block(nif), zero);
+      list_addtail(&src->src.use_link, &zero->uses); /* the phi is in the shader already */
+   }
+}
+
 /* Leaves the loop where its own condition does that, if there is one */
 static void
 leave(nir_builder *b, const struct loop *loop, nir_if *last, nir_def *ended)
@@ -297,7 +318,7 @@ leave(nir_builder *b, const struct loop *loop, nir_if *last, nir_def *ended)
    nir_if *nif = last ? NULL : find_first_condition(loop);
 
    if (!nif) {
-      nir_break_if(b, ended);
+      add_way_out(b, loop->nir, ended);
       return;
    }
    b->cursor = nir_before_src(&nif->condition);
