@@ -18,10 +18,10 @@
  * how often it is there (size), as it is several times in a loop that was unrolled.
  *
  * A region that is in a loop counts in a variable, which is added behind the outermost loop: the
- * number of atomics does not depend on rounds. Variables are global ones, which no pass lowers: they
- * become SSA values when all have run, as the check loop adds ways out of loops. Where invocations end or become helpers within the
- * loop, or leave the shader for another one, that would lose what they have counted, and each round
- * adds.
+ * number of atomics does not depend on rounds. Variables are global ones, which no pass lowers:
+ * they become SSA values when all have run, as the check loop adds ways out of loops. Where
+ * invocations end or become helpers within the loop, or leave the shader for another one, that
+ * would lose what they have counted, and each round adds.
  */
 
 #include "gpuval_nir_early.h"
@@ -141,8 +141,8 @@ count(struct pass *pass, const nir_intrinsic_instr *mark, uint32_t counter)
    nir_builder *b = &pass->state->b;
 
    if (pass->outermost && !pass->adds_each_round) {
-      nir_variable *var = nir_variable_create(b->shader, nir_var_shader_temp, glsl_uint_type(),
-                                              "gpuval covered");
+      nir_variable *var =
+         nir_variable_create(b->shader, nir_var_shader_temp, glsl_uint_type(), "gpuval covered");
       b->cursor = nir_before_cf_node(&pass->outermost->cf_node);
       nir_store_var(b, var, nir_imm_int(b, 0), 0x1);
       b->cursor = nir_after_cf_node_and_phis(&pass->outermost->cf_node);

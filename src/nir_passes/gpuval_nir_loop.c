@@ -290,9 +290,20 @@ find_first_condition(const struct loop *loop)
    return nif;
 }
 
-/* Adds a way out of the loop. What is used behind the loop of its values comes through phis then,
- * which give 0 where the loop was left so.
- */
+/* A value of @phi that is known in @block, or 0 */
+static nir_def *
+get_known_value(nir_builder *b, nir_phi_instr *phi, nir_block *block)
+{
+   nir_foreach_phi_src (src, phi) {
+      if (nir_block_dominates(src->src.ssa->parent_instr->block, block))
+         return src->src.ssa;
+   }
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   return nir_imm_zero(&at_top, phi->def.num_components, phi->def.bit_size);
+}
+
+/* Adds a way out of the loop. What is used behind the loop of its values comes through phis then. */
 static void
 add_way_out(nir_builder *b, nir_loop *loop, nir_def *ended)
 {
@@ -303,11 +314,12 @@ add_way_out(nir_builder *b, nir_loop *loop, nir_def *ended)
    nir_jump(b, nir_jump_break);
    nir_pop_if(b, NULL);
 
-   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   nir_block *from = nir_if_last_then_block(nif);
+   nir_metadata_require(b->impl, nir_metadata_dominance);
    nir_foreach_phi (phi, behind) {
-      nir_def *zero = nir_imm_zero(&at_top, phi->def.num_components, phi->def.bit_size);
-      nir_phi_src *src = nir_phi_instr_add_src(phi, nir_if_last_then_block(nif), zero);
-      list_addtail(&src->src.use_link, &zero->uses); /* the phi is in the shader already */
+      nir_def *value = get_known_value(b, phi, from);
+      nir_phi_src *src = nir_phi_instr_add_src(phi, from, value);
+      list_addtail(&src->src.use_link, &value->uses); /* the phi is in the shader already */
    }
 }
 
