@@ -264,6 +264,7 @@ gpuval_nir_count_blocks(struct gpuval_nir_state *state)
 
    bool progress = instrument_list(&pass, &state->b.impl->body);
    nir_metadata_preserve(state->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   state->counts_blocks = progress;
 }
 
 /* All lanes have the same entry: one of them adds for all. */

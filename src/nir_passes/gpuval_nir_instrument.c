@@ -248,7 +248,7 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
 
    struct gpuval_nir_state state = begin(nir, options, table);
    gpuval_nir_prepare_export(&state);
-   bool progress = run_passes(&state);
+   bool progress = run_passes(&state) || state.counts_blocks;
    replace_descriptors(&state);
    end(&state);
    nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);

@@ -96,7 +96,8 @@ struct gpuval_nir_state {
    /* struct gpuval_nir_replacement: made last, other checks see the application's own. */
    struct util_dynarray replacements;
    struct hash_table *sites; /* struct gpuval_site to index + 1 */
-   bool has_globals;         /* variables of coverage, as long as passes run */
+   bool counts_blocks;       /* coverage has left something, */
+   bool has_globals;         /* and variables, as long as passes run */
 };
 
 /** Does @instr, of any kind, need other invocations to be there? */
