@@ -9,8 +9,8 @@ _gpuval_checks='assume assert printf bounds descriptor address indirect vertex r
 
 _gpuval_options() # COMMAND
 {
-   local run='--checks --driver --log --report --shaders --suppressions --source-map --gen-suppressions
-      --progress --printf-prefix --gl'
+   local run='--checks --driver --log --report --coverage --shaders --suppressions --source-map
+      --gen-suppressions --progress --printf-prefix --gl'
    case $1 in
    setup) echo '--mesa-src --no-install' ;;
    doctor) echo --collect ;;
@@ -95,7 +95,7 @@ _gpuval()
    --driver) _gpuval_words "$current" lavapipe radv ;;
    --log) _gpuval_words "$current" stderr stdout && _gpuval_files "$current" ;;
    --error-exitcode) ;;
-   --report | --shaders | --suppressions | --mesa-src | --output | -o | --baseline | --root | \
+   --report | --coverage | --shaders | --suppressions | --mesa-src | --output | -o | --baseline | --root | \
       --collect)
       _gpuval_files "$current"
       ;;

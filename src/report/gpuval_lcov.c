@@ -542,6 +542,7 @@ gpuval_lcov_init(void)
 void
 gpuval_lcov_begin_process(void)
 {
+   simple_mtx_init(&mutex, mtx_plain); /* a thread of the parent's may have held it */
    if (waiting.files)
       forget_waiting();
 }
