@@ -48,12 +48,6 @@ KIND(DEBUG_BREAK, ASSERT, "debug-break", debug_break, detail_or,
 CHECK(COVERAGE, "coverage", GPUVAL_SET_HIDDEN, 0, none, none, none, "A block has been executed")
 KIND(COVERED, COVERAGE, "covered", none, none, "")
 
-/* What the option --coverage counts, which users do not name. gpuval_nir_count_blocks() comes
- * before all passes.
- */
-CHECK(COVERAGE, "coverage", GPUVAL_SET_HIDDEN, 0, none, none, none, "A block has been executed")
-KIND(COVERED, COVERAGE, "covered", none, none, "")
-
 CHECK(DESCRIPTOR, "descriptor", GPUVAL_SET_BASIC, GPUVAL_NEEDS_OBJECTS, none, descriptor, none,
       "Use of a descriptor that is not valid")
 KIND(INDEX_OOB, DESCRIPTOR, "index-oob", descriptor, access_of, "there are fewer elements")
