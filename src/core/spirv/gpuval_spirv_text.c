@@ -620,7 +620,8 @@ gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct p
       if (best) {
          const char *found = untrimmed(
             util_dynarray_element(&spirv->sources, struct source, best->source), best->index);
-         util_dynarray_append_array(&text, char, found, strlen(found));
+         if (*found)
+            util_dynarray_append_array(&text, char, found, strlen(found));
       }
       util_dynarray_append(&text, char, '\n');
    }
