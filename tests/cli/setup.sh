@@ -192,6 +192,17 @@ rm "$faults/full"
 goes_on
 once
 
+# Waits until the other compilers have ended: one that gets a signal when its object is there, and
+# ninja does not know yet, compiles it twice.
+settle()
+{
+   for _ in $(seq 60); do
+      before=$(wc -l <"$faults/compiled")
+      sleep 2
+      [ "$before" -ne "$(wc -l <"$faults/compiled")" ] || return
+   done
+}
+
 # A session's end, or a job that takes too long: all of its processes get the signal.
 for signal in TERM KILL; do
    begin "a setup gets SIG$signal"
@@ -202,6 +213,7 @@ for signal in TERM KILL; do
       'echo $$ >group; exec "$0" setup --no-install --mesa-src "$1"' \
       "$checkout/gpuval" "$source" >out 2>err &
    wait_for "$faults/slow.reached"
+   settle
    kill "-$signal" "-$(cat group)"
    wait $! 2>/dev/null # where the shell says that it was killed
    status=$?
