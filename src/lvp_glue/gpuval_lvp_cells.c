@@ -102,15 +102,22 @@ gpuval_lvp_cells_addresses(const struct cells *c)
 }
 
 LLVMValueRef
-gpuval_lvp_cells_first(const struct cells *c, LLVMValueRef mask)
+gpuval_lvp_cells_first(const struct cells *c)
 {
-   LLVMTypeRef type = LLVMTypeOf(mask);
+   LLVMTypeRef type = LLVMIntTypeInContext(c->gallivm->context, c->num_lanes);
+   LLVMBasicBlockRef some = create_block(c, "some"), none = create_block(c, "none");
    unsigned id = LLVMLookupIntrinsicID("llvm.cttz", strlen("llvm.cttz"));
+   LLVMValueRef mask = LLVMBuildBitCast(c->b, c->lanes, type, "");
+
+   LLVMBuildCondBr(c->b, compare(c, LLVMIntNE, mask, LLVMConstNull(type)), some, none);
+   continue_at(c, none);
+   LLVMBuildRetVoid(c->b);
+
+   continue_at(c, some);
    LLVMValueRef args[] = {mask, LLVMConstInt(LLVMInt1TypeInContext(c->gallivm->context), 1, 0)};
    LLVMValueRef first = LLVMBuildCall2(
       c->b, LLVMIntrinsicGetType(c->gallivm->context, id, &type, 1),
       LLVMGetIntrinsicDeclaration(c->gallivm->module, id, &type, 1), args, ARRAY_SIZE(args), "");
-
    return LLVMBuildZExt(c->b, first, c->i32, "");
 }
 

@@ -196,8 +196,8 @@ void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMV
 
 /** Where each lane's access begins, 64 bits */
 LLVMValueRef gpuval_lvp_cells_addresses(const struct cells *c);
-/** The lowest bit of @mask, which has one for each lane and is not 0 */
-LLVMValueRef gpuval_lvp_cells_first(const struct cells *c, LLVMValueRef mask);
+/** The number of the first lane that calls; returns from the function if none does. */
+LLVMValueRef gpuval_lvp_cells_first(const struct cells *c);
 /** The address of a cell that lanes access which do not run */
 LLVMValueRef gpuval_lvp_cells_nobody(const struct cells *c);
 

@@ -277,18 +277,10 @@ static void
 build_loads(const struct cells *c, LLVMBasicBlockRef otherwise)
 {
    LLVMValueRef lo = c->args[GPUVAL_LVP_SYNC_ADDRESS], hi = c->args[GPUVAL_LVP_SYNC_ADDRESS + 1];
-   LLVMTypeRef mask_type = LLVMIntTypeInContext(c->gallivm->context, c->num_lanes);
-   LLVMBasicBlockRef some = create_block(c, "some"), none = create_block(c, "none");
    LLVMBasicBlockRef same = create_block(c, "same"), apart = create_block(c, "apart");
    const uint64_t all = BITFIELD64_MASK(c->num_lanes);
 
-   LLVMValueRef mask = LLVMBuildBitCast(c->b, c->lanes, mask_type, "");
-   LLVMBuildCondBr(c->b, compare(c, LLVMIntNE, mask, LLVMConstNull(mask_type)), some, none);
-   continue_at(c, none);
-   LLVMBuildRetVoid(c->b);
-
-   continue_at(c, some);
-   LLVMValueRef first = gpuval_lvp_cells_first(c, mask);
+   LLVMValueRef first = gpuval_lvp_cells_first(c);
    LLVMValueRef first_lo = LLVMBuildExtractElement(c->b, lo, first, "");
    LLVMValueRef first_hi = LLVMBuildExtractElement(c->b, hi, first, "");
    LLVMValueRef alike = and_(c, compare(c, LLVMIntEQ, lo, each(c, first_lo)),

@@ -126,17 +126,9 @@ join(const struct cells *c, LLVMValueRef readers, LLVMValueRef mark, LLVMValueRe
 static void
 begin(struct cells *c, struct shared *s, LLVMBasicBlockRef slow)
 {
-   LLVMTypeRef mask_type = LLVMIntTypeInContext(c->gallivm->context, c->num_lanes);
-   LLVMBasicBlockRef some = create_block(c, "some"), none = create_block(c, "none");
    LLVMBasicBlockRef plain = create_block(c, "plain");
-   LLVMValueRef mask = LLVMBuildBitCast(c->b, c->lanes, mask_type, "");
 
-   LLVMBuildCondBr(c->b, compare(c, LLVMIntNE, mask, LLVMConstNull(mask_type)), some, none);
-   continue_at(c, none);
-   LLVMBuildRetVoid(c->b);
-
-   continue_at(c, some);
-   s->first = gpuval_lvp_cells_first(c, mask);
+   s->first = gpuval_lvp_cells_first(c);
    s->phase = c->args[GPUVAL_LVP_SYNC_PHASE];
    LLVMValueRef first_phase = of_first(c, s, s->phase);
    LLVMValueRef sub = least(c, shifted(c, first_phase, 16), imm(c, GPUVAL_SHADOW_SUB_UNKNOWN));

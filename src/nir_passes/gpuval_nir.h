@@ -628,7 +628,9 @@ void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *dri
 
 /** Most dwords that the arguments of one DebugPrintf may take. */
 #define GPUVAL_PRINTF_MAX_ARGUMENT_WORDS 128
-#define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3) /* or 2 more in it */
+#define GPUVAL_PRINTF_MAX_WORDS          (GPUVAL_PRINTF_MAX_ARGUMENT_WORDS + 3)
+/** What gpuval_nir_format::is_numbered adds to the arguments' dwords: within the same limit. */
+#define GPUVAL_PRINTF_NUMBER_WORDS 2
 
 #define GPUVAL_PRINTF_HEADER_SRC        0
 #define GPUVAL_PRINTF_INVOCATION_SRC    1

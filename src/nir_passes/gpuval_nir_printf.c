@@ -166,12 +166,12 @@ number_message(struct gpuval_nir_state *state, nir_intrinsic_instr *printf)
    nir_builder *b = &state->b;
    nir_def *words[GPUVAL_PRINTF_SRC_COMPONENTS];
    const unsigned count = nir_intrinsic_range(printf);
-   if (count + GPUVAL_NIR_NUMBER_WORDS > GPUVAL_PRINTF_MAX_ARGUMENT_WORDS)
+   if (count + GPUVAL_PRINTF_NUMBER_WORDS > GPUVAL_PRINTF_MAX_ARGUMENT_WORDS)
       return false;
 
    b->cursor = nir_before_instr(&printf->instr);
    nir_def *number = nir_load_var(b, state->printed);
-   nir_def *appended[GPUVAL_NIR_NUMBER_WORDS] = {
+   nir_def *appended[GPUVAL_PRINTF_NUMBER_WORDS] = {
       state->options->driver->command_id(state->options->driver, b),
       number,
    };
@@ -179,14 +179,14 @@ number_message(struct gpuval_nir_state *state, nir_intrinsic_instr *printf)
 
    unsigned channel, first = count / GPUVAL_PRINTF_SRC_COMPONENTS * GPUVAL_PRINTF_SRC_COMPONENTS;
    unsigned num_words = 0;
-   nir_intrinsic_set_range(printf, count + GPUVAL_NIR_NUMBER_WORDS);
-   for (unsigned i = first; i < count + GPUVAL_NIR_NUMBER_WORDS; i++) {
+   nir_intrinsic_set_range(printf, count + GPUVAL_PRINTF_NUMBER_WORDS);
+   for (unsigned i = first; i < count + GPUVAL_PRINTF_NUMBER_WORDS; i++) {
       unsigned src = gpuval_nir_printf_word(printf, i, &channel);
 
       words[channel] =
          i < count ? nir_channel(b, printf->src[src].ssa, channel) : appended[i - count];
       num_words = channel + 1;
-      if (num_words == GPUVAL_PRINTF_SRC_COMPONENTS || i + 1 == count + GPUVAL_NIR_NUMBER_WORDS)
+      if (num_words == GPUVAL_PRINTF_SRC_COMPONENTS || i + 1 == count + GPUVAL_PRINTF_NUMBER_WORDS)
          nir_src_rewrite(&printf->src[src], make_vector(b, words, num_words));
    }
    return true;

@@ -101,9 +101,6 @@ struct gpuval_nir_state {
    bool has_globals;         /* and variables, as long as passes run */
 };
 
-/* What gpuval_nir_format::is_numbered adds, beside the invocation */
-#define GPUVAL_NIR_NUMBER_WORDS 2
-
 /** Does @instr, of any kind, need other invocations to be there? */
 bool gpuval_nir_reads_lanes(nir_instr *instr);
 /** Fills state->accesses. */

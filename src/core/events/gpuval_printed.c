@@ -89,8 +89,10 @@ gpuval_printed_before(struct gpuval_device *device, const struct gpuval_record *
       const char *text = find(device, record, i);
       if (!text)
          continue;
-      list = list ? ralloc_asprintf(mem_ctx, "%s, \"%s\"", list, text)
-                  : ralloc_asprintf(mem_ctx, "\"%s\"", text);
+      if (list)
+         ralloc_asprintf_append(&list, ", \"%s\"", text);
+      else
+         list = ralloc_asprintf(mem_ctx, "\"%s\"", text);
    }
    return list;
 }

@@ -311,8 +311,8 @@ print_entry(struct gpuval_printf *printf, const uint32_t *entry, struct util_dyn
    if ((format->nir->has_invocation || format->nir->is_numbered) && num_words >= 3) {
       num_words -= 3;
       message.invocation = format->nir->has_invocation ? payload + num_words : NULL;
-      if (format->nir->is_numbered && num_words >= 2) {
-         num_words -= 2;
+      if (format->nir->is_numbered && num_words >= GPUVAL_PRINTF_NUMBER_WORDS) {
+         num_words -= GPUVAL_PRINTF_NUMBER_WORDS;
          message.origin = payload + num_words;
       }
    }

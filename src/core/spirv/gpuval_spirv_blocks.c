@@ -120,27 +120,6 @@ is_silent(SpvOp opcode)
 }
 
 static bool
-ends_block(SpvOp opcode)
-{
-   switch (opcode) {
-   case SpvOpBranch:
-   case SpvOpBranchConditional:
-   case SpvOpSwitch:
-   case SpvOpKill:
-   case SpvOpReturn:
-   case SpvOpReturnValue:
-   case SpvOpUnreachable:
-   case SpvOpTerminateInvocation:
-   case SpvOpIgnoreIntersectionKHR:
-   case SpvOpTerminateRayKHR:
-   case SpvOpEmitMeshTasksEXT:
-      return true;
-   default:
-      return false;
-   }
-}
-
-static bool
 is_debug_info(const struct gpuval_spirv *spirv, uint32_t word)
 {
    return opcode_at(spirv, word) == SpvOpExtInst && spirv->debug_info_set &&

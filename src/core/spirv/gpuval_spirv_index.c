@@ -407,13 +407,11 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
 
    case SpvOpBranch:
       lead_to_label(spirv, operand(spirv, word, 1));
-      index_block_end(spirv, word);
       break;
 
    case SpvOpBranchConditional:
       lead_to_label(spirv, operand(spirv, word, 2));
       lead_to_label(spirv, operand(spirv, word, 3));
-      index_block_end(spirv, word);
       break;
 
    /* Cases start statements and have lines of their own. Where their labels are
@@ -421,23 +419,13 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
     */
    case SpvOpSwitch:
       lead_to_label(spirv, operand(spirv, word, 2));
-      index_block_end(spirv, word);
-      break;
-
-   case SpvOpKill:
-   case SpvOpReturn:
-   case SpvOpReturnValue:
-   case SpvOpUnreachable:
-   case SpvOpTerminateInvocation:
-   case SpvOpIgnoreIntersectionKHR:
-   case SpvOpTerminateRayKHR:
-   case SpvOpEmitMeshTasksEXT:
-      index_block_end(spirv, word);
       break;
 
    default:
       break;
    }
+   if (ends_block(opcode_at(spirv, word)))
+      index_block_end(spirv, word);
 }
 
 struct gpuval_spirv *

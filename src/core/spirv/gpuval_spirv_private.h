@@ -131,6 +131,28 @@ count_at(const struct gpuval_spirv *spirv, uint32_t word)
    return spirv->words[word] >> SpvWordCountShift;
 }
 
+/* Does it end a block? */
+static inline bool
+ends_block(SpvOp opcode)
+{
+   switch (opcode) {
+   case SpvOpBranch:
+   case SpvOpBranchConditional:
+   case SpvOpSwitch:
+   case SpvOpKill:
+   case SpvOpReturn:
+   case SpvOpReturnValue:
+   case SpvOpUnreachable:
+   case SpvOpTerminateInvocation:
+   case SpvOpIgnoreIntersectionKHR:
+   case SpvOpTerminateRayKHR:
+   case SpvOpEmitMeshTasksEXT:
+      return true;
+   default:
+      return false;
+   }
+}
+
 /* 0, which is no id, if the instruction is too short. */
 static inline uint32_t
 operand(const struct gpuval_spirv *spirv, uint32_t word, unsigned index)
