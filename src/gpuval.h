@@ -56,6 +56,11 @@ struct gpuval_winsys {
 
 extern const struct gpuval_winsys gpuval_winsys_host;
 
+struct gpuval_texel {
+   uint32_t x, y;
+   uint32_t level, sample;
+};
+
 struct gpuval_device_info {
    struct vk_device *vk; /* whose messengers hear of failures; may be NULL */
    struct gpuval_winsys winsys;
@@ -95,6 +100,10 @@ struct gpuval_device_info {
     */
    bool (*describe_command)(void *data, uint32_t command_id, gl_shader_stage stage,
                             struct gpuval_command *command);
+
+   /* The texel of @image at @address: see gpuval_device_add_image(). NULL: there are none. */
+   void (*find_texel)(const struct vk_object_base *image, uint64_t address,
+                      struct gpuval_texel *texel);
 
    /* Waits for work that has been submitted, but not forever. At exit, when threads may have
     * been ended wherever they were, it calls nothing of ours; else that work has ended for us, too.
@@ -250,6 +259,12 @@ void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
+/** The same of images whose texels sync looks at: device->info.find_texel says which it is. */
+void gpuval_device_add_image(struct gpuval_device *device, const struct vk_object_base *object,
+                             uint64_t address, uint64_t size);
+void gpuval_device_remove_image(struct gpuval_device *device, const struct vk_object_base *object);
+/** Is there any such image in some memory? */
+bool gpuval_device_has_texels(struct gpuval_device *device, uint64_t address, uint64_t size);
 void gpuval_device_add_memory(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_memory(struct gpuval_device *device, const struct vk_object_base *object);

@@ -167,6 +167,12 @@ struct gpuval_slots {
 static_assert(offsetof(struct gpuval_slots, records) % 64 == 0, "in cache lines");
 
 /* The same from gpuval_record::offset on, of an access to an image or a texel buffer. */
+/* sync, of a texel of a storage image: gpuval_record::offset is the layer or slice, and above that
+ * how many coordinates the view has.
+ */
+#define GPUVAL_TEXEL_LAYER_MASK   0xffffffu
+#define GPUVAL_TEXEL_COORDS_SHIFT 24
+
 struct gpuval_record_image {
    int32_t coord[3]; /* as the view has them: x, y, z or layer; of a texel buffer: bytes
                       * from the start of the range, of a texel, and in all */

@@ -26,6 +26,7 @@ extern "C" {
 #endif
 
 struct vk_command_buffer;
+struct vk_image;
 struct vk_image_view;
 
 /** A driver's: lives as long as the device. Where vk_device::gpuval points. */
@@ -40,11 +41,15 @@ struct gpuval_hooks {
    /* Whenever the host may have learned that work has ended; may be NULL */
    void (*waited)(void *data);
    void *data;
+
+   /* An image has got its memory, or is about to be destroyed; may be NULL */
+   void (*bound_image)(struct vk_image *image);
+   void (*destroyed_image)(struct vk_image *image);
 };
 
 /**
  * Takes the device's dispatch table as what lies below. @device: complete, with its queues.
- * @with_order: makes hooks->submits. The driver has set objects, waited and data.
+ * @with_order: makes hooks->submits. The driver has set all that it is to say.
  */
 void gpuval_hooks_init(struct gpuval_hooks *hooks, struct vk_device *device, bool with_order);
 /** Puts the layer into the dispatch table, below @driver, which may be NULL. */

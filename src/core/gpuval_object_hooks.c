@@ -182,8 +182,11 @@ void
 gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
                          const VkBindImageMemoryInfo *infos)
 {
-   for (uint32_t i = 0; i < count; i++)
+   for (uint32_t i = 0; i < count; i++) {
       set_parent(hooks, (uint64_t)infos[i].image, (uint64_t)infos[i].memory);
+      if (hooks->bound_image)
+         hooks->bound_image(vk_image_from_handle(infos[i].image));
+   }
 }
 
 /* Entry points */
@@ -199,10 +202,20 @@ gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
 DESTROY(DestroyAccelerationStructureKHR, VkAccelerationStructureKHR)
 DESTROY(DestroyBuffer, VkBuffer)
 DESTROY(DestroyBufferView, VkBufferView)
-DESTROY(DestroyImage, VkImage)
 DESTROY(DestroyImageView, VkImageView)
 DESTROY(DestroySampler, VkSampler)
 DESTROY(FreeMemory, VkDeviceMemory)
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCallbacks *allocator)
+{
+   const struct gpuval_hooks *hooks = hooks_of(device);
+
+   gpuval_hooks_remove_object(hooks, to_base((uint64_t)handle));
+   if (hooks->destroyed_image && handle)
+      hooks->destroyed_image(vk_image_from_handle(handle));
+   next(device)->DestroyImage(device, handle, allocator);
+}
 
 #define CREATE(Function, Info, Handle)                                                             \
    VKAPI_ATTR VkResult VKAPI_CALL gpuval_##Function(                                               \

@@ -6,6 +6,7 @@
 #include "gpuval_lvp_executions.h"
 #include "gpuval_lvp_facts.h"
 #include "gpuval_lvp_gallivm.h"
+#include "gpuval_lvp_images.h"
 #include "gpuval_lvp_inputs.h"
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_order.h"
@@ -41,7 +42,10 @@ static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size o
 static_assert(offsetof(struct lp_descriptor, texture.img_stride) == 80, "layers of a level");
 static_assert(offsetof(struct lp_descriptor, texture.mip_offsets) == 148, "place of a level");
 static_assert(PIPE_MAX_TEXTURE_LEVELS == 16, "levels in a descriptor");
+static_assert(offsetof(struct lp_descriptor, image.sample_stride) == 20, "samples of an image");
+static_assert(offsetof(struct lp_descriptor, image.row_stride) == 24, "rows of an image");
 static_assert(offsetof(struct lp_descriptor, image.img_stride) == 28, "layers of an image");
+static_assert(offsetof(struct lp_descriptor, image.residency) == 32, "whether it is sparse");
 static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == 216, "limits of a sampler");
 static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
@@ -157,6 +161,7 @@ gpuval_lvp_create(struct lvp_device *device)
       .object_bits = GPUVAL_OBJECT_INDEX_BITS,
       .has_shadow = true,
       .describe_command = describe_command,
+      .find_texel = gpuval_lvp_find_texel,
       .wait_for_work = wait_for_work,
       .data = gpuval,
    });

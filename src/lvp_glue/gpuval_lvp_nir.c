@@ -27,7 +27,10 @@
 #define DESCRIPTOR_TEXTURE_FIRST_LEVEL 144
 #define DESCRIPTOR_TEXTURE_LAST_LEVEL  145
 /* Where subresources are */
+#define DESCRIPTOR_IMAGE_SAMPLE_STRIDE   20
+#define DESCRIPTOR_IMAGE_ROW_STRIDE      24
 #define DESCRIPTOR_IMAGE_LAYER_STRIDE    28
+#define DESCRIPTOR_IMAGE_RESIDENCY       32 /* null, or the image is sparse */
 #define DESCRIPTOR_TEXTURE_LAYER_STRIDES 80 /* by level of the resource */
 #define DESCRIPTOR_TEXTURE_LEVEL_OFFSETS 148
 #define DESCRIPTOR_TEXTURE_MAX_LEVELS    16
@@ -181,6 +184,20 @@ extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
    nir_def *resource_level = level ? nir_iadd(b, first, level) : first;
    for (unsigned i = 0; i < (dim == GLSL_SAMPLER_DIM_3D ? 3 : 2); i++)
       out->size[i] = minify(b, out->size[i], resource_level);
+}
+
+static void
+strides(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot,
+        struct gpuval_nir_strides *out)
+{
+   *out = (struct gpuval_nir_strides){
+      .address = load_descriptor(b, 64, set, slot, DESCRIPTOR_TEXEL_ADDRESS),
+      .size = load_half(b, set, slot, DESCRIPTOR_IMAGE_TEXEL_SIZE + 2),
+      .row = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_ROW_STRIDE),
+      .layer = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_LAYER_STRIDE),
+      .sample = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_SAMPLE_STRIDE),
+      .is_linear = nir_ieq_imm(b, load_descriptor(b, 64, set, slot, DESCRIPTOR_IMAGE_RESIDENCY), 0),
+   };
 }
 
 /* Those of what is multisampled are one. */
@@ -416,6 +433,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .checks_buffers = true,
    .buffer_address = buffer_address,
    .texels = texels,
+   .strides = strides,
    .extent = extent,
    .subresource = subresource,
    .levels = levels,

@@ -8,6 +8,7 @@
 
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_facts.h"
+#include "gpuval_lvp_images.h"
 #include "gpuval_lvp_private.h"
 
 #include "lvp_private.h"
@@ -31,6 +32,19 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
    *size = buffer->vk.size;
 }
 
+static void
+get_image(VkImage handle, const VkImageSubresourceRange *range, uint64_t *address, uint64_t *size)
+{
+   LVP_FROM_HANDLE(lvp_image, image, handle);
+   struct lvp_device *device = container_of(image->vk.base.device, struct lvp_device, vk);
+
+   gpuval_lvp_image_range(image, range, address, size);
+   if (*address && !gpuval_device_has_texels(gpuval_lvp_device(device->gpuval), *address, *size))
+      *address = 0;
+}
+
+static const struct gpuval_places places = {.buffer = get_buffer, .image = get_image};
+
 /* Recording: waits for events, whose barriers the runtime's queue of commands does not
  * copy, as lavapipe has no use for them.
  */
@@ -52,7 +66,7 @@ hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *event
       vk_alloc(queue->alloc, gpuval_dependency_size(count, events, infos), 8,
                VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
    if (dependency)
-      gpuval_dependency_init(dependency, count, events, infos, QUEUE_FAMILY, get_buffer);
+      gpuval_dependency_init(dependency, count, events, infos, QUEUE_FAMILY, &places);
    else
       vk_command_buffer_set_error(&cmd_buffer->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
    list_entry(queue->cmds.prev, struct vk_cmd_queue_entry, cmd_link)->driver_data = dependency;
@@ -87,13 +101,15 @@ gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
                       struct gpuval_device *gpuval)
 {
    order->hooks.objects = gpuval_device_objects(gpuval);
+   order->hooks.bound_image = gpuval_lvp_bound_image;
+   order->hooks.destroyed_image = gpuval_lvp_destroyed_image;
    gpuval_hooks_init(&order->hooks, &device->vk, true);
    gpuval_hooks_install(&order->hooks, &device->vk, NULL);
    gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
 
    order->device = gpuval;
    order->observer =
-      gpuval_order_commands_create(NULL, order->hooks.submits, QUEUE, QUEUE_FAMILY, get_buffer);
+      gpuval_order_commands_create(NULL, order->hooks.submits, QUEUE, QUEUE_FAMILY, &places);
    order->table.table = calloc(1, sizeof(*order->table.table));
    order->table.address = (uintptr_t)order->table.table;
 }

@@ -226,6 +226,16 @@ struct gpuval_nir_extent {
    nir_def *known;   /* 1 bit: is there a view? */
 };
 
+/** The texels of a storage image, one bound to memory that is one piece */
+struct gpuval_nir_strides {
+   nir_def *address;   /* 64 bit: of the first texel */
+   nir_def *size;      /* bytes of a texel; 32 bit, as what follows */
+   nir_def *row;       /* bytes from one row to the next, */
+   nir_def *layer;     /* from a layer, face or slice, */
+   nir_def *sample;    /* and from a sample */
+   nir_def *is_linear; /* 1 bit: the above is all there is to say */
+};
+
 /** A subresource behind a descriptor, and what limits there are; 32 bit */
 struct gpuval_nir_subresource {
    nir_def *set, *slot;
@@ -285,6 +295,10 @@ struct gpuval_nir_driver {
     */
    bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
                   struct gpuval_nir_texels *texels);
+
+   /* sync: where the texels of a storage image are. NULL: they are not looked at. */
+   void (*strides)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                   nir_def *slot, struct gpuval_nir_strides *strides);
 
    /* The view in a descriptor, as a storage image or a texture, whose @level, which may be
     * NULL, is accessed. NULL: images are not checked.

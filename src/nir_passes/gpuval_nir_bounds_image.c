@@ -20,105 +20,6 @@ struct pass {
    unsigned num_pending;
 };
 
-/* Operands of an access, 32 bit; NULL: it has none. */
-struct operands {
-   nir_def *coord[3];
-   unsigned num_coords; /* layer included, which comes last */
-   bool is_array;
-   enum glsl_sampler_dim dim;
-   nir_def *level;
-   nir_def *sample;
-   bool is_texture;
-};
-
-static nir_def *
-get_src(const nir_tex_instr *tex, nir_tex_src_type type)
-{
-   int index = nir_tex_instr_src_index(tex, type);
-   return index < 0 ? NULL : tex->src[index].src.ssa;
-}
-
-static nir_def *
-get_channel(nir_builder *b, nir_def *def, unsigned channel)
-{
-   return nir_u2u32(b, nir_channel(b, def, channel));
-}
-
-static void
-get_coords(nir_builder *b, struct operands *operands, nir_def *coord, nir_def *offset)
-{
-   unsigned num_offsets = offset ? offset->num_components : 0;
-
-   for (unsigned i = 0; i < operands->num_coords; i++) {
-      operands->coord[i] = get_channel(b, coord, i);
-      if (i < num_offsets)
-         operands->coord[i] = nir_iadd(b, operands->coord[i], get_channel(b, offset, i));
-   }
-}
-
-static void
-get_image_operands(nir_builder *b, nir_intrinsic_instr *intrin, struct operands *operands)
-{
-   operands->dim = nir_intrinsic_image_dim(intrin);
-   operands->is_array = nir_intrinsic_image_array(intrin);
-   /* Faces of all layers are counted together. */
-   bool has_layer = operands->is_array && operands->dim != GLSL_SAMPLER_DIM_CUBE;
-   operands->num_coords =
-      glsl_get_sampler_dim_coordinate_components(operands->dim) + (has_layer ? 1 : 0);
-   get_coords(b, operands, intrin->src[1].ssa, NULL);
-   if (operands->dim == GLSL_SAMPLER_DIM_MS)
-      operands->sample = nir_u2u32(b, intrin->src[2].ssa);
-}
-
-/* The driver may have made a 2D texture of a 1D one (GFX9), by a 0 in the middle. */
-static void
-get_texture_operands(nir_builder *b, nir_tex_instr *tex, const struct glsl_type *type,
-                     struct operands *operands)
-{
-   nir_def *offset = get_src(tex, nir_tex_src_offset);
-   bool has_2d_coords =
-      glsl_get_sampler_dim(type) == GLSL_SAMPLER_DIM_1D && tex->sampler_dim != GLSL_SAMPLER_DIM_1D;
-
-   operands->is_texture = true;
-   operands->dim = glsl_get_sampler_dim(type);
-   operands->is_array = tex->is_array;
-   operands->num_coords = tex->coord_components;
-   get_coords(b, operands, get_src(tex, nir_tex_src_coord), offset);
-   if (has_2d_coords)
-      operands->coord[1] = operands->coord[--operands->num_coords];
-   operands->level = get_src(tex, nir_tex_src_lod);
-   operands->sample = get_src(tex, nir_tex_src_ms_index);
-   if (operands->level)
-      operands->level = nir_u2u32(b, operands->level);
-   if (operands->sample)
-      operands->sample = nir_u2u32(b, operands->sample);
-}
-
-static bool
-is_zero(const nir_def *def)
-{
-   nir_scalar scalar = nir_get_scalar((nir_def *)def, 0);
-   return nir_scalar_is_const(scalar) && nir_scalar_as_uint(scalar) == 0;
-}
-
-/* 1 bit: is anything outside? */
-static nir_def *
-is_outside(nir_builder *b, const struct operands *operands, const struct gpuval_nir_extent *extent)
-{
-   nir_def *outside = nir_imm_false(b);
-
-   for (unsigned i = 0; i < operands->num_coords; i++) {
-      bool is_layer = operands->is_array && i == operands->num_coords - 1;
-      nir_def *size = extent->size[is_layer ? 2 : i];
-      outside = nir_ior(b, outside, nir_uge(b, operands->coord[i], size));
-   }
-   if (operands->level && !is_zero(operands->level))
-      outside = nir_ior(b, outside, nir_uge(b, operands->level, extent->levels));
-   if (operands->sample)
-      outside = nir_ior(b, outside, nir_uge(b, operands->sample, extent->samples));
-   return nir_iand(b, outside, extent->known);
-}
-
 /* At b->cursor */
 static void
 flush(struct pass *pass)
@@ -171,15 +72,10 @@ instrument_image(struct pass *pass, const struct gpuval_access_use *use)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_nir_driver *driver = state->options->driver;
-   nir_instr *instr = use->access->instr;
    nir_builder *b = &state->b;
 
-   struct operands operands = {0};
-   if (instr->type == nir_instr_type_tex)
-      get_texture_operands(b, nir_instr_as_tex(instr),
-                           glsl_without_array(use->access->resource->type), &operands);
-   else
-      get_image_operands(b, nir_instr_as_intrinsic(instr), &operands);
+   struct gpuval_nir_operands operands;
+   gpuval_nir_get_operands(b, use->access, &operands);
 
    struct gpuval_nir_extent extent;
    nir_def *slot = gpuval_nir_get_slot(b, use);
@@ -194,16 +90,8 @@ instrument_image(struct pass *pass, const struct gpuval_access_use *use)
    uint32_t words = operands.num_coords | (operands.level    ? GPUVAL_IMAGE_HAS_LEVEL
                                            : operands.sample ? GPUVAL_IMAGE_HAS_SAMPLE
                                                              : 0);
-   add_report(pass, use, GPUVAL_KIND_IMAGE_OOB, words, is_outside(b, &operands, &extent), slot,
-              detail);
-}
-
-static nir_def *
-get_texel_index(nir_builder *b, nir_instr *instr)
-{
-   if (instr->type == nir_instr_type_intrinsic)
-      return get_channel(b, nir_instr_as_intrinsic(instr)->src[1].ssa, 0);
-   return get_channel(b, get_src(nir_instr_as_tex(instr), nir_tex_src_coord), 0);
+   add_report(pass, use, GPUVAL_KIND_IMAGE_OOB, words, gpuval_nir_is_outside(b, &operands, &extent),
+              slot, detail);
 }
 
 static bool
@@ -218,7 +106,7 @@ instrument_texel(struct pass *pass, const struct gpuval_access_use *use)
       return false;
 
    /* None at all: no descriptor, or a null one */
-   nir_def *index = get_texel_index(b, use->access->instr);
+   nir_def *index = gpuval_nir_texel_index(b, use->access->instr);
    nir_def *outside = nir_iand(b, nir_uge(b, index, texels.count), nir_ine_imm(b, texels.count, 0));
    nir_def *detail = nir_vec4(b, nir_imul(b, index, texels.size), texels.size,
                               nir_imul(b, texels.count, texels.size), nir_imm_int(b, 0));

@@ -70,6 +70,27 @@ struct gpuval_access {
    nir_def *born; /* of what the check nan has reported last; NULL: not on */
 };
 
+/** Operands of an access to an image or a texture, 32 bit; NULL: it has none. */
+struct gpuval_nir_operands {
+   nir_def *coord[3];
+   unsigned num_coords; /* layer included, which comes last */
+   bool is_array;
+   enum glsl_sampler_dim dim;
+   nir_def *level;
+   nir_def *sample;
+   bool is_texture;
+};
+
+/** The texel that an access to a storage image is about, 32 bit where nothing else is said */
+struct gpuval_nir_texel {
+   uint32_t set, binding;
+   nir_def *slot;
+   nir_def *active;  /* 1 bit: there is one, and its address is known */
+   nir_def *address; /* 64 bit */
+   nir_def *size;    /* bytes */
+   nir_def *offset;  /* GPUVAL_TEXEL_* */
+};
+
 /** One descriptor of an access: gpuval_nir_use.c */
 struct gpuval_access_use {
    const struct gpuval_access *access;
@@ -270,6 +291,19 @@ bool gpuval_nir_find_use(struct gpuval_nir_state *state, const struct gpuval_acc
                          bool is_sampler, struct gpuval_access_use *use);
 /** Its slot, 32 bit, at b->cursor */
 nir_def *gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use);
+
+/* gpuval_nir_operands.c */
+
+void gpuval_nir_get_operands(nir_builder *b, const struct gpuval_access *access,
+                             struct gpuval_nir_operands *operands);
+/** Is any of them outside of the view? 1 bit */
+nir_def *gpuval_nir_is_outside(nir_builder *b, const struct gpuval_nir_operands *operands,
+                               const struct gpuval_nir_extent *extent);
+/** Of a texel buffer's access, 32 bit */
+nir_def *gpuval_nir_texel_index(nir_builder *b, nir_instr *instr);
+/** Returns false where the driver does not know, or it is no storage image. At b->cursor */
+bool gpuval_nir_find_texel(struct gpuval_nir_state *state, const struct gpuval_access *access,
+                           struct gpuval_nir_texel *texel);
 
 /** Emits the look-up of a descriptor at b->cursor: gpuval_nir_descriptor.c */
 struct gpuval_nir_verdict gpuval_nir_build_use(nir_builder *b,

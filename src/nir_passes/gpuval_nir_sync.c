@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Missing barriers: which accesses to buffers shadow memory and the bloom filter get to see.
+/* Missing barriers: which accesses shadow memory and the bloom filter get to see.
  *
- * Loads, stores and atomics of uniform, storage and texel buffers and through
+ * Loads, stores and atomics of uniform, storage and texel buffers, of storage images and through
  * buffer device addresses become @sync_gpuval intrinsics right before them,
  * each with the address, an id of the invocation and whether the access is in
  * bounds: others are skipped. Inline uniform blocks and push
@@ -25,7 +25,9 @@ struct pass {
    struct gpuval_nir_state *state;
    bool shadow; /* shadow memory's, else the filter's */
    struct gpuval_nir_phases phases;
+   struct gpuval_nir_phases texel_phases; /* of barriers that order images */
    bool has_phases;
+   bool has_texels;    /* of images */
    bool has_subgroups; /* some of the phases are a subgroup's */
    bool is_subgroup;   /* all of them */
    nir_def *context;   /* invocation id, token, for those without phases also 0 */
@@ -252,6 +254,15 @@ is_beside(const struct pass *pass)
    return !pass->shadow && pass->state->options->shadow;
 }
 
+static const struct gpuval_nir_phases *
+get_phases(const struct pass *pass, const struct gpuval_access *access)
+{
+   bool is_texel =
+      access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER;
+
+   return is_texel ? &pass->texel_phases : &pass->phases;
+}
+
 static void
 emit(struct pass *pass, const struct gpuval_access *access, const struct piece *piece)
 {
@@ -284,7 +295,8 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
    if (pass->acquired)
       active = nir_iand(b, active, nir_inot(b, nir_load_var(b, pass->acquired)));
    nir_def *context = get_context(pass);
-   nir_def *phase = pass->has_phases ? nir_load_var(b, pass->phases.var) : nir_imm_int(b, 0);
+   nir_variable *phases = get_phases(pass, access)->var;
+   nir_def *phase = phases ? nir_load_var(b, phases) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
    unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0) |
                     (piece->value ? GPUVAL_SYNC_HAS_VALUE : 0) |
@@ -396,17 +408,6 @@ instrument_words(struct pass *pass, const struct gpuval_nir_words *words)
    }
 }
 
-static nir_def *
-texel_index(nir_builder *b, nir_instr *instr)
-{
-   if (instr->type == nir_instr_type_intrinsic)
-      return nir_channel(b, nir_instr_as_intrinsic(instr)->src[1].ssa, 0);
-
-   nir_tex_instr *tex = nir_instr_as_tex(instr);
-   int coord = nir_tex_instr_src_index(tex, nir_tex_src_coord);
-   return nir_channel(b, tex->src[coord].src.ssa, 0);
-}
-
 static bool
 instrument_texel(struct pass *pass, const struct gpuval_access *access)
 {
@@ -419,7 +420,7 @@ instrument_texel(struct pass *pass, const struct gpuval_access *access)
        !driver->texels(driver, b, access->resource, &texels))
       return false;
 
-   nir_def *index = texel_index(b, access->instr);
+   nir_def *index = gpuval_nir_texel_index(b, access->instr);
    struct piece piece = {
       .set = texels.set,
       .binding = texels.binding,
@@ -429,6 +430,27 @@ instrument_texel(struct pass *pass, const struct gpuval_access *access)
       .offset = nir_imul(b, index, texels.size),
    };
    piece.address = nir_iadd(b, texels.address, nir_u2u64(b, piece.offset));
+   emit(pass, access, &piece);
+   return true;
+}
+
+static bool
+instrument_image(struct pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_nir_texel texel;
+
+   if (access->op == GPUVAL_OP_QUERY || !gpuval_nir_find_texel(pass->state, access, &texel))
+      return false;
+
+   const struct piece piece = {
+      .set = texel.set,
+      .binding = texel.binding,
+      .slot = texel.slot,
+      .active = texel.active,
+      .address = texel.address,
+      .size = texel.size,
+      .offset = texel.offset,
+   };
    emit(pass, access, &piece);
    return true;
 }
@@ -444,12 +466,22 @@ instrument(struct pass *pass, const struct gpuval_access *access)
       return instrument_memory(pass, access);
    case GPUVAL_ACCESS_TEXEL_BUFFER:
       return instrument_texel(pass, access);
+   case GPUVAL_ACCESS_IMAGE:
+      return instrument_image(pass, access);
    default:
       return false;
    }
 }
 
 #define BUFFER_MODES (nir_var_mem_ssbo | nir_var_mem_global)
+#define TEXEL_TYPES  (BITFIELD_BIT(GPUVAL_ACCESS_TEXEL_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_IMAGE))
+
+/* What atomics order is not told apart by kinds of memory. */
+static nir_variable_mode
+get_modes(const struct pass *pass)
+{
+   return pass->has_texels ? BUFFER_MODES | nir_var_image : BUFFER_MODES;
+}
 
 static bool
 stage_has_workgroups(gl_shader_stage stage)
@@ -468,9 +500,9 @@ orders_buffers(const struct pass *pass, const struct gpuval_access *access)
       return false;
 
    const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   return (gpuval_nir_covers(barrier, BUFFER_MODES) &&
+   return (gpuval_nir_covers(barrier, get_modes(pass)) &&
            nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY) ||
-          gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_SUBGROUP);
+          gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
 }
 
 /* GPUVAL_SYNC_RELEASE and so on. Where numbers of invocations say nothing of workgroups, one
@@ -527,7 +559,7 @@ texel_address(struct pass *pass, const struct gpuval_access *access)
    if (access->type == GPUVAL_ACCESS_IMAGE || !driver->texels ||
        !driver->texels(driver, b, access->resource, &texels))
       return texel_number(b, nir_instr_as_intrinsic(access->instr));
-   nir_def *offset = nir_imul(b, texel_index(b, access->instr), texels.size);
+   nir_def *offset = nir_imul(b, gpuval_nir_texel_index(b, access->instr), texels.size);
    return nir_iadd(b, texels.address, nir_u2u64(b, offset));
 }
 
@@ -674,7 +706,7 @@ instrument_order(struct pass *pass)
 static bool
 is_fence(const struct pass *pass, const struct gpuval_access *access)
 {
-   return gpuval_nir_is_fence(pass->state, access, BUFFER_MODES, SCOPE_SUBGROUP);
+   return gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
 }
 
 static bool
@@ -733,25 +765,45 @@ is_wanted(const struct gpuval_nir_state *state)
            state->b.shader->info.stage == MESA_SHADER_COMPUTE);
 }
 
+/* Barriers order images, or buffers, or both. */
+static void
+count_phases(struct pass *pass)
+{
+   struct gpuval_nir_state *state = pass->state;
+
+   pass->phases = (struct gpuval_nir_phases){
+      .modes = BUFFER_MODES,
+      .types = BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
+      .is_plain = !pass->shadow,
+   };
+   pass->texel_phases = pass->phases;
+   pass->texel_phases.modes = nir_var_image;
+   pass->texel_phases.types = TEXEL_TYPES;
+   if (!stage_has_workgroups(state->b.shader->info.stage))
+      return;
+
+   gpuval_nir_count_phases(state, &pass->phases);
+   if (pass->has_texels)
+      gpuval_nir_count_phases(state, &pass->texel_phases);
+
+   /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
+    * subgroup's leaves open between subgroups is missed then.
+    */
+   uint32_t scopes = pass->phases.scopes | pass->texel_phases.scopes;
+   pass->has_phases = scopes != 0;
+   pass->has_subgroups = scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
+   pass->is_subgroup = scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
+}
+
 static bool
 instrument_all(struct gpuval_nir_state *state, bool shadow)
 {
    struct pass pass = {.state = state, .shadow = shadow};
    bool progress = false;
 
-   /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
-    * subgroup's leaves open between subgroups is missed then.
-    */
-   pass.phases = (struct gpuval_nir_phases){
-      .modes = BUFFER_MODES,
-      .types = BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
-      .is_plain = !shadow,
-   };
-   if (stage_has_workgroups(state->b.shader->info.stage))
-      gpuval_nir_count_phases(state, &pass.phases);
-   pass.has_phases = pass.phases.scopes != 0;
-   pass.has_subgroups = pass.phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
-   pass.is_subgroup = pass.phases.scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
+   gpuval_nir_foreach_access(state, access) pass.has_texels |=
+      BITFIELD_BIT(access->type) & TEXEL_TYPES && access->op != GPUVAL_OP_QUERY;
+   count_phases(&pass);
 
    if (shadow)
       find_order(&pass);

@@ -112,6 +112,8 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
    *size = buffer->vk.size;
 }
 
+static const struct gpuval_places places = {.buffer = get_buffer};
+
 /* What a call says happens at once: one note. */
 static void
 note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEvent *events,
@@ -122,7 +124,7 @@ note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEven
 
    note.dependency = ralloc_size(notes->mem_ctx, gpuval_dependency_size(count, events, infos));
    gpuval_dependency_init(note.dependency, count, events, infos,
-                          cmd_buffer->vk.pool->queue_family_index, get_buffer);
+                          cmd_buffer->vk.pool->queue_family_index, &places);
    if (events)
       gpuval_radv_race_events(cmd_buffer, note.dependency);
    util_dynarray_append(notes, struct note, note);

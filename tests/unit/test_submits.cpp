@@ -576,7 +576,8 @@ convert(const VkBufferMemoryBarrier2 &barrier, uint32_t family = 0)
    info.pBufferMemoryBarriers = &barrier;
    std::vector<uint64_t> memory(gpuval_dependency_size(1, nullptr, &info) / 8 + 1);
    gpuval_dependency *dependency = (gpuval_dependency *)memory.data();
-   gpuval_dependency_init(dependency, 1, nullptr, &info, family, get_buffer);
+   const struct gpuval_places places = {get_buffer, nullptr};
+   gpuval_dependency_init(dependency, 1, nullptr, &info, family, &places);
    EXPECT_EQ(dependency->num_parts, 1u);
    EXPECT_EQ(dependency->parts[0].num_barriers, 1u);
    return dependency->parts[0].barriers[0];

@@ -15,7 +15,7 @@
 #include "nir_passes/gpuval_nir_sync.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
-#include "vk_object.h"
+#include "vk_image.h"
 
 static void
 note_engine(void)
@@ -260,21 +260,57 @@ describe_hazard(struct gpuval_device *device, struct gpuval_event *event,
       describe_needs(event, &party);
 }
 
+/* Of an image: where it is known which one that is. @place: GPUVAL_TEXEL_* */
+static void
+describe_texel(struct gpuval_device *device, struct gpuval_event *event, uint64_t address,
+               uint32_t place)
+{
+   struct gpuval_event_access *access = &event->place.access;
+   struct gpuval_texel texel;
+   int64_t offset;
+   const struct vk_object_base *image =
+      gpuval_events_find_object(device->ranges->images, address, &offset);
+   if (!image || !device->info.find_texel)
+      return;
+
+   device->info.find_texel(image, address, &texel);
+   const struct vk_image *vk = container_of(image, struct vk_image, base);
+   int32_t layer = place & GPUVAL_TEXEL_LAYER_MASK;
+   access->num_coords = MIN2(place >> GPUVAL_TEXEL_COORDS_SHIFT, ARRAY_SIZE(access->coord));
+   access->coord[0] = texel.x;
+   access->coord[1] = vk->image_type == VK_IMAGE_TYPE_1D ? layer : texel.y;
+   access->coord[2] = layer;
+   access->has_level = texel.level > 0;
+   access->level = texel.level;
+   access->has_sample = vk->samples > 1;
+   access->sample = texel.sample;
+   event->resource.object = (uintptr_t)image;
+   event->resource.object_type = VK_OBJECT_TYPE_IMAGE;
+   event->resource.object_name = gpuval_object_name(event, image);
+}
+
 static void
 read_hazard(struct gpuval_device *device, struct gpuval_event *event,
             const struct gpuval_record *record)
 {
    uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
 
-   event->place.access.size = record->access_size;
-   if (event->resource.set >= 0) /* not through an address */
-      event->place.access.offset = record->offset;
+   bool is_image = event->resource.type && !strcmp(event->resource.type, "storage_image");
+
+   if (!is_image) {
+      event->place.access.size = record->access_size;
+      if (event->resource.set >= 0) /* not through an address */
+         event->place.access.offset = record->offset;
+   }
    describe_hazard(device, event, record);
    if (!address)
       return;
 
    event->place.access.address = address;
-   gpuval_events_describe_buffer(device, event, address, true);
+   if (is_image)
+      describe_texel(device, event, address, record->offset);
+   else
+      gpuval_events_describe_buffer(device, event, address, true);
 
    int64_t offset;
    const struct vk_object_base *memory =

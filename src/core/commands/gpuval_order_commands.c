@@ -12,12 +12,12 @@ struct gpuval_order_commands {
    struct gpuval_submits *submits;
    unsigned queue;
    uint32_t queue_family;
-   gpuval_get_buffer get_buffer;
+   const struct gpuval_places *places;
 };
 
 struct gpuval_order_commands *
 gpuval_order_commands_create(void *mem_ctx, struct gpuval_submits *submits, unsigned queue,
-                             uint32_t queue_family, gpuval_get_buffer get_buffer)
+                             uint32_t queue_family, const struct gpuval_places *places)
 {
    struct gpuval_order_commands *order = ralloc(mem_ctx, struct gpuval_order_commands);
 
@@ -25,7 +25,7 @@ gpuval_order_commands_create(void *mem_ctx, struct gpuval_submits *submits, unsi
       .submits = submits,
       .queue = queue,
       .queue_family = queue_family,
-      .get_buffer = get_buffer,
+      .places = places,
    };
    return order;
 }
@@ -38,7 +38,7 @@ execute_barrier(const struct gpuval_order_commands *order, const VkDependencyInf
    struct gpuval_dependency *dependency =
       size <= sizeof(on_stack) ? (struct gpuval_dependency *)on_stack : malloc(size);
 
-   gpuval_dependency_init(dependency, 1, NULL, info, order->queue_family, order->get_buffer);
+   gpuval_dependency_init(dependency, 1, NULL, info, order->queue_family, order->places);
    gpuval_submits_dependency(order->submits, order->queue, dependency);
    if (size > sizeof(on_stack))
       free(dependency);

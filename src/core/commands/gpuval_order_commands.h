@@ -21,7 +21,7 @@ struct gpuval_submits;
 struct gpuval_order_commands *gpuval_order_commands_create(void *mem_ctx,
                                                            struct gpuval_submits *submits,
                                                            unsigned queue, uint32_t queue_family,
-                                                           gpuval_get_buffer get_buffer);
+                                                           const struct gpuval_places *places);
 
 /** For a struct gpuval_order_commands. Behind observers that ask what is ordered before a barrier. */
 extern const struct gpuval_command_observer gpuval_order_observer;

@@ -10,6 +10,7 @@ void
 gpuval_ranges_init(struct gpuval_device *device)
 {
    device->ranges->buffers = _mesa_pointer_hash_table_create(device);
+   device->ranges->images = _mesa_pointer_hash_table_create(device);
    device->ranges->allocations = _mesa_pointer_hash_table_create(device);
 }
 
@@ -75,6 +76,34 @@ void
 gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object)
 {
    remove_range(device, device->ranges->buffers, object);
+}
+
+void
+gpuval_device_add_image(struct gpuval_device *device, const struct vk_object_base *object,
+                        uint64_t address, uint64_t size)
+{
+   add_range(device, device->ranges->images, object, address, size);
+}
+
+void
+gpuval_device_remove_image(struct gpuval_device *device, const struct vk_object_base *object)
+{
+   remove_range(device, device->ranges->images, object);
+}
+
+bool
+gpuval_device_has_texels(struct gpuval_device *device, uint64_t address, uint64_t size)
+{
+   bool found = false;
+
+   mtx_lock(&device->mutex);
+   hash_table_foreach (device->ranges->images, entry) {
+      const struct gpuval_range *image = entry->data;
+
+      found |= address < image->address + image->size && image->address < address + size;
+   }
+   mtx_unlock(&device->mutex);
+   return found;
 }
 
 void

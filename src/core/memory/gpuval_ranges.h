@@ -24,7 +24,8 @@ struct gpuval_range {
 
 /** gpuval_device::ranges */
 struct gpuval_ranges {
-   struct hash_table *buffers, *allocations; /* struct vk_object_base * -> struct gpuval_range */
+   /* struct vk_object_base * -> struct gpuval_range; images that sync looks at */
+   struct hash_table *buffers, *images, *allocations;
 };
 
 void gpuval_ranges_init(struct gpuval_device *device);

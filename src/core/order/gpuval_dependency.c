@@ -50,7 +50,7 @@ apply_transfer(struct gpuval_order_barrier *barrier, uint32_t src, uint32_t dst,
 
 static struct gpuval_order_barrier
 buffer_barrier(const VkBufferMemoryBarrier2 *barrier, uint32_t queue_family,
-               gpuval_get_buffer get_buffer)
+               const struct gpuval_places *places)
 {
    uint64_t address, size;
    struct gpuval_order_barrier result = {
@@ -61,7 +61,7 @@ buffer_barrier(const VkBufferMemoryBarrier2 *barrier, uint32_t queue_family,
       GPUVAL_ORDER_ALL_MEMORY,
    };
 
-   get_buffer(barrier->buffer, &address, &size);
+   places->buffer(barrier->buffer, &address, &size);
    if (address && barrier->offset <= size) {
       uint64_t begin = address + barrier->offset;
       uint64_t end = begin + MIN2(barrier->size, size - barrier->offset);
@@ -75,9 +75,35 @@ buffer_barrier(const VkBufferMemoryBarrier2 *barrier, uint32_t queue_family,
    return result;
 }
 
+/* Its accesses are accesses to the image: where nobody looks at its memory, it orders execution
+ * only.
+ */
+static struct gpuval_order_barrier
+image_barrier(const VkImageMemoryBarrier2 *barrier, uint32_t queue_family,
+              const struct gpuval_places *places)
+{
+   uint64_t address = 0, size = 0;
+   struct gpuval_order_barrier result = {
+      .src_stages = barrier->srcStageMask,
+      .dst_stages = barrier->dstStageMask,
+   };
+
+   if (barrier->image && places && places->image)
+      places->image(barrier->image, &barrier->subresourceRange, &address, &size);
+   if (!address)
+      return result;
+   result.src_access = barrier->srcAccessMask;
+   result.dst_access = barrier->dstAccessMask;
+   result.begin = address & ~(uint64_t)3;
+   result.end = align64(address + size, 4);
+   apply_transfer(&result, barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,
+                  queue_family);
+   return result;
+}
+
 static uint32_t
 convert(struct gpuval_order_barrier *to, const VkDependencyInfo *info, uint32_t queue_family,
-        gpuval_get_buffer get_buffer)
+        const struct gpuval_places *places)
 {
    struct gpuval_order_barrier *end = to;
 
@@ -92,14 +118,9 @@ convert(struct gpuval_order_barrier *to, const VkDependencyInfo *info, uint32_t 
       };
    }
    for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++)
-      *end++ = buffer_barrier(&info->pBufferMemoryBarriers[i], queue_family, get_buffer);
-
-   /* The accesses of an image's barrier are accesses to the image. */
+      *end++ = buffer_barrier(&info->pBufferMemoryBarriers[i], queue_family, places);
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++)
-      *end++ = (struct gpuval_order_barrier){
-         .src_stages = info->pImageMemoryBarriers[i].srcStageMask,
-         .dst_stages = info->pImageMemoryBarriers[i].dstStageMask,
-      };
+      *end++ = image_barrier(&info->pImageMemoryBarriers[i], queue_family, places);
    return end - to;
 }
 
@@ -121,13 +142,13 @@ copy_transitions(VkImageMemoryBarrier2 *to, const VkDependencyInfo *info)
 void
 gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count, const VkEvent *events,
                        const VkDependencyInfo *infos, uint32_t queue_family,
-                       gpuval_get_buffer get_buffer)
+                       const struct gpuval_places *places)
 {
    struct gpuval_order_barrier *barriers = (struct gpuval_order_barrier *)&dependency->parts[count];
 
    dependency->num_parts = count;
    for (uint32_t i = 0; i < count; i++) {
-      uint32_t num_barriers = convert(barriers, &infos[i], queue_family, get_buffer);
+      uint32_t num_barriers = convert(barriers, &infos[i], queue_family, places);
       dependency->parts[i] = (struct gpuval_dependency_part){
          .event = events ? events[i] : VK_NULL_HANDLE,
          .num_barriers = num_barriers,

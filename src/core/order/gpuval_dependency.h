@@ -13,8 +13,13 @@
 extern "C" {
 #endif
 
-/** Where a buffer is, by driver; *address may be 0: not known. */
-typedef void (*gpuval_get_buffer)(VkBuffer buffer, uint64_t *address, uint64_t *size);
+/** Where resources are, by driver; *address may be 0: not known, or nobody looks at it. */
+struct gpuval_places {
+   void (*buffer)(VkBuffer buffer, uint64_t *address, uint64_t *size);
+   /* All of it or more; NULL: texels of images are not looked at. */
+   void (*image)(VkImage image, const VkImageSubresourceRange *range, uint64_t *address,
+                 uint64_t *size);
+};
 
 /** One VkDependencyInfo of an event that is waited for, or of a pipeline barrier. */
 struct gpuval_dependency_part {
@@ -35,12 +40,12 @@ struct gpuval_dependency {
 
 /**
  * @events: those of a wait, one for each info, or NULL. @queue_family: of the command
- * buffer's pool.
+ * buffer's pool. @places: not NULL where there are barriers for resources.
  */
 size_t gpuval_dependency_size(uint32_t count, const VkEvent *events, const VkDependencyInfo *infos);
 void gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count,
                             const VkEvent *events, const VkDependencyInfo *infos,
-                            uint32_t queue_family, gpuval_get_buffer get_buffer);
+                            uint32_t queue_family, const struct gpuval_places *places);
 
 /** The stages that come before an event, as it is set with @info. */
 VkPipelineStageFlags2 gpuval_event_stages(const VkDependencyInfo *info);
