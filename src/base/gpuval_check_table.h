@@ -130,7 +130,8 @@ CHECK(LOOP, "loop", GPUVAL_SET_BASIC | GPUVAL_SET_SHADER, 0, none, loop, none,
 KIND(ENDLESS, LOOP, "endless", loop, detail_or,
      "the loop goes round more often than GPUVAL_LOOP_LIMIT")
 
-CHECK(SYNC, "sync", 0, 0, none, sync, sync, "Missing barrier between invocations or commands")
+CHECK(SYNC, "sync", 0, GPUVAL_NEEDS_OBJECTS, none, sync, sync,
+      "Missing barrier between invocations or commands")
 CHECK(SYNC_COMPUTE, "sync-compute", 0, 0, none, sync, sync,
       "Missing barrier between invocations or commands")
 /* Whichever of the two checks was asked for */

@@ -37,6 +37,9 @@ const struct gpuval_op_info gpuval_op_infos[GPUVAL_OP_COUNT] = {
    [GPUVAL_OP_ATTRIBUTE] = {"attribute", false},
    [GPUVAL_OP_COUNTER] = {"counter", false},
    [GPUVAL_OP_BUILD] = {"build", false},
+   [GPUVAL_OP_CLEAR] = {"clear", false},
+   [GPUVAL_OP_ATTACHMENT_READ] = {"attachment_read", false},
+   [GPUVAL_OP_ATTACHMENT_WRITE] = {"attachment_write", false},
 };
 
 static const struct {

@@ -62,6 +62,9 @@ enum gpuval_op {
    GPUVAL_OP_ATTRIBUTE,
    GPUVAL_OP_COUNTER, /* transform feedback's, or a predicate */
    GPUVAL_OP_BUILD,
+   GPUVAL_OP_CLEAR,
+   GPUVAL_OP_ATTACHMENT_READ,
+   GPUVAL_OP_ATTACHMENT_WRITE,
    GPUVAL_OP_COUNT,
 };
 

@@ -106,9 +106,11 @@ enum {
 };
 
 /* Of GPUVAL_USE_RACE: a site, and what it does there */
-#define GPUVAL_RACE_USE_SITE_MASK 0xffffffu
-#define GPUVAL_RACE_USE_IS_WRITE  0x1000000u
-#define GPUVAL_RACE_USE_IS_ATOMIC 0x2000000u
+#define GPUVAL_RACE_USE_SITE_MASK 0x7fffffu
+/* sync knows its texels: it is in no race with another such use. */
+#define GPUVAL_RACE_USE_HAS_TEXELS 0x800000u
+#define GPUVAL_RACE_USE_IS_WRITE   0x1000000u
+#define GPUVAL_RACE_USE_IS_ATOMIC  0x2000000u
 /* The shader has a memory barrier of the device before it, or behind it. */
 #define GPUVAL_RACE_USE_ACQUIRES 0x4000000u
 #define GPUVAL_RACE_USE_RELEASES 0x8000000u

@@ -5,7 +5,8 @@
  * each use of a descriptor whose index is a constant, in memory that the driver reads when the
  * command has run (core/race/gpuval_race.h). The driver says which bits it wants.
  *
- * Buffers are the business of the check sync, which knows their bytes.
+ * Buffers are the business of the check sync, which knows their bytes, and so are texels of storage
+ * images where the driver says where these are. Of what else uses a storage image sync asks this.
  */
 
 #include "gpuval_nir_private.h"
@@ -99,10 +100,14 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    };
    const uint32_t number = gpuval_nir_add_site(state, &site);
    bool is_write = access->op == GPUVAL_OP_STORE || access->op == GPUVAL_OP_ATOMIC;
+   bool has_texels = access->type == GPUVAL_ACCESS_IMAGE && !is_input && pass->driver->strides &&
+                     pass->driver->extent &&
+                     state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
    const struct gpuval_nir_use wanted = {
       .required = get_required(&use.nir),
       .first_slot = use.nir.first_slot,
       .num_slots = number | (is_write ? GPUVAL_RACE_USE_IS_WRITE : 0) |
+                   (has_texels ? GPUVAL_RACE_USE_HAS_TEXELS : 0) |
                    (access->is_atomic ? GPUVAL_RACE_USE_IS_ATOMIC : 0) |
                    (pass->has_acquired ? GPUVAL_RACE_USE_ACQUIRES : 0) |
                    (pass->num_releases ? GPUVAL_RACE_USE_RELEASES : 0) |
@@ -154,7 +159,8 @@ gpuval_nir_instrument_race(struct gpuval_nir_state *state)
    struct pass pass = {.state = state, .driver = driver};
    bool progress = false;
 
-   if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_RACE)) || !driver->descriptors ||
+   const uint32_t checks = BITFIELD_BIT(GPUVAL_CHECK_RACE) | BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+   if (!(state->options->checks & checks) || !driver->descriptors ||
        !driver->descriptors->race_uses || gl_shader_stage_is_rt(state->b.shader->info.stage))
       return false;
 

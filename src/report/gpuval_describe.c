@@ -147,6 +147,28 @@ get_verb(const struct gpuval_event *event)
    }
 }
 
+static bool
+reads(enum gpuval_op op)
+{
+   return op == GPUVAL_OP_LOAD || op == GPUVAL_OP_TRANSFER_READ || op == GPUVAL_OP_ATTACHMENT_READ;
+}
+
+/* "ACCESS of RESOURCE: DETAIL", or of a command "COMMAND reads the image "name": DETAIL" */
+static void
+sentence_race(const struct gpuval_event *event, const char *text, char **message)
+{
+   if (event->place.has_shader) {
+      sentence_access_of(event, text, message);
+      return;
+   }
+   ralloc_asprintf_append(message, "%s %s the %s",
+                          event->place.has_command ? event->place.command.op : "a command",
+                          reads(event->place.access.op) ? "reads" : "writes", event->resource.type);
+   if (event->resource.object_name)
+      ralloc_asprintf_append(message, " \"%s\"", event->resource.object_name);
+   ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
+}
+
 /* "ACCESS of RESOURCE: TEXT" of a shader and of arguments, or "copy_buffer reads 16 bytes at offset
  * 0 of buffer "name": TEXT"
  */
@@ -157,6 +179,10 @@ sentence_hazard(const struct gpuval_event *event, const char *text, char **messa
 
    if (place->has_shader || place->access.op == GPUVAL_OP_INDIRECT || !place->access.op) {
       sentence_access_of(event, text, message);
+      return;
+   }
+   if (event->resource.type && !strcmp(event->resource.type, "image")) {
+      sentence_race(event, text, message);
       return;
    }
    ralloc_asprintf_append(message, "%s %s %" PRId64 " %s",
@@ -222,22 +248,6 @@ sentence_unwritten(const struct gpuval_event *event, const char *text, char **me
    sentence_detail_or(event, text, message);
    if (event->resource.object_name)
       ralloc_asprintf_append(message, ": \"%s\"", event->resource.object_name);
-}
-
-/* "ACCESS of RESOURCE: DETAIL", or of a command "COMMAND reads the image "name": DETAIL" */
-static void
-sentence_race(const struct gpuval_event *event, const char *text, char **message)
-{
-   if (event->place.has_shader) {
-      sentence_access_of(event, text, message);
-      return;
-   }
-   ralloc_asprintf_append(
-      message, "%s %s the %s", event->place.has_command ? event->place.command.op : "a command",
-      event->place.access.op == GPUVAL_OP_LOAD ? "reads" : "writes", event->resource.type);
-   if (event->resource.object_name)
-      ralloc_asprintf_append(message, " \"%s\"", event->resource.object_name);
-   ralloc_asprintf_append(message, ": %s", event->detail ? event->detail : text);
 }
 
 /* "ACCESS at address 0x10 TEXT: DETAIL" */

@@ -223,10 +223,14 @@ get_access_words(enum gpuval_op op)
       return "the read of the arguments";
    case GPUVAL_OP_LOAD:
    case GPUVAL_OP_TRANSFER_READ:
+   case GPUVAL_OP_ATTACHMENT_READ:
       return "the read";
    case GPUVAL_OP_STORE:
    case GPUVAL_OP_TRANSFER_WRITE:
+   case GPUVAL_OP_ATTACHMENT_WRITE:
       return "the write";
+   case GPUVAL_OP_CLEAR:
+      return "the clear";
    case GPUVAL_OP_INDEX:
       return "the fetch of an index";
    case GPUVAL_OP_ATTRIBUTE:

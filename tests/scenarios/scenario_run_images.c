@@ -23,6 +23,8 @@ static const struct {
    {"rgba32ui", VK_FORMAT_R32G32B32A32_UINT},
    {"r8ui", VK_FORMAT_R8_UINT},
    {"r16ui", VK_FORMAT_R16_UINT},
+   {"rg16ui", VK_FORMAT_R16G16_UINT},
+   {"rg32ui", VK_FORMAT_R32G32_UINT},
    {"r32f", VK_FORMAT_R32_SFLOAT},
    {"r32ui", VK_FORMAT_R32_UINT},
    {"r32i", VK_FORMAT_R32_SINT},

@@ -242,7 +242,8 @@ read_counter(struct gpuval_device *device, struct gpuval_shader *shader, uint32_
       return false;
 
    struct gpuval_event *event = gpuval_device_get_event(device, site, NULL);
-   bool is_lost = !state->count && !event->has_record;
+   /* Of two commands that access one image nobody writes a record. */
+   bool is_lost = !state->count && !event->has_record && !event->has_other;
    gpuval_report_count(event, count);
    state->count += count;
    return is_lost;

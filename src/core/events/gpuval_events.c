@@ -303,14 +303,15 @@ gpuval_events_describe_site(const struct gpuval_event *event, struct gpuval_plac
 }
 
 struct gpuval_event *
-gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *shader,
-                     const struct gpuval_site *site, const struct gpuval_record *record)
+gpuval_events_create_kind(struct gpuval_device *device, const struct gpuval_shader *shader,
+                          const struct gpuval_site *site, enum gpuval_kind kind,
+                          const struct gpuval_record *record)
 {
-   struct gpuval_event *event = gpuval_event_create(site->kind);
+   struct gpuval_event *event = gpuval_event_create(kind);
    struct gpuval_spirv *spirv = gpuval_module_spirv(shader->module);
    struct gpuval_spirv_location location = {0};
 
-   const struct gpuval_words *words = gpuval_words_of_kind(site->kind);
+   const struct gpuval_words *words = gpuval_words_of_kind(kind);
    struct gpuval_site place = *site;
    if (record && !site->spirv_offset && words->get_spirv_offset)
       place.spirv_offset = words->get_spirv_offset(record);
@@ -329,6 +330,13 @@ gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *s
    set_fingerprint(event, shader, site - site->same_value);
 
    return event;
+}
+
+struct gpuval_event *
+gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *shader,
+                     const struct gpuval_site *site, const struct gpuval_record *record)
+{
+   return gpuval_events_create_kind(device, shader, site, site->kind, record);
 }
 
 struct gpuval_event *

@@ -66,6 +66,12 @@ struct gpuval_event *gpuval_events_create(struct gpuval_device *device,
                                           const struct gpuval_shader *shader,
                                           const struct gpuval_site *site,
                                           const struct gpuval_record *record);
+/** The same of a kind that is not the site's. */
+struct gpuval_event *gpuval_events_create_kind(struct gpuval_device *device,
+                                               const struct gpuval_shader *shader,
+                                               const struct gpuval_site *site,
+                                               enum gpuval_kind kind,
+                                               const struct gpuval_record *record);
 /** Shader, source and access of @place */
 void gpuval_events_describe_site(const struct gpuval_event *event, struct gpuval_place *place,
                                  const struct gpuval_shader *shader,

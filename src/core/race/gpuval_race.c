@@ -336,7 +336,7 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before, const uint32_
       return false;
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
-          !is_one_command(use, other) && !is_one_pass &&
+          !(use->has_texels && other->has_texels) && !is_one_command(use, other) && !is_one_pass &&
           (!is_ordered(other, before) || lacks_memory(use, dependent, other)) &&
           overlap(use, other);
 }
@@ -345,8 +345,8 @@ static bool
 is_same(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
 {
    return a->source == b->source && a->serial == b->serial && a->is_write == b->is_write &&
-          a->is_atomic == b->is_atomic && a->pass == b->pass && a->extent == b->extent &&
-          !memcmp(a->begin, b->begin, sizeof(a->begin)) &&
+          a->is_atomic == b->is_atomic && a->has_texels == b->has_texels && a->pass == b->pass &&
+          a->extent == b->extent && !memcmp(a->begin, b->begin, sizeof(a->begin)) &&
           !memcmp(a->end, b->end, sizeof(a->end)) && (!a->is_write || is_one_command(a, b));
 }
 
@@ -364,7 +364,8 @@ replaces(const struct gpuval_race_use *use, const uint32_t *before,
          covers &= use->begin[i] <= other->begin[i] && use->end[i] >= other->end[i];
    }
    return (use->source == other->source || is_ordered(other, before)) && covers &&
-          (use->is_write || !other->is_write) && (!use->is_atomic || other->is_atomic);
+          (use->is_write || !other->is_write) && (!use->is_atomic || other->is_atomic) &&
+          (!use->has_texels || other->has_texels);
 }
 
 static const struct gpuval_race_use *

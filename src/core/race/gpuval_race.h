@@ -48,6 +48,8 @@ struct gpuval_race_use {
    uint64_t shader_serial; /* gpuval_shader_serial(): the site may be another's by now */
    enum gpuval_op op;
    bool is_write;
+   bool is_storage;    /* of an image that shaders may store to: sync's */
+   bool has_texels;    /* which sync knows: it is in no race with another such use */
    bool is_atomic;     /* two of them are no race */
    bool acquires;      /* a shader's memory barrier makes visible what others have released, */
    bool releases;      /* or makes available what it has written */

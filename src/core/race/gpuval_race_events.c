@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Events of race: either party is a shader's access or a command that has none. */
+/* Events of race: either party is a shader's access or a command that has none. Those of storage
+ * images are sync's where that is on.
+ */
 
 #include "core/descriptors/gpuval_objects.h"
 #include "core/events/gpuval_events.h"
@@ -56,12 +58,21 @@ describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t
    gpuval_events_name_object(event, &info);
 }
 
+static enum gpuval_kind
+get_kind(const struct gpuval_race_use *use)
+{
+   if (!use->is_storage || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
+      return GPUVAL_KIND_RESOURCE_RACE;
+   return use->is_write ? GPUVAL_KIND_WRITE_AFTER_ACCESS : GPUVAL_KIND_READ_AFTER_WRITE;
+}
+
 static struct gpuval_event *
 create_of_shader(struct gpuval_device *device, const struct gpuval_shader *shader,
                  const struct gpuval_race_use *use, const struct gpuval_race_use *other)
 {
    const struct gpuval_site *site = &shader->sites[use->site - shader->first_site];
-   struct gpuval_event *event = gpuval_events_create(device, shader, site, NULL);
+   struct gpuval_event *event =
+      gpuval_events_create_kind(device, shader, site, get_kind(use), NULL);
 
    event->detail = ralloc_strdup(event, what_happens(other));
    gpuval_events_describe_command(device, event, &event->place, use->command_id);
@@ -83,7 +94,7 @@ get_event_of_command(struct gpuval_device *device, const struct gpuval_race_use 
                      const struct gpuval_race_use *other)
 {
    struct gpuval_command_failure failure = {
-      .kind = GPUVAL_KIND_RESOURCE_RACE,
+      .kind = get_kind(use),
       .op = use->op,
       .part = use->is_transition,
       .host_op = use->host_op,
@@ -101,8 +112,8 @@ static struct gpuval_event *
 get_event_of_shader(struct gpuval_device *device, const struct gpuval_shader *shader,
                     const struct gpuval_race_use *use, const struct gpuval_race_use *other)
 {
-   const struct gpuval_failure_key key =
-      gpuval_events_site_key(shader, use->site - shader->first_site);
+   struct gpuval_failure_key key = gpuval_events_site_key(shader, use->site - shader->first_site);
+   key.kind = get_kind(use);
    struct gpuval_event *event = gpuval_events_find(device, &key);
 
    if (!event) {
@@ -116,6 +127,13 @@ void
 gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
                           const struct gpuval_race_use *other)
 {
+   bool are_shaders = use->site != GPUVAL_RACE_NO_SITE && other->site != GPUVAL_RACE_NO_SITE;
+   bool is_sampled = use->op == GPUVAL_OP_SAMPLE || use->op == GPUVAL_OP_FETCH ||
+                     other->op == GPUVAL_OP_SAMPLE || other->op == GPUVAL_OP_FETCH;
+
+   /* Which texels two shaders access matters to sync, and is not known here. */
+   if (!gpuval_options_may_check(GPUVAL_CHECK_RACE) && are_shaders && !is_sampled)
+      return;
    mtx_lock(&device->mutex);
    const struct gpuval_shader *shader = find_shader(device, use);
    struct gpuval_event *event = shader ? get_event_of_shader(device, shader, use, other)

@@ -186,9 +186,35 @@ is_whole(const struct gpuval_command_access *what)
 }
 
 static bool
+is_storage(const struct vk_image *image)
+{
+   return image->usage & VK_IMAGE_USAGE_STORAGE_BIT;
+}
+
+static bool
 is_looked_at(const struct vk_image *image)
 {
-   return vk_format_get_plane_count(image->format) == 1; /* else texels are of several sizes */
+   /* Else texels are of several sizes. */
+   bool is_of_one_plane = vk_format_get_plane_count(image->format) == 1;
+
+   return is_of_one_plane && (is_storage(image) || gpuval_options_may_check(GPUVAL_CHECK_RACE));
+}
+
+/* What sync calls the access of a command to a storage image */
+static enum gpuval_op
+get_op(const struct gpuval_race_part *part, bool is_write)
+{
+   switch (part->class_) {
+   case GPUVAL_ORDER_TRANSFER:
+      if (part->what.stages & VK_PIPELINE_STAGE_2_CLEAR_BIT)
+         return GPUVAL_OP_CLEAR;
+      return is_write ? GPUVAL_OP_TRANSFER_WRITE : GPUVAL_OP_TRANSFER_READ;
+   case GPUVAL_ORDER_COLOR:
+   case GPUVAL_ORDER_DEPTH:
+      return is_write ? GPUVAL_OP_ATTACHMENT_WRITE : GPUVAL_OP_ATTACHMENT_READ;
+   default:
+      return is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
+   }
 }
 
 static void
@@ -213,6 +239,9 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
       memcpy(use.end, what->end, sizeof(use.end));
    }
    use.object = what->image->base.gpuval_id;
+   use.is_storage = is_storage(what->image);
+   if (use.is_storage && !use.host_op && gpuval_options_may_check(GPUVAL_CHECK_SYNC))
+      use.op = get_op(part, use.is_write);
    gpuval_race_note(queue->race, &use, before, dependent, NULL, 0);
    note_subresources(queue, what->image, &what->range);
 }
@@ -256,8 +285,10 @@ void
 gpuval_race_add_access(void *parts, const struct gpuval_command_access *access)
 {
    const struct gpuval_race_part part = {*access, GPUVAL_ORDER_TRANSFER, false};
+   bool with_buffers = gpuval_options_may_check(GPUVAL_CHECK_RACE);
 
-   if (access->image ? is_looked_at(access->image) : access->buffer && !access->has_gaps)
+   if (access->image ? is_looked_at(access->image)
+                     : with_buffers && access->buffer && !access->has_gaps)
       util_dynarray_append((struct util_dynarray *)parts, struct gpuval_race_part, part);
 }
 
@@ -603,6 +634,9 @@ note_view(void *data, const struct vk_object_base *base)
    noted.site = gpuval_shader_site(note->shader, use->num_slots & GPUVAL_RACE_USE_SITE_MASK);
    noted.shader_serial = gpuval_shader_serial(note->shader);
    noted.view = note->view;
+   noted.is_storage = is_storage(view->image);
+   noted.has_texels = use->num_slots & GPUVAL_RACE_USE_HAS_TEXELS &&
+                      !(view->image->create_flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT);
    noted.extent = GPUVAL_RACE_SOMEWHERE;
    gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), queue->dependent,
                     note->flag, note->bit);
