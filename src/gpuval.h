@@ -247,6 +247,10 @@ void gpuval_device_indirect_read(struct gpuval_device *device,
 void gpuval_device_report_command(struct gpuval_device *device, uint32_t command_id, uint64_t bound,
                                   const struct gpuval_command_failure *failure);
 
+struct gpuval_submits;
+/** What reports ask which barriers there were; lives as long as @device, or is NULL. */
+void gpuval_device_set_submits(struct gpuval_device *device, struct gpuval_submits *submits);
+
 struct gpuval_race_use;
 /** Nothing orders @use, which comes second, and @other. Each call counts as one. */
 void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,

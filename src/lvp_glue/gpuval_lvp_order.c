@@ -104,6 +104,7 @@ gpuval_lvp_order_init(struct gpuval_lvp_order *order, struct lvp_device *device,
    order->hooks.bound_image = gpuval_lvp_bound_image;
    order->hooks.destroyed_image = gpuval_lvp_destroyed_image;
    gpuval_hooks_init(&order->hooks, &device->vk, true);
+   gpuval_device_set_submits(gpuval, order->hooks.submits);
    gpuval_hooks_install(&order->hooks, &device->vk, NULL);
    gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
 

@@ -151,6 +151,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval->hooks.waited = gpuval_radv_look;
    gpuval->hooks.data = gpuval;
    gpuval_hooks_init(&gpuval->hooks, &device->vk, gpuval_radv_needs_order());
+   gpuval_device_set_submits(gpuval->device, gpuval->hooks.submits);
    gpuval_radv_init_race(gpuval);
    gpuval_radv_init_written_images(gpuval);
    gpuval_hooks_install(&gpuval->hooks, &device->vk, &gpuval_radv_device_entrypoints);

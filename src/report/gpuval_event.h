@@ -110,6 +110,17 @@ struct gpuval_event {
       uint32_t extent[3];
    } resource;
 
+   /* sync, race: what is missing between the two, what would do, and what is there. Names are
+    * static and Vulkan's: COMPUTE_SHADER.
+    */
+   struct {
+      const char *missing; /* gpuval_barrier_missing_name() */
+      char *there;         /* gpuval_barrier_text() */
+      struct {
+         const char *src_stage, *src_access, *dst_stage, *dst_access;
+      } needs;
+   } barrier;
+
    /* sync, race: who has used the same memory before */
    bool has_other;
    bool other_is_certain;

@@ -50,17 +50,19 @@ enum gpuval_columns {
    GPUVAL_COLUMNS_FIFTH,
    GPUVAL_COLUMNS_SIXTH,
    GPUVAL_COLUMNS_SEVENTH,
+   GPUVAL_COLUMNS_EIGHTH,
    GPUVAL_COLUMNS_END,
    GPUVAL_COLUMNS_NONE, /* JSON alone has it */
 };
 
 /* Of gpuval_fields[], at most */
-#define GPUVAL_MAX_FIELDS 64
+#define GPUVAL_MAX_FIELDS 80
 
 struct gpuval_field {
-   const char *object;          /* "" for those that are in none */
-   const char *key;             /* NULL: one of the invocation's, see gpuval_invocation_facts() */
-   const char *column;          /* NULL: object_key */
+   const char *object; /* "" for those that are in none */
+   const char *parent; /* what that is in, whose fields stand right before; NULL: nothing */
+   const char *key;    /* NULL: one of the invocation's, see gpuval_invocation_facts() */
+   const char *column; /* NULL: object_key */
    enum gpuval_columns columns; /* 0: only the conflicting access has it */
 
    /* Of a place: there once for the event's, and once for the conflicting access's. */

@@ -557,6 +557,18 @@ read_member(struct reader *r, const char *key, bool other, bool *known)
    return true;
 }
 
+/* Is @key an object in @object? */
+static bool
+is_inside(const char *object, const char *key)
+{
+   for (unsigned i = 0; i < gpuval_num_fields; i++) {
+      const struct gpuval_field *field = &gpuval_fields[i];
+      if (field->parent && !strcmp(field->parent, object) && !strcmp(field->object, key))
+         return true;
+   }
+   return false;
+}
+
 static bool
 read_facts(struct reader *r, const char *object, bool other)
 {
@@ -572,6 +584,11 @@ read_facts(struct reader *r, const char *object, bool other)
          return false;
       if (!*object && !read_member(r, key, other, &known))
          return false;
+      if (*r->at == '{' && is_inside(object, key)) {
+         if (!read_facts(r, key, other))
+            return false;
+         continue;
+      }
       if (known)
          continue;
       int field = gpuval_field_find(object, key, r->hint);

@@ -110,20 +110,23 @@ write_invocation(FILE *f, const struct gpuval_row *row)
    fputc('}', f);
 }
 
-/* What stands between two braces: of the event, or of the conflicting access. */
+/* What stands between two braces: of the event, or of the conflicting access. An object may be in
+ * the one before it.
+ */
 static void
 write_facts(FILE *f, const struct gpuval_row *row, bool other)
 {
    const char *object = "";
-   bool is_open = false; /* the object */
+   unsigned depth = 0; /* of objects that are open */
    bool is_first = true;
 
    for (unsigned i = 0; i < gpuval_num_fields; i++) {
       const struct gpuval_field *field = &gpuval_fields[i];
       const struct gpuval_value *value = &row->values[other][i];
       if (strcmp(field->object, object)) {
-         fputs(is_open ? "}" : "", f);
-         is_open = false;
+         bool stays = field->parent && !strcmp(field->parent, object);
+         for (; depth && !stays; depth--)
+            fputc('}', f);
          object = field->object;
          if (!field->key && !other)
             write_invocation(f, row);
@@ -131,15 +134,17 @@ write_facts(FILE *f, const struct gpuval_row *row, bool other)
 
       if (!field->key || !value->type)
          continue;
-      bool opens = *object && !is_open;
-      if (opens)
-         fprintf(f, "%s\"%s\":{", is_first ? "" : ",", object);
-      fprintf(f, "%s\"%s\":", opens || is_first ? "" : ",", field->key);
+      for (unsigned wanted = !*object ? 0 : field->parent ? 2 : 1; depth < wanted; depth++) {
+         const char *name = depth || !field->parent ? object : field->parent;
+         fprintf(f, "%s\"%s\":{", is_first ? "" : ",", name);
+         is_first = true;
+      }
+      fprintf(f, "%s\"%s\":", is_first ? "" : ",", field->key);
       write_value(f, value);
-      is_open |= opens;
       is_first = false;
    }
-   fputs(is_open ? "}" : "", f);
+   for (; depth; depth--)
+      fputc('}', f);
 }
 
 /* Of a report of many runs: which of them, and of which machines. */

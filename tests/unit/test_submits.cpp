@@ -669,3 +669,97 @@ TEST(dependencies, waits_of_vulkan_1_0)
 }
 
 } /* namespace */
+
+/* What is missing between two accesses */
+
+gpuval_order_barrier
+memory_barrier(VkPipelineStageFlags2 src, VkPipelineStageFlags2 dst, uint64_t begin = 0,
+               uint64_t end = UINT64_MAX)
+{
+   gpuval_order_barrier barrier = {};
+   barrier.src_stages = src;
+   barrier.dst_stages = dst;
+   barrier.begin = begin;
+   barrier.end = end;
+   return barrier;
+}
+
+class missing_barriers : public ::testing::Test {
+ protected:
+   void SetUp() override
+   {
+      log = gpuval_barriers_create(nullptr);
+   }
+   void TearDown() override
+   {
+      ralloc_free(log);
+   }
+
+   void add(uint32_t serial, const gpuval_order_barrier &barrier, unsigned queue = 0)
+   {
+      gpuval_barriers_add(log, queue, serial, 1, &barrier);
+   }
+
+   enum gpuval_barrier_missing find(uint32_t first, uint32_t second, uint64_t address = 0x1000,
+                                    unsigned queue = 0)
+   {
+      const gpuval_barrier_side sides[] = {{0, first, COMPUTE}, {queue, second, FRAGMENT}};
+      return gpuval_barriers_find(log, &sides[0], &sides[1], address, &there);
+   }
+
+   gpuval_barriers *log;
+   gpuval_order_barrier there;
+};
+
+TEST_F(missing_barriers, nearest)
+{
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_NONE);
+   EXPECT_EQ(find(1, 2, 0x1000, 1), GPUVAL_MISSING_QUEUE);
+   add(1, memory_barrier(FRAGMENT, COMPUTE));
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_STAGE);
+   EXPECT_EQ(there.src_stages, FRAGMENT);
+   add(1, memory_barrier(COMPUTE, FRAGMENT, 0x2000, 0x3000));
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_RANGE);
+   EXPECT_EQ(find(1, 2, 0x2ffc), GPUVAL_MISSING_ACCESS);
+   EXPECT_EQ(find(1, 2, 0x3000), GPUVAL_MISSING_RANGE);
+   EXPECT_EQ(find(1, 2, 0), GPUVAL_MISSING_ACCESS);
+   add(1,
+       memory_barrier(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT));
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_ACCESS); /* fragments come after vertices */
+   EXPECT_EQ(there.dst_stages, VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT);
+}
+
+TEST_F(missing_barriers, between_the_two)
+{
+   add(1, memory_barrier(COMPUTE, FRAGMENT));
+   add(2, memory_barrier(COMPUTE, FRAGMENT), 1);
+   add(3, memory_barrier(COMPUTE, FRAGMENT));
+   EXPECT_EQ(find(2, 3), GPUVAL_MISSING_NONE);
+   EXPECT_EQ(find(1, 3), GPUVAL_MISSING_ACCESS);
+   EXPECT_EQ(find(3, 4), GPUVAL_MISSING_ACCESS);
+   gpuval_barriers_clear(log);
+   EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+}
+
+TEST_F(missing_barriers, long_ago)
+{
+   for (unsigned i = 0; i < GPUVAL_BARRIERS; i++)
+      add(10 + i, memory_barrier(FRAGMENT, COMPUTE));
+   EXPECT_EQ(find(10, 11), GPUVAL_MISSING_STAGE);
+   EXPECT_EQ(find(9, 10), GPUVAL_MISSING_NONE);
+   add(10 + GPUVAL_BARRIERS, memory_barrier(FRAGMENT, COMPUTE));
+   EXPECT_EQ(find(10, 11), GPUVAL_MISSING_UNKNOWN);
+   EXPECT_EQ(find(11, 12), GPUVAL_MISSING_STAGE);
+}
+
+TEST_F(missing_barriers, text)
+{
+   gpuval_order_barrier barrier =
+      memory_barrier(COMPUTE | VK_PIPELINE_STAGE_2_COPY_BIT, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+   barrier.dst_access = VK_ACCESS_2_MEMORY_READ_BIT;
+   EXPECT_STREQ(gpuval_barrier_text(log, &barrier),
+                "srcStage COMPUTE_SHADER|COPY, srcAccess 0 -> dstStage ALL_COMMANDS, "
+                "dstAccess MEMORY_READ");
+   EXPECT_STREQ(gpuval_barrier_missing_name(GPUVAL_MISSING_LAYOUT), "layout");
+   EXPECT_EQ(gpuval_barrier_missing_name(GPUVAL_MISSING_UNKNOWN), nullptr);
+}

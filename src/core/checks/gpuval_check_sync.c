@@ -205,34 +205,31 @@ gpuval_sync_describe_party(struct gpuval_device *device, struct gpuval_event *ev
 
 /* The conflicting access is of another command: which barrier there has to be */
 static void
-describe_needs(struct gpuval_event *event, const struct gpuval_shadow_party *party)
+describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
+                 const struct gpuval_record *record, const struct gpuval_shadow_party *party)
 {
    bool has_shader = event->place.has_shader;
    bool reads = event->kind == GPUVAL_KIND_READ_AFTER_WRITE || !has_shader;
    bool is_uniform = event->resource.type && !strncmp(event->resource.type, "uniform_buffer", 14);
-   enum gpuval_op op = party->op ? party->op : event->other.access.op;
-   bool other_reads = !gpuval_sync_party_writes(party, op);
-   struct gpuval_sync_side first = {.class_ = party->class_, .op = op, .is_write = !other_reads};
-   const struct gpuval_sync_side second = {
+   struct gpuval_sync_side first =
+      gpuval_sync_side_of_party(party, party->op ? party->op : event->other.access.op);
+   struct gpuval_sync_side second = {
       .class_ =
          has_shader ? gpuval_order_stage_class(event->place.shader.stage) : GPUVAL_ORDER_INDIRECT,
       .op = event->place.access.op,
       .is_write = !reads,
       .read = is_uniform ? GPUVAL_ORDER_UNIFORM_READ : GPUVAL_ORDER_STORAGE_READ,
    };
-   char *text;
+   uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
 
    /* Who has read since is not whom a read conflicts with. */
-   if (reads && other_reads)
+   if (reads && !first.is_write)
       return;
-   if (reads)
-      text =
-         ralloc_strdup(event, "no barrier makes what another command has written visible to it");
-   else
-      text = ralloc_asprintf(event, "no barrier orders it after another command, which %s there",
-                             other_reads ? "has read" : "has written");
-   gpuval_sync_append_needs(&text, &first, &second);
-   event->detail = text;
+   bool is_of_other = false;
+   second.has_serial =
+      gpuval_device_shadow_serial(device, record->command_id, &is_of_other, &second.serial);
+   second.queue = is_of_other ? GPUVAL_SYNC_OTHER_QUEUE : 0;
+   gpuval_sync_describe_barrier(device, event, &first, &second, address, false);
 }
 
 uint64_t
@@ -257,7 +254,7 @@ describe_hazard(struct gpuval_device *device, struct gpuval_event *event,
    describe_other(device, event, &other);
    if (other.is_certain && (other.op || other.site) && other.command_id != record->command_id &&
        gpuval_device_shadow_party(device, record->bound, record->other, &party))
-      describe_needs(event, &party);
+      describe_barrier(device, event, record, &party);
 }
 
 /* Of an image: where it is known which one that is. @place: GPUVAL_TEXEL_* */

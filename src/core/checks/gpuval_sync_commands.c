@@ -221,6 +221,7 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
       return;
 
    conflict.command_id = sync->parts[kind->class_ - FIRST_CLASS].data.command_id;
+   conflict.serial = sync->parts[kind->class_ - FIRST_CLASS].data.serial;
    conflict.begin = address;
    gpuval_sync_report_conflict(sync->device, &conflict);
 }

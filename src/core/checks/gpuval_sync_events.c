@@ -8,79 +8,23 @@
 #include "util/ralloc.h"
 #include "vk_buffer.h"
 
-/* What orders the two */
-
-static const char *
-stage_name(const struct gpuval_sync_side *side)
+struct gpuval_sync_side
+gpuval_sync_side_of_party(const struct gpuval_shadow_party *party, enum gpuval_op op)
 {
-   static const char *const names[GPUVAL_ORDER_CLASSES] = {
-      [GPUVAL_ORDER_INDIRECT] = "DRAW_INDIRECT",
-      [GPUVAL_ORDER_VERTEX] = "VERTEX_SHADER",
-      [GPUVAL_ORDER_TESS_CTRL] = "TESSELLATION_CONTROL_SHADER",
-      [GPUVAL_ORDER_TESS_EVAL] = "TESSELLATION_EVALUATION_SHADER",
-      [GPUVAL_ORDER_GEOMETRY] = "GEOMETRY_SHADER",
-      [GPUVAL_ORDER_TASK] = "TASK_SHADER",
-      [GPUVAL_ORDER_MESH] = "MESH_SHADER",
-      [GPUVAL_ORDER_FRAGMENT] = "FRAGMENT_SHADER",
-      [GPUVAL_ORDER_COMPUTE] = "COMPUTE_SHADER",
-      [GPUVAL_ORDER_RAYS] = "RAY_TRACING_SHADER",
-      [GPUVAL_ORDER_TRANSFER] = "TRANSFER",
-      [GPUVAL_ORDER_VERTEX_INPUT] = "VERTEX_INPUT",
-      [GPUVAL_ORDER_STRUCTURES] = "ACCELERATION_STRUCTURE_BUILD",
+   bool is_of_other_queue =
+      party->class_ >= GPUVAL_ORDER_SECOND_QUEUE && party->class_ <= GPUVAL_ORDER_OTHER_QUEUES;
+   unsigned stage = party->stage == MESA_SHADER_NONE ? GPUVAL_ORDER_HOST /* of no stage */
+                                                     : gpuval_order_stage_class(party->stage);
+
+   return (struct gpuval_sync_side){
+      .class_ = is_of_other_queue ? stage : party->class_,
+      .op = op,
+      .is_write = gpuval_sync_party_writes(party, op),
+      .has_serial = true,
+      .queue = is_of_other_queue ? GPUVAL_SYNC_OTHER_QUEUE : 0,
+      .serial = party->serial,
    };
-   if (side->class_ != GPUVAL_ORDER_AUXILIARY)
-      return names[side->class_];
-   return side->is_write                              ? "TRANSFORM_FEEDBACK"
-          : side->read == GPUVAL_ORDER_PREDICATE_READ ? "CONDITIONAL_RENDERING"
-                                                      : "DRAW_INDIRECT";
 }
-
-static const char *
-access_name(const struct gpuval_sync_side *side)
-{
-   switch (side->op) {
-   case GPUVAL_OP_INDIRECT:
-      return "INDIRECT_COMMAND_READ";
-   case GPUVAL_OP_TRANSFER_READ:
-      return "TRANSFER_READ";
-   case GPUVAL_OP_TRANSFER_WRITE:
-      return "TRANSFER_WRITE";
-   case GPUVAL_OP_INDEX:
-      return "INDEX_READ";
-   case GPUVAL_OP_ATTRIBUTE:
-      return "VERTEX_ATTRIBUTE_READ";
-   case GPUVAL_OP_COUNTER:
-      return side->is_write                              ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
-             : side->read == GPUVAL_ORDER_PREDICATE_READ ? "CONDITIONAL_RENDERING_READ"
-                                                         : "TRANSFORM_FEEDBACK_COUNTER_READ";
-   case GPUVAL_OP_BUILD:
-      return side->is_write                              ? "ACCELERATION_STRUCTURE_WRITE"
-             : side->read == GPUVAL_ORDER_STRUCTURE_READ ? "ACCELERATION_STRUCTURE_READ"
-                                                         : "SHADER_READ";
-   default:
-      return side->is_write                            ? "SHADER_WRITE"
-             : side->read == GPUVAL_ORDER_UNIFORM_READ ? "UNIFORM_READ"
-                                                       : "SHADER_READ";
-   }
-}
-
-void
-gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
-                         const struct gpuval_sync_side *second)
-{
-   const char *src = stage_name(first), *dst = stage_name(second);
-
-   bool is_known = first->class_ != GPUVAL_ORDER_AUXILIARY || first->is_write;
-   if (!src || !dst || !is_known)
-      return;
-   if (first->is_write)
-      ralloc_asprintf_append(text, ": needs srcStage %s, srcAccess %s -> dstStage %s, dstAccess %s",
-                             src, access_name(first), dst, access_name(second));
-   else
-      ralloc_asprintf_append(text, ": needs srcStage %s -> dstStage %s", src, dst);
-}
-
-/* Events */
 
 bool
 gpuval_sync_party_writes(const struct gpuval_shadow_party *party, enum gpuval_op op)
@@ -89,31 +33,22 @@ gpuval_sync_party_writes(const struct gpuval_shadow_party *party, enum gpuval_op
 }
 
 static void
-set_detail(struct gpuval_event *event, const struct gpuval_sync_conflict *conflict,
-           const struct gpuval_shadow_party *party)
+set_detail(struct gpuval_device *device, struct gpuval_event *event,
+           const struct gpuval_sync_conflict *conflict, const struct gpuval_shadow_party *party)
 {
-   const enum gpuval_op other_op = event->other.access.op;
    bool is_write = gpuval_access_is_write(&conflict->what);
-   bool is_executed = party->serial <= conflict->row.execution_watermark[party->class_];
-   bool other_writes = !is_write || gpuval_sync_party_writes(party, other_op);
-   const struct gpuval_sync_side first = {party->class_, other_op, other_writes};
+   struct gpuval_sync_side first = gpuval_sync_side_of_party(party, event->other.access.op);
    const struct gpuval_sync_side second = {
       .class_ = conflict->class_,
       .op = conflict->op,
       .is_write = is_write,
       .read = conflict->read,
+      .has_serial = true,
+      .serial = conflict->serial,
    };
-   char *text = ralloc_strdup(event, "");
 
-   if (!other_writes)
-      ralloc_strcat(&text, "no barrier orders it after a read");
-   else if (is_executed)
-      ralloc_asprintf_append(&text, "a barrier orders it after a write, which is not made %s to it",
-                             is_write ? "available" : "visible");
-   else
-      ralloc_strcat(&text, "no barrier orders it after a write");
-   gpuval_sync_append_needs(&text, &first, &second);
-   event->detail = text;
+   first.is_write |= !is_write;
+   gpuval_sync_describe_barrier(device, event, &first, &second, conflict->address, false);
 }
 
 static void
@@ -126,7 +61,7 @@ complete(struct gpuval_device *device, struct gpuval_event *event, const void *d
    if (!gpuval_sync_describe_party(device, event, lo, hi) ||
        !gpuval_device_shadow_party(device, lo, hi, &party))
       return;
-   set_detail(event, conflict, &party);
+   set_detail(device, event, conflict, &party);
    gpuval_event_describe(event);
 }
 

@@ -8,6 +8,7 @@
 #include "base/gpuval_order.h"
 #include "core/commands/gpuval_command_access.h"
 #include "core/device/gpuval_device.h"
+#include "core/events/gpuval_event_barrier.h"
 #include "core/memory/gpuval_shadow_device.h"
 
 #ifdef __cplusplus
@@ -22,7 +23,7 @@ struct gpuval_sync_conflict {
    enum gpuval_order_class class_;
    enum gpuval_order_access read; /* which of the class, unless it writes */
    enum gpuval_op op;
-   uint32_t command_id;
+   uint32_t command_id, serial;
    uint64_t begin;              /* address of the range */
    uint64_t address;            /* of the first conflict in it */
    uint64_t other;              /* the half of a cell that names the other access */
@@ -32,20 +33,9 @@ struct gpuval_sync_conflict {
 void gpuval_sync_report_conflict(struct gpuval_device *device,
                                  const struct gpuval_sync_conflict *conflict);
 
-/** An access, as a dependency has to name it */
-struct gpuval_sync_side {
-   enum gpuval_order_class class_;
-   enum gpuval_op op;
-   bool is_write;
-   enum gpuval_order_access read; /* which of the class, unless it writes */
-};
-
-/**
- * Appends "needs srcStage COPY, ... -> dstStage ..., ..." to @text: the barrier that orders @second
- * after @first. Appends nothing where a stage is not known.
- */
-void gpuval_sync_append_needs(char **text, const struct gpuval_sync_side *first,
-                              const struct gpuval_sync_side *second);
+/** Whoever a cell names, who has done @op */
+struct gpuval_sync_side gpuval_sync_side_of_party(const struct gpuval_shadow_party *party,
+                                                  enum gpuval_op op);
 
 /** Does @party write? Of a shader's access, @op is what its site says. */
 bool gpuval_sync_party_writes(const struct gpuval_shadow_party *party, enum gpuval_op op);

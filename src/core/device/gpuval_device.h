@@ -43,6 +43,7 @@ struct gpuval_device {
    int64_t reaction_at;           /* os_time_get_nano(): at the latest; 0: there is none due */
 
    /* What each room keeps, in structs that its own header has. None is NULL but those that say so. */
+   struct gpuval_submits *submits;         /* order/: the driver's; NULL: nobody asks for order */
    struct gpuval_objects *objects;         /* descriptors/; NULL where no check asks for them */
    struct gpuval_shaders *shaders;         /* shaders/ */
    struct gpuval_drain *drain;             /* events/ */

@@ -27,6 +27,7 @@ struct gpuval_shadow_command {
    uint32_t serial;  /* what shaders read, reads from where may be slow */
    uint32_t highest; /* of its serial and those before: with several queues they may fall */
    uint32_t command_id;
+   uint32_t order_class; /* gpuval_command_data::order_class */
    uint32_t entry_base[GPUVAL_STAGE_COUNT];
 };
 
@@ -186,6 +187,7 @@ gpuval_device_shadow_command(struct gpuval_device *device, struct gpuval_order_t
    shadow->commands[number].highest = MAX2(data->serial, shadow->commands[number - 1].highest);
    shadow->commands[number].max_serial = p_atomic_read(&device->num_registered);
    shadow->commands[number].command_id = data->command_id;
+   shadow->commands[number].order_class = data->order_class;
    memcpy(shadow->commands[number].entry_base, data->entry_base, sizeof(data->entry_base));
    publish_command(shadow);
    data->shadow_command = number << GPUVAL_SHADOW_COMMAND_SHIFT;
@@ -245,6 +247,24 @@ find_stage_of_queue(const struct gpuval_shadow_command *command, struct gpuval_s
    }
    if (count > 1)
       party->stage = MESA_SHADER_NONE;
+}
+
+bool
+gpuval_device_shadow_serial(struct gpuval_device *device, uint32_t command_id, bool *is_of_other,
+                            uint32_t *serial)
+{
+   const struct gpuval_shadow_device *shadow = device->shadow;
+   uint32_t end = shadow->is_on ? __atomic_load_n(&shadow->next, __ATOMIC_ACQUIRE) : 0;
+
+   for (uint32_t number = end; number > 1; number--) {
+      const struct gpuval_shadow_command *command = &shadow->commands[number - 1];
+      if (command->command_id != command_id)
+         continue;
+      *is_of_other = command->order_class != 0;
+      *serial = command->serial;
+      return true;
+   }
+   return false;
 }
 
 bool

@@ -540,6 +540,12 @@ gpuval_order_work(struct gpuval_order *order, unsigned index, uint32_t classes)
    return serial;
 }
 
+uint32_t
+gpuval_order_serial(const struct gpuval_order *order, unsigned queue)
+{
+   return order->queues[queue].serial;
+}
+
 static uint32_t
 begin_transition(struct gpuval_order *order, unsigned index, uint32_t *before)
 {

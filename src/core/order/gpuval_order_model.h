@@ -150,6 +150,9 @@ uint32_t gpuval_order_point_transition(struct gpuval_order *order, unsigned queu
                                        const struct gpuval_order_point *point, uint32_t *before);
 void gpuval_order_end_transition(struct gpuval_order *order, unsigned queue);
 
+/** The serial of what has come last in the queue. */
+uint32_t gpuval_order_serial(const struct gpuval_order *order, unsigned queue);
+
 /** Changes whenever a table of the queue would. */
 uint64_t gpuval_order_version(const struct gpuval_order *order, unsigned queue);
 /** Changes when a threshold may, though the version does not. */

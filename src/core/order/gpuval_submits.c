@@ -61,6 +61,7 @@ struct gpuval_submits {
    simple_mtx_t mutex;
    struct gpuval_order *order;
    struct gpuval_sync *sync;
+   struct gpuval_barriers *barriers;
    struct hash_table_u64 *objects;
    struct gpuval_order_point *host; /* what the host has seen */
    uint64_t host_version;
@@ -78,6 +79,7 @@ gpuval_submits_create(unsigned num_queues)
    submits->num_queues = num_queues;
    submits->order = gpuval_order_create(num_queues);
    submits->sync = gpuval_sync_create(submits->order);
+   submits->barriers = gpuval_barriers_create(submits);
    submits->host = gpuval_order_point_create(submits->order);
    submits->everything = gpuval_order_point_create(submits->order);
    submits->objects = _mesa_hash_table_u64_create(submits);
@@ -534,6 +536,8 @@ gpuval_submits_dependency(struct gpuval_submits *submits, unsigned queue,
    for (uint32_t i = 0; i < dependency->num_parts; i++) {
       const struct gpuval_dependency_part *part = &dependency->parts[i];
 
+      gpuval_barriers_add(submits->barriers, queue, gpuval_order_serial(submits->order, queue),
+                          part->num_barriers, part->barriers);
       if (part->event)
          wait_event(submits, queue, part);
       else
@@ -596,6 +600,18 @@ gpuval_submits_get_row(struct gpuval_submits *submits, unsigned queue,
    uint64_t end = gpuval_order_get_row(submits->order, queue, class_, address, row);
    simple_mtx_unlock(&submits->mutex);
    return end;
+}
+
+enum gpuval_barrier_missing
+gpuval_submits_find_missing(struct gpuval_submits *submits, const struct gpuval_barrier_side *first,
+                            const struct gpuval_barrier_side *second, uint64_t address,
+                            struct gpuval_order_barrier *there)
+{
+   simple_mtx_lock(&submits->mutex);
+   enum gpuval_barrier_missing missing =
+      gpuval_barriers_find(submits->barriers, first, second, address, there);
+   simple_mtx_unlock(&submits->mutex);
+   return missing;
 }
 
 unsigned
@@ -702,6 +718,7 @@ gpuval_submits_restart(struct gpuval_submits *submits)
 {
    simple_mtx_lock(&submits->mutex);
    gpuval_order_restart(submits->order);
+   gpuval_barriers_clear(submits->barriers);
    gpuval_sync_restart(submits->sync);
    simple_mtx_unlock(&submits->mutex);
 }

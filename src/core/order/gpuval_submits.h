@@ -18,6 +18,7 @@
 #ifndef GPUVAL_SUBMITS_H
 #define GPUVAL_SUBMITS_H
 
+#include "gpuval_barriers.h"
 #include "gpuval_dependency.h"
 #include "gpuval_sync.h"
 
@@ -121,6 +122,12 @@ void gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
 uint64_t gpuval_submits_get_row(struct gpuval_submits *submits, unsigned queue,
                                 enum gpuval_order_class class_, uint64_t address,
                                 struct gpuval_order_row *row);
+/** gpuval_barriers_find() */
+enum gpuval_barrier_missing gpuval_submits_find_missing(struct gpuval_submits *submits,
+                                                        const struct gpuval_barrier_side *first,
+                                                        const struct gpuval_barrier_side *second,
+                                                        uint64_t address,
+                                                        struct gpuval_order_barrier *there);
 /** Epochs that what such a read has read may be written in. */
 unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
                                      uint32_t out[GPUVAL_SYNC_EPOCHS]);

@@ -5,6 +5,7 @@
  */
 
 #include "core/descriptors/gpuval_objects.h"
+#include "core/events/gpuval_event_barrier.h"
 #include "core/events/gpuval_events.h"
 #include "gpuval_race.h"
 
@@ -37,15 +38,43 @@ describe_other(struct gpuval_device *device, struct gpuval_event *event,
       gpuval_events_describe_command(device, event, &event->other, other->command_id);
 }
 
-static const char *
-what_happens(const struct gpuval_race_use *other)
+static struct gpuval_sync_side
+get_side(const struct gpuval_race_use *use)
 {
+   return (struct gpuval_sync_side){
+      .class_ = gpuval_order_source_class(use->source),
+      .op = use->op,
+      .is_write = use->is_write,
+      .read = GPUVAL_ORDER_STORAGE_READ,
+      .has_serial = true,
+      .queue = gpuval_order_source_queue(use->source),
+      .serial = use->serial,
+   };
+}
+
+/* What a barrier's accesses are does not matter to race: one that orders the two is for another
+ * resource.
+ */
+static void
+describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
+                 const struct gpuval_race_use *use, const struct gpuval_race_use *other)
+{
+   const struct gpuval_sync_side first = get_side(other), second = get_side(use);
+
+   if (!other->host_op && !use->host_op) {
+      gpuval_sync_describe_barrier(device, event, &first, &second, 0, true);
+      return;
+   }
+   event->barrier.missing = gpuval_barrier_missing_name(GPUVAL_MISSING_NONE);
    if (other->host_op)
-      return other->is_write ? "nothing orders it and the host, which writes there"
-                             : "nothing orders it and the host, which reads there";
-   return other->is_transition ? "nothing orders it and another command that changes the layout"
-          : other->is_write    ? "nothing orders it and another command that writes there"
-                               : "nothing orders it and another command that reads there";
+      event->detail = ralloc_strdup(
+         event, other->is_write ? "nothing orders it and the host, which writes there"
+                                : "nothing orders it and the host, which reads there");
+   else
+      event->detail = ralloc_strdup(
+         event, other->is_transition ? "nothing orders it and a command that changes the layout"
+                : other->is_write    ? "nothing orders it and a command that writes there"
+                                     : "nothing orders it and a command that reads there");
 }
 
 static void
@@ -74,19 +103,27 @@ create_of_shader(struct gpuval_device *device, const struct gpuval_shader *shade
    struct gpuval_event *event =
       gpuval_events_create_kind(device, shader, site, get_kind(use), NULL);
 
-   event->detail = ralloc_strdup(event, what_happens(other));
    gpuval_events_describe_command(device, event, &event->place, use->command_id);
    describe_view(device, event, use->view);
    describe_other(device, event, other);
+   describe_barrier(device, event, use, other);
    gpuval_event_describe(event);
    return event;
 }
 
 /* Of a command that no shader is in */
+struct race {
+   const struct gpuval_race_use *use, *other;
+};
+
 static void
 complete(struct gpuval_device *device, struct gpuval_event *event, const void *data)
 {
-   describe_other(device, event, data);
+   const struct race *race = data;
+
+   describe_other(device, event, race->other);
+   describe_barrier(device, event, race->use, race->other);
+   gpuval_event_describe(event);
 }
 
 static struct gpuval_event *
@@ -104,8 +141,8 @@ get_event_of_command(struct gpuval_device *device, const struct gpuval_race_use 
                 .is_image = true},
    };
 
-   snprintf(failure.detail, sizeof(failure.detail), "%s", what_happens(other));
-   return gpuval_events_of_command(device, use->command_id, 0, &failure, complete, other);
+   const struct race race = {use, other};
+   return gpuval_events_of_command(device, use->command_id, 0, &failure, complete, &race);
 }
 
 static struct gpuval_event *

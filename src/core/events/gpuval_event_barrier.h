@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Events that are about two accesses with nothing that orders them: what would. */
+
+#ifndef GPUVAL_EVENT_BARRIER_H
+#define GPUVAL_EVENT_BARRIER_H
+
+#include "base/gpuval_checks.h"
+#include "core/device/gpuval_device.h"
+#include "core/order/gpuval_submits.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpuval_event;
+
+/* gpuval_sync_side::queue: it is not the first one. */
+#define GPUVAL_SYNC_OTHER_QUEUE UINT32_MAX
+
+/** One of two accesses, as a dependency has to name it */
+struct gpuval_sync_side {
+   unsigned class_; /* enum gpuval_order_class, or GPUVAL_ORDER_COLOR, DEPTH or TRANSITION */
+   enum gpuval_op op;
+   bool is_write;
+   enum gpuval_order_access read; /* which of the class, unless it writes */
+   bool has_serial;               /* when it has come is known: */
+   unsigned queue;
+   uint32_t serial;
+};
+
+/**
+ * Says of @event what is missing between @first and @second, which comes later to @address, and
+ * which barrier would do; 0: wherever it is. @is_for_memory: a barrier that orders the two is for
+ * other memory, if there is one.
+ */
+void gpuval_sync_describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
+                                  const struct gpuval_sync_side *first,
+                                  const struct gpuval_sync_side *second, uint64_t address,
+                                  bool is_for_memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
