@@ -5,7 +5,10 @@
 
 build_anygpu()
 {
-   is_installed || tool ninja -C "$obj" --quiet "$anygpu_target" >&2 || fail "gpuval-anygpu cannot be built"
+   is_installed && return
+   said=$(tool ninja -C "$obj" --quiet "$anygpu_target" 2>&1) && return
+   printf '%s\n' "$said" >&2
+   fail "gpuval-anygpu cannot be built"
 }
 
 command_anygpu()
