@@ -136,6 +136,7 @@ show_made() # FILE
 end_dist()
 {
    rm -rf -- "$work" "$private"
+   [ ! -d "$made" ] || find "$made" -depth -type d -empty -delete
 }
 
 command_dist()
@@ -161,6 +162,7 @@ command_dist()
    output=$(absolute_folder "$output")
    check_writable "$output"
    prepare_tree_parts
+   made=$(first_missing "$output")
    work=$output/.gpuval-$$
    trap end_dist EXIT
    writing "$output" mkdir -p -- "$work"

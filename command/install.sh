@@ -248,7 +248,7 @@ end_install()
       mv -- "$staged/old/lib/gpuval" "$target/lib/gpuval"
    fi
    rm -rf -- "$staged" "$private"
-   [ ! -d "$made" ] || [ "$complete" = yes ] || find "$made" -depth -type d -empty -delete
+   [ ! -d "$made" ] || find "$made" -depth -type d -empty -delete
 }
 
 # The first folder of PATH that has to be made, or nothing
@@ -291,12 +291,10 @@ command_install()
    prepare_tree_parts
    made=$(first_missing "$target")
    staged=$target/.gpuval-$$
-   complete=no
    trap end_install EXIT
    writing "$target" mkdir -p -- "$staged"
    writing "$target" make_tree "$staged"
    writing "$target" switch_parts "$staged" "$target"
-   complete=yes
    say "installed in $target; ${target}/bin/gpuval demo tries it"
 }
 

@@ -105,7 +105,7 @@ no_room()
    full_disk dist --output packages
    exits 2
    lines err "^gpuval: $PWD/packages: cannot be written: " 1
-   [ -z "$(names packages)" ] || wrong "the folder has $(names packages)"
+   absent packages
 }
 
 installed()
