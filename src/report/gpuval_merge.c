@@ -281,6 +281,20 @@ struct reading {
    const char *first_error;
 };
 
+/* Of gpuval_open_zstd(), too */
+static const char *
+describe_error(int number)
+{
+   switch (number) {
+   case EBADMSG:
+      return "what zstd has compressed is broken, or cut off";
+   case ENOTSUP:
+      return "it is compressed by zstd, which this build cannot read";
+   default:
+      return strerror(number);
+   }
+}
+
 /* Reads the next line that is one of a report into merge->line. At the end it returns false,
  * and has said what was wrong with others.
  */
@@ -307,11 +321,12 @@ next_line(struct gpuval_merge *merge, struct reading *reading)
       ralloc_free(reading->mem_ctx);
       reading->mem_ctx = NULL;
    }
+   int error_number = errno;
    if (reading->broken)
       complain_of_lines(merge, reading->name, reading->first_broken, reading->first_error,
                         reading->broken);
    if (ferror(reading->f))
-      complain(merge, reading->name, 0, strerror(errno));
+      complain(merge, reading->name, 0, describe_error(error_number));
    return false;
 }
 
