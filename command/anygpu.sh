@@ -3,17 +3,23 @@
 #
 # `gpuval anygpu`: src/anygpu does it.
 
-anygpu_target=src/gpuval/src/anygpu/gpuval-anygpu
+build_anygpu()
+{
+   is_installed && return
+   said=$(tool ninja -C "$obj" --quiet "$anygpu_target" 2>&1) && return
+   printf '%s\n' "$said" >&2
+   fail "gpuval-anygpu cannot be built"
+}
 
 command_anygpu()
 {
    ensure_setup
-   tool ninja -C "$obj" --quiet "$anygpu_target" >&2 || fail "gpuval-anygpu cannot be built"
+   build_anygpu
    if [ "$*" = --print-program ]; then
-      echo "$obj/$anygpu_target"
+      echo "$anygpu"
       exit
    fi
-   exec "$obj/$anygpu_target" "$@"
+   exec "$anygpu" "$@"
 }
 
 help_anygpu()

@@ -29,12 +29,14 @@ platforms()
    echo "$list"
 }
 
-# The options that all builds share.
+# The options that all builds share. Mesa names Wayland's queues where the library can: since 1.23,
+# which Debian 12 has in bookworm-backports only. Without that, the drivers run with any (1.20).
 mesa_options()
 {
    cat <<EOF
 -Dprefix=$prefix
 -Dwrap_mode=nodownload
+-Dc_args=-UHAVE_WL_CREATE_QUEUE_WITH_NAME
 -Dgallium-drivers=llvmpipe
 -Dglx=disabled
 -Degl=disabled

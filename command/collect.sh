@@ -87,8 +87,8 @@ collect_programs()
       '' | '#'*) continue ;;
       esac
       for twin in "$name" "$name-fixed"; do
-         [ ! -x "$obj/src/gpuval/demos/demo-$twin" ] || [ -z "${description:-}" ] ||
-            collect_program "demo-$twin" basic "$obj/src/gpuval/demos/demo-$twin"
+         [ ! -x "$demos/demo-$twin" ] || [ -z "${description:-}" ] ||
+            collect_program "demo-$twin" basic "$demos/demo-$twin"
       done
    done 4<"$root/demos/list"
 }

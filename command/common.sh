@@ -14,6 +14,28 @@ prefix=$build/prefix
 plain=$build/plain
 asan=$build/asan
 tsan=$build/tsan
+demos=$obj/src/gpuval/demos
+anygpu_target=src/gpuval/src/anygpu/gpuval-anygpu
+anygpu=$obj/$anygpu_target
+
+# What `gpuval install` and `gpuval dist` make (install.sh) has this file, and neither source nor build.
+facts=$root/installed
+
+is_installed()
+{
+   [ -f "$facts" ]
+}
+
+fact() # NAME
+{
+   sed -n "s/^$1 //p" "$facts"
+}
+
+if is_installed; then
+   prefix=$root
+   demos=$root/demos
+   anygpu=$root/bin/gpuval-anygpu
+fi
 
 # All messages go to stderr: `run` and `env` must keep stdout clean.
 say()

@@ -7,6 +7,9 @@ _gpuval_checks='assume assert printf bounds descriptor address indirect vertex r
    undefined nan export loop mesh converge sync sync-compute shared race init internal basic shader
    concurrency residency all'
 
+# What an installation does not have
+_gpuval_source_commands='setup test bench dist install'
+
 _gpuval_options() # COMMAND
 {
    local run='--checks --driver --log --report --coverage --shaders --suppressions --source-map
@@ -14,6 +17,8 @@ _gpuval_options() # COMMAND
    case $1 in
    setup) echo '--mesa-src --no-install' ;;
    doctor) echo --collect ;;
+   dist) echo --output ;;
+   install) echo --prefix ;;
    run) echo "$run --error-exitcode" ;;
    env) echo "$run" ;;
    test) echo '--all --quick --suite' ;;
@@ -68,8 +73,9 @@ _gpuval()
    COMPREPLY=()
 
    if [ "$COMP_CWORD" -eq 1 ]; then
-      _gpuval_words "$current" setup run demo test bench anygpu report env doctor completion --help \
-         --version
+      # shellcheck disable=SC2086 # words
+      _gpuval_words "$current" run demo anygpu report explain env doctor completion \
+         $_gpuval_source_commands --help --version
       return
    fi
    # The program that is run has its own.
@@ -96,7 +102,7 @@ _gpuval()
    --log) _gpuval_words "$current" stderr stdout && _gpuval_files "$current" ;;
    --error-exitcode) ;;
    --report | --coverage | --shaders | --suppressions | --mesa-src | --output | -o | --baseline | --root | \
-      --collect)
+      --collect | --prefix)
       _gpuval_files "$current"
       ;;
    *)

@@ -12,9 +12,11 @@ has_errors() # FILE...
 
 run_demo() # NAME: 0 errors found, 1 none found, 2 it did not run
 {
-   program=$obj/src/gpuval/demos/demo-$1
+   program=$demos/demo-$1
    report=$private/$1.jsonl
-   echo "\$ ./gpuval run -- ${program#"$root/"}"
+   shown=$program
+   is_installed || shown=${program#"$root/"}
+   echo "\$ ./gpuval run -- $shown"
    GPUVAL=basic GPUVAL_LOG=stderr GPUVAL_REPORT=$report \
       VK_DRIVER_FILES=$(icd_file lavapipe) VK_ICD_FILENAMES=$(icd_file lavapipe) \
       "$program" 2>&1
@@ -48,17 +50,17 @@ command_demo()
    ensure_setup
    private=$(mktemp -d /tmp/gpuval.XXXXXX) || exit 1
    trap 'rm -rf "$private"' EXIT
-   shown=0
+   demo_count=0
    failed=0
    while read -r name description <&4; do
       case $name in
       '' | '#'*) continue ;;
       esac
-      shown=$((shown + 1))
+      demo_count=$((demo_count + 1))
       show_demo "$name" "$description" || failed=$((failed + 1))
    done 4<"$root/demos/list"
    echo "Your own program: ./gpuval run -- PROGRAM (see ./gpuval run --help)"
-   [ "$shown" -gt 0 ] && [ "$failed" -eq 0 ]
+   [ "$demo_count" -gt 0 ] && [ "$failed" -eq 0 ]
 }
 
 help_demo()

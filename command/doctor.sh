@@ -13,17 +13,6 @@ ill() # TEXT
    echo "   problem: $1"
 }
 
-# "library_path" of an ICD file, as the loader takes it
-icd_library() # FILE
-{
-   library=$(sed -n 's/.*"library_path" *: *"\([^"]*\)".*/\1/p' "$1" | head -n 1)
-   case $library in
-   /*) ;;
-   */*) library=$(dirname "$1")/$library ;;
-   esac
-   printf '%s\n' "$library"
-}
-
 # One without a slash is the dynamic linker's business.
 show_icd() # FILE
 {
@@ -46,6 +35,10 @@ show_icd() # FILE
 show_build()
 {
    echo "gpuval $gpuval_version in $root, for Mesa $(supported_versions)"
+   if is_installed; then
+      echo "   installed; made on $(fact system)"
+      return
+   fi
    if is_developers_tree; then
       echo "   Mesa $(cat "$mesa/VERSION" 2>/dev/null) of a developer in $mesa"
    elif [ -r "$mesa/VERSION" ]; then
@@ -58,6 +51,13 @@ show_build()
    else
       ill "not set up; ./gpuval setup does that, and so does the next command"
    fi
+}
+
+# As far as an installation has it
+debian_package() # LIBRARY
+{
+   [ ! -r "$root/REQUIRES" ] ||
+      awk -v name="$1" '$1 == "library" && $2 == name && $4 != "-" { print " (Debian: " $4 ")" }' "$root/REQUIRES"
 }
 
 show_driver() # DRIVER
@@ -73,7 +73,7 @@ show_driver() # DRIVER
    fi
    unresolved=$(ldd "$(icd_library "$icd")" 2>/dev/null | sed -n 's/^[[:space:]]*\(.*\) => not found/\1/p')
    for library in $unresolved; do
-      ill "$1 needs $library, which is not there"
+      ill "$1 needs $library, which is not there$(debian_package "$library")"
    done
 }
 
@@ -180,14 +180,14 @@ command_doctor()
       ;;
    esac
    [ $# -eq 0 ] || usage_error "unknown argument '$1'"
-   . "$rooms/needs.sh"
+   is_installed || . "$rooms/needs.sh"
    show_build
    show_driver lavapipe
    show_driver radv
    show_loader
    show_own
    show_gpu
-   show_lacking
+   is_installed || show_lacking
    [ "$ills" -eq 0 ] || fail "$ills $([ "$ills" -eq 1 ] && echo problem || echo problems), see above"
    say "./gpuval run can run programs"
 }

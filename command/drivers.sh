@@ -1,8 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: MIT
 #
-# The drivers that this checkout has built: where they are, whether they are up to
-# date.
+# The drivers that this checkout has built, or that are installed: where they are, whether
+# they are up to date.
 
 # A version is supported when there is a patch series for it: mesa/25.0/series.
 series_versions()
@@ -14,6 +14,10 @@ series_versions()
 
 supported_versions()
 {
+   if is_installed; then
+      fact mesa
+      return
+   fi
    series_versions | sed 's/$/.x/' | tr '\n' ' ' | sed 's/ $//'
 }
 
@@ -38,6 +42,17 @@ icd_file() # DRIVER
    return 1
 }
 
+# "library_path" of an ICD file, as the loader takes it
+icd_library() # FILE
+{
+   library=$(sed -n 's/.*"library_path" *: *"\([^"]*\)".*/\1/p' "$1" | head -n 1)
+   case $library in
+   /*) ;;
+   */*) library=$(dirname "$1")/$library ;;
+   esac
+   printf '%s\n' "$library"
+}
+
 # Whether the ICD files are there and point into this checkout.
 has_drivers()
 {
@@ -47,9 +62,10 @@ has_drivers()
 }
 
 # Nothing that a build reads is newer than the last complete setup. Reads only,
-# so that whoever may read the checkout can run programs.
+# so that whoever may read the checkout can run programs. What is installed is complete.
 is_ready()
 {
+   ! is_installed || return 0
    [ -f "$stamps/ready" ] && has_drivers || return 1
    set --
    for part in gpuval command meson.build src mesa demos bench tests; do

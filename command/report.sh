@@ -16,7 +16,8 @@ usage: ./gpuval report [options] FILE.jsonl|FOLDER|-...
 
 Makes one report of those of many runs, equal failures (by their fingerprint)
 counted together, by run and by machine. Of a FOLDER the files are read whose
-names end in .jsonl, at any depth; - is stdin, for reports one after the other.
+names end in .jsonl or .jsonl.zst, at any depth; - is stdin, for reports one after
+the other. What zstd has compressed is decompressed.
 Without -o the failures are listed; with it they are counted.
 
    -o, --output FILE     write a report; FILE ends in .jsonl, .csv, .html,

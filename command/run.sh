@@ -247,6 +247,8 @@ for_each_variable() # COMMAND
    "$1" VK_DRIVER_FILES "$icd"
    "$1" VK_ICD_FILENAMES "$icd"
    "$1" GPUVAL "$run_checks"
+   # An installation can be anywhere, and the drivers have the name of the folder where they were built.
+   ! is_installed || [ -n "${DRIRC_CONFIGDIR-}" ] || "$1" DRIRC_CONFIGDIR "$prefix/share/drirc.d"
    [ "$run_gl" = no ] || for_each_gl_variable "$1"
    [ -z "$run_log" ] || "$1" GPUVAL_LOG "$run_log"
    [ -z "$run_reports" ] || "$1" GPUVAL_REPORT "$run_reports"

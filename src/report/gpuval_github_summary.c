@@ -58,7 +58,7 @@ plural(uint64_t count)
 static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
-   const char *program = summary->num_runs == 1 ? summary->runs->program : NULL;
+   const char *program = summary->num_runs == 1 ? gpuval_summary_run(summary, 0)->program : NULL;
 
    fputs("### gpuval", f);
    if (program) {

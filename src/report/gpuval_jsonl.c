@@ -260,15 +260,16 @@ gpuval_jsonl_write_summary(FILE *f, const struct gpuval_summary *summary)
       fputs(",\"runs\":[", f);
       for (unsigned i = 0; i < summary->num_runs; i++) {
          fputs(i ? "," : "", f);
-         write_run(f, &summary->runs[i], true);
+         write_run(f, gpuval_summary_run(summary, i), true);
       }
       fputc(']', f);
    } else if (summary->num_runs) {
       fputs(",\"run\":", f);
-      write_run(f, summary->runs, false);
-      if (summary->runs->ended) {
+      const struct gpuval_run *run = gpuval_summary_run(summary, 0);
+      write_run(f, run, false);
+      if (run->ended) {
          fputs(",\"ended\":", f);
-         write_string(f, summary->runs->ended);
+         write_string(f, run->ended);
       }
    }
    if (summary->session)

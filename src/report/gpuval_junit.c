@@ -58,13 +58,7 @@ write_attribute(FILE *f, const char *name, const char *text)
 static const char *
 get_program(const struct gpuval_summary *summary)
 {
-   const char *program = summary->num_runs ? summary->runs->program : NULL;
-
-   for (unsigned i = 1; program && i < summary->num_runs; i++) {
-      if (!summary->runs[i].program || strcmp(program, summary->runs[i].program))
-         program = NULL;
-   }
-   return program;
+   return summary->runs ? summary->runs->program : summary->program;
 }
 
 static void
@@ -128,19 +122,19 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    fputs(">\n<testsuite", f);
    write_suite_name(f, summary);
    write_counts(f, summary);
-   if (summary->num_runs && !summary->is_merged) {
-      if (summary->runs->host)
-         write_attribute(f, "hostname", summary->runs->host);
-      if (gpuval_run_has_time(summary->runs)) /* ISO 8601 without a zone */
-         fprintf(f, " timestamp=\"%.19s\"", summary->runs->time);
-   }
+   const struct gpuval_run *run =
+      summary->num_runs && !summary->is_merged ? gpuval_summary_run(summary, 0) : NULL;
+   if (run && run->host)
+      write_attribute(f, "hostname", run->host);
+   if (run && gpuval_run_has_time(run)) /* ISO 8601 without a zone */
+      fprintf(f, " timestamp=\"%.19s\"", run->time);
    fputs(">\n<properties>\n", f);
    for (unsigned i = 0; i < gpuval_num_summary_counts; i++)
       fprintf(f, "<property name=\"%s\" value=\"%" PRIu64 "\"/>\n", gpuval_summary_counts[i].key,
               *gpuval_summary_count(summary, &gpuval_summary_counts[i]));
-   if (summary->num_runs && !summary->is_merged && summary->runs->ended) {
+   if (run && run->ended) {
       fputs("<property name=\"ended\"", f);
-      write_attribute(f, "value", summary->runs->ended);
+      write_attribute(f, "value", run->ended);
       fputs("/>\n", f);
    }
    write_scope(f, summary);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/gpuval_text.h"
 #include "util/hash_table.h"
@@ -14,6 +13,7 @@
 #include "util/set.h"
 #include "gpuval_formats.h"
 #include "gpuval_json.h"
+#include "gpuval_merge_runs.h"
 
 /* As many as one process keeps: docs/printf.rst */
 #define MAX_MESSAGES 10000
@@ -23,8 +23,7 @@
 struct failure {
    uint64_t fingerprint;
    uint64_t count;
-   uint32_t first_seen, num_seen; /* of gpuval_merge::sorted */
-   off_t line;                    /* where it begins in gpuval_merge::lines */
+   off_t line; /* where it begins in gpuval_merge::lines */
    bool is_message, is_warning;
    bool is_known; /* the baseline has it, and no less severe */
 };
@@ -41,26 +40,16 @@ struct known_error {
    off_t line;
 };
 
-struct seen {
-   uint32_t failure, run;
-   uint64_t count;
-};
-
 struct gpuval_merge {
    struct util_dynarray failures;         /* struct failure */
-   struct util_dynarray seen;             /* struct seen, as they were read */
    struct hash_table_u64 *by_fingerprint; /* 1 + index of failures */
-   struct gpuval_seen *sorted;            /* by failure */
-
-   struct util_dynarray runs; /* struct gpuval_run */
-   const char **hosts;        /* of machines, in the order of runs */
-   uint32_t *machine_of_run;  /* 1 + index of hosts; 0: not known */
-   unsigned num_hosts;
+   struct gpuval_merge_runs *runs;        /* and the failures, by their index, that they had */
 
    FILE *lines;                       /* of each failure the first that is as severe as any */
    struct hash_table_u64 *baseline;   /* enum known by fingerprint; NULL: none */
    struct util_dynarray known_errors; /* struct known_error */
    bool is_journal;                   /* gpuval_merge_read_journal() */
+   bool names_runs;                   /* a line of this report has runs, which its end tells of */
    struct set *unknown_keys;
    unsigned num_messages;
    unsigned num_complaints;
@@ -71,32 +60,20 @@ struct gpuval_merge {
    size_t text_size;
 };
 
-static FILE *
-open_nameless(void *mem_ctx)
-{
-   const char *folder = getenv("TMPDIR");
-   char *name = ralloc_asprintf(mem_ctx, "%s/gpuval-report.XXXXXX", folder ? folder : "/tmp");
-
-   int fd = mkstemp(name);
-   if (fd < 0)
-      return NULL;
-   unlink(name);
-   return fdopen(fd, "w+");
-}
-
 struct gpuval_merge *
 gpuval_merge_create(void)
 {
    struct gpuval_merge *merge = rzalloc(NULL, struct gpuval_merge);
 
-   merge->lines = open_nameless(merge);
-   if (!merge->lines) {
+   merge->lines = gpuval_open_nameless();
+   merge->runs = merge->lines ? gpuval_merge_runs_create() : NULL;
+   if (!merge->runs) {
+      if (merge->lines)
+         fclose(merge->lines);
       ralloc_free(merge);
       return NULL;
    }
    util_dynarray_init(&merge->failures, merge);
-   util_dynarray_init(&merge->seen, merge);
-   util_dynarray_init(&merge->runs, merge);
    util_dynarray_init(&merge->known_errors, merge);
    merge->by_fingerprint = _mesa_hash_table_u64_create(merge);
    gpuval_line_init(&merge->line);
@@ -108,6 +85,7 @@ void
 gpuval_merge_destroy(struct gpuval_merge *merge)
 {
    gpuval_line_finish(&merge->line);
+   gpuval_merge_runs_destroy(merge->runs);
    fclose(merge->lines);
    free(merge->text);
    ralloc_free(merge);
@@ -137,10 +115,10 @@ gpuval_merge_has_complaints(struct gpuval_merge *merge)
 void
 gpuval_merge_unreadable(struct gpuval_merge *merge, const char *name)
 {
-   struct gpuval_run run = {.file = ralloc_strdup(merge, name), .pid = -1, .incomplete = true};
+   struct gpuval_run run = {.file = name, .pid = -1, .incomplete = true};
 
    complain(merge, name, 0, strerror(errno));
-   util_dynarray_append(&merge->runs, struct gpuval_run, run);
+   gpuval_merge_runs_add(merge->runs, &run);
 }
 
 /* A report of a version without fingerprints has other facts that stay the same. */
@@ -233,51 +211,34 @@ add_failure(struct gpuval_merge *merge, uint32_t first_run)
       return;
 
    util_dynarray_element(&merge->failures, struct failure, found)->count += count;
-   util_dynarray_foreach (&merge->line.seen, struct gpuval_seen, of_run) {
-      struct seen seen = {found, first_run + of_run->run, of_run->count};
-      util_dynarray_append(&merge->seen, struct seen, seen);
-   }
-   if (!merge->line.seen.size) {
-      struct seen seen = {found, first_run, count};
-      util_dynarray_append(&merge->seen, struct seen, seen);
-   }
-}
-
-static char *
-copy(void *mem_ctx, const char *string)
-{
-   return string ? ralloc_strdup(mem_ctx, string) : NULL;
+   merge->names_runs |= merge->line.seen.size > 0;
+   util_dynarray_foreach (&merge->line.seen, struct gpuval_seen, of_run)
+      gpuval_merge_runs_see(merge->runs, found, first_run + of_run->run, of_run->count);
+   if (!merge->line.seen.size)
+      gpuval_merge_runs_see(merge->runs, found, first_run, count);
 }
 
 /* The end of a report: its runs, of which lines from @first_seen on speak. */
 static void
-add_runs(struct gpuval_merge *merge, const char *name, uint32_t first_seen, bool incomplete)
+add_runs(struct gpuval_merge *merge, const char *name, uint64_t first_seen, bool incomplete)
 {
    const struct gpuval_summary *summary = &merge->line.summary;
-   uint32_t first_run = util_dynarray_num_elements(&merge->runs, struct gpuval_run);
+   uint32_t first_run = gpuval_merge_runs_count(merge->runs);
    unsigned count = incomplete ? 0 : summary->num_runs;
 
    for (unsigned i = 0; i < MAX2(count, 1); i++) {
       struct gpuval_run run = count ? summary->runs[i] : (struct gpuval_run){.pid = -1};
-      run.file = copy(merge, run.file ? run.file : name);
-      run.host = copy(merge, run.host);
-      run.program = copy(merge, run.program);
-      run.time = copy(merge, run.time);
-      run.ended = copy(merge, run.ended);
-      run.driver = copy(merge, run.driver);
+      run.file = run.file ? run.file : name;
       run.incomplete |= incomplete;
-      util_dynarray_append(&merge->runs, struct gpuval_run, run);
+      gpuval_merge_runs_add(merge->runs, &run);
    }
    if (!incomplete)
       gpuval_summary_add(&merge->summary, summary);
 
    /* Without the summary that has them, all that is known is that it is this report. */
-   uint32_t last_run = util_dynarray_num_elements(&merge->runs, struct gpuval_run) - 1;
-   struct seen *seen = util_dynarray_begin(&merge->seen);
-   for (uint32_t i = first_seen; i < util_dynarray_num_elements(&merge->seen, struct seen); i++) {
-      if (seen[i].run > last_run || seen[i].run < first_run)
-         seen[i].run = last_run;
-   }
+   if (merge->names_runs)
+      gpuval_merge_runs_limit(merge->runs, first_seen, first_run);
+   merge->names_runs = false;
 }
 
 /* A key of a later version does no harm, but is left out: it is said once. */
@@ -320,6 +281,20 @@ struct reading {
    const char *first_error;
 };
 
+/* Of gpuval_open_zstd(), too */
+static const char *
+describe_error(int number)
+{
+   switch (number) {
+   case EBADMSG:
+      return "what zstd has compressed is broken, or cut off";
+   case ENOTSUP:
+      return "it is compressed by zstd, which this build cannot read";
+   default:
+      return strerror(number);
+   }
+}
+
 /* Reads the next line that is one of a report into merge->line. At the end it returns false,
  * and has said what was wrong with others.
  */
@@ -346,11 +321,12 @@ next_line(struct gpuval_merge *merge, struct reading *reading)
       ralloc_free(reading->mem_ctx);
       reading->mem_ctx = NULL;
    }
+   int error_number = errno;
    if (reading->broken)
       complain_of_lines(merge, reading->name, reading->first_broken, reading->first_error,
                         reading->broken);
    if (ferror(reading->f))
-      complain(merge, reading->name, 0, strerror(errno));
+      complain(merge, reading->name, 0, describe_error(error_number));
    return false;
 }
 
@@ -359,16 +335,16 @@ gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
 {
    struct reading reading = {.f = f, .name = name};
    bool is_open = true; /* there is no summary yet of what was read */
-   uint32_t first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+   uint64_t first_seen = gpuval_merge_runs_num_seen(merge->runs);
 
    while (next_line(merge, &reading)) {
       note_unknown(merge, name, reading.number);
       is_open = !merge->line.is_summary;
       if (is_open) {
-         add_failure(merge, util_dynarray_num_elements(&merge->runs, struct gpuval_run));
+         add_failure(merge, gpuval_merge_runs_count(merge->runs));
       } else {
          add_runs(merge, name, first_seen, false);
-         first_seen = util_dynarray_num_elements(&merge->seen, struct seen);
+         first_seen = gpuval_merge_runs_num_seen(merge->runs);
       }
    }
 
@@ -378,13 +354,14 @@ gpuval_merge_read(struct gpuval_merge *merge, FILE *f, const char *name)
    if (is_open)
       add_runs(merge, name, first_seen, true);
    else if (reading.broken)
-      util_dynarray_top_ptr(&merge->runs, struct gpuval_run)->incomplete = true;
+      gpuval_merge_runs_mark_incomplete(merge->runs);
 }
 
 void
 gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name, const char *ended)
 {
    struct reading reading = {.f = f, .name = name};
+   void *mem_ctx = ralloc_context(NULL);
    struct gpuval_run run = {.pid = -1};
 
    merge->is_journal = true;
@@ -400,13 +377,14 @@ gpuval_merge_read_journal(struct gpuval_merge *merge, FILE *f, const char *name,
       merge->summary = merge->line.summary;
       if (merge->line.summary.num_runs)
          run = merge->line.summary.runs[0];
-      run.host = copy(merge, run.host);
-      run.program = copy(merge, run.program);
-      run.time = copy(merge, run.time);
-      run.driver = copy(merge, run.driver);
+      run.host = ralloc_strdup(mem_ctx, run.host);
+      run.program = ralloc_strdup(mem_ctx, run.program);
+      run.time = ralloc_strdup(mem_ctx, run.time);
+      run.driver = ralloc_strdup(mem_ctx, run.driver);
    }
-   run.ended = copy(merge, ended);
-   util_dynarray_append(&merge->runs, struct gpuval_run, run);
+   run.ended = ended;
+   gpuval_merge_runs_add(merge->runs, &run);
+   ralloc_free(mem_ctx);
    merge->summary.lost_lines += reading.broken;
 }
 
@@ -444,67 +422,16 @@ gpuval_merge_read_baseline(struct gpuval_merge *merge, FILE *f, const char *name
    }
 }
 
-/* Seen, by failure; runs stay in order. */
-static void
-sort_seen(struct gpuval_merge *merge)
-{
-   uint32_t num_failures = util_dynarray_num_elements(&merge->failures, struct failure);
-   uint32_t num_seen = util_dynarray_num_elements(&merge->seen, struct seen);
-   struct failure *failures = util_dynarray_begin(&merge->failures);
-   uint32_t first = 0;
-
-   util_dynarray_foreach (&merge->seen, struct seen, seen)
-      failures[seen->failure].num_seen++;
-   for (uint32_t i = 0; i < num_failures; i++) {
-      failures[i].first_seen = first;
-      first += failures[i].num_seen;
-      failures[i].num_seen = 0;
-   }
-
-   merge->sorted = ralloc_array(merge, struct gpuval_seen, num_seen);
-   util_dynarray_foreach (&merge->seen, struct seen, seen) {
-      struct failure *failure = &failures[seen->failure];
-      struct gpuval_seen *next = &merge->sorted[failure->first_seen + failure->num_seen];
-      /* Two devices of one process have an event each. */
-      if (failure->num_seen && next[-1].run == seen->run) {
-         next[-1].count += seen->count;
-         continue;
-      }
-      *next = (struct gpuval_seen){seen->run, seen->count};
-      failure->num_seen++;
-   }
-   util_dynarray_fini(&merge->seen);
-}
-
-static void
-find_machines(struct gpuval_merge *merge)
-{
-   struct hash_table *numbers =
-      _mesa_hash_table_create(merge, _mesa_hash_string, _mesa_key_string_equal);
-   const struct gpuval_run *runs = merge->summary.runs;
-
-   merge->hosts = ralloc_array(merge, const char *, merge->summary.num_runs);
-   merge->machine_of_run = rzalloc_array(merge, uint32_t, merge->summary.num_runs);
-   for (uint32_t i = 0; i < merge->summary.num_runs; i++) {
-      if (!runs[i].host)
-         continue;
-      struct hash_entry *entry = _mesa_hash_table_search(numbers, runs[i].host);
-      if (!entry) {
-         merge->hosts[merge->num_hosts++] = runs[i].host;
-         entry =
-            _mesa_hash_table_insert(numbers, runs[i].host, (void *)(uintptr_t)merge->num_hosts);
-      }
-      merge->machine_of_run[i] = (uintptr_t)entry->data;
-   }
-}
-
 bool
 gpuval_merge_finish(struct gpuval_merge *merge)
 {
    struct gpuval_summary *summary = &merge->summary;
 
-   summary->runs = util_dynarray_begin(&merge->runs);
-   summary->num_runs = util_dynarray_num_elements(&merge->runs, struct gpuval_run);
+   summary->runs = NULL;
+   summary->get_run = gpuval_merge_runs_get;
+   summary->get_run_data = merge->runs;
+   summary->num_runs = gpuval_merge_runs_count(merge->runs);
+   summary->program = gpuval_merge_runs_program(merge->runs);
    summary->errors = summary->occurrences = summary->warnings = 0;
    util_dynarray_foreach (&merge->failures, struct failure, failure) {
       if (failure->is_message)
@@ -521,39 +448,15 @@ gpuval_merge_finish(struct gpuval_merge *merge)
       summary->baseline_new = summary->errors - summary->baseline_unchanged;
       summary->baseline_absent -= summary->baseline_unchanged;
    }
-   sort_seen(merge);
-   find_machines(merge);
-   return !ferror(merge->lines) && !fflush(merge->lines);
+   return gpuval_merge_runs_finish(merge->runs,
+                                   util_dynarray_num_elements(&merge->failures, struct failure)) &&
+          !ferror(merge->lines) && !fflush(merge->lines);
 }
 
 const struct gpuval_summary *
 gpuval_merge_summary(const struct gpuval_merge *merge)
 {
    return &merge->summary;
-}
-
-/* Of the runs in @row, by machine; @machines has room for each and is all zero, before
- * and behind.
- */
-static void
-count_machines(struct gpuval_merge *merge, struct gpuval_row *row,
-               struct gpuval_seen_machine *by_number, struct gpuval_seen_machine *machines)
-{
-   for (unsigned i = 0; i < row->num_seen; i++) {
-      uint32_t number = merge->machine_of_run[row->seen[i].run];
-      if (!number)
-         continue;
-      by_number[number - 1].runs++;
-      by_number[number - 1].count += row->seen[i].count;
-   }
-   row->machines = machines;
-   for (unsigned i = 0; i < merge->num_hosts; i++) {
-      if (!by_number[i].runs)
-         continue;
-      machines[row->num_machines] = by_number[i];
-      machines[row->num_machines++].host = merge->hosts[i];
-      by_number[i] = (struct gpuval_seen_machine){0};
-   }
 }
 
 /* Reads a line that was kept into gpuval_merge::line. @at: where the file stands, then the line's
@@ -605,27 +508,26 @@ gpuval_merge_for_each(struct gpuval_merge *merge,
                       void (*call)(void *data, const struct gpuval_row *row, unsigned index),
                       void *data)
 {
-   struct gpuval_seen_machine *machines =
-      rzalloc_array(merge, struct gpuval_seen_machine, 2 * merge->num_hosts);
    struct gpuval_row *row = &merge->line.row;
    unsigned index = 0;
 
    off_t at = -1;
    util_dynarray_foreach (&merge->failures, struct failure, failure) {
       void *mem_ctx = ralloc_context(NULL);
-      if (!read_back(merge, mem_ctx, failure->line, &at)) {
+      bool is_read = read_back(merge, mem_ctx, failure->line, &at);
+      unsigned num_seen;
+      row->seen = is_read ? gpuval_merge_runs_of(merge->runs, index, &num_seen) : NULL;
+      if (!row->seen) {
          ralloc_free(mem_ctx);
          return false;
       }
       row->values[0][gpuval_field_find("", "count", 0)].number = failure->count;
-      row->seen = &merge->sorted[failure->first_seen];
-      row->num_seen = failure->num_seen; /* 0 of a journal */
+      row->num_seen = num_seen; /* 0 of a journal */
       if (merge->baseline && !failure->is_message)
          row->baseline = failure->is_known ? "unchanged" : "new";
-      count_machines(merge, row, machines, machines + merge->num_hosts);
+      row->machines = gpuval_merge_runs_machines(merge->runs, &row->num_machines);
       call(data, row, index++);
       ralloc_free(mem_ctx);
    }
-   ralloc_free(machines);
    return true;
 }

@@ -2,8 +2,9 @@
 
 /* Many reports as one: equal failures, by their fingerprint, counted together.
  *
- * Memory holds 48 bytes a distinct failure and 16 for each run that it is in; a line of each
- * failure waits in a file of its own, without a name, until it is written.
+ * Memory holds some 60 bytes a distinct failure, and while one of them is written 16 for each run
+ * that it was in. All else waits in files without names: a line of each failure, and the runs
+ * (gpuval_merge_runs.h).
  */
 
 #ifndef GPUVAL_MERGE_H

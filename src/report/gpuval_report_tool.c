@@ -22,6 +22,7 @@
 #include "gpuval_paths.h"
 #include "gpuval_report.h"
 #include "gpuval_run.h"
+#include "gpuval_zstd.h"
 
 enum {
    EXIT_NEW = 1,
@@ -144,7 +145,9 @@ is_output(const struct stat *file)
 static int
 visit(const char *name, const struct stat *status, int type, struct FTW *ftw)
 {
-   if (type == FTW_F && ends_in(name, ".jsonl") && !is_output(status))
+   bool is_report = ends_in(name, ".jsonl") || ends_in(name, ".jsonl.zst");
+
+   if (type == FTW_F && is_report && !is_output(status))
       util_dynarray_append(found, char *, strdup(name));
    else if (type == FTW_DNR || type == FTW_NS)
       fail("%s: %s", name, strerror(EACCES));
@@ -155,6 +158,16 @@ static int
 compare_names(const void *a, const void *b)
 {
    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static FILE *
+open_zstd(FILE *f, const char *name)
+{
+   FILE *stream = gpuval_open_zstd(f);
+
+   if (!stream)
+      fail("%s: %s", name, strerror(ENOMEM));
+   return stream;
 }
 
 /* A report that is made anew is none of its own sources. */
@@ -170,7 +183,9 @@ read_input(struct gpuval_merge *merge, const char *name)
    }
    if (is_output(&status))
       fail("%s is read and written", name);
-   gpuval_merge_read(merge, f, f == stdin ? "stdin" : name);
+   bool is_stdin = f == stdin;
+   f = open_zstd(f, name);
+   gpuval_merge_read(merge, f, is_stdin ? "stdin" : name);
    if (f != stdin)
       fclose(f);
 }
@@ -184,7 +199,7 @@ read_folder(struct gpuval_merge *merge, const char *folder)
    if (nftw(folder, visit, 32, FTW_PHYS))
       fail("%s: %s", folder, strerror(errno));
    if (!names.size)
-      fail("%s: there is no .jsonl file in it or in a folder below", folder);
+      fail("%s: there is no .jsonl or .jsonl.zst file in it or in a folder below", folder);
    qsort(util_dynarray_begin(&names), util_dynarray_num_elements(&names, char *), sizeof(char *),
          compare_names);
    util_dynarray_foreach (&names, char *, name) {
@@ -201,6 +216,7 @@ read_all(struct gpuval_merge *merge)
       FILE *f = fopen(*name, "re");
       if (!f)
          fail("%s: %s", *name, strerror(errno));
+      f = open_zstd(f, *name);
       gpuval_merge_read_baseline(merge, f, *name);
       fclose(f);
    }

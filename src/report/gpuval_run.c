@@ -40,7 +40,7 @@ gpuval_summary_scope(const struct gpuval_summary *summary)
    bool has_time = true;
 
    for (unsigned i = 0; i < summary->num_runs; i++) {
-      const struct gpuval_run *run = &summary->runs[i];
+      const struct gpuval_run *run = gpuval_summary_run(summary, i);
       bool is_same = run->driver && scope.driver && !strcmp(run->driver, scope.driver);
 
       scope.checks = i ? scope.checks & run->checks : run->checks;

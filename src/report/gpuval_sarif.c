@@ -268,12 +268,11 @@ static void
 write_end(FILE *f, const struct gpuval_summary *summary)
 {
    static const struct gpuval_run nothing_known = {.pid = -1};
-   const struct gpuval_run *runs = summary->num_runs ? summary->runs : &nothing_known;
 
    fputs("],\n\"invocations\":[", f);
    for (unsigned i = 0; i < MAX2(summary->num_runs, 1); i++) {
       fputs(i ? ",\n" : "\n", f);
-      write_invocation(f, &runs[i]);
+      write_invocation(f, summary->num_runs ? gpuval_summary_run(summary, i) : &nothing_known);
       if (!i)
          write_notifications(f, summary);
       fputc('}', f);

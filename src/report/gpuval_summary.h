@@ -34,14 +34,25 @@ struct gpuval_summary {
    uint64_t outside, outside_occurrences;
    unsigned session; /* from 1; 0: all that there were */
 
-   const struct gpuval_run *runs; /* of one process: that one, if there is anything to say */
+   /* gpuval_summary_run(). Of one process: that one, if there is anything to say */
    unsigned num_runs;
-   bool is_merged; /* from the reports of `runs` */
+   const struct gpuval_run *runs; /* NULL: get_run() has them, each until the next one */
+   const struct gpuval_run *(*get_run)(void *data, unsigned index);
+   void *get_run_data;
+   const char *program; /* with get_run(): that all runs are of; NULL: several, or not known */
+   bool is_merged;      /* from the reports of those runs */
 
    bool has_baseline;
    uint64_t baseline_new, baseline_unchanged; /* together: errors; warnings do not count */
    uint64_t baseline_absent;                  /* in the baseline only */
 };
+
+/** A run: until the next call, but for its host and driver, which are the summary's. */
+static inline const struct gpuval_run *
+gpuval_summary_run(const struct gpuval_summary *summary, unsigned index)
+{
+   return summary->runs ? &summary->runs[index] : summary->get_run(summary->get_run_data, index);
+}
 
 /** The numbers of a summary, in the order in which they are written. */
 struct gpuval_summary_count {

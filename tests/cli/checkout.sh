@@ -39,3 +39,17 @@ exits() # STATUS
    [ "$status" -eq "$1" ] || wrong "exited with $status instead of $1"
    [ "$status" -eq "$1" ] || show err
 }
+
+# Adds what packages are made of, and a build without anything to do.
+make_packable() # COMMAND MESA
+{
+   real=$(cd "$(dirname "$runner")/../../../.." && pwd)
+   source=$(dirname "$(absolute "$1")")
+   { cp -R "$source/README.rst" "$source/LICENSE" "$source/docs" "$source/demos" "$checkout" &&
+      mkdir -p "$checkout/build/obj/src/gpuval/src" &&
+      ln -s "$real/src/gpuval/demos" "$checkout/build/obj/src/gpuval/demos" &&
+      ln -s "$real/src/gpuval/src/anygpu" "$checkout/build/obj/src/gpuval/src/anygpu" &&
+      ln -s "$2" "$checkout/build/mesa"; } || exit 99
+   printf 'build src/gpuval/src/anygpu/gpuval-anygpu: phony\n' >"$checkout/build/obj/build.ninja"
+   touch "$checkout/build/stamps/ready"
+}

@@ -43,14 +43,14 @@ options() # COMMAND
    "$command" "$1" --help | sed -n 's/^   \(-o, \)\{0,1\}\(--[a-z-]*\).*/\2/p'
 }
 
-for name in setup run env test anygpu report doctor; do
+for name in setup run env test anygpu report doctor dist install; do
    [ -n "$(options "$name")" ] || wrong "$name has no options"
    for option in $(options "$name"); do
       in_page "$option"
    done
 done
 for option in $(printf '%s\n' "$page" | grep -o -e '--[a-z][a-z-]*' | sort -u); do
-   for name in setup run env test anygpu report doctor; do
+   for name in setup run env test anygpu report doctor dist install; do
       options "$name"
    done | grep -q -x -e "$option" || wrong "only the man page knows $option"
 done
@@ -84,7 +84,7 @@ else
          wrong "$* becomes '$(complete_words "$@")' instead of '$expected'"
    }
 
-   completes 'demo doctor' gpuval d
+   completes 'demo doctor dist' gpuval d
    completes 'report' gpuval rep
    completes '--checks --coverage' gpuval run --c
    completes 'lavapipe radv' gpuval run --driver ''
@@ -95,7 +95,7 @@ else
    completes 'bash' gpuval completion b
    completes "$root/docs/usage.rst" gpuval run --log "$root/docs/us"
    completes "$root/docs/usage.rst" gpuval run -- ./program "$root/docs/us"
-   for name in setup run env test anygpu report doctor; do
+   for name in setup run env test anygpu report doctor dist install; do
       for option in $(options "$name"); do
          completes "$option" gpuval "$name" "$option"
       done

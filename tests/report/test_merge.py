@@ -7,6 +7,8 @@ import csv
 import json
 import os
 import re
+import shutil
+import subprocess
 
 from reports import HOSTILE, ReportTest, failure, main, run_of, summary
 
@@ -380,6 +382,50 @@ class Night(ReportTest):
         self.assertEqual(end['occurrences'], sum(e['count'] for e in events))
         self.assertEqual(sum(len(e['runs']) for e in events), 100000)
         self.assertEqual(len(events[0]['machines']), 10)
+
+
+    def test_memory(self):
+        """It does not grow with runs, from a pipe or compressed."""
+        text = []
+        for number in range(40000):
+            for n in range(10):
+                text.append(json.dumps(failure(1 + (number * 7 + n) % 500)))
+            text.append(json.dumps(summary([], run=run_of('farm', number))))
+        text = '\n'.join(text) + '\n'
+        out, _ = self.tool('-', '-o', 'm.jsonl', stdin=text, memory=8 << 20)
+        self.assertIn('500 errors (', out)
+        self.assertIn(' in 40000 runs', out)
+        if not shutil.which('zstd'):
+            print('no zstd: compressed reports are not read')
+            return
+        os.mkdir('packed')
+        half = len(text) // 2
+        half = text.index('\n{"summary"', half)
+        half = text.index('\n', half + 1) + 1
+        for name, part in (('a', text[:half]), ('b', text[half:])):
+            with open(f'packed/{name}.jsonl.zst', 'wb') as file:
+                packed = subprocess.run(['zstd', '-c'], input=part.encode(), stdout=subprocess.PIPE,
+                                        check=True).stdout
+                file.write(packed)
+        again, _ = self.tool('packed', '-o', 'n.jsonl', memory=16 << 20)
+        self.assertEqual(again, out)
+        events, end = self.read('n.jsonl')
+        self.assertEqual([e['runs'] for e in events], [e['runs'] for e in self.read('m.jsonl')[0]])
+        self.assertEqual(end['runs'][0]['file'], 'packed/a.jsonl.zst')
+        # Frames one behind the other are one file.
+        with open('both.zst', 'wb') as both:
+            for name in 'ab':
+                with open(f'packed/{name}.jsonl.zst', 'rb') as file:
+                    both.write(file.read())
+        self.assertEqual(self.tool('both.zst')[0].splitlines()[-1], out.splitlines()[-1])
+        with open('cut.zst', 'wb') as file:
+            file.write(packed[:len(packed) // 2])
+        _, err = self.tool('cut.zst', status=2)
+        self.assertIn('cut.zst: what zstd has compressed is broken, or cut off', err)
+        with open('bad.zst', 'wb') as file:
+            file.write(b'(\xb5/\xfd' + bytes(100))
+        _, err = self.tool('bad.zst', status=2)
+        self.assertIn('bad.zst: ', err)
 
 
 if __name__ == '__main__':
