@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/gpuval_backtrace.h"
 #include "util/macros.h"
 #include "util/u_math.h"
 
@@ -258,6 +259,19 @@ PLACE(command_submission,
       set_number(value, place->command.submission >= 0, place->command.submission))
 
 static void
+set_calls(struct gpuval_value *value, uint32_t calls)
+{
+   unsigned count;
+   const struct gpuval_frame *frames = gpuval_backtrace_frames(calls, &count);
+
+   if (count)
+      *value = (struct gpuval_value){GPUVAL_VALUE_FRAMES, .frames = frames, .count = count};
+}
+
+PLACE(command_recorded, set_calls(value, place->command.calls))
+EVENT(resource_created, set_calls(value, event->resource.calls))
+
+static void
 command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 {
    if (place->command.num_labels)
@@ -278,6 +292,7 @@ command_labels(const struct gpuval_place *place, struct gpuval_value *value)
 #define FIFTH    GPUVAL_COLUMNS_FIFTH
 #define SIXTH    GPUVAL_COLUMNS_SIXTH
 #define SEVENTH  GPUVAL_COLUMNS_SEVENTH
+#define EIGHTH   GPUVAL_COLUMNS_EIGHTH
 #define NONE     GPUVAL_COLUMNS_NONE
 
 const struct gpuval_field gpuval_fields[] = {
@@ -333,6 +348,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"resource", "offset", NULL, FIFTH, OF_EVENT resource_offset},
    {"resource", "size", NULL, FIRST, OF_EVENT resource_size},
    {"resource", "extent", NULL, THIRD, OF_EVENT resource_extent},
+   {"resource", "created", NULL, EIGHTH, OF_EVENT resource_created},
    {"command", "op", NULL, FIRST, OF_PLACE command_op},
    {"command", "index", NULL, FIRST, OF_PLACE command_index},
    {"command", "draw", NULL, FOURTH, OF_PLACE command_draw},
@@ -345,6 +361,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"command", "shader", NULL, SIXTH, OF_PLACE command_shader},
    {"command", "labels", "labels", FIRST, OF_PLACE command_labels},
    {"command", "submission", "submission", FIRST, OF_PLACE command_submission},
+   {"command", "recorded", NULL, EIGHTH, OF_PLACE command_recorded},
 };
 const unsigned gpuval_num_fields = ARRAY_SIZE(gpuval_fields);
 static_assert(ARRAY_SIZE(gpuval_fields) <= GPUVAL_MAX_FIELDS, "gpuval_row has room for them");

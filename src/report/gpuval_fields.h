@@ -7,6 +7,7 @@
 #ifndef GPUVAL_FIELDS_H
 #define GPUVAL_FIELDS_H
 
+#include "base/gpuval_frame.h"
 #include "gpuval_event.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,7 @@ enum gpuval_value_type {
    GPUVAL_VALUE_TRUE,
    GPUVAL_VALUE_STRINGS,
    GPUVAL_VALUE_NUMBERS,
+   GPUVAL_VALUE_FRAMES, /* calls, innermost first */
 };
 
 struct gpuval_value {
@@ -35,6 +37,7 @@ struct gpuval_value {
       float real;
       const char *const *strings;
       int64_t numbers[3];
+      const struct gpuval_frame *frames;
    };
    unsigned count; /* of arrays */
 };
@@ -50,12 +53,13 @@ enum gpuval_columns {
    GPUVAL_COLUMNS_FIFTH,
    GPUVAL_COLUMNS_SIXTH,
    GPUVAL_COLUMNS_SEVENTH,
+   GPUVAL_COLUMNS_EIGHTH,
    GPUVAL_COLUMNS_END,
    GPUVAL_COLUMNS_NONE, /* JSON alone has it */
 };
 
 /* Of gpuval_fields[], at most */
-#define GPUVAL_MAX_FIELDS 64
+#define GPUVAL_MAX_FIELDS 72
 
 struct gpuval_field {
    const char *object;          /* "" for those that are in none */
