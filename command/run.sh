@@ -153,8 +153,8 @@ run_option() # OPTION VALUE
       ;;
    *)
       usage_error "unknown option '$1'$(did_you_mean "$1" --checks --driver --log --report \
-         --coverage --shaders --suppressions --source-map --error-exitcode --gl --gen-suppressions \
-         --progress --printf-prefix --help)"
+         --coverage --shaders --suppressions --source-map --error-exitcode --gl --backtrace \
+         --gen-suppressions --progress --printf-prefix --help)"
       ;;
    esac
    case $1/$2 in
@@ -197,6 +197,7 @@ parse_run_options()
    run_source_map=${GPUVAL_SOURCE_MAP:-}
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
    run_progress=${GPUVAL_PROGRESS:-}
+   run_backtrace=${GPUVAL_BACKTRACE:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
    run_gl=no
    run_error_exitcode=
@@ -214,6 +215,7 @@ parse_run_options()
       --printf-prefix) run_printf_prefix=1 ;;
       --gen-suppressions) run_gen_suppressions=1 ;;
       --progress) run_progress=1 ;;
+      --backtrace) run_backtrace=1 ;;
       --gl) run_gl=yes ;;
       --*=*) run_option "${1%%=*}" "${1#*=}" ;;
       -?*)
@@ -258,6 +260,7 @@ for_each_variable() # COMMAND
    [ -z "$run_source_map" ] || "$1" GPUVAL_SOURCE_MAP "$run_source_map"
    [ -z "$run_gen_suppressions" ] || "$1" GPUVAL_GEN_SUPPRESSIONS "$run_gen_suppressions"
    [ -z "$run_progress" ] || "$1" GPUVAL_PROGRESS "$run_progress"
+   [ -z "$run_backtrace" ] || "$1" GPUVAL_BACKTRACE "$run_backtrace"
    [ -z "$run_printf_prefix" ] || "$1" GPUVAL_PRINTF_PREFIX "$run_printf_prefix"
 }
 
@@ -496,6 +499,8 @@ help_options()
    --suppressions FILE  do not report what FILE names; may be given several times
    --source-map FROM=TO name sources below FROM as if they were below TO, in files
                         for other tools; may be given several times
+   --backtrace          tell where the program has recorded the commands and created
+                        the objects that reports name
    --gen-suppressions   print an entry for such a file behind each failure
    --progress           keep a line on the terminal that says what was found so far
    --printf-prefix      what shaders print (DebugPrintf) begins with the shader
@@ -520,8 +525,8 @@ $(help_options)
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_COVERAGE, GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP,
-GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS and GPUVAL_PRINTF_PREFIX in the
-environment apply where no option is given.
+GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS, GPUVAL_BACKTRACE and
+GPUVAL_PRINTF_PREFIX in the environment apply where no option is given.
 
    ./gpuval run -- vkcube --c 100
    ./gpuval run --checks all,-sync --log log.%p -- ./my-game

@@ -26,6 +26,7 @@ struct gpuval_command {
    int64_t submission;
    uint64_t shader; /* a shader object, in the place of the pipeline */
    const char *shader_name;
+   uint32_t calls; /* gpuval_backtrace_capture(), when it was recorded */
 };
 
 #endif

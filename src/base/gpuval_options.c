@@ -40,6 +40,7 @@ gpuval_options(void)
 /* Every variable that is read here; docs/usage.rst describes them. */
 static const char *const variables[] = {
    "GPUVAL",
+   "GPUVAL_BACKTRACE",
    "GPUVAL_BLOOM_HASHES",
    "GPUVAL_BLOOM_SIZE_LOG2",
    "GPUVAL_COVERAGE",
@@ -509,6 +510,8 @@ read_environment(void)
    options.robust = get_bool("GPUVAL_ROBUST", false);
    options.self_test = get_bool("GPUVAL_SELF_TEST", true);
    options.poison = get_bool("GPUVAL_POISON", false);
+   /* addr2line is looked for where the environment says. */
+   options.backtrace = get_bool("GPUVAL_BACKTRACE", false) && !has_no_files;
    const char *dump = get_file_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);

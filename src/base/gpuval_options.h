@@ -59,6 +59,7 @@ struct gpuval_options {
    bool self_test; /* of what only a GPU can tell */
    bool robust;    /* report what robustness makes defined, too */
    bool poison;    /* memory is allocated filled */
+   bool backtrace; /* call stacks of commands and objects */
    enum gpuval_on_error on_error;
    enum gpuval_record_mode record;
    const char *dump;

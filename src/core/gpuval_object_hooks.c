@@ -8,6 +8,7 @@
 
 #include "gpuval_entrypoints.h"
 
+#include "base/gpuval_backtrace.h"
 #include "util/format/u_format.h"
 #include "util/u_math.h"
 #include "vk_acceleration_structure.h"
@@ -43,6 +44,7 @@ static void
 add(const struct gpuval_hooks *hooks, struct vk_object_base *object, struct vk_object_base *parent,
     const struct gpuval_object_view *view)
 {
+   object->gpuval_calls = gpuval_backtrace_capture();
    if (hooks->objects)
       gpuval_objects_add(hooks->objects, object, parent, view);
 }

@@ -12,6 +12,7 @@
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_race.h"
+#include "gpuval_lvp_recording.h"
 #include "gpuval_lvp_sets.h"
 #include "gpuval_lvp_structures.h"
 #include "gpuval_lvp_written.h"
@@ -52,6 +53,7 @@ static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push c
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
 
 struct gpuval_lvp {
+   struct gpuval_lvp_below_recording below_recording;
    struct gpuval_device *device;
    struct lvp_device *lvp;
    const struct gpuval_lvp_jit *jit;
@@ -92,6 +94,8 @@ struct gpuval_lvp {
    bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
 };
+
+static_assert(offsetof(struct gpuval_lvp, below_recording) == 0, "where its entry points look");
 
 static bool
 describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct gpuval_command *out)
@@ -212,6 +216,10 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || gpuval_lvp_looks_at_bytes(gpuval))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, &gpuval->memory, gpuval->walk);
+   if (gpuval_options()->backtrace) {
+      gpuval->below_recording.next = device->vk.dispatch_table;
+      gpuval_lvp_install_recording(&device->vk.dispatch_table);
+   }
    return gpuval;
 }
 
@@ -461,6 +469,7 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
 
    struct gpuval_lvp_command *current = &gpuval->current;
    current->type = command->type;
+   current->calls = command->gpuval_calls;
    gpuval->changes_pipelines =
       command->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_NV ||
       (command->type == VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT &&

@@ -41,6 +41,7 @@ struct run {
    enum vk_cmd_type type;
    int64_t first_index;
    uint32_t first_draw; /* 0: not the draws of one command */
+   uint32_t calls;
    int64_t submission;
 };
 
@@ -295,6 +296,7 @@ begin_run(struct gpuval_lvp_commands *commands, const struct gpuval_lvp_command 
       .type = command->type,
       .first_index = command->index,
       .first_draw = command->draw,
+      .calls = command->calls,
       .submission = command->submission,
    };
    simple_mtx_unlock(&commands->mutex);
@@ -320,10 +322,11 @@ continues(const struct gpuval_lvp_commands *commands, const struct gpuval_lvp_co
    const struct run *run = commands->run;
    const struct gpuval_lvp_command *current = &commands->current;
 
-   return run && run->type == command->type && follows(run, command) &&
-          current->cmd_buffer == command->cmd_buffer && current->primary == command->primary &&
-          current->pipeline == command->pipeline && current->submission == command->submission &&
-          current->labels[0] == command->labels[0] && current->labels[1] == command->labels[1] &&
+   return run && run->type == command->type && run->calls == command->calls &&
+          follows(run, command) && current->cmd_buffer == command->cmd_buffer &&
+          current->primary == command->primary && current->pipeline == command->pipeline &&
+          current->submission == command->submission && current->labels[0] == command->labels[0] &&
+          current->labels[1] == command->labels[1] &&
           (command->pipeline || common_equal(current, command));
 }
 
@@ -412,6 +415,7 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    *out = run.note->facts;
    out->submission = run.submission;
    out->op = commands->op;
+   out->calls = run.calls;
    out->has_draw = run.first_draw;
    if (out->has_draw)
       out->draw = run.first_draw - 1 + (command - run.first_id);

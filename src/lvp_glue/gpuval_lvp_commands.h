@@ -15,7 +15,8 @@ struct gpuval_lvp_commands;
 struct gpuval_lvp_command {
    enum vk_cmd_type type;
    int64_t index;
-   uint32_t draw; /* number of one of several that it makes, from 1; 0: all that it does */
+   uint32_t draw;  /* number of one of several that it makes, from 1; 0: all that it does */
+   uint32_t calls; /* vk_cmd_queue_entry::gpuval_calls */
 
    /* From here on what commands have in common */
    const struct lvp_cmd_buffer *cmd_buffer;

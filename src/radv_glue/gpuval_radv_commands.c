@@ -18,6 +18,7 @@
 #include "radv_pipeline_rt.h"
 #include "radv_shader_object.h"
 
+#include "gpuval/src/base/gpuval_backtrace.h"
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "gpuval/src/core/memory/gpuval_cells.h"
@@ -32,6 +33,7 @@ struct command {
    const char *op;
    int64_t index;
    bool has_draws;
+   uint32_t calls; /* gpuval_backtrace_capture(), when it was recorded */
    uint64_t pipeline;
    const char *pipeline_name;
    const struct gpuval_labels *labels; /* of the command buffer's own; NULL: none */
@@ -64,6 +66,7 @@ struct gpuval_radv_commands {
    int64_t index;
    int64_t next_index;
    bool has_draws;
+   uint32_t calls;
    bool changes_pipelines;
 
    /* Strings of the last command, mostly those of the next */
@@ -192,6 +195,7 @@ gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage st
       out->pipeline = command->pipeline;
       out->pipeline_name = copy_name(mem_ctx, command->pipeline_name);
       out->has_draws = command->has_draws;
+      out->calls = command->calls;
       if (stage < ARRAY_SIZE(command->shaders)) {
          out->shader = command->shaders[stage];
          out->shader_name = copy_name(mem_ctx, command->shader_names[stage]);
@@ -417,6 +421,7 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    command->op = commands->op;
    command->index = commands->op ? commands->index : -1;
    command->has_draws = commands->op && commands->has_draws;
+   command->calls = commands->op ? commands->calls : 0;
    command->labels = note_labels(commands);
    command->num_ended = commands->num_ended;
    if (descriptors && !commands->changes_pipelines)
@@ -595,6 +600,7 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    gpuval_radv_note_draw(cmd_buffer);
    commands->op = op;
    commands->has_draws = has_draws;
+   commands->calls = gpuval_backtrace_capture();
    commands->index = is_counted ? commands->next_index++ : -1;
    return true;
 }

@@ -32,15 +32,28 @@ begin_text(FILE *f, const char *string)
    fputs(string && *string && strchr("=+-@\t\r", *string) ? "\"'" : "\"", f);
 }
 
+/* What the text of @value begins with; NULL: nothing */
+static const char *
+get_begin(const struct gpuval_value *value)
+{
+   if (value->type == GPUVAL_VALUE_STRING)
+      return value->string;
+   if (!value->count)
+      return NULL;
+   if (value->type == GPUVAL_VALUE_STRINGS)
+      return value->strings[0];
+   const struct gpuval_frame *frame = value->frames;
+   return frame->file ? frame->file : frame->module ? frame->module : frame->function;
+}
+
 static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
-   bool is_text = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_STRINGS;
+   bool is_text = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_STRINGS ||
+                  value->type == GPUVAL_VALUE_FRAMES;
 
    if (is_text)
-      begin_text(f, value->type == GPUVAL_VALUE_STRING ? value->string
-                    : value->count                     ? value->strings[0]
-                                                       : NULL);
+      begin_text(f, get_begin(value));
    gpuval_value_write(f, value, write_chars);
    fputs(is_text ? "\"" : "", f);
 }

@@ -97,6 +97,7 @@ struct gpuval_event {
       char *name;
       uint64_t object;      /* 0: not known */
       uint32_t object_type; /* VkObjectType */
+      uint32_t calls;       /* gpuval_backtrace_capture(), when the object was created */
       char *object_name;
       int64_t object_offset; /* of the access */
       uint64_t parent;       /* the image or buffer of a view, 0: not known */

@@ -7,6 +7,7 @@
 #ifndef GPUVAL_FIELDS_H
 #define GPUVAL_FIELDS_H
 
+#include "base/gpuval_frame.h"
 #include "gpuval_event.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,7 @@ enum gpuval_value_type {
    GPUVAL_VALUE_TRUE,
    GPUVAL_VALUE_STRINGS,
    GPUVAL_VALUE_NUMBERS,
+   GPUVAL_VALUE_FRAMES, /* calls, innermost first */
 };
 
 struct gpuval_value {
@@ -35,6 +37,7 @@ struct gpuval_value {
       float real;
       const char *const *strings;
       int64_t numbers[3];
+      const struct gpuval_frame *frames;
    };
    unsigned count; /* of arrays */
 };
@@ -59,10 +62,9 @@ enum gpuval_columns {
 #define GPUVAL_MAX_FIELDS 80
 
 struct gpuval_field {
-   const char *object; /* "" for those that are in none */
-   const char *parent; /* what that is in, whose fields stand right before; NULL: nothing */
-   const char *key;    /* NULL: one of the invocation's, see gpuval_invocation_facts() */
-   const char *column; /* NULL: object_key */
+   const char *object;          /* "" for those that are in none */
+   const char *key;             /* NULL: one of the invocation's, see gpuval_invocation_facts() */
+   const char *column;          /* NULL: object_key */
    enum gpuval_columns columns; /* 0: only the conflicting access has it */
 
    /* Of a place: there once for the event's, and once for the conflicting access's. */
@@ -71,6 +73,7 @@ struct gpuval_field {
    void (*get)(const struct gpuval_event *event, struct gpuval_value *value);
 
    enum gpuval_columns other_columns; /* 0: those of get_of_place, SECOND or later */
+   const char *parent; /* what the object is in, whose fields stand right before; NULL: nothing */
 };
 
 extern const struct gpuval_field gpuval_fields[];

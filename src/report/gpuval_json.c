@@ -9,9 +9,9 @@
 #include "base/gpuval_checks.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
+#include "gpuval_scan.h"
 
-#define MAX_DEPTH 32 /* of what is skipped */
-#define MAX_FACTS 4  /* of an invocation */
+#define MAX_FACTS 4 /* of an invocation */
 
 /* One of an invocation: which word it is, its shader's stage will say. */
 struct fact {
@@ -21,232 +21,13 @@ struct fact {
 };
 
 struct reader {
-   char *at, *end;
-   const char *error;
+   struct gpuval_scan scan;
    void *mem_ctx;
    struct gpuval_line *line;
    unsigned hint; /* fields come in the order of the table */
    struct fact facts[MAX_FACTS];
    unsigned num_facts;
 };
-
-static bool
-fail(struct reader *r, const char *error)
-{
-   if (!r->error)
-      r->error = error;
-   return false;
-}
-
-static void
-skip_space(struct reader *r)
-{
-   while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n')
-      r->at++;
-}
-
-/* Is this next? The text ends in a NUL, which never is. */
-static bool
-accept(struct reader *r, char byte)
-{
-   skip_space(r);
-   if (*r->at != byte)
-      return false;
-   r->at++;
-   skip_space(r);
-   return true;
-}
-
-static bool
-expect(struct reader *r, char byte)
-{
-   if (accept(r, byte))
-      return true;
-   return fail(r, r->at >= r->end ? "it is cut off" : "it is no JSON");
-}
-
-static bool
-read_hex(struct reader *r, uint32_t *unit)
-{
-   *unit = 0;
-   for (unsigned i = 0; i < 4; i++, r->at++) {
-      char c = *r->at;
-      if (c >= '0' && c <= '9')
-         *unit = *unit << 4 | (c - '0');
-      else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-         *unit = *unit << 4 | ((c | 0x20) - 'a' + 10);
-      else
-         return fail(r, "it is no JSON");
-   }
-   return true;
-}
-
-static char *
-write_utf8(char *out, uint32_t c)
-{
-   if (c < 0x80) {
-      *out++ = c;
-   } else if (c < 0x800) {
-      *out++ = 0xc0 | c >> 6;
-      *out++ = 0x80 | (c & 0x3f);
-   } else if (c < 0x10000) {
-      *out++ = 0xe0 | c >> 12;
-      *out++ = 0x80 | (c >> 6 & 0x3f);
-      *out++ = 0x80 | (c & 0x3f);
-   } else {
-      *out++ = 0xf0 | c >> 18;
-      *out++ = 0x80 | (c >> 12 & 0x3f);
-      *out++ = 0x80 | (c >> 6 & 0x3f);
-      *out++ = 0x80 | (c & 0x3f);
-   }
-   return out;
-}
-
-/* Behind "\u". A NUL would end our strings: it becomes U+FFFD, as half a pair does. */
-static bool
-read_unicode(struct reader *r, char **out)
-{
-   uint32_t unit, low;
-
-   if (!read_hex(r, &unit))
-      return false;
-   if ((unit & 0xfc00) == 0xd800 && r->at[0] == '\\' && r->at[1] == 'u') {
-      r->at += 2;
-      if (!read_hex(r, &low))
-         return false;
-      if ((low & 0xfc00) == 0xdc00)
-         unit = 0x10000 + ((unit & 0x3ff) << 10) + (low & 0x3ff);
-      else
-         r->at -= 6; /* the next one */
-   }
-   if (!unit || (unit & 0xfffff800) == 0xd800)
-      unit = 0xfffd;
-   *out = write_utf8(*out, unit);
-   return true;
-}
-
-/* In its place: what is escaped is shorter then. NULL: error */
-static char *
-read_string(struct reader *r)
-{
-   static const char escapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
-
-   if (*r->at != '"') {
-      expect(r, '"');
-      return NULL;
-   }
-   char *start = ++r->at, *out = start;
-   for (;;) {
-      unsigned char byte = *r->at++;
-      if (byte == '"') {
-         break;
-      } else if (byte < 0x20) {
-         r->at--;
-         fail(r, r->at >= r->end ? "it is cut off" : "it is no JSON");
-         return NULL;
-      } else if (byte != '\\') {
-         *out++ = byte;
-         continue;
-      }
-
-      char escape = *r->at++;
-      if (escape == 'u') {
-         if (!read_unicode(r, &out))
-            return NULL;
-         continue;
-      }
-      unsigned i = 0;
-      while (escapes[i] && escapes[i] != escape)
-         i += 2;
-      if (!escape || !escapes[i]) {
-         fail(r, r->at > r->end ? "it is cut off" : "it is no JSON");
-         return NULL;
-      }
-      *out++ = escapes[i + 1];
-   }
-   *out = '\0';
-   skip_space(r);
-   return start;
-}
-
-static bool
-read_word(struct reader *r, const char *word)
-{
-   size_t length = strlen(word);
-
-   if (strncmp(r->at, word, length))
-      return fail(r, strlen(r->at) < length ? "it is cut off" : "it is no JSON");
-   r->at += length;
-   skip_space(r);
-   return true;
-}
-
-/* *is_integer: it is in *integer exactly. */
-static bool
-read_number(struct reader *r, double *number, int64_t *integer, bool *is_integer)
-{
-   char *at = r->at + (*r->at == '-');
-   uint64_t digits = 0;
-   char *first = at;
-
-   while (*at >= '0' && *at <= '9' && at - first < 18)
-      digits = digits * 10 + (*at++ - '0');
-   *is_integer = at > first && *at != '.' && (*at | 0x20) != 'e' && !(*at >= '0' && *at <= '9');
-   if (at == first)
-      return fail(r, at >= r->end ? "it is cut off" : "it is no JSON");
-   *integer = *r->at == '-' ? -(int64_t)digits : (int64_t)digits;
-   *number = *integer;
-   if (!*is_integer)
-      *number = strtod(r->at, &at);
-   r->at = at;
-   skip_space(r);
-   return true;
-}
-
-static bool skip_value(struct reader *r, unsigned depth);
-
-static bool
-skip_members(struct reader *r, char close, unsigned depth)
-{
-   r->at++;
-   if (accept(r, close))
-      return true;
-   do {
-      if (close == '}' && (!read_string(r) || !expect(r, ':')))
-         return false;
-      if (!skip_value(r, depth + 1))
-         return false;
-   } while (accept(r, ','));
-   return expect(r, close);
-}
-
-static bool
-skip_value(struct reader *r, unsigned depth)
-{
-   double number;
-   int64_t integer;
-   bool is_integer;
-
-   if (depth > MAX_DEPTH)
-      return fail(r, "it is too deep");
-   skip_space(r);
-   switch (*r->at) {
-   case '"':
-      return read_string(r) != NULL;
-   case '{':
-      return skip_members(r, '}', depth);
-   case '[':
-      return skip_members(r, ']', depth);
-   case 't':
-      return read_word(r, "true");
-   case 'f':
-      return read_word(r, "false");
-   case 'n':
-      return read_word(r, "null");
-   default:
-      return read_number(r, &number, &integer, &is_integer);
-   }
-}
 
 static bool
 read_strings(struct reader *r, struct gpuval_value *value)
@@ -257,32 +38,96 @@ read_strings(struct reader *r, struct gpuval_value *value)
    do {
       if (!(count & (count - 1)))
          strings = reralloc(r->mem_ctx, strings, const char *, MAX2(2 * count, 4));
-      strings[count] = read_string(r);
+      strings[count] = gpuval_scan_string(&r->scan);
       if (!strings[count++])
          return false;
-   } while (accept(r, ','));
+   } while (gpuval_scan_accept(&r->scan, ','));
    *value = (struct gpuval_value){GPUVAL_VALUE_STRINGS, .strings = strings, .count = count};
-   return expect(r, ']');
+   return gpuval_scan_expect(&r->scan, ']');
 }
 
 /* Into the room of three; more of them are an error. null: not finite */
 static bool
 read_numbers(struct reader *r, double numbers[3], unsigned *count)
 {
-   bool is_array = accept(r, '[');
+   bool is_array = gpuval_scan_accept(&r->scan, '[');
    bool is_integer;
    int64_t integer;
 
    *count = 0;
    do {
       double number = NAN;
-      if (*r->at == 'n' ? !read_word(r, "null") : !read_number(r, &number, &integer, &is_integer))
+      if (*r->scan.at == 'n' ? !gpuval_scan_word(&r->scan, "null")
+                             : !gpuval_scan_number(&r->scan, &number, &integer, &is_integer))
          return false;
       if (*count == 3)
-         return fail(r, "it has too many numbers");
+         return gpuval_scan_fail(&r->scan, "it has too many numbers");
       numbers[(*count)++] = number;
-   } while (is_array && accept(r, ','));
-   return !is_array || expect(r, ']');
+   } while (is_array && gpuval_scan_accept(&r->scan, ','));
+   return !is_array || gpuval_scan_expect(&r->scan, ']');
+}
+
+static bool read_value(struct reader *r, struct gpuval_value *value);
+
+static void
+set_frame_fact(struct gpuval_frame *frame, const char *key, const struct gpuval_value *value)
+{
+   const char *string = value->type == GPUVAL_VALUE_STRING ? value->string : NULL;
+   bool is_number = value->type == GPUVAL_VALUE_NUMBER && value->number > 0;
+   uint32_t number = is_number && value->number <= UINT32_MAX ? value->number : 0;
+
+   if (!strcmp(key, "function"))
+      frame->function = string;
+   else if (!strcmp(key, "file"))
+      frame->file = string;
+   else if (!strcmp(key, "line"))
+      frame->line = number;
+   else if (!strcmp(key, "column"))
+      frame->column = number;
+   else if (!strcmp(key, "text"))
+      frame->text = string;
+   else if (!strcmp(key, "module"))
+      frame->module = string;
+   else if (!strcmp(key, "offset"))
+      frame->offset = string ? strtoull(string, NULL, 16) : 0;
+}
+
+static bool
+read_frame(struct reader *r, struct gpuval_frame *frame)
+{
+   *frame = (struct gpuval_frame){0};
+   if (!gpuval_scan_expect(&r->scan, '{'))
+      return false;
+   if (gpuval_scan_accept(&r->scan, '}'))
+      return true;
+   do {
+      struct gpuval_value value;
+      const char *key = gpuval_scan_string(&r->scan);
+      if (!key || !gpuval_scan_expect(&r->scan, ':'))
+         return false;
+      bool is_plain = *r->scan.at != '{' && *r->scan.at != '[';
+      if (is_plain ? !read_value(r, &value) : !gpuval_scan_skip(&r->scan, 0))
+         return false;
+      if (is_plain)
+         set_frame_fact(frame, key, &value);
+   } while (gpuval_scan_accept(&r->scan, ','));
+   return gpuval_scan_expect(&r->scan, '}');
+}
+
+static bool
+read_frames(struct reader *r, struct gpuval_value *value)
+{
+   struct gpuval_frame *frames = NULL;
+   unsigned count = 0;
+
+   do {
+      if (!(count & (count - 1)))
+         frames = reralloc(r->mem_ctx, frames, struct gpuval_frame, MAX2(2 * count, 4));
+      if (!read_frame(r, &frames[count++]))
+         return false;
+   } while (gpuval_scan_accept(&r->scan, ','));
+   *value = (struct gpuval_value){GPUVAL_VALUE_FRAMES, .frames = frames, .count = count};
+   return gpuval_scan_expect(&r->scan, ']');
 }
 
 static bool
@@ -290,11 +135,13 @@ read_array(struct reader *r, struct gpuval_value *value)
 {
    double numbers[3];
 
-   char *start = r->at;
-   accept(r, '[');
-   if (*r->at == '"' || *r->at == ']')
-      return accept(r, ']') || read_strings(r, value);
-   r->at = start;
+   char *start = r->scan.at;
+   gpuval_scan_accept(&r->scan, '[');
+   if (*r->scan.at == '{')
+      return read_frames(r, value);
+   if (*r->scan.at == '"' || *r->scan.at == ']')
+      return gpuval_scan_accept(&r->scan, ']') || read_strings(r, value);
+   r->scan.at = start;
    value->type = GPUVAL_VALUE_NUMBERS;
    if (!read_numbers(r, numbers, &value->count))
       return false;
@@ -311,21 +158,21 @@ read_value(struct reader *r, struct gpuval_value *value)
    bool is_integer;
 
    *value = (struct gpuval_value){GPUVAL_VALUE_UNKNOWN};
-   switch (*r->at) {
+   switch (*r->scan.at) {
    case '"':
-      *value = (struct gpuval_value){GPUVAL_VALUE_STRING, .string = read_string(r)};
+      *value = (struct gpuval_value){GPUVAL_VALUE_STRING, .string = gpuval_scan_string(&r->scan)};
       return value->string != NULL;
    case '[':
       return read_array(r, value);
    case 't':
       value->type = GPUVAL_VALUE_TRUE;
-      return read_word(r, "true");
+      return gpuval_scan_word(&r->scan, "true");
    case '{':
    case 'f':
    case 'n':
-      return skip_value(r, 0);
+      return gpuval_scan_skip(&r->scan, 0);
    default:
-      if (!read_number(r, &number, &integer, &is_integer))
+      if (!gpuval_scan_number(&r->scan, &number, &integer, &is_integer))
          return false;
       if (is_integer)
          *value = (struct gpuval_value){GPUVAL_VALUE_NUMBER, .number = integer};
@@ -338,49 +185,50 @@ read_value(struct reader *r, struct gpuval_value *value)
 static bool
 read_invocation(struct reader *r)
 {
-   if (!expect(r, '{'))
+   if (!gpuval_scan_expect(&r->scan, '{'))
       return false;
-   if (accept(r, '}'))
+   if (gpuval_scan_accept(&r->scan, '}'))
       return true;
    do {
       if (r->num_facts == MAX_FACTS)
-         return fail(r, "it has too many numbers");
+         return gpuval_scan_fail(&r->scan, "it has too many numbers");
       struct fact *fact = &r->facts[r->num_facts++];
-      fact->key = read_string(r);
-      if (!fact->key || !expect(r, ':') || !read_numbers(r, fact->numbers, &fact->count))
+      fact->key = gpuval_scan_string(&r->scan);
+      if (!fact->key || !gpuval_scan_expect(&r->scan, ':') ||
+          !read_numbers(r, fact->numbers, &fact->count))
          return false;
-   } while (accept(r, ','));
-   return expect(r, '}');
+   } while (gpuval_scan_accept(&r->scan, ','));
+   return gpuval_scan_expect(&r->scan, '}');
 }
 
 /* [{"run":N,"count":N},...] of a report that was made of others */
 static bool
 read_seen(struct reader *r)
 {
-   if (!expect(r, '['))
+   if (!gpuval_scan_expect(&r->scan, '['))
       return false;
-   if (accept(r, ']'))
+   if (gpuval_scan_accept(&r->scan, ']'))
       return true;
    do {
       struct gpuval_seen seen = {0};
-      if (!expect(r, '{'))
+      if (!gpuval_scan_expect(&r->scan, '{'))
          return false;
       do {
          struct gpuval_value value;
-         const char *key = read_string(r);
-         if (!key || !expect(r, ':') || !read_value(r, &value))
+         const char *key = gpuval_scan_string(&r->scan);
+         if (!key || !gpuval_scan_expect(&r->scan, ':') || !read_value(r, &value))
             return false;
          bool is_number = value.type == GPUVAL_VALUE_NUMBER && value.number >= 0;
          if (is_number && !strcmp(key, "run") && value.number < UINT32_MAX / 2)
             seen.run = value.number;
          else if (is_number && !strcmp(key, "count"))
             seen.count = value.number;
-      } while (accept(r, ','));
-      if (!expect(r, '}'))
+      } while (gpuval_scan_accept(&r->scan, ','));
+      if (!gpuval_scan_expect(&r->scan, '}'))
          return false;
       util_dynarray_append(&r->line->seen, struct gpuval_seen, seen);
-   } while (accept(r, ','));
-   return expect(r, ']');
+   } while (gpuval_scan_accept(&r->scan, ','));
+   return gpuval_scan_expect(&r->scan, ']');
 }
 
 static uint32_t
@@ -402,7 +250,7 @@ read_checked(struct reader *r, const char *key, struct gpuval_run *run, bool *kn
    unsigned count;
 
    *known = true;
-   if (!strcmp(key, "seconds") && *r->at != '"' && *r->at != '{') {
+   if (!strcmp(key, "seconds") && *r->scan.at != '"' && *r->scan.at != '{') {
       if (!read_numbers(r, numbers, &count))
          return false;
       run->seconds = count && numbers[0] > 0 && numbers[0] < 1e12 ? numbers[0] : 0;
@@ -425,14 +273,14 @@ read_run(struct reader *r)
 {
    struct gpuval_run run = {.pid = -1};
 
-   if (!expect(r, '{'))
+   if (!gpuval_scan_expect(&r->scan, '{'))
       return false;
-   bool is_empty = accept(r, '}');
+   bool is_empty = gpuval_scan_accept(&r->scan, '}');
    while (!is_empty) {
       struct gpuval_value value = {0};
       bool known;
-      const char *key = read_string(r);
-      if (!key || !expect(r, ':') || !read_checked(r, key, &run, &known) ||
+      const char *key = gpuval_scan_string(&r->scan);
+      if (!key || !gpuval_scan_expect(&r->scan, ':') || !read_checked(r, key, &run, &known) ||
           (!known && !read_value(r, &value)))
          return false;
       const char *string = value.type == GPUVAL_VALUE_STRING ? value.string : NULL;
@@ -450,26 +298,26 @@ read_run(struct reader *r)
          run.pid = value.number;
       else if (!strcmp(key, "incomplete"))
          run.incomplete = value.type == GPUVAL_VALUE_TRUE;
-      if (!accept(r, ','))
+      if (!gpuval_scan_accept(&r->scan, ','))
          break;
    }
    util_dynarray_append(&r->line->runs, struct gpuval_run, run);
-   return is_empty || expect(r, '}');
+   return is_empty || gpuval_scan_expect(&r->scan, '}');
 }
 
 static bool
 read_runs(struct reader *r)
 {
    r->line->summary.is_merged = true;
-   if (!expect(r, '['))
+   if (!gpuval_scan_expect(&r->scan, '['))
       return false;
-   if (accept(r, ']'))
+   if (gpuval_scan_accept(&r->scan, ']'))
       return true;
    do {
       if (!read_run(r))
          return false;
-   } while (accept(r, ','));
-   return expect(r, ']');
+   } while (gpuval_scan_accept(&r->scan, ','));
+   return gpuval_scan_expect(&r->scan, ']');
 }
 
 /* What the summary of one run says of it. In that of several, each run says it of itself. */
@@ -497,15 +345,15 @@ read_summary(struct reader *r)
    const char *ended = NULL;
 
    r->line->is_summary = true;
-   if (!expect(r, '{'))
+   if (!gpuval_scan_expect(&r->scan, '{'))
       return false;
-   if (accept(r, '}'))
+   if (gpuval_scan_accept(&r->scan, '}'))
       return true;
    do {
       struct gpuval_value value;
       bool known;
-      const char *key = read_string(r);
-      if (!key || !expect(r, ':') || !read_checked(r, key, &checked, &known))
+      const char *key = gpuval_scan_string(&r->scan);
+      if (!key || !gpuval_scan_expect(&r->scan, ':') || !read_checked(r, key, &checked, &known))
          return false;
       if (known)
          continue;
@@ -523,9 +371,9 @@ read_summary(struct reader *r)
          if (!strcmp(count->key, key) && value.type == GPUVAL_VALUE_NUMBER && value.number > 0)
             *gpuval_summary_count(summary, count) = value.number;
       }
-   } while (accept(r, ','));
+   } while (gpuval_scan_accept(&r->scan, ','));
    add_to_run(r, ended, &checked);
-   return expect(r, '}');
+   return gpuval_scan_expect(&r->scan, '}');
 }
 
 static bool read_facts(struct reader *r, const char *object, bool other);
@@ -540,15 +388,15 @@ read_member(struct reader *r, const char *key, bool other, bool *known)
    if (!other && !strcmp(key, "runs"))
       return read_seen(r);
    if (!other && (!strcmp(key, "machines") || !strcmp(key, "baseline")))
-      return skip_value(r, 0); /* made anew */
-   if (*r->at == '{' && !other && !strcmp(key, "other")) {
+      return gpuval_scan_skip(&r->scan, 0); /* made anew */
+   if (*r->scan.at == '{' && !other && !strcmp(key, "other")) {
       r->line->row.has_other = true;
       r->hint = 0;
       return read_facts(r, "", true);
    }
-   if (*r->at == '{' && !strcmp(key, "invocation"))
-      return other ? skip_value(r, 0) : read_invocation(r);
-   for (unsigned i = 0; *r->at == '{' && i < gpuval_num_fields; i++) {
+   if (*r->scan.at == '{' && !strcmp(key, "invocation"))
+      return other ? gpuval_scan_skip(&r->scan, 0) : read_invocation(r);
+   for (unsigned i = 0; *r->scan.at == '{' && i < gpuval_num_fields; i++) {
       const char *object = gpuval_fields[(r->hint + i) % gpuval_num_fields].object;
       if (*object == *key && *object && !strcmp(object, key))
          return read_facts(r, object, other);
@@ -572,15 +420,15 @@ is_inside(const char *object, const char *key)
 static bool
 read_facts(struct reader *r, const char *object, bool other)
 {
-   if (!expect(r, '{'))
+   if (!gpuval_scan_expect(&r->scan, '{'))
       return false;
-   if (accept(r, '}'))
+   if (gpuval_scan_accept(&r->scan, '}'))
       return true;
    do {
       struct gpuval_value value;
       bool known = false;
-      const char *key = read_string(r);
-      if (!key || !expect(r, ':'))
+      const char *key = gpuval_scan_string(&r->scan);
+      if (!key || !gpuval_scan_expect(&r->scan, ':'))
          return false;
       if (!*object && !read_member(r, key, other, &known))
          return false;
@@ -594,7 +442,7 @@ read_facts(struct reader *r, const char *object, bool other)
       int field = gpuval_field_find(object, key, r->hint);
       if (field < 0) {
          r->line->unknown = key;
-         if (!skip_value(r, 0))
+         if (!gpuval_scan_skip(&r->scan, 0))
             return false;
          continue;
       }
@@ -602,8 +450,8 @@ read_facts(struct reader *r, const char *object, bool other)
          return false;
       r->line->row.values[other][field] = value;
       r->hint = field + 1;
-   } while (accept(r, ','));
-   return expect(r, '}');
+   } while (gpuval_scan_accept(&r->scan, ','));
+   return gpuval_scan_expect(&r->scan, '}');
 }
 
 /* As the host knows them: three words, those that are of no fact 0. */
@@ -669,7 +517,7 @@ check_line(const struct gpuval_line *line)
 const char *
 gpuval_line_read(struct gpuval_line *line, void *mem_ctx, char *text, size_t length)
 {
-   struct reader r = {.at = text, .end = text + length, .mem_ctx = mem_ctx, .line = line};
+   struct reader r = {.scan = {.at = text, .end = text + length}, .mem_ctx = mem_ctx, .line = line};
 
    line->is_summary = false;
    line->row = (struct gpuval_row){0};
@@ -677,11 +525,11 @@ gpuval_line_read(struct gpuval_line *line, void *mem_ctx, char *text, size_t len
    line->seen.size = line->runs.size = 0;
    line->unknown = NULL;
 
-   skip_space(&r);
-   if (read_facts(&r, "", false) && r.at != r.end)
-      fail(&r, "there is something behind the object");
-   if (r.error)
-      return r.error;
+   gpuval_scan_skip_space(&r.scan);
+   if (read_facts(&r, "", false) && r.scan.at != r.scan.end)
+      gpuval_scan_fail(&r.scan, "there is something behind the object");
+   if (r.scan.error)
+      return r.scan.error;
    set_invocation(&r);
    line->row.seen = util_dynarray_begin(&line->seen);
    line->row.num_seen = util_dynarray_num_elements(&line->seen, struct gpuval_seen);

@@ -56,6 +56,34 @@ write_float(FILE *f, float value)
 }
 
 static void
+write_frame(FILE *f, const struct gpuval_frame *frame)
+{
+   const struct {
+      const char *key, *string;
+      uint32_t number;
+   } facts[] = {
+      {"function", frame->function},   {"file", frame->file}, {"line", NULL, frame->line},
+      {"column", NULL, frame->column}, {"text", frame->text}, {"module", frame->module},
+   };
+   const char *separator = "";
+
+   fputc('{', f);
+   for (unsigned i = 0; i < ARRAY_SIZE(facts); i++) {
+      if (!facts[i].string && !facts[i].number)
+         continue;
+      fprintf(f, "%s\"%s\":", separator, facts[i].key);
+      separator = ",";
+      if (facts[i].string)
+         write_string(f, facts[i].string);
+      else
+         fprintf(f, "%" PRIu32, facts[i].number);
+   }
+   if (frame->offset)
+      fprintf(f, "%s\"offset\":\"0x%" PRIx64 "\"", separator, frame->offset);
+   fputc('}', f);
+}
+
+static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
    switch (value->type) {
@@ -78,6 +106,13 @@ write_value(FILE *f, const struct gpuval_value *value)
             write_string(f, value->strings[i]);
          else
             fprintf(f, "%" PRId64, value->numbers[i]);
+      }
+      fputc(']', f);
+      break;
+   case GPUVAL_VALUE_FRAMES:
+      for (unsigned i = 0; i < value->count; i++) {
+         fputc(i ? ',' : '[', f);
+         write_frame(f, &value->frames[i]);
       }
       fputc(']', f);
       break;

@@ -46,6 +46,27 @@ gpuval_row_number(const struct gpuval_row *row, bool other, const char *object, 
 }
 
 void
+gpuval_frame_write(FILE *f, const struct gpuval_frame *frame,
+                   void (*write_string)(FILE *f, const char *string))
+{
+   if (frame->file) {
+      write_string(f, frame->file);
+      fprintf(f, ":%" PRIu32, frame->line);
+      if (frame->column)
+         fprintf(f, ":%" PRIu32, frame->column);
+   } else if (frame->module) {
+      write_string(f, frame->module);
+      if (frame->offset)
+         fprintf(f, "+0x%" PRIx64, frame->offset);
+   }
+   if (frame->function) {
+      fputs(frame->file || frame->module ? " in " : "", f);
+      write_string(f, frame->function);
+      fputs(strchr(frame->function, '(') ? "" : "()", f);
+   }
+}
+
+void
 gpuval_value_write(FILE *f, const struct gpuval_value *value,
                    void (*write_string)(FILE *f, const char *string))
 {
@@ -78,6 +99,12 @@ gpuval_value_write(FILE *f, const struct gpuval_value *value,
    case GPUVAL_VALUE_NUMBERS:
       for (unsigned i = 0; i < value->count; i++)
          fprintf(f, "%s%" PRId64, i ? " " : "", value->numbers[i]);
+      break;
+   case GPUVAL_VALUE_FRAMES:
+      for (unsigned i = 0; i < value->count; i++) {
+         write_string(f, i ? " < " : "");
+         gpuval_frame_write(f, &value->frames[i], write_string);
+      }
       break;
    case GPUVAL_VALUE_UNKNOWN:
       break;

@@ -74,6 +74,10 @@ int64_t gpuval_row_number(const struct gpuval_row *row, bool other, const char *
 void gpuval_value_write(FILE *f, const struct gpuval_value *value,
                         void (*write_string)(FILE *f, const char *string));
 
+/** @frame as text: main.c:42 in draw_frame() */
+void gpuval_frame_write(FILE *f, const struct gpuval_frame *frame,
+                        void (*write_string)(FILE *f, const char *string));
+
 /** A message that a shader has printed, and no failure. */
 bool gpuval_row_is_message(const struct gpuval_row *row);
 /** A failure that is no error: gpuval_event_is_warning(). */

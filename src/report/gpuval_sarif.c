@@ -63,11 +63,8 @@ write_artifact(FILE *f, const struct gpuval_location *location)
 }
 
 static void
-write_region(FILE *f, const struct gpuval_row *row, bool other,
-             const struct gpuval_location *location)
+write_region(FILE *f, const char *text, const struct gpuval_location *location)
 {
-   const char *text = gpuval_row_string(row, other, "source", "text");
-
    fprintf(f, ",\"region\":{\"startLine\":%" PRId64, location->line);
    if (location->column)
       fprintf(f, ",\"startColumn\":%" PRId64, location->column);
@@ -120,7 +117,7 @@ write_location(FILE *f, const struct gpuval_row *row, bool other)
    fputs(other ? "{\"id\":1," : "{", f);
    fputs("\"physicalLocation\":{", f);
    write_artifact(f, &location);
-   write_region(f, row, other, &location);
+   write_region(f, gpuval_row_string(row, other, "source", "text"), &location);
    if (location.is_source)
       write_context(f, row, other);
    fputs("},\"logicalLocations\":[{\"name\":", f);
@@ -146,6 +143,53 @@ write_message(FILE *f, const struct gpuval_row *row)
    ralloc_free(text);
 }
 
+/* Calls whose lines are known; @id: of the last related location */
+static void
+write_calls(FILE *f, const struct gpuval_value *calls, const char *what, unsigned *id)
+{
+   for (unsigned i = 0; calls->type == GPUVAL_VALUE_FRAMES && i < calls->count; i++) {
+      const struct gpuval_frame *frame = &calls->frames[i];
+      if (!frame->file || !frame->line)
+         continue;
+
+      struct gpuval_location location = {
+         .path = gpuval_paths_relative(NULL, frame->file),
+         .line = frame->line,
+         .column = frame->column,
+         .is_source = true,
+      };
+      fprintf(f, "%s{\"id\":%u,\"physicalLocation\":{", *id ? "," : ",\"relatedLocations\":[",
+              *id + 1);
+      (*id)++;
+      write_artifact(f, &location);
+      write_region(f, frame->text, &location);
+      fprintf(f, "},\"message\":{\"text\":\"%s\"}", what);
+      fputs(",\"logicalLocations\":[{\"name\":", f);
+      gpuval_jsonl_write_string(f, frame->function ? frame->function : frame->file);
+      fprintf(f, ",\"kind\":\"%s\"}]", frame->function ? "function" : "module");
+      fputc('}', f);
+      ralloc_free(location.path);
+   }
+}
+
+/* The conflicting access is the first one, which the message links to. */
+static void
+write_related(FILE *f, const struct gpuval_row *row)
+{
+   unsigned id = 0;
+
+   if (row->has_other) {
+      fputs(",\"relatedLocations\":[", f);
+      write_location(f, row, true);
+      id++;
+   }
+   write_calls(f, gpuval_row_get(row, false, "command", "recorded"),
+               "the command was recorded here", &id);
+   write_calls(f, gpuval_row_get(row, false, "resource", "created"),
+               "the resource was created here", &id);
+   fputs(id ? "]" : "", f);
+}
+
 static void
 write_result(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *summary,
              unsigned index)
@@ -167,11 +211,7 @@ write_result(FILE *f, const struct gpuval_row *row, const struct gpuval_summary 
    fputs("},\"locations\":[", f);
    write_location(f, row, false);
    fputc(']', f);
-   if (row->has_other) {
-      fputs(",\"relatedLocations\":[", f);
-      write_location(f, row, true);
-      fputc(']', f);
-   }
+   write_related(f, row);
    if (count > 0)
       fprintf(f, ",\"occurrenceCount\":%" PRId64, count);
    if (fingerprint) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/gpuval_text.h"
+#include "util/macros.h"
 #include "gpuval_row.h"
 #include "gpuval_run.h"
 
@@ -155,6 +156,21 @@ write_object(FILE *f, const char *what, const struct gpuval_row *row, bool other
    write_name(f, row, other, object, name);
 }
 
+/* Host calls that a line of the log has; files have all. */
+#define MAX_CALLS 4
+
+static void
+write_calls(FILE *f, const char *before, const struct gpuval_value *calls)
+{
+   if (calls->type != GPUVAL_VALUE_FRAMES)
+      return;
+   for (unsigned i = 0; i < MIN2(calls->count, MAX_CALLS); i++) {
+      fputs(i ? ", from " : before, f);
+      gpuval_frame_write(f, &calls->frames[i], gpuval_write_escaped);
+   }
+   fputs(calls->count > MAX_CALLS ? ", …\n" : "\n", f);
+}
+
 static void
 write_command(FILE *f, const struct gpuval_row *row, bool other)
 {
@@ -170,6 +186,7 @@ write_command(FILE *f, const struct gpuval_row *row, bool other)
    for (unsigned i = 0; labels->type == GPUVAL_VALUE_STRINGS && i < labels->count; i++)
       write_quoted(f, i ? " > " : ", labels ", labels->strings[i]);
    fputc('\n', f);
+   write_calls(f, "gpuval:    recorded by ", gpuval_row_get(row, other, "command", "recorded"));
 }
 
 /* Offset and allocation: what the message does not say of an address */
@@ -320,6 +337,7 @@ gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
    }
    write_resource(f, row);
    write_memory(f, row);
+   write_calls(f, "gpuval:    created by ", gpuval_row_get(row, false, "resource", "created"));
    if (row->has_other)
       write_other(f, row);
 }

@@ -119,9 +119,10 @@ begin 'env with everything'
 touch rules a.supp b.supp
 gpuval env --checks bounds,assume --driver=radv --log "it's a log" --report a.jsonl \
    --report "$PWD/b c.csv" --shaders=rules --printf-prefix --suppressions a.supp \
-   --suppressions=b.supp --gen-suppressions --progress
+   --suppressions=b.supp --gen-suppressions --progress --backtrace
 exits 0
-lines out "^export [A-Z_]+='" 10
+lines out "^export [A-Z_]+='" 11
+is GPUVAL_BACKTRACE 1
 is GPUVAL_PROGRESS 1
 is GPUVAL_SUPPRESSIONS "$PWD/a.supp,$PWD/b.supp"
 is GPUVAL_GEN_SUPPRESSIONS 1

@@ -133,6 +133,26 @@ class Sarif(FormatTest):
         self.assertEqual(invocation['startTimeUtc'], '2026-01-31T23:59:59Z')
         self.assertIn('5 records', invocation['toolExecutionNotifications'][0]['message']['text'])
 
+    def test_calls(self):
+        """Those with a line are related locations, behind the conflicting access."""
+        event = failure(3, other={'source': {'file': 'other.comp', 'line': 7, 'text': 'x = 1;'},
+                                  'shader': {'hash': 'f' * 16, 'stage': 'compute'}})
+        event['command']['recorded'] = [{'function': 'draw', 'file': 'main.c', 'line': 42},
+                                        {'function': 'main', 'module': '/bin/app'}]
+        event['resource']['created'] = [{'file': 'pool.c', 'line': 5}]
+        del event['source']
+        self.write('a.jsonl', [event, failure(4, command=event['command'])])
+        first, second = self.sarif('a.jsonl')['results']
+        self.assertEqual([r['id'] for r in first['relatedLocations']], [1, 2, 3])
+        self.assertEqual(first['relatedLocations'][1], {
+            'id': 2, 'message': {'text': 'the command was recorded here'},
+            'physicalLocation': {'artifactLocation': {'uri': 'main.c', 'uriBaseId': 'SRCROOT'},
+                                 'region': {'startLine': 42}},
+            'logicalLocations': [{'name': 'draw', 'kind': 'function'}]})
+        self.assertEqual(first['relatedLocations'][2]['message']['text'],
+                         'the resource was created here')
+        self.assertEqual([r['id'] for r in second['relatedLocations']], [1])
+
     def test_rules(self):
         """Each says what it means and how to mend it."""
         self.write('a.jsonl', [failure(1)])

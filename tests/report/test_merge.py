@@ -173,6 +173,27 @@ class Merge(ReportTest):
                           ('2', '1', 'one', 'frame > simulate')])
         self.assertEqual([rows[0][f'invocation_{i}'] for i in range(3)], ['64', '0', '0'])
 
+    def test_calls(self):
+        """Of the host: whatever is known of each, also with keys of a later version"""
+        calls = [{'function': 'draw_frame', 'file': 'main.c', 'line': 42, 'module': '/bin/app'},
+                 {'module': '/lib/libx.so', 'offset': '0x7f10'}, {'function': 'main'}]
+        later = [{**calls[0], 'depth': 3, 'list': [1, {'a': []}]}, *calls[1:]]
+        event = failure(1)
+        event['command']['recorded'] = calls
+        event['resource']['created'] = later
+        self.write('a.jsonl', [event])
+        self.tool('a.jsonl', '-o', 'm.jsonl', '-o', 'm.csv', '-o', 'm.junit.xml')
+        (merged,), _ = self.read('m.jsonl')
+        self.assertEqual(merged['command']['recorded'], calls)
+        self.assertEqual(merged['resource']['created'], calls)
+        with open('m.csv', encoding='utf-8', newline='') as file:
+            row, = csv.DictReader(file, strict=True)
+        self.assertEqual(row['command_recorded'],
+                         'main.c:42 in draw_frame() < /lib/libx.so+0x7f10 < main()')
+        with open('m.junit.xml', encoding='utf-8') as file:
+            self.assertIn('gpuval:    recorded by main.c:42 in draw_frame(), '
+                          'from /lib/libx.so+0x7f10, from main()\n', file.read())
+
     def test_messages_are_no_errors(self):
         message = failure(9, check='printf', kind='message', severity='info', message='hello')
         self.write('a.jsonl', [failure(1), message], messages=20)
@@ -284,6 +305,12 @@ class Trouble(ReportTest):
         _, err = self.tool('.', '-o', 'm.csv', status=2)
         self.assertEqual(len(err.splitlines()), 21)
         self.assertIn('30 more', err)
+
+    def test_broken_calls(self):
+        for broken in ('[{"line":]', '[{"line":1}', '[{]', '[{"function":"f"},3]', '[{1:2}]'):
+            event = failure(2)
+            event['command']['recorded'] = 'MARK'
+            self.damaged(json.dumps(event).replace('"MARK"', broken).encode() + b'\n', 'line')
 
     def test_missing_file(self):
         self.write('a.jsonl', [failure(1)])

@@ -85,7 +85,8 @@ class Schema(ReportTest):
             event['source'].update(file=name, text=name, function=name)
             event['shader'].update(name=name, entry=name)
             event['resource'].update(name=name, object_name=name)
-            event['command'].update(labels=[name], pipeline_name=name)
+            event['command'].update(labels=[name], pipeline_name=name, recorded=[
+                {'function': name, 'file': name, 'line': 1 + number}, {'module': name}])
             events.append(event)
         self.write('a.jsonl', events)
         self.sarif('a.jsonl')

@@ -32,11 +32,13 @@ read_address(struct gpuval_device *device, struct gpuval_event *event,
    if (nearest.gone) {
       name = nearest.gone->name ? ralloc_strdup(event, nearest.gone->name) : NULL;
       event->resource.object = nearest.gone->object;
+      event->resource.calls = nearest.gone->calls;
       event->resource.size = nearest.gone->size;
       event->resource.object_offset = address - nearest.gone->begin;
    } else if (nearest.range) {
       name = gpuval_object_name(event, nearest.range->object);
       event->resource.object = (uintptr_t)nearest.range->object;
+      event->resource.calls = nearest.range->object->gpuval_calls;
       event->resource.size = nearest.range->size;
       event->resource.object_offset = address - nearest.range->address;
    } else {

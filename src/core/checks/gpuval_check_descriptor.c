@@ -126,6 +126,7 @@ gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object
    event->resource.object = info->handle;
    event->resource.object_type = info->type;
    event->resource.object_name = info->name;
+   event->resource.calls = info->calls;
    if (is_view) {
       event->resource.parent = info->parent;
       event->resource.parent_name = info->parent_name;

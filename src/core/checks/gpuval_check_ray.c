@@ -78,6 +78,7 @@ read_structure(struct gpuval_device *device, struct gpuval_event *event,
    if (object) {
       event->resource.object = (uintptr_t)object;
       event->resource.object_type = object->type;
+      event->resource.calls = object->gpuval_calls;
       event->resource.object_name = gpuval_object_name(event, object);
    }
    event->detail =

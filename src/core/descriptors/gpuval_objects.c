@@ -191,6 +191,7 @@ gpuval_objects_add(struct gpuval_objects *objects, struct vk_object_base *base,
          {
             .type = base->type,
             .handle = (uintptr_t)base,
+            .calls = base->gpuval_calls,
             .view = view ? *view : no_view,
          },
    };

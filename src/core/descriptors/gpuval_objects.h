@@ -48,6 +48,7 @@ struct gpuval_object_info {
    uint64_t parent; /* of a view, what it is of; of that, the memory. 0: not known */
    char *parent_name;
    enum gpuval_object_end end;
+   uint32_t calls; /* gpuval_backtrace_capture(), when it was created */
    struct gpuval_object_view view;
 };
 

@@ -231,6 +231,7 @@ gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event 
       return;
    event->resource.object = (uintptr_t)buffer;
    event->resource.object_name = gpuval_object_name(event, buffer);
+   event->resource.calls = buffer->gpuval_calls;
    if (with_offset)
       event->resource.object_offset = offset;
    else

@@ -111,6 +111,7 @@ find_object(struct gpuval_device *device, void *mem_ctx, const struct gpuval_com
       return;
    info->type = VK_OBJECT_TYPE_BUFFER;
    info->handle = (uintptr_t)range->object;
+   info->calls = range->object->gpuval_calls;
    info->name = gpuval_object_name(mem_ctx, range->object);
 }
 
@@ -248,6 +249,7 @@ create_event(struct gpuval_device *device, uint32_t command_id,
    if (object->handle) {
       event->resource.object = object->handle;
       event->resource.object_type = object->type;
+      event->resource.calls = object->calls;
       event->resource.object_name = object->name ? ralloc_strdup(event, object->name) : NULL;
       if (!range->is_image)
          event->resource.object_offset = range->object_offset + failure->offset;

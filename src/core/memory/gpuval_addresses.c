@@ -89,6 +89,7 @@ remove_buffer(struct gpuval_addresses *addresses, struct gpuval_range *range, bo
       .size = range->size,
       .object = (uintptr_t)range->object,
       .name = gpuval_object_name(NULL, range->object),
+      .calls = range->object->gpuval_calls,
       .is_memory_freed = is_memory_freed,
    };
 }

@@ -29,6 +29,7 @@ struct gpuval_gone_buffer {
    uint64_t begin, size;
    uint64_t object;      /* the VkBuffer that it was */
    char *name;           /* debug_utils, or NULL */
+   uint32_t calls;       /* gpuval_backtrace_capture(), when it was created */
    bool is_memory_freed; /* it is still there itself, or was then */
 };
 

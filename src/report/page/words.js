@@ -15,6 +15,15 @@ const vector = (value) => Array.isArray(value) ? `(${value.join(', ')})` : value
 const bytes = (n) => isKnown(n) ? plural(n, 'byte', 'bytes') : '';
 const spaced = (key) => key.replaceAll('_', ' ');
 
+const frameWords = (f) => words(
+   f.file ? `${f.file}:${list(f.line, f.column).replace(', ', ':')}`
+      : f.module && `${f.module}${f.offset ? `+${f.offset}` : ''}`,
+   f.function && `in ${f.function}${f.function.includes('(') ? '' : '()'}`, f.text && `: ${f.text}`);
+
+/* Calls, one a line, innermost first */
+const calls = (frames) => Array.isArray(frames) && frames.length
+   ? make('div', {className: 'mono wrap'}, ...frames.map((f) => make('div', {}, frameWords(f)))) : '';
+
 const accessWords = (a) => list(
    words(a.op && spaced(a.op), isKnown(a.size) ? `of ${bytes(a.size)}` : '',
          after('at offset', a.offset), isKnown(a.coord) ? `at texel ${vector(a.coord)}` : ''),
@@ -41,7 +50,8 @@ const facts_of = {
    invocation: (i) => [['Invocation', list(...Object.entries(i).map(
       ([key, value]) => `${key === 'global_id' ? '' : spaced(key)} ${vector(value)}`.trim()))]],
    access: (a) => [['Access', accessWords(a)]],
-   resource: (r) => [['Binding', bindingWords(r)], ['Bound there', objectWords(r)]],
+   resource: (r) => [['Binding', bindingWords(r)], ['Bound there', objectWords(r)],
+                     ['Created by', calls(r.created)]],
    command: (c) => [
       ['Command', list(words(c.op && spaced(c.op), c.index), after('draw', c.draw),
                        after('of submission', c.submission))],
@@ -49,7 +59,8 @@ const facts_of = {
                               words(c.primary && 'executed by', c.primary, quoted(c.primary_name)))],
       ['Pipeline', words(c.pipeline, quoted(c.pipeline_name))],
       ['Shader object', c.shader],
-      ['Labels', c.labels && c.labels.map((label) => `"${label}"`).join(' > ')]],
+      ['Labels', c.labels && c.labels.map((label) => `"${label}"`).join(' > ')],
+      ['Recorded by', calls(c.recorded)]],
 };
 const inWords = {
    '': ['check', 'kind', 'severity', 'message', 'count', 'fingerprint', 'same_value', 'detail',
@@ -59,9 +70,9 @@ const inWords = {
    access: ['op', 'size', 'offset', 'coord', 'index', 'length', 'level', 'sample', 'address'],
    resource: ['set', 'binding', 'index', 'type', 'name', 'size', 'extent', 'object', 'object_type',
               'object_name', 'offset', 'object_offset', 'parent', 'parent_name', 'memory',
-              'memory_name', 'memory_offset'],
+              'memory_name', 'memory_offset', 'created'],
    command: ['op', 'index', 'draw', 'submission', 'command_buffer', 'command_buffer_name', 'primary',
-             'primary_name', 'pipeline', 'pipeline_name', 'shader', 'labels'],
+             'primary_name', 'pipeline', 'pipeline_name', 'shader', 'labels', 'recorded'],
 };
 
 function otherFacts(event)
