@@ -190,13 +190,16 @@ static void
 strides(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot,
         struct gpuval_nir_strides *out)
 {
+   nir_def *address = load_descriptor(b, 64, set, slot, DESCRIPTOR_TEXEL_ADDRESS);
+   nir_def *residency = load_descriptor(b, 64, set, slot, DESCRIPTOR_IMAGE_RESIDENCY);
+
    *out = (struct gpuval_nir_strides){
-      .address = load_descriptor(b, 64, set, slot, DESCRIPTOR_TEXEL_ADDRESS),
+      .address = address,
       .size = load_half(b, set, slot, DESCRIPTOR_IMAGE_TEXEL_SIZE + 2),
       .row = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_ROW_STRIDE),
       .layer = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_LAYER_STRIDE),
       .sample = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_SAMPLE_STRIDE),
-      .is_linear = nir_ieq_imm(b, load_descriptor(b, 64, set, slot, DESCRIPTOR_IMAGE_RESIDENCY), 0),
+      .is_linear = nir_iand(b, nir_ine_imm(b, address, 0), nir_ieq_imm(b, residency, 0)),
    };
 }
 

@@ -19,23 +19,7 @@
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_order.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir_private.h"
-
-struct pass {
-   struct gpuval_nir_state *state;
-   bool shadow; /* shadow memory's, else the filter's */
-   struct gpuval_nir_phases phases;
-   struct gpuval_nir_phases texel_phases; /* of barriers that order images */
-   bool has_phases;
-   bool has_texels;    /* of images */
-   bool has_subgroups; /* some of the phases are a subgroup's */
-   bool is_subgroup;   /* all of them */
-   nir_def *context;   /* invocation id, token, for those without phases also 0 */
-   uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
-   unsigned num_sites;
-   bool has_order;         /* atomics and barriers order accesses */
-   nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
-};
+#include "gpuval_nir_sync_pass.h"
 
 /* Ray-tracing stages of one invocation are shaders of their own, and a vertex may be shaded more
  * than once: they are numbered by what they are.
@@ -63,7 +47,7 @@ build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
 
 /* Of the workgroup or subgroup, or of the patch: different enough from others */
 static nir_def *
-build_token(struct pass *pass, nir_builder *b)
+build_token(struct gpuval_sync_pass *pass, nir_builder *b)
 {
    const struct gpuval_nir_driver *driver = pass->state->options->driver;
    nir_def *token = nir_imul_imm(b, driver->command_id(driver, b), 0x27d4eb2f);
@@ -80,7 +64,7 @@ build_token(struct pass *pass, nir_builder *b)
 
 /* The same in shadow memory. Numbers of vertices near each other differ, those of others mostly. */
 static nir_def *
-build_vertex_number(struct pass *pass, nir_builder *b)
+build_vertex_number(struct gpuval_sync_pass *pass, nir_builder *b)
 {
    if (b->shader->info.stage == MESA_SHADER_TESS_EVAL) /* of a hash, the upper bits */
       return nir_ushr_imm(b, build_invocation_id(pass->state, b),
@@ -94,7 +78,7 @@ build_vertex_number(struct pass *pass, nir_builder *b)
 
 /* Is there a barrier that may order accesses of a workgroup, or of a patch, to buffers? */
 static bool
-has_barriers(const struct pass *pass)
+has_barriers(const struct gpuval_sync_pass *pass)
 {
    const nir_variable_mode modes = nir_var_mem_ssbo | nir_var_mem_global | nir_var_image;
 
@@ -111,7 +95,7 @@ has_barriers(const struct pass *pass)
  * number in its subgroup. Subgroups may be half as large as the driver's largest ones.
  */
 static unsigned
-get_subgroup_bits(const struct pass *pass, unsigned size, unsigned *lane_bits)
+get_subgroup_bits(const struct gpuval_sync_pass *pass, unsigned size, unsigned *lane_bits)
 {
    *lane_bits = pass->state->options->driver->subgroup_bits;
    unsigned least = MAX2((1u << *lane_bits) / 2, 1);
@@ -125,7 +109,7 @@ get_subgroup_bits(const struct pass *pass, unsigned size, unsigned *lane_bits)
  * workgroup.
  */
 static nir_def *
-build_number(struct pass *pass, nir_builder *b)
+build_number(struct gpuval_sync_pass *pass, nir_builder *b)
 {
    const shader_info *info = &b->shader->info;
    unsigned bits;
@@ -173,8 +157,8 @@ build_number(struct pass *pass, nir_builder *b)
    return nir_ior(b, nir_ishl_imm(b, group, bits), local);
 }
 
-static nir_def *
-get_context(struct pass *pass)
+nir_def *
+gpuval_sync_context(struct gpuval_sync_pass *pass)
 {
    if (!pass->context) {
       nir_function_impl *impl = pass->state->b.impl;
@@ -196,9 +180,9 @@ get_context(struct pass *pass)
 /* Where the range of @access's descriptor begins and how many bytes it has. A
  * variable pointer may lead to any set that has buffers.
  */
-static void
-build_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, int set, nir_def *slot,
-            nir_def **address, nir_def **size)
+void
+gpuval_sync_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intrin, int set,
+                  nir_def *slot, nir_def **address, nir_def **size)
 {
    nir_builder *b = &state->b;
    const struct gpuval_nir_driver *driver = state->options->driver;
@@ -249,13 +233,13 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
 
 /* The filter's, where shadow memory has been before */
 static bool
-is_beside(const struct pass *pass)
+is_beside(const struct gpuval_sync_pass *pass)
 {
    return !pass->shadow && pass->state->options->shadow;
 }
 
 static const struct gpuval_nir_phases *
-get_phases(const struct pass *pass, const struct gpuval_access *access)
+get_phases(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    bool is_texel =
       access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER;
@@ -264,7 +248,7 @@ get_phases(const struct pass *pass, const struct gpuval_access *access)
 }
 
 static void
-emit(struct pass *pass, const struct gpuval_access *access, const struct piece *piece)
+emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const struct piece *piece)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
@@ -294,7 +278,7 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
       access->bad ? nir_iand(b, piece->active, nir_inot(b, access->bad)) : piece->active;
    if (pass->acquired)
       active = nir_iand(b, active, nir_inot(b, nir_load_var(b, pass->acquired)));
-   nir_def *context = get_context(pass);
+   nir_def *context = gpuval_sync_context(pass);
    nir_variable *phases = get_phases(pass, access)->var;
    nir_def *phase = phases ? nir_load_var(b, phases) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
@@ -321,8 +305,8 @@ emit(struct pass *pass, const struct gpuval_access *access, const struct piece *
 
 /* @size bytes, from @skip bytes behind where @access begins */
 static void
-emit_range(struct pass *pass, const struct gpuval_access *access, int64_t skip, unsigned size,
-           nir_def *value)
+emit_range(struct gpuval_sync_pass *pass, const struct gpuval_access *access, int64_t skip,
+           unsigned size, nir_def *value)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_nir_driver *driver = state->options->driver;
@@ -347,7 +331,7 @@ emit_range(struct pass *pass, const struct gpuval_access *access, int64_t skip, 
       piece.binding = access->buffer.binding;
       piece.offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
       piece.slot = driver->slot(driver, b, intrin);
-      build_range(state, intrin, piece.set, piece.slot, &piece.address, &range);
+      gpuval_sync_range(state, intrin, piece.set, piece.slot, &piece.address, &range);
       piece.active = nir_iand(b, nir_uge_imm(b, range, size),
                               nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), piece.offset));
       piece.address = nir_iadd(b, piece.address, nir_u2u64(b, piece.offset));
@@ -358,7 +342,8 @@ emit_range(struct pass *pass, const struct gpuval_access *access, int64_t skip, 
 
 /* @count components from @first on, that stand side by side */
 static void
-emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
+emit_piece(struct gpuval_sync_pass *pass, const struct gpuval_access *access, unsigned first,
+           unsigned count)
 {
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
    nir_def *value = access->op == GPUVAL_OP_STORE
@@ -370,7 +355,7 @@ emit_piece(struct pass *pass, const struct gpuval_access *access, unsigned first
 }
 
 static bool
-instrument_memory(struct pass *pass, const struct gpuval_access *access)
+instrument_memory(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    if (access->type == GPUVAL_ACCESS_BUFFER && (!access->is_described || access->buffer.size))
       return false;
@@ -389,7 +374,7 @@ instrument_memory(struct pass *pass, const struct gpuval_access *access)
 
 /* All are looked at before the first of them. */
 static void
-instrument_words(struct pass *pass, const struct gpuval_nir_words *words)
+instrument_words(struct gpuval_sync_pass *pass, const struct gpuval_nir_words *words)
 {
    const struct gpuval_access *first = words->first;
    nir_builder *b = &pass->state->b;
@@ -409,7 +394,7 @@ instrument_words(struct pass *pass, const struct gpuval_nir_words *words)
 }
 
 static bool
-instrument_texel(struct pass *pass, const struct gpuval_access *access)
+instrument_texel(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
@@ -435,7 +420,7 @@ instrument_texel(struct pass *pass, const struct gpuval_access *access)
 }
 
 static bool
-instrument_image(struct pass *pass, const struct gpuval_access *access)
+instrument_image(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    struct gpuval_nir_texel texel;
 
@@ -456,7 +441,7 @@ instrument_image(struct pass *pass, const struct gpuval_access *access)
 }
 
 static bool
-instrument(struct pass *pass, const struct gpuval_access *access)
+instrument(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    pass->state->b.cursor = nir_before_instr(access->instr);
 
@@ -473,288 +458,6 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    }
 }
 
-#define BUFFER_MODES (nir_var_mem_ssbo | nir_var_mem_global)
-#define TEXEL_TYPES  (BITFIELD_BIT(GPUVAL_ACCESS_TEXEL_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_IMAGE))
-
-/* What atomics order is not told apart by kinds of memory. */
-static nir_variable_mode
-get_modes(const struct pass *pass)
-{
-   return pass->has_texels ? BUFFER_MODES | nir_var_image : BUFFER_MODES;
-}
-
-static bool
-stage_has_workgroups(gl_shader_stage stage)
-{
-   return gl_shader_stage_uses_workgroup(stage) || stage == MESA_SHADER_TESS_CTRL;
-}
-
-/* What atomics and memory barriers do to the order: shadow memory only. A barrier of device
- * scope, or of the queue family's, counts; one of a smaller scope for the invocations of that, if
- * it stands alone.
- */
-static bool
-orders_buffers(const struct pass *pass, const struct gpuval_access *access)
-{
-   if (access->type != GPUVAL_ACCESS_BARRIER)
-      return false;
-
-   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   return (gpuval_nir_covers(barrier, get_modes(pass)) &&
-           nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY) ||
-          gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
-}
-
-/* GPUVAL_SYNC_RELEASE and so on. Where numbers of invocations say nothing of workgroups, one
- * scope is as good as another.
- */
-static enum gpuval_sync_order
-get_release(const struct pass *pass, const struct gpuval_access *access)
-{
-   mesa_scope scope = nir_intrinsic_memory_scope(nir_instr_as_intrinsic(access->instr));
-
-   if (scope >= SCOPE_QUEUE_FAMILY || !stage_has_workgroups(pass->state->b.shader->info.stage))
-      return GPUVAL_SYNC_RELEASE;
-   return scope >= SCOPE_WORKGROUP ? GPUVAL_SYNC_RELEASE_WORKGROUP : GPUVAL_SYNC_RELEASE_SUBGROUP;
-}
-
-static void
-emit_order(struct pass *pass, nir_def *op, nir_def *address)
-{
-   nir_builder *b = &pass->state->b;
-   nir_def *zero = nir_imm_int(b, 0);
-   uint32_t token = pass->shifts |
-                    GPUVAL_SHADOW_CONTEXT(0, 0, gpuval_order_stage_class(b->shader->info.stage), 0);
-
-   nir_sync_gpuval(
-      b, nir_ine_imm(b, op, GPUVAL_SYNC_NOTHING), address, op, zero, zero,
-      nir_vec4(b, nir_channel(b, get_context(pass), 0), nir_imm_int(b, token), zero, zero),
-      gpuval_nir_invocation(pass->state), .desc_set = GPUVAL_REPORT_PLAIN,
-      .flags = GPUVAL_SYNC_ORDERS);
-}
-
-/* Texels are where their coordinates are, whatever the view: a number of a word, which is not an
- * address. Layers are not told apart, and so it does not matter how views count them.
- */
-static nir_def *
-texel_number(nir_builder *b, const nir_intrinsic_instr *intrin)
-{
-   nir_def *coord = intrin->src[1].ssa;
-   nir_def *number = nir_channel(b, coord, 0);
-
-   if (nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_1D &&
-       nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_BUF)
-      number = nir_iadd(b, number, nir_imul_imm(b, nir_channel(b, coord, 1), 9));
-   number = nir_iand_imm(b, number, GPUVAL_SHADOW_OTHER_TIMES - 1);
-   return nir_u2u64(b, nir_imul_imm(b, number, GPUVAL_SHADOW_WORD));
-}
-
-static nir_def *
-texel_address(struct pass *pass, const struct gpuval_access *access)
-{
-   nir_builder *b = &pass->state->b;
-   const struct gpuval_nir_driver *driver = pass->state->options->driver;
-   struct gpuval_nir_texels texels;
-
-   if (access->type == GPUVAL_ACCESS_IMAGE || !driver->texels ||
-       !driver->texels(driver, b, access->resource, &texels))
-      return texel_number(b, nir_instr_as_intrinsic(access->instr));
-   nir_def *offset = nir_imul(b, gpuval_nir_texel_index(b, access->instr), texels.size);
-   return nir_iadd(b, texels.address, nir_u2u64(b, offset));
-}
-
-static nir_def *
-atomic_address(struct pass *pass, const struct gpuval_access *access)
-{
-   struct gpuval_nir_state *state = pass->state;
-   nir_builder *b = &state->b;
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-
-   if (access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER)
-      return texel_address(pass, access);
-
-   nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
-   if (access->type == GPUVAL_ACCESS_ADDRESS)
-      return offset;
-   build_range(state, intrin, access->buffer.set,
-               state->options->driver->slot(state->options->driver, b, intrin), &address, &size);
-   return nir_iadd(b, address, nir_u2u64(b, offset));
-}
-
-/* Memory that only the workgroup has: whatever the barrier's scope is, nobody else can tell. */
-static bool
-is_of_workgroup(const struct gpuval_access *access)
-{
-   return access->type == GPUVAL_ACCESS_SHARED || access->type == GPUVAL_ACCESS_TASK_PAYLOAD;
-}
-
-/* What the barriers before make of an atomic: variables, for they may be anywhere. */
-struct releases {
-   nir_variable *released; /* GPUVAL_SYNC_NOTHING, or one that releases */
-   nir_variable *noted;    /* what the workgroup knows of that already, by atomics of its own */
-};
-
-static void
-order_own_atomic(struct pass *pass, const struct gpuval_access *access,
-                 const struct releases *releases)
-{
-   nir_builder *b = &pass->state->b;
-
-   if (access->op == GPUVAL_OP_LOAD)
-      return;
-   b->cursor = nir_before_instr(access->instr);
-   nir_def *op = nir_umin(b, nir_load_var(b, releases->released),
-                          nir_imm_int(b, GPUVAL_SYNC_RELEASE_WORKGROUP));
-   nir_def *is_new = nir_ult(b, nir_load_var(b, releases->noted), op);
-   nir_store_var(b, releases->noted, op, 0x1);
-   emit_order(pass, nir_bcsel(b, is_new, op, nir_imm_int(b, GPUVAL_SYNC_NOTHING)),
-              nir_imm_int64(b, 0));
-}
-
-static void
-order_atomic(struct pass *pass, const struct gpuval_access *access, const struct releases *releases)
-{
-   nir_builder *b = &pass->state->b;
-
-   if (access->op != GPUVAL_OP_LOAD) {
-      b->cursor = nir_before_instr(access->instr);
-      emit_order(pass, nir_load_var(b, releases->released), atomic_address(pass, access));
-   }
-   if (access->op != GPUVAL_OP_STORE) {
-      b->cursor = nir_after_instr(access->instr);
-      emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), atomic_address(pass, access));
-   }
-}
-
-/* Any atomic may be the flag, the ticket, or the lock. */
-static bool
-may_order(const struct gpuval_access *access)
-{
-   if (!access->is_atomic || access->op == GPUVAL_OP_NONE)
-      return false;
-
-   switch (access->type) {
-   case GPUVAL_ACCESS_BUFFER:
-      return access->is_described && !access->buffer.size;
-   case GPUVAL_ACCESS_ADDRESS:
-   case GPUVAL_ACCESS_TEXEL_BUFFER:
-   case GPUVAL_ACCESS_IMAGE:
-   case GPUVAL_ACCESS_SHARED:
-   case GPUVAL_ACCESS_TASK_PAYLOAD:
-      return true;
-   default:
-      return false;
-   }
-}
-
-static nir_variable *
-create_op(struct pass *pass, const char *name)
-{
-   nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
-   nir_variable *var = nir_local_variable_create(pass->state->b.impl, glsl_uint_type(), name);
-
-   nir_store_var(&at_top, var, nir_imm_int(&at_top, GPUVAL_SYNC_NOTHING), 0x1);
-   return var;
-}
-
-static void
-find_order(struct pass *pass)
-{
-   bool has_barriers = false, has_atomics = false, has_subgroups = false;
-
-   gpuval_nir_foreach_access(pass->state, access)
-   {
-      has_atomics |= may_order(access);
-      if (!orders_buffers(pass, access))
-         continue;
-      has_barriers = true;
-      has_subgroups |= get_release(pass, access) == GPUVAL_SYNC_RELEASE_SUBGROUP;
-   }
-   pass->has_order = has_barriers && has_atomics;
-   pass->has_subgroups |= pass->has_order && has_subgroups;
-}
-
-static void
-instrument_order(struct pass *pass)
-{
-   struct gpuval_nir_state *state = pass->state;
-   nir_builder *b = &state->b;
-
-   get_context(pass);
-   const struct releases releases = {
-      create_op(pass, "gpuval released"),
-      create_op(pass, "gpuval noted"),
-   };
-   gpuval_nir_foreach_access(state, access)
-   {
-      if (orders_buffers(pass, access)) {
-         enum gpuval_sync_order op = get_release(pass, access);
-         b->cursor = nir_after_instr(access->instr);
-         nir_def *before = nir_load_var(b, releases.released);
-         nir_store_var(b, releases.released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
-         emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
-                    nir_imm_int64(b, 0));
-      } else if (may_order(access)) {
-         if (is_of_workgroup(access))
-            order_own_atomic(pass, access, &releases);
-         else
-            order_atomic(pass, access, &releases);
-      }
-   }
-}
-
-static bool
-is_fence(const struct pass *pass, const struct gpuval_access *access)
-{
-   return gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
-}
-
-static bool
-lets_others_in(const struct gpuval_access *access)
-{
-   return access->type == GPUVAL_ACCESS_BARRIER &&
-          nir_intrinsic_execution_scope(nir_instr_as_intrinsic(access->instr)) >= SCOPE_SUBGROUP;
-}
-
-/* The filter does not know what atomics order (a flag, a ticket, a lock, the last block).
- * Who has accessed something by an atomic that reads, and then passed a memory barrier, may
- * come after anything of its command; so may those who have met it at a barrier since. What
- * they access from then on is not looked at.
- */
-static void
-find_acquired(struct pass *pass)
-{
-   struct gpuval_nir_state *state = pass->state;
-   nir_builder *b = &state->b;
-   bool has_fences = false, has_atomics = false;
-
-   gpuval_nir_foreach_access(state, access)
-   {
-      has_fences |= is_fence(pass, access);
-      has_atomics |= access->is_atomic;
-   }
-   if (!has_fences || !has_atomics)
-      return;
-
-   nir_variable *found = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval found");
-   pass->acquired = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval acquired");
-   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
-   nir_store_var(&at_top, found, nir_imm_false(&at_top), 0x1);
-   nir_store_var(&at_top, pass->acquired, nir_imm_false(&at_top), 0x1);
-   gpuval_nir_foreach_access(state, access)
-   {
-      b->cursor = nir_after_instr(access->instr);
-      /* Barriers are of the atomic's instruction where it has an order. */
-      if (lets_others_in(access))
-         nir_store_var(b, pass->acquired, nir_imm_true(b), 0x1);
-      else if (is_fence(pass, access))
-         nir_store_var(b, pass->acquired,
-                       nir_ior(b, nir_load_var(b, pass->acquired), nir_load_var(b, found)), 0x1);
-      else if (access->is_atomic && access->op != GPUVAL_OP_NONE && access->op != GPUVAL_OP_STORE)
-         nir_store_var(b, found, nir_imm_true(b), 0x1);
-   }
-}
-
 static bool
 is_wanted(const struct gpuval_nir_state *state)
 {
@@ -767,7 +470,7 @@ is_wanted(const struct gpuval_nir_state *state)
 
 /* Barriers order images, or buffers, or both. */
 static void
-count_phases(struct pass *pass)
+count_phases(struct gpuval_sync_pass *pass)
 {
    struct gpuval_nir_state *state = pass->state;
 
@@ -779,7 +482,7 @@ count_phases(struct pass *pass)
    pass->texel_phases = pass->phases;
    pass->texel_phases.modes = nir_var_image;
    pass->texel_phases.types = TEXEL_TYPES;
-   if (!stage_has_workgroups(state->b.shader->info.stage))
+   if (!gpuval_sync_has_workgroups(state->b.shader->info.stage))
       return;
 
    gpuval_nir_count_phases(state, &pass->phases);
@@ -798,17 +501,14 @@ count_phases(struct pass *pass)
 static bool
 instrument_all(struct gpuval_nir_state *state, bool shadow)
 {
-   struct pass pass = {.state = state, .shadow = shadow};
+   struct gpuval_sync_pass pass = {.state = state, .shadow = shadow};
    bool progress = false;
 
    gpuval_nir_foreach_access(state, access) pass.has_texels |=
       BITFIELD_BIT(access->type) & TEXEL_TYPES && access->op != GPUVAL_OP_QUERY;
    count_phases(&pass);
 
-   if (shadow)
-      find_order(&pass);
-   else
-      find_acquired(&pass);
+   gpuval_sync_find_order(&pass);
    struct gpuval_access *access = util_dynarray_begin(&state->accesses);
    struct gpuval_access *end = util_dynarray_end(&state->accesses);
    while (access < end) {
@@ -825,7 +525,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
    }
 
    if (pass.has_order)
-      instrument_order(&pass);
+      gpuval_sync_instrument_order(&pass);
    if (pass.has_phases || pass.has_order || pass.acquired)
       nir_lower_vars_to_ssa(state->b.shader);
    return progress;

@@ -432,7 +432,7 @@ read_facts(struct reader *r, const char *object, bool other)
          return false;
       if (!*object && !read_member(r, key, other, &known))
          return false;
-      if (*r->at == '{' && is_inside(object, key)) {
+      if (*r->scan.at == '{' && is_inside(object, key)) {
          if (!read_facts(r, key, other))
             return false;
          continue;

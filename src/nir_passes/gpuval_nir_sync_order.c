@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Missing barriers: what atomics and memory barriers of a shader order. In shadow memory they
+ * release and acquire, gpuval_nir_clocks.c; the filter does not know, and is silent from there on.
+ */
+
+#include "gpuval/src/base/gpuval_order.h"
+#include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval_nir_sync_pass.h"
+
+/* What atomics order is not told apart by kinds of memory. */
+static nir_variable_mode
+get_modes(const struct gpuval_sync_pass *pass)
+{
+   return pass->has_texels ? BUFFER_MODES | nir_var_image : BUFFER_MODES;
+}
+
+/* What atomics and memory barriers do to the order: shadow memory only. A barrier of device
+ * scope, or of the queue family's, counts; one of a smaller scope for the invocations of that, if
+ * it stands alone.
+ */
+static bool
+orders_buffers(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER)
+      return false;
+
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   return (gpuval_nir_covers(barrier, get_modes(pass)) &&
+           nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY) ||
+          gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
+}
+
+/* GPUVAL_SYNC_RELEASE and so on. Where numbers of invocations say nothing of workgroups, one
+ * scope is as good as another.
+ */
+static enum gpuval_sync_order
+get_release(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   mesa_scope scope = nir_intrinsic_memory_scope(nir_instr_as_intrinsic(access->instr));
+
+   if (scope >= SCOPE_QUEUE_FAMILY ||
+       !gpuval_sync_has_workgroups(pass->state->b.shader->info.stage))
+      return GPUVAL_SYNC_RELEASE;
+   return scope >= SCOPE_WORKGROUP ? GPUVAL_SYNC_RELEASE_WORKGROUP : GPUVAL_SYNC_RELEASE_SUBGROUP;
+}
+
+static void
+emit_order(struct gpuval_sync_pass *pass, nir_def *op, nir_def *address)
+{
+   nir_builder *b = &pass->state->b;
+   nir_def *zero = nir_imm_int(b, 0);
+   uint32_t token = pass->shifts |
+                    GPUVAL_SHADOW_CONTEXT(0, 0, gpuval_order_stage_class(b->shader->info.stage), 0);
+
+   nir_sync_gpuval(
+      b, nir_ine_imm(b, op, GPUVAL_SYNC_NOTHING), address, op, zero, zero,
+      nir_vec4(b, nir_channel(b, gpuval_sync_context(pass), 0), nir_imm_int(b, token), zero, zero),
+      gpuval_nir_invocation(pass->state), .desc_set = GPUVAL_REPORT_PLAIN,
+      .flags = GPUVAL_SYNC_ORDERS);
+}
+
+/* Texels are where their coordinates are, whatever the view: a number of a word, which is not an
+ * address. Layers are not told apart, and so it does not matter how views count them.
+ */
+static nir_def *
+texel_number(nir_builder *b, const nir_intrinsic_instr *intrin)
+{
+   nir_def *coord = intrin->src[1].ssa;
+   nir_def *number = nir_channel(b, coord, 0);
+
+   if (nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_1D &&
+       nir_intrinsic_image_dim(intrin) != GLSL_SAMPLER_DIM_BUF)
+      number = nir_iadd(b, number, nir_imul_imm(b, nir_channel(b, coord, 1), 9));
+   number = nir_iand_imm(b, number, GPUVAL_SHADOW_OTHER_TIMES - 1);
+   return nir_u2u64(b, nir_imul_imm(b, number, GPUVAL_SHADOW_WORD));
+}
+
+static nir_def *
+texel_address(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   nir_builder *b = &pass->state->b;
+   const struct gpuval_nir_driver *driver = pass->state->options->driver;
+   struct gpuval_nir_texels texels;
+
+   if (access->type == GPUVAL_ACCESS_IMAGE || !driver->texels ||
+       !driver->texels(driver, b, access->resource, &texels))
+      return texel_number(b, nir_instr_as_intrinsic(access->instr));
+   nir_def *offset = nir_imul(b, gpuval_nir_texel_index(b, access->instr), texels.size);
+   return nir_iadd(b, texels.address, nir_u2u64(b, offset));
+}
+
+static nir_def *
+atomic_address(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
+
+   if (access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER)
+      return texel_address(pass, access);
+
+   nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
+   if (access->type == GPUVAL_ACCESS_ADDRESS)
+      return offset;
+   gpuval_sync_range(state, intrin, access->buffer.set,
+                     state->options->driver->slot(state->options->driver, b, intrin), &address,
+                     &size);
+   return nir_iadd(b, address, nir_u2u64(b, offset));
+}
+
+/* Memory that only the workgroup has: whatever the barrier's scope is, nobody else can tell. */
+static bool
+is_of_workgroup(const struct gpuval_access *access)
+{
+   return access->type == GPUVAL_ACCESS_SHARED || access->type == GPUVAL_ACCESS_TASK_PAYLOAD;
+}
+
+/* What the barriers before make of an atomic: variables, for they may be anywhere. */
+struct releases {
+   nir_variable *released; /* GPUVAL_SYNC_NOTHING, or one that releases */
+   nir_variable *noted;    /* what the workgroup knows of that already, by atomics of its own */
+};
+
+static void
+order_own_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
+                 const struct releases *releases)
+{
+   nir_builder *b = &pass->state->b;
+
+   if (access->op == GPUVAL_OP_LOAD)
+      return;
+   b->cursor = nir_before_instr(access->instr);
+   nir_def *op = nir_umin(b, nir_load_var(b, releases->released),
+                          nir_imm_int(b, GPUVAL_SYNC_RELEASE_WORKGROUP));
+   nir_def *is_new = nir_ult(b, nir_load_var(b, releases->noted), op);
+   nir_store_var(b, releases->noted, op, 0x1);
+   emit_order(pass, nir_bcsel(b, is_new, op, nir_imm_int(b, GPUVAL_SYNC_NOTHING)),
+              nir_imm_int64(b, 0));
+}
+
+static void
+order_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
+             const struct releases *releases)
+{
+   nir_builder *b = &pass->state->b;
+
+   if (access->op != GPUVAL_OP_LOAD) {
+      b->cursor = nir_before_instr(access->instr);
+      emit_order(pass, nir_load_var(b, releases->released), atomic_address(pass, access));
+   }
+   if (access->op != GPUVAL_OP_STORE) {
+      b->cursor = nir_after_instr(access->instr);
+      emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), atomic_address(pass, access));
+   }
+}
+
+/* Any atomic may be the flag, the ticket, or the lock. */
+static bool
+may_order(const struct gpuval_access *access)
+{
+   if (!access->is_atomic || access->op == GPUVAL_OP_NONE)
+      return false;
+
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+      return access->is_described && !access->buffer.size;
+   case GPUVAL_ACCESS_ADDRESS:
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+   case GPUVAL_ACCESS_IMAGE:
+   case GPUVAL_ACCESS_SHARED:
+   case GPUVAL_ACCESS_TASK_PAYLOAD:
+      return true;
+   default:
+      return false;
+   }
+}
+
+static nir_variable *
+create_op(struct gpuval_sync_pass *pass, const char *name)
+{
+   nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
+   nir_variable *var = nir_local_variable_create(pass->state->b.impl, glsl_uint_type(), name);
+
+   nir_store_var(&at_top, var, nir_imm_int(&at_top, GPUVAL_SYNC_NOTHING), 0x1);
+   return var;
+}
+
+static void
+find_order(struct gpuval_sync_pass *pass)
+{
+   bool has_barriers = false, has_atomics = false, has_subgroups = false;
+
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      has_atomics |= may_order(access);
+      if (!orders_buffers(pass, access))
+         continue;
+      has_barriers = true;
+      has_subgroups |= get_release(pass, access) == GPUVAL_SYNC_RELEASE_SUBGROUP;
+   }
+   pass->has_order = has_barriers && has_atomics;
+   pass->has_subgroups |= pass->has_order && has_subgroups;
+}
+
+void
+gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+
+   gpuval_sync_context(pass);
+   const struct releases releases = {
+      create_op(pass, "gpuval released"),
+      create_op(pass, "gpuval noted"),
+   };
+   gpuval_nir_foreach_access(state, access)
+   {
+      if (orders_buffers(pass, access)) {
+         enum gpuval_sync_order op = get_release(pass, access);
+         b->cursor = nir_after_instr(access->instr);
+         nir_def *before = nir_load_var(b, releases.released);
+         nir_store_var(b, releases.released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
+         emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
+                    nir_imm_int64(b, 0));
+      } else if (may_order(access)) {
+         if (is_of_workgroup(access))
+            order_own_atomic(pass, access, &releases);
+         else
+            order_atomic(pass, access, &releases);
+      }
+   }
+}
+
+static bool
+is_fence(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   return gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
+}
+
+static bool
+lets_others_in(const struct gpuval_access *access)
+{
+   return access->type == GPUVAL_ACCESS_BARRIER &&
+          nir_intrinsic_execution_scope(nir_instr_as_intrinsic(access->instr)) >= SCOPE_SUBGROUP;
+}
+
+/* The filter does not know what atomics order (a flag, a ticket, a lock, the last block).
+ * Who has accessed something by an atomic that reads, and then passed a memory barrier, may
+ * come after anything of its command; so may those who have met it at a barrier since. What
+ * they access from then on is not looked at.
+ */
+static void
+find_acquired(struct gpuval_sync_pass *pass)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   bool has_fences = false, has_atomics = false;
+
+   gpuval_nir_foreach_access(state, access)
+   {
+      has_fences |= is_fence(pass, access);
+      has_atomics |= access->is_atomic;
+   }
+   if (!has_fences || !has_atomics)
+      return;
+
+   nir_variable *found = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval found");
+   pass->acquired = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval acquired");
+   nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+   nir_store_var(&at_top, found, nir_imm_false(&at_top), 0x1);
+   nir_store_var(&at_top, pass->acquired, nir_imm_false(&at_top), 0x1);
+   gpuval_nir_foreach_access(state, access)
+   {
+      b->cursor = nir_after_instr(access->instr);
+      /* Barriers are of the atomic's instruction where it has an order. */
+      if (lets_others_in(access))
+         nir_store_var(b, pass->acquired, nir_imm_true(b), 0x1);
+      else if (is_fence(pass, access))
+         nir_store_var(b, pass->acquired,
+                       nir_ior(b, nir_load_var(b, pass->acquired), nir_load_var(b, found)), 0x1);
+      else if (access->is_atomic && access->op != GPUVAL_OP_NONE && access->op != GPUVAL_OP_STORE)
+         nir_store_var(b, found, nir_imm_true(b), 0x1);
+   }
+}
+
+void
+gpuval_sync_find_order(struct gpuval_sync_pass *pass)
+{
+   if (pass->shadow)
+      find_order(pass);
+   else
+      find_acquired(pass);
+}
