@@ -241,10 +241,14 @@ is_beside(const struct gpuval_sync_pass *pass)
 static const struct gpuval_nir_phases *
 get_phases(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
-   bool is_texel =
-      access->type == GPUVAL_ACCESS_IMAGE || access->type == GPUVAL_ACCESS_TEXEL_BUFFER;
-
-   return is_texel ? &pass->texel_phases : &pass->phases;
+   switch (access->type) {
+   case GPUVAL_ACCESS_IMAGE:
+      return &pass->image_phases;
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+      return &pass->texel_phases;
+   default:
+      return &pass->phases;
+   }
 }
 
 static void
@@ -468,31 +472,47 @@ is_wanted(const struct gpuval_nir_state *state)
            state->b.shader->info.stage == MESA_SHADER_COMPUTE);
 }
 
-/* Barriers order images, or buffers, or both. */
+static bool
+has_access(const struct gpuval_sync_pass *pass, uint32_t types)
+{
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      if (BITFIELD_BIT(access->type) & types && access->op != GPUVAL_OP_QUERY)
+         return true;
+   }
+   return false;
+}
+
+static void
+count_phases_of(struct gpuval_sync_pass *pass, struct gpuval_nir_phases *phases, uint32_t types,
+                nir_variable_mode modes)
+{
+   *phases = (struct gpuval_nir_phases){
+      .modes = modes,
+      .types = types,
+      .is_plain = !pass->shadow,
+   };
+   if (gpuval_sync_has_workgroups(pass->state->b.shader->info.stage) && has_access(pass, types))
+      gpuval_nir_count_phases(pass->state, phases);
+}
+
+/* Barriers order images, or buffers, or both. A texel buffer is an image to SPIR-V, but what is
+ * in there is a buffer's: either will do.
+ */
 static void
 count_phases(struct gpuval_sync_pass *pass)
 {
-   struct gpuval_nir_state *state = pass->state;
-
-   pass->phases = (struct gpuval_nir_phases){
-      .modes = BUFFER_MODES,
-      .types = BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
-      .is_plain = !pass->shadow,
-   };
-   pass->texel_phases = pass->phases;
-   pass->texel_phases.modes = nir_var_image;
-   pass->texel_phases.types = TEXEL_TYPES;
-   if (!gpuval_sync_has_workgroups(state->b.shader->info.stage))
-      return;
-
-   gpuval_nir_count_phases(state, &pass->phases);
-   if (pass->has_texels)
-      gpuval_nir_count_phases(state, &pass->texel_phases);
+   count_phases_of(pass, &pass->phases,
+                   BITFIELD_BIT(GPUVAL_ACCESS_BUFFER) | BITFIELD_BIT(GPUVAL_ACCESS_ADDRESS),
+                   BUFFER_MODES);
+   count_phases_of(pass, &pass->image_phases, BITFIELD_BIT(GPUVAL_ACCESS_IMAGE), nir_var_image);
+   count_phases_of(pass, &pass->texel_phases, BITFIELD_BIT(GPUVAL_ACCESS_TEXEL_BUFFER),
+                   BUFFER_MODES | nir_var_image);
 
    /* To the filter, barriers of both kinds in one shader are the workgroup's: what a
     * subgroup's leaves open between subgroups is missed then.
     */
-   uint32_t scopes = pass->phases.scopes | pass->texel_phases.scopes;
+   uint32_t scopes = pass->phases.scopes | pass->image_phases.scopes | pass->texel_phases.scopes;
    pass->has_phases = scopes != 0;
    pass->has_subgroups = scopes & BITFIELD_BIT(SCOPE_SUBGROUP);
    pass->is_subgroup = scopes == BITFIELD_BIT(SCOPE_SUBGROUP);
@@ -504,8 +524,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
    struct gpuval_sync_pass pass = {.state = state, .shadow = shadow};
    bool progress = false;
 
-   gpuval_nir_foreach_access(state, access) pass.has_texels |=
-      BITFIELD_BIT(access->type) & TEXEL_TYPES && access->op != GPUVAL_OP_QUERY;
+   pass.has_texels = has_access(&pass, TEXEL_TYPES);
    count_phases(&pass);
 
    gpuval_sync_find_order(&pass);

@@ -16,7 +16,8 @@ struct gpuval_sync_pass {
    struct gpuval_nir_state *state;
    bool shadow; /* shadow memory's, else the filter's */
    struct gpuval_nir_phases phases;
-   struct gpuval_nir_phases texel_phases; /* of barriers that order images */
+   struct gpuval_nir_phases image_phases; /* of barriers that order images, */
+   struct gpuval_nir_phases texel_phases; /* and of those that order either, for texel buffers */
    bool has_phases;
    bool has_texels;    /* of images */
    bool has_subgroups; /* some of the phases are a subgroup's */

@@ -64,6 +64,7 @@ static const struct {
    {"scopes", SOAK_SCOPES},
    {"several", SOAK_SEVERAL},
    {"shared", SOAK_SHARED},
+   {"images", SOAK_IMAGES},
    {"all", SOAK_ALL_FEATURES},
 };
 

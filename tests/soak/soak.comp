@@ -40,6 +40,10 @@ layout(set = 0, binding = 3, std430) buffer Flags { uint flags[]; };
 layout(set = 0, binding = 4) uniform utextureBuffer texels;
 layout(set = 0, binding = 5, r32ui) uniform uimageBuffer image;
 layout(set = 0, binding = 6, r32ui) uniform uimageBuffer flag_texels;
+layout(set = 0, binding = 7, r32ui) uniform uimage1D image_words;
+layout(set = 0, binding = 8, rg32ui) uniform uimage1D image_pairs;
+
+#define ALL_SEMANTICS (gl_StorageSemanticsBuffer | gl_StorageSemanticsImage)
 
 shared uint shared_words[128];
 shared uvec4 shared_vectors[32];
@@ -85,7 +89,7 @@ main()
 #ifdef BARRIERS
       if (op == 40u) {
          result += branch();
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          barrier();
          continue;
       }
@@ -265,13 +269,36 @@ main()
          shared_bytes[at & 511u] = uint8_t(i);
          break;
 
+      case 35:
+#line 550
+         result += imageLoad(image_words, int(at / 4u)).x;
+         break;
+      case 36: {
+#line 560
+         uvec4 pair = imageLoad(image_pairs, int(at / 8u));
+         result += pair.x + pair.y;
+         break;
+      }
+      case 37:
+#line 570
+         imageStore(image_words, int(at / 4u), uvec4(i));
+         break;
+      case 38:
+#line 580
+         imageStore(image_pairs, int(at / 8u), uvec4(i));
+         break;
+      case 39:
+#line 590
+         imageAtomicOr(image_words, int(at / 4u), 1u);
+         break;
+
       case 43:
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          atomicExchange(flags[code.y], code.w);
          break;
       case 44:
          gate = atomicAdd(flags[code.y], 0u) == code.w;
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          break;
       case 45:
          atomicExchange(flags[code.y], code.w);
@@ -280,28 +307,28 @@ main()
          gate = atomicAdd(flags[code.y], 0u) == code.w;
          break;
       case 47:
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          break;
       case 48:
          gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
          break;
       case 49:
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          imageAtomicExchange(flag_texels, int(code.y), code.w);
          break;
       case 50:
          gate = imageAtomicAdd(flag_texels, int(code.y), 0u) == code.w;
-         memoryBarrierBuffer();
+         memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          break;
       case 51:
-         memoryBarrier(gl_ScopeSubgroup, gl_StorageSemanticsBuffer, gl_SemanticsRelease);
+         memoryBarrier(gl_ScopeSubgroup, ALL_SEMANTICS, gl_SemanticsRelease);
          atomicExchange(flags[code.y], code.w);
          break;
       case 52:
          gate = atomicAdd(flags[code.y], 0u) == code.w;
-         memoryBarrier(gl_ScopeSubgroup, gl_StorageSemanticsBuffer, gl_SemanticsAcquire);
+         memoryBarrier(gl_ScopeSubgroup, ALL_SEMANTICS, gl_SemanticsAcquire);
          break;
       }
    }

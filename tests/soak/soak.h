@@ -52,8 +52,9 @@ enum soak_feature {
    SOAK_SCOPES = 1 << 5,     /* barriers between commands that order a part */
    SOAK_SEVERAL = 1 << 6,    /* invocations access more than one element */
    SOAK_SHARED = 1 << 7,     /* shared memory, under the check of that name */
+   SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
 };
-#define SOAK_ALL_FEATURES 255u
+#define SOAK_ALL_FEATURES 511u
 
 enum soak_type {
    SOAK_LOAD,
@@ -100,6 +101,7 @@ struct soak_op {
    uint8_t skew;  /* the address modulo `align` */
    enum soak_loads loads;
    enum soak_memory memory;
+   bool is_image;
 };
 
 extern const struct soak_op soak_ops[];

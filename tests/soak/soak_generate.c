@@ -50,6 +50,11 @@ const struct soak_op soak_ops[] = {
    {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS},
    {"load 8 of shared memory", SOAK_LOAD, 1, 1, .memory = SOAK_SHARED_BYTES},
    {"store 8 to shared memory", SOAK_STORE, 1, 1, .memory = SOAK_SHARED_BYTES},
+   {"load 32 of an image", SOAK_LOAD, 4, 4, .is_image = true},
+   {"load 64 of an image", SOAK_LOAD, 8, 8, .is_image = true},
+   {"store 32 to an image", SOAK_STORE, 4, 4, .is_image = true},
+   {"store 64 to an image", SOAK_STORE, 8, 8, .is_image = true},
+   {"atomic 32 of an image", SOAK_ATOMIC, 4, 4, .is_image = true},
    [40] = {"barrier of the workgroup", SOAK_BARRIER_GROUP},
    {"barrier of the workgroup, not for buffers", SOAK_BARRIER_CONTROL},
    {"barrier of the subgroup", SOAK_BARRIER_SUBGROUP},
@@ -64,7 +69,7 @@ const struct soak_op soak_ops[] = {
    {"release to the subgroup", SOAK_RELEASE_SUBGROUP},
    {"acquire from the subgroup", SOAK_ACQUIRE_SUBGROUP},
 };
-const unsigned soak_op_count = 35; /* that access */
+const unsigned soak_op_count = 40; /* that access */
 
 static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_NOTHING] = "nothing",
@@ -134,6 +139,8 @@ is_allowed(const struct generator *g, const struct soak_op *op)
    if (g->size && op->size != g->size)
       return false;
    if (op->memory != SOAK_BUFFER && !(g->features & SOAK_SHARED))
+      return false;
+   if (op->is_image && !(g->features & SOAK_IMAGES))
       return false;
    return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
 }

@@ -47,6 +47,8 @@ struct machine {
    struct vkh_context *ctx;
    struct vkh_buffer memory, sink, flags;
    VkBufferView view, flag_view;
+   VkImage images[2]; /* words and pairs of words, in the same memory */
+   VkImageView image_views[2];
    VkDescriptorSetLayout set_layout;
    VkPipelineLayout layout;
    VkDescriptorSet set;
@@ -82,12 +84,43 @@ create_view(struct machine *m, VkBuffer buffer)
 }
 
 static void
+create_image(struct machine *m, unsigned index)
+{
+   const VkFormat format = index ? VK_FORMAT_R32G32_UINT : VK_FORMAT_R32_UINT;
+   const VkImageCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+      .flags = VK_IMAGE_CREATE_ALIAS_BIT,
+      .imageType = VK_IMAGE_TYPE_1D,
+      .format = format,
+      .extent = {SOAK_MEMORY / (index ? 8 : 4), 1, 1},
+      .mipLevels = 1,
+      .arrayLayers = 1,
+      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .tiling = VK_IMAGE_TILING_LINEAR,
+      .usage = VK_IMAGE_USAGE_STORAGE_BIT,
+      .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+   };
+   VKH_CHECK(vkCreateImage(m->ctx->device, &info, NULL, &m->images[index]));
+   VKH_CHECK(vkBindImageMemory(m->ctx->device, m->images[index], m->memory.memory, 0));
+
+   const VkImageViewCreateInfo view = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+      .image = m->images[index],
+      .viewType = VK_IMAGE_VIEW_TYPE_1D,
+      .format = format,
+      .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+   };
+   VKH_CHECK(vkCreateImageView(m->ctx->device, &view, NULL, &m->image_views[index]));
+}
+
+static void
 create_descriptors(struct machine *m)
 {
    const struct {
       VkDescriptorType type;
       VkBuffer buffer;
-      const VkBufferView *view; /* or this */
+      const VkBufferView *view; /* or this, */
+      const VkImageView *image; /* or this */
    } bindings[] = {
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->memory.buffer},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, m->memory.buffer},
@@ -96,11 +129,15 @@ create_descriptors(struct machine *m)
       {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, VK_NULL_HANDLE, &m->view},
       {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE, &m->view},
       {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, VK_NULL_HANDLE, &m->flag_view},
+      {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, VK_NULL_HANDLE, NULL, &m->image_views[0]},
+      {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, VK_NULL_HANDLE, NULL, &m->image_views[1]},
    };
    VkDescriptorSetLayoutBinding layout[VKH_COUNT(bindings)];
 
    m->view = create_view(m, m->memory.buffer);
    m->flag_view = create_view(m, m->flags.buffer);
+   for (unsigned i = 0; i < VKH_COUNT(m->images); i++)
+      create_image(m, i);
    for (unsigned i = 0; i < VKH_COUNT(bindings); i++) {
       layout[i] = (VkDescriptorSetLayoutBinding){
          .binding = i,
@@ -112,6 +149,10 @@ create_descriptors(struct machine *m)
    m->set_layout = vkh_set_layout(m->ctx, layout, VKH_COUNT(bindings));
    m->set = vkh_set_allocate(m->ctx, m->set_layout);
    for (unsigned i = 0; i < VKH_COUNT(bindings); i++) {
+      const VkDescriptorImageInfo image = {
+         .imageView = bindings[i].image ? *bindings[i].image : VK_NULL_HANDLE,
+         .imageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      };
       const VkWriteDescriptorSet write = {
          .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
          .dstSet = m->set,
@@ -119,6 +160,7 @@ create_descriptors(struct machine *m)
          .descriptorCount = 1,
          .descriptorType = bindings[i].type,
          .pTexelBufferView = bindings[i].view,
+         .pImageInfo = &image,
       };
       if (bindings[i].buffer)
          vkh_set_write_buffer(m->ctx, m->set, i, 0, bindings[i].type, bindings[i].buffer, 0,
@@ -126,6 +168,31 @@ create_descriptors(struct machine *m)
       else
          vkUpdateDescriptorSets(m->ctx->device, 1, &write, 0, NULL);
    }
+}
+
+/* Once, before any program */
+static void
+begin_images(struct machine *m)
+{
+   VkImageMemoryBarrier2 barriers[VKH_COUNT(m->images)];
+   const VkDependencyInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+      .imageMemoryBarrierCount = VKH_COUNT(barriers),
+      .pImageMemoryBarriers = barriers,
+   };
+   VkCommandBuffer cmd = vkh_begin(m->ctx);
+
+   for (unsigned i = 0; i < VKH_COUNT(barriers); i++)
+      barriers[i] = (VkImageMemoryBarrier2){
+         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+         .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+         .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+         .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+         .image = m->images[i],
+         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+      };
+   vkCmdPipelineBarrier2(cmd, &info);
+   vkh_submit_wait(m->ctx, cmd);
 }
 
 static void
@@ -142,6 +209,7 @@ create_machine(struct machine *m)
       VKH_CHECK(vkCreateSemaphore(m->ctx->device, &info, NULL, &m->semaphores[i]));
    }
    create_descriptors(m);
+   begin_images(m);
    m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
 }
 
@@ -154,6 +222,10 @@ destroy_machine(struct machine *m)
       vkDestroySemaphore(m->ctx->device, m->semaphores[i], NULL);
    vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
    vkDestroyDescriptorSetLayout(m->ctx->device, m->set_layout, NULL);
+   for (unsigned i = 0; i < VKH_COUNT(m->images); i++) {
+      vkDestroyImageView(m->ctx->device, m->image_views[i], NULL);
+      vkDestroyImage(m->ctx->device, m->images[i], NULL);
+   }
    vkDestroyBufferView(m->ctx->device, m->view, NULL);
    vkDestroyBufferView(m->ctx->device, m->flag_view, NULL);
    vkh_buffer_destroy(m->ctx, &m->memory);
