@@ -88,6 +88,8 @@ extra|fuzzer clang|clang libclang-rt-$(clang_version)-dev
 extra|command valgrind|valgrind
 extra|command vkcube|vulkan-tools
 EOF
+   # Debian 13 has no gfxreconstruct.
+   [ "$release" != bookworm ] || echo 'extra|command gfxrecon-replay|gfxreconstruct'
 }
 
 version_at_least() # HAVE WANTED
