@@ -86,6 +86,8 @@ set_frame_fact(struct gpuval_frame *frame, const char *key, const struct gpuval_
       frame->column = number;
    else if (!strcmp(key, "text"))
       frame->text = string;
+   else if (!strcmp(key, "instruction"))
+      frame->instruction = number;
    else if (!strcmp(key, "module"))
       frame->module = string;
    else if (!strcmp(key, "offset"))

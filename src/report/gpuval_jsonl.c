@@ -62,8 +62,10 @@ write_frame(FILE *f, const struct gpuval_frame *frame)
       const char *key, *string;
       uint32_t number;
    } facts[] = {
-      {"function", frame->function},   {"file", frame->file}, {"line", NULL, frame->line},
-      {"column", NULL, frame->column}, {"text", frame->text}, {"module", frame->module},
+      {"function", frame->function}, {"file", frame->file},
+      {"line", NULL, frame->line},   {"column", NULL, frame->column},
+      {"text", frame->text},         {"instruction", NULL, frame->instruction},
+      {"module", frame->module},
    };
    const char *separator = "";
 

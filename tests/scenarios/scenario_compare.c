@@ -169,9 +169,29 @@ value_matches(const char *pattern, const char *text)
    }
 }
 
+char *
+compare_stack(const struct json *json, const char *key)
+{
+   const struct json *stack = json_get(json, "stack");
+   char *text = scenario_format("%s", "");
+
+   for (const struct json *frame = stack ? stack->first : NULL; frame; frame = frame->next) {
+      const int64_t number = json_get_integer(frame, key, 0);
+      char *longer =
+         scenario_format("%s%s%s", text, *text ? ">" : "", json_get_string(frame, "function", "?"));
+      free(text);
+      text = number ? scenario_format("%s:%lld", longer, (long long)number) : longer;
+      if (number)
+         free(longer);
+   }
+   return text;
+}
+
 static char *
 report_value(const struct json *json, const char *path)
 {
+   if (strcmp(path, "stack") == 0)
+      return json_get(json, path) ? compare_stack(json, "line") : NULL;
    const struct json *value = json_get(json, path);
    return value ? value_text(value, strcmp(path, "command.labels") == 0 ? ">" : ",") : NULL;
 }

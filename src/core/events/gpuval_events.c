@@ -5,6 +5,8 @@
  */
 
 #include "gpuval_events.h"
+
+#include "base/gpuval_call_tree.h"
 #include "core/memory/gpuval_ranges.h"
 #include "core/shaders/gpuval_shader.h"
 #include "gpuval_drain.h"
@@ -177,6 +179,26 @@ copy_extract(const struct gpuval_event *event, struct gpuval_place *place,
    place->source.extract_count = location->extract_count;
 }
 
+static void
+describe_stack(const struct gpuval_event *event, struct gpuval_place *place,
+               const struct gpuval_shader *shader, uint32_t offset, struct gpuval_spirv *spirv)
+{
+   struct gpuval_spirv_stack stack;
+
+   gpuval_spirv_find_stack(spirv, gpuval_stage_to_spirv(shader->stage), shader->entry, offset,
+                           &stack);
+   struct gpuval_frame *frames = ralloc_array(event, struct gpuval_frame, MAX2(stack.count, 1));
+   for (unsigned i = 0; i < stack.count; i++) {
+      frames[i] = stack.frames[i];
+      frames[i].function = copy_string(event, stack.frames[i].function);
+      frames[i].file = copy_string(event, stack.frames[i].file);
+      frames[i].text = copy_string(event, stack.frames[i].text);
+   }
+   place->stack = frames;
+   place->stack_count = stack.count;
+   place->spirv.way = copy_string(event, stack.way);
+}
+
 /* @location has more than the place shows. */
 static void
 describe_place(const struct gpuval_event *event, struct gpuval_place *place,
@@ -190,9 +212,10 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
    place->shader.entry = copy_string(event, shader->entry);
    place->shader.name = copy_string(event, shader->name);
    place->access.op = site->op;
-   place->spirv.offset = site->spirv_offset;
+   place->spirv.offset = gpuval_plain_offset(site->spirv_offset, shader->module->size);
 
-   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
+   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, place->spirv.offset, location)) {
+      describe_stack(event, place, shader, site->spirv_offset, spirv);
       place->spirv.instruction = location->instruction;
       place->spirv.code_instruction = location->code_instruction;
       place->source.file = copy_string(event, location->file);

@@ -33,6 +33,7 @@ enum debug_op {
    DEBUG_LEXICAL_BLOCK_DISCRIMINATOR = 22,
    DEBUG_SCOPE = 23,
    DEBUG_NO_SCOPE = 24,
+   DEBUG_INLINED_AT = 25,
    DEBUG_SOURCE = 35,
    DEBUG_FUNCTION_DEFINITION = 101,
    DEBUG_SOURCE_CONTINUED = 102,
@@ -109,6 +110,7 @@ struct gpuval_spirv {
    struct hash_table *decorations;    /* id -> struct decorations */
    struct hash_table *function_names; /* const char * as in the module -> as in the source */
    struct gpuval_spirv_text *text;    /* NULL until a line of it is asked for */
+   struct gpuval_call_tree *calls;    /* NULL until a stack is asked for */
 };
 
 /* Where the debug information says that something is. */
@@ -243,6 +245,20 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    struct hash_entry *entry = _mesa_hash_table_search(spirv->decorations, (void *)(uintptr_t)id);
    return entry ? entry->data : NULL;
 }
+
+/** The id of the DebugInlinedAt of the scope that the instruction at @word is in; 0: none. */
+uint32_t gpuval_spirv_inlined_at(const struct gpuval_spirv *spirv, uint32_t word);
+
+/** Returns the DebugFunction that scope @id is in or is itself; 0: none. */
+uint32_t gpuval_spirv_function_of_scope(const struct gpuval_spirv *spirv, uint32_t id);
+
+/** Returns the name of a DebugFunction as in the source, or NULL; @head is where it begins. */
+const char *gpuval_spirv_debug_function_name(struct gpuval_spirv *spirv, uint32_t function,
+                                             struct position *head);
+
+/** Where DebugInlinedAt @word says that a call in @function was. Returns false if it does not. */
+bool gpuval_spirv_inlined_position(const struct gpuval_spirv *spirv, uint32_t word,
+                                   uint32_t function, struct position *position);
 
 /** How many instructions that are not for debugging are before the one at @word. */
 uint32_t gpuval_spirv_count_code(const struct gpuval_spirv *spirv, uint32_t word);
