@@ -17,4 +17,10 @@ struct gpuval_frame {
    uint64_t offset;      /* host, where there is no line: of the call in its module */
 };
 
+/** A variable of a failing expression, and what it was. */
+struct gpuval_named_value {
+   const char *name;
+   const char *value;
+};
+
 #endif

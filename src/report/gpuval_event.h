@@ -95,6 +95,11 @@ struct gpuval_event {
    bool has_record;        /* what is known of one invocation, and its command */
    uint32_t invocation[3]; /* docs/protocols.rst, "Invocations" */
 
+   const struct gpuval_named_value *values; /* of the failing expression */
+   unsigned num_values;
+   bool has_operands; /* arithmetic: of scalars, the first two */
+   uint32_t operands[2];
+
    struct {
       int64_t set, binding, index;
       uint32_t stride;  /* slots an element, where records count slots; 0: they do not */

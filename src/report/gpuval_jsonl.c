@@ -118,6 +118,16 @@ write_value(FILE *f, const struct gpuval_value *value)
       }
       fputc(']', f);
       break;
+   case GPUVAL_VALUE_NAMED:
+      for (unsigned i = 0; i < value->count; i++) {
+         fputs(i ? ",{\"name\":" : "[{\"name\":", f);
+         write_string(f, value->named[i].name);
+         fputs(",\"value\":", f);
+         write_string(f, value->named[i].value);
+         fputc('}', f);
+      }
+      fputc(']', f);
+      break;
    default:
       gpuval_value_write(f, value, write_string);
       break;

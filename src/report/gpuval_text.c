@@ -346,6 +346,10 @@ gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
       write_source(f, row, false);
    }
    write_stack(f, row, false);
+   if (is_known(row, false, "", "values")) {
+      write_known(f, "gpuval:    where ", row, false, "", "values");
+      fputc('\n', f);
+   }
    if (is_known(row, false, "shader", "hash")) {
       fputs("gpuval:    ", f);
       write_shader(f, row, false);

@@ -41,6 +41,7 @@ static const struct {
    {"source.extract", JSON_ARRAY, OPTIONAL},
    {"source.extract_line", JSON_NUMBER, OPTIONAL},
    {"stack", JSON_ARRAY, OPTIONAL},
+   {"values", JSON_ARRAY, OPTIONAL},
    {"spirv", JSON_OBJECT, OF_SHADERS},
    {"spirv.offset", JSON_NUMBER, OF_SHADERS},
    {"spirv.instruction", JSON_NUMBER, OF_SHADERS},

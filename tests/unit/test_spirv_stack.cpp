@@ -217,3 +217,63 @@ TEST(SpirvStack, DamagedModules)
       }
    }
 }
+
+namespace {
+
+/* All values that follow from @facts, of each instruction: name=value; */
+std::string
+values_of(const std::vector<uint32_t> &words, const gpuval_spirv_facts &facts, uint32_t way)
+{
+   gpuval_spirv *spirv = gpuval_spirv_create(NULL, words.data(), words.size());
+   std::string text;
+
+   for (uint32_t offset = 20; spirv && offset < words.size() * 4; offset += 4) {
+      gpuval_spirv_values values;
+      gpuval_spirv_find_values(spirv, SpvExecutionModelGLCompute, "main",
+                               offset + way * words.size() * 4, &facts, &values);
+      EXPECT_LE(values.count, (unsigned)GPUVAL_MAX_VALUES);
+      for (unsigned i = 0; i < values.count; i++)
+         text += std::string(values.values[i].name) + "=" + values.values[i].value + ";";
+   }
+   ralloc_free(spirv);
+   return text;
+}
+
+} // namespace
+
+/* Nothing is known: nothing follows. */
+TEST(SpirvValues, WithoutFacts)
+{
+   for (const char *binary :
+        {"access.g0.spv", "access.g.spv", "access.gVS.spv", "structured.g.spv"})
+      EXPECT_EQ(values_of(read_module(binary), {}, 0), "") << binary;
+}
+
+TEST(SpirvValues, WithFacts)
+{
+   gpuval_spirv_facts facts = {};
+   facts.has_invocation = true;
+   facts.invocation[0] = 77;
+   const std::string values = values_of(read_module("access.g.spv"), facts, 0);
+   EXPECT_NE(values.find("gl_GlobalInvocationID=77, 0, 0;"), std::string::npos) << values;
+   EXPECT_EQ(values.find("param"), std::string::npos) << values;
+   /* Without names there is nothing to tell. */
+   EXPECT_EQ(values_of(read_module("access.g0.spv"), facts, 0), "");
+}
+
+TEST(SpirvValues, DamagedModules)
+{
+   gpuval_spirv_facts facts = {};
+   facts.has_invocation = true;
+   facts.of = GPUVAL_SPIRV_FACTS_INDEX;
+   facts.count = 1;
+
+   const std::vector<uint32_t> good = read_module("access.g.spv");
+   for (size_t i = 5; i < good.size(); i += 7) {
+      for (uint32_t word : {0u, good[i] + 1, good[i] + 0x10000, 0xffffffffu}) {
+         std::vector<uint32_t> words = good;
+         words[i] = word;
+         values_of(words, facts, i & 3);
+      }
+   }
+}

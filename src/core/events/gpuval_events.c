@@ -199,6 +199,52 @@ describe_stack(const struct gpuval_event *event, struct gpuval_place *place,
    place->spirv.way = copy_string(event, stack.way);
 }
 
+/* What the check has compared, as far as it is the failing expression's */
+static struct gpuval_spirv_facts
+get_facts(const struct gpuval_event *event)
+{
+   const struct gpuval_event_access *access = &event->place.access;
+   struct gpuval_spirv_facts facts = {.has_invocation = event->has_record};
+
+   memcpy(facts.invocation, event->invocation, sizeof(facts.invocation));
+   if (access->has_index) {
+      facts.of = GPUVAL_SPIRV_FACTS_INDEX;
+      facts.count = 1;
+      facts.words[0] = access->index;
+   } else if (event->has_operands) {
+      facts.of = GPUVAL_SPIRV_FACTS_OPERANDS;
+      facts.count = ARRAY_SIZE(event->operands);
+      memcpy(facts.words, event->operands, sizeof(event->operands));
+   } else if (access->num_coords) {
+      facts.of = GPUVAL_SPIRV_FACTS_COORDINATES;
+      facts.count = access->num_coords;
+      memcpy(facts.words, access->coord, sizeof(facts.words));
+   }
+   return facts;
+}
+
+/* Of what is undefined, nothing follows. */
+static void
+describe_values(struct gpuval_event *event, const struct gpuval_shader *shader, uint32_t offset,
+                struct gpuval_spirv *spirv)
+{
+   const struct gpuval_spirv_facts facts = get_facts(event);
+   struct gpuval_spirv_values values;
+
+   if (!event->has_record || !offset || !spirv || event->kind == GPUVAL_KIND_UNDEFINED_VALUE)
+      return;
+   gpuval_spirv_find_values(spirv, gpuval_stage_to_spirv(shader->stage), shader->entry, offset,
+                            &facts, &values);
+   struct gpuval_named_value *copies =
+      ralloc_array(event, struct gpuval_named_value, MAX2(values.count, 1));
+   for (unsigned i = 0; i < values.count; i++) {
+      copies[i].name = copy_string(event, values.values[i].name);
+      copies[i].value = copy_string(event, values.values[i].value);
+   }
+   event->values = copies;
+   event->num_values = values.count;
+}
+
 /* @location has more than the place shows. */
 static void
 describe_place(const struct gpuval_event *event, struct gpuval_place *place,
@@ -346,8 +392,10 @@ gpuval_events_create(struct gpuval_device *device, const struct gpuval_shader *s
       describe_resource(event, shader, site, record, spirv, &location);
    if (site->name)
       event->resource.name = copy_string(event, gpuval_site_name(shader->names, site));
-   if (record)
+   if (record) {
       gpuval_events_read_record(device, event, record);
+      describe_values(event, shader, place.spirv_offset, spirv);
+   }
    event->same_value = site->same_value;
    gpuval_event_describe(event);
    set_fingerprint(event, shader, site - site->same_value);

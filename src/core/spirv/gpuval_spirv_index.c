@@ -248,6 +248,9 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
 
    switch (opcode_at(spirv, word)) {
    case SpvOpString:
+   case SpvOpTypeInt:
+   case SpvOpTypeFloat:
+   case SpvOpTypeVector:
    case SpvOpTypeImage:
    case SpvOpTypeSampledImage:
    case SpvOpTypeArray:
@@ -277,11 +280,22 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
    case SpvOpSampledImage:
    case SpvOpImage:
    case SpvOpCopyObject:
+   case SpvOpCompositeConstruct:
    case SpvOpCompositeExtract:
    case SpvOpConvertUToPtr:
    case SpvOpBitcast:
    case SpvOpSelect:
    case SpvOpPhi:
+   case SpvOpIAdd:
+   case SpvOpISub:
+   case SpvOpIMul:
+   case SpvOpUDiv:
+   case SpvOpUMod:
+   case SpvOpShiftLeftLogical:
+   case SpvOpShiftRightLogical:
+   case SpvOpBitwiseAnd:
+   case SpvOpBitwiseOr:
+   case SpvOpBitwiseXor:
       result = 2;
       break;
 

@@ -566,3 +566,10 @@ gpuval_spirv_inlined_position(const struct gpuval_spirv *spirv, uint32_t word, u
    position->line = constant_of(spirv, operand(spirv, word, EXT_OPERAND));
    return position->line != 0;
 }
+
+bool
+gpuval_spirv_is_instruction(const struct gpuval_spirv *spirv, uint32_t word)
+{
+   return word >= HEADER_WORDS && *util_dynarray_element(&spirv->instructions, uint32_t,
+                                                         find_instruction(spirv, word)) == word;
+}

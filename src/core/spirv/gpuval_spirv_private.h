@@ -246,6 +246,22 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    return entry ? entry->data : NULL;
 }
 
+/**
+ * Returns what the source calls what @pointer points to, such as `p.index`; "" of a block without a
+ * name; NULL: it has no name. Sets *type to the id of its type.
+ */
+const char *gpuval_spirv_pointer_name(struct gpuval_spirv *spirv, uint32_t pointer, uint32_t *type);
+
+/** Whether an instruction begins at @word. */
+bool gpuval_spirv_is_instruction(const struct gpuval_spirv *spirv, uint32_t word);
+
+/**
+ * Finds the calls that lead to the instruction at @offset, as gpuval_call_tree_find(): at most
+ * @max, or none where they are more.
+ */
+unsigned gpuval_spirv_find_calls(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
+                                 uint32_t offset, uint32_t *calls, unsigned max);
+
 /** The id of the DebugInlinedAt of the scope that the instruction at @word is in; 0: none. */
 uint32_t gpuval_spirv_inlined_at(const struct gpuval_spirv *spirv, uint32_t word);
 

@@ -119,6 +119,18 @@ describe_way(struct gpuval_spirv *spirv, const uint32_t *calls, unsigned count)
    return way;
 }
 
+unsigned
+gpuval_spirv_find_calls(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
+                        uint32_t offset, uint32_t *calls, unsigned max)
+{
+   if (!spirv->calls)
+      spirv->calls = gpuval_call_tree_create(spirv, spirv->words, spirv->size / 4);
+   unsigned count = gpuval_call_tree_find(spirv->calls, find_entry(spirv, model, entry),
+                                          gpuval_way_of_offset(offset, spirv->size),
+                                          gpuval_plain_offset(offset, spirv->size), calls, max);
+   return count <= max ? count : 0;
+}
+
 void
 gpuval_spirv_find_stack(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
                         uint32_t offset, struct gpuval_spirv_stack *out)
@@ -129,14 +141,9 @@ gpuval_spirv_find_stack(struct gpuval_spirv *spirv, uint32_t model, const char *
    *out = (struct gpuval_spirv_stack){0};
    if (plain / 4 < HEADER_WORDS)
       return;
-   if (!spirv->calls)
-      spirv->calls = gpuval_call_tree_create(spirv, spirv->words, spirv->size / 4);
-   unsigned count =
-      gpuval_call_tree_find(spirv->calls, find_entry(spirv, model, entry),
-                            gpuval_way_of_offset(offset, spirv->size), plain, calls, MAX_FRAMES);
-   if (count && count <= MAX_FRAMES && is_wrapper(spirv, calls[count - 1]))
+   unsigned count = gpuval_spirv_find_calls(spirv, model, entry, offset, calls, MAX_FRAMES);
+   if (count && is_wrapper(spirv, calls[count - 1]))
       count--;
-   count = MIN2(count, MAX_FRAMES);
 
    add_inlined(&stack, plain / 4);
    for (unsigned i = 0; i < count; i++)
