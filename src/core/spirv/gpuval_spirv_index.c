@@ -248,9 +248,6 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
 
    switch (opcode_at(spirv, word)) {
    case SpvOpString:
-   case SpvOpTypeInt:
-   case SpvOpTypeFloat:
-   case SpvOpTypeVector:
    case SpvOpTypeImage:
    case SpvOpTypeSampledImage:
    case SpvOpTypeArray:
@@ -280,22 +277,11 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
    case SpvOpSampledImage:
    case SpvOpImage:
    case SpvOpCopyObject:
-   case SpvOpCompositeConstruct:
    case SpvOpCompositeExtract:
    case SpvOpConvertUToPtr:
    case SpvOpBitcast:
    case SpvOpSelect:
    case SpvOpPhi:
-   case SpvOpIAdd:
-   case SpvOpISub:
-   case SpvOpIMul:
-   case SpvOpUDiv:
-   case SpvOpUMod:
-   case SpvOpShiftLeftLogical:
-   case SpvOpShiftRightLogical:
-   case SpvOpBitwiseAnd:
-   case SpvOpBitwiseOr:
-   case SpvOpBitwiseXor:
       result = 2;
       break;
 
@@ -306,6 +292,39 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
    struct id_info *info = add_id(spirv, operand(spirv, word, result));
    if (info)
       info->definition = word;
+}
+
+/* Those that only values of variables need: fingerprints rest on which ids have a definition. */
+static void
+index_value(struct gpuval_spirv *spirv, uint32_t word)
+{
+   unsigned result = 2;
+
+   switch (opcode_at(spirv, word)) {
+   case SpvOpTypeInt:
+   case SpvOpTypeFloat:
+   case SpvOpTypeVector:
+      result = 1;
+      break;
+   case SpvOpCompositeConstruct:
+   case SpvOpIAdd:
+   case SpvOpISub:
+   case SpvOpIMul:
+   case SpvOpUDiv:
+   case SpvOpUMod:
+   case SpvOpShiftLeftLogical:
+   case SpvOpShiftRightLogical:
+   case SpvOpBitwiseAnd:
+   case SpvOpBitwiseOr:
+   case SpvOpBitwiseXor:
+      break;
+   default:
+      return;
+   }
+
+   struct id_info *info = add_id(spirv, operand(spirv, word, result));
+   if (info)
+      info->value = word;
 }
 
 /* SPIR-V spec 3.32.2, "Debug Instructions", and lines */
@@ -332,6 +351,7 @@ static void
 index_instruction(struct gpuval_spirv *spirv, uint32_t word)
 {
    index_definition(spirv, word);
+   index_value(spirv, word);
 
    switch (opcode_at(spirv, word)) {
    case SpvOpExtInstImport: {

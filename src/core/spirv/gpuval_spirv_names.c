@@ -32,7 +32,7 @@ is_copy(const char *name)
 static const char *
 append_member(struct gpuval_spirv *spirv, const char *name, uint32_t *type, uint32_t index)
 {
-   uint32_t word = definition(spirv, *type);
+   uint32_t word = value_definition(spirv, *type);
    uint32_t constant = definition_by(spirv, index, SpvOpConstant);
    if (!word || !constant || count_at(spirv, constant) != 4)
       return NULL;
@@ -61,7 +61,7 @@ append_member(struct gpuval_spirv *spirv, const char *name, uint32_t *type, uint
 static const char *
 pointer_name(struct gpuval_spirv *spirv, uint32_t pointer, uint32_t *type, unsigned level)
 {
-   uint32_t word = definition(spirv, pointer);
+   uint32_t word = value_definition(spirv, pointer);
    if (!word || level > MAX_LEVEL)
       return NULL;
 

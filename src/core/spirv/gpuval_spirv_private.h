@@ -48,6 +48,7 @@ enum debug_op {
 
 struct id_info {
    uint32_t definition; /* word */
+   uint32_t value;      /* the same of types of numbers, and what computes with them */
    uint32_t name;       /* word of OpName */
    uint32_t state;      /* OpLabel: 1 + index of the state its block starts with, 0: unknown */
 };
@@ -190,7 +191,15 @@ definition(const struct gpuval_spirv *spirv, uint32_t id)
    return info ? info->definition : 0;
 }
 
-/* The same if it is an @opcode, 0 if not. */
+/* The same, also of what has no other definition. */
+static inline uint32_t
+value_definition(const struct gpuval_spirv *spirv, uint32_t id)
+{
+   const struct id_info *info = get_id(spirv, id);
+   return !info ? 0 : info->definition ? info->definition : info->value;
+}
+
+/* That of definition() if it is an @opcode, 0 if not. */
 static inline uint32_t
 definition_by(const struct gpuval_spirv *spirv, uint32_t id, SpvOp opcode)
 {

@@ -49,12 +49,12 @@ scalar(uint32_t word)
 static uint32_t
 find_component(const struct gpuval_spirv *spirv, uint32_t type, unsigned *count)
 {
-   uint32_t word = definition(spirv, type);
+   uint32_t word = value_definition(spirv, type);
 
    *count = 1;
    if (word && opcode_at(spirv, word) == SpvOpTypeVector) {
       *count = operand(spirv, word, 3);
-      word = definition(spirv, operand(spirv, word, 2));
+      word = value_definition(spirv, operand(spirv, word, 2));
    }
    bool is_number =
       word && (opcode_at(spirv, word) == SpvOpTypeInt || opcode_at(spirv, word) == SpvOpTypeFloat);
@@ -238,7 +238,7 @@ static uint32_t
 find_argument(const struct pass *pass, uint32_t parameter, unsigned depth)
 {
    const struct gpuval_spirv *spirv = pass->spirv;
-   uint32_t end, word = definition(spirv, parameter), number = 0;
+   uint32_t end, word = value_definition(spirv, parameter), number = 0;
 
    if (depth >= pass->num_calls)
       return 0;
@@ -283,7 +283,7 @@ static struct known
 evaluate_load(struct pass *pass, uint32_t word, unsigned depth, unsigned level)
 {
    const struct gpuval_spirv *spirv = pass->spirv;
-   uint32_t pointer = operand(spirv, word, 3), chain = definition(spirv, pointer);
+   uint32_t pointer = operand(spirv, word, 3), chain = value_definition(spirv, pointer);
    struct place place;
 
    if (chain && (opcode_at(spirv, chain) == SpvOpAccessChain ||
@@ -341,7 +341,7 @@ static struct known
 evaluate(struct pass *pass, struct place place, unsigned level)
 {
    const struct gpuval_spirv *spirv = pass->spirv;
-   uint32_t word = definition(spirv, place.id);
+   uint32_t word = value_definition(spirv, place.id);
    unsigned count;
 
    if (!word || level > MAX_LEVEL || pass->steps++ > MAX_STEPS ||
@@ -392,7 +392,7 @@ walk_load(struct pass *pass, uint32_t word, unsigned depth, const struct known *
           unsigned level)
 {
    struct gpuval_spirv *spirv = pass->spirv;
-   uint32_t pointer = operand(spirv, word, 3), chain = definition(spirv, pointer), type;
+   uint32_t pointer = operand(spirv, word, 3), chain = value_definition(spirv, pointer), type;
    uint32_t base =
       chain && opcode_at(spirv, chain) == SpvOpAccessChain ? operand(spirv, chain, 3) : pointer;
    struct known whole = builtin_value(pass, base);
@@ -446,7 +446,7 @@ static void
 walk(struct pass *pass, struct place place, struct known known, unsigned level)
 {
    const struct gpuval_spirv *spirv = pass->spirv;
-   uint32_t word = definition(spirv, place.id);
+   uint32_t word = value_definition(spirv, place.id);
 
    if (!word || level > MAX_LEVEL || pass->steps++ > MAX_STEPS)
       return;
@@ -508,7 +508,7 @@ find_indices(const struct pass *pass, uint32_t pointer, uint32_t *indices, unsig
    unsigned count = 0;
 
    for (unsigned level = 0; level < MAX_LEVEL; level++) {
-      uint32_t word = definition(spirv, pointer);
+      uint32_t word = value_definition(spirv, pointer);
       if (!word || (opcode_at(spirv, word) != SpvOpAccessChain &&
                     opcode_at(spirv, word) != SpvOpInBoundsAccessChain))
          break;
@@ -541,7 +541,7 @@ static void
 walk_coordinates(struct pass *pass, uint32_t id)
 {
    const struct gpuval_spirv_facts *facts = pass->facts;
-   uint32_t word = definition(pass->spirv, id);
+   uint32_t word = value_definition(pass->spirv, id);
    unsigned count = 0;
    uint32_t component =
       word ? find_component(pass->spirv, operand(pass->spirv, word, 1), &count) : 0;
@@ -561,7 +561,7 @@ walk_operation(struct pass *pass, uint32_t word, unsigned first, unsigned num)
    unsigned count = 0;
 
    for (unsigned i = 0; i < num; i++) {
-      uint32_t id = operand(pass->spirv, word, first + i), of = definition(pass->spirv, id);
+      uint32_t id = operand(pass->spirv, word, first + i), of = value_definition(pass->spirv, id);
       uint32_t component =
          of ? find_component(pass->spirv, operand(pass->spirv, of, 1), &count) : 0;
       bool is_given =
