@@ -45,7 +45,7 @@ enum gpuval_array_type {
 struct gpuval_site {
    enum gpuval_kind kind;
    enum gpuval_op op;
-   uint32_t spirv_offset; /* bytes; 0: not known */
+   uint32_t spirv_offset; /* bytes, and how it was called: gpuval_call_tree.h; 0: not known */
 
    /* Descriptor, as far as known when compiling: -1 if not. */
    int32_t set;
@@ -496,6 +496,9 @@ void gpuval_nir_emit_operation(nir_builder *b, unsigned opcode, nir_def **srcs, 
 
 /** To be called for spirv_to_nir_options::emit_block. */
 void gpuval_nir_emit_block(nir_builder *b, size_t spirv_offset);
+
+/** To be called for spirv_to_nir_options::finish: tells calls of a function apart. */
+void gpuval_nir_name_calls(nir_shader *nir, const uint32_t *words, size_t word_count);
 
 /**
  * To be called when functions have been inlined, and before variables become registers: of

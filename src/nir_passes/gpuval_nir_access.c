@@ -17,7 +17,7 @@ static SpvOp
 get_opcode(const struct gpuval_nir_state *state, uint32_t instance)
 {
    const struct gpuval_nir_options *options = state->options;
-   size_t offset = gpuval_nir_spirv_offset(state, instance);
+   size_t offset = gpuval_nir_place(state, instance);
    if (!options->spirv || !offset || offset + 4 > options->spirv_size)
       return SpvOpNop;
    return (SpvOp)(options->spirv[offset / 4] & SpvOpCodeMask);

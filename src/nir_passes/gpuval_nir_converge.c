@@ -381,7 +381,7 @@ static bool
 may_fail(const struct gpuval_nir_state *state, const struct gpuval_access *access)
 {
    const struct gpuval_nir_options *options = state->options;
-   uint32_t offset = gpuval_nir_spirv_offset(state, access->instance);
+   uint32_t offset = gpuval_nir_place(state, access->instance);
 
    if (!offset || !options->spirv || offset + 4 > options->spirv_size)
       return false;

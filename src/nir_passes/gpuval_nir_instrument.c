@@ -13,6 +13,7 @@
 #include "gpuval_nir_cf.h"
 #include "gpuval_nir_private.h"
 
+#include "gpuval/src/base/gpuval_call_tree.h"
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 
@@ -45,6 +46,12 @@ uint32_t
 gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance)
 {
    return *util_dynarray_element(&state->instances, uint32_t, instance);
+}
+
+uint32_t
+gpuval_nir_place(const struct gpuval_nir_state *state, uint32_t instance)
+{
+   return gpuval_plain_offset(gpuval_nir_spirv_offset(state, instance), state->options->spirv_size);
 }
 
 uint32_t

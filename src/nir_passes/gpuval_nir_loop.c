@@ -54,6 +54,7 @@ struct loop {
    const struct spirv_loop *origin; /* NULL: not known */
    uint32_t first, last; /* SPIR-V offsets: the first location of its first block, and the last one
                           * of all; 0: none */
+   uint32_t called;      /* what those have beyond their place in the module: gpuval_call_tree.h */
    bool counts;
 };
 
@@ -157,7 +158,7 @@ add_locations(const struct pass *pass, const nir_block *block, struct loop *loop
       if (instr->type != nir_instr_type_debug_info)
          continue;
 
-      uint32_t offset = gpuval_nir_spirv_offset(pass->state, instr->index);
+      uint32_t offset = gpuval_nir_place(pass->state, instr->index);
       struct spirv_loop *around = offset ? find_innermost(pass, offset, *origin) : NULL;
       struct spirv_loop *own = offset ? find_innermost(pass, offset, NULL) : NULL;
       if (!own || (*origin && own->function != (*origin)->function))
@@ -166,6 +167,7 @@ add_locations(const struct pass *pass, const nir_block *block, struct loop *loop
       if (!loop->first && block == nir_loop_first_block(loop->nir))
          loop->first = offset;
       loop->last = offset;
+      loop->called = gpuval_nir_spirv_offset(pass->state, instr->index) - offset;
       if (around)
          *origin = around;
    }
@@ -349,7 +351,7 @@ instrument(struct pass *pass, const struct loop *loop)
    nir_if *last = find_last_condition(loop);
    const struct gpuval_site site = {
       .kind = GPUVAL_KIND_ENDLESS,
-      .spirv_offset = loop->origin ? loop->origin->merge : 0,
+      .spirv_offset = loop->origin ? loop->origin->merge + loop->called : 0,
       .set = -1,
       .binding = -1,
    };

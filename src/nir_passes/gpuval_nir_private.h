@@ -233,6 +233,8 @@ void gpuval_nir_record_failure(nir_builder *b, const struct gpuval_nir_failure *
  */
 void gpuval_nir_index_by_instance(nir_function_impl *impl, struct util_dynarray *instances);
 uint32_t gpuval_nir_spirv_offset(const struct gpuval_nir_state *state, uint32_t instance);
+/** Where that is in the module, however it was called. */
+uint32_t gpuval_nir_place(const struct gpuval_nir_state *state, uint32_t instance);
 /** Sets that have buffers, which a variable pointer may lead to. */
 uint32_t gpuval_nir_buffer_sets(nir_shader *nir);
 uint32_t gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *site);

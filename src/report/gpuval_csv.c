@@ -42,6 +42,8 @@ get_begin(const struct gpuval_value *value)
       return NULL;
    if (value->type == GPUVAL_VALUE_STRINGS)
       return value->strings[0];
+   if (value->type == GPUVAL_VALUE_NAMED)
+      return value->named->name;
    const struct gpuval_frame *frame = value->frames;
    return frame->file ? frame->file : frame->module ? frame->module : frame->function;
 }
@@ -50,7 +52,7 @@ static void
 write_value(FILE *f, const struct gpuval_value *value)
 {
    bool is_text = value->type == GPUVAL_VALUE_STRING || value->type == GPUVAL_VALUE_STRINGS ||
-                  value->type == GPUVAL_VALUE_FRAMES;
+                  value->type == GPUVAL_VALUE_FRAMES || value->type == GPUVAL_VALUE_NAMED;
 
    if (is_text)
       begin_text(f, get_begin(value));

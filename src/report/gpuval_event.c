@@ -159,6 +159,8 @@ gpuval_event_set_fingerprint(struct gpuval_event *event, int32_t set, int32_t bi
       mix_string(&ctx, gpuval_stage_name(place->shader.stage));
       mix_number(&ctx, site ? -1 : place->spirv.code_instruction);
       mix_number(&ctx, site);
+      if (place->spirv.way)
+         mix_string(&ctx, place->spirv.way);
    } else {
       mix_command(&ctx, event);
    }

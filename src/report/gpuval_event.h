@@ -11,6 +11,7 @@
 
 #include "base/gpuval_checks.h"
 #include "base/gpuval_command.h"
+#include "base/gpuval_frame.h"
 #include "compiler/shader_enums.h"
 
 #ifdef __cplusplus
@@ -61,7 +62,11 @@ struct gpuval_place {
       uint32_t offset; /* bytes, 0: not known */
       int64_t instruction;
       int64_t code_instruction; /* the same as shader.code_hash counts */
+      char *way;                /* of the calls that lead there; NULL: none */
    } spirv;
+
+   const struct gpuval_frame *stack; /* the function was called from there, innermost first */
+   unsigned stack_count;
 
    struct gpuval_event_access access;
 
@@ -89,6 +94,11 @@ struct gpuval_event {
 
    bool has_record;        /* what is known of one invocation, and its command */
    uint32_t invocation[3]; /* docs/protocols.rst, "Invocations" */
+
+   const struct gpuval_named_value *values; /* of the failing expression */
+   unsigned num_values;
+   bool has_operands; /* arithmetic: of scalars, the first two */
+   uint32_t operands[2];
 
    struct {
       int64_t set, binding, index;

@@ -275,7 +275,29 @@ set_calls(struct gpuval_value *value, uint32_t calls)
       *value = (struct gpuval_value){GPUVAL_VALUE_FRAMES, .frames = frames, .count = count};
 }
 
+static void
+stack(const struct gpuval_place *place, struct gpuval_value *value)
+{
+   if (place->stack_count)
+      *value = (struct gpuval_value){
+         GPUVAL_VALUE_FRAMES,
+         .frames = place->stack,
+         .count = place->stack_count,
+      };
+}
+
 PLACE(command_recorded, set_calls(value, place->command.calls))
+static void
+values(const struct gpuval_event *event, struct gpuval_value *value)
+{
+   if (event->num_values)
+      *value = (struct gpuval_value){
+         GPUVAL_VALUE_NAMED,
+         .named = event->values,
+         .count = event->num_values,
+      };
+}
+
 EVENT(resource_created, set_calls(value, event->resource.calls))
 
 static void
@@ -311,6 +333,8 @@ const struct gpuval_field gpuval_fields[] = {
    {"", "fingerprint", NULL, THIRD, OF_EVENT fingerprint},
    {"", "same_value", NULL, THIRD, OF_EVENT same_value},
    {"", "detail", NULL, THIRD, OF_EVENT detail},
+   {"", "stack", NULL, EIGHTH, OF_PLACE stack},
+   {"", "values", NULL, EIGHTH, OF_EVENT values},
    {"", "certain", NULL, 0, OF_EVENT certain, .other_columns = THIRD},
    {"shader", "hash", NULL, FIRST, OF_PLACE shader_hash},
    {"shader", "stage", NULL, FIRST, OF_PLACE shader_stage},

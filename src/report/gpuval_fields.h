@@ -26,6 +26,7 @@ enum gpuval_value_type {
    GPUVAL_VALUE_STRINGS,
    GPUVAL_VALUE_NUMBERS,
    GPUVAL_VALUE_FRAMES, /* calls, innermost first */
+   GPUVAL_VALUE_NAMED,  /* values of variables */
 };
 
 struct gpuval_value {
@@ -38,6 +39,7 @@ struct gpuval_value {
       const char *const *strings;
       int64_t numbers[3];
       const struct gpuval_frame *frames;
+      const struct gpuval_named_value *named;
    };
    unsigned count; /* of arrays */
 };

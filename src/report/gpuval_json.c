@@ -86,47 +86,64 @@ set_frame_fact(struct gpuval_frame *frame, const char *key, const struct gpuval_
       frame->column = number;
    else if (!strcmp(key, "text"))
       frame->text = string;
+   else if (!strcmp(key, "instruction"))
+      frame->instruction = number;
    else if (!strcmp(key, "module"))
       frame->module = string;
    else if (!strcmp(key, "offset"))
       frame->offset = string ? strtoull(string, NULL, 16) : 0;
 }
 
+/* A call, or the value of a variable */
 static bool
-read_frame(struct reader *r, struct gpuval_frame *frame)
+read_object(struct reader *r, struct gpuval_frame *frame, struct gpuval_named_value *named)
 {
    *frame = (struct gpuval_frame){0};
+   *named = (struct gpuval_named_value){0};
    if (!gpuval_scan_expect(&r->scan, '{'))
       return false;
    if (gpuval_scan_accept(&r->scan, '}'))
       return true;
    do {
-      struct gpuval_value value;
+      struct gpuval_value value = {GPUVAL_VALUE_UNKNOWN};
       const char *key = gpuval_scan_string(&r->scan);
       if (!key || !gpuval_scan_expect(&r->scan, ':'))
          return false;
       bool is_plain = *r->scan.at != '{' && *r->scan.at != '[';
       if (is_plain ? !read_value(r, &value) : !gpuval_scan_skip(&r->scan, 0))
          return false;
-      if (is_plain)
+      if (value.type == GPUVAL_VALUE_STRING && !strcmp(key, "name"))
+         named->name = value.string;
+      else if (value.type == GPUVAL_VALUE_STRING && !strcmp(key, "value"))
+         named->value = value.string;
+      else
          set_frame_fact(frame, key, &value);
    } while (gpuval_scan_accept(&r->scan, ','));
    return gpuval_scan_expect(&r->scan, '}');
 }
 
 static bool
-read_frames(struct reader *r, struct gpuval_value *value)
+read_objects(struct reader *r, struct gpuval_value *value)
 {
    struct gpuval_frame *frames = NULL;
-   unsigned count = 0;
+   struct gpuval_named_value *named = NULL;
+   unsigned count = 0, num_named = 0;
 
    do {
-      if (!(count & (count - 1)))
-         frames = reralloc(r->mem_ctx, frames, struct gpuval_frame, MAX2(2 * count, 4));
-      if (!read_frame(r, &frames[count++]))
+      if (!(count & (count - 1))) {
+         unsigned room = MAX2(2 * count, 4);
+         frames = reralloc(r->mem_ctx, frames, struct gpuval_frame, room);
+         named = reralloc(r->mem_ctx, named, struct gpuval_named_value, room);
+      }
+      if (!read_object(r, &frames[count], &named[num_named]))
          return false;
+      num_named += named[num_named].name && named[num_named].value;
+      count++;
    } while (gpuval_scan_accept(&r->scan, ','));
-   *value = (struct gpuval_value){GPUVAL_VALUE_FRAMES, .frames = frames, .count = count};
+   if (num_named)
+      *value = (struct gpuval_value){GPUVAL_VALUE_NAMED, .named = named, .count = num_named};
+   else
+      *value = (struct gpuval_value){GPUVAL_VALUE_FRAMES, .frames = frames, .count = count};
    return gpuval_scan_expect(&r->scan, ']');
 }
 
@@ -138,7 +155,7 @@ read_array(struct reader *r, struct gpuval_value *value)
    char *start = r->scan.at;
    gpuval_scan_accept(&r->scan, '[');
    if (*r->scan.at == '{')
-      return read_frames(r, value);
+      return read_objects(r, value);
    if (*r->scan.at == '"' || *r->scan.at == ']')
       return gpuval_scan_accept(&r->scan, ']') || read_strings(r, value);
    r->scan.at = start;

@@ -62,8 +62,10 @@ write_frame(FILE *f, const struct gpuval_frame *frame)
       const char *key, *string;
       uint32_t number;
    } facts[] = {
-      {"function", frame->function},   {"file", frame->file}, {"line", NULL, frame->line},
-      {"column", NULL, frame->column}, {"text", frame->text}, {"module", frame->module},
+      {"function", frame->function}, {"file", frame->file},
+      {"line", NULL, frame->line},   {"column", NULL, frame->column},
+      {"text", frame->text},         {"instruction", NULL, frame->instruction},
+      {"module", frame->module},
    };
    const char *separator = "";
 
@@ -113,6 +115,16 @@ write_value(FILE *f, const struct gpuval_value *value)
       for (unsigned i = 0; i < value->count; i++) {
          fputc(i ? ',' : '[', f);
          write_frame(f, &value->frames[i]);
+      }
+      fputc(']', f);
+      break;
+   case GPUVAL_VALUE_NAMED:
+      for (unsigned i = 0; i < value->count; i++) {
+         fputs(i ? ",{\"name\":" : "[{\"name\":", f);
+         write_string(f, value->named[i].name);
+         fputs(",\"value\":", f);
+         write_string(f, value->named[i].value);
+         fputc('}', f);
       }
       fputc(']', f);
       break;

@@ -106,6 +106,14 @@ gpuval_value_write(FILE *f, const struct gpuval_value *value,
          gpuval_frame_write(f, &value->frames[i], write_string);
       }
       break;
+   case GPUVAL_VALUE_NAMED:
+      for (unsigned i = 0; i < value->count; i++) {
+         write_string(f, i ? "; " : "");
+         write_string(f, value->named[i].name);
+         write_string(f, " = ");
+         write_string(f, value->named[i].value);
+      }
+      break;
    case GPUVAL_VALUE_UNKNOWN:
       break;
    }

@@ -183,6 +183,8 @@ write_related(FILE *f, const struct gpuval_row *row)
       write_location(f, row, true);
       id++;
    }
+   write_calls(f, gpuval_row_get(row, false, "", "stack"), "the function was called from here",
+               &id);
    write_calls(f, gpuval_row_get(row, false, "command", "recorded"),
                "the command was recorded here", &id);
    write_calls(f, gpuval_row_get(row, false, "resource", "created"),

@@ -73,6 +73,27 @@ write_source(FILE *f, const struct gpuval_row *row, bool other)
 }
 
 static void
+write_stack(FILE *f, const struct gpuval_row *row, bool other)
+{
+   const struct gpuval_value *stack = gpuval_row_get(row, other, "", "stack");
+
+   for (unsigned i = 0; stack->type == GPUVAL_VALUE_FRAMES && i < stack->count; i++) {
+      const struct gpuval_frame *frame = &stack->frames[i];
+
+      fputs("gpuval:    called from ", f);
+      gpuval_write_escaped(f, frame->function ? frame->function : "?");
+      if (frame->line) {
+         fputs(" at ", f);
+         gpuval_write_escaped(f, frame->file ? frame->file : "?");
+         fprintf(f, ":%" PRIu32, frame->line);
+         if (frame->column)
+            fprintf(f, ":%" PRIu32, frame->column);
+      }
+      fputc('\n', f);
+   }
+}
+
+static void
 write_word(FILE *f, const struct gpuval_value *value)
 {
    if (value->type == GPUVAL_VALUE_FLOAT)
@@ -303,11 +324,14 @@ write_other(FILE *f, const struct gpuval_row *row)
    fputc(' ', f);
    if (is_known(row, true, "source", "line")) {
       write_source(f, row, true);
+      write_stack(f, row, true);
       fprintf(f, "gpuval:    %s", likely);
    }
    fputs("in ", f);
    write_shader(f, row, true);
    fputc('\n', f);
+   if (!is_known(row, true, "source", "line"))
+      write_stack(f, row, true);
    if (has_command) {
       fprintf(f, "gpuval:    %sin ", likely);
       write_command(f, row, true);
@@ -324,6 +348,11 @@ gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
    if (is_known(row, false, "source", "line")) {
       fputs("gpuval:    ", f);
       write_source(f, row, false);
+   }
+   write_stack(f, row, false);
+   if (is_known(row, false, "", "values")) {
+      write_known(f, "gpuval:    where ", row, false, "", "values");
+      fputc('\n', f);
    }
    if (is_known(row, false, "shader", "hash")) {
       fputs("gpuval:    ", f);

@@ -104,6 +104,22 @@ class Html(HtmlTest):
         for part in 'taste of', '{"salt":1}', 'access far off', 'yes':
             self.assertIn(part, said)
 
+    def test_calls_and_values(self):
+        event = failure(1, stack=[{'function': 'twice', 'file': 'a.comp', 'line': 15, 'column': 3,
+                                   'text': 'f(i);', 'instruction': 9}, {'function': 'main'}],
+                        values=[{'name': 'i', 'value': '7'}, {'name': 'p.at', 'value': '1, 2'}])
+        event['command']['recorded'] = [{'function': 'draw()', 'file': 'main.c', 'line': 42},
+                                        {'module': '/bin/app', 'offset': '0x7f'}]
+        event['resource']['created'] = [{'file': 'pool.c', 'line': 5}]
+        self.write('a.jsonl', [event])
+        self.open('a.jsonl')
+        said = self.text('#groups')
+        for part in ('a.comp:15:3 in twice() : f(i);', 'in main()', 'i = 7; p.at = 1, 2',
+                     'main.c:42 in draw()', '/bin/app+0x7f', 'pool.c:5'):
+            self.assertIn(part, said)
+        self.assertNotIn('instruction 9', said)
+        self.assertNotIn('[{', said)  # nothing is left as JSON
+
     def test_narrow_and_print(self):
         self.write('a.jsonl', [failure(1, message='x' * 200)])
         self.open('a.jsonl')

@@ -194,6 +194,23 @@ class Merge(ReportTest):
             self.assertIn('gpuval:    recorded by main.c:42 in draw_frame(), '
                           'from /lib/libx.so+0x7f10, from main()\n', file.read())
 
+    def test_values(self):
+        values = [{'name': 'i', 'value': '7'}, {'name': 'p.at', 'value': '1, -2'}]
+        event = failure(1, values=values, stack=[{'function': 'main', 'file': 'a', 'line': 3,
+                                                  'column': 4, 'text': 'f();', 'instruction': 9}])
+        self.write('a.jsonl', [event, failure(2, values=[{**values[0], 'later': 1}, {}])])
+        self.tool('a.jsonl', '-o', 'm.jsonl', '-o', 'm.csv', '-o', 'm.junit.xml')
+        merged, other = self.read('m.jsonl')[0]
+        self.assertEqual((merged['values'], merged['stack']), (values, event['stack']))
+        self.assertEqual(other['values'], values[:1])
+        with open('m.csv', encoding='utf-8', newline='') as file:
+            rows = list(csv.DictReader(file, strict=True))
+        self.assertEqual((rows[0]['values'], rows[0]['stack']), ('i = 7; p.at = 1, -2', 'a:3:4 in main()'))
+        with open('m.junit.xml', encoding='utf-8') as file:
+            text = file.read()
+        self.assertIn('gpuval:    called from main at a:3:4\n'
+                      'gpuval:    where i = 7; p.at = 1, -2\n', text)
+
     def test_messages_are_no_errors(self):
         message = failure(9, check='printf', kind='message', severity='info', message='hello')
         self.write('a.jsonl', [failure(1), message], messages=20)

@@ -169,9 +169,53 @@ value_matches(const char *pattern, const char *text)
    }
 }
 
+char *
+compare_stack(const struct json *json, const char *key)
+{
+   const struct json *stack = json_get(json, "stack");
+   char *text = scenario_format("%s", "");
+
+   for (const struct json *frame = stack ? stack->first : NULL; frame; frame = frame->next) {
+      const int64_t number = json_get_integer(frame, key, 0);
+      char *longer =
+         scenario_format("%s%s%s", text, *text ? ">" : "", json_get_string(frame, "function", "?"));
+      free(text);
+      text = number ? scenario_format("%s:%lld", longer, (long long)number) : longer;
+      if (number)
+         free(longer);
+   }
+   return text;
+}
+
+/* name=value;name=value, without spaces */
+static char *
+describe_values(const struct json *values)
+{
+   char *text = scenario_format("%s", "");
+
+   for (const struct json *value = values->first; value; value = value->next) {
+      char *longer =
+         scenario_format("%s%s%s=%s", text, *text ? ";" : "", json_get_string(value, "name", "?"),
+                         json_get_string(value, "value", "?"));
+      free(text);
+      text = longer;
+   }
+   char *to = text;
+   for (const char *from = text; *from; from++) {
+      if (*from != ' ')
+         *to++ = *from;
+   }
+   *to = 0;
+   return text;
+}
+
 static char *
 report_value(const struct json *json, const char *path)
 {
+   if (strcmp(path, "values") == 0)
+      return json_get(json, path) ? describe_values(json_get(json, path)) : NULL;
+   if (strcmp(path, "stack") == 0)
+      return json_get(json, path) ? compare_stack(json, "line") : NULL;
    const struct json *value = json_get(json, path);
    return value ? value_text(value, strcmp(path, "command.labels") == 0 ? ">" : ",") : NULL;
 }

@@ -62,4 +62,8 @@ void compare_log_only(struct compare *compare, const char *path);
 /* Each report is one message, which says what the block of the log says and names its objects. */
 void compare_messages(struct compare *compare, const char *path, const char *log_path);
 
+/* The calls of a report's stack, innermost first: function:NUMBER>function:NUMBER, where NUMBER is
+ * what each has as @key, if it has that. To be freed. */
+char *compare_stack(const struct json *json, const char *key);
+
 #endif /* SCENARIO_COMPARE_H */

@@ -40,6 +40,8 @@ static const struct {
    {"source.text", JSON_STRING, OPTIONAL},
    {"source.extract", JSON_ARRAY, OPTIONAL},
    {"source.extract_line", JSON_NUMBER, OPTIONAL},
+   {"stack", JSON_ARRAY, OPTIONAL},
+   {"values", JSON_ARRAY, OPTIONAL},
    {"spirv", JSON_OBJECT, OF_SHADERS},
    {"spirv.offset", JSON_NUMBER, OF_SHADERS},
    {"spirv.instruction", JSON_NUMBER, OF_SHADERS},
@@ -180,12 +182,15 @@ describe_failure(const struct report *report)
          json_get_string(json, "command.pipeline_name", ""), labels ? (int)strcspn(labels, "]") : 0,
          labels ? labels : "");
    }
-   return scenario_format(
-      "%s/%s, shader %s %s, offset %lld, %s, set %lld, binding %lld", check, kind,
+   char *stack = compare_stack(json, "instruction");
+   char *failure = scenario_format(
+      "%s/%s, shader %s %s, offset %lld, called from %s, %s, set %lld, binding %lld", check, kind,
       json_get_string(json, "shader.hash", ""), json_get_string(json, "shader.stage", ""),
-      (long long)json_get_integer(json, "spirv.offset", -1), json_get_string(json, "access.op", ""),
-      (long long)json_get_integer(json, "resource.set", -1),
+      (long long)json_get_integer(json, "spirv.offset", -1), stack,
+      json_get_string(json, "access.op", ""), (long long)json_get_integer(json, "resource.set", -1),
       (long long)json_get_integer(json, "resource.binding", -1));
+   free(stack);
+   return failure;
 }
 
 static int

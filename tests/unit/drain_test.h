@@ -160,7 +160,8 @@ class drain_test : public ::testing::Test {
 
    uint32_t add_shader(const std::vector<struct gpuval_site> &sites, uint32_t salt)
    {
-      const uint32_t spirv[] = {0x07230203, 0x00010300, 0, 1, 0, salt};
+      /* Sites are told apart by where they are in it. */
+      const uint32_t spirv[64] = {0x07230203, 0x00010300, 0, 1, 0, salt};
       struct gpuval_nir_table table;
       void *mem_ctx = ralloc_context(NULL);
       gpuval_nir_table_init(&table, mem_ctx);

@@ -59,6 +59,10 @@ read_arithmetic(struct gpuval_device *device, struct gpuval_event *event,
    const char *first = print_operand(event, record->offset, what);
    const char *second = print_operand(event, record->slot, what);
 
+   event->has_operands = bits == 32;
+   event->operands[0] = record->offset;
+   event->operands[1] = record->slot;
+
    switch (arithmetic) {
    case GPUVAL_ARITHMETIC_SHIFT_LEFT:
    case GPUVAL_ARITHMETIC_SHIFT_RIGHT: {

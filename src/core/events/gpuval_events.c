@@ -5,6 +5,8 @@
  */
 
 #include "gpuval_events.h"
+
+#include "base/gpuval_call_tree.h"
 #include "core/memory/gpuval_ranges.h"
 #include "core/shaders/gpuval_shader.h"
 #include "gpuval_drain.h"
@@ -177,6 +179,72 @@ copy_extract(const struct gpuval_event *event, struct gpuval_place *place,
    place->source.extract_count = location->extract_count;
 }
 
+static void
+describe_stack(const struct gpuval_event *event, struct gpuval_place *place,
+               const struct gpuval_shader *shader, uint32_t offset, struct gpuval_spirv *spirv)
+{
+   struct gpuval_spirv_stack stack;
+
+   gpuval_spirv_find_stack(spirv, gpuval_stage_to_spirv(shader->stage), shader->entry, offset,
+                           &stack);
+   struct gpuval_frame *frames = ralloc_array(event, struct gpuval_frame, MAX2(stack.count, 1));
+   for (unsigned i = 0; i < stack.count; i++) {
+      frames[i] = stack.frames[i];
+      frames[i].function = copy_string(event, stack.frames[i].function);
+      frames[i].file = copy_string(event, stack.frames[i].file);
+      frames[i].text = copy_string(event, stack.frames[i].text);
+   }
+   place->stack = frames;
+   place->stack_count = stack.count;
+   place->spirv.way = copy_string(event, stack.way);
+}
+
+/* What the check has compared, as far as it is the failing expression's */
+static struct gpuval_spirv_facts
+get_facts(const struct gpuval_event *event)
+{
+   const struct gpuval_event_access *access = &event->place.access;
+   struct gpuval_spirv_facts facts = {.has_invocation = event->has_record};
+
+   memcpy(facts.invocation, event->invocation, sizeof(facts.invocation));
+   if (access->has_index) {
+      facts.of = GPUVAL_SPIRV_FACTS_INDEX;
+      facts.count = 1;
+      facts.words[0] = access->index;
+   } else if (event->has_operands) {
+      facts.of = GPUVAL_SPIRV_FACTS_OPERANDS;
+      facts.count = ARRAY_SIZE(event->operands);
+      memcpy(facts.words, event->operands, sizeof(event->operands));
+   } else if (access->num_coords) {
+      facts.of = GPUVAL_SPIRV_FACTS_COORDINATES;
+      facts.count = access->num_coords;
+      memcpy(facts.words, access->coord, sizeof(facts.words));
+   }
+   return facts;
+}
+
+/* Of what is undefined, nothing follows. */
+static void
+describe_values(struct gpuval_event *event, const struct gpuval_shader *shader, uint32_t offset,
+                struct gpuval_spirv *spirv)
+{
+   const struct gpuval_spirv_facts facts = get_facts(event);
+   struct gpuval_spirv_values values;
+
+   if (!event->has_record || !offset || !spirv || event->kind == GPUVAL_KIND_UNDEFINED_VALUE)
+      return;
+   gpuval_spirv_find_values(spirv, gpuval_stage_to_spirv(shader->stage), shader->entry, offset,
+                            &facts, &values);
+   struct gpuval_named_value *copies =
+      ralloc_array(event, struct gpuval_named_value, MAX2(values.count, 1));
+   for (unsigned i = 0; i < values.count; i++) {
+      copies[i].name = copy_string(event, values.values[i].name);
+      copies[i].value = copy_string(event, values.values[i].value);
+   }
+   event->values = copies;
+   event->num_values = values.count;
+}
+
 /* @location has more than the place shows. */
 static void
 describe_place(const struct gpuval_event *event, struct gpuval_place *place,
@@ -190,9 +258,10 @@ describe_place(const struct gpuval_event *event, struct gpuval_place *place,
    place->shader.entry = copy_string(event, shader->entry);
    place->shader.name = copy_string(event, shader->name);
    place->access.op = site->op;
-   place->spirv.offset = site->spirv_offset;
+   place->spirv.offset = gpuval_plain_offset(site->spirv_offset, shader->module->size);
 
-   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, site->spirv_offset, location)) {
+   if (site->spirv_offset && spirv && gpuval_spirv_lookup(spirv, place->spirv.offset, location)) {
+      describe_stack(event, place, shader, site->spirv_offset, spirv);
       place->spirv.instruction = location->instruction;
       place->spirv.code_instruction = location->code_instruction;
       place->source.file = copy_string(event, location->file);
@@ -324,8 +393,10 @@ gpuval_events_create_kind(struct gpuval_device *device, const struct gpuval_shad
       describe_resource(event, shader, site, record, spirv, &location);
    if (site->name)
       event->resource.name = copy_string(event, gpuval_site_name(shader->names, site));
-   if (record)
+   if (record) {
       gpuval_events_read_record(device, event, record);
+      describe_values(event, shader, place.spirv_offset, spirv);
+   }
    event->same_value = site->same_value;
    gpuval_event_describe(event);
    set_fingerprint(event, shader, site - site->same_value);

@@ -20,6 +20,7 @@ gpuval_spirv_options(struct spirv_to_nir_options *options)
                                 ? gpuval_nir_wants_derivatives
                                 : gpuval_nir_wants_location;
    options->emit_assume = gpuval_nir_emit_assume;
+   options->finish = gpuval_nir_name_calls;
    if (gpuval_options_may_check(GPUVAL_CHECK_ARRAY) ||
        gpuval_options_may_check(GPUVAL_CHECK_ARITHMETIC) ||
        gpuval_options_may_check(GPUVAL_CHECK_UNDEFINED) ||

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/gpuval_frame.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -101,6 +103,54 @@ uint64_t gpuval_spirv_code_hash(struct gpuval_spirv *spirv);
  */
 bool gpuval_spirv_lookup(struct gpuval_spirv *spirv, uint32_t byte_offset,
                          struct gpuval_spirv_location *out);
+
+/** Where the function that an instruction is in was called from. */
+struct gpuval_spirv_stack {
+   /** Innermost first; the function of each is the caller. Strings as in a location. */
+   const struct gpuval_frame *frames;
+   unsigned count;
+   /** Numbers of the calls, as gpuval_spirv_location::code_instruction; NULL: none */
+   const char *way;
+};
+
+/**
+ * Describes in @out how the instruction at @offset, which has the number of its way
+ * (gpuval_call_tree.h), was called from the entry point @entry of execution model @model. Nothing
+ * is in @out for one of the entry point itself, or where it is not known.
+ */
+void gpuval_spirv_find_stack(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
+                             uint32_t offset, struct gpuval_spirv_stack *out);
+
+/** What a check has compared, of the instruction that has failed. */
+enum gpuval_spirv_facts_of {
+   GPUVAL_SPIRV_FACTS_NOTHING,
+   GPUVAL_SPIRV_FACTS_INDEX,       /* the only index of an access that is no constant */
+   GPUVAL_SPIRV_FACTS_OPERANDS,    /* of an operation of scalars of 32 bits, in their order */
+   GPUVAL_SPIRV_FACTS_COORDINATES, /* of an image: as many as the view has */
+};
+
+struct gpuval_spirv_facts {
+   bool has_invocation;
+   uint32_t invocation[3]; /* docs/protocols.rst, "Invocations" */
+   enum gpuval_spirv_facts_of of;
+   unsigned count;
+   uint32_t words[3];
+};
+
+#define GPUVAL_MAX_VALUES 8
+
+struct gpuval_spirv_values {
+   unsigned count;
+   struct gpuval_named_value values[GPUVAL_MAX_VALUES];
+};
+
+/**
+ * Finds what the variables of the failing expression were, as far as that follows from @facts: of
+ * the instruction at @offset, as gpuval_spirv_find_stack() has it. Strings as in a location.
+ */
+void gpuval_spirv_find_values(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
+                              uint32_t offset, const struct gpuval_spirv_facts *facts,
+                              struct gpuval_spirv_values *out);
 
 /**
  * Name of the variable at @set and @binding, or of its block. Variables may

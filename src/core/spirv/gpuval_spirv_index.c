@@ -294,6 +294,39 @@ index_definition(struct gpuval_spirv *spirv, uint32_t word)
       info->definition = word;
 }
 
+/* Those that only values of variables need: fingerprints rest on which ids have a definition. */
+static void
+index_value(struct gpuval_spirv *spirv, uint32_t word)
+{
+   unsigned result = 2;
+
+   switch (opcode_at(spirv, word)) {
+   case SpvOpTypeInt:
+   case SpvOpTypeFloat:
+   case SpvOpTypeVector:
+      result = 1;
+      break;
+   case SpvOpCompositeConstruct:
+   case SpvOpIAdd:
+   case SpvOpISub:
+   case SpvOpIMul:
+   case SpvOpUDiv:
+   case SpvOpUMod:
+   case SpvOpShiftLeftLogical:
+   case SpvOpShiftRightLogical:
+   case SpvOpBitwiseAnd:
+   case SpvOpBitwiseOr:
+   case SpvOpBitwiseXor:
+      break;
+   default:
+      return;
+   }
+
+   struct id_info *info = add_id(spirv, operand(spirv, word, result));
+   if (info)
+      info->value = word;
+}
+
 /* SPIR-V spec 3.32.2, "Debug Instructions", and lines */
 static bool
 is_debug(SpvOp opcode)
@@ -318,6 +351,7 @@ static void
 index_instruction(struct gpuval_spirv *spirv, uint32_t word)
 {
    index_definition(spirv, word);
+   index_value(spirv, word);
 
    switch (opcode_at(spirv, word)) {
    case SpvOpExtInstImport: {

@@ -95,12 +95,9 @@ function_name_in_source(struct gpuval_spirv *spirv, const char *name)
    return cut;
 }
 
-/* The DebugFunction that DebugScope @scope is in, 0 if none. */
-static uint32_t
-function_of_scope(const struct gpuval_spirv *spirv, uint32_t scope)
+uint32_t
+gpuval_spirv_function_of_scope(const struct gpuval_spirv *spirv, uint32_t id)
 {
-   uint32_t id = operand(spirv, scope, EXT_OPERAND);
-
    for (unsigned i = 0; i < MAX_CHAIN; i++) {
       uint32_t word;
       if ((word = definition_by_debug(spirv, id, DEBUG_FUNCTION)))
@@ -131,7 +128,8 @@ describe_function(struct gpuval_spirv *spirv, const struct state *state, struct 
 
    uint32_t debug_function = function->debug_function;
    if (state->debug_scope) {
-      const uint32_t of_scope = function_of_scope(spirv, state->debug_scope);
+      const uint32_t of_scope =
+         gpuval_spirv_function_of_scope(spirv, operand(spirv, state->debug_scope, EXT_OPERAND));
       if (of_scope)
          debug_function = of_scope;
    }
@@ -543,4 +541,35 @@ const char *
 gpuval_spirv_function_head(struct gpuval_spirv *spirv, uint32_t number, struct position *head)
 {
    return describe_function(spirv, &(struct state){.function = number + 1}, head);
+}
+
+uint32_t
+gpuval_spirv_inlined_at(const struct gpuval_spirv *spirv, uint32_t word)
+{
+   const struct state *state = find_state(spirv, word);
+   return state->debug_scope ? operand(spirv, state->debug_scope, EXT_OPERAND + 1) : 0;
+}
+
+const char *
+gpuval_spirv_debug_function_name(struct gpuval_spirv *spirv, uint32_t function,
+                                 struct position *head)
+{
+   decode_debug_position(spirv, function, 2, 3, head);
+   return function_name_in_source(spirv, string_of(spirv, operand(spirv, function, EXT_OPERAND)));
+}
+
+bool
+gpuval_spirv_inlined_position(const struct gpuval_spirv *spirv, uint32_t word, uint32_t function,
+                              struct position *position)
+{
+   decode_debug_position(spirv, function, 2, 3, position);
+   position->line = constant_of(spirv, operand(spirv, word, EXT_OPERAND));
+   return position->line != 0;
+}
+
+bool
+gpuval_spirv_is_instruction(const struct gpuval_spirv *spirv, uint32_t word)
+{
+   return word >= HEADER_WORDS && *util_dynarray_element(&spirv->instructions, uint32_t,
+                                                         find_instruction(spirv, word)) == word;
 }

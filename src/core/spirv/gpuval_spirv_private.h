@@ -33,6 +33,7 @@ enum debug_op {
    DEBUG_LEXICAL_BLOCK_DISCRIMINATOR = 22,
    DEBUG_SCOPE = 23,
    DEBUG_NO_SCOPE = 24,
+   DEBUG_INLINED_AT = 25,
    DEBUG_SOURCE = 35,
    DEBUG_FUNCTION_DEFINITION = 101,
    DEBUG_SOURCE_CONTINUED = 102,
@@ -47,6 +48,7 @@ enum debug_op {
 
 struct id_info {
    uint32_t definition; /* word */
+   uint32_t value;      /* the same of types of numbers, and what computes with them */
    uint32_t name;       /* word of OpName */
    uint32_t state;      /* OpLabel: 1 + index of the state its block starts with, 0: unknown */
 };
@@ -109,6 +111,7 @@ struct gpuval_spirv {
    struct hash_table *decorations;    /* id -> struct decorations */
    struct hash_table *function_names; /* const char * as in the module -> as in the source */
    struct gpuval_spirv_text *text;    /* NULL until a line of it is asked for */
+   struct gpuval_call_tree *calls;    /* NULL until a stack is asked for */
 };
 
 /* Where the debug information says that something is. */
@@ -188,7 +191,15 @@ definition(const struct gpuval_spirv *spirv, uint32_t id)
    return info ? info->definition : 0;
 }
 
-/* The same if it is an @opcode, 0 if not. */
+/* The same, also of what has no other definition. */
+static inline uint32_t
+value_definition(const struct gpuval_spirv *spirv, uint32_t id)
+{
+   const struct id_info *info = get_id(spirv, id);
+   return !info ? 0 : info->definition ? info->definition : info->value;
+}
+
+/* That of definition() if it is an @opcode, 0 if not. */
 static inline uint32_t
 definition_by(const struct gpuval_spirv *spirv, uint32_t id, SpvOp opcode)
 {
@@ -243,6 +254,36 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    struct hash_entry *entry = _mesa_hash_table_search(spirv->decorations, (void *)(uintptr_t)id);
    return entry ? entry->data : NULL;
 }
+
+/**
+ * Returns what the source calls what @pointer points to, such as `p.index`; "" of a block without a
+ * name; NULL: it has no name. Sets *type to the id of its type.
+ */
+const char *gpuval_spirv_pointer_name(struct gpuval_spirv *spirv, uint32_t pointer, uint32_t *type);
+
+/** Whether an instruction begins at @word. */
+bool gpuval_spirv_is_instruction(const struct gpuval_spirv *spirv, uint32_t word);
+
+/**
+ * Finds the calls that lead to the instruction at @offset, as gpuval_call_tree_find(): at most
+ * @max, or none where they are more.
+ */
+unsigned gpuval_spirv_find_calls(struct gpuval_spirv *spirv, uint32_t model, const char *entry,
+                                 uint32_t offset, uint32_t *calls, unsigned max);
+
+/** The id of the DebugInlinedAt of the scope that the instruction at @word is in; 0: none. */
+uint32_t gpuval_spirv_inlined_at(const struct gpuval_spirv *spirv, uint32_t word);
+
+/** Returns the DebugFunction that scope @id is in or is itself; 0: none. */
+uint32_t gpuval_spirv_function_of_scope(const struct gpuval_spirv *spirv, uint32_t id);
+
+/** Returns the name of a DebugFunction as in the source, or NULL; @head is where it begins. */
+const char *gpuval_spirv_debug_function_name(struct gpuval_spirv *spirv, uint32_t function,
+                                             struct position *head);
+
+/** Where DebugInlinedAt @word says that a call in @function was. Returns false if it does not. */
+bool gpuval_spirv_inlined_position(const struct gpuval_spirv *spirv, uint32_t word,
+                                   uint32_t function, struct position *position);
 
 /** How many instructions that are not for debugging are before the one at @word. */
 uint32_t gpuval_spirv_count_code(const struct gpuval_spirv *spirv, uint32_t word);

@@ -46,6 +46,8 @@ const objectWords = (r) => list(
 const facts_of = {
    shader: (s) => [['Shader', list(words(s.stage && spaced(s.stage), 'shader', quoted(s.name)),
                                    after('entry point', s.entry), after('hash', s.hash))]],
+   stack: (frames) => [['Called from', calls(frames)]],
+   values: (list) => [['Values', list.map((v) => `${v.name} = ${v.value}`).join('; ')]],
    spirv: (s) => [['SPIR-V', list(after('instruction', s.instruction), after('byte', s.offset))]],
    invocation: (i) => [['Invocation', list(...Object.entries(i).map(
       ([key, value]) => `${key === 'global_id' ? '' : spaced(key)} ${vector(value)}`.trim()))]],
