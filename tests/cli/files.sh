@@ -21,7 +21,7 @@ two_errors err
 
 begin 'an empty line is behind each block'
 run GPUVAL=bounds two_errors
-[ "$(grep -n -x '' err | tr '\n' ' ')" = '6: 12: ' ] || wrong "empty lines: $(grep -n -x '' err)"
+[ "$(grep -n -x '' err | tr '\n' ' ')" = '7: 14: ' ] || wrong "empty lines: $(grep -n -x '' err)"
 
 begin 'log to stdout'
 run GPUVAL=bounds GPUVAL_LOG=stdout two_errors
@@ -227,7 +227,7 @@ assert result['locations'][0]['physicalLocation']['region']['snippet']['text'] =
 
 failure = xml.etree.ElementTree.fromstring(read('d.junit.xml')).find('.//failure').text
 block = re.sub('[\ufffe\uffff]', '\ufffd', failure).splitlines()[:-1]
-assert len(block) == 5 and set(block) < set(read('log').splitlines()), failure
+assert len(block) == 6 and set(block) < set(read('log').splitlines()), failure
 
 class Reader(html.parser.HTMLParser):
     def __init__(self):
