@@ -123,6 +123,10 @@ class Browser:
         deadline = time.monotonic() + seconds
         while not self.loaded:
             self.note(self.receive(deadline))
+        # That may have been an event of the page before.
+        script = f'document.readyState == "complete" && location.href == {json.dumps(url)}'
+        while not self.run(script) and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def run(self, script):
         """The value of an expression of the page."""
