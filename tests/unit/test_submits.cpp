@@ -715,6 +715,9 @@ TEST_F(missing_barriers, nearest)
 {
    EXPECT_EQ(find(1, 2), GPUVAL_MISSING_NONE);
    EXPECT_EQ(find(1, 2, 0x1000, 1), GPUVAL_MISSING_QUEUE);
+   add(1, memory_barrier(0, FRAGMENT));
+   add(1, memory_barrier(COMPUTE, 0));
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_NONE);
    add(1, memory_barrier(FRAGMENT, COMPUTE));
    EXPECT_EQ(find(1, 2), GPUVAL_MISSING_STAGE);
    EXPECT_EQ(there.src_stages, FRAGMENT);

@@ -31,8 +31,11 @@ void
 gpuval_barriers_add(struct gpuval_barriers *log, unsigned queue, uint32_t serial, unsigned count,
                     const struct gpuval_order_barrier *barriers)
 {
-   for (unsigned i = 0; i < count; i++)
-      log->entries[log->count++ % GPUVAL_BARRIERS] = (struct entry){queue, serial, barriers[i]};
+   for (unsigned i = 0; i < count; i++) {
+      /* With an empty scope it orders nothing; render passes have such ones of their own. */
+      if (barriers[i].src_stages && barriers[i].dst_stages)
+         log->entries[log->count++ % GPUVAL_BARRIERS] = (struct entry){queue, serial, barriers[i]};
+   }
 }
 
 void
