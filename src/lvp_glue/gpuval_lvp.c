@@ -86,7 +86,8 @@ struct gpuval_lvp {
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
    struct gpuval_lvp_written *written;       /* NULL: without init */
    struct gpuval_lvp_race *race;             /* NULL: without race */
-   struct gpuval_commands *walk;             /* tells these and others of commands */
+   struct gpuval_command_driver command_driver;
+   struct gpuval_commands *walk; /* tells these and others of commands */
    struct gpuval_host_memory memory;
    bool waits;        /* the last command: what comes behind it finds nothing that runs */
    bool is_generated; /* the command that comes next */
@@ -187,7 +188,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
 
    gpuval->executions = gpuval_lvp_executions_create(gpuval);
-   gpuval->walk = gpuval_commands_create(gpuval, &gpuval_lvp_command_driver);
+   gpuval->command_driver = gpuval_lvp_command_driver(device);
+   gpuval->walk = gpuval_commands_create(gpuval, &gpuval->command_driver);
    gpuval->memory = gpuval_lvp_host_memory(device, gpuval->device);
    bool has_race =
       gpuval_options_may_check(GPUVAL_CHECK_RACE) || gpuval_options_may_check(GPUVAL_CHECK_SYNC);

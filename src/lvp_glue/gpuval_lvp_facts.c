@@ -2,7 +2,10 @@
 
 #include "gpuval_lvp_facts.h"
 
+#include "gallium/drivers/llvmpipe/lp_context.h"
 #include "lvp_private.h"
+
+#include "draw/draw_context.h"
 
 #include "util/u_inlines.h"
 
@@ -34,9 +37,27 @@ finish_writes(void *data, const struct vk_buffer *buffer)
    return true;
 }
 
-const struct gpuval_command_driver gpuval_lvp_command_driver = {
-   .query_size = query_size,
-};
+/* Draws capture before lavapipe goes on. */
+static uint64_t
+captured(void *data, unsigned binding)
+{
+   const struct lvp_device *device = data;
+   const struct llvmpipe_context *llvmpipe = llvmpipe_context(device->queue.ctx);
+
+   return (int)binding < llvmpipe->num_so_targets && llvmpipe->so_targets[binding]
+             ? llvmpipe->so_targets[binding]->internal_offset
+             : 0;
+}
+
+struct gpuval_command_driver
+gpuval_lvp_command_driver(struct lvp_device *device)
+{
+   return (struct gpuval_command_driver){
+      .query_size = query_size,
+      .captured = captured,
+      .data = device,
+   };
+}
 
 struct gpuval_host_memory
 gpuval_lvp_host_memory(struct lvp_device *device, struct gpuval_device *gpuval)

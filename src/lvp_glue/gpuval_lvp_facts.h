@@ -14,7 +14,7 @@ struct vk_buffer;
 /** The address of a buffer's first byte; 0: it has no memory. */
 uint64_t gpuval_lvp_find_buffer(const struct vk_buffer *buffer);
 
-extern const struct gpuval_command_driver gpuval_lvp_command_driver;
+struct gpuval_command_driver gpuval_lvp_command_driver(struct lvp_device *device);
 
 /** Buffers of the device, for the queue's thread. */
 struct gpuval_host_memory gpuval_lvp_host_memory(struct lvp_device *device,

@@ -58,6 +58,7 @@ static const struct flag access_flags[] = {
    {"attribute_read", VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT},
    {"counter_read", VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT},
    {"counter_write", VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT},
+   {"feedback_write", VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT},
    {"predicate_read", VK_ACCESS_2_CONDITIONAL_RENDERING_READ_BIT_EXT},
    {"structure_read", VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR},
    {"structure_write", VK_ACCESS_2_ACCELERATION_STRUCTURE_WRITE_BIT_KHR},

@@ -273,7 +273,9 @@ run_draw_byte_count(struct run *run)
     (uint32_t)run_number_or(run, 4, 0), (uint32_t)run_number(run, 3));
 }
 
-/* `draw_captured VERTICES BUFFER OFFSET BYTES [COUNTER_BUFFER OFFSET]`: by transform feedback */
+/* `draw_captured VERTICES BUFFER OFFSET BYTES [COUNTER_BUFFER OFFSET [resumes]]`: by transform
+ * feedback, which goes on where the counter says
+ */
 void
 run_draw_captured(struct run *run)
 {
@@ -283,11 +285,13 @@ run_draw_captured(struct run *run)
    const VkBuffer counter =
       has_counter ? run_find_buffer(run, run_word(run, 5))->vk.buffer : VK_NULL_HANDLE;
    const VkDeviceSize counter_offset = run_number_or(run, 6, 0);
+   const bool resumes = run_has_word(run, 7);
 
    run_prepare_command(run);
    VKH_PROC(run->ctx, vkCmdBindTransformFeedbackBuffersEXT)
    (run->cmd, 0, 1, &buffer, &offset, &size);
-   VKH_PROC(run->ctx, vkCmdBeginTransformFeedbackEXT)(run->cmd, 0, 0, NULL, NULL);
+   VKH_PROC(run->ctx, vkCmdBeginTransformFeedbackEXT)
+   (run->cmd, 0, resumes, &counter, &counter_offset);
    vkCmdDraw(run->cmd, (uint32_t)run_number(run, 1), 1, 0, 0);
    VKH_PROC(run->ctx, vkCmdEndTransformFeedbackEXT)
    (run->cmd, 0, has_counter, &counter, &counter_offset);

@@ -32,6 +32,7 @@ struct gpuval_sync_commands {
    struct gpuval_sync_driver driver;
 
    struct part parts[GPUVAL_ORDER_CLASSES - FIRST_CLASS];
+   uint32_t feedback_id; /* the command that has begun transform feedback, if it has read counters */
 };
 
 struct gpuval_sync_commands *
@@ -199,6 +200,17 @@ mark_bytes(struct gpuval_sync_commands *sync, const struct kind *kind, uint64_t 
    }
 }
 
+/* One transform feedback reads a counter at its beginning and writes it at its end. */
+static bool
+is_own_counter(struct gpuval_sync_commands *sync, const struct gpuval_sync_conflict *conflict)
+{
+   struct gpuval_shadow_party party;
+
+   return conflict->op == GPUVAL_OP_COUNTER && sync->feedback_id &&
+          gpuval_device_shadow_party(sync->device, conflict->other, conflict->other >> 32, &party) &&
+          party.command_id == sync->feedback_id && party.op == GPUVAL_OP_COUNTER;
+}
+
 static void
 mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *access,
      const struct kind *kind, uint64_t address)
@@ -217,7 +229,9 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
    for (uint64_t i = 0; i < count; i++)
       mark_bytes(sync, kind, address + i * access->row_stride,
                  has_rows ? access->row_size : access->size, &conflict);
-   if (!conflict.other)
+   if (kind->op == GPUVAL_OP_COUNTER && kind->read == GPUVAL_ORDER_COUNTER_READ)
+      sync->feedback_id = sync->parts[kind->class_ - FIRST_CLASS].data.command_id;
+   if (!conflict.other || is_own_counter(sync, &conflict))
       return;
 
    conflict.command_id = sync->parts[kind->class_ - FIRST_CLASS].data.command_id;

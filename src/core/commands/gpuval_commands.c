@@ -18,6 +18,7 @@ struct observer {
 struct feedback_buffer {
    VkBuffer buffer;
    uint64_t offset, size;
+   uint64_t captured; /* where it began */
 };
 
 struct gpuval_commands {
@@ -30,6 +31,7 @@ struct gpuval_commands {
    const VkRenderingInfo *rendering; /* NULL: outside of renderings */
    struct feedback_buffer feedback_buffers[MAX_FEEDBACK_BUFFERS];
    bool feedback_active;
+   bool feedback_begins; /* its beginning was the last command */
 };
 
 struct gpuval_commands *
@@ -193,6 +195,33 @@ bind_feedback_buffers(struct gpuval_commands *commands,
    }
 }
 
+/* What is captured begins behind what a counter says, which is known when that has been read. */
+static void
+note_feedback(struct gpuval_commands *commands)
+{
+   const struct gpuval_command_driver *driver = commands->driver;
+
+   for (unsigned i = 0; driver->captured && i < MAX_FEEDBACK_BUFFERS; i++)
+      commands->feedback_buffers[i].captured = driver->captured(driver->data, i);
+   commands->feedback_begins = false;
+}
+
+/* At the end: all that its draws have captured */
+static void
+describe_captured(const struct gpuval_commands *commands, const struct gpuval_access_sink *sink)
+{
+   const struct gpuval_command_driver *driver = commands->driver;
+
+   for (unsigned i = 0; driver->captured && i < MAX_FEEDBACK_BUFFERS; i++) {
+      const struct feedback_buffer *buffer = &commands->feedback_buffers[i];
+      uint64_t end = driver->captured(driver->data, i);
+      if (buffer->buffer && end > buffer->captured)
+         gpuval_describe_buffer(sink, VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+                                VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT, buffer->buffer,
+                                buffer->offset + buffer->captured, end - buffer->captured, false);
+   }
+}
+
 /* How much of it depends on the draw's primitives. */
 static void
 describe_feedback(const struct gpuval_commands *commands, const struct gpuval_access_sink *sink)
@@ -257,7 +286,7 @@ note_state(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *co
       bind_feedback_buffers(commands, &command->u.bind_transform_feedback_buffers_ext);
       return;
    case VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT:
-      commands->feedback_active = true;
+      commands->feedback_active = commands->feedback_begins = true;
       return;
    case VK_CMD_END_TRANSFORM_FEEDBACK_EXT:
       commands->feedback_active = false;
@@ -325,7 +354,13 @@ tell_feedback(struct gpuval_commands *commands)
 void
 gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *command)
 {
+   const struct gpuval_access_sink sink = {tell_access, commands};
+
+   if (commands->feedback_begins)
+      note_feedback(commands);
    TELL(commands, begin, command);
+   if (commands->wants_accesses && command->type == VK_CMD_END_TRANSFORM_FEEDBACK_EXT)
+      describe_captured(commands, &sink);
    if (commands->wants_accesses)
       gpuval_command_visit_accesses(command, commands->driver, tell_access, commands);
 

@@ -26,6 +26,12 @@ struct gpuval_dependency;
 struct gpuval_command_driver {
    /* Returns the bytes of the results of one query, gpuval_query_size(). */
    uint64_t (*query_size)(VkQueryPool pool, VkQueryResultFlags flags);
+
+   /* How many bytes transform feedback has captured to @binding by now, its counter included. NULL:
+    * that is not known when commands are visited.
+    */
+   uint64_t (*captured)(void *data, unsigned binding);
+   void *data;
 };
 
 /** A pipeline barrier, or a wait for events. */

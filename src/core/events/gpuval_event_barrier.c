@@ -63,7 +63,7 @@ access_name(const struct gpuval_sync_side *side)
    case GPUVAL_OP_TRANSFER_READ:
       return "TRANSFER_READ";
    case GPUVAL_OP_TRANSFER_WRITE:
-      return "TRANSFER_WRITE";
+      return side->class_ == GPUVAL_ORDER_AUXILIARY ? "TRANSFORM_FEEDBACK_WRITE" : "TRANSFER_WRITE";
    case GPUVAL_OP_INDEX:
       return "INDEX_READ";
    case GPUVAL_OP_ATTRIBUTE:
