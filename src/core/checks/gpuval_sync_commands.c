@@ -207,7 +207,8 @@ is_own_counter(struct gpuval_sync_commands *sync, const struct gpuval_sync_confl
    struct gpuval_shadow_party party;
 
    return conflict->op == GPUVAL_OP_COUNTER && sync->feedback_id &&
-          gpuval_device_shadow_party(sync->device, conflict->other, conflict->other >> 32, &party) &&
+          gpuval_device_shadow_party(sync->device, conflict->other, conflict->other >> 32,
+                                     &party) &&
           party.command_id == sync->feedback_id && party.op == GPUVAL_OP_COUNTER;
 }
 
