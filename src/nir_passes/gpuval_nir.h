@@ -107,7 +107,9 @@ enum {
 
 /* Of GPUVAL_USE_RACE: a site, and what it does there */
 #define GPUVAL_RACE_USE_SITE_MASK 0x7fffffu
-/* sync knows its texels: it is in no race with another such use. */
+/* It is in no race with another such use: which texels they access is what matters to sync, which
+ * knows that, or has nobody who does.
+ */
 #define GPUVAL_RACE_USE_HAS_TEXELS 0x800000u
 #define GPUVAL_RACE_USE_IS_WRITE   0x1000000u
 #define GPUVAL_RACE_USE_IS_ATOMIC  0x2000000u

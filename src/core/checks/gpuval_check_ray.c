@@ -75,12 +75,8 @@ read_structure(struct gpuval_device *device, struct gpuval_event *event,
                       : state == GPUVAL_STRUCTURE_DESTROYED    ? "is destroyed"
                                                                : "is none";
 
-   if (object) {
-      event->resource.object = (uintptr_t)object;
-      event->resource.object_type = object->type;
-      event->resource.calls = object->gpuval_calls;
-      event->resource.object_name = gpuval_object_name(event, object);
-   }
+   if (object)
+      gpuval_events_set_object(event, object);
    event->detail =
       ralloc_asprintf(event, "the acceleration structure %s%s%sat address 0x%" PRIx64 " %s",
                       event->resource.object_name ? "\"" : "",

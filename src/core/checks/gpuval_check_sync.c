@@ -281,9 +281,7 @@ describe_texel(struct gpuval_device *device, struct gpuval_event *event, uint64_
    access->level = texel.level;
    access->has_sample = vk->samples > 1;
    access->sample = texel.sample;
-   event->resource.object = (uintptr_t)image;
-   event->resource.object_type = VK_OBJECT_TYPE_IMAGE;
-   event->resource.object_name = gpuval_object_name(event, image);
+   gpuval_events_set_object(event, image);
 }
 
 static void

@@ -104,7 +104,7 @@ find_needs(struct gpuval_event *event, const struct gpuval_sync_side *first,
 static enum gpuval_barrier_missing
 find_missing(struct gpuval_device *device, struct gpuval_event *event,
              const struct gpuval_sync_side *first, const struct gpuval_sync_side *second,
-             uint64_t address, bool is_for_memory)
+             uint64_t address, bool ignores_access)
 {
    struct gpuval_order_barrier there;
    bool is_of_others =
@@ -120,7 +120,7 @@ find_missing(struct gpuval_device *device, struct gpuval_event *event,
    };
    enum gpuval_barrier_missing missing =
       gpuval_submits_find_missing(device->submits, &sides[0], &sides[1], address, &there);
-   if (missing == GPUVAL_MISSING_ACCESS && is_for_memory)
+   if (missing == GPUVAL_MISSING_ACCESS && ignores_access)
       missing = GPUVAL_MISSING_RANGE;
    if (missing == GPUVAL_MISSING_STAGE || missing == GPUVAL_MISSING_RANGE ||
        missing == GPUVAL_MISSING_ACCESS)
@@ -147,10 +147,10 @@ void
 gpuval_sync_describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
                              const struct gpuval_sync_side *first,
                              const struct gpuval_sync_side *second, uint64_t address,
-                             bool is_for_memory)
+                             bool ignores_access)
 {
    enum gpuval_barrier_missing missing =
-      find_missing(device, event, first, second, address, is_for_memory);
+      find_missing(device, event, first, second, address, ignores_access);
    const char *verb = first->class_ == GPUVAL_ORDER_TRANSITION ? "changed the layout"
                       : first->is_write                        ? "written there"
                                                                : "read there";

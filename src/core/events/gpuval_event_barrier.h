@@ -31,13 +31,13 @@ struct gpuval_sync_side {
 
 /**
  * Says of @event what is missing between @first and @second, which comes later to @address, and
- * which barrier would do; 0: wherever it is. @is_for_memory: a barrier that orders the two is for
- * other memory, if there is one.
+ * which barrier would do. An @address of 0 is in all ranges. @ignores_access: what a barrier says
+ * of accesses does not count, so that one which orders the two can only be for other memory.
  */
 void gpuval_sync_describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
                                   const struct gpuval_sync_side *first,
                                   const struct gpuval_sync_side *second, uint64_t address,
-                                  bool is_for_memory);
+                                  bool ignores_access);
 
 #ifdef __cplusplus
 }

@@ -289,6 +289,15 @@ gpuval_events_describe_command(struct gpuval_device *device, const struct gpuval
 }
 
 void
+gpuval_events_set_object(struct gpuval_event *event, const struct vk_object_base *object)
+{
+   event->resource.object = (uintptr_t)object;
+   event->resource.object_type = object->type;
+   event->resource.object_name = gpuval_object_name(event, object);
+   event->resource.calls = object->gpuval_calls;
+}
+
+void
 gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event *event,
                               uint64_t address, bool with_offset)
 {
@@ -298,9 +307,7 @@ gpuval_events_describe_buffer(struct gpuval_device *device, struct gpuval_event 
 
    if (!buffer)
       return;
-   event->resource.object = (uintptr_t)buffer;
-   event->resource.object_name = gpuval_object_name(event, buffer);
-   event->resource.calls = buffer->gpuval_calls;
+   gpuval_events_set_object(event, buffer);
    if (with_offset)
       event->resource.object_offset = offset;
    else

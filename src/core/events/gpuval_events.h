@@ -91,6 +91,8 @@ struct gpuval_event *gpuval_events_of_command(
 /** The one buffer or allocation of @ranges that @address is in, or NULL. */
 const struct vk_object_base *gpuval_events_find_object(struct hash_table *ranges, uint64_t address,
                                                        int64_t *offset);
+/** The resource of @event is @object, which lives. */
+void gpuval_events_set_object(struct gpuval_event *event, const struct vk_object_base *object);
 /**
  * Names the buffer that @address is in, if there is only one. @with_offset: the address is that
  * of the access, else it is where the accessed range begins.

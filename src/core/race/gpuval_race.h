@@ -49,7 +49,7 @@ struct gpuval_race_use {
    enum gpuval_op op;
    bool is_write;
    bool is_storage;    /* of an image that shaders may store to: sync's */
-   bool has_texels;    /* which sync knows: it is in no race with another such use */
+   bool has_texels;    /* GPUVAL_RACE_USE_HAS_TEXELS: it is in no race with another such use */
    bool is_atomic;     /* two of them are no race */
    bool acquires;      /* a shader's memory barrier makes visible what others have released, */
    bool releases;      /* or makes available what it has written */

@@ -164,13 +164,6 @@ void
 gpuval_device_report_race(struct gpuval_device *device, const struct gpuval_race_use *use,
                           const struct gpuval_race_use *other)
 {
-   bool are_shaders = use->site != GPUVAL_RACE_NO_SITE && other->site != GPUVAL_RACE_NO_SITE;
-   bool is_sampled = use->op == GPUVAL_OP_SAMPLE || use->op == GPUVAL_OP_FETCH ||
-                     other->op == GPUVAL_OP_SAMPLE || other->op == GPUVAL_OP_FETCH;
-
-   /* Which texels two shaders access matters to sync, and is not known here. */
-   if (!gpuval_options_may_check(GPUVAL_CHECK_RACE) && are_shaders && !is_sampled)
-      return;
    mtx_lock(&device->mutex);
    const struct gpuval_shader *shader = find_shader(device, use);
    struct gpuval_event *event = shader ? get_event_of_shader(device, shader, use, other)

@@ -635,8 +635,10 @@ note_view(void *data, const struct vk_object_base *base)
    noted.shader_serial = gpuval_shader_serial(note->shader);
    noted.view = note->view;
    noted.is_storage = is_storage(view->image);
+   /* Of what is sparse nobody knows texels, and race looks at subresources. */
+   bool is_sparse = view->image->create_flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT;
    noted.has_texels = use->num_slots & GPUVAL_RACE_USE_HAS_TEXELS &&
-                      !(view->image->create_flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT);
+                      !(is_sparse && gpuval_options_may_check(GPUVAL_CHECK_RACE));
    noted.extent = GPUVAL_RACE_SOMEWHERE;
    gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), queue->dependent,
                     note->flag, note->bit);
