@@ -142,7 +142,8 @@ struct gpuval_record {
    uint32_t command_id;
    uint32_t stage;         /* SPIR-V execution model */
    uint32_t invocation[3]; /* the third one of vertices: 1 + the draw, 0: not known */
-   uint32_t offset;        /* buffer accesses: bytes from the start of the range */
+   uint32_t offset;        /* buffer accesses: bytes from the start of the range; of sync's to
+                            * storage images: GPUVAL_TEXEL_* */
    uint32_t access_size;
    uint32_t bound;      /* bytes of the range; sync: see other */
    uint32_t slot;       /* of the descriptor in its set */

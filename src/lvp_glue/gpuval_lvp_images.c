@@ -8,27 +8,27 @@
 #include "gpuval/src/core/memory/gpuval_image_marks.h"
 #include "vk_image.h"
 
-uint64_t
-gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level,
-                               uint32_t layer)
-{
-   struct pipe_resource *bo = image->planes[plane].bo;
-   const struct llvmpipe_resource *resource = bo ? llvmpipe_resource(bo) : NULL;
-   if (!resource || resource->dt || !resource->tex_data || level > bo->last_level)
-      return 0;
-
-   uint64_t address = (uintptr_t)resource->tex_data + resource->mip_offsets[level];
-   return bo->target == PIPE_TEXTURE_3D ? address : address + layer * resource->img_stride[level];
-}
-
+/* NULL: it has no memory, or that of a window system. */
 static const struct llvmpipe_resource *
 get_resource(const struct lvp_image *image, unsigned plane)
 {
    struct pipe_resource *bo = image->planes[plane].bo;
    const struct llvmpipe_resource *resource = bo ? llvmpipe_resource(bo) : NULL;
-   bool is_sparse = bo && bo->flags & PIPE_RESOURCE_FLAG_SPARSE;
 
-   return resource && !resource->dt && !is_sparse && resource->tex_data ? resource : NULL;
+   return resource && !resource->dt && resource->tex_data ? resource : NULL;
+}
+
+uint64_t
+gpuval_lvp_subresource_address(const struct lvp_image *image, unsigned plane, uint32_t level,
+                               uint32_t layer)
+{
+   const struct llvmpipe_resource *resource = get_resource(image, plane);
+   if (!resource || level > resource->base.last_level)
+      return 0;
+
+   uint64_t address = (uintptr_t)resource->tex_data + resource->mip_offsets[level];
+   return resource->base.target == PIPE_TEXTURE_3D ? address
+                                                   : address + layer * resource->img_stride[level];
 }
 
 /* One level of one plane: layers, or slices, are next to each other, and so is all of a sample. */
@@ -59,7 +59,7 @@ gpuval_lvp_image_range(const struct lvp_image *image, const VkImageSubresourceRa
    *address = *size = 0;
    for (unsigned plane = 0; plane < image->plane_count; plane++) {
       const struct llvmpipe_resource *resource = get_resource(image, plane);
-      if (!resource)
+      if (!resource || resource->base.flags & PIPE_RESOURCE_FLAG_SPARSE)
          return;
       for (uint32_t i = 0; i < level_count; i++) {
          uint32_t level = range->baseMipLevel + i;
