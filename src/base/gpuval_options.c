@@ -594,6 +594,13 @@ gpuval_options_need(uint32_t needs)
    return all_checks() & gpuval_checks_with_needs(needs);
 }
 
+bool
+gpuval_options_race(void)
+{
+   return gpuval_options_may_check(GPUVAL_CHECK_RACE) ||
+          gpuval_options_may_check(GPUVAL_CHECK_SYNC);
+}
+
 uint32_t
 gpuval_options_sync(void)
 {

@@ -112,6 +112,8 @@ bool gpuval_options_need(uint32_t needs);
 
 /** Of the checks `sync` and `sync-compute`, those that any shader may get. */
 uint32_t gpuval_options_sync(void);
+/** Is it looked at who uses images? By `race`, and of storage images by `sync`. */
+bool gpuval_options_race(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);

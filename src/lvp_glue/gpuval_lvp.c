@@ -191,8 +191,7 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->command_driver = gpuval_lvp_command_driver(device);
    gpuval->walk = gpuval_commands_create(gpuval, &gpuval->command_driver);
    gpuval->memory = gpuval_lvp_host_memory(device, gpuval->device);
-   bool has_race =
-      gpuval_options_may_check(GPUVAL_CHECK_RACE) || gpuval_options_may_check(GPUVAL_CHECK_SYNC);
+   bool has_race = gpuval_options_race();
    if (gpuval_options_sync() || has_race) {
       gpuval->order = rzalloc(gpuval, struct gpuval_lvp_order);
       gpuval_lvp_order_init(gpuval->order, device, gpuval->device);

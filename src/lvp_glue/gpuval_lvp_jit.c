@@ -395,7 +395,7 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    driver.reports_descriptors = gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR);
    driver.names_buffers = gpuval_options_may_check(GPUVAL_CHECK_BOUNDS);
    driver.reports_unwritten = gpuval_options_may_check(GPUVAL_CHECK_INIT);
-   if (!gpuval_options_may_check(GPUVAL_CHECK_RACE) && !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
+   if (!gpuval_options_race())
       driver.used_address = NULL;
    driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};

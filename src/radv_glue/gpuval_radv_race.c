@@ -473,9 +473,7 @@ void
 gpuval_radv_init_race(struct gpuval_radv *gpuval)
 {
    struct gpuval_objects *objects = gpuval_device_objects(gpuval->device);
-   bool is_wanted =
-      gpuval_options_may_check(GPUVAL_CHECK_RACE) || gpuval_options_may_check(GPUVAL_CHECK_SYNC);
-   if (!is_wanted || !gpuval->hooks.submits || !objects)
+   if (!gpuval_options_race() || !gpuval->hooks.submits || !objects)
       return;
 
    struct gpuval_radv_race *state = gpuval->race = rzalloc(gpuval, struct gpuval_radv_race);

@@ -399,7 +399,7 @@ gpuval_radv_end_epochs(struct gpuval_radv *gpuval)
 bool
 gpuval_radv_needs_order(void)
 {
-   return gpuval_options_sync() || gpuval_options_may_check(GPUVAL_CHECK_RACE);
+   return gpuval_options_sync() || gpuval_options_race();
 }
 
 bool
