@@ -26,7 +26,7 @@ _gpuval_options() # COMMAND
       echo '--checks --report --log --buffer --uniform --push --groups --dispatches --barriers
          --time --rounds --as-is --entry --device --write-spv --print-program'
       ;;
-   report) echo '--output --baseline --root --source-map --error-exitcode' ;;
+   report) echo '--output --baseline --coverage --root --source-map --error-exitcode' ;;
    esac
    echo '--help'
 }

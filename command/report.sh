@@ -26,6 +26,8 @@ Without -o the failures are listed; with it they are counted.
    --baseline OLD.jsonl  failures of this report are known: the others are marked
                          as new and listed, and those that are gone are; may be
                          given several times
+   --coverage FILE.info  what shaders have executed (./gpuval run --coverage), for a
+                         table in the HTML; may be given several times
    --root FOLDER         files of sources below it are named relative to it (default:
                          GITHUB_WORKSPACE, or the current folder); may be given
                          several times, for those of other machines

@@ -409,6 +409,8 @@ finish_reports()
       process=${journal%.jsonl}
       process=${process##*.}
       set --
+      [ -z "$run_coverage" ] ||
+         set -- --coverage "$(printf '%s\n' "$run_coverage" | sed "s/%p/$process/g")"
       list=$run_source_map
       while [ -n "$list" ]; do
          set -- "$@" --source-map "${list%%,*}"

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/gpuval_kind_help.h"
+#include "gpuval_html_coverage.h"
+#include "report_coverage.h"
 #include "report_css.h"
 #include "report_html.h"
 #include "report_js.h"
@@ -19,8 +21,8 @@
 /* What is between a script's tags ends at the next "</script", whatever it is part of,
  * and "<!--" has a meaning, too. In JSON, only strings have a "<".
  */
-static void
-write_json(FILE *f, const char *json)
+void
+gpuval_html_write_json(FILE *f, const char *json)
 {
    while (*json) {
       size_t length = strcspn(json, "<");
@@ -31,6 +33,21 @@ write_json(FILE *f, const char *json)
          json++;
       }
    }
+}
+
+void
+gpuval_html_write_string(FILE *f, const char *string)
+{
+   char *json = NULL;
+   size_t size;
+
+   FILE *memory = open_memstream(&json, &size);
+   if (!memory)
+      return;
+   gpuval_jsonl_write_string(memory, string);
+   fclose(memory);
+   gpuval_html_write_json(f, json);
+   free(json);
 }
 
 /* What the failures mean and how to mend them, by check and kind; no text has a "<". */
@@ -72,11 +89,13 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
    if (memory) {
       gpuval_jsonl_write_summary(memory, summary);
       fclose(memory);
-      write_json(f, json);
+      gpuval_html_write_json(f, json);
       free(json);
    }
    fputs("</script>\n<script type=\"application/json\" id=\"help\">", f);
    write_help(f);
+   fputs("</script>\n<script type=\"application/json\" id=\"coverage-data\">", f);
+   gpuval_html_write_coverage(f, summary);
    fputs("</script>\n<script type=\"application/json\" id=\"events\">[\n", f);
 }
 
@@ -97,7 +116,7 @@ write_row(FILE *f, const struct gpuval_row *row, const struct gpuval_summary *su
    fclose(memory);
    *strrchr(json, '}') = '\0';
    fputs(index ? "," : "", f);
-   write_json(f, json);
+   gpuval_html_write_json(f, json);
    free(json);
    for (unsigned i = 0; i < row->num_seen; i++)
       fprintf(f, "%s%" PRIu32 ",%" PRIu64, i ? "," : ",\"seen\":[", row->seen[i].run,
@@ -110,6 +129,7 @@ write_end(FILE *f, const struct gpuval_summary *summary)
 {
    fputs("]</script>\n<script>\n", f);
    fputs(page_words, f);
+   fputs(page_coverage, f);
    fputs(page_js, f);
    fputs("</script>\n</body>\n</html>\n", f);
 }

@@ -351,6 +351,8 @@ summarize_run(void)
       .lost_messages = lost_messages,
       .shaders = shaders ? shaders->entries : 0,
       .commands = p_atomic_read(&commands),
+      .coverage = &gpuval_options()->coverage,
+      .num_coverage = gpuval_options()->coverage ? 1 : 0,
    };
 
    gpuval_suppressions_count(&summary.suppressed, &summary.suppressed_occurrences);
@@ -522,9 +524,9 @@ void
 gpuval_report_write_files(void)
 {
    gpuval_report_lock();
+   gpuval_lcov_write(); /* of all that was executed, in a session or not */
    if (is_recording())
       write_files_locked();
-   gpuval_lcov_write(); /* of all that was executed, in a session or not */
    gpuval_report_unlock();
 }
 
@@ -658,6 +660,7 @@ gpuval_report_finish(void)
       finished = true;
       if (progress)
          gpuval_log_show_status(NULL);
+      gpuval_lcov_write(); /* reports have what is in it */
       if (gpuval_options()->record == GPUVAL_RECORD_MANUAL) {
          finish_sessions();
       } else {
@@ -666,7 +669,6 @@ gpuval_report_finish(void)
          write_step_summary(&summary);
          write_files_locked();
       }
-      gpuval_lcov_write();
       gpuval_journal_end();
    }
    gpuval_report_unlock();

@@ -22,6 +22,7 @@
 #include "gpuval_paths.h"
 #include "gpuval_report.h"
 #include "gpuval_run.h"
+#include "gpuval_tracefile.h"
 #include "gpuval_zstd.h"
 
 enum {
@@ -39,6 +40,7 @@ struct output {
 static struct util_dynarray inputs;    /* const char * */
 static struct util_dynarray baselines; /* const char * */
 static struct util_dynarray outputs;   /* struct output */
+static struct util_dynarray coverage;  /* const char *: tracefiles */
 static int error_status = -1;          /* --error-exitcode */
 static const char *ended;              /* --ended */
 
@@ -76,6 +78,8 @@ set_option(const char *option, const char *value)
       add_output(value);
    } else if (!strcmp(option, "--baseline")) {
       util_dynarray_append(&baselines, const char *, value);
+   } else if (!strcmp(option, "--coverage")) {
+      util_dynarray_append(&coverage, const char *, value);
    } else if (!strcmp(option, "--ended")) {
       ended = value;
    } else if (!strcmp(option, "--source-map")) {
@@ -301,10 +305,31 @@ write_step_summary(struct gpuval_merge *merge)
    fclose(step.f);
 }
 
+/* What --coverage names; a program that was killed at its beginning has written none. */
+static void
+check_coverage(void)
+{
+   util_dynarray_foreach (&coverage, const char *, name) {
+      struct gpuval_tracefile trace;
+
+      gpuval_tracefile_init(&trace);
+      const char *wrong = gpuval_tracefile_read_named(&trace, *name);
+      ralloc_free(trace.mem_ctx);
+      if (!wrong && !ended && access(*name, R_OK))
+         wrong = strerror(errno);
+      if (wrong)
+         fail("--coverage %s: %s", *name, wrong);
+   }
+}
+
 static void
 write_outputs(struct gpuval_merge *merge)
 {
-   const struct gpuval_summary *summary = gpuval_merge_summary(merge);
+   struct gpuval_summary with_coverage = *gpuval_merge_summary(merge);
+   const struct gpuval_summary *summary = &with_coverage;
+
+   with_coverage.coverage = util_dynarray_begin(&coverage);
+   with_coverage.num_coverage = util_dynarray_num_elements(&coverage, const char *);
 
    util_dynarray_foreach (&outputs, struct output, output) {
       open_output(output);
@@ -483,6 +508,7 @@ int
 main(int argc, char **argv)
 {
    parse_options(argv + 1);
+   check_coverage();
 
    struct gpuval_merge *merge = gpuval_merge_create();
    if (!merge)

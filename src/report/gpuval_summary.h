@@ -42,6 +42,9 @@ struct gpuval_summary {
    const char *program; /* with get_run(): that all runs are of; NULL: several, or not known */
    bool is_merged;      /* from the reports of those runs */
 
+   const char *const *coverage; /* tracefiles of LCOV that go with it */
+   unsigned num_coverage;
+
    bool has_baseline;
    uint64_t baseline_new, baseline_unchanged; /* together: errors; warnings do not count */
    uint64_t baseline_absent;                  /* in the baseline only */

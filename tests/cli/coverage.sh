@@ -73,8 +73,8 @@ as_in "$tests/coverage_lines.scn"
 begin 'with failures'
 count monolithic "$tests/two_errors.scn"
 two_errors err
-lines a.info '^DA:[0-9]+,4$' 2
-lines a.info '^DA:' 2
+lines a.info '^DA:[0-9]+,4$' 4
+lines a.info '^DA:' 4
 
 begin 'two runs add up'
 count monolithic "$tests/coverage_lines.scn"
@@ -82,6 +82,18 @@ count monolithic "$tests/coverage_lines.scn"
 as_in "$tests/coverage_lines.scn" 2
 count monolithic "$tests/coverage_draw.scn"
 lines a.info '^SF:' 4
+
+begin 'what lcov 2 has written is added to'
+count monolithic "$tests/coverage_lines.scn"
+awk -F '[:,]' '
+   BEGIN { print "# a comment" }
+   /^SF:/ { print; print "VER:1"; delete number; count = 0; next }
+   /^FN:/ { print "FNL:" count "," $2 ",99"; number[$3] = count++; next }
+   /^FNDA:/ { print "FNA:" number[$3] "," $2 "," $3; next }
+   /^BRF:/ { print "BRDA:1,0,a > b,5" }
+   { print }' a.info >b.info
+count monolithic "$tests/coverage_lines.scn" GPUVAL_COVERAGE=b.info
+as_in "$tests/coverage_lines.scn" 2 b.info
 
 begin 'four at a time add up'
 for number in 1 2 3 4; do
@@ -104,7 +116,7 @@ as_in "$tests/coverage_lines.scn"
 begin 'abort at the first failure'
 GPUVAL=bounds GPUVAL_ON_ERROR=abort GPUVAL_COVERAGE=a.info "$runner" --child-only \
    "$tests/two_errors.scn" >out 2>err
-lines a.info '^DA:[0-9]+,4$' 1 2
+lines a.info '^DA:[0-9]+,4$' 2 4
 
 begin 'debug information of another kind'
 variant lines 'glslang -gVS'
@@ -142,6 +154,18 @@ env GPUVAL=basic GPUVAL_COVERAGE=a.info "$runner" --child-only --kind monolithic
 one_complaint err GPUVAL_COVERAGE a.info tracefile
 lines a.info '^of value$' 1
 
+begin 'a script'
+printf '#!/bin/sh\n# all of it\n' >a.info
+env GPUVAL=basic GPUVAL_COVERAGE=a.info "$runner" --child-only --kind monolithic \
+   "$tests/coverage_lines.scn" >out 2>err
+one_complaint err GPUVAL_COVERAGE a.info tracefile
+lines a.info '^#' 2
+
+begin 'the report has it'
+count monolithic "$tests/coverage_lines.scn" GPUVAL_REPORT=a.html
+lines a.html '"file":"[^"]*/lines.comp"' 1
+lines a.html '"missed":\[\[[0-9,]+\],\[[0-9,]+\]\]' 1
+
 begin 'a folder that is not there'
 env GPUVAL=basic GPUVAL_COVERAGE=missing/a.info "$runner" --child-only --kind monolithic \
    "$tests/coverage_lines.scn" >out 2>err
@@ -171,7 +195,7 @@ if command -v genhtml >/dev/null && [ -z "${GPUVAL_TEST_PRELOAD-}" ]; then
       wrong "lcov exited with $?"
    as_in "$tests/coverage_lines.scn" 2 c.info
    lcov --summary a.info >out 2>&1 || wrong "lcov --summary exited with $?"
-   lines out '19 of 21 lines|17 of 21 lines' 1
+   lines out '19 of 25 lines|21 of 25 lines' 1
 fi
 
 finish

@@ -26,8 +26,8 @@ FNR == NR && /\/\/ / {
    sub(/.*\/\/ /, "", text)
    count = split(text, word, " ")
    for (i = 1; i <= count; i++) {
-      if (word[i] == "FUNCTION")
-         functions[FNR] = times_of(word[++i])
+      if (word[i] == "FUNCTION") # a line as well
+         lines[FNR] = functions[FNR] = times_of(word[++i])
       else if (word[i] == "COVERED")
          lines[FNR] = times_of(word[++i])
       else if (word[i] == "BRANCH")
@@ -41,6 +41,8 @@ FNR == NR { next }
 
 /^FN:/ { split(substr($0, 4), part, ","); name_line[part[2]] = part[1] }
 /^FNDA:/ { split(substr($0, 6), part, ","); found_functions[name_line[part[2]]] = part[1] }
+/^FNL:/ { split(substr($0, 5), part, ","); index_line[part[1]] = part[2] } # lcov 2.2
+/^FNA:/ { split(substr($0, 5), part, ","); found_functions[index_line[part[1]]] = part[2] }
 /^DA:/ { split(substr($0, 4), part, ","); found_lines[part[1]] = part[2] }
 /^BRDA:/ { split(substr($0, 6), part, ","); found_branches[part[1] "," part[3]] = part[4] }
 

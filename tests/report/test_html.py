@@ -104,6 +104,54 @@ class Html(HtmlTest):
         for part in 'taste of', '{"salt":1}', 'access far off', 'yes':
             self.assertIn(part, said)
 
+    def test_coverage(self):
+        """The table by shader, the least covered first; two tracefiles add up."""
+        def record(file, main, *lines):
+            functions = f'FN:1,main\nFNDA:{main},main\nFN:9,no<b>\nFNDA:0,no<b>\n'
+            branches = 'BRDA:3,0,0,5\nBRDA:3,0,1,0\n'
+            data = ''.join(f'DA:{i},{count}\n' for i, count in lines)
+            return f'TN:\nSF:{file}\n{functions}{branches}{data}end_of_record\n'
+
+        self.write('a.jsonl', [failure(1)])
+        some = record('/s/some.frag', 7, (1, 7), (2, 7), (3, 0), (5, 0), (6, 7), (9, 0))
+        with open('a.info', 'w', encoding='utf-8') as file:
+            file.write(some + record('/s/none.comp', 0, (1, 0), (2, 0)) +
+                       'SF:/s/</script>.vert\nDA:1,1\nend_of_record\n')
+        with open('b.info', 'w', encoding='utf-8') as file:
+            file.write(record('/s/some.frag', 3, (9, 4)))
+        self.open('a.jsonl')
+        self.assertEqual(self.visible('#coverage'), 0)
+        self.open('a.jsonl', '--coverage', 'a.info', '--coverage', 'b.info')
+        self.assertEqual(self.text('#covered-sum'),
+                         '5 of 9 lines (55 %), 1 of 4 functions (25 %), 2 of 4 branches (50 %); '
+                         '1 shader was never executed')
+        rows = "[...document.querySelectorAll('#covered tr')]"
+        cells = f"{rows}.map((row) => [...row.children].map((cell) => cell.innerText.trim()))"
+        self.assertEqual(self.run_(cells), [
+            ['none.comp never executed', '0 % of 2', '0 % of 2', '50 % of 2', '1-2'],
+            ['some.frag', '66 % of 6', '50 % of 2', '50 % of 2', '3-5'],
+            ['script>.vert', '100 % of 1', 'none', 'none', '']])
+        self.run_(f"{rows}[1].querySelector('summary').click();"
+                  "new Promise((done) => setTimeout(done, 100))")
+        said = self.run_(f"{rows}[1].innerText")
+        for part in '/s/some.frag', 'main()', 'line 1, 10 times', 'no<b>()', 'line 9, never':
+            self.assertIn(part, said)
+        self.run_("document.querySelector('#coverage thead button').click()")
+        self.assertIn('none.comp', self.run_(f"{rows}[0].innerText + {rows}[1].innerText"))
+        self.assertEqual(self.run_("document.querySelector('[aria-sort=ascending]').innerText.trim()"),
+                         "Shader's source \u25b4".split(' \u25b4')[0])
+
+    def test_coverage_that_is_none(self):
+        self.write('a.jsonl', [failure(1)])
+        for name, text in ('missing.info', None), ('a.info', 'of value\n'), ('b.info', '#!/bin/sh\n'):
+            with self.subTest(name):
+                if text:
+                    with open(name, 'w', encoding='utf-8') as file:
+                        file.write(text)
+                _, said = self.tool('a.jsonl', '--coverage', name, '-o', 'm.html', status=2)
+                self.assertIn(name, said)
+                self.assertEqual(said.count('\n'), 1)
+
     def test_calls_and_values(self):
         event = failure(1, stack=[{'function': 'twice', 'file': 'a.comp', 'line': 15, 'column': 3,
                                    'text': 'f(i);', 'instruction': 9}, {'function': 'main'}],
@@ -204,7 +252,7 @@ class Html(HtmlTest):
         self.open('a.jsonl')
         self.assertEqual(self.visible('.details'), len(HOSTILE))
         self.assertEqual(self.run_('events.map((e) => e.message)'), HOSTILE)
-        self.assertEqual(self.run_("document.querySelectorAll('script').length"), 4)
+        self.assertEqual(self.run_("document.querySelectorAll('script').length"), 5)
         self.assertEqual(self.run_("document.querySelectorAll('#groups b').length"), 0)
         said = self.run_("[...document.querySelectorAll('.message-row .grow')]"
                          ".map((e) => e.firstChild.textContent)")
@@ -220,7 +268,7 @@ class Html(HtmlTest):
             text = file.read()
         self.assertNotRegex(text, r'''(src|href)=["']?(?!data:|["'])''')
         self.assertEqual(set(re.findall(r'https?://[^/]*', text)), {'https://registry.khronos.org'})
-        self.assertEqual(len(re.findall('</script', text)), 4)
+        self.assertEqual(len(re.findall('</script', text)), 5)
 
 
 class Reader(HtmlTest):

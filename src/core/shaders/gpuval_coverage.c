@@ -177,22 +177,35 @@ publish_functions(struct covered *covered)
 
 /* A line was executed as often as that of its blocks which was executed most. */
 static void
+note_line(struct hash_table_u64 *lines, const struct gpuval_spirv_line *line, uint64_t count)
+{
+   uint64_t *most = _mesa_hash_table_u64_search(lines, key_of_line(line));
+
+   if (!most) {
+      most = rzalloc(lines, uint64_t);
+      _mesa_hash_table_u64_insert(lines, key_of_line(line), most);
+   }
+   *most = MAX2(*most, count);
+}
+
+/* The line where a function begins is one of them, as of gcov: LCOV 2 demands that. */
+static void
 publish_lines(struct covered *covered)
 {
    const struct gpuval_spirv_blocks *blocks = covered->blocks;
    struct hash_table_u64 *lines = _mesa_hash_table_u64_create(NULL);
 
+   for (uint32_t i = 0; i < blocks->num_functions; i++) {
+      const struct gpuval_spirv_function *function = &blocks->functions[i];
+      if (function->line.number)
+         note_line(lines, &function->line, covered->counts[function->first_block]);
+   }
    for (uint32_t i = 0; i < blocks->num_blocks; i++) {
       const struct gpuval_spirv_block *block = &blocks->blocks[i];
-      for (uint32_t j = 0; j < block->num_lines; j++) {
-         uint64_t key = key_of_line(&blocks->lines[block->first_line + j]);
-         uint64_t *most = _mesa_hash_table_u64_search(lines, key);
-         if (!most) {
-            most = rzalloc(lines, uint64_t);
-            _mesa_hash_table_u64_insert(lines, key, most);
-         }
-         *most = MAX2(*most, covered->counts[i]);
-      }
+      for (uint32_t j = 0; j < block->num_lines; j++)
+         note_line(lines, &blocks->lines[block->first_line + j], covered->counts[i]);
+      if (block->num_edges > 1 && block->branch.number)
+         note_line(lines, &block->branch, covered->counts[i]);
    }
    hash_table_u64_foreach (lines, entry) {
       uint64_t *published = _mesa_hash_table_u64_search(covered->lines, entry.key);

@@ -669,6 +669,7 @@ if (summary.baseline)
    byId('order').prepend(make('option', {value: 'new', selected: true}, 'new ones first'));
 renderTimeline();
 renderGone();
+renderCoverage(read('coverage-data'));
 listen();
 render();
 showTarget();
