@@ -204,7 +204,8 @@ static struct gpuval_spirv_facts
 get_facts(const struct gpuval_event *event)
 {
    const struct gpuval_event_access *access = &event->place.access;
-   struct gpuval_spirv_facts facts = {.has_invocation = event->has_record};
+   struct gpuval_spirv_facts facts = {.has_invocation = event->has_record,
+                                      .descriptor = event->resource.index};
 
    memcpy(facts.invocation, event->invocation, sizeof(facts.invocation));
    if (access->has_index) {
@@ -219,6 +220,15 @@ get_facts(const struct gpuval_event *event)
       facts.of = GPUVAL_SPIRV_FACTS_COORDINATES;
       facts.count = access->num_coords;
       memcpy(facts.words, access->coord, sizeof(facts.words));
+   } else if (access->offset >= 0) {
+      facts.of = GPUVAL_SPIRV_FACTS_OFFSET;
+      facts.count = 1;
+      facts.words[0] = access->offset;
+   } else if (access->address) {
+      facts.of = GPUVAL_SPIRV_FACTS_ADDRESS;
+      facts.count = 2;
+      facts.words[0] = access->address;
+      facts.words[1] = access->address >> 32;
    }
    return facts;
 }

@@ -127,6 +127,8 @@ enum gpuval_spirv_facts_of {
    GPUVAL_SPIRV_FACTS_INDEX,       /* the only index of an access that is no constant */
    GPUVAL_SPIRV_FACTS_OPERANDS,    /* of an operation of scalars of 32 bits, in their order */
    GPUVAL_SPIRV_FACTS_COORDINATES, /* of an image: as many as the view has */
+   GPUVAL_SPIRV_FACTS_OFFSET,      /* of an access in its block: one word */
+   GPUVAL_SPIRV_FACTS_ADDRESS,     /* of an access: two words */
 };
 
 struct gpuval_spirv_facts {
@@ -135,6 +137,7 @@ struct gpuval_spirv_facts {
    enum gpuval_spirv_facts_of of;
    unsigned count;
    uint32_t words[3];
+   int64_t descriptor; /* the element of the array of descriptors; -1: not known */
 };
 
 #define GPUVAL_MAX_VALUES 8

@@ -304,9 +304,15 @@ index_value(struct gpuval_spirv *spirv, uint32_t word)
    case SpvOpTypeInt:
    case SpvOpTypeFloat:
    case SpvOpTypeVector:
+   case SpvOpTypeMatrix:
       result = 1;
       break;
    case SpvOpCompositeConstruct:
+   case SpvOpVectorShuffle:
+   case SpvOpConvertFToS:
+   case SpvOpConvertFToU:
+   case SpvOpConvertSToF:
+   case SpvOpConvertUToF:
    case SpvOpIAdd:
    case SpvOpISub:
    case SpvOpIMul:

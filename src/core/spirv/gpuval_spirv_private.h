@@ -255,6 +255,45 @@ get_decorations(const struct gpuval_spirv *spirv, uint32_t id)
    return entry ? entry->data : NULL;
 }
 
+/** A value of 32 bits a component. */
+struct gpuval_spirv_known {
+   unsigned count; /* of the first components, that are known; 0: nothing is */
+   uint32_t words[4];
+};
+
+struct gpuval_spirv_invocation {
+   bool is_known;
+   uint32_t model;
+   const char *entry;
+   uint32_t words[3]; /* docs/protocols.rst, "Invocations" */
+};
+
+/** Returns what the built-in @variable was; of others nothing. */
+struct gpuval_spirv_known
+gpuval_spirv_builtin_value(const struct gpuval_spirv *spirv, uint32_t variable,
+                           const struct gpuval_spirv_invocation *invocation);
+
+struct gpuval_spirv_step {
+   uint32_t id;     /* of the index, which is no constant */
+   uint32_t stride; /* bytes */
+};
+
+/** A pointer points to its base, `offset` bytes, and each index times its stride. */
+struct gpuval_spirv_chain {
+   uint32_t base;       /* id: a variable, or a pointer that was loaded or made */
+   uint32_t descriptor; /* id: the index of an array of descriptors; 0: it is none */
+   uint64_t offset;
+   unsigned count;
+   struct gpuval_spirv_step steps[8];
+};
+
+/**
+ * Finds where @pointer points to. False: the types that it leads through have no explicit layout;
+ * the base and the descriptor are those that were found until there.
+ */
+bool gpuval_spirv_find_chain(const struct gpuval_spirv *spirv, uint32_t pointer,
+                             struct gpuval_spirv_chain *chain);
+
 /**
  * Returns what the source calls what @pointer points to, such as `p.index`; "" of a block without a
  * name; NULL: it has no name. Sets *type to the id of its type.
