@@ -265,11 +265,14 @@ TEST(SpirvValues, DamagedModules)
 {
    gpuval_spirv_facts facts = {};
    facts.has_invocation = true;
-   facts.of = GPUVAL_SPIRV_FACTS_INDEX;
+   facts.descriptor = 1;
    facts.count = 1;
 
    const std::vector<uint32_t> good = read_module("access.g.spv");
    for (size_t i = 5; i < good.size(); i += 7) {
+      facts.of = i % 3 == 0   ? GPUVAL_SPIRV_FACTS_INDEX
+                 : i % 3 == 1 ? GPUVAL_SPIRV_FACTS_OFFSET
+                              : GPUVAL_SPIRV_FACTS_ADDRESS;
       for (uint32_t word : {0u, good[i] + 1, good[i] + 0x10000, 0xffffffffu}) {
          std::vector<uint32_t> words = good;
          words[i] = word;
