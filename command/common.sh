@@ -49,6 +49,12 @@ fail()
    exit 1
 }
 
+fail_with() # STATUS TEXT
+{
+   say "$2"
+   exit "$1"
+}
+
 usage_error()
 {
    say "$1 (see ./gpuval ${command:+$command }--help)"

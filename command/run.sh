@@ -453,6 +453,24 @@ watch_program() # PROGRAM [ARGS]
    fi
 }
 
+# The statuses are those of a shell.
+check_program() # PROGRAM
+{
+   case $1 in
+   */*)
+      [ -e "$1" ] || fail_with 127 "cannot start '$1': there is no such file"
+      [ ! -d "$1" ] || fail_with 126 "cannot start '$1': it is a folder"
+      [ -x "$1" ] || fail_with 126 "cannot start '$1': it is not executable"
+      ;;
+   *)
+      command -v -- "$1" >/dev/null ||
+         fail_with 127 "cannot start '$1': PATH has no such program$(
+            [ ! -x "./$1" ] || echo " (./$1 is one in this folder)"
+         )"
+      ;;
+   esac
+}
+
 command_run()
 {
    parse_run_options "$@"
@@ -460,6 +478,7 @@ command_run()
    [ $# -gt 0 ] || usage_error "no program given"
    ensure_setup
    check_options
+   check_program "$1"
    for_each_variable export_variable
    if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX"); then
       trap 'rm -rf "$private"' EXIT
