@@ -53,13 +53,6 @@ show_build()
    fi
 }
 
-# As far as an installation has it
-debian_package() # LIBRARY
-{
-   [ ! -r "$root/REQUIRES" ] ||
-      awk -v name="$1" '$1 == "library" && $2 == name && $4 != "-" { print " (Debian: " $4 ")" }' "$root/REQUIRES"
-}
-
 show_driver() # DRIVER
 {
    echo "$1, as ./gpuval run --driver $1 starts programs:"
@@ -71,10 +64,12 @@ show_driver() # DRIVER
       ill "$icd is of no use"
       return
    fi
-   unresolved=$(ldd "$(icd_library "$icd")" 2>/dev/null | sed -n 's/^[[:space:]]*\(.*\) => not found/\1/p')
-   for library in $unresolved; do
-      ill "$1 needs $library, which is not there$(debian_package "$library")"
-   done
+   missing=$(missing_libraries "$1")
+   [ -z "$missing" ] || while read -r text; do
+      ill "$text"
+   done <<EOF
+$missing
+EOF
 }
 
 show_loader()

@@ -108,3 +108,20 @@ clean_environment()
    done
    unset GITHUB_ACTIONS GPUVAL_TEST_PLAIN_ICD_DIR RADV_DEBUG VK_DRIVER_FILES VK_ICD_FILENAMES
 }
+
+# Prints a line for each library that a driver needs and this machine lacks. An installation knows
+# Debian's packages.
+missing_libraries() # DRIVER
+{
+   icd=$(icd_file "$1") || return 0
+   ldd "$(icd_library "$icd")" 2>/dev/null |
+      sed -n 's/^[[:space:]]*\(.*\) => not found/\1/p' |
+      while read -r library; do
+         package=
+         [ ! -r "$root/REQUIRES" ] ||
+            package=$(awk -v name="$library" \
+               '$1 == "library" && $2 == name && $4 != "-" { print " (Debian: " $4 ")" }' \
+               "$root/REQUIRES")
+         echo "$1 needs $library, which is not there$package"
+      done
+}

@@ -379,8 +379,14 @@ write_log() # PROCESS TEXT
 
 warn_unchecked()
 {
+   if [ "$run_checks" = none ] && [ -z "$run_coverage" ]; then
+      write_log "$child" 'gpuval: warning: no checks were asked for: nothing was checked'
+      return
+   fi
    write_log "$child" \
       'gpuval: warning: no Vulkan device was created on this driver: nothing was checked'
+   why=$(missing_libraries "$run_driver" | sed 's/^/gpuval:    /')
+   [ -z "$why" ] || write_log "$child" "$why"
 }
 
 # The mark has a line "device" for each device that is checked, and a line "error"

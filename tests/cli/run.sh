@@ -227,6 +227,20 @@ gpuval run --error-exitcode 7 -- sh -c 'exit 3'
 exits 3
 only_unchecked err
 
+begin 'nothing was checked: none were asked for'
+gpuval run --checks none -- true
+exits 0
+[ "$(cat err)" = 'gpuval: warning: no checks were asked for: nothing was checked' ] ||
+   wrong "the error is: $(cat err)"
+
+begin 'nothing was checked: the driver lacks a library'
+mkdir bin
+printf '#!/bin/sh\necho "	libodd.so.3 => not found"\n' >bin/ldd
+chmod +x bin/ldd
+PATH="$PWD/bin:$PATH" "$command" run -- true 2>err
+[ "$(cat err)" = "$unchecked
+gpuval:    lavapipe needs libodd.so.3, which is not there" ] || wrong "the error is: $(cat err)"
+
 begin 'nothing was checked: log to stdout'
 gpuval run --log stdout -- echo text
 empty err
