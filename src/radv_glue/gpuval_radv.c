@@ -105,6 +105,7 @@ gpuval_radv_create(struct radv_device *device)
       return NULL;
 
    gpuval->radv = device;
+   list_inithead(&gpuval->readbacks);
    gpuval_winsys_radv_init(&gpuval->winsys, device);
    if (!gpuval_radv_self_test(gpuval)) {
       gpuval_winsys_radv_finish(&gpuval->winsys);
@@ -176,6 +177,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_hooks_finish(&gpuval->hooks);
    gpuval_radv_finish_written_images(gpuval);
    gpuval_radv_finish_commands(gpuval);
+   gpuval_radv_finish_readbacks(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);
    gpuval->radv->vk.gpuval = NULL;

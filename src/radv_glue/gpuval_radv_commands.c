@@ -91,6 +91,8 @@ struct gpuval_radv_commands {
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
    struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
+   struct list_head readbacks;      /* gpuval_radv_readback.c */
+   struct gpuval_radv_indices *indices;
 
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
@@ -215,6 +217,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       cmd_buffer->gpuval->cmd_buffer = cmd_buffer;
       cmd_buffer->gpuval->submission = cmd_buffer->gpuval->last_submission = -1;
       list_inithead(&cmd_buffer->gpuval->chunks);
+      list_inithead(&cmd_buffer->gpuval->readbacks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->looks, cmd_buffer->gpuval);
@@ -246,6 +249,21 @@ struct util_dynarray *
 gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->built;
+}
+
+struct list_head *
+gpuval_radv_readbacks(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->readbacks;
+}
+
+struct gpuval_radv_indices **
+gpuval_radv_indices(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   *mem_ctx = commands;
+   return &commands->indices;
 }
 
 unsigned *
@@ -310,6 +328,7 @@ gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
       _mesa_hash_table_u64_remove(gpuval->commands, chunk->first_id / CHUNK_SIZE + 1);
    cmd_buffer->gpuval = NULL;
    simple_mtx_unlock(&gpuval->mutex);
+   gpuval_radv_remove_readbacks(gpuval, &commands->readbacks);
    ralloc_free(commands);
 }
 

@@ -18,10 +18,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "softgpu_device.h"
 #include "util/hash_table.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
+#include "softgpu_device.h"
 
 uint64_t softgpu_counters[SOFTGPU_NUM_COUNTERS];
 
@@ -118,11 +118,10 @@ say_load(const char *address, const void *instruction)
    if (!says)
       return;
    dladdr(instruction, &info);
-   const int length = snprintf(
-      text, sizeof(text), "softgpu: load from %p at %s+0x%zx (%s)\n", (const void *)address,
-      info.dli_fname ? info.dli_fname : "?",
-      (size_t)((const char *)instruction - (const char *)info.dli_fbase),
-      info.dli_sname ? info.dli_sname : "?");
+   const int length = snprintf(text, sizeof(text), "softgpu: load from %p at %s+0x%zx (%s)\n",
+                               (const void *)address, info.dli_fname ? info.dli_fname : "?",
+                               (size_t)((const char *)instruction - (const char *)info.dli_fbase),
+                               info.dli_sname ? info.dli_sname : "?");
    (void)!write(STDERR_FILENO, text, (size_t)length);
 }
 

@@ -7,8 +7,8 @@
  * compiled into this library as well.
  */
 
-#include "softgpu_counters.h"
 #include "softgpu_device.h"
+#include "softgpu_counters.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -314,7 +314,9 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
 
       softgpu_yield();
       softgpu_meet_sometimes();
-      softgpu_count(SOFTGPU_INSTRUCTIONS, wave->exec ? 1 + (step->block ? exec_list_length(&step->block->instr_list) : 0) : 0);
+      softgpu_count(
+         SOFTGPU_INSTRUCTIONS,
+         wave->exec ? 1 + (step->block ? exec_list_length(&step->block->instr_list) : 0) : 0);
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
       if (run->instructions > MAX_INSTRUCTIONS) {
