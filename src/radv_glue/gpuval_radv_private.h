@@ -99,6 +99,9 @@ void gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffe
 /** A region of labels ends there that has begun in an earlier command buffer. */
 void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
 
+/** Bytes of struct gpuval_radv_command_data that this device has use for, from its beginning. */
+uint32_t gpuval_radv_data_size(const struct gpuval_radv *gpuval);
+
 /** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                                  const struct radv_descriptor_state *descriptors);

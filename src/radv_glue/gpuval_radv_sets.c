@@ -502,7 +502,7 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    data->stand_in = gpuval->stand_in;
    for (unsigned i = 0; i < MAX_SETS; i++) {
       bool is_bound = descriptors->valid & BITFIELD_BIT(i) && descriptors->sets[i];
-      data->shadows[i] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
+      data->shadows[gpuval_radv_shadow(i)] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
    }
 
    const struct gpuval_radv_bound *bound =

@@ -379,7 +379,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .sets = table->arg_index,
       .push_constants = push_constants->used ? push_constants->arg_index : -1,
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
-      .command_offset = MAX_SETS * sizeof(uint32_t),
+      .data_size = gpuval_radv_data_size(gpuval),
       .hashes = gpuval_options()->bloom_hashes,
       .swaps = gpuval->swaps,
       .records_first = gpuval_options()->record == GPUVAL_RECORD_AUTO,

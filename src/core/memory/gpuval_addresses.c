@@ -175,7 +175,7 @@ add_table(struct gpuval_device *device, struct util_dynarray *tables, uint64_t s
 {
    struct gpuval_buffer table = {0};
 
-   if (!gpuval_device_alloc(device, &table, MAX2(size * 2, 4096)))
+   if (!gpuval_device_alloc_table(device, &table, MAX2(size * 2, 4096)))
       return false;
    util_dynarray_append(tables, struct gpuval_buffer, table);
    return true;
