@@ -4,7 +4,7 @@
  * SOFTGPU_COUNTERS=FILE: counts what is slow on a real card, which no software GPU can time. At
  * end of a process that has submitted work, FILE has a line `NAME NUMBER` for each counter.
  *
- * What the host loads from video memory or from write-combined memory is not cached: a load takes
+ * What the driver loads from video memory or from write-combined memory is not cached: a load takes
  * about a microsecond. So such memory is mapped without access. An access faults, is counted, and
  * is executed by a single step with access to the buffer. What an instruction both loads and
  * stores counts as a store. With SOFTGPU_LOADS=1 each load is said on stderr, with the function
@@ -73,6 +73,7 @@ softgpu_count_atomic(uint64_t va)
 #ifdef __x86_64__
 
 #include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -96,6 +97,37 @@ static unsigned num_regions;
 static _Thread_local struct region *stepping[4];
 static _Thread_local unsigned num_stepping;
 
+/* The driver's code: what the program itself reads is its own affair. */
+static uintptr_t code_start, code_end;
+
+static int
+find_code(struct dl_phdr_info *info, size_t size, void *data)
+{
+   if (!strstr(info->dlpi_name, "libvulkan_radeon"))
+      return 0;
+   for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+      const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+      if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
+         code_start = info->dlpi_addr + header->p_vaddr;
+         code_end = code_start + header->p_memsz;
+      }
+   }
+   return 1;
+}
+
+static bool
+is_code(greg_t address)
+{
+   return (uintptr_t)address >= code_start && (uintptr_t)address < code_end;
+}
+
+/* Itself, or by memcpy() and its like, which have the return address on top of the stack. */
+static bool
+is_by_driver(const greg_t *registers)
+{
+   return is_code(registers[REG_RIP]) || is_code(*(const greg_t *)registers[REG_RSP]);
+}
+
 static struct region *
 find_region(const char *address)
 {
@@ -107,8 +139,12 @@ find_region(const char *address)
 }
 
 static void
-say_load(const char *address, const void *instruction)
+say_load(const char *address, const greg_t *registers)
 {
+   /* Where memcpy() is called, if that is what loads */
+   const void *instruction =
+      (const void *)(is_code(registers[REG_RIP]) ? registers[REG_RIP]
+                                                 : *(const greg_t *)registers[REG_RSP]);
    char text[256];
    Dl_info info = {0};
    static int says = -1;
@@ -149,9 +185,9 @@ on_fault(int number, siginfo_t *info, void *data)
    }
    if (registers[REG_ERR] & FAULT_WRITE) {
       count_store(region, info->si_addr);
-   } else {
+   } else if (is_by_driver(registers)) {
       softgpu_count(SOFTGPU_HOST_LOADS, 1);
-      say_load(info->si_addr, (const void *)registers[REG_RIP]);
+      say_load(info->si_addr, registers);
    }
    mprotect(region->start, region->size, PROT_READ | PROT_WRITE);
    stepping[num_stepping++] = region;
@@ -180,6 +216,7 @@ install_handlers(void)
    sigaction(SIGSEGV, &action, NULL);
    action.sa_sigaction = on_step;
    sigaction(SIGTRAP, &action, NULL);
+   dl_iterate_phdr(find_code, NULL);
 }
 
 void

@@ -24,7 +24,7 @@ enum softgpu_counter {
    SOFTGPU_UNCACHED_LOADS, /* by shaders: one for each wave that loads there */
    SOFTGPU_ATOMICS,        /* by lanes, in global memory */
    SOFTGPU_SAME_ATOMICS,   /* of these, at the address that has the most */
-   SOFTGPU_HOST_LOADS,     /* instructions that load from memory that is slow to read */
+   SOFTGPU_HOST_LOADS,     /* the driver's, from memory that is slow to read */
    SOFTGPU_HOST_STORES,
    SOFTGPU_HOST_BYTES, /* that these have stored, in lines of 64, each counted once */
    SOFTGPU_NUM_COUNTERS,
