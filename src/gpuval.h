@@ -80,6 +80,8 @@ struct gpuval_device_info {
 
    /* The filter of sync is not larger, whatever GPUVAL_BLOOM_SIZE_LOG2 says; 0: no limit */
    unsigned max_bloom_size_log2;
+   /* Its hash functions where GPUVAL_BLOOM_HASHES does not say; 0: 16 */
+   unsigned bloom_hashes;
 
    uint32_t object_bits; /* GPUVAL_OBJECT_INDEX_BITS; 0: descriptors have no shadows */
 

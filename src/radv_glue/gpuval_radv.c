@@ -121,6 +121,7 @@ gpuval_radv_create(struct radv_device *device)
       .max_sites = small_bar ? SMALL_BAR_SITES : MAX_SITES,
       .max_entries = small_bar ? SMALL_BAR_ENTRIES : MAX_ENTRIES,
       .max_sets = MAX_SETS,
+      .bloom_hashes = GPUVAL_RADV_HASHES,
       .max_bloom_size_log2 = small_bar ? SMALL_BAR_BLOOM_SIZE_LOG2 : 0,
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,

@@ -56,9 +56,13 @@ struct result {
    uint32_t reserved[2];
 };
 
-/* In memory for reading back: this, then a result for each chunk */
+/* In memory for reading back: this, then a result for each chunk. No other value is believed, where
+ * the device is lost and memory with it.
+ */
+#define FAILED 0x6f757473
+
 struct results {
-   uint32_t failed;
+   uint32_t failed; /* FAILED: some chunk has bad indices */
    uint32_t reserved[3];
 };
 
@@ -241,7 +245,7 @@ build_shader(struct radv_device *device)
          load_index(b, base, nir_channel(b, chunk, 3), load_shared(b, SHARED_POSITION));
 
       nir_build_store_global(b, nir_vec2(b, total, index), result, .align_mul = 8);
-      nir_build_store_global(b, nir_imm_int(b, 1), results, .align_mul = 4);
+      nir_build_store_global(b, nir_imm_int(b, FAILED), results, .align_mul = 4);
    }
    nir_pop_if(b, NULL);
    return b->shader;
@@ -304,7 +308,9 @@ get_indices(struct radv_cmd_buffer *cmd_buffer)
 
    if (!*indices) {
       *indices = rzalloc(mem_ctx, struct gpuval_radv_indices);
-      (*indices)->is_running = true; /* of an earlier command buffer */
+      /* That of an earlier command buffer may be. */
+      (*indices)->is_running =
+         p_atomic_read(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_at_indices);
       (*indices)->known = _mesa_hash_table_create(*indices, hash_chunk, chunks_equal);
       util_dynarray_init(&(*indices)->chunks, *indices);
    }
@@ -442,6 +448,7 @@ gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
       look->batch = batch;
       util_dynarray_append(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
       indices->is_running = true;
+      p_atomic_set(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_at_indices, true);
    } else {
       warn_of_memory();
    }
@@ -492,7 +499,7 @@ gpuval_radv_check_batch(const struct gpuval_radv_batch *batch, struct util_dynar
 {
    struct result *results = (struct result *)(batch->results + 1);
 
-   if (!p_atomic_read(&batch->results->failed))
+   if (p_atomic_read(&batch->results->failed) != FAILED)
       return;
    util_dynarray_foreach (&batch->looks, struct look, look)
       check_look(look, results, found);

@@ -70,6 +70,11 @@ gpuval_radv_shadow(unsigned set)
    return GPUVAL_RADV_MAX_SETS - 1 - set;
 }
 
+/* Hash functions of sync's filter where nobody asks for a number: on a card each is an atomic to a
+ * cache line of its own, which takes long (docs/sync.rst).
+ */
+#define GPUVAL_RADV_HASHES 4
+
 struct gpuval_nir_binding;
 
 /* gpuval_nir_driver::data: what only the frontend knows */

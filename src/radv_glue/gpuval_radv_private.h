@@ -54,6 +54,7 @@ struct gpuval_radv {
 
    struct hash_table_u64 *retained; /* VkPipeline -> what its library keeps alive */
 
+   bool looks_at_indices;      /* gpuval_radv_indices.c has ever dispatched */
    struct list_head readbacks; /* unused blocks of gpuval_radv_readback.c */
 
    void *description; /* strings of the last gpuval_radv_describe_command() */

@@ -380,7 +380,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .push_constants = push_constants->used ? push_constants->arg_index : -1,
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
       .data_size = gpuval_radv_data_size(gpuval),
-      .hashes = gpuval_options()->bloom_hashes,
+      .hashes = gpuval_options_hashes(GPUVAL_RADV_HASHES),
       .swaps = gpuval->swaps,
       .records_first = gpuval_options()->record == GPUVAL_RECORD_AUTO,
       .has_shadow = gpuval_device_has_shadow(gpuval->device),
