@@ -155,6 +155,14 @@ build_differs(nir_builder *b, nir_def *index, nir_def *here)
    return nir_if_phi(b, differs, no);
 }
 
+/* Is that known, here and now, to be none of @bits? */
+static bool
+has_none(nir_def *word, uint32_t bits)
+{
+   nir_scalar scalar = nir_scalar_resolved(word, 0);
+   return nir_scalar_is_const(scalar) && !(nir_scalar_as_uint(scalar) & bits);
+}
+
 /* Arguments of the function. The first one: the set, enum gpuval_use_flags << 8, and
  * whether there is an index
  */
@@ -210,9 +218,12 @@ gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driv
    };
    struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &params);
 
-   nir_def *here =
-      nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
-   nir_def *differs = build_differs(b, words[USE_INDEX], here);
+   nir_def *differs = nir_imm_false(b);
+   if (!has_none(word, USE_HAS_INDEX)) {
+      nir_def *here =
+         nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
+      differs = build_differs(b, words[USE_INDEX], here);
+   }
    nir_def *result = nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
                              nir_ishl_imm(b, nir_b2i32(b, differs), 1));
    return nir_ior(b, result, nir_ishl_imm(b, nir_b2i32(b, verdict.harmful), 2));
