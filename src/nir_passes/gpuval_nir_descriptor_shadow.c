@@ -13,14 +13,17 @@ has_any(nir_builder *b, nir_def *bits, uint32_t mask)
    return nir_ine_imm(b, nir_iand_imm(b, bits, mask), 0);
 }
 
-/* 1 bit: is the object alive that @id was given to? */
+/* 1 bit: is the object alive that @id was given to? Where the id is the same in all lanes, that is
+ * a scalar load: nothing that a command may use dies while it runs.
+ */
 static nir_def *
 is_alive(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
 {
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(driver->descriptors->object_index_bits));
    nir_def *offset = nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object));
-   nir_def *there = nir_load_global(
-      b, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset), 4, 1, 32);
+   nir_def *there = nir_build_load_global(
+      b, 1, 32, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset),
+      .align_mul = 4, .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
 
    return nir_ieq(b, there, id);
 }
