@@ -46,6 +46,12 @@ struct gpuval_winsys {
    void *(*alloc)(void *data, uint64_t size, uint64_t *address);
    /* The same where nobody does atomics, and the host only writes; NULL: alloc does */
    void *(*alloc_plain)(void *data, uint64_t size, uint64_t *address);
+   /* The same for what shaders mostly read: what the host writes there, work sees that begins
+    * later; NULL: alloc does
+    */
+   void *(*alloc_table)(void *data, uint64_t size, uint64_t *address);
+   /* The same for what the host often reads, and shaders only store; NULL: alloc does */
+   void *(*alloc_poll)(void *data, uint64_t size, uint64_t *address);
    /* The same that only the GPU sees: the result is for free(). NULL: there is none */
    void *(*alloc_unseen)(void *data, uint64_t size, uint64_t *address);
    void (*free)(void *data, void *map, uint64_t size);
@@ -74,6 +80,8 @@ struct gpuval_device_info {
 
    /* The filter of sync is not larger, whatever GPUVAL_BLOOM_SIZE_LOG2 says; 0: no limit */
    unsigned max_bloom_size_log2;
+   /* Its hash functions where GPUVAL_BLOOM_HASHES does not say; 0: 16 */
+   unsigned bloom_hashes;
 
    uint32_t object_bits; /* GPUVAL_OBJECT_INDEX_BITS; 0: descriptors have no shadows */
 

@@ -551,7 +551,7 @@ gpuval_anygpu_compile(struct gpuval_device *device, const struct gpuval_anygpu_c
    if (describe_layout(nir, caps, &shader->layout)) {
       struct gpuval_nir_driver driver = gpuval_anygpu_nir_driver;
       driver.data = &shader->layout;
-      driver.hashes = gpuval_options()->bloom_hashes;
+      driver.hashes = gpuval_options_hashes(GPUVAL_BLOOM_MAX_HASHES);
       driver.num_lanes = caps->subgroup_size;
       driver.subgroup_bits = util_logbase2_ceil(caps->subgroup_size);
       if (device) {

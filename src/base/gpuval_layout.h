@@ -65,6 +65,15 @@ gpuval_slot(uint32_t site, uint32_t hash_lo, uint32_t hash_hi, uint32_t command_
 #define GPUVAL_INDIRECT_SITE  (GPUVAL_MAX_SITES - 1)
 #define GPUVAL_INDIRECT_ENTRY (GPUVAL_MAX_ENTRIES - 1)
 
+/* What the host polls: on a graphics card it is in memory of the host's, which the host has cached.
+ * Shaders only store there, as the way to it may have no atomics.
+ */
+struct gpuval_poll {
+   uint32_t failed;  /* not 0: some counter moved, or a record was published; the host clears it
+                      * before it looks */
+   uint32_t printed; /* not 0: there has been a message; it stays so */
+};
+
 /* The one address that every shader gets. What shaders write has a cache line of its
  * own: the others are read at every access that sync looks at.
  */
@@ -94,17 +103,17 @@ struct gpuval_root {
    uint32_t all_written;      /* init: not 0: all counts as written, whatever marks say */
    uint32_t end_loops;        /* loop: not 0: whatever loop runs is to end */
    uint64_t coverage_address; /* coverage: uint64_t[GPUVAL_MAX_ENTRIES], by entry; or 0 */
-   uint32_t reserved[10];
+   uint64_t poll_address;     /* struct gpuval_poll: `poll` below, or elsewhere */
+   uint32_t reserved[8];
 
-   uint32_t failed;      /* not 0: some counter moved, or a record was published: what the
-                          * host polls, and clears before it looks */
-   uint32_t invocations; /* sync: the counter that numbers invocations */
+   struct gpuval_poll poll;
    uint64_t printf_lost; /* messages for which there was no room */
+   uint32_t invocations; /* sync: the counter that numbers invocations */
    uint32_t num_failing; /* goes on beyond max_failing */
-   uint32_t written_reserved[11];
+   uint32_t written_reserved[10];
 };
 static_assert(sizeof(struct gpuval_root) == 256, "shaders know the offsets");
-static_assert(offsetof(struct gpuval_root, failed) == 192, "a cache line of its own");
+static_assert(offsetof(struct gpuval_root, poll) == 192, "a cache line of its own");
 
 /* Behind it: what accesses go to that are not performed, bytes from the root's start */
 #define GPUVAL_ROOT_ZEROS         256 /* nobody writes there */

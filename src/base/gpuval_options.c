@@ -26,7 +26,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 52
+#define GPUVAL_CODE_VERSION 53
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -516,7 +516,7 @@ read_environment(void)
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);
    options.bloom_size_log2 = get_number("GPUVAL_BLOOM_SIZE_LOG2", 16, 32, 26);
-   options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 16);
+   options.bloom_hashes = get_number("GPUVAL_BLOOM_HASHES", 1, 16, 0);
    options.loop_limit = get_number("GPUVAL_LOOP_LIMIT", 0, UINT32_MAX, 1 << 24);
    options.printf_size = get_number("GPUVAL_PRINTF_SIZE", 16, 1ull << 31, 1 << 20);
    options.printf_prefix = get_bool("GPUVAL_PRINTF_PREFIX", false);
@@ -606,6 +606,12 @@ gpuval_options_sync(void)
 {
    return all_checks() &
           (BITFIELD_BIT(GPUVAL_CHECK_SYNC) | BITFIELD_BIT(GPUVAL_CHECK_SYNC_COMPUTE));
+}
+
+unsigned
+gpuval_options_hashes(unsigned of_driver)
+{
+   return options.bloom_hashes ? options.bloom_hashes : of_driver;
 }
 
 void

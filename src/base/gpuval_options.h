@@ -68,7 +68,7 @@ struct gpuval_options {
    uint64_t shadow_size;     /* bytes of cells where they are taken from video memory; 0: the
                               * driver's business */
    unsigned bloom_size_log2; /* bytes, 16 to 32 */
-   unsigned bloom_hashes;    /* 1 to 16 */
+   unsigned bloom_hashes;    /* 1 to 16; 0: the driver's, see gpuval_options_hashes() */
 
    uint32_t loop_limit;  /* rounds of a loop that are not reported yet; 0: any number */
    uint64_t printf_size; /* bytes, with the header */
@@ -99,6 +99,9 @@ uint32_t gpuval_options_parse_checks(const char *list, const char *where, bool *
 
 /** Never NULL; all zero before gpuval_options_init(). */
 const struct gpuval_options *gpuval_options(void);
+
+/** Hash functions of sync's filter: what the user says, or @of_driver. */
+unsigned gpuval_options_hashes(unsigned of_driver);
 
 /** Checks that a shader with this hash and this debug_utils name, or NULL, gets. */
 uint32_t gpuval_options_shader_checks(const struct gpuval_options *options, uint64_t hash,

@@ -97,17 +97,34 @@ init_objects(struct gpuval_device *device)
 
    if (!bits || !gpuval_options_need(GPUVAL_NEEDS_OBJECTS))
       return true;
-   if (!gpuval_device_alloc(device, &device->objects_buffer, sizeof(struct gpuval_object) << bits))
+   if (!gpuval_device_alloc_table(device, &device->objects_buffer,
+                                  sizeof(struct gpuval_object) << bits))
       return false;
    device->objects =
       gpuval_objects_create(device->objects_buffer.map, device->objects_buffer.address, bits);
    return device->objects != NULL;
 }
 
+static bool
+alloc_poll(struct gpuval_device *device)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+   struct gpuval_buffer *buffer = &device->poll_buffer;
+
+   if (!winsys->alloc_poll)
+      return true;
+   buffer->size = sizeof(struct gpuval_poll);
+   buffer->map = winsys->alloc_poll(winsys->data, buffer->size, &buffer->address);
+   return buffer->map != NULL;
+}
+
 static void
 init_root(struct gpuval_device *device)
 {
+   const struct gpuval_buffer *poll = &device->poll_buffer;
+
    device->root = device->root_buffer.map;
+   device->poll = poll->map ? poll->map : &device->root->poll;
    *device->root = (struct gpuval_root){
       .slots_address = device->drain->slots[0].buffer.address,
       .canary = GPUVAL_ROOT_CANARY,
@@ -118,6 +135,8 @@ init_root(struct gpuval_device *device)
       .failing_address = device->failing.address,
       .coverage_address = device->coverage->counters.address,
       .written_window = GPUVAL_INIT_NO_WINDOW, /* no address is in it */
+      .poll_address = poll->map ? poll->address
+                                : device->root_buffer.address + offsetof(struct gpuval_root, poll),
       .poison = gpuval_options()->poison ? GPUVAL_POISON_WORD : 0,
    };
 
@@ -134,9 +153,9 @@ alloc_buffers(struct gpuval_device *device)
        !gpuval_drain_init(device) ||
        !gpuval_device_alloc(device, &device->counters, device->info.max_sites * sizeof(uint64_t)) ||
        !gpuval_device_alloc(device, &device->failing, device->info.max_sites * sizeof(uint32_t)) ||
-       !gpuval_device_alloc(device, &device->entries,
-                            device->info.max_entries * sizeof(struct gpuval_entry)) ||
-       !gpuval_coverage_init(device))
+       !gpuval_device_alloc_table(device, &device->entries,
+                                  device->info.max_entries * sizeof(struct gpuval_entry)) ||
+       !alloc_poll(device) || !gpuval_coverage_init(device))
       return false;
 
    if (device->info.max_entries > GPUVAL_INDIRECT_ENTRY)
@@ -322,6 +341,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_cells_finish(device);
    gpuval_marks_finish(device);
    gpuval_image_marks_finish(device);
+   gpuval_device_free(device, &device->poll_buffer);
    gpuval_device_free(device, &device->root_buffer);
    gpuval_drain_finish(device);
    gpuval_device_free(device, &device->counters);

@@ -397,7 +397,7 @@ gpuval_lvp_jit_create(const struct gpuval_nir_function *functions,
    driver.reports_unwritten = gpuval_options_may_check(GPUVAL_CHECK_INIT);
    if (!gpuval_options_race())
       driver.used_address = NULL;
-   driver.hashes = shadow ? 0 : gpuval_options()->bloom_hashes;
+   driver.hashes = shadow ? 0 : gpuval_options_hashes(GPUVAL_BLOOM_MAX_HASHES);
    LLVMValueRef llvm[GPUVAL_FUNCTION_COUNT] = {NULL};
    static once_flag once = ONCE_FLAG_INIT;
 

@@ -13,14 +13,17 @@ has_any(nir_builder *b, nir_def *bits, uint32_t mask)
    return nir_ine_imm(b, nir_iand_imm(b, bits, mask), 0);
 }
 
-/* 1 bit: is the object alive that @id was given to? */
+/* 1 bit: is the object alive that @id was given to? Where the id is the same in all lanes, that is
+ * a scalar load: nothing that a command may use dies while it runs.
+ */
 static nir_def *
 is_alive(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
 {
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(driver->descriptors->object_index_bits));
    nir_def *offset = nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object));
-   nir_def *there = nir_load_global(
-      b, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset), 4, 1, 32);
+   nir_def *there = nir_build_load_global(
+      b, 1, 32, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset),
+      .align_mul = 4, .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
 
    return nir_ieq(b, there, id);
 }
@@ -155,6 +158,14 @@ build_differs(nir_builder *b, nir_def *index, nir_def *here)
    return nir_if_phi(b, differs, no);
 }
 
+/* Is that known, here and now, to be none of @bits? */
+static bool
+has_none(nir_def *word, uint32_t bits)
+{
+   nir_scalar scalar = nir_scalar_resolved(word, 0);
+   return nir_scalar_is_const(scalar) && !(nir_scalar_as_uint(scalar) & bits);
+}
+
 /* Arguments of the function. The first one: the set, enum gpuval_use_flags << 8, and
  * whether there is an index
  */
@@ -210,9 +221,12 @@ gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driv
    };
    struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &params);
 
-   nir_def *here =
-      nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
-   nir_def *differs = build_differs(b, words[USE_INDEX], here);
+   nir_def *differs = nir_imm_false(b);
+   if (!has_none(word, USE_HAS_INDEX)) {
+      nir_def *here =
+         nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
+      differs = build_differs(b, words[USE_INDEX], here);
+   }
    nir_def *result = nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
                              nir_ishl_imm(b, nir_b2i32(b, differs), 1));
    return nir_ior(b, result, nir_ishl_imm(b, nir_b2i32(b, verdict.harmful), 2));

@@ -294,7 +294,16 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    return true;
 }
 
-/* Emits a called function in place of the call. */
+static bool
+is_true(nir_def *condition)
+{
+   nir_scalar scalar = nir_scalar_resolved(condition, 0);
+   return nir_scalar_is_const(scalar) && nir_scalar_as_bool(scalar);
+}
+
+/* Emits a called function in place of the call. Without a condition there is no branch, so that the
+ * block stays one: its reports share a branch, and what it loads stays together.
+ */
 nir_def *
 gpuval_nir_inline_call(nir_builder *b, const struct gpuval_nir_driver *driver,
                        nir_intrinsic_instr *call)
@@ -304,6 +313,9 @@ gpuval_nir_inline_call(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    for (unsigned i = 0; i < function->num_words; i++)
       words[i] = nir_channel(b, call->src[1].ssa, i);
+
+   if (is_true(call->src[0].ssa))
+      return function->build(b, driver, words);
 
    nir_def *zero = nir_imm_intN_t(b, 0, call->def.bit_size);
    nir_push_if(b, call->src[0].ssa);

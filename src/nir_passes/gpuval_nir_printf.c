@@ -318,6 +318,8 @@ load_current(nir_builder *b, nir_def *root, unsigned offset)
  *       release
  *    else
  *       atomic_add(root.printf_lost, 1)
+ *    if offset == 0:
+ *       poll.printed = 1
  *    if offset + 2 <= capacity:
  *       store low half of the header
  *
@@ -352,6 +354,14 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       nir_global_atomic(b, 64, nir_iadd_imm(b, root, offsetof(struct gpuval_root, printf_lost)),
                         nir_imm_int64(b, 1), .atomic_op = nir_atomic_op_iadd);
+   }
+   nir_pop_if(b, NULL);
+
+   nir_push_if(b, nir_ieq_imm(b, claimed, 0));
+   {
+      nir_def *poll = load_current(b, root, offsetof(struct gpuval_root, poll_address));
+      nir_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, printed)), 4,
+                       nir_imm_int(b, 1), 0x1);
    }
    nir_pop_if(b, NULL);
 

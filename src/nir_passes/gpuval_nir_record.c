@@ -4,14 +4,14 @@
  *
  *    counters[site] += 1                       (64-bit atomic; see record_merged())
  *    if it was 0: failing[num_failing++] = site
- *    root.failed = 1
+ *    poll.failed = 1
  *    for each slot of gpuval_slot(site, shader hash, command id):
  *       if control[slot / 16] has not bit slot % 16:
  *          if atomic_or(control[slot / 16], bit) had not:
  *             records[slot] = ...
  *             release
  *             atomic_or(control[slot / 16], bit << 16)
- *             root.failed = 1
+ *             poll.failed = 1
  *             return
  *       if control[slot / 16] has bit << 16, and the record is of this site and command: return
  *
@@ -209,7 +209,10 @@ count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count
 static void
 tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
 {
-   nir_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
+   nir_def *poll = gpuval_nir_load_address(b, f->merged_lanes, f->root,
+                                           offsetof(struct gpuval_root, poll_address));
+
+   nir_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, failed)), 4,
                     nir_imm_int(b, 1), 0x1);
 }
 

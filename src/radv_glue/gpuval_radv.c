@@ -105,6 +105,7 @@ gpuval_radv_create(struct radv_device *device)
       return NULL;
 
    gpuval->radv = device;
+   list_inithead(&gpuval->readbacks);
    gpuval_winsys_radv_init(&gpuval->winsys, device);
    if (!gpuval_radv_self_test(gpuval)) {
       gpuval_winsys_radv_finish(&gpuval->winsys);
@@ -120,6 +121,7 @@ gpuval_radv_create(struct radv_device *device)
       .max_sites = small_bar ? SMALL_BAR_SITES : MAX_SITES,
       .max_entries = small_bar ? SMALL_BAR_ENTRIES : MAX_ENTRIES,
       .max_sets = MAX_SETS,
+      .bloom_hashes = GPUVAL_RADV_HASHES,
       .max_bloom_size_log2 = small_bar ? SMALL_BAR_BLOOM_SIZE_LOG2 : 0,
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
@@ -176,6 +178,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_hooks_finish(&gpuval->hooks);
    gpuval_radv_finish_written_images(gpuval);
    gpuval_radv_finish_commands(gpuval);
+   gpuval_radv_finish_readbacks(gpuval);
    gpuval_winsys_radv_finish(&gpuval->winsys);
    simple_mtx_destroy(&gpuval->mutex);
    gpuval->radv->vk.gpuval = NULL;

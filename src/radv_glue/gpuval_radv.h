@@ -129,11 +129,16 @@ void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_st
 
 /* Commands */
 
-/** Bytes of what a command has behind the table of descriptor sets */
-uint32_t gpuval_radv_command_size(const struct gpuval_radv *gpuval);
-/** Gives the command that is being recorded an id and fills in its @data. */
+/**
+ * Returns the bytes of what the command that is being recorded has in front of its table of
+ * descriptor sets; *num_sets: how many shaders may look for there.
+ */
+uint32_t gpuval_radv_command_size(const struct radv_cmd_buffer *cmd_buffer,
+                                  const struct radv_descriptor_state *descriptors,
+                                  uint32_t *num_sets);
+/** Gives the command an id and fills in its @data, of that @size. */
 void gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
-                        const struct radv_descriptor_state *descriptors, void *data);
+                        const struct radv_descriptor_state *descriptors, void *data, uint32_t size);
 void gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 #ifdef __cplusplus

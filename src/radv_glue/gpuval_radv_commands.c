@@ -91,6 +91,8 @@ struct gpuval_radv_commands {
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
    struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
+   struct list_head readbacks;      /* gpuval_radv_readback.c */
+   struct gpuval_radv_indices *indices;
 
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
@@ -215,6 +217,7 @@ get_commands(struct radv_cmd_buffer *cmd_buffer)
       cmd_buffer->gpuval->cmd_buffer = cmd_buffer;
       cmd_buffer->gpuval->submission = cmd_buffer->gpuval->last_submission = -1;
       list_inithead(&cmd_buffer->gpuval->chunks);
+      list_inithead(&cmd_buffer->gpuval->readbacks);
       util_dynarray_init(&cmd_buffer->gpuval->secondaries, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->failures, cmd_buffer->gpuval);
       util_dynarray_init(&cmd_buffer->gpuval->looks, cmd_buffer->gpuval);
@@ -246,6 +249,21 @@ struct util_dynarray *
 gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->built;
+}
+
+struct list_head *
+gpuval_radv_readbacks(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands(cmd_buffer)->readbacks;
+}
+
+struct gpuval_radv_indices **
+gpuval_radv_indices(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   *mem_ctx = commands;
+   return &commands->indices;
 }
 
 unsigned *
@@ -310,6 +328,7 @@ gpuval_radv_forget_commands(struct gpuval_radv *gpuval, struct radv_cmd_buffer *
       _mesa_hash_table_u64_remove(gpuval->commands, chunk->first_id / CHUNK_SIZE + 1);
    cmd_buffer->gpuval = NULL;
    simple_mtx_unlock(&gpuval->mutex);
+   gpuval_radv_remove_readbacks(gpuval, &commands->readbacks);
    ralloc_free(commands);
 }
 
@@ -430,17 +449,69 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    return chunk->first_id + chunk->count - 1;
 }
 
-uint32_t
-gpuval_radv_command_size(const struct gpuval_radv *gpuval)
+/* Does a check ask for all of struct gpuval_command_data? */
+static bool
+has_all(const struct gpuval_radv *gpuval)
 {
-   return gpuval_device_objects(gpuval->device) ? sizeof(struct gpuval_radv_command_data)
-                                                : sizeof(struct gpuval_command_data);
+   return gpuval_radv_needs_notes(gpuval) || gpuval_device_has_marks(gpuval->device);
+}
+
+uint32_t
+gpuval_radv_data_size(const struct gpuval_radv *gpuval)
+{
+   return offsetof(struct gpuval_radv_command_data, base) +
+          (has_all(gpuval) ? sizeof(struct gpuval_command_data) : GPUVAL_RADV_SMALL_BASE);
+}
+
+/* Of which shaders look for descriptors. What rays run is in several pipelines, and what the GPU
+ * generates chooses them.
+ */
+static uint32_t
+count_sets(const struct radv_cmd_buffer *cmd_buffer,
+           const struct radv_descriptor_state *descriptors)
+{
+   unsigned bind_point;
+   uint32_t count = 2;
+
+   if (gpuval_radv_owner(cmd_buffer, descriptors, &bind_point) != cmd_buffer ||
+       bind_point > VK_PIPELINE_BIND_POINT_COMPUTE)
+      return MAX_SETS;
+   for (unsigned i = 0; i < ARRAY_SIZE(cmd_buffer->state.shaders); i++) {
+      const struct radv_shader *shader = cmd_buffer->state.shaders[i];
+      if (!shader || (i == MESA_SHADER_COMPUTE) != (bind_point == VK_PIPELINE_BIND_POINT_COMPUTE))
+         continue;
+      count = MAX3(count, util_last_bit(shader->info.desc_set_used_mask),
+                   shader->info.gpuval_table - MIN2(shader->info.gpuval_table, 1));
+   }
+   return align(count, 2);
+}
+
+/* What is cut off in front of it */
+static uint32_t
+first_byte(const struct gpuval_radv *gpuval, uint32_t num_sets)
+{
+   if (!gpuval_device_objects(gpuval->device))
+      return offsetof(struct gpuval_radv_command_data, base);
+   return has_all(gpuval) ? 0
+                          : offsetof(struct gpuval_radv_command_data, shadows) +
+                               (GPUVAL_RADV_MAX_SETS - num_sets) * sizeof(uint32_t);
+}
+
+uint32_t
+gpuval_radv_command_size(const struct radv_cmd_buffer *cmd_buffer,
+                         const struct radv_descriptor_state *descriptors, uint32_t *num_sets)
+{
+   const struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
+
+   *num_sets = count_sets(cmd_buffer, descriptors);
+   return gpuval_radv_data_size(gpuval) - first_byte(gpuval, *num_sets);
 }
 
 void
 gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
-                   const struct radv_descriptor_state *descriptors, void *data)
+                   const struct radv_descriptor_state *descriptors, void *data, uint32_t size)
 {
+   const uint32_t first = gpuval_radv_data_size(gpuval) - size;
    struct gpuval_radv_command_data command_data;
 
    command_data.base = (struct gpuval_command_data){
@@ -454,16 +525,18 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
       memset(command_data.race_used, 0, sizeof(command_data.race_used));
       gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
    }
-   memcpy(data, &command_data, gpuval_radv_command_size(gpuval));
+   memcpy(data, (const char *)&command_data + first, size);
    if (gpuval_radv_needs_notes(gpuval)) {
       unsigned bind_point;
       const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
+      struct gpuval_radv_command_data *all =
+         (struct gpuval_radv_command_data *)((char *)data - first);
       const struct gpuval_radv_race_note *race =
          cmd_buffer->gpuval->changes_pipelines
             ? NULL
-            : gpuval_radv_race_shaders(gpuval, cmd_buffer, owner, bind_point, data,
+            : gpuval_radv_race_shaders(gpuval, cmd_buffer, owner, bind_point, all,
                                        command_data.base.command_id);
-      gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), owner, bind_point, data,
+      gpuval_radv_note_work(gpuval, gpuval_radv_notes(cmd_buffer), owner, bind_point, &all->base,
                             command_data.base.command_id, race);
    }
 }

@@ -32,9 +32,8 @@ gpuval_radv_begin(VkCommandBuffer handle, VkPipelineBindPoint bind_point)
    };
 }
 
-/* Handles of shader objects stand for a pipeline. */
-static uint64_t
-what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind_point)
+uint64_t
+gpuval_radv_what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind_point)
 {
    const struct radv_cmd_state *state = &cmd_buffer->state;
    const void *pipeline =
@@ -46,8 +45,8 @@ what_is_bound(const struct radv_cmd_buffer *cmd_buffer, VkPipelineBindPoint bind
                    : _mesa_hash_data(state->shader_objs, sizeof(state->shader_objs));
 }
 
-static uint32_t
-get_id(struct gpuval_radv_recording *recording)
+uint32_t
+gpuval_radv_get_id(struct gpuval_radv_recording *recording)
 {
    if (!recording->has_id)
       recording->command_id = gpuval_radv_add_command(
@@ -63,8 +62,8 @@ note_conditional(struct gpuval_radv_recording *recording,
                  const struct gpuval_command_failure *failure)
 {
    const struct gpuval_radv_look look = {
-      .command_id = get_id(recording),
-      .bound = what_is_bound(recording->cmd_buffer, recording->bind_point),
+      .command_id = gpuval_radv_get_id(recording),
+      .bound = gpuval_radv_what_is_bound(recording->cmd_buffer, recording->bind_point),
       .is_conditional = true,
    };
 
@@ -88,8 +87,8 @@ gpuval_radv_note(struct gpuval_radv_recording *recording,
    }
 
    const struct gpuval_radv_failure note = {
-      .command_id = get_id(recording),
-      .bound = what_is_bound(cmd_buffer, recording->bind_point),
+      .command_id = gpuval_radv_get_id(recording),
+      .bound = gpuval_radv_what_is_bound(cmd_buffer, recording->bind_point),
       .failure = *failure,
    };
    util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
@@ -206,8 +205,8 @@ check_bytes(struct gpuval_radv_recording *recording, VkBuffer buffer, VkDeviceSi
 struct gpuval_radv_look *
 gpuval_radv_look_before(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at)
 {
-   at->command_id = get_id(recording);
-   at->bound = what_is_bound(recording->cmd_buffer, recording->bind_point);
+   at->command_id = gpuval_radv_get_id(recording);
+   at->bound = gpuval_radv_what_is_bound(recording->cmd_buffer, recording->bind_point);
    at->checks_arguments = checks_arguments();
    return gpuval_radv_add_look(recording->cmd_buffer, at);
 }

@@ -37,6 +37,18 @@ uint32_t gpuval_radv_check_structs(struct gpuval_radv_recording *recording,
 /** Something is wrong with the command, and GPUVAL_SAFE is set. */
 bool gpuval_radv_skips(const struct gpuval_radv_recording *recording);
 
+uint32_t gpuval_radv_get_id(struct gpuval_radv_recording *recording);
+/** Handles of shader objects stand for a pipeline. */
+uint64_t gpuval_radv_what_is_bound(const struct radv_cmd_buffer *cmd_buffer,
+                                   VkPipelineBindPoint bind_point);
+
+/* gpuval_radv_indices.c */
+
+/** Of a direct draw that nothing predicates; @count of its indices are in the buffer. */
+void gpuval_radv_look_at_indices(struct gpuval_radv_recording *recording,
+                                 const struct gpuval_vertex_input *input,
+                                 const struct gpuval_draw *draw, uint32_t count);
+
 /* gpuval_radv_vertices.c: behind the command, when RADV has bound its shaders */
 
 void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,

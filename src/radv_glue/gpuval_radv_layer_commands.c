@@ -171,6 +171,16 @@ gpuval_radv_CmdEncodeVideoKHR(VkCommandBuffer handle, const VkVideoEncodeInfoKHR
    next(handle)->CmdEncodeVideoKHR(handle, info);
 }
 
+/* Secondary ones may end within a pass. */
+VKAPI_ATTR VkResult VKAPI_CALL
+gpuval_radv_EndCommandBuffer(VkCommandBuffer handle)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   gpuval_radv_flush_indices(cmd_buffer);
+   return next(handle)->EndCommandBuffer(handle);
+}
+
 /* Order. Legacy barriers and events become those with a 2 through the dispatch table. */
 
 VKAPI_ATTR void VKAPI_CALL
@@ -181,6 +191,7 @@ gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *
 
    info = gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier);
    gpuval_radv_note_barrier(cmd_buffer, info);
+   gpuval_radv_wait_for_indices(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
    gpuval_radv_images_transition(cmd_buffer, 1, info);
 }
@@ -191,6 +202,7 @@ gpuval_radv_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependen
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_set_event(cmd_buffer, event, info);
+   gpuval_radv_wait_for_indices(cmd_buffer);
    next(handle)->CmdSetEvent2(handle, event, info);
 }
 
@@ -210,6 +222,7 @@ gpuval_radv_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_wait_events(cmd_buffer, count, events, infos);
+   gpuval_radv_wait_for_indices(cmd_buffer);
    next(handle)->CmdWaitEvents2(handle, count, events, infos);
    gpuval_radv_images_transition(cmd_buffer, count, infos);
 }
@@ -251,6 +264,7 @@ gpuval_radv_CmdEndRendering(VkCommandBuffer handle)
 
    gpuval_radv_race_end_rendering(cmd_buffer);
    next(handle)->CmdEndRendering(handle);
+   gpuval_radv_flush_indices(cmd_buffer);
    gpuval_radv_images_end_rendering(cmd_buffer);
 }
 

@@ -124,7 +124,8 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
 {
    struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
    const struct gpuval_arguments *arguments = &original->arguments;
-   uint32_t num_copied = 0, offset;
+   uint32_t num_copied = 0;
+   uint64_t address;
    uint64_t size = arguments->count ? get_size(original, &num_copied) : 0;
    struct gpuval_radv_copy *copy;
 
@@ -132,13 +133,9 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
       warn_of_size(original);
    if ((!num_copied && !original->count_address && !original->is_conditional) ||
        is_left_out(cmd_buffer) ||
-       /* What RADV uploads next has to be aligned, and it relies on sizes. */
-       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, align(sizeof(*copy) + size, 4), 8, &offset,
-                                             (void **)&copy))
+       !(copy = gpuval_radv_add_readback(cmd_buffer, sizeof(*copy) + size, &address)))
       return NULL;
-   copy->done = 0;
 
-   uint64_t address = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
    if (original->count_address)
       copy_bytes(cmd_buffer, original->count_address,
                  address + offsetof(struct gpuval_radv_copy, count), 4);
@@ -311,6 +308,10 @@ gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    util_dynarray_foreach (gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, each) {
       struct gpuval_radv_look *look = *each;
 
+      if (look->batch) {
+         gpuval_radv_check_batch(look->batch, found);
+         continue;
+      }
       if (p_atomic_read(&look->copy->done) != DONE)
          continue;
       add(found, look, look->failures.data,

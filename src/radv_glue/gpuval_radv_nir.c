@@ -192,10 +192,14 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
    return true;
 }
 
+/* @load_command_gpuval has the offset in struct gpuval_radv_command_data. */
+#define BASE(name)                                                                                 \
+   (offsetof(struct gpuval_radv_command_data, base) + offsetof(struct gpuval_command_data, name))
+
 static nir_def *
 root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   const unsigned base = offsetof(struct gpuval_command_data, root_address);
+   const unsigned base = BASE(root_address);
 
    return nir_pack_64_2x32_split(b, nir_load_command_gpuval(b, .base = base),
                                  nir_load_command_gpuval(b, .base = base + 4));
@@ -204,7 +208,7 @@ root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 static nir_def *
 command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   return nir_load_command_gpuval(b, .base = offsetof(struct gpuval_command_data, command_id));
+   return nir_load_command_gpuval(b, .base = BASE(command_id));
 }
 
 static nir_def *

@@ -42,18 +42,38 @@ enum gpuval_radv_binding {
 #define GPUVAL_RADV_RACE_STAGES 8
 #define GPUVAL_RADV_MAX_USES    32
 
-/* Behind the table of descriptor sets. Pointers are the low halves of addresses, as in
- * that table. Shadows of sets: gpuval_radv_sets.h
+/* In front of the table of descriptor sets, which the shader has a pointer to. Pointers are the low
+ * halves of addresses, as in that table. Shadows of sets: gpuval_radv_sets.h
+ *
+ * What a device needs for no check is cut off, at the end (gpuval_radv_base_size()), and what
+ * a command does not need at the beginning: a draw has one of these.
  */
 struct gpuval_radv_command_data {
-   struct gpuval_command_data base;
-   uint64_t objects_address; /* where descriptors are looked at, and all that follows */
-   uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
-   uint32_t stand_in;        /* null descriptors, for what is bad */
-   uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* 0: none */
    uint32_t race_used[GPUVAL_RADV_RACE_STAGES]; /* race: a bit each of what was used; shaders
                                                  * write here */
+   uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* backwards, gpuval_radv_shadow(); 0: none */
+   uint64_t objects_address; /* where descriptors are looked at, as all that is above */
+   uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
+   uint32_t stand_in;        /* null descriptors, for what is bad */
+   struct gpuval_command_data base;
 };
+
+/* Of struct gpuval_command_data, what has to be there for any check; the rest is for sync, race
+ * and init.
+ */
+#define GPUVAL_RADV_SMALL_BASE offsetof(struct gpuval_command_data, entry_base)
+
+/* The index of a set's shadow in gpuval_radv_command_data::shadows */
+static inline unsigned
+gpuval_radv_shadow(unsigned set)
+{
+   return GPUVAL_RADV_MAX_SETS - 1 - set;
+}
+
+/* Hash functions of sync's filter where nobody asks for a number: on a card each is an atomic to a
+ * cache line of its own, which takes long (docs/sync.rst).
+ */
+#define GPUVAL_RADV_HASHES 4
 
 struct gpuval_nir_binding;
 
@@ -81,14 +101,14 @@ nir_def *gpuval_radv_nir_base_address(struct nir_builder *b, nir_def *descriptor
 
 /* Arguments of a shader, as nir_load_scalar_arg_amd numbers them */
 struct gpuval_radv_nir_args {
-   uint32_t sets;           /* radv_upload_indirect_descriptor_sets()'s table */
-   int32_t push_constants;  /* with dynamic descriptors behind them, or -1 */
-   uint32_t address32_hi;   /* of both */
-   uint32_t command_offset; /* of struct gpuval_command_data in the table */
-   uint32_t hashes;         /* GPUVAL_BLOOM_HASHES */
-   bool swaps;              /* gpuval_nir_driver::swaps */
-   bool records_first;      /* gpuval_nir_driver::records_first */
-   bool has_shadow;         /* shadow memory is the engine of sync */
+   uint32_t sets;          /* radv_upload_indirect_descriptor_sets()'s table */
+   int32_t push_constants; /* with dynamic descriptors behind them, or -1 */
+   uint32_t address32_hi;  /* of both */
+   uint32_t data_size;     /* in front of the table: of all of struct gpuval_radv_command_data */
+   uint32_t hashes;        /* GPUVAL_BLOOM_HASHES */
+   bool swaps;             /* gpuval_nir_driver::swaps */
+   bool records_first;     /* gpuval_nir_driver::records_first */
+   bool has_shadow;        /* shadow memory is the engine of sync */
 };
 
 /* gpuval_radv_nir_descriptors.c */

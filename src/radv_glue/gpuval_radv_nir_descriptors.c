@@ -31,11 +31,11 @@ static nir_def *
 load_word_late(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *offset)
 {
    const struct gpuval_radv_nir_args *args = driver->data;
-   nir_def *table = nir_pack_64_2x32_split(b, nir_load_scalar_arg_amd(b, 1, .base = args->sets),
-                                           nir_imm_int(b, args->address32_hi));
+   nir_def *table = nir_load_scalar_arg_amd(b, 1, .base = args->sets);
+   nir_def *data = nir_pack_64_2x32_split(b, nir_iadd_imm(b, table, -(int64_t)args->data_size),
+                                          nir_imm_int(b, args->address32_hi));
 
-   return nir_load_smem_amd(b, 1, table, nir_iadd_imm(b, offset, args->command_offset),
-                            .align_mul = 4);
+   return nir_load_smem_amd(b, 1, data, offset, .align_mul = 4);
 }
 
 static nir_def *
@@ -66,8 +66,9 @@ get_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
 {
    nir_def *offset =
       nir_scalar_is_const(nir_get_scalar(set, 0))
-         ? nir_imm_int(b, FIELD(shadows) + nir_scalar_as_uint(nir_get_scalar(set, 0)) * 4)
-         : nir_iadd_imm(b, nir_ishl_imm(b, set, 2), FIELD(shadows));
+         ? nir_imm_int(b, FIELD(shadows) +
+                             gpuval_radv_shadow(nir_scalar_as_uint(nir_get_scalar(set, 0))) * 4)
+         : nir_isub_imm(b, FIELD(shadows) + gpuval_radv_shadow(0) * 4, nir_ishl_imm(b, set, 2));
    return load(driver, b, offset);
 }
 

@@ -30,6 +30,14 @@ load_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned a
    return extend_pointer(b, args, nir_load_scalar_arg_amd(b, 1, .base = arg));
 }
 
+/* Of struct gpuval_radv_command_data */
+static nir_def *
+load_data_pointer(nir_builder *b, const struct gpuval_radv_nir_args *args)
+{
+   nir_def *table = nir_load_scalar_arg_amd(b, 1, .base = args->sets);
+   return extend_pointer(b, args, nir_iadd_imm(b, table, -(int64_t)args->data_size));
+}
+
 /* As RADV loads it for the access itself, so that this is done once. An index
  * that is not constant may differ between lanes.
  */
@@ -49,17 +57,29 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
 /* All that comes first is one load. */
 #define FIRST_WORDS 8
 
+/* @offset: in struct gpuval_radv_command_data */
+static nir_def *
+build_data_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
+                unsigned offset)
+{
+   const unsigned first = offsetof(struct gpuval_radv_command_data, base);
+   bool is_first = offset >= first && offset + components * 4 <= first + FIRST_WORDS * 4;
+   nir_def *words =
+      nir_load_smem_amd(b, is_first ? FIRST_WORDS : components, load_data_pointer(b, args),
+                        nir_imm_int(b, is_first ? first : offset), .align_mul = 4);
+
+   assert(offset + components * 4 <= args->data_size);
+   return is_first ? nir_channels(b, words, BITFIELD_RANGE((offset - first) / 4, components))
+                   : words;
+}
+
+/* @offset: in struct gpuval_command_data */
 static nir_def *
 build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
                    unsigned offset)
 {
-   unsigned word = offset / sizeof(uint32_t);
-   bool is_first = word + components <= FIRST_WORDS;
-   nir_def *words = nir_load_smem_amd(
-      b, is_first ? FIRST_WORDS : components, load_pointer(b, args, args->sets),
-      nir_imm_int(b, args->command_offset + (is_first ? 0 : offset)), .align_mul = 4);
-
-   return is_first ? nir_channels(b, words, BITFIELD_RANGE(word, components)) : words;
+   return build_data_word(b, args, components,
+                          offsetof(struct gpuval_radv_command_data, base) + offset);
 }
 
 static nir_def *
@@ -147,8 +167,8 @@ used_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    const struct gpuval_radv_nir_args *args = driver->data;
 
-   return nir_iadd_imm(b, load_pointer(b, args, args->sets),
-                       args->command_offset + offsetof(struct gpuval_radv_command_data, race_used));
+   return nir_iadd_imm(b, load_data_pointer(b, args),
+                       offsetof(struct gpuval_radv_command_data, race_used));
 }
 
 static nir_def *
@@ -209,7 +229,7 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
       result = build_descriptor(b, args, intrin->src[0].ssa);
       break;
    case nir_intrinsic_load_command_gpuval:
-      result = build_command_word(b, args, 1, nir_intrinsic_base(intrin));
+      result = build_data_word(b, args, 1, nir_intrinsic_base(intrin));
       break;
    case nir_intrinsic_invocation_gpuval:
       result = build_invocation_number(b, args);

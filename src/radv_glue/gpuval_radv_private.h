@@ -24,6 +24,8 @@
 #include "winsys/gpuval_winsys_radv.h"
 
 struct gpuval_race_segment;
+struct gpuval_radv_batch;
+struct gpuval_radv_indices;
 struct gpuval_radv_race;
 struct gpuval_radv_race_note;
 
@@ -51,6 +53,9 @@ struct gpuval_radv {
    struct gpuval_labels *left_labels[GPUVAL_MAX_QUEUES]; /* open since earlier command buffers */
 
    struct hash_table_u64 *retained; /* VkPipeline -> what its library keeps alive */
+
+   bool looks_at_indices;      /* gpuval_radv_indices.c has ever dispatched */
+   struct list_head readbacks; /* unused blocks of gpuval_radv_readback.c */
 
    void *description; /* strings of the last gpuval_radv_describe_command() */
 
@@ -95,6 +100,9 @@ void gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffe
 /** A region of labels ends there that has begun in an earlier command buffer. */
 void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
 
+/** Bytes of struct gpuval_radv_command_data that this device has use for, from its beginning. */
+uint32_t gpuval_radv_data_size(const struct gpuval_radv *gpuval);
+
 /** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                                  const struct radv_descriptor_state *descriptors);
@@ -103,6 +111,10 @@ uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buf
 struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_built(struct radv_cmd_buffer *cmd_buffer);
 struct util_dynarray *gpuval_radv_looks(struct radv_cmd_buffer *cmd_buffer);
+struct list_head *gpuval_radv_readbacks(struct radv_cmd_buffer *cmd_buffer);
+/** gpuval_radv_indices.c's, for ralloc_free(); NULL until it sets it */
+struct gpuval_radv_indices **gpuval_radv_indices(struct radv_cmd_buffer *cmd_buffer,
+                                                 void **mem_ctx);
 /** Submits with it, as gpuval_radv_submit.c knows them, where it has looks. */
 unsigned *gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer);
 /** Appends it and its secondaries (struct radv_cmd_buffer *), those that have looks. */
@@ -157,6 +169,18 @@ void gpuval_radv_report_failure(struct gpuval_radv *gpuval,
 /** A command buffer is submitted, or executed by one that is. */
 void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
+/* gpuval_radv_readback.c */
+
+/**
+ * Returns memory that the GPU may store to, zeroed, for as long as what the command buffer has
+ * recorded; NULL: there is none. The GPU must not do atomics there. Aligned to 16 bytes.
+ */
+void *gpuval_radv_add_readback(struct radv_cmd_buffer *cmd_buffer, uint64_t size,
+                               uint64_t *address);
+/** A command buffer is reset. @blocks: gpuval_radv_readbacks() */
+void gpuval_radv_remove_readbacks(struct gpuval_radv *gpuval, struct list_head *blocks);
+void gpuval_radv_finish_readbacks(struct gpuval_radv *gpuval);
+
 /* gpuval_radv_looks.c */
 
 /** What a command reads from buffers. */
@@ -194,6 +218,8 @@ struct gpuval_radv_look {
 
    const struct gpuval_vertex_input *input; /* NULL: vertex does not look at it */
    const struct gpuval_radv_look *indices;  /* of indirect draws: all that are there, or NULL */
+
+   const struct gpuval_radv_batch *batch; /* gpuval_radv_indices.c's: instead of all that */
 
    struct gpuval_radv_copy *copy; /* gpuval_radv_looks.c's */
    uint32_t num_copied;           /* structs */
@@ -253,6 +279,15 @@ void gpuval_radv_init_written_images(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_written_images(struct gpuval_radv *gpuval);
 /** An action is about to be recorded: within a pass it is a draw. */
 void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_indices.c */
+
+/** Behind a pass, and at the end of the command buffer: looks at the indices of its draws. */
+void gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer);
+/** In front of a barrier of the program's, which waits for that, too. */
+void gpuval_radv_wait_for_indices(struct radv_cmd_buffer *cmd_buffer);
+/** Appends what has been found (gpuval_radv_failure) when it has been executed. */
+void gpuval_radv_check_batch(const struct gpuval_radv_batch *batch, struct util_dynarray *found);
 
 /* gpuval_radv_safe.c */
 

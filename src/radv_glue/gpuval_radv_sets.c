@@ -24,7 +24,8 @@
 struct chunk {
    struct list_head link;
    struct radeon_winsys_bo *bo;
-   uint8_t *map;
+   uint8_t *map;  /* what shaders see; the host only writes */
+   uint8_t *host; /* the same for the host */
    uint64_t address, size;
    struct util_vma_heap heap;
 };
@@ -48,6 +49,7 @@ destroy_chunk(struct radv_device *device, struct chunk *chunk)
    }
    if (chunk->size)
       util_vma_heap_finish(&chunk->heap);
+   free(chunk->host);
    free(chunk);
 }
 
@@ -69,7 +71,7 @@ add_chunk(struct radv_device *device, struct gpuval_radv_pool *pool, uint64_t si
       return NULL;
    }
    if (ws->buffer_make_resident(ws, chunk->bo, true) != VK_SUCCESS ||
-       !(chunk->map = radv_buffer_map(ws, chunk->bo))) {
+       !(chunk->map = radv_buffer_map(ws, chunk->bo)) || !(chunk->host = calloc(1, size))) {
       destroy_chunk(device, chunk);
       return NULL;
    }
@@ -91,7 +93,8 @@ find_chunk(struct gpuval_radv_pool *pool, uint64_t address)
    return NULL;
 }
 
-static uint8_t *
+/* Returns where *address is, or NULL. */
+static struct chunk *
 pool_alloc(struct radv_device *device, struct radv_descriptor_pool *pool, uint64_t size,
            uint64_t *address)
 {
@@ -105,14 +108,14 @@ pool_alloc(struct radv_device *device, struct radv_descriptor_pool *pool, uint64
    list_for_each_entry (struct chunk, chunk, &pool->gpuval->chunks, link) {
       *address = util_vma_heap_alloc(&chunk->heap, size, ENTRY_SIZE);
       if (*address)
-         return chunk->map + (*address - chunk->address);
+         return chunk;
    }
 
    /* All that fits into the pool, its headers and some dynamic buffers */
    uint64_t likely = pool->size + 4ull * ENTRY_SIZE * pool->max_entry_count;
    struct chunk *chunk = add_chunk(device, pool->gpuval, MAX2(likely, size));
    *address = chunk ? util_vma_heap_alloc(&chunk->heap, size, ENTRY_SIZE) : 0;
-   return *address ? chunk->map + (*address - chunk->address) : NULL;
+   return *address ? chunk : NULL;
 }
 
 /* Bytes of a set's shadow without its header */
@@ -123,6 +126,19 @@ shadow_size(const struct radv_descriptor_set_header *set)
 }
 
 /* Sets and their bindings */
+
+/* The host's shadow of a set that may have none */
+static struct gpuval_shadow
+get_shadow(const struct radv_descriptor_set_header *set)
+{
+   const struct gpuval_radv_set_header *header = (const void *)set->gpuval_shadow;
+
+   return (struct gpuval_shadow){
+      .slots = set->gpuval_shadow,
+      .step = 1,
+      .seen = header ? (struct gpuval_descriptor *)(uintptr_t)header[-1].seen : NULL,
+   };
+}
 
 struct place {
    struct gpuval_shadow shadow;
@@ -135,7 +151,7 @@ get_place(const struct radv_descriptor_set_header *set, uint32_t binding)
 {
    const struct radv_descriptor_set_binding_layout *layout = &set->layout->binding[binding];
    struct place place = {
-      .shadow = {.slots = set->gpuval_shadow, .step = 1},
+      .shadow = get_shadow(set),
       .binding =
          {
             .first_slot = layout->offset / ENTRY_SIZE,
@@ -182,20 +198,24 @@ add_shadow(struct radv_device *device, struct radv_descriptor_pool *pool,
 {
    uint64_t size = shadow_size(set) + sizeof(struct gpuval_radv_set_header);
    uint64_t address;
-   uint8_t *map = pool_alloc(device, pool, MAX2(size, 2 * ENTRY_SIZE), &address);
-   if (!map) {
+   struct chunk *chunk = pool_alloc(device, pool, MAX2(size, 2 * ENTRY_SIZE), &address);
+   if (!chunk) {
       static once_flag warned = ONCE_FLAG_INIT;
       call_once(&warned, warn_of_memory);
       gpuval_marks_give_up(device->gpuval->device);
       return;
    }
 
-   memset(map, 0, size);
-   *(struct gpuval_radv_set_header *)map = (struct gpuval_radv_set_header){
+   uint8_t *map = chunk->map + (address - chunk->address);
+   struct gpuval_radv_set_header *header = (void *)(chunk->host + (address - chunk->address));
+   memset(header, 0, size);
+   *header = (struct gpuval_radv_set_header){
       .variable_count = variable_count,
       .size = set->size,
+      .seen = (uintptr_t)map + sizeof(*header),
    };
-   set->gpuval_shadow = (struct gpuval_descriptor *)(map + sizeof(struct gpuval_radv_set_header));
+   memcpy(map, header, size);
+   set->gpuval_shadow = (struct gpuval_descriptor *)(header + 1);
    set->gpuval_va = address + sizeof(struct gpuval_radv_set_header);
    init_samplers(gpuval_device_objects(device->gpuval->device), set);
 }
@@ -308,7 +328,7 @@ write_with_template(struct gpuval_objects *objects, const struct radv_descriptor
                     VkDescriptorUpdateTemplate handle, const void *data)
 {
    VK_FROM_HANDLE(radv_descriptor_update_template, template, handle);
-   const struct gpuval_shadow shadow = {.slots = set->gpuval_shadow, .step = 1};
+   const struct gpuval_shadow shadow = get_shadow(set);
 
    for (uint32_t i = 0; shadow.slots && i < template->entry_count; i++) {
       const struct radv_descriptor_update_template_entry *entry = &template->entry[i];
@@ -502,7 +522,7 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    data->stand_in = gpuval->stand_in;
    for (unsigned i = 0; i < MAX_SETS; i++) {
       bool is_bound = descriptors->valid & BITFIELD_BIT(i) && descriptors->sets[i];
-      data->shadows[i] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
+      data->shadows[gpuval_radv_shadow(i)] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
    }
 
    const struct gpuval_radv_bound *bound =

@@ -10,6 +10,9 @@
  *    struct gpuval_descriptor[size / 16]   this is where pointers lead
  *    struct gpuval_descriptor[]            dynamic buffers, which have no place in the set
  *
+ * The host keeps the same in memory of its own, which it works on, since it would read the other
+ * slowly.
+ *
  * As RADV copies dynamic descriptors when their set is bound, their shadows are copied, and
  * each command gets those that are bound, in the order of the pipeline layout. Push
  * descriptors have theirs where they are uploaded themselves. In descriptor buffers, which
@@ -24,7 +27,7 @@
 struct gpuval_radv_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */
    uint32_t size;           /* bytes of the set */
-   uint32_t reserved[2];
+   uint64_t seen;           /* host's: struct gpuval_shadow::seen, or 0 */
 };
 static_assert(sizeof(struct gpuval_radv_set_header) == sizeof(struct gpuval_descriptor),
               "entries stay aligned");

@@ -169,16 +169,20 @@ look_at_indices(struct gpuval_radv_recording *recording, const struct gpuval_ind
                                   });
 }
 
-/* Of a direct draw */
+/* Of a direct draw. Whether one is executed that is predicated, a copy in front of it tells. */
 static void
 look_at_draw(struct gpuval_radv_recording *recording, const struct gpuval_vertex_input *input,
              const struct gpuval_draw *draw)
 {
-   struct gpuval_radv_look *at = NULL;
    uint32_t count;
 
-   if (gpuval_draw_needs_indices(input, draw, &count))
-      at = look_at_indices(recording, &input->indices, draw, count, false);
+   if (!gpuval_draw_needs_indices(input, draw, &count))
+      return;
+   if (!recording->cmd_buffer->state.predicating) {
+      gpuval_radv_look_at_indices(recording, input, draw, count);
+      return;
+   }
+   struct gpuval_radv_look *at = look_at_indices(recording, &input->indices, draw, count, false);
    if (at)
       gpuval_radv_look_at_vertices(recording->cmd_buffer, at, input);
 }

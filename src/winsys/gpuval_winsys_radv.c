@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Buffers in video memory that the host sees, for shaders do atomics on them,
- * which memory of the host does not always support. Uncached, as those of
- * RADV's own traces (radv_init_trace), and resident: no command buffer names
- * them. What is large is in memory that the host does not see.
+/* Buffers are resident: no command buffer names them. Where shaders do atomics, which memory of the
+ * host does not always support, they are in video memory that the host sees, and uncached, as
+ * those of RADV's own traces (radv_init_trace). What shaders mostly read the GPU may cache, what
+ * the host polls is the host's memory, and what is large is where the host does not see it.
  */
 
 #include "gpuval_winsys_radv.h"
@@ -61,8 +61,7 @@ alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain
       enum radeon_bo_flag flags)
 {
    struct gpuval_winsys_radv *winsys = data;
-   struct buffer *buffer = create(winsys, size, address, domain,
-                                  flags | RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_VA_UNCACHED);
+   struct buffer *buffer = create(winsys, size, address, domain, flags | RADEON_FLAG_CPU_ACCESS);
 
    if (!buffer)
       return NULL;
@@ -82,7 +81,22 @@ alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain
 static void *
 radv_alloc(void *data, uint64_t size, uint64_t *address)
 {
+   return alloc(data, size, address, RADEON_DOMAIN_VRAM,
+                RADEON_FLAG_ZERO_VRAM | RADEON_FLAG_VA_UNCACHED);
+}
+
+/* The GPU caches it, as it does descriptor pools: RADV invalidates all caches before a submit. */
+static void *
+radv_alloc_table(void *data, uint64_t size, uint64_t *address)
+{
    return alloc(data, size, address, RADEON_DOMAIN_VRAM, RADEON_FLAG_ZERO_VRAM);
+}
+
+/* The host has it in its caches. */
+static void *
+radv_alloc_poll(void *data, uint64_t size, uint64_t *address)
+{
+   return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_VA_UNCACHED);
 }
 
 /* The kernel clears what is the host's anyway. */
@@ -93,7 +107,8 @@ radv_alloc_plain(void *data, uint64_t size, uint64_t *address)
 
    if (!winsys->is_small)
       return radv_alloc(data, size, address);
-   return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_GTT_WC);
+   return alloc(data, size, address, RADEON_DOMAIN_GTT,
+                RADEON_FLAG_GTT_WC | RADEON_FLAG_VA_UNCACHED);
 }
 
 /* Only the GPU uses it, and so it may be cached. */
@@ -162,6 +177,8 @@ gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *d
          {
             .alloc = radv_alloc,
             .alloc_plain = radv_alloc_plain,
+            .alloc_table = radv_alloc_table,
+            .alloc_poll = radv_alloc_poll,
             .alloc_unseen = radv_alloc_unseen,
             .free = radv_free,
             .clear = radv_clear,

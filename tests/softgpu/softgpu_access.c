@@ -5,6 +5,7 @@
  * and that of workgroups and invocations. Atomics are atomic for the host as well.
  */
 
+#include "softgpu_counters.h"
 #include "softgpu_wave.h"
 
 #include <string.h>
@@ -36,6 +37,14 @@ load_global(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned lane
       return;
    for (unsigned i = 0; i < instr->def.num_components; i++)
       softgpu_set_uint(wave, instr, lane, i, load_bytes(&data[i * bytes], bytes));
+}
+
+/* An instruction of a wave loads there. */
+static void
+count_load(uint64_t va)
+{
+   if (softgpu_counts() && softgpu_is_uncached(va))
+      softgpu_count(SOFTGPU_UNCACHED_LOADS, 1);
 }
 
 /* Stores that the host does not see yet */
@@ -168,6 +177,7 @@ softgpu_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr, unsigned l
                unsigned data)
 {
    void *memory = softgpu_map(va, instr->def.bit_size / 8, SOFTGPU_WRITE);
+   softgpu_count_atomic(va);
    if (is_broken(instr) && softgpu_is_uncached(va))
       softgpu_set_uint(wave, instr, lane, 0, 0);
    else if (memory)
@@ -213,6 +223,7 @@ load_smem(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    if (instr->src[0].ssa->bit_size == 32)
       va |= (uint64_t)wave->shader->address32_hi << 32;
    va += softgpu_uniform_source(wave, instr, 1, 0);
+   count_load(va);
    softgpu_foreach_lane(lane, wave->exec)
       load_global(wave, instr, lane, va & ~UINT64_C(3)); /* the hardware ignores these */
 }
@@ -455,6 +466,8 @@ softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       load_smem(wave, instr);
       break;
    case nir_intrinsic_load_global_amd:
+      if (wave->exec)
+         count_load(global_address(wave, instr, 0, (unsigned)ffsll((long long)wave->exec) - 1));
       softgpu_foreach_lane(lane, wave->exec)
          load_global(wave, instr, lane, global_address(wave, instr, 0, lane));
       break;

@@ -9,6 +9,7 @@
  * amdgfxregs.h).
  */
 
+#include "softgpu_counters.h"
 #include "softgpu_processor.h"
 
 #include <stdio.h>
@@ -138,6 +139,7 @@ dispatch(const struct softgpu_processor *processor, const uint32_t *size, uint32
          dispatch.partial[i] = G_00B81C_NUM_THREAD_PARTIAL(num_thread);
       }
    }
+   softgpu_count(SOFTGPU_DISPATCHES, 1);
    softgpu_run(&dispatch);
 }
 
@@ -237,6 +239,8 @@ dma_data(const struct softgpu_packet *packet)
                   to = softgpu_address(packet->words + 3);
    const uint64_t size = G_415_BYTE_COUNT_GFX9(command);
 
+   if (G_411_CP_SYNC(header))
+      softgpu_count(SOFTGPU_CP_SYNCS, 1);
    if (destination == V_411_NOWHERE)
       return; /* prefetch */
    if (destination == V_411_GDS ||
@@ -245,6 +249,7 @@ dma_data(const struct softgpu_packet *packet)
       return;
    }
 
+   softgpu_count(source == V_411_DATA ? SOFTGPU_DMA_FILL_BYTES : SOFTGPU_DMA_COPY_BYTES, size);
    for (uint64_t done = 0, part; done < size; done += part) {
       char *target = softgpu_map_some(to + done, size - done, SOFTGPU_WRITE, &part);
       if (!target)
@@ -444,6 +449,13 @@ load_sh_regs(struct softgpu_processor *processor, const struct softgpu_packet *p
       set_sh_regs(processor, packet->words[2] & 0xffff, values, count);
 }
 
+static bool
+is_partial_flush(unsigned event)
+{
+   return event == V_028A90_CS_PARTIAL_FLUSH || event == V_028A90_PS_PARTIAL_FLUSH ||
+          event == V_028A90_VS_PARTIAL_FLUSH;
+}
+
 /* Returns how many dwords are to be skipped behind it. */
 static uint32_t
 execute_packet(struct softgpu_processor *processor, const struct softgpu_packet *packet)
@@ -453,14 +465,18 @@ execute_packet(struct softgpu_processor *processor, const struct softgpu_packet 
 
    switch (packet->opcode) {
    /* There are no caches, and each packet waits for the one before. */
-   case PKT3_NOP:
    case PKT3_PFP_SYNC_ME:
+      softgpu_count(SOFTGPU_PFP_SYNCS, 1);
+      return 0;
+   case PKT3_NOP:
    case PKT3_ACQUIRE_MEM:
    case PKT3_CONTEXT_CONTROL:
    case PKT3_CLEAR_STATE:
    case PKT3_SET_CONFIG_REG:
       return 0;
    case PKT3_EVENT_WRITE:
+      if (is_partial_flush(words[0] & 0x3f))
+         softgpu_count(SOFTGPU_WAITS, 1);
       if (packet->count > 1 && (words[0] & 0x3f) != V_028A90_PIXEL_PIPE_STAT_CONTROL)
          softgpu_error("EVENT_WRITE of event %u to memory is not supported", words[0] & 0x3f);
       return 0;

@@ -8,6 +8,7 @@
  */
 
 #include "softgpu_device.h"
+#include "softgpu_counters.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -533,6 +534,7 @@ check_leaks(const struct shim_fd *shim_fd)
 /* Programs do not get to know of either, and tests look at the status. */
 static void __attribute__((destructor)) fail_at_exit(void)
 {
+   softgpu_write_counters();
    if (softgpu.leaked || (softgpu.lost && !softgpu.lost_as_asked)) {
       fflush(NULL);
       _exit(99);
@@ -662,5 +664,9 @@ drm_shim_ioctl(int fd, unsigned long request, void *argument)
 void *
 drm_shim_mmap(struct shim_fd *shim_fd, size_t length, int prot, int flags, int fd, off64_t offset)
 {
-   return mmap64(NULL, length, prot, flags, shim_device.mem_fd, offset);
+   void *map = mmap64(NULL, length, prot, flags, shim_device.mem_fd, offset);
+
+   if (softgpu_next_is_slow() && map != MAP_FAILED)
+      softgpu_watch(map, length);
+   return map;
 }

@@ -22,6 +22,7 @@ struct softgpu_buffer {
    struct shim_bo base;
    uint64_t size; /* the other one has 32 bits */
    uint64_t flags;
+   bool slow;       /* for the host to read: it is not cached */
    uint64_t listed; /* the last job that lists it */
    char *view;      /* softgpu_views.c: as the GPU sees it, or NULL, */
    char *met;       /* and as both did when they met last */
@@ -95,6 +96,8 @@ void softgpu_apply_change(const struct softgpu_change *change);
 void softgpu_remove_mappings_of(const struct softgpu_buffer *buffer);
 int softgpu_gem_create(int fd, unsigned long request, void *argument);
 int softgpu_gem_mmap(int fd, unsigned long request, void *argument);
+/* Whether the mapping that this thread has asked for is slow for the host to read */
+bool softgpu_next_is_slow(void);
 int softgpu_gem_va(int fd, unsigned long request, void *argument);
 int softgpu_gem_close(int fd, void *argument);
 

@@ -7,6 +7,7 @@
  */
 
 #include "softgpu_draw.h"
+#include "softgpu_counters.h"
 
 #include <string.h>
 
@@ -262,6 +263,8 @@ softgpu_draw(const struct softgpu_processor *processor, const struct softgpu_dra
    const uint32_t stages = processor->context[CONTEXT_REG(R_028B54_VGT_SHADER_STAGES_EN)];
    uint64_t program = softgpu_program(&processor->sh[SH_REG(R_00B320_SPI_SHADER_PGM_LO_ES)]);
    const struct softgpu_prolog *prolog = softgpu_find_prolog(program);
+
+   softgpu_count(SOFTGPU_DRAWS, 1);
    if (prolog)
       program = softgpu_find_main(
          prolog, softgpu_address(&processor->sh[SH_REG(R_00B230_SPI_SHADER_USER_DATA_GS_0)]));

@@ -6,6 +6,7 @@
  * lanes that are not active, so a phi is a copy on the way from one block to the next.
  */
 
+#include "softgpu_counters.h"
 #include "softgpu_wave.h"
 
 #include <stdio.h>
@@ -313,6 +314,9 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
 
       softgpu_yield();
       softgpu_meet_sometimes();
+      softgpu_count(
+         SOFTGPU_INSTRUCTIONS,
+         wave->exec ? 1 + (step->block ? exec_list_length(&step->block->instr_list) : 0) : 0);
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
       if (run->instructions > MAX_INSTRUCTIONS) {
@@ -326,6 +330,7 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
          break;
       case SOFTGPU_IF: {
          uint64_t lanes = 0;
+         softgpu_count(SOFTGPU_BRANCHES, wave->exec != 0);
          softgpu_foreach_lane(lane, wave->exec)
          {
             if (softgpu_value(wave, step->nif->condition.ssa, lane)->b)

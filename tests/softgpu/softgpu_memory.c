@@ -204,6 +204,9 @@ softgpu_write(uint64_t va, const void *data, uint64_t size)
    return true;
 }
 
+/* What this thread asks mmap() for next */
+static _Thread_local bool next_is_slow;
+
 /* --- Buffers -------------------------------------------------------------- */
 
 /* References are counted from 1 here, the handle's included. */
@@ -285,6 +288,8 @@ softgpu_gem_create(int fd, unsigned long request, void *argument)
 
    buffer->size = align64(create->in.bo_size, 4096);
    buffer->flags = create->in.domain_flags;
+   buffer->slow = create->in.domains & AMDGPU_GEM_DOMAIN_VRAM ||
+                  create->in.domain_flags & AMDGPU_GEM_CREATE_CPU_GTT_USWC;
    const int result = drm_shim_bo_init(&buffer->base, buffer->size);
    if (result) {
       free(buffer);
@@ -294,6 +299,14 @@ softgpu_gem_create(int fd, unsigned long request, void *argument)
    create->out.handle = (uint32_t)drm_shim_bo_get_handle(shim_fd, &buffer->base);
    drm_shim_bo_put(&buffer->base);
    return 0;
+}
+
+bool
+softgpu_next_is_slow(void)
+{
+   const bool slow = next_is_slow;
+   next_is_slow = false;
+   return slow;
 }
 
 int
@@ -306,6 +319,7 @@ softgpu_gem_mmap(int fd, unsigned long request, void *argument)
       return -ENOENT;
 
    map->out.addr_ptr = drm_shim_bo_get_mmap_offset(shim_fd, bo);
+   next_is_slow = ((struct softgpu_buffer *)bo)->slow;
    drm_shim_bo_put(bo);
    return 0;
 }

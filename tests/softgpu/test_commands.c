@@ -5,7 +5,10 @@
  * seldom get RADV to write, and garbage.
  */
 
+#include "softgpu_counters.h"
 #include "softgpu_processor.h"
+
+uint64_t softgpu_counters[SOFTGPU_NUM_COUNTERS];
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -29,7 +29,7 @@ class shader_side {
          if (number < root->max_failing)
             __atomic_store_n((uint32_t *)root->failing_address + number, site, __ATOMIC_RELAXED);
       }
-      __atomic_store_n(&root->failed, 1, __ATOMIC_RELAXED);
+      __atomic_store_n(&root->poll.failed, 1, __ATOMIC_RELAXED);
    }
 
    /* Returns whether a slot was free, and there was none of that record. */
@@ -43,7 +43,7 @@ class shader_side {
          if (!(control()[slot >> 4].fetch_or(bit) & bit)) {
             store(&slots()->records[slot], record);
             control()[slot >> 4].fetch_or(bit << 16);
-            __atomic_store_n(&root->failed, 1, __ATOMIC_RELEASE);
+            __atomic_store_n(&root->poll.failed, 1, __ATOMIC_RELEASE);
             return true;
          }
          const struct gpuval_record &old = slots()->records[slot];

@@ -96,7 +96,7 @@ TEST_F(drain_test, record_and_count)
    EXPECT_EQ(event(site)->count, 5u);
    EXPECT_TRUE(event(site)->has_record);
    EXPECT_EQ(event(site)->place.access.offset, site * 5);
-   EXPECT_EQ(device->root->failed, 0u);
+   EXPECT_EQ(device->root->poll.failed, 0u);
 
    /* Both bits were given back. */
    EXPECT_TRUE(shader.record(make_record(site, 3)));
@@ -304,7 +304,7 @@ TEST_F(drain_test, garbage)
          __atomic_store_n(&words[i], random(), __ATOMIC_RELAXED);
       for (unsigned i = 0; i < GPUVAL_CONTROL_WORDS; i++)
          shader.control()[i] = random();
-      __atomic_store_n(&device->root->failed, random(), __ATOMIC_RELAXED);
+      __atomic_store_n(&device->root->poll.failed, random(), __ATOMIC_RELAXED);
       device->root->counters_address = random();
       gpuval_device_end_work(device, work);
    }

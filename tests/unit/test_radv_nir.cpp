@@ -205,6 +205,7 @@ class RadvNir : public ::testing::Test {
       struct gpuval_radv_nir_args args = {};
       args.push_constants = -1;
       args.address32_hi = address32_hi;
+      args.data_size = sizeof(struct gpuval_radv_command_data);
       gpuval_radv_nir_lower_queries(builder.shader, &args);
       gpuval_radv_nir_lower_reports(builder.shader, &args);
    }
@@ -436,7 +437,7 @@ TEST_F(RadvNir, reports_of_a_block_share_a_branch)
    struct gpuval_radv_nir_args args = {};
    args.push_constants = 1;
    args.address32_hi = address32_hi;
-   args.command_offset = 128;
+   args.data_size = sizeof(struct gpuval_radv_command_data);
    args.hashes = 16;
    EXPECT_TRUE(gpuval_radv_nir_lower_queries(builder.shader, &args));
    EXPECT_TRUE(gpuval_radv_nir_lower_reports(builder.shader, &args));
@@ -493,6 +494,7 @@ TEST_F(RadvNir, the_first_failure_of_a_site_writes_its_record)
       struct gpuval_radv_nir_args args = {};
       args.push_constants = -1;
       args.address32_hi = address32_hi;
+      args.data_size = sizeof(struct gpuval_radv_command_data);
       args.records_first = first;
       gpuval_radv_nir_lower_queries(builder.shader, &args);
       gpuval_radv_nir_lower_reports(builder.shader, &args);
@@ -542,6 +544,7 @@ TEST_F(RadvNir, uses_of_images_are_marks)
    struct gpuval_radv_nir_args args = {};
    args.push_constants = -1;
    args.address32_hi = address32_hi;
+   args.data_size = sizeof(struct gpuval_radv_command_data);
    gpuval_radv_nir_lower_queries(builder.shader, &args);
    gpuval_radv_nir_lower_reports(builder.shader, &args);
    nir_validate_shader(builder.shader, "marks");
@@ -694,6 +697,7 @@ TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
 
    struct gpuval_radv_nir_args args = {};
    args.address32_hi = address32_hi;
+   args.data_size = sizeof(struct gpuval_radv_command_data);
    EXPECT_TRUE(gpuval_radv_nir_lower_queries(builder.shader, &args));
    EXPECT_EQ(0u, count(nir_intrinsic_invocation_gpuval));
    nir_intrinsic_instr *atomic;

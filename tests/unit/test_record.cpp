@@ -44,6 +44,7 @@ class record_test : public ::testing::TestWithParam<bool> {
       state->root.slots_address = (uintptr_t)&state->slots;
       state->root.counters_address = (uintptr_t)state->counters;
       state->root.failing_address = (uintptr_t)state->failing;
+      state->root.poll_address = (uintptr_t)&state->root.poll;
       state->root.max_failing = max_sites;
    }
 
@@ -143,7 +144,7 @@ TEST_P(record_test, the_first_slot_is_the_seeds)
    EXPECT_EQ(0, find(3, 7));
    EXPECT_EQ(20u, state->slots.records[first].offset);
    EXPECT_EQ(1u, num_claimed());
-   EXPECT_EQ(1u, state->root.failed);
+   EXPECT_EQ(1u, state->root.poll.failed);
    EXPECT_EQ(1u, state->counters[3]);
 }
 
@@ -196,7 +197,7 @@ TEST_P(record_test, there_may_be_no_slot)
       EXPECT_EQ(4u, state->slots.records[slot(3, 7, i)].site);
    EXPECT_EQ(1u, state->counters[3]);
    EXPECT_EQ(1u, state->root.num_failing);
-   EXPECT_EQ(1u, state->root.failed);
+   EXPECT_EQ(1u, state->root.poll.failed);
 }
 
 /* Whatever a compiler makes of a shader: sites that fail one after the other, each in a command

@@ -485,6 +485,7 @@ class messages_test : public shaders_test {
       words[2] = words[3] = words[4] = 1;
       words[0] = (uint32_t)(id << 16) | 5;
       header->offset += 5;
+      device->poll->printed = 1;
       gpuval_device_end_work(device, work);
    }
 

@@ -89,7 +89,7 @@ TEST_F(video_memory, record_behind_a_look)
 
    shader.count(site);
    gpuval_device_look(device);
-   EXPECT_EQ(device->root->failed, 0u);
+   EXPECT_EQ(device->root->poll.failed, 0u);
    EXPECT_EQ(event(site), nullptr);
    shader.record(make_record(site, 7));
    gpuval_device_look(device);

@@ -18,7 +18,7 @@ init_ray(struct gpuval_device *device)
    uint64_t slots =
       has_bottom_table ? 2 * GPUVAL_STRUCTURE_SLOTS + 1 : (uint64_t)GPUVAL_STRUCTURE_SLOTS;
 
-   if (!gpuval_device_alloc(device, &device->structures->buffer, slots * sizeof(uint64_t)))
+   if (!gpuval_device_alloc_table(device, &device->structures->buffer, slots * sizeof(uint64_t)))
       return false;
    device->root->structures_address = device->structures->buffer.address;
    return true;

@@ -387,3 +387,65 @@ gpuval_check_draw(const struct gpuval_vertex_input *input, const struct gpuval_d
    }
    return num_failures;
 }
+
+/* What the GPU has looked at */
+
+static bool
+has_limit(const uint64_t *limits, unsigned count, uint64_t limit)
+{
+   for (unsigned i = 0; i < count; i++) {
+      if (limits[i] == limit)
+         return true;
+   }
+   return false;
+}
+
+unsigned
+gpuval_draw_limits(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                   uint64_t limits[GPUVAL_MAX_ATTRIBUTES])
+{
+   const struct vertices vertices = {.input = input, .draw = draw};
+   unsigned count = 0;
+
+   for (unsigned i = 0; i < input->num_attributes; i++) {
+      const struct gpuval_vertex_attribute *attribute = &input->attributes[i];
+      if (input->bindings[attribute->binding].per_instance)
+         continue;
+
+      uint64_t limit = count_elements(input, attribute);
+      if (limit != MANY && !all_are_inside(&vertices, limit) && !has_limit(limits, count, limit))
+         limits[count++] = limit;
+   }
+   return count;
+}
+
+void
+gpuval_draw_good_indices(const struct gpuval_draw *draw, uint64_t limit, uint32_t *first,
+                         uint32_t *last)
+{
+   /* No index leads behind that many vertices. */
+   int64_t end = (int64_t)MIN2(limit, (uint64_t)1 << 34) - draw->vertex_offset;
+   int64_t begin = MAX2(-(int64_t)draw->vertex_offset, 0);
+
+   *first = end > begin ? begin : 1;
+   *last = end > begin ? MIN2(end - 1, UINT32_MAX) : 0;
+}
+
+unsigned
+gpuval_check_outside(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                     const struct gpuval_outside *outside,
+                     struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES])
+{
+   int64_t vertex = (int64_t)outside->first + draw->vertex_offset;
+   unsigned count = 0;
+
+   for (unsigned i = 0; outside->count && i < input->num_attributes; i++) {
+      const struct gpuval_vertex_attribute *attribute = &input->attributes[i];
+
+      if (!input->bindings[attribute->binding].per_instance &&
+          count_elements(input, attribute) == outside->limit)
+         failures[count++] = describe_fetch(input, attribute, outside->count * draw->num_instances,
+                                            vertex, "vertex", vertex);
+   }
+   return count;
+}

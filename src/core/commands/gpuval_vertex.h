@@ -99,6 +99,33 @@ void gpuval_draw_find_vertices(const struct gpuval_vertex_input *input,
 unsigned gpuval_check_draw(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
                            struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES]);
 
+/**
+ * Indices of one draw that name a vertex which is not among the first @limit, where the GPU has
+ * looked at them.
+ */
+struct gpuval_outside {
+   uint64_t limit;
+   uint64_t count;
+   uint32_t first; /* the first of them, as it is in the buffer */
+};
+
+/**
+ * Of a draw that needs its indices (gpuval_draw_needs_indices()): writes each number of vertices
+ * that some attribute has, and that an index of their type may exceed, to @limits once. Returns
+ * how many.
+ */
+unsigned gpuval_draw_limits(const struct gpuval_vertex_input *input, const struct gpuval_draw *draw,
+                            uint64_t limits[GPUVAL_MAX_ATTRIBUTES]);
+
+/** Indices from *first to *last name vertices among the first @limit; none where *first > *last. */
+void gpuval_draw_good_indices(const struct gpuval_draw *draw, uint64_t limit, uint32_t *first,
+                              uint32_t *last);
+
+/** What gpuval_check_draw() says of attributes that go by vertices, from what the GPU has found. */
+unsigned gpuval_check_outside(const struct gpuval_vertex_input *input,
+                              const struct gpuval_draw *draw, const struct gpuval_outside *outside,
+                              struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,14 @@ get_slot(struct gpuval_shadow shadow, const struct gpuval_shadow_binding *bindin
           (int64_t)shadow.step * (binding->first_slot + (int64_t)element * binding->stride);
 }
 
+/* @slot has been written. */
+static void
+publish(struct gpuval_shadow shadow, const struct gpuval_descriptor *slot)
+{
+   if (shadow.seen)
+      shadow.seen[slot - shadow.slots] = *slot;
+}
+
 static uint32_t
 id_of(struct gpuval_objects *objects, const void *handle)
 {
@@ -169,6 +177,7 @@ gpuval_shadow_write(struct gpuval_objects *objects, struct gpuval_shadow shadow,
       default:
          break; /* inline uniform blocks are no descriptors */
       }
+      publish(shadow, slot);
    }
 }
 
@@ -232,10 +241,13 @@ gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow 
                            const struct gpuval_shadow_binding *binding, uint32_t element,
                            const struct vk_object_base *sampler)
 {
-   *get_slot(shadow, binding, element) = (struct gpuval_descriptor){
+   struct gpuval_descriptor *slot = get_slot(shadow, binding, element);
+
+   *slot = (struct gpuval_descriptor){
       .offers = GPUVAL_OFFERS_SAMPLER,
       .sampler = sampler ? id_of(objects, sampler) : gpuval_objects_unknown(objects),
    };
+   publish(shadow, slot);
 }
 
 void
@@ -243,7 +255,9 @@ gpuval_shadow_copy(struct gpuval_shadow to, const struct gpuval_shadow_binding *
                    struct gpuval_shadow from, const struct gpuval_shadow_binding *from_binding,
                    const VkCopyDescriptorSet *copy)
 {
-   for (uint32_t i = 0; i < copy->descriptorCount; i++)
-      *get_slot(to, to_binding, copy->dstArrayElement + i) =
-         *get_slot(from, from_binding, copy->srcArrayElement + i);
+   for (uint32_t i = 0; i < copy->descriptorCount; i++) {
+      struct gpuval_descriptor *slot = get_slot(to, to_binding, copy->dstArrayElement + i);
+      *slot = *get_slot(from, from_binding, copy->srcArrayElement + i);
+      publish(to, slot);
+   }
 }

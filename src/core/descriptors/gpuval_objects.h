@@ -116,6 +116,10 @@ bool gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint
 struct gpuval_shadow {
    struct gpuval_descriptor *slots;
    int step; /* 1 or -1 */
+   /* Where shaders see the slots, if that is not where the host keeps them: nobody reads here.
+    * NULL: it is.
+    */
+   struct gpuval_descriptor *seen;
 };
 
 /** A binding, as far as its shadow is concerned */

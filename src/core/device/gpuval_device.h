@@ -25,7 +25,8 @@ struct gpuval_device {
    bool is_complete;      /* it was created, and has all that follows */
 
    struct gpuval_root *root; /* in root_buffer, in front of GPUVAL_ROOT_ALL_ADDRESSES */
-   struct gpuval_buffer root_buffer, counters, failing, entries;
+   struct gpuval_poll *poll; /* in poll_buffer, or in the root where there is none */
+   struct gpuval_buffer root_buffer, poll_buffer, counters, failing, entries;
    struct gpuval_buffer objects_buffer; /* where a check asks for descriptors */
 
    mtx_t mutex; /* for what follows, and for what rooms keep unless they say otherwise */
@@ -113,6 +114,8 @@ void gpuval_device_publish_coverage(struct gpuval_device *device);
 /** Memory for shaders and host; false: there is none. */
 bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size);
 /** The same for what nobody does atomics on, and the host only writes. */
+bool gpuval_device_alloc_table(struct gpuval_device *device, struct gpuval_buffer *buffer,
+                               uint64_t size);
 bool gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer,
                                uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);

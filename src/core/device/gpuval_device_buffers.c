@@ -13,6 +13,18 @@ gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, 
 }
 
 bool
+gpuval_device_alloc_table(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+
+   if (!winsys->alloc_table)
+      return gpuval_device_alloc(device, buffer, size);
+   buffer->map = winsys->alloc_table(winsys->data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
+bool
 gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
    const struct gpuval_winsys *winsys = &device->info.winsys;

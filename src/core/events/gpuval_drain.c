@@ -5,6 +5,7 @@
  */
 
 #include "gpuval_drain.h"
+#include "base/gpuval_fence.h"
 #include "core/printf/gpuval_printf.h"
 #include "core/shaders/gpuval_shader.h"
 
@@ -63,18 +64,11 @@ is_valid(struct gpuval_device *device, const struct gpuval_record *record)
           record->stage == gpuval_stage_to_spirv(shader->stage);
 }
 
-/* Memory of a graphics card is behind a bus. There, the host reads a cache line at a time,
- * and in any order, and what it writes waits until somebody asks for it.
- */
 static void
 fence(const struct gpuval_device *device)
 {
-   if (!device->info.clear_when_idle)
-      return;
-#if defined(__x86_64__) || defined(__i386__)
-   __builtin_ia32_mfence(); /* a locked instruction does not order streaming loads */
-#endif
-   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+   if (device->info.clear_when_idle)
+      gpuval_fence_video_memory();
 }
 
 static void
@@ -189,7 +183,9 @@ read_private_slots(struct gpuval_device *device, struct gpuval_device_slots *own
 bool
 gpuval_device_give_back(struct gpuval_device *device)
 {
-   if (!device->info.clear_when_idle || !gpuval_device_is_intact(device))
+   bool is_used = device->drain->has_ever_failed ||
+                  (device->printf->formats && gpuval_printf_is_used(device->printf));
+   if (!device->info.clear_when_idle || !is_used || !gpuval_device_is_intact(device))
       return false;
 
    read_private_slots(device, &device->drain->slots[!device->drain->active], true);
@@ -309,13 +305,13 @@ count_records(struct gpuval_device *device)
 void
 gpuval_device_drain(struct gpuval_device *device, bool idle)
 {
-   if (__atomic_load_n(&device->root->failed, __ATOMIC_RELAXED)) {
+   if (__atomic_load_n(&device->poll->failed, __ATOMIC_RELAXED)) {
       /* The next look is for what fails from here on: whoever publishes a record says so
        * afterwards, too. No exchange: processors take offence at those where no caches are.
        */
-      __atomic_store_n(&device->root->failed, 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&device->poll->failed, 0, __ATOMIC_RELAXED);
       __atomic_thread_fence(__ATOMIC_SEQ_CST);
-      device->drain->has_failed = true;
+      device->drain->has_failed = device->drain->has_ever_failed = true;
    } else if (!idle || !device->drain->has_failed) {
       return;
    }

@@ -28,6 +28,7 @@ struct gpuval_drain {
    struct gpuval_device_slots slots[2];
    unsigned active; /* which */
    bool has_failed; /* something, since counters were read */
+   bool has_ever_failed;
    bool warned_memory;
 };
 

@@ -132,6 +132,7 @@ init_printf(struct gpuval_device *device)
                       &device->root->printf_address);
    device->root->printf_size =
       device->messages->buffers[0].size - sizeof(struct gpuval_printf_header);
+   device->printf->printed = &device->poll->printed;
    device->printf->has_atomics = !device->info.clear_when_idle;
    device->printf->message = add_message;
    device->printf->data = device;
@@ -166,7 +167,8 @@ add_lost(struct gpuval_device *device)
 bool
 gpuval_device_drain_printf(struct gpuval_device *device, bool idle)
 {
-   if (!device->printf->formats || !gpuval_device_is_intact(device))
+   if (!device->printf->formats || !gpuval_printf_is_used(device->printf) ||
+       !gpuval_device_is_intact(device))
       return false;
 
    device->printed = gpuval_printf_has_news(device->printf);

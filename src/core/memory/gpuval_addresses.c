@@ -146,20 +146,21 @@ gpuval_addresses_remove_memory(struct gpuval_addresses *addresses, struct hash_t
    }
 }
 
-/* Those that overlap (aliased memory) are one. */
+/* Those that overlap (aliased memory) are one. @table may be slow to read. */
 static uint32_t
 fill_table(struct gpuval_addresses *addresses, struct gpuval_address_table *table)
 {
-   struct gpuval_address_range *ranges = table->ranges;
+   struct gpuval_address_range last = {0};
    uint32_t count = 0;
 
    rb_tree_foreach (struct gpuval_range, range, &addresses->tree, node) {
-      struct gpuval_address_range *last = count ? &ranges[count - 1] : NULL;
-
-      if (last && range->address - last->begin < last->size)
-         last->size = MAX2(last->size, range->address - last->begin + range->size);
-      else
-         ranges[count++] = (struct gpuval_address_range){range->address, range->size};
+      if (count && range->address - last.begin < last.size) {
+         last.size = MAX2(last.size, range->address - last.begin + range->size);
+      } else {
+         last = (struct gpuval_address_range){range->address, range->size};
+         count++;
+      }
+      table->ranges[count - 1] = last;
    }
    return count;
 }
@@ -175,7 +176,7 @@ add_table(struct gpuval_device *device, struct util_dynarray *tables, uint64_t s
 {
    struct gpuval_buffer table = {0};
 
-   if (!gpuval_device_alloc(device, &table, MAX2(size * 2, 4096)))
+   if (!gpuval_device_alloc_table(device, &table, MAX2(size * 2, 4096)))
       return false;
    util_dynarray_append(tables, struct gpuval_buffer, table);
    return true;

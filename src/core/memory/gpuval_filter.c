@@ -80,7 +80,8 @@ gpuval_device_alloc_filter(struct gpuval_device *device)
       .claims = is_unseen ? NULL : device->filter->claims.map,
       .line_mask = gpuval_device_line_mask(seen),
       .claims_mask = (device->filter->claims.size >> GPUVAL_CLAIM_SIZE_LOG2) - 1,
-      .hashes = gpuval_options()->bloom_hashes,
+      .hashes = gpuval_options_hashes(device->info.bloom_hashes ? device->info.bloom_hashes
+                                                                : GPUVAL_BLOOM_MAX_HASHES),
    };
    return true;
 }

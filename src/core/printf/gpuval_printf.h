@@ -69,7 +69,8 @@ struct gpuval_printf {
    int64_t max_wait;    /* ns */
    int64_t waits_until; /* for an entry that is not whole; 0: there is none */
    uint64_t *root_address;
-   bool has_atomics; /* the host, on the buffers; else see gpuval_printf_give_back() */
+   bool has_atomics;        /* the host, on the buffers; else see gpuval_printf_give_back() */
+   const uint32_t *printed; /* gpuval_poll::printed; NULL: the buffers are to be asked */
 
    struct util_dynarray queue; /* uint32_t: entries, in order */
    size_t queue_read;          /* words of it that are done */
@@ -114,6 +115,9 @@ bool gpuval_printf_drain(struct gpuval_printf *printf, bool idle);
  */
 bool gpuval_printf_give_back(struct gpuval_printf *printf);
 void gpuval_printf_turn(struct gpuval_printf *printf);
+
+/** Has anything ever been printed? Reads no buffer that shaders write, if there is printed. */
+bool gpuval_printf_is_used(const struct gpuval_printf *printf);
 
 /** Has anything been printed since it was drained? */
 bool gpuval_printf_has_news(const struct gpuval_printf *printf);

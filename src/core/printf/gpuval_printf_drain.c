@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <string.h>
 
+#include "base/gpuval_fence.h"
 #include "base/gpuval_log.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
@@ -183,6 +184,8 @@ collect(struct gpuval_printf *printf, struct gpuval_printf_buffer *buffer, uint6
          printf->lost++;
          size = end - buffer->read;
       } else {
+         if (!printf->has_atomics)
+            gpuval_fence_video_memory();
          queue_entry(printf, words, head);
       }
       memset(words, 0, size * sizeof(*words));
@@ -359,8 +362,16 @@ print(struct gpuval_printf *printf, unsigned max, struct util_dynarray *text)
 }
 
 bool
+gpuval_printf_is_used(const struct gpuval_printf *printf)
+{
+   return !printf->printed || __atomic_load_n(printf->printed, __ATOMIC_RELAXED);
+}
+
+bool
 gpuval_printf_has_news(const struct gpuval_printf *printf)
 {
+   if (!gpuval_printf_is_used(printf))
+      return false;
    return printf->queue.size || claimed(&printf->buffers[0]) || claimed(&printf->buffers[1]);
 }
 
