@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/gpuval_bloom.h"
 #include "core/shaders/gpuval_instrument.h"
 #include "nir_passes/gpuval_nir_inline.h"
 
