@@ -222,9 +222,14 @@ join(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
                             nir_imm_int(b, GPUVAL_SHADOW_WORKGROUP));
    far = nir_bcsel(b, distance.same_workgroup, far, nir_imm_int(b, GPUVAL_SHADOW_WORKGROUPS));
    nir_def *share = nir_umax(b, share_of(b, party), far);
+   nir_def *lo = self->mark.lo;
+   if (self->share) {
+      share = nir_umax(b, share, self->share);
+      lo = nir_iand_imm(b, lo, BITFIELD_MASK(GPUVAL_SHADOW_SHARE_SHIFT));
+   }
 
    return (struct party){
-      nir_ior(b, self->mark.lo, nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
+      nir_ior(b, lo, nir_ishl_imm(b, share, GPUVAL_SHADOW_SHARE_SHIFT)),
       self->mark.hi,
    };
 }

@@ -16,6 +16,7 @@ struct gpuval_shadow_half {
 /** An access that looks at cells. What says nothing else is 32 bit. */
 struct gpuval_shadow_self {
    struct gpuval_shadow_half mark;
+   nir_def *share;     /* enum gpuval_shadow_share of the mark, which has it; NULL: alone */
    nir_def *is_read;   /* 1 bit: a load, also an atomic one */
    nir_def *is_atomic; /* 1 bit */
    nir_def *ordered;   /* upper halves below this are of what is ordered before */
