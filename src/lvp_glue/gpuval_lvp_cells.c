@@ -17,6 +17,7 @@
 
 #include "gpuval_lvp_cells_private.h"
 
+#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
 

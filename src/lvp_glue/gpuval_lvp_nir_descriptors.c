@@ -60,7 +60,7 @@ load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set
    nir_def *address = nir_bcsel(b, nir_ine_imm(b, shadow, 0), nir_iadd(b, shadow, offset),
                                 objects_address(driver, b));
 
-   return nir_load_global(b, address, 16, num_components, 32);
+   return gpuval_load_global(b, address, 16, num_components, 32);
 }
 
 static nir_def *
@@ -124,7 +124,7 @@ get_handle(nir_builder *b, uint32_t set, nir_def *slot)
 static nir_def *
 choose_slot(nir_builder *b, nir_def *bad, uint32_t stand_in, nir_def *slot)
 {
-   nir_instr *instr = bad->parent_instr;
+   nir_instr *instr = nir_def_instr(bad);
 
    if (instr->type == nir_instr_type_intrinsic &&
        nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_has_bits_gpuval)
@@ -151,7 +151,7 @@ replace_slot(const struct gpuval_lvp_nir_layout *layout, nir_builder *b, nir_src
       if (nir_scalar_equal(known->made[i].set, set) &&
           nir_scalar_equal(known->made[i].slot, slot) && known->made[i].bad == bad &&
           known->made[i].index->num_components == count &&
-          known->made[i].index->parent_instr->block == nir_cursor_current_block(b->cursor)) {
+          nir_def_instr(known->made[i].index)->block == nir_cursor_current_block(b->cursor)) {
          nir_src_rewrite(src, known->made[i].index);
          return;
       }

@@ -12,6 +12,7 @@
 
 #include "gpuval_lvp_ranges.h"
 
+#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
 

@@ -20,7 +20,7 @@
 #define GPUVAL_LVP_SETS_H
 
 #include "gpuval_lvp_nir.h"
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #ifdef __cplusplus
 extern "C" {

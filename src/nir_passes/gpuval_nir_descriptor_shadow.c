@@ -19,7 +19,7 @@ is_alive(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
 {
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(driver->descriptors->object_index_bits));
    nir_def *offset = nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object));
-   nir_def *there = nir_load_global(
+   nir_def *there = gpuval_load_global(
       b, nir_iadd(b, driver->descriptors->objects_address(driver, b), offset), 4, 1, 32);
 
    return nir_ieq(b, there, id);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "util/mesa-sha1.h"
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 #include <vulkan/vulkan_core.h>
 

@@ -71,7 +71,7 @@ note_conditional(struct gpuval_radv_recording *recording,
    if (!recording->condition)
       recording->condition = gpuval_radv_add_look(recording->cmd_buffer, &look);
    if (recording->condition)
-      util_dynarray_append(&recording->condition->failures, struct gpuval_command_failure,
+      util_dynarray_append_typed(&recording->condition->failures, struct gpuval_command_failure,
                            *failure);
 }
 
@@ -92,7 +92,7 @@ gpuval_radv_note(struct gpuval_radv_recording *recording,
       .bound = what_is_bound(cmd_buffer, recording->bind_point),
       .failure = *failure,
    };
-   util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
+   util_dynarray_append_typed(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
 }
 
 void

@@ -23,7 +23,7 @@
 #include "gpuval/src/core/structures/gpuval_instances.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* Of one command: more is not copied. A draw's arguments are 16 to 20 bytes; draws of
  * indices are many.
@@ -155,7 +155,7 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
    look->copy = copy;
    look->num_copied = num_copied;
    util_dynarray_init(&look->failures, look);
-   util_dynarray_append(looks, struct gpuval_radv_look *, look);
+   util_dynarray_append_typed(looks, struct gpuval_radv_look *, look);
    return look;
 }
 
@@ -186,7 +186,7 @@ add(struct util_dynarray *found, const struct gpuval_radv_look *look,
          .bound = look->bound,
          .failure = failures[i],
       };
-      util_dynarray_append(found, struct gpuval_radv_failure, failure);
+      util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
    }
 }
 

@@ -14,7 +14,7 @@
 
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/radv_glue/gpuval_radv.h"
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -413,7 +413,7 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
 static nir_def *
 race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   const gl_shader_stage stage = b->shader->info.stage;
+   const mesa_shader_stage stage = b->shader->info.stage;
 
    assert(stage < GPUVAL_RADV_RACE_STAGES);
    return nir_inot(b, nir_load_command_gpuval(b, .base = FIELD(race_used) + stage * 4));

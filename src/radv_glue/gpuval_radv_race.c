@@ -237,7 +237,7 @@ static void
 add_uses(struct gpuval_radv_race_note *note, const struct radv_descriptor_state *descriptors,
          const struct gpuval_shader *shader)
 {
-   gl_shader_stage stage = gpuval_shader_stage(shader);
+   mesa_shader_stage stage = gpuval_shader_stage(shader);
    uint32_t num_uses, bit = 1;
    const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
 
@@ -254,7 +254,7 @@ add_uses(struct gpuval_radv_race_note *note, const struct radv_descriptor_state 
          .bit = bit,
       };
       if (use.descriptor)
-         util_dynarray_append(&note->uses, struct shader_use, use);
+         util_dynarray_append_typed(&note->uses, struct shader_use, use);
       bit <<= 1;
    }
 }
@@ -413,7 +413,7 @@ gpuval_radv_race_retire(struct gpuval_radv *gpuval, struct gpuval_race_segment *
    if (!segment)
       return;
    gpuval_race_fetch(segment, NULL);
-   util_dynarray_append(&gpuval->race->retired, struct gpuval_race_segment *, segment);
+   util_dynarray_append_typed(&gpuval->race->retired, struct gpuval_race_segment *, segment);
 }
 
 void

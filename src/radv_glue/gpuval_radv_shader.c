@@ -155,7 +155,7 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
          } else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
             described.array_size = 1;
          }
-         util_dynarray_append(bindings, struct gpuval_binding, described);
+         util_dynarray_append_typed(bindings, struct gpuval_binding, described);
       }
    }
 }

@@ -35,7 +35,7 @@ add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to,
       .state = state,
    };
 
-   util_dynarray_append(gpuval_radv_built(cmd_buffer), struct note, note);
+   util_dynarray_append_typed(gpuval_radv_built(cmd_buffer), struct note, note);
 }
 
 void

@@ -304,7 +304,7 @@ visit_range(void *data, const VkImageSubresourceRange *range)
          attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE && is_whole(attachment),
    };
 
-   util_dynarray_append(attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
+   util_dynarray_append_typed(attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
                         struct attachment, noted);
    if (!visit->is_begun || attachment->is_resolve)
       return;

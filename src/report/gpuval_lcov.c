@@ -19,7 +19,7 @@
 #include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_beside.h"
 #include "gpuval_paths.h"
 
@@ -112,7 +112,7 @@ add_line(struct gpuval_lcov_file *file, uint32_t number, uint64_t count)
       line->count = sum(line->count, count);
       return;
    }
-   util_dynarray_append(&file->lines, struct line, ((struct line){number, count}));
+   util_dynarray_append_typed(&file->lines, struct line, ((struct line){number, count}));
    _mesa_hash_table_insert(
       file->index_of_lines, key,
       (void *)(uintptr_t)util_dynarray_num_elements(&file->lines, struct line));
@@ -133,7 +133,7 @@ add_function(struct gpuval_lcov_file *file, uint32_t line, const char *name, uin
       return;
    }
    const struct function function = {line, strchr(key, ' ') + 1, count};
-   util_dynarray_append(&file->functions, struct function, function);
+   util_dynarray_append_typed(&file->functions, struct function, function);
    _mesa_hash_table_insert(
       file->index_of_functions, key,
       (void *)(uintptr_t)util_dynarray_num_elements(&file->functions, struct function));
@@ -153,7 +153,7 @@ add_branch(struct gpuval_lcov_file *file, const struct branch *added)
       ralloc_free(key);
       return;
    }
-   util_dynarray_append(&file->branches, struct branch, *added);
+   util_dynarray_append_typed(&file->branches, struct branch, *added);
    _mesa_hash_table_insert(
       file->index_of_branches, key,
       (void *)(uintptr_t)util_dynarray_num_elements(&file->branches, struct branch));

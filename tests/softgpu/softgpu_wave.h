@@ -9,7 +9,7 @@
 
 #include "util/bitscan.h"
 #include "ac_shader_args.h"
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 #define SOFTGPU_MAX_LANES 64
 #define SOFTGPU_MAX_SGPRS 48

@@ -185,7 +185,7 @@ class nir_passes_test : public ::testing::Test {
       bool progress;
       do {
          progress = false;
-         NIR_PASS(progress, b->shader, nir_copy_prop);
+         NIR_PASS(progress, b->shader, nir_opt_copy_prop);
          NIR_PASS(progress, b->shader, nir_opt_constant_folding);
          NIR_PASS(progress, b->shader, nir_opt_algebraic);
       } while (progress);

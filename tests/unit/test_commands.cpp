@@ -6,7 +6,7 @@
 #include "core/order/gpuval_dependency.h"
 
 #include "util/ralloc.h"
-#include "vk_acceleration_structure.h"
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "vk_buffer.h"
 #include "vk_image.h"
 
@@ -804,7 +804,7 @@ class renderings : public commands {
 
    accesses end()
    {
-      return visit(entry(VK_CMD_END_RENDERING));
+      return visit(entry(GPUVAL_CMD_END_RENDERING));
    }
 
    vk_image other_image;

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 namespace {
 

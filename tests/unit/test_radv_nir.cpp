@@ -112,7 +112,7 @@ class RadvNir : public ::testing::Test {
    {
       nir_def *value =
          nir_load_ssbo(b, 1, bits, index, nir_imm_int(b, offset), .align_mul = bits / 8);
-      nir_store_global(b, nir_imm_int64(b, 64), bits / 8, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), bits / 8, value, 0x1);
    }
 
    /* An image or a texture at element 1 of its binding, an array of 3 */
@@ -140,7 +140,7 @@ class RadvNir : public ::testing::Test {
       } else {
          value = nir_txf_deref(b, deref, nir_imm_int(b, index), NULL);
       }
-      nir_store_global(b, nir_imm_int64(b, 64), 4, nir_channel(b, value, 0), 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, nir_channel(b, value, 0), 0x1);
    }
 
    /* The one of set 0 */
@@ -193,7 +193,7 @@ class RadvNir : public ::testing::Test {
       bool progress;
       do {
          progress = false;
-         NIR_PASS(progress, builder.shader, nir_copy_prop);
+         NIR_PASS(progress, builder.shader, nir_opt_copy_prop);
          NIR_PASS(progress, builder.shader, nir_opt_constant_folding);
          NIR_PASS(progress, builder.shader, nir_opt_dce);
       } while (progress);
@@ -241,7 +241,7 @@ class RadvNir : public ::testing::Test {
 
    nir_def *load_at(nir_def *address, int offset = 0)
    {
-      return nir_load_global(b, nir_iadd_imm(b, address, offset), 4, 1, 32);
+      return gpuval_load_global(b, nir_iadd_imm(b, address, offset), 4, 1, 32);
    }
 
    nir_builder builder, *b = &builder;
@@ -428,7 +428,7 @@ TEST_F(RadvNir, reports_of_a_block_share_a_branch)
    for (unsigned i = 0; i < 3; i++) {
       nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
       nir_def *value = nir_load_ssbo(b, 1, 32, i & 1 ? second : first, offset, .align_mul = 4);
-      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
    ASSERT_EQ(3u, count(nir_intrinsic_report_gpuval));
@@ -458,7 +458,7 @@ TEST_F(RadvNir, reports_are_scalar_code)
    for (unsigned i = 0; i < 3; i++) {
       nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
       nir_def *value = nir_load_ssbo(b, 1, 32, index(0, i & 1), offset, .align_mul = 4);
-      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
    lower();
@@ -560,7 +560,7 @@ TEST_F(RadvNir, the_highest_offset_is_compared)
    for (unsigned i = 0; i < 3; i++) {
       nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
       nir_def *value = nir_load_ssbo(b, 1, 32, buffer, offset, .align_mul = 4);
-      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
    nir_shader_intrinsics_pass(builder.shader, put_index, nir_metadata_control_flow, NULL);
@@ -588,7 +588,7 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
    for (unsigned i = 0; i < 2; i++) {
       nir_def *offset = nir_channel(b, nir_load_local_invocation_id(b), i);
       nir_def *value = nir_load_ssbo(b, 1, 32, buffer, offset, .align_mul = 4);
-      nir_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
       nir_barrier(b, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL, nir_var_mem_ssbo);
    }
    instrument(GPUVAL_CHECK_BOUNDS);
@@ -658,7 +658,7 @@ TEST_F(RadvNir, addresses_are_one_range)
       load_at(address, offset);
    instrument(GPUVAL_CHECK_ADDRESS);
    lower();
-   NIR_PASS(_, builder.shader, nir_copy_prop);
+   NIR_PASS(_, builder.shader, nir_opt_copy_prop);
    nir_opt_dce(builder.shader);
 
    unsigned subtractions = 0, looks = 0;
@@ -690,7 +690,7 @@ TEST_F(RadvNir, vertices_know_their_draw)
 /* docs/protocols.rst, "Lock sets": they are far apart, and each invocation has one of its own. */
 TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
 {
-   nir_store_global(b, nir_imm_int64(b, 64), 4, nir_invocation_gpuval(b), 0x1);
+   gpuval_store_global(b, nir_imm_int64(b, 64), 4, nir_invocation_gpuval(b), 0x1);
 
    struct gpuval_radv_nir_args args = {};
    args.address32_hi = address32_hi;

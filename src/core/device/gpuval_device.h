@@ -12,7 +12,7 @@
 
 #include "c11/threads.h"
 #include "util/list.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

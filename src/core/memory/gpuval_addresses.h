@@ -16,7 +16,7 @@
 #include "gpuval_ranges.h"
 
 #include "util/rb_tree.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #include "gpuval_addresses.h"
 
 #include "util/bitset.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* Of the limit, for bytes of words that are accessed in part: one in so many, and at most */
 #define POOL_SHARE    4

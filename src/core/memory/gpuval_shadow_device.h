@@ -36,7 +36,7 @@ struct gpuval_shadow_party {
    uint32_t serial;       /* of the command */
    enum gpuval_op op;     /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
    bool is_write;         /* ... does it write? */
-   gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
+   mesa_shader_stage stage; /* MESA_SHADER_NONE: not known */
    uint32_t entry_base;   /* of its shader, */
    uint64_t max_serial;   /* which was not registered later than this one */
    uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */

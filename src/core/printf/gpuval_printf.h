@@ -27,7 +27,7 @@
 #include "nir_passes/gpuval_nir.h"
 
 #include "util/hash_table.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

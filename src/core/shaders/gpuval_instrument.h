@@ -6,7 +6,7 @@
 #define GPUVAL_INSTRUMENT_H
 
 #include "nir_passes/gpuval_nir.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval.h"
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@
 
 #include "compiler/spirv/spirv.h"
 #include "util/hash_table.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* SPIR-V spec 2.3, "Physical Layout of a SPIR-V Module and Instruction" */
 #define HEADER_WORDS 5

@@ -9,7 +9,7 @@
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #define MAX_DESTROYED (1u << 14)
 
