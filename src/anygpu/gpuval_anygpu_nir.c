@@ -206,13 +206,13 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
       if (!binding->count)
          continue;
       util_dynarray_append_typed(bindings, struct gpuval_binding,
-                           ((struct gpuval_binding){
-                              .binding = i,
-                              .type = binding->type,
-                              .first_slot = binding->first_slot,
-                              .array_size = binding->count,
-                              .stride = 1,
-                           }));
+                                 ((struct gpuval_binding){
+                                    .binding = i,
+                                    .type = binding->type,
+                                    .first_slot = binding->first_slot,
+                                    .array_size = binding->count,
+                                    .stride = 1,
+                                 }));
    }
 }
 

@@ -21,11 +21,11 @@
 #include <sys/auxv.h>
 
 #include "c11/threads.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/u_thread.h"
 #include "gpuval_log.h"
 #include "gpuval_options.h"

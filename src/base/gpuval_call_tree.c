@@ -3,10 +3,10 @@
 #include "gpuval_call_tree.h"
 
 #include "compiler/spirv/spirv.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #define HEADER_WORDS 5
 

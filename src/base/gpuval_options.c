@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "c11/threads.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/bitset.h"
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
 #include "util/os_time.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"

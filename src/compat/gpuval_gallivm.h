@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Hooks of gallivm. The file of Mesa that knows the context of a shader's translation includes
- * this one: lp_bld_nir.c in 25.0, lp_bld_nir_soa.c, to which the context is private, in 26.0. What the
- * module needs of the context is in struct gpuval_lvp_soa.
+ * this one: lp_bld_nir.c in 25.0, lp_bld_nir_soa.c, to which the context is private, in 26.0. What
+ * the module needs of the context is in struct gpuval_lvp_soa.
  */
 
 #ifndef GPUVAL_GALLIVM_H

@@ -2,10 +2,10 @@
 
 /* Which SPIR-V instruction is an instruction of NIR's from, and what is an array called?
  *
- * Since 25.2 each instruction has a nir_instr_debug_info, which builders copy from the instruction at
- * their cursor, with an offset in the module and a name. In 25.0 vtn leaves a nir_debug_info_instr, here
- * a marker, before what it makes of an instruction, and optimizations keep them in place; a name
- * is a source.
+ * Since 25.2 each instruction has a nir_instr_debug_info, which builders copy from the instruction
+ * at their cursor, with an offset in the module and a name. In 25.0 vtn leaves a
+ * nir_debug_info_instr, here a marker, before what it makes of an instruction, and optimizations
+ * keep them in place; a name is a source.
  */
 
 #ifndef GPUVAL_LOCATIONS_H
@@ -77,6 +77,26 @@ static inline void
 gpuval_drop_locations(nir_shader *nir)
 {
    nir->has_debug_info = false;
+}
+
+/** For tests: what is built at b->cursor from now on is from the instruction at @offset. */
+static inline void
+gpuval_set_location(nir_builder *b, uint32_t offset)
+{
+   nir_instr_get_debug_info(&nir_nop(b)->instr)->spirv_offset = offset;
+}
+
+/** For tests: before anything is built */
+static inline void
+gpuval_keep_locations(nir_shader *nir)
+{
+   nir->has_debug_info = true;
+}
+
+static inline bool
+gpuval_is_marker(const nir_instr *instr)
+{
+   return false;
 }
 
 /** The source of a report that has @name, which may be NULL */
@@ -170,6 +190,26 @@ static inline void
 gpuval_drop_locations(nir_shader *nir)
 {
    nir_shader_instructions_pass(nir, gpuval_drop_marker, nir_metadata_control_flow, NULL);
+}
+
+static inline void
+gpuval_set_location(nir_builder *b, uint32_t offset)
+{
+   nir_debug_info_instr *info = nir_debug_info_instr_create(b->shader, nir_debug_info_src_loc, 0);
+
+   info->src_loc.spirv_offset = offset;
+   nir_builder_instr_insert(b, &info->instr);
+}
+
+static inline void
+gpuval_keep_locations(nir_shader *nir)
+{
+}
+
+static inline bool
+gpuval_is_marker(const nir_instr *instr)
+{
+   return instr->type == nir_instr_type_debug_info;
 }
 
 static inline nir_def *

@@ -5,9 +5,9 @@
 #ifndef GPUVAL_LVP_DRIVER_H
 #define GPUVAL_LVP_DRIVER_H
 
-#include "lvp_private.h"
 #include "util/u_inlines.h"
 #include "util/u_upload_mgr.h"
+#include "lvp_private.h"
 
 #include "gpuval/src/compat/gpuval_mesa.h"
 

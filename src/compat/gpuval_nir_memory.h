@@ -19,6 +19,46 @@ gpuval_load_global(nir_builder *b, nir_def *address, unsigned alignment, unsigne
 #endif
 }
 
+/** Of AMD's scalar memory: @offset is the same in all lanes. */
+static inline nir_def *
+gpuval_load_smem(nir_builder *b, unsigned num_components, nir_def *address, nir_def *offset,
+                 unsigned alignment)
+{
+#if GPUVAL_MESA >= 2600
+   return nir_load_global(b, num_components, 32, nir_iadd(b, address, nir_u2u64(b, offset)),
+                          .access = (enum gl_access_qualifier)(
+                             ACCESS_CAN_REORDER | ACCESS_NON_WRITEABLE | ACCESS_SMEM_AMD),
+                          .align_mul = alignment);
+#else
+   return nir_load_smem_amd(b, num_components, address, offset, .align_mul = alignment);
+#endif
+}
+
+/* Is scalar memory what load_global loads from, with a flag? */
+#define GPUVAL_SMEM_IS_GLOBAL (GPUVAL_MESA >= 2600)
+
+static inline bool
+gpuval_is_smem(const nir_intrinsic_instr *intrin)
+{
+#if GPUVAL_SMEM_IS_GLOBAL
+   return intrin->intrinsic == nir_intrinsic_load_global &&
+          nir_intrinsic_access(intrin) & ACCESS_SMEM_AMD;
+#else
+   return intrin->intrinsic == nir_intrinsic_load_smem_amd;
+#endif
+}
+
+/** Level 0 of what is no array */
+static inline nir_def *
+gpuval_fetch_texel(nir_builder *b, nir_deref_instr *texture, nir_def *coord)
+{
+#if GPUVAL_MESA >= 2600
+   return nir_txf(b, coord, .texture_deref = texture);
+#else
+   return nir_txf_deref(b, texture, coord, NULL);
+#endif
+}
+
 static inline void
 gpuval_store_global(nir_builder *b, nir_def *address, unsigned alignment, nir_def *value,
                     nir_component_mask_t mask)

@@ -17,6 +17,19 @@ gpuval_predecessors(const nir_block *block)
    return &block->predecessors;
 }
 
+/** Behind what makes @value */
+static inline void
+gpuval_rewrite_uses_after(nir_def *def, nir_def *value)
+{
+   nir_def_rewrite_uses_after(def, value);
+}
+
+static inline uint32_t
+gpuval_upper_bound(nir_shader *nir, struct hash_table *range_ht, nir_scalar scalar)
+{
+   return nir_unsigned_upper_bound(nir, range_ht, scalar);
+}
+
 #else
 
 #define nir_opt_copy_prop nir_copy_prop
@@ -27,18 +40,22 @@ gpuval_predecessors(const nir_block *block)
    return block->predecessors;
 }
 
-/* Behind what makes @value; in parentheses, the function of Mesa's that has the name as well */
-#define nir_def_rewrite_uses_after(def, value) \
-   (nir_def_rewrite_uses_after)(def, value, nir_def_instr(value))
-
-/* The last parameter is a configuration, which NULL leaves to Mesa. */
-#define nir_unsigned_upper_bound(shader, range_ht, scalar) \
-   (nir_unsigned_upper_bound)(shader, range_ht, scalar, NULL)
-
 static inline nir_instr *
 nir_def_instr(const nir_def *def)
 {
    return def->parent_instr;
+}
+
+static inline void
+gpuval_rewrite_uses_after(nir_def *def, nir_def *value)
+{
+   nir_def_rewrite_uses_after(def, value, nir_def_instr(value));
+}
+
+static inline uint32_t
+gpuval_upper_bound(nir_shader *nir, struct hash_table *range_ht, nir_scalar scalar)
+{
+   return nir_unsigned_upper_bound(nir, range_ht, scalar, NULL);
 }
 
 static inline bool

@@ -22,6 +22,16 @@ gpuval_structure_buffer(const struct vk_acceleration_structure *structure)
 #endif
 }
 
+static inline void
+gpuval_set_structure_buffer(struct vk_acceleration_structure *structure, struct vk_buffer *buffer)
+{
+#if GPUVAL_MESA >= 2600
+   structure->buffer = buffer;
+#else
+   structure->buffer = vk_buffer_to_handle(buffer);
+#endif
+}
+
 /** Is a rendering with these flags one that the runtime makes of a subpass? */
 static inline bool
 gpuval_is_subpass(VkRenderingFlags flags)

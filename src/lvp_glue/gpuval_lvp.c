@@ -20,9 +20,9 @@
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "gpuval/src/compat/gpuval_lvp_driver.h"
 
-#include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_written.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
@@ -34,8 +34,10 @@
 #define WAIT_AT_EXIT_NS 2000000000
 
 /* What gpuval_lvp_nir.c takes for granted */
-static_assert(sizeof(struct lp_descriptor) == GPUVAL_LVP_DESCRIPTOR_STRIDE, "stride of descriptors");
-static_assert(offsetof(struct lp_descriptor, functions) == GPUVAL_LVP_DESCRIPTOR_FUNCTIONS, "functions of a descriptor");
+static_assert(sizeof(struct lp_descriptor) == GPUVAL_LVP_DESCRIPTOR_STRIDE,
+              "stride of descriptors");
+static_assert(offsetof(struct lp_descriptor, functions) == GPUVAL_LVP_DESCRIPTOR_FUNCTIONS,
+              "functions of a descriptor");
 static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
 static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
 static_assert(offsetof(struct lp_descriptor, accel_struct) == 0, "address of a structure");
@@ -49,7 +51,8 @@ static_assert(offsetof(struct lp_descriptor, image.sample_stride) == 20, "sample
 static_assert(offsetof(struct lp_descriptor, image.row_stride) == 24, "rows of an image");
 static_assert(offsetof(struct lp_descriptor, image.img_stride) == 28, "layers of an image");
 static_assert(offsetof(struct lp_descriptor, image.residency) == 32, "whether it is sparse");
-static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == GPUVAL_LVP_DESCRIPTOR_SAMPLER_LOD, "limits of a sampler");
+static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == GPUVAL_LVP_DESCRIPTOR_SAMPLER_LOD,
+              "limits of a sampler");
 static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
@@ -101,7 +104,8 @@ struct gpuval_lvp {
 static_assert(offsetof(struct gpuval_lvp, below_recording) == 0, "where its entry points look");
 
 static bool
-describe_command(void *data, uint32_t command_id, mesa_shader_stage stage, struct gpuval_command *out)
+describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
+                 struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
    return gpuval_lvp_commands_describe(gpuval->commands, command_id, stage, out);
@@ -181,10 +185,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->shadow = gpuval_device_shadow(gpuval->device);
    gpuval->window = gpuval_device_window(gpuval->device);
    struct pipe_screen *screen = device->pscreen;
-   gpuval->jit = gpuval_lvp_jit_get(
-      gpuval_nir_functions,
-      gpuval_lvp_compiler_options(screen),
-      gpuval->shadow != NULL);
+   gpuval->jit = gpuval_lvp_jit_get(gpuval_nir_functions, gpuval_lvp_compiler_options(screen),
+                                    gpuval->shadow != NULL);
    gpuval_live_renew();
    create_constants(gpuval, screen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
@@ -308,7 +310,8 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
       }
    }
    if (gpuval->shadow &&
-       !gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map, gpuval_lvp_memory_size(memory)) &&
+       !gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map,
+                                gpuval_lvp_memory_size(memory)) &&
        !gpuval->warned_memory) {
       gpuval->warned_memory = true;
       gpuval_log_warning("sync: no room for shadow memory of all imported memory: it is not "
@@ -321,7 +324,8 @@ static void
 poison_memory(const struct lvp_device_memory *memory)
 {
    if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT)
-      util_memset32(memory->map, GPUVAL_POISON_WORD, gpuval_lvp_memory_size(memory) / sizeof(uint32_t));
+      util_memset32(memory->map, GPUVAL_POISON_WORD,
+                    gpuval_lvp_memory_size(memory) / sizeof(uint32_t));
 }
 
 void
@@ -331,7 +335,8 @@ gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memor
       place_memory(gpuval, memory);
    if (gpuval_options()->poison)
       poison_memory(memory);
-   gpuval_device_add_memory(gpuval->device, gpuval_lvp_memory_object(memory), (uintptr_t)memory->map, gpuval_lvp_memory_size(memory));
+   gpuval_device_add_memory(gpuval->device, gpuval_lvp_memory_object(memory),
+                            (uintptr_t)memory->map, gpuval_lvp_memory_size(memory));
 }
 
 void

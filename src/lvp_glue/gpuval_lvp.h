@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/blob.h"
 #include "util/list.h"
-#include "gpuval/src/compat/gpuval_nir_names.h"
 
 #include <vulkan/vulkan_core.h>
 
@@ -141,7 +141,8 @@ void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
  * and need a copy of both.
  */
 bool gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context,
-                              mesa_shader_stage stage, const uint8_t *push_constants, unsigned size);
+                              mesa_shader_stage stage, const uint8_t *push_constants,
+                              unsigned size);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,9 @@
 
 #include "gpuval_lvp_cells_private.h"
 
-#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
+#include "gallivm/lp_bld_struct.h"
 
 #include "gpuval/src/base/gpuval_order.h"
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"

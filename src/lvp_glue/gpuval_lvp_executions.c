@@ -2,8 +2,8 @@
 
 #include "gpuval_lvp_executions.h"
 
-#include "util/ralloc.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/ralloc.h"
 
 struct gpuval_lvp_executions {
    struct util_dynarray stack;        /* struct gpuval_lvp_execution, the primary one first */

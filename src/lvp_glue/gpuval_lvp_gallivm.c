@@ -176,8 +176,7 @@ gpuval_lvp_argument(struct gpuval_lvp_soa *soa, LLVMValueRef word)
 LLVMValueRef
 gpuval_lvp_constant(struct gpuval_lvp_soa *soa, uint32_t word)
 {
-   return gpuval_lvp_argument(
-      soa, lp_build_const_int_vec(soa->gallivm, soa->uint_bld.type, word));
+   return gpuval_lvp_argument(soa, lp_build_const_int_vec(soa->gallivm, soa->uint_bld.type, word));
 }
 
 void
@@ -190,8 +189,7 @@ gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValue
 }
 
 LLVMValueRef
-gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src,
-                         unsigned component)
+gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src, unsigned component)
 {
    return soa->get_value(soa, src->ssa, component);
 }
@@ -257,13 +255,14 @@ load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
    struct lp_build_context *uint_bld = &soa->uint_bld;
    LLVMValueRef size;
 
-   if (nir_src_is_const(*index)) {
-      size = load_constant_size(soa, set, nir_src_comp_as_uint(*index, 1));
+   nir_scalar constant = nir_scalar_chase_movs(nir_get_scalar(index->ssa, 1));
+   if (nir_scalar_is_const(constant)) {
+      size = load_constant_size(soa, set, nir_scalar_as_uint(constant));
       return lp_build_broadcast_scalar(uint_bld, size);
    }
 
-   LLVMValueRef slot = LLVMBuildBitCast(
-      gallivm->builder, gpuval_lvp_get_component(soa, index, 1), uint_bld->vec_type, "");
+   LLVMValueRef slot = LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, index, 1),
+                                        uint_bld->vec_type, "");
    LLVMValueRef offset = LLVMBuildMul(
       gallivm->builder, slot,
       lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
@@ -302,9 +301,9 @@ is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
          LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, last, rest), rest, "");
       outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
    }
-   return LLVMBuildAnd(builder, outside,
-                       LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[CHECK_EXCLUDED]), ""),
-                       "");
+   return LLVMBuildAnd(
+      builder, outside,
+      LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[CHECK_EXCLUDED]), ""), "");
 }
 
 /* Of those that have one: ~0 or 0 in each lane */
@@ -317,8 +316,7 @@ get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 }
 
 static unsigned
-add_source(struct gpuval_lvp_soa *soa, const nir_src *src, LLVMValueRef *args,
-           unsigned num_args)
+add_source(struct gpuval_lvp_soa *soa, const nir_src *src, LLVMValueRef *args, unsigned num_args)
 {
    struct gallivm_state *gallivm = soa->gallivm;
 
@@ -342,8 +340,8 @@ add_source(struct gpuval_lvp_soa *soa, const nir_src *src, LLVMValueRef *args,
 
 /* The payload goes through an array on the stack. */
 static unsigned
-add_payload(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *printf,
-            LLVMValueRef *args, unsigned num_args)
+add_payload(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *printf, LLVMValueRef *args,
+            unsigned num_args)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    struct lp_build_context *uint_bld = &soa->uint_bld;
@@ -357,10 +355,10 @@ add_payload(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *printf,
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
       LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
                                  lp_build_const_int32(gallivm, i)};
-      LLVMBuildStore(gallivm->builder,
-                     gpuval_lvp_argument(
-                        soa, gpuval_lvp_get_component(soa, &printf->src[src], channel)),
-                     LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
+      LLVMBuildStore(
+         gallivm->builder,
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &printf->src[src], channel)),
+         LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
    }
 
    LLVMValueRef halves[2];
@@ -369,23 +367,21 @@ add_payload(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *printf,
    gpuval_lvp_split_64(gallivm, address, lp_build_const_int64(gallivm, 32), uint_bld->elem_type,
                        halves);
    for (unsigned i = 0; i < 2; i++)
-      args[num_args++] =
-         gpuval_lvp_argument(soa, lp_build_broadcast_scalar(uint_bld, halves[i]));
+      args[num_args++] = gpuval_lvp_argument(soa, lp_build_broadcast_scalar(uint_bld, halves[i]));
    return num_args;
 }
 
 /* All but the first two, which every call has */
 static unsigned
-get_words(struct gpuval_lvp_soa *soa, const struct call *call,
-          const nir_intrinsic_instr *instr, LLVMValueRef *words)
+get_words(struct gpuval_lvp_soa *soa, const struct call *call, const nir_intrinsic_instr *instr,
+          LLVMValueRef *words)
 {
    unsigned num_srcs = nir_intrinsic_infos[instr->intrinsic].num_srcs;
    unsigned count = 0;
 
    if (call->has_entry) {
       words[count++] = gpuval_lvp_constant(soa, nir_intrinsic_base(instr));
-      words[count++] = gpuval_lvp_constant(
-         soa, gpuval_nir_function_word(instr, soa->stage));
+      words[count++] = gpuval_lvp_constant(soa, gpuval_nir_function_word(instr, soa->stage));
    }
    if (call->has_payload) {
       count = add_source(soa, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
@@ -396,8 +392,8 @@ get_words(struct gpuval_lvp_soa *soa, const struct call *call,
       count = add_source(soa, &instr->src[CHECK_OFFSET], words, count);
       for (unsigned i = 0; i < 3; i++)
          words[count++] = gpuval_lvp_constant(soa, 0);
-      words[count++] = gpuval_lvp_argument(
-         soa, gpuval_lvp_get_component(soa, &instr->src[CHECK_INDEX], 1));
+      words[count++] =
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &instr->src[CHECK_INDEX], 1));
       return add_source(soa, &instr->src[CHECK_INVOCATION], words, count);
    }
    for (unsigned i = call->has_condition; i < num_srcs; i++)
@@ -457,8 +453,8 @@ gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVMValueRef mask
 
 /* For the lanes in @mask */
 static LLVMValueRef
-emit_call(struct gpuval_lvp_soa *soa, const struct call *call,
-          const nir_intrinsic_instr *instr, LLVMValueRef mask)
+emit_call(struct gpuval_lvp_soa *soa, const struct call *call, const nir_intrinsic_instr *instr,
+          LLVMValueRef mask)
 {
    LLVMValueRef words[GPUVAL_FUNCTION_MAX_WORDS];
    unsigned num_words = get_words(soa, call, instr, words);
@@ -486,8 +482,7 @@ join_results(struct gpuval_lvp_soa *soa, const LLVMValueRef *pointers, unsigned 
    LLVMValueRef hi = LLVMBuildLoad2(builder, soa->uint_bld.vec_type, pointers[1], "");
    lo = LLVMBuildZExt(builder, lo, soa->uint64_bld.vec_type, "");
    hi = LLVMBuildZExt(builder, hi, soa->uint64_bld.vec_type, "");
-   LLVMValueRef shift =
-      lp_build_const_int_vec(soa->gallivm, soa->uint64_bld.type, 32);
+   LLVMValueRef shift = lp_build_const_int_vec(soa->gallivm, soa->uint64_bld.type, 32);
    return LLVMBuildOr(builder, lo, LLVMBuildShl(builder, hi, shift, ""), "");
 }
 
@@ -504,8 +499,7 @@ calls_always(const nir_intrinsic_instr *instr)
 
 /* Calls that share a branch; a single one may have a result. */
 static LLVMValueRef
-emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
-           unsigned count)
+emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs, unsigned count)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    const struct call *call = find_call(instrs[0]);
@@ -548,8 +542,7 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
  * shaders are lowered.
  */
 static LLVMValueRef
-emit_quad_swap(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
-               unsigned distance)
+emit_quad_swap(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, unsigned distance)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    unsigned length = soa->uint_bld.type.length;
@@ -605,9 +598,8 @@ emit_pick(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
       LLVMValueRef picked = LLVMBuildSelect(gallivm->builder, picks, one, other, "");
       return soa->has_bits ? picked : lp_build_broadcast_scalar(uint_bld, picked);
    }
-   LLVMValueRef other =
-      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, &instr->src[1], 0),
-                       uint_bld->vec_type, "");
+   LLVMValueRef other = LLVMBuildBitCast(
+      gallivm->builder, gpuval_lvp_get_component(soa, &instr->src[1], 0), uint_bld->vec_type, "");
    return LLVMBuildSelect(
       gallivm->builder, picks,
       lp_build_const_int_vec(gallivm, uint_bld->type, nir_intrinsic_flags(instr)), other, "");

@@ -12,7 +12,6 @@
 #include "gallivm/lp_bld.h"
 #include "gallivm/lp_bld_type.h"
 
-
 #include "gpuval/src/compat/gpuval_nir_names.h"
 
 #ifdef __cplusplus
@@ -69,16 +68,16 @@ struct gpuval_lvp_soa {
    LLVMValueRef (*get_value)(const struct gpuval_lvp_soa *soa, const nir_def *def,
                              unsigned component);
    /* A word of a constant buffer, at an offset of each lane's in bytes; 0 behind its end */
-   LLVMValueRef (*load_word)(const struct gpuval_lvp_soa *soa, unsigned buffer,
-                             LLVMValueRef offset, bool is_uniform);
+   LLVMValueRef (*load_word)(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
+                             bool is_uniform);
 };
 
 /**
  * Emits what @instr stands for, or keeps it until gpuval_lvp_flush_calls().
  * Returns false if it is none of ours.
  */
-bool gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa,
-                                const nir_intrinsic_instr *instr, LLVMValueRef *result);
+bool gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
+                                LLVMValueRef *result);
 
 /**
  * Before each instruction, and with NULL at the end of each block: emits what

@@ -216,8 +216,7 @@ build_table(struct gpuval_lvp_soa *soa, const struct group *group)
    unsigned count = 0;
 
    words[count++] = lp_build_const_int32(gallivm, group->count);
-   words[count++] =
-      lp_build_const_int32(gallivm, gpuval_nir_function_word(first, soa->stage));
+   words[count++] = lp_build_const_int32(gallivm, gpuval_nir_function_word(first, soa->stage));
    for (unsigned i = 0; i <= group->count; i++) {
       /* The range comes first. */
       const struct member *member = &group->members[i ? i - 1 : group->strictest];
@@ -309,9 +308,9 @@ is_suspect(struct gpuval_lvp_soa *soa, const struct group *group, LLVMValueRef m
    if (alignment > 1) {
       const uint32_t residue = (get_residue(strictest) + (uint32_t)group->lowest) & (alignment - 1);
       LLVMValueRef low = LLVMBuildAnd(builder, address, constant_64(soa, alignment - 1), "");
-      suspect = LLVMBuildOr(
-         builder, suspect,
-         LLVMBuildICmp(builder, LLVMIntNE, low, constant_64(soa, residue), ""), "");
+      suspect =
+         LLVMBuildOr(builder, suspect,
+                     LLVMBuildICmp(builder, LLVMIntNE, low, constant_64(soa, residue), ""), "");
    }
    return LLVMBuildSExt(builder, suspect, soa->uint_bld.vec_type, "");
 }
@@ -330,28 +329,26 @@ find_bad(struct gpuval_lvp_soa *soa, const struct group *group, LLVMValueRef mem
    for (unsigned i = 0; i < 3; i++) {
       LLVMValueRef pointer =
          LLVMBuildStructGEP2(builder, met_type, memory, GPUVAL_LVP_MET_INVOCATION + i, "");
-      LLVMBuildStore(builder,
-                     gpuval_lvp_argument(soa, gpuval_lvp_get_component(
-                                                      soa, &first->src[CHECK_INVOCATION], i)),
-                     pointer);
+      LLVMBuildStore(
+         builder,
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &first->src[CHECK_INVOCATION], i)),
+         pointer);
    }
-   gpuval_lvp_split_64(gallivm, address, constant_64(soa, 32), soa->uint_bld.vec_type,
-                       halves);
+   gpuval_lvp_split_64(gallivm, address, constant_64(soa, 32), soa->uint_bld.vec_type, halves);
 
    LLVMValueRef args[GPUVAL_LVP_ADDRESSES_COUNT] = {
       [GPUVAL_LVP_ADDRESSES_MASK] = gpuval_lvp_argument(soa, mask),
       [GPUVAL_LVP_ADDRESSES_RESOURCES] = soa->resources_ptr,
-      [GPUVAL_LVP_ADDRESSES_REPORTING] =
-         gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
+      [GPUVAL_LVP_ADDRESSES_REPORTING] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
       [GPUVAL_LVP_ADDRESSES_LOW] = gpuval_lvp_argument(soa, halves[0]),
       [GPUVAL_LVP_ADDRESSES_HIGH] = gpuval_lvp_argument(soa, halves[1]),
       [GPUVAL_LVP_ADDRESSES_MET] = memory,
       [GPUVAL_LVP_ADDRESSES_TABLE] = build_table(soa, group),
    };
    LLVMTypeRef type = gpuval_lvp_addresses_type(gallivm, LLVMTypeOf(soa->resources_ptr));
-   LLVMValueRef bad = LLVMBuildCall2(
-      builder, type, gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_ADDRESSES, type), args,
-      ARRAY_SIZE(args), "");
+   LLVMValueRef bad =
+      LLVMBuildCall2(builder, type, gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_ADDRESSES, type),
+                     args, ARRAY_SIZE(args), "");
    return gpuval_lvp_resize(soa, bad, soa->uint_bld.type.length);
 }
 
@@ -364,10 +361,9 @@ has_bit(struct gpuval_lvp_soa *soa, LLVMValueRef bits, unsigned bit)
 
    bits =
       LLVMBuildAnd(gallivm->builder, bits, lp_build_const_int_vec(gallivm, type, 1u << bit), "");
-   return LLVMBuildSExt(
-      gallivm->builder,
-      LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, soa->uint_bld.zero, ""),
-      soa->uint_bld.vec_type, "");
+   return LLVMBuildSExt(gallivm->builder,
+                        LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, soa->uint_bld.zero, ""),
+                        soa->uint_bld.vec_type, "");
 }
 
 /* Returns a bit for each member that is in no buffer; what is misaligned is reported only. */
@@ -380,16 +376,14 @@ emit_group(struct gpuval_lvp_soa *soa, const struct group *group)
    LLVMValueRef memory = get_memory(soa);
    struct lp_build_if_state ifthen;
 
-   LLVMValueRef address = LLVMBuildBitCast(
-      builder, gpuval_lvp_get_component(soa, &first->check->src[CHECK_ADDRESS], 0),
-      soa->uint64_bld.vec_type, "");
+   LLVMValueRef address =
+      LLVMBuildBitCast(builder, gpuval_lvp_get_component(soa, &first->check->src[CHECK_ADDRESS], 0),
+                       soa->uint64_bld.vec_type, "");
    if (group->lowest != first->offset)
-      address =
-         LLVMBuildAdd(builder, address, constant_64(soa, group->lowest - first->offset), "");
+      address = LLVMBuildAdd(builder, address, constant_64(soa, group->lowest - first->offset), "");
 
    LLVMValueRef mask = gpuval_lvp_get_mask(soa, true);
-   LLVMValueRef suspects =
-      LLVMBuildAnd(builder, is_suspect(soa, group, memory, address), mask, "");
+   LLVMValueRef suspects = LLVMBuildAnd(builder, is_suspect(soa, group, memory, address), mask, "");
    LLVMValueRef bad = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
    lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, suspects));
    LLVMBuildStore(builder, find_bad(soa, group, memory, address, mask), bad);

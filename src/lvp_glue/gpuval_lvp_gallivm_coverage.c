@@ -89,10 +89,10 @@ find_counter(struct gpuval_lvp_soa *soa, uint32_t entry)
    constants = LLVMBuildBitCast(builder, constants, bytes, "");
    LLVMValueRef root =
       load_at(gallivm, constants, data + offsetof(struct gpuval_command_data, root_address), bytes);
-   LLVMValueRef base = load_at(gallivm, constants,
-                               data + offsetof(struct gpuval_command_data, entry_base) +
-                                  soa->stage * sizeof(uint32_t),
-                               word);
+   LLVMValueRef base = load_at(
+      gallivm, constants,
+      data + offsetof(struct gpuval_command_data, entry_base) + soa->stage * sizeof(uint32_t),
+      word);
    LLVMValueRef counters = load_at(gallivm, root, offsetof(struct gpuval_root, coverage_address),
                                    LLVMPointerType(counter, 0));
    LLVMValueRef index = LLVMBuildAdd(builder, base, lp_build_const_int32(gallivm, entry), "");

@@ -31,8 +31,8 @@ gpuval_lvp_lane_pointers(struct gallivm_state *gallivm, LLVMValueRef addresses, 
 
 /* Pointers to what each lane accesses; a lane that does not run gets to memory of nobody. */
 static void
-get_pointers(struct gpuval_lvp_soa *soa, const nir_src *address, unsigned base,
-             LLVMTypeRef type, LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
+get_pointers(struct gpuval_lvp_soa *soa, const nir_src *address, unsigned base, LLVMTypeRef type,
+             LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
@@ -40,12 +40,11 @@ get_pointers(struct gpuval_lvp_soa *soa, const nir_src *address, unsigned base,
    LLVMValueRef *nobody = &soa->calls->nobody;
 
    if (!*nobody)
-      *nobody =
-         lp_build_alloca_undef(gallivm, LLVMVectorType(soa->uint_bld.elem_type, 16), "");
+      *nobody = lp_build_alloca_undef(gallivm, LLVMVectorType(soa->uint_bld.elem_type, 16), "");
    LLVMValueRef elsewhere = lp_build_broadcast_scalar(
       uint64_bld, LLVMBuildPtrToInt(builder, *nobody, uint64_bld->elem_type, ""));
-   LLVMValueRef runs = LLVMBuildICmp(builder, LLVMIntNE, gpuval_lvp_get_mask(soa, false),
-                                     soa->uint_bld.zero, "");
+   LLVMValueRef runs =
+      LLVMBuildICmp(builder, LLVMIntNE, gpuval_lvp_get_mask(soa, false), soa->uint_bld.zero, "");
    LLVMValueRef addresses =
       LLVMBuildBitCast(builder, soa->get_value(soa, address->ssa, 0), uint64_bld->vec_type, "");
 
@@ -164,8 +163,7 @@ gpuval_lvp_store_twos(struct gallivm_state *gallivm, const LLVMValueRef words[2]
 }
 
 static void
-emit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
-          LLVMValueRef *result)
+emit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValueRef *result)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    unsigned length = soa->uint_bld.type.length;
@@ -193,8 +191,7 @@ emit_store(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
                           soa->uint_bld.vec_type, "");
 
    struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm,
-               gpuval_lvp_any_lane(soa, gpuval_lvp_get_mask(soa, false)));
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, gpuval_lvp_get_mask(soa, false)));
    get_pointers(soa, &instr->src[1], nir_intrinsic_base(instr), soa->uint64_bld.elem_type,
                 pointers);
    gpuval_lvp_store_twos(gallivm, words, pointers);

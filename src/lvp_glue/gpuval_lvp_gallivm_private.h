@@ -29,15 +29,13 @@ void gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVM
                          LLVMTypeRef half_type, LLVMValueRef halves[2]);
 
 /** As many lanes as @length; those that there are not are zero, and with that inactive. */
-LLVMValueRef gpuval_lvp_resize(struct gpuval_lvp_soa *soa, LLVMValueRef value,
-                               unsigned length);
+LLVMValueRef gpuval_lvp_resize(struct gpuval_lvp_soa *soa, LLVMValueRef value, unsigned length);
 /** A word as functions have it */
 LLVMValueRef gpuval_lvp_argument(struct gpuval_lvp_soa *soa, LLVMValueRef word);
 LLVMValueRef gpuval_lvp_constant(struct gpuval_lvp_soa *soa, uint32_t word);
 /** Calls one for the lanes in @mask. */
-LLVMValueRef gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function,
-                             LLVMValueRef mask, const LLVMValueRef *words, unsigned num_words,
-                             unsigned num_results);
+LLVMValueRef gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVMValueRef mask,
+                             const LLVMValueRef *words, unsigned num_words, unsigned num_results);
 
 /** Function number @function of the table in constant buffer 0 */
 LLVMValueRef gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned function,
@@ -63,20 +61,18 @@ LLVMValueRef gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa,
 /* gpuval_lvp_gallivm_address.c */
 
 /** @check_address_gpuval */
-LLVMValueRef gpuval_lvp_check_address(struct gpuval_lvp_soa *soa,
-                                      const nir_intrinsic_instr *check);
+LLVMValueRef gpuval_lvp_check_address(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check);
 
 /* gpuval_lvp_gallivm_ranges.c */
 
 /** Looks at @ranges, @count of GPUVAL_REPORT_RANGE. */
-void gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa,
-                            const nir_intrinsic_instr *const *ranges, unsigned count);
+void gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
+                            unsigned count);
 
 /* gpuval_lvp_gallivm_coverage.c */
 
 /** Adds to the counter of @report, one of GPUVAL_REPORT_COVERED. */
-void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa,
-                            const nir_intrinsic_instr *report);
+void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report);
 
 /* gpuval_lvp_gallivm_lanes.c */
 

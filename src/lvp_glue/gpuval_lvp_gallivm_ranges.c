@@ -49,8 +49,7 @@ get_constant(const nir_intrinsic_instr *range, unsigned component)
 }
 
 static LLVMValueRef
-build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
-            unsigned count)
+build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
@@ -81,8 +80,7 @@ build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges
 
 /* Stores what differs between lanes, and returns a pointer to it. */
 static LLVMValueRef
-store_vectors(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
-              unsigned count)
+store_vectors(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
@@ -114,8 +112,8 @@ store_vectors(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *rang
 }
 
 void
-gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa,
-                       const nir_intrinsic_instr *const *ranges, unsigned count)
+gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
+                       unsigned count)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMTypeRef type = gpuval_lvp_ranges_type(gallivm, LLVMTypeOf(soa->resources_ptr));

@@ -191,8 +191,7 @@ make_cell(const struct uniform *u, const LLVMValueRef words[4])
 }
 
 static void
-begin_uniform(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *first,
-              struct uniform *u)
+begin_uniform(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *first, struct uniform *u)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
@@ -245,8 +244,7 @@ find_cells(struct gpuval_lvp_soa *soa, struct uniform *u, nir_scalar base)
 }
 
 static void
-add_uniform(struct gpuval_lvp_soa *soa, struct uniform *u,
-            const nir_intrinsic_instr *instr)
+add_uniform(struct gpuval_lvp_soa *soa, struct uniform *u, const nir_intrinsic_instr *instr)
 {
    LLVMBuilderRef builder = u->gallivm->builder;
    const unsigned access = nir_intrinsic_flags(instr) >> GPUVAL_SYNC_ACCESS_SHIFT & 7;
@@ -301,8 +299,8 @@ is_known(const struct uniform *u, unsigned others)
 }
 
 LLVMValueRef
-gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa,
-                           const nir_intrinsic_instr *const *instrs, unsigned count)
+gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
+                           unsigned count)
 {
    struct uniform u;
 

@@ -22,12 +22,12 @@
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
-#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_misc.h"
-#include "gpuval/src/compat/gpuval_gallivm_functions.h"
+#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_tgsi.h"
 #include "gallivm/lp_bld_type.h"
+#include "gpuval/src/compat/gpuval_gallivm_functions.h"
 
 #include <llvm-c/Support.h>
 

@@ -76,8 +76,8 @@ load_texture_at(nir_builder *b, nir_def *set, nir_def *slot, nir_def *offset)
 
    nir_def *functions = load_descriptor(b, 64, set, slot, GPUVAL_LVP_DESCRIPTOR_FUNCTIONS);
    nir_def *is_there = nir_ine_imm(b, functions, 0);
-   nir_def *state = nir_iadd(b, nir_iadd_imm(b, functions, GPUVAL_LVP_FUNCTIONS_TEXTURE),
-                             nir_u2u64(b, offset));
+   nir_def *state =
+      nir_iadd(b, nir_iadd_imm(b, functions, GPUVAL_LVP_FUNCTIONS_TEXTURE), nir_u2u64(b, offset));
    nir_def *address = nir_bcsel(b, is_there, state, root_address(NULL, b));
    return nir_bcsel(b, is_there, gpuval_load_global(b, address, 4, 1, 32), nir_imm_int(b, 0));
 }
@@ -273,8 +273,7 @@ subresource(const struct gpuval_nir_driver *driver, nir_builder *b,
    nir_def *level = nir_iadd(b, first, subresource->level);
    nir_def *has_level = nir_ior(b, nir_ult(b, subresource->level, levels(driver, b, set, slot)),
                                 nir_inot(b, subresource->is_texture));
-   nir_def *layer =
-      nir_umin(b, subresource->layer, nir_iadd_imm(b, nir_umax_imm(b, depth, 1), -1));
+   nir_def *layer = nir_umin(b, subresource->layer, nir_iadd_imm(b, nir_umax_imm(b, depth, 1), -1));
    level = nir_umin_imm(b, level, DESCRIPTOR_TEXTURE_MAX_LEVELS - 1);
 
    nir_def *offset = load_of_level(b, subresource, level, DESCRIPTOR_TEXTURE_LEVEL_OFFSETS);

@@ -9,10 +9,10 @@
 
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/compat/gpuval_lvp_descriptor.h"
-#include "gpuval/src/lvp_glue/gpuval_lvp.h"
-#include "gpuval/src/compat/gpuval_nir_names.h"
-#include "nir_builder.h"
 #include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
+#include "gpuval/src/lvp_glue/gpuval_lvp.h"
+#include "nir_builder.h"
 
 /* Where struct gpuval_command_data lies in constant buffer 0: behind the 256
  * bytes that lavapipe offers for push constants.

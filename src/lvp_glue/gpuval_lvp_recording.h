@@ -25,7 +25,8 @@ static inline struct gpuval_lvp_recording
 gpuval_lvp_begin_recording(VkCommandBuffer handle)
 {
    VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, handle);
-   const struct gpuval_lvp_below_recording *below = (const void *)lvp_cmd_buffer_device(cmd_buffer)->gpuval;
+   const struct gpuval_lvp_below_recording *below =
+      (const void *)lvp_cmd_buffer_device(cmd_buffer)->gpuval;
    const struct list_head *commands = &cmd_buffer->vk.cmd_queue.cmds;
 
    return (struct gpuval_lvp_recording){&below->next, commands, commands->prev};

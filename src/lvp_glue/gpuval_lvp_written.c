@@ -111,8 +111,9 @@ hook_MapMemory2KHR(VkDevice device, const VkMemoryMapInfoKHR *info, void **data)
 
    /* It may write whatever it likes, and nobody sees it; poison shows what it has written. */
    if (result == VK_SUCCESS && memory && !gpuval_options()->poison)
-      gpuval_written_mark(state->written, (uintptr_t)memory->map + info->offset,
-                          info->size == VK_WHOLE_SIZE ? gpuval_lvp_memory_size(memory) - info->offset : info->size);
+      gpuval_written_mark(
+         state->written, (uintptr_t)memory->map + info->offset,
+         info->size == VK_WHOLE_SIZE ? gpuval_lvp_memory_size(memory) - info->offset : info->size);
    return result;
 }
 
@@ -358,9 +359,8 @@ gpuval_lvp_written_look(struct gpuval_lvp_written *state, const struct lp_descri
       return !gpuval_written_is_marked(state->written, (uintptr_t)descriptor->buffer.u,
                                        descriptor->buffer.size);
    case GPUVAL_OFFERS_UNIFORM_TEXEL_BUFFER:
-      return !gpuval_written_is_marked(
-         state->written, (uintptr_t)texture.base,
-         (uint64_t)texture.width * texture.texel_size);
+      return !gpuval_written_is_marked(state->written, (uintptr_t)texture.base,
+                                       (uint64_t)texture.width * texture.texel_size);
    case GPUVAL_OFFERS_STORAGE_TEXEL_BUFFER:
       return !gpuval_written_is_marked(
          state->written, (uintptr_t)descriptor->image.base,

@@ -18,11 +18,11 @@
 #include "gpuval/src/base/gpuval_checks.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_layout.h"
-#include "util/format/u_format.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
-#include "gpuval/src/compat/gpuval_nir_names.h"
-#include "nir_builder.h"
 #include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
+#include "util/format/u_format.h"
+#include "nir_builder.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -662,7 +662,9 @@ void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *dri
 static inline unsigned
 gpuval_nir_printf_num_words(const nir_intrinsic_instr *printf)
 {
-   unsigned size = nir_src_comp_as_uint(printf->src[GPUVAL_PRINTF_HEADER_SRC], 0) & 0xffff;
+   nir_scalar header = nir_get_scalar(printf->src[GPUVAL_PRINTF_HEADER_SRC].ssa, 0);
+   unsigned size = nir_scalar_as_uint(nir_scalar_chase_movs(header)) & 0xffff;
+
    return size - GPUVAL_PRINTF_ENTRY_WORDS;
 }
 

@@ -184,7 +184,7 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
       b->cursor = nir_after_instr(access->instr);
       nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
       nir_def *result = nir_bcsel(b, bad, zero, &intrin->def);
-      nir_def_rewrite_uses_after(&intrin->def, result);
+      gpuval_rewrite_uses_after(&intrin->def, result);
    }
 }
 

@@ -170,7 +170,7 @@ is_above(const struct look *look, nir_scalar value, uint64_t limit)
    if (nir_scalar_is_const(value))
       return constant(b, get_bits(value) > limit);
    if (value.def->bit_size <= 32 &&
-       nir_unsigned_upper_bound(b->shader, look->upper_bounds, value) <= limit)
+       gpuval_upper_bound(b->shader, look->upper_bounds, value) <= limit)
       return NULL;
    return nir_ugt_imm(b, gpuval_nir_scalar(b, value), limit);
 }

@@ -314,7 +314,7 @@ make_safe(struct array_state *state, const struct array_access *access)
       b->cursor = nir_after_instr(&intrin->instr);
       nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
       nir_def *safe = nir_bcsel(b, access->bad, zero, &intrin->def);
-      nir_def_rewrite_uses_after(&intrin->def, safe);
+      gpuval_rewrite_uses_after(&intrin->def, safe);
       return;
    }
 
@@ -354,11 +354,11 @@ run(struct gpuval_nir_early *early, bool is_constant)
          enum gpuval_op op = get_op(intrin);
          if (op)
             util_dynarray_append_typed(&accesses, struct array_access,
-                                 ((struct array_access){
-                                    .intrin = intrin,
-                                    .deref = nir_src_as_deref(intrin->src[0]),
-                                    .op = op,
-                                 }));
+                                       ((struct array_access){
+                                          .intrin = intrin,
+                                          .deref = nir_src_as_deref(intrin->src[0]),
+                                          .op = op,
+                                       }));
       }
    }
 

@@ -277,7 +277,8 @@ set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, n
       .slot = slot,
       .bad = harmful,
    };
-   util_dynarray_append_typed(&pass->state->replacements, struct gpuval_nir_replacement, replacement);
+   util_dynarray_append_typed(&pass->state->replacements, struct gpuval_nir_replacement,
+                              replacement);
 }
 
 /* @bits of bad_uses, or of check_use's result */

@@ -88,7 +88,7 @@ settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
        instead->bit_size == result->bit_size) {
       b->cursor = nir_after_instr(&report->instr);
       nir_def *safe = nir_bcsel(b, report->src[0].ssa, instead, result);
-      nir_def_rewrite_uses_after(result, safe);
+      gpuval_rewrite_uses_after(result, safe);
    }
    return true;
 }

@@ -313,8 +313,8 @@ is_border(nir_builder *b, const struct gpuval_nir_driver *driver, const struct e
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(descriptors->object_index_bits));
    nir_def *object = nir_iadd(b, descriptors->objects_address(driver, b),
                               nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
-   nir_def *is_alive =
-      nir_iand(b, nir_ine_imm(b, index, 0), nir_ieq(b, gpuval_load_global(b, object, 4, 1, 32), id));
+   nir_def *is_alive = nir_iand(b, nir_ine_imm(b, index, 0),
+                                nir_ieq(b, gpuval_load_global(b, object, 4, 1, 32), id));
    nir_def *borders = gpuval_load_global(
       b, nir_iadd_imm(b, object, offsetof(struct gpuval_object, borders)), 4, 1, 32);
    borders = nir_bcsel(b, is_alive, borders, any);

@@ -369,7 +369,7 @@ store_words(nir_builder *b, nir_def *address, const void *data)
    for (unsigned i = 0; i < gpuval_nir_printf_num_words(printf); i++) {
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
       gpuval_store_global(b, nir_iadd_imm(b, address, i * 4), 4,
-                       nir_channel(b, printf->src[src].ssa, channel), 0x1);
+                          nir_channel(b, printf->src[src].ssa, channel), 0x1);
    }
 }
 

@@ -446,7 +446,8 @@ find_doubtful_uses(struct gpuval_nir_state *state, struct util_dynarray *uses)
       if (!assigned)
          assigned = find_assigned(state);
       if (!_mesa_set_search(assigned, query.var))
-         util_dynarray_append_typed(uses, struct doubtful_use, ((struct doubtful_use){access, query}));
+         util_dynarray_append_typed(uses, struct doubtful_use,
+                                    ((struct doubtful_use){access, query}));
    }
    _mesa_set_destroy(assigned, NULL);
 }

@@ -48,7 +48,7 @@ static void
 store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def *hi)
 {
    gpuval_store_global(b, nir_iadd_imm(b, record, word * 4), 8, nir_pack_64_2x32_split(b, lo, hi),
-                    0x1);
+                       0x1);
 }
 
 /* Where one lane reports for all, nothing differs between lanes. That spares masks of lanes
@@ -199,7 +199,7 @@ count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count
          nir_def *failing = gpuval_nir_load_address(b, f->merged_lanes, f->root,
                                                     offsetof(struct gpuval_root, failing_address));
          gpuval_store_global(b, gpuval_nir_element_address(b, failing, number, sizeof(uint32_t)), 4,
-                          f->site, 0x1);
+                             f->site, 0x1);
       }
       nir_pop_if(b, NULL);
    }
@@ -210,7 +210,7 @@ static void
 tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
 {
    gpuval_store_global(b, nir_iadd_imm(b, f->root, offsetof(struct gpuval_root, failed)), 4,
-                    nir_imm_int(b, 1), 0x1);
+                       nir_imm_int(b, 1), 0x1);
 }
 
 /* Writes the record into its slot, unless that is taken. Ends the loop over slots, if there is
@@ -304,7 +304,7 @@ record_first(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
       nir_def *place = nir_umin(b, number, nir_iadd_imm(b, nir_channel(b, list, 2), -1));
       nir_def *failing = nir_pack_64_2x32(b, nir_trim_vector(b, list, 2));
       gpuval_store_global(b, gpuval_nir_element_address(b, failing, place, sizeof(uint32_t)), 4,
-                       f->site, 0x1);
+                          f->site, 0x1);
 
       nir_def *control = load_slots(b, f);
       fill_slot(b, f, control, nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records)),

@@ -84,8 +84,8 @@ find_in_table(nir_builder *b, nir_def *table, nir_def *address, nir_def *size)
                                  nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)));
    return (struct gpuval_shadow_cells){
       .address = nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)),
-      .words = gpuval_load_global(b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)),
-                               8, 1, 64),
+      .words = gpuval_load_global(
+         b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)), 8, 1, 64),
    };
 }
 

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "util/mesa-sha1.h"
 #include "gpuval/src/compat/gpuval_nir_names.h"
+#include "util/mesa-sha1.h"
 
 #include <vulkan/vulkan_core.h>
 

@@ -11,7 +11,7 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_shader.h"
@@ -72,7 +72,7 @@ note_conditional(struct gpuval_radv_recording *recording,
       recording->condition = gpuval_radv_add_look(recording->cmd_buffer, &look);
    if (recording->condition)
       util_dynarray_append_typed(&recording->condition->failures, struct gpuval_command_failure,
-                           *failure);
+                                 *failure);
 }
 
 void
@@ -135,7 +135,7 @@ get_range(VkBuffer handle, const char *type)
       .type = type,
       .binding = -1,
       .object = &buffer->vk.base,
-      .address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0,
+      .address = gpuval_radv_buffer_address(buffer),
       .size = buffer->vk.size,
    };
 }
@@ -349,7 +349,7 @@ read_safe(struct gpuval_radv_indirect *indirect, struct gpuval_arguments argumen
    if (!indirect->count || !make_safe(&indirect->recording, &arguments, copy))
       return;
    indirect->buffer = radv_buffer_to_handle(copy);
-   indirect->address = radv_buffer_get_va(copy->bo) + copy->offset;
+   indirect->address = gpuval_radv_buffer_address(copy);
    indirect->offset = 0;
    indirect->stride = gpuval_arguments_size(arguments.type);
 }

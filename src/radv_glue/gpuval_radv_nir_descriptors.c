@@ -34,8 +34,7 @@ load_word_late(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
    nir_def *table = nir_pack_64_2x32_split(b, nir_load_scalar_arg_amd(b, 1, .base = args->sets),
                                            nir_imm_int(b, args->address32_hi));
 
-   return nir_load_smem_amd(b, 1, table, nir_iadd_imm(b, offset, args->command_offset),
-                            .align_mul = 4);
+   return gpuval_load_smem(b, 1, table, nir_iadd_imm(b, offset, args->command_offset), 4);
 }
 
 static nir_def *

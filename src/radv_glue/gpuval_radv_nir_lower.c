@@ -40,7 +40,7 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
    nir_def *set = extend_pointer(b, args, nir_channel(b, index, 0));
 
    if (nir_scalar_is_const(nir_scalar_resolved(offset, 0)))
-      return nir_load_smem_amd(b, 4, set, offset, .align_mul = 16);
+      return gpuval_load_smem(b, 4, set, offset, 16);
    return nir_build_load_global(b, 4, 32, add_64(b, set, offset),
                                 .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
                                 .align_mul = 16);
@@ -55,9 +55,9 @@ build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsi
 {
    unsigned word = offset / sizeof(uint32_t);
    bool is_first = word + components <= FIRST_WORDS;
-   nir_def *words = nir_load_smem_amd(
-      b, is_first ? FIRST_WORDS : components, load_pointer(b, args, args->sets),
-      nir_imm_int(b, args->command_offset + (is_first ? 0 : offset)), .align_mul = 4);
+   nir_def *words =
+      gpuval_load_smem(b, is_first ? FIRST_WORDS : components, load_pointer(b, args, args->sets),
+                       nir_imm_int(b, args->command_offset + (is_first ? 0 : offset)), 4);
 
    return is_first ? nir_channels(b, words, BITFIELD_RANGE(word, components)) : words;
 }

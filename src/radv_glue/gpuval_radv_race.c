@@ -3,7 +3,7 @@
 #include "gpuval_radv_race.h"
 #include "gpuval_radv_layer.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_descriptor_set.h"
 #include "radv_device.h"
@@ -78,16 +78,16 @@ find_subresource(const struct vk_image *vk_image, uint32_t level, uint32_t layer
 {
    const struct radv_image *image = container_of(vk_image, const struct radv_image, vk);
 
-   if (!image->bindings[0].bo || image->shareable)
+   if (!image->bindings[0].bo || gpuval_radv_is_shared(image))
       return 0;
-   return radv_image_get_va(image, 0) + 2ull * (layer * vk_image->mip_levels + level);
+   return gpuval_radv_image_address(image) + 2ull * (layer * vk_image->mip_levels + level);
 }
 
 static uint64_t
 find_buffer(const struct vk_buffer *vk_buffer)
 {
    const struct radv_buffer *buffer = container_of(vk_buffer, const struct radv_buffer, vk);
-   return buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+   return gpuval_radv_buffer_address(buffer);
 }
 
 static const struct gpuval_race_driver race_driver = {

@@ -11,8 +11,8 @@
 
 #include "gpuval_radv_private.h"
 
-#include "nir/nir_builder.h"
 #include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "nir/nir_builder.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
 #include "radv_queue.h"

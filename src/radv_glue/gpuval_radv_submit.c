@@ -14,6 +14,7 @@
 #include "radv_physical_device.h"
 #include "radv_queue.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_queue.h"

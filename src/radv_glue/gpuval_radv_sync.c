@@ -18,7 +18,7 @@
 #include "gpuval_radv_layer.h"
 #include "gpuval_radv_race.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_queue.h"
@@ -108,7 +108,7 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
 {
    VK_FROM_HANDLE(radv_buffer, buffer, handle);
 
-   *address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+   *address = gpuval_radv_buffer_address(buffer);
    *size = buffer->vk.size;
 }
 

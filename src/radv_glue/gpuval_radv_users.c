@@ -17,9 +17,9 @@
 #include "radv_shader.h"
 #include "radv_shader_object.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* What has been registered in a call, for the libraries that have been created there */
 struct gpuval_radv_creation {

@@ -15,11 +15,11 @@
 
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/mesa-blake3.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_beside.h"
 #include "gpuval_paths.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/ralloc.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #define CHUNK 65536 /* notes that are sorted in memory at a time */
 

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-#include "util/list.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/list.h"
 #include "gpuval_event.h"
 #include "gpuval_formats.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
-#include "util/ralloc.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/ralloc.h"
 #include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_journal.h"

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "base/gpuval_text.h"
-#include "util/ralloc.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/ralloc.h"
 #include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"

@@ -10,9 +10,9 @@
 #include "base/gpuval_glob.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_text.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* A word of an entry: all of them have to match. */
 struct pattern {

@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <sys/mman.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/simple_mtx.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/u_math.h"
 #include "util/vma.h"
 

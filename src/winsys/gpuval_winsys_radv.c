@@ -8,7 +8,7 @@
 
 #include "gpuval_winsys_radv.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
 
@@ -61,8 +61,8 @@ alloc(void *data, uint64_t size, uint64_t *address, enum radeon_bo_domain domain
       enum radeon_bo_flag flags)
 {
    struct gpuval_winsys_radv *winsys = data;
-   struct buffer *buffer = create(winsys, size, address, domain,
-                                  flags | RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_VA_UNCACHED);
+   struct buffer *buffer =
+      create(winsys, size, address, domain, flags | RADEON_FLAG_CPU_ACCESS | GPUVAL_RADV_UNCACHED);
 
    if (!buffer)
       return NULL;

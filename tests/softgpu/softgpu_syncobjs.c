@@ -55,7 +55,7 @@ softgpu_set_fence(uint32_t handle, uint64_t value, uint64_t job)
    if (!value)
       util_dynarray_clear(&syncobj->points);
    util_dynarray_append_typed(&syncobj->points, struct softgpu_point,
-                        ((struct softgpu_point){value, job}));
+                              ((struct softgpu_point){value, job}));
    cnd_broadcast(&softgpu.done);
    return 0;
 }

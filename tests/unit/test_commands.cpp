@@ -5,8 +5,8 @@
 #include "core/commands/gpuval_vertex.h"
 #include "core/order/gpuval_dependency.h"
 
-#include "util/ralloc.h"
 #include "gpuval/src/compat/gpuval_runtime.h"
+#include "util/ralloc.h"
 #include "vk_buffer.h"
 #include "vk_image.h"
 
@@ -126,7 +126,7 @@ class commands : public ::testing::Test {
    {
       structure = {};
       structure.base.type = VK_OBJECT_TYPE_ACCELERATION_STRUCTURE_KHR;
-      structure.buffer = vk_buffer_to_handle(&buffer);
+      gpuval_set_structure_buffer(&structure, &buffer);
       structure.offset = offset;
       structure.size = 0x80;
    }

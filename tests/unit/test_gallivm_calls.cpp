@@ -26,9 +26,11 @@
 #include "nir_builder.h"
 
 extern "C" { /* which they do not say */
+#include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_jit_types.h"
-#include "gallivm/lp_bld_nir.h"
 #include "gallivm/lp_bld_struct.h"
+#include "gallivm/lp_bld_tgsi.h"
+#include "gpuval/src/compat/gpuval_gallivm_functions.h"
 #include "lvp_glue/gpuval_lvp_code_cache.h"
 }
 
@@ -125,7 +127,8 @@ nir_def *
 build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   gpuval_store_global(b, element(b, memory.sync_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD], 0x1);
+   gpuval_store_global(b, element(b, memory.sync_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD],
+                       0x1);
    return NULL;
 }
 
@@ -370,7 +373,7 @@ gallivm_calls::run()
 
    nir_validate_shader(b->shader, "as built");
    lp_build_opt_nir(b->shader);
-   lp_build_nir_prepasses(b->shader);
+   gpuval_gallivm_prepasses(b->shader);
    LLVMValueRef outputs[PIPE_MAX_SHADER_OUTPUTS][4] = {{NULL}};
    lp_build_nir_soa_func(gallivm, b->shader, nir_shader_get_entrypoint(b->shader), &params,
                          outputs);

@@ -138,9 +138,20 @@ class RadvNir : public ::testing::Test {
             nir_image_deref_load(b, 1, 32, &deref->def, coord, nir_imm_int(b, 0), nir_imm_int(b, 0),
                                  .image_dim = GLSL_SAMPLER_DIM_BUF, .dest_type = nir_type_uint32);
       } else {
-         value = nir_txf_deref(b, deref, nir_imm_int(b, index), NULL);
+         value = gpuval_fetch_texel(b, deref, nir_imm_int(b, index));
       }
       gpuval_store_global(b, nir_imm_int64(b, 64), 4, nir_channel(b, value, 0), 0x1);
+   }
+
+   unsigned count_smem()
+   {
+      unsigned found = 0;
+      nir_foreach_block (block, builder.impl) {
+         nir_foreach_instr (instr, block)
+            found += instr->type == nir_instr_type_intrinsic &&
+                     gpuval_is_smem(nir_instr_as_intrinsic(instr));
+      }
+      return found;
    }
 
    /* The one of set 0 */
@@ -416,8 +427,10 @@ TEST_F(RadvNir, dynamic_descriptors_are_marked)
    instrument(GPUVAL_CHECK_BOUNDS);
    nir_intrinsic_instr *report = NULL;
    ASSERT_EQ(1u, count(nir_intrinsic_report_gpuval, &report));
-   nir_alu_instr *slot = nir_src_as_alu_instr(report->src[2]);
-   ASSERT_TRUE(slot && slot->op == nir_op_ior);
+   nir_instr *source = nir_def_instr(report->src[2].ssa);
+   ASSERT_EQ(source->type, nir_instr_type_alu);
+   nir_alu_instr *slot = nir_instr_as_alu(source);
+   ASSERT_EQ(slot->op, nir_op_ior);
    EXPECT_EQ(GPUVAL_RADV_DYNAMIC, nir_src_as_uint(slot->src[1].src));
 }
 
@@ -547,8 +560,8 @@ TEST_F(RadvNir, uses_of_images_are_marks)
    nir_validate_shader(builder.shader, "marks");
    nir_opt_dce(builder.shader);
    EXPECT_EQ(2u, count(nir_intrinsic_global_atomic));
-   EXPECT_EQ(2u, count(nir_intrinsic_load_global));
-   EXPECT_EQ(1u, count(nir_intrinsic_load_smem_amd));
+   EXPECT_EQ(1u, count_smem());
+   EXPECT_EQ(2u, count(nir_intrinsic_load_global) - (GPUVAL_SMEM_IS_GLOBAL ? count_smem() : 0));
 }
 
 /* Where many offsets have one limit, there is one comparison for all, and behind the branch one

@@ -5,9 +5,9 @@
 
 #include "core/order/gpuval_dependency.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/compat/gpuval_runtime.h"
 #include "util/ralloc.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #define MAX_FEEDBACK_BUFFERS 4
 

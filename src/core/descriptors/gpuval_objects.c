@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/gpuval_names.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/list.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/sparse_array.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* Places that are free wait until there are so many, so that what has died is known
  * for a while, and generations last.

@@ -9,8 +9,8 @@
 
 #include "gpuval_addresses.h"
 
-#include "util/bitset.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/bitset.h"
 
 #ifdef __cplusplus
 extern "C" {

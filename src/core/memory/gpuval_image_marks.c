@@ -10,10 +10,10 @@
 #include "core/descriptors/gpuval_objects.h"
 #include "core/device/gpuval_device.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/u_math.h"
 #include "util/vma.h"
 #include "vk_format.h"

@@ -10,9 +10,9 @@
 #include "core/device/gpuval_device.h"
 #include "gpuval_areas.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/u_math.h"
 
 /* Granules that the host marks at once: what it has marked wholly it need not mark again, and

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/u_math.h"
 
 #define WINDOW_SIZE (1ull << GPUVAL_SHADOW_WINDOW_LOG2)

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/gpuval_log.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "report/gpuval_report.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 /* Of a subresource, that are unordered with each other: boxes of one that is put together of many */
 #define MAX_USES 256

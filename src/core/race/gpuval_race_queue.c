@@ -4,12 +4,12 @@
 
 #include "core/descriptors/gpuval_objects.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "nir_passes/gpuval_nir.h"
 #include "util/ralloc.h"
 #include "vk_buffer.h"
 #include "vk_format.h"
 #include "vk_image.h"
-#include "gpuval/src/compat/gpuval_runtime.h"
 
 /* Of a view with more, which one is used nobody knows. */
 #define MAX_SUBRESOURCES 64

@@ -10,10 +10,10 @@
 #include "nir_passes/gpuval_nir.h"
 #include "gpuval_numbers.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/list.h"
 #include "util/mesa-blake3.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -513,7 +513,7 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
           (opcode_at(spirv, word) == SpvOpExtInst && spirv->debug_info_set &&
            operand(spirv, word, 3) == spirv->debug_info_set))
          util_dynarray_append_typed(&spirv->debug, uint32_t,
-                              util_dynarray_num_elements(&spirv->instructions, uint32_t));
+                                    util_dynarray_num_elements(&spirv->instructions, uint32_t));
       util_dynarray_append_typed(&spirv->instructions, uint32_t, word);
       index_instruction(spirv, word);
       word += count;

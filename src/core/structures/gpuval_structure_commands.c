@@ -4,8 +4,8 @@
 
 #include "gpuval_structures.h"
 
-#include "util/ralloc.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/ralloc.h"
 #include "vk_acceleration_structure.h"
 
 struct gpuval_structure_commands {

@@ -2,8 +2,8 @@
 
 /* Rows of gpuval_command_kind() for commands that not all versions of Mesa know */
 
-#ifndef GPUVAL_COMMANDS_NEW_H
-#define GPUVAL_COMMANDS_NEW_H
+#ifndef GPUVAL_COMMAND_CASES_H
+#define GPUVAL_COMMAND_CASES_H
 
 #include "gpuval/src/compat/gpuval_mesa.h"
 
@@ -26,7 +26,7 @@
    case VK_CMD_END_PER_TILE_EXECUTION_QCOM:                                                        \
    case VK_CMD_COPY_TENSOR_ARM:                                                                    \
    case VK_CMD_DISPATCH_DATA_GRAPH_ARM:
-#define GPUVAL_CASES_NONE                                                                   \
+#define GPUVAL_CASES_NONE                                                                          \
    case VK_CMD_TYPE_COUNT:                                                                         \
       break;
 #else
