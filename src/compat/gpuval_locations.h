@@ -79,10 +79,13 @@ gpuval_drop_locations(nir_shader *nir)
    nir->has_debug_info = false;
 }
 
-/** For tests: what is built at b->cursor from now on is from the instruction at @offset. */
+/** For tests: what is built at b->cursor from now on is from the instruction at @offset, and
+ * something else stands between that and what is there.
+ */
 static inline void
 gpuval_set_location(nir_builder *b, uint32_t offset)
 {
+   nir_instr_get_debug_info(&nir_nop(b)->instr)->spirv_offset = UINT32_MAX;
    nir_instr_get_debug_info(&nir_nop(b)->instr)->spirv_offset = offset;
 }
 
