@@ -41,13 +41,12 @@ gpuval_begins_location(const nir_instr *instr, uint32_t offset)
           instr->type != nir_instr_type_undef;
 }
 
-/** Does it tell where the code around it is? What passes share, or move about, does not. */
+/** Does it tell where the code around it is? Constants are anywhere, and shared. */
 static inline bool
 gpuval_has_location(const nir_instr *instr)
 {
-   return gpuval_get_location(instr) &&
-          (instr->type == nir_instr_type_intrinsic || instr->type == nir_instr_type_tex ||
-           instr->type == nir_instr_type_call);
+   return gpuval_get_location(instr) && instr->type != nir_instr_type_load_const &&
+          instr->type != nir_instr_type_undef && instr->type != nir_instr_type_phi;
 }
 
 static inline void

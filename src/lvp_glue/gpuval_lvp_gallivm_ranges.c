@@ -94,9 +94,7 @@ store_vectors(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *rang
    LLVMValueRef vectors = LLVMBuildBitCast(builder, *array, LLVMPointerType(vec_type, 0), "");
    for (unsigned i = 0; i < count; i++) {
       const nir_src *detail = &ranges[i]->src[RANGE_DETAIL];
-      LLVMValueRef condition = LLVMBuildBitCast(
-         builder, gpuval_lvp_get_component(soa, &ranges[i]->src[RANGE_CONDITION], 0),
-         soa->uint_bld.vec_type, "");
+      LLVMValueRef condition = gpuval_lvp_get_bool(soa, &ranges[i]->src[RANGE_CONDITION]);
       const LLVMValueRef row[GPUVAL_LVP_RANGE_VECTORS] = {
          [GPUVAL_LVP_RANGE_LOW] = gpuval_lvp_get_component(soa, detail, 0),
          [GPUVAL_LVP_RANGE_HIGH] = gpuval_lvp_get_component(soa, detail, 1),

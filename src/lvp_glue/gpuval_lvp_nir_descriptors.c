@@ -4,6 +4,8 @@
 
 #include "gpuval_lvp_nir.h"
 
+#include "gpuval/src/compat/gpuval_lvp_handle.h"
+
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
 static nir_def *
@@ -113,13 +115,6 @@ race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, race_uses));
 }
 
-/* As lvp_lower_pipeline_layout makes it: constant buffer, slot, 0 */
-static nir_def *
-get_handle(nir_builder *b, uint32_t set, nir_def *slot)
-{
-   return nir_vec3(b, nir_imm_int(b, set + 1), slot, nir_imm_int(b, 0));
-}
-
 /* @slot, or @stand_in where that is bad */
 static nir_def *
 choose_slot(nir_builder *b, nir_def *bad, uint32_t stand_in, nir_def *slot)
@@ -201,7 +196,7 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
       }
    }
 
-   nir_def *handle = get_handle(
+   nir_def *handle = gpuval_lvp_get_handle(
       b, replacement->set, choose_slot(b, replacement->bad, binding.stand_in, replacement->slot));
    if (instr->type == nir_instr_type_intrinsic) {
       nir_rewrite_image_intrinsic(nir_instr_as_intrinsic(instr), handle, true);
