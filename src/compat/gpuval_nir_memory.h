@@ -48,6 +48,18 @@ gpuval_is_smem(const nir_intrinsic_instr *intrin)
 #endif
 }
 
+/** Is that an access of scalar memory by what drivers lower to? */
+static inline bool
+gpuval_is_lowered_smem(const nir_intrinsic_instr *intrin)
+{
+#if GPUVAL_SMEM_IS_GLOBAL
+   return intrin->intrinsic == nir_intrinsic_load_global_amd &&
+          nir_intrinsic_access(intrin) & ACCESS_SMEM_AMD;
+#else
+   return intrin->intrinsic == nir_intrinsic_load_smem_amd;
+#endif
+}
+
 /** Level 0 of what is no array */
 static inline nir_def *
 gpuval_fetch_texel(nir_builder *b, nir_deref_instr *texture, nir_def *coord)

@@ -30,6 +30,14 @@ gpuval_upper_bound(nir_shader *nir, struct hash_table *range_ht, nir_scalar scal
    return nir_unsigned_upper_bound(nir, range_ht, scalar);
 }
 
+/** Do invocations of @nir, of a pixel stage, need those of the quad's other pixels? */
+static inline bool
+gpuval_needs_quad_helpers(const nir_shader *nir)
+{
+   return nir->info.fs.needs_coarse_quad_helper_invocations ||
+          nir->info.fs.needs_full_quad_helper_invocations;
+}
+
 #else
 
 #define nir_opt_copy_prop nir_copy_prop
@@ -56,6 +64,12 @@ static inline uint32_t
 gpuval_upper_bound(nir_shader *nir, struct hash_table *range_ht, nir_scalar scalar)
 {
    return nir_unsigned_upper_bound(nir, range_ht, scalar, NULL);
+}
+
+static inline bool
+gpuval_needs_quad_helpers(const nir_shader *nir)
+{
+   return nir->info.fs.needs_quad_helper_invocations;
 }
 
 static inline bool

