@@ -18,6 +18,8 @@ native_file()
 llvm-config = '$(find_llvm_config)'
 python3 = '$(find_python)'
 EOF
+   [ "$used_series" = "$default_series" ] ||
+      echo "glslangValidator = '$(find_glslang "$(glslang_wanted)")'"
 }
 
 # X11 and Wayland as far as the machine has what they need.
@@ -67,9 +69,9 @@ configure()
    folder=$3
    shift 3
    native_file >"$temporary/native.ini" || fail "$build cannot be written to"
-   cmp -s "$temporary/native.ini" "$build/native.ini" || # ninja looks at its age
-      mv "$temporary/native.ini" "$build/native.ini"
-   { printf '%s\n' "$root" "$(tool meson --version)" "$*" && cat "$build/native.ini"; } \
+   cmp -s "$temporary/native.ini" "$native" || # ninja looks at its age
+      mv "$temporary/native.ini" "$native"
+   { printf '%s\n' "$root" "$(tool meson --version)" "$*" && cat "$native"; } \
       >"$temporary/stamp" || fail "$build cannot be written to"
    stamp=$stamps/configured-$name
    if [ -f "$folder/build.ninja" ] && cmp -s "$temporary/stamp" "$stamp"; then
@@ -78,7 +80,7 @@ configure()
    step 4 "configuring Mesa in ${folder#"$root/"}"
    rm -rf "$stamp" "$folder"
    mkdir -p "$(dirname "$folder")"
-   logged "configure-$name" quietly build_tool meson setup --native-file "$build/native.ini" "$@" \
+   logged "configure-$name" quietly build_tool meson setup --native-file "$native" "$@" \
       "$folder" "$source" ||
       fail_with_log "configure-$name" "Mesa cannot be configured"
    mv "$temporary/stamp" "$stamp"

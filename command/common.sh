@@ -4,19 +4,31 @@
 # What every command uses: where things are, messages, the tools of the machine.
 
 build=$root/build
-stamps=$build/stamps
-logs=$build/log
 temporary=$build/tmp
 download=$build/download
-mesa=$build/mesa
-obj=$build/obj
-prefix=$build/prefix
-plain=$build/plain
-asan=$build/asan
-tsan=$build/tsan
-demos=$obj/src/gpuval/demos
 anygpu_target=src/gpuval/src/anygpu/gpuval-anygpu
-anygpu=$obj/$anygpu_target
+default_series=25.0 # Debian 13's, which APT gets
+
+# Each series has places of its own; those of the default one have plain names.
+use_series() # KEY
+{
+   used_series=$1
+   suffix=
+   [ "$1" = "$default_series" ] || suffix=-$1
+   stamps=$build/stamps$suffix
+   logs=$build/log$suffix
+   mesa=$build/mesa$suffix
+   mesa_source=$build/mesa-src$suffix
+   native=$build/native$suffix.ini
+   obj=$build/obj$suffix
+   prefix=$build/prefix$suffix
+   plain=$build/plain$suffix
+   asan=$build/asan$suffix
+   tsan=$build/tsan$suffix
+   demos=$obj/src/gpuval/demos
+   anygpu=$obj/$anygpu_target
+}
+use_series "$default_series"
 
 # What `gpuval install` and `gpuval dist` make (install.sh) has this file, and neither source nor build.
 facts=$root/installed
@@ -53,6 +65,17 @@ fail_with() # STATUS TEXT
 {
    say "$2"
    exit "$1"
+}
+
+# --mesa VERSION; commands that tests call inherit it
+choose_mesa() # VERSION
+{
+   ! is_installed || usage_error "--mesa: an installation has the drivers of one version, $(fact mesa)"
+   [ -f "$root/mesa/$1/series" ] ||
+      usage_error "--mesa: there are no patches for Mesa '$1'; versions that work: $(series_versions | tr '\n' ' ')"
+   use_series "$1"
+   GPUVAL_TEST_MESA=$1
+   export GPUVAL_TEST_MESA
 }
 
 usage_error()

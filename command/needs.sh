@@ -35,24 +35,36 @@ clang_version()
    esac
 }
 
+glslang_wanted()
+{
+   case $used_series in
+   25.0) echo 11.3 ;;
+   *) echo 12.2 ;;
+   esac
+}
+
 # GROUP|CHECK|DEBIAN PACKAGES. Mesa cannot be built without the group "build";
 # "x11" and "wayland" make windowed programs run; "extra" makes builds faster
-# and is used by tests. The versions are those that Mesa 25.0 asks for.
+# and is used by tests. The versions are those that the Mesa of the series asks for.
 needs()
 {
+   case $used_series in
+   25.0) meson_wanted=1.1.0 protocols_wanted=1.38 ;;
+   *) meson_wanted=1.4.0 protocols_wanted=1.41 ;;
+   esac
    cat <<EOF
 build|command bison|bison
 build|command c++|g++
 build|command cc|gcc
 build|command flex|flex
-build|command glslangValidator|glslang-tools
+build|glslang $(glslang_wanted)|glslang-tools
 build|command ninja|ninja-build
 build|command patch|patch
 build|command pkg-config|pkg-config
 build|command python3|python3
 build|command spirv-as|spirv-tools
 build|command xz|xz-utils
-build|meson 1.1.0|meson
+build|meson $meson_wanted|meson
 build|llvm 15|llvm-$(llvm_version)-dev
 build|python mako|python3-mako
 build|python packaging|python3-packaging
@@ -76,7 +88,7 @@ x11|library xcb-xfixes|libxcb-xfixes0-dev
 x11|library xrandr >= 1.3|libxrandr-dev
 x11|library xshmfence >= 1.1|libxshmfence-dev
 wayland|library wayland-client >= 1.18|libwayland-dev
-wayland|library wayland-protocols >= 1.38|wayland-protocols
+wayland|library wayland-protocols >= $protocols_wanted|wayland-protocols
 wayland|library wayland-scanner|libwayland-dev
 wayland|library wayland-server >= 1.18|libwayland-dev
 extra|command Xvfb|xvfb
@@ -95,6 +107,19 @@ EOF
 version_at_least() # HAVE WANTED
 {
    printf '%s\n%s\n' "$2" "$1" | sort -C -V
+}
+
+# The first glslangValidator that is new enough; Meson is told to use it.
+find_glslang() # WANTED
+{
+   for glslang in /usr/bin/glslangValidator glslangValidator /usr/local/bin/glslangValidator; do
+      if have "$glslang" &&
+         version_at_least "$("$glslang" --version | sed -n 's/^Glslang Version: [0-9]*://p')" "$1"; then
+         command -v "$glslang"
+         return
+      fi
+   done
+   return 1
 }
 
 # The first Python that has every module; Meson is told to use it.
@@ -132,6 +157,7 @@ is_there() # KIND WHAT
 {
    case $1 in
    command) have "$2" ;;
+   glslang) find_glslang "$2" >/dev/null ;;
    meson) have meson && version_at_least "$(tool meson --version 2>&1)" "$2" ;;
    llvm) find_llvm_config >/dev/null ;;
    python) find_python >/dev/null || /usr/bin/python3 -c "import $2" 2>/dev/null ;;

@@ -180,6 +180,10 @@ cannot_install()
 # again to install it.
 get_packages()
 {
+   # APT could only say that it cannot.
+   if [ "$release" = bookworm ] && ! find_glslang "$(glslang_wanted)" >/dev/null && have glslangValidator; then
+      fail "Mesa $used_series asks for glslang $(glslang_wanted), and Debian 12's is too old: build on Debian 13, or put a newer glslangValidator into /usr/local/bin"
+   fi
    lacking=$(missing build x11 wayland extra)
    if [ -z "$lacking" ]; then
       rm -f "$stamps/lacking"

@@ -79,6 +79,7 @@ command_setup()
       esac
       shift
    done
+   [ -z "$mesa_src" ] || choose_series "$mesa_src"
    setup_all
    unlock_build
    if [ "$worked" = yes ]; then
@@ -91,15 +92,17 @@ command_setup()
 help_setup()
 {
    cat <<EOF
-usage: ./gpuval setup [--mesa-src DIR] [--no-install]
+usage: ./gpuval setup [--mesa VERSION] [--mesa-src DIR] [--no-install]
 
 Installs build dependencies (Debian 12 and 13), gets Mesa's source with APT,
 applies the patch series, builds, and installs the drivers into build/prefix.
 A second call does only what is left to do.
 
-   --mesa-src DIR   copy Mesa's source from DIR, which is not changed; later
-                    calls go on using it (remove build/mesa-src to go back).
-                    Versions that work: $(supported_versions)
+   --mesa VERSION   25.0 or 26.0; with --mesa-src the source says which
+   --mesa-src DIR   copy Mesa's source from DIR, or from a tarball, which is not
+                    changed; later calls go on using it (remove build/mesa-src to go
+                    back). Versions that work: $(supported_versions). Each but $default_series
+                    is in folders of its own, build/mesa-26.0, build/obj-26.0 and so on
    --no-install     never call the package manager; list what is missing
 EOF
 }

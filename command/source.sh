@@ -18,12 +18,34 @@ check_tree_version() # TREE
    version=$(cat "$1/VERSION")
    series_of "$version" >/dev/null ||
       fail "$1 is Mesa $version; versions that work: $(supported_versions)"
+   check_marks "$1" "$(series_of "$version")"
 }
 
-# The directory of an earlier or this call's --mesa-src, or nothing.
+# Development versions have one name for months: a series may say what its tree has, by lines of
+# FILE WORD in mesa/KEY/marks.
+check_marks() # TREE KEY
+{
+   [ -f "$root/mesa/$2/marks" ] || return 0
+   while read -r file word; do
+      grep -qsF "$word" "$1/$file" ||
+         fail "$1 is Mesa $(cat "$1/VERSION"), but not the one that mesa/$2 is for: $file has no $word"
+   done <"$root/mesa/$2/marks"
+}
+
+# The directory or tarball of an earlier or this call's --mesa-src, or nothing.
 source_directory()
 {
-   cat "$build/mesa-src" 2>/dev/null
+   cat "$mesa_source" 2>/dev/null
+}
+
+# VERSION of a directory or of a tarball
+version_of() # SOURCE
+{
+   if [ -d "$1" ]; then
+      cat "$1/VERSION" 2>/dev/null
+   else
+      tar -xOf "$1" --occurrence=1 --wildcards '*/VERSION' 2>/dev/null
+   fi
 }
 
 source_tarball()
@@ -31,15 +53,28 @@ source_tarball()
    find "$download" -name 'mesa_*.orig.tar.xz' 2>/dev/null | sort -V | tail -n 1
 }
 
+# Which series fits is the tree's to say; where --mesa says so as well, it has to be the same.
+choose_series() # SOURCE
+{
+   [ -d "$1" ] || [ -f "$1" ] || fail "--mesa-src: $1 is neither a directory nor a tarball"
+   version=$(version_of "$1")
+   [ -n "$version" ] || fail "$1 is not a Mesa source tree"
+   key=$(series_of "$version") ||
+      fail "$1 is Mesa $version; versions that work: $(supported_versions)"
+   [ -z "${GPUVAL_TEST_MESA-}" ] || [ "$GPUVAL_TEST_MESA" = "$key" ] ||
+      fail "$1 is Mesa $version, and --mesa says $GPUVAL_TEST_MESA"
+   choose_mesa "$key"
+   say "$1 is Mesa $version: its patches are mesa/$key, its drivers those of --mesa $key"
+}
+
 remember_source_directory()
 {
-   [ -d "$mesa_src" ] || fail "--mesa-src: $mesa_src is not a directory"
-   directory=$(cd "$mesa_src" && pwd -P)
+   directory=$(realpath -- "$mesa_src")
    case $directory/ in
    "$build"/*) fail "--mesa-src: $directory is gpuval's own copy; give another Mesa tree" ;;
    esac
-   check_tree_version "$directory"
-   echo "$directory" >"$temporary/mesa-src" && mv "$temporary/mesa-src" "$build/mesa-src"
+   [ ! -d "$directory" ] || check_tree_version "$directory"
+   echo "$directory" >"$temporary/mesa-src" && mv "$temporary/mesa-src" "$mesa_source"
 }
 
 # APT checks the tarball against the signed package lists. Only Mesa's own
@@ -64,8 +99,12 @@ download_tarball()
 
 get_source()
 {
-   if [ -n "$(source_directory)" ]; then
+   if [ -d "$(source_directory)" ]; then
       check_tree_version "$(source_directory)"
+   elif [ -n "$(source_directory)" ]; then
+      [ -f "$(source_directory)" ] || fail "$(source_directory) is gone: give it with --mesa-src"
+   elif [ "$used_series" != "$default_series" ]; then
+      fail "there is no source of Mesa $used_series yet: give it with ./gpuval setup --mesa-src DIR"
    elif [ -z "$(source_tarball)" ]; then
       if [ "$allow_install" = no ] || [ -z "$release" ]; then
          fail "there is no Mesa source yet: give one with --mesa-src DIR (versions that work:" \
@@ -98,8 +137,10 @@ directory_state() # DIRECTORY
 source_state()
 {
    directory=$(source_directory)
-   if [ -n "$directory" ]; then
+   if [ -d "$directory" ]; then
       echo "$directory $(directory_state "$directory")"
+   elif [ -n "$directory" ]; then
+      echo "$directory $(stat -c '%s %Y' "$directory")"
    else
       basename "$(source_tarball)"
    fi
@@ -127,15 +168,16 @@ unpack() # TREE
 {
    mkdir "$1"
    directory=$(source_directory)
-   if [ -n "$directory" ]; then
+   if [ -d "$directory" ]; then
       not_source "$directory" >"$temporary/not-source"
       { tar -cf "$temporary/mesa.tar" -C "$directory" -X "$temporary/not-source" . &&
          tar -x --no-same-owner -m -f "$temporary/mesa.tar" -C "$1"; } ||
          fail "$directory cannot be copied to $build"
       rm -f "$temporary/mesa.tar"
    else
-      tar -x --no-same-owner -m --strip-components=1 -f "$(source_tarball)" -C "$1" ||
-         fail "$(source_tarball) cannot be unpacked: if it is damaged, remove it and set up again"
+      tarball=${directory:-$(source_tarball)}
+      tar -x --no-same-owner -m --strip-components=1 -f "$tarball" -C "$1" ||
+         fail "$tarball cannot be unpacked: if it is damaged, remove it and set up again"
    fi
    check_tree_version "$1"
 }
@@ -206,7 +248,7 @@ prepare_tree()
 prepare_patched_tree()
 {
    if is_developers_tree; then
-      say "build/mesa has a .git of its own: a developer's tree, used as it is"
+      say "${mesa#"$root/"} has a .git of its own: a developer's tree, used as it is"
       check_tree_version "$mesa"
    else
       prepare_tree "$mesa" tree yes "$(source_state) $(patches_state)"

@@ -25,7 +25,7 @@
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
 #include "base/gpuval_order.h"
-#include "compiler/shader_enums.h"
+#include "gpuval/src/compat/gpuval_stages.h"
 #include "util/blob.h"
 
 #ifdef __cplusplus
@@ -106,7 +106,7 @@ struct gpuval_device_info {
     * next call. Returns false for an id that was never given, or is too old to
     * be known.
     */
-   bool (*describe_command)(void *data, uint32_t command_id, gl_shader_stage stage,
+   bool (*describe_command)(void *data, uint32_t command_id, mesa_shader_stage stage,
                             struct gpuval_command *command);
 
    /* The texel of @image at @address: see gpuval_device_add_image(). NULL: there are none. */
@@ -306,7 +306,7 @@ struct gpuval_binding {
 struct gpuval_shader_info {
    const uint32_t *spirv;
    size_t spirv_size; /* bytes */
-   gl_shader_stage stage;
+   mesa_shader_stage stage;
    const char *entry;
    const char *name; /* debug_utils name of the module, or NULL */
    const struct gpuval_binding *bindings;
@@ -333,7 +333,7 @@ struct gpuval_shader *gpuval_device_add_shader(struct gpuval_device *device,
 
 /** Goes into struct gpuval_command_data. */
 uint32_t gpuval_shader_entry_base(const struct gpuval_shader *shader);
-gl_shader_stage gpuval_shader_stage(const struct gpuval_shader *shader);
+mesa_shader_stage gpuval_shader_stage(const struct gpuval_shader *shader);
 
 /** struct gpuval_nir_table::uses; as long as the shader has users. */
 const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shader,

@@ -17,7 +17,7 @@
 #include "base/gpuval_descriptor.h"
 #include "gpuval.h"
 
-#include "compiler/nir/nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/list.h"
 #include "util/simple_mtx.h"
 #include "vk_buffer.h"

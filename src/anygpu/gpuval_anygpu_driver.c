@@ -219,7 +219,7 @@ invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
 }
 
 static uint32_t
-max_shared_size(const struct gpuval_nir_driver *driver, gl_shader_stage stage)
+max_shared_size(const struct gpuval_nir_driver *driver, mesa_shader_stage stage)
 {
    const struct gpuval_anygpu_layout *layout = driver->data;
    return layout->max_shared_size;

@@ -166,7 +166,7 @@ lower_to_hook(nir_shader *nir, uint32_t checks)
    NIR_PASS(_, nir, nir_lower_variable_initializers, nir_var_function_temp);
    NIR_PASS(_, nir, nir_lower_returns);
    NIR_PASS(_, nir, nir_inline_functions);
-   NIR_PASS(_, nir, nir_copy_prop);
+   NIR_PASS(_, nir, nir_opt_copy_prop);
    NIR_PASS(_, nir, nir_opt_deref);
    nir_remove_non_entrypoints(nir);
    NIR_PASS(_, nir, nir_lower_variable_initializers, ~0);
@@ -206,14 +206,14 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
       const struct gpuval_anygpu_binding *binding = &layout->bindings[i];
       if (!binding->count)
          continue;
-      util_dynarray_append(bindings, struct gpuval_binding,
-                           ((struct gpuval_binding){
-                              .binding = i,
-                              .type = binding->type,
-                              .first_slot = binding->first_slot,
-                              .array_size = binding->count,
-                              .stride = 1,
-                           }));
+      util_dynarray_append_typed(bindings, struct gpuval_binding,
+                                 ((struct gpuval_binding){
+                                    .binding = i,
+                                    .type = binding->type,
+                                    .first_slot = binding->first_slot,
+                                    .array_size = binding->count,
+                                    .stride = 1,
+                                 }));
    }
 }
 
@@ -243,7 +243,7 @@ optimize(nir_shader *nir)
    do {
       progress = false;
       NIR_PASS(progress, nir, nir_lower_vars_to_ssa);
-      NIR_PASS(progress, nir, nir_copy_prop);
+      NIR_PASS(progress, nir, nir_opt_copy_prop);
       NIR_PASS(progress, nir, nir_opt_remove_phis);
       NIR_PASS(progress, nir, nir_opt_dce);
       NIR_PASS(progress, nir, nir_opt_dead_cf);
@@ -487,7 +487,7 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_layout *layout)
    NIR_PASS(_, nir, nir_opt_algebraic_late);
    NIR_PASS(_, nir, nir_lower_alu_to_scalar, is_not_vec, NULL);
    NIR_PASS(_, nir, nir_lower_load_const_to_scalar);
-   NIR_PASS(_, nir, nir_copy_prop);
+   NIR_PASS(_, nir, nir_opt_copy_prop);
    NIR_PASS(_, nir, nir_opt_dce);
    NIR_PASS(_, nir, nir_opt_cse);
    NIR_PASS(_, nir, nir_convert_from_ssa, true, true);

@@ -59,7 +59,7 @@ fail(const char *what, const char *name)
 /* What core asks */
 
 static bool
-describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
                  struct gpuval_command *command)
 {
    const struct run *run = data;

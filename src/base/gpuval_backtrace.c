@@ -21,11 +21,11 @@
 #include <sys/auxv.h>
 
 #include "c11/threads.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
-#include "util/u_dynarray.h"
 #include "util/u_thread.h"
 #include "gpuval_log.h"
 #include "gpuval_options.h"
@@ -199,7 +199,7 @@ forget_unloaded(void)
    if (!mem_ctx) {
       mem_ctx = ralloc_context(NULL);
       util_dynarray_init(&by_number, mem_ctx);
-      util_dynarray_append(&by_number, struct stack *, NULL);
+      util_dynarray_append_typed(&by_number, struct stack *, NULL);
    } else if (now == num_unloaded) {
       return;
    }
@@ -326,7 +326,7 @@ number_of(const struct walk *walk)
       stack->count = walk->count;
       stack->pcs = ralloc_memdup(mem_ctx, pcs, walk->count * sizeof(*pcs));
       find_calls(stack);
-      util_dynarray_append(&by_number, struct stack *, stack);
+      util_dynarray_append_typed(&by_number, struct stack *, stack);
       _mesa_hash_table_insert(stacks, stack, (void *)(uintptr_t)number);
    }
    simple_mtx_unlock(&mutex);

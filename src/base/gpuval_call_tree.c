@@ -3,10 +3,10 @@
 #include "gpuval_call_tree.h"
 
 #include "compiler/spirv/spirv.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 #define HEADER_WORDS 5
 
@@ -64,7 +64,7 @@ add_instruction(struct gpuval_call_tree *tree, const uint32_t *w, unsigned count
             .end = UINT32_MAX,
             .first_call = util_dynarray_num_elements(&tree->calls, struct call),
          };
-         util_dynarray_append(&tree->functions, struct function, function);
+         util_dynarray_append_typed(&tree->functions, struct function, function);
          uintptr_t number = util_dynarray_num_elements(&tree->functions, struct function);
          _mesa_hash_table_u64_insert(tree->by_id, function.id, (void *)number);
       }
@@ -76,7 +76,7 @@ add_instruction(struct gpuval_call_tree *tree, const uint32_t *w, unsigned count
    case SpvOpFunctionCall:
       if (last && last->end == UINT32_MAX && count >= 4) {
          const struct call call = {.offset = offset, .callee = w[3]};
-         util_dynarray_append(&tree->calls, struct call, call);
+         util_dynarray_append_typed(&tree->calls, struct call, call);
          last->num_calls++;
       }
       break;

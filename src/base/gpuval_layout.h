@@ -264,7 +264,7 @@ static_assert(offsetof(struct gpuval_record, stage) == 16, "vkd3d-proton's 16 by
 /* What a driver hands to each command, beside the application's own push
  * constants or in registers.
  */
-#define GPUVAL_STAGE_COUNT 16 /* indexed by gl_shader_stage */
+#define GPUVAL_STAGE_COUNT 16 /* indexed by mesa_shader_stage */
 struct gpuval_command_data {
    uint64_t root_address;
    uint64_t functions; /* addresses of those that are not part of shaders */

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "c11/threads.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/bitset.h"
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
 #include "util/os_time.h"
-#include "util/u_dynarray.h"
 #include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"
@@ -338,11 +338,11 @@ get_files(const char *name, char *(*make_name)(const char *name, size_t length))
       size_t length = strcspn(list, ",");
       char *file = length ? make_name(list, length) : NULL;
       if (file)
-         util_dynarray_append(&files, const char *, file);
+         util_dynarray_append_typed(&files, const char *, file);
       list += length + (list[length] == ',');
    }
 
-   util_dynarray_append(&files, const char *, NULL);
+   util_dynarray_append_typed(&files, const char *, NULL);
    return util_dynarray_begin(&files);
 }
 
@@ -424,7 +424,7 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
    }
 
    rule.checks = gpuval_options_parse_checks(p + strspn(p, " \t"), where, NULL);
-   util_dynarray_append(rules, struct gpuval_shader_rule, rule);
+   util_dynarray_append_typed(rules, struct gpuval_shader_rule, rule);
 }
 
 static void

@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compiler/shader_enums.h"
+#include "gpuval/src/compat/gpuval_stages.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -159,7 +159,7 @@ gpuval_order_find_row(const struct gpuval_order_table *table, enum gpuval_order_
 
 /** Class of a shader stage. */
 static inline enum gpuval_order_class
-gpuval_order_stage_class(gl_shader_stage stage)
+gpuval_order_stage_class(mesa_shader_stage stage)
 {
    switch (stage) {
    case MESA_SHADER_VERTEX:

@@ -54,7 +54,7 @@ gpuval_hooks_queue(const struct gpuval_hooks *hooks, const struct vk_queue *queu
       if (hooks->queues[i] == queue)
          return i;
    }
-   unreachable("a queue of the device");
+   UNREACHABLE("a queue of the device");
 }
 
 /* Submits. They are noted before, since the queue's thread may be quick, and taken

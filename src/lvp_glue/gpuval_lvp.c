@@ -18,10 +18,11 @@
 #include "gpuval_lvp_written.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_written.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
@@ -33,21 +34,25 @@
 #define WAIT_AT_EXIT_NS 2000000000
 
 /* What gpuval_lvp_nir.c takes for granted */
-static_assert(sizeof(struct lp_descriptor) == 256, "stride of descriptors");
+static_assert(sizeof(struct lp_descriptor) == GPUVAL_LVP_DESCRIPTOR_STRIDE,
+              "stride of descriptors");
+static_assert(offsetof(struct lp_descriptor, functions) == GPUVAL_LVP_DESCRIPTOR_FUNCTIONS,
+              "functions of a descriptor");
 static_assert(offsetof(struct lp_descriptor, buffer.u) == 0, "address of a buffer");
 static_assert(offsetof(struct lp_descriptor, buffer.size) == 12, "size of a buffer");
 static_assert(offsetof(struct lp_descriptor, accel_struct) == 0, "address of a structure");
-static_assert(offsetof(struct lp_descriptor, texture.width) == 8, "count of texels");
+static_assert(GPUVAL_LVP_TEXTURE(width) == 8, "count of texels");
 static_assert(offsetof(struct lp_descriptor, image.width) == 8, "count of texels");
-static_assert(offsetof(struct lp_descriptor, texture.texel_size) == 146, "size of a texel");
-static_assert(offsetof(struct lp_descriptor, texture.img_stride) == 80, "layers of a level");
-static_assert(offsetof(struct lp_descriptor, texture.mip_offsets) == 148, "place of a level");
+static_assert(GPUVAL_LVP_TEXTURE(texel_size) == 146, "size of a texel");
+static_assert(GPUVAL_LVP_TEXTURE(img_stride) == 80, "layers of a level");
+static_assert(GPUVAL_LVP_TEXTURE(mip_offsets) == 148, "place of a level");
 static_assert(PIPE_MAX_TEXTURE_LEVELS == 16, "levels in a descriptor");
 static_assert(offsetof(struct lp_descriptor, image.sample_stride) == 20, "samples of an image");
 static_assert(offsetof(struct lp_descriptor, image.row_stride) == 24, "rows of an image");
 static_assert(offsetof(struct lp_descriptor, image.img_stride) == 28, "layers of an image");
 static_assert(offsetof(struct lp_descriptor, image.residency) == 32, "whether it is sparse");
-static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == 216, "limits of a sampler");
+static_assert(offsetof(struct lp_descriptor, sampler.min_lod) == GPUVAL_LVP_DESCRIPTOR_SAMPLER_LOD,
+              "limits of a sampler");
 static_assert(offsetof(struct lp_descriptor, image.texel_size) == 18, "size of a texel");
 static_assert(MAX_PUSH_CONSTANTS_SIZE == GPUVAL_LVP_COMMAND_DATA_OFFSET, "push constants");
 static_assert(LVP_SHADER_STAGES <= GPUVAL_STAGE_COUNT, "a base for each stage");
@@ -99,7 +104,8 @@ struct gpuval_lvp {
 static_assert(offsetof(struct gpuval_lvp, below_recording) == 0, "where its entry points look");
 
 static bool
-describe_command(void *data, uint32_t command_id, gl_shader_stage stage, struct gpuval_command *out)
+describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
+                 struct gpuval_command *out)
 {
    struct gpuval_lvp *gpuval = data;
    return gpuval_lvp_commands_describe(gpuval->commands, command_id, stage, out);
@@ -179,10 +185,8 @@ gpuval_lvp_create(struct lvp_device *device)
    gpuval->shadow = gpuval_device_shadow(gpuval->device);
    gpuval->window = gpuval_device_window(gpuval->device);
    struct pipe_screen *screen = device->pscreen;
-   gpuval->jit = gpuval_lvp_jit_get(
-      gpuval_nir_functions,
-      screen->get_compiler_options(screen, PIPE_SHADER_IR_NIR, PIPE_SHADER_COMPUTE),
-      gpuval->shadow != NULL);
+   gpuval->jit = gpuval_lvp_jit_get(gpuval_nir_functions, gpuval_lvp_compiler_options(screen),
+                                    gpuval->shadow != NULL);
    gpuval_live_renew();
    create_constants(gpuval, screen);
    gpuval->pending = gpuval_lvp_pending_create(gpuval, device);
@@ -306,7 +310,8 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
       }
    }
    if (gpuval->shadow &&
-       !gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map, memory->size) &&
+       !gpuval_shadow_add_range(gpuval->shadow, (uintptr_t)memory->map,
+                                gpuval_lvp_memory_size(memory)) &&
        !gpuval->warned_memory) {
       gpuval->warned_memory = true;
       gpuval_log_warning("sync: no room for shadow memory of all imported memory: it is not "
@@ -319,7 +324,8 @@ static void
 poison_memory(const struct lvp_device_memory *memory)
 {
    if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT)
-      util_memset32(memory->map, GPUVAL_POISON_WORD, memory->size / sizeof(uint32_t));
+      util_memset32(memory->map, GPUVAL_POISON_WORD,
+                    gpuval_lvp_memory_size(memory) / sizeof(uint32_t));
 }
 
 void
@@ -329,15 +335,16 @@ gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memor
       place_memory(gpuval, memory);
    if (gpuval_options()->poison)
       poison_memory(memory);
-   gpuval_device_add_memory(gpuval->device, &memory->base, (uintptr_t)memory->map, memory->size);
+   gpuval_device_add_memory(gpuval->device, gpuval_lvp_memory_object(memory),
+                            (uintptr_t)memory->map, gpuval_lvp_memory_size(memory));
 }
 
 void
 gpuval_lvp_remove_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
 {
-   gpuval_device_remove_memory(gpuval->device, &memory->base);
+   gpuval_device_remove_memory(gpuval->device, gpuval_lvp_memory_object(memory));
    if (gpuval->race)
-      gpuval_lvp_race_forget(gpuval->race, (uintptr_t)memory->map, memory->size);
+      gpuval_lvp_race_forget(gpuval->race, (uintptr_t)memory->map, gpuval_lvp_memory_size(memory));
    if (!gpuval->window)
       return;
 
@@ -442,7 +449,7 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
 
    switch ((unsigned)command->type) {
    case VK_CMD_BIND_PIPELINE: {
-      LVP_FROM_HANDLE(lvp_pipeline, pipeline, command->u.bind_pipeline.pipeline);
+      VK_FROM_HANDLE(lvp_pipeline, pipeline, command->u.bind_pipeline.pipeline);
       gpuval->pipelines[lvp_pipeline_type_from_bind_point(
          command->u.bind_pipeline.pipeline_bind_point)] = pipeline;
       return true;
@@ -724,7 +731,7 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
 
 bool
 gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context,
-                         gl_shader_stage stage, const uint8_t *push_constants, unsigned size)
+                         mesa_shader_stage stage, const uint8_t *push_constants, unsigned size)
 {
    if (stage != MESA_SHADER_COMPUTE || !gpuval->constants)
       return false;
@@ -735,7 +742,7 @@ gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context
          .buffer = gpuval->constants,
          .buffer_size = GPUVAL_LVP_CONSTANTS_SIZE,
       };
-      context->set_constant_buffer(context, stage, 0, false, &buffer);
+      gpuval_lvp_set_constant_buffer(context, stage, &buffer);
       gpuval->has_constants = true;
    }
    return true;

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/blob.h"
 #include "util/list.h"
-#include "nir.h"
 
 #include <vulkan/vulkan_core.h>
 
@@ -127,7 +127,7 @@ struct vk_cmd_queue_entry *gpuval_lvp_next_command(struct gpuval_lvp *gpuval,
 /**
  * Before the state of a draw, dispatch or trace is emitted: gives it an id. @sets are those
  * that are bound, by enum lvp_pipeline_type.
- * @stages: bits of gl_shader_stage whose @shaders are to run. Fills in the
+ * @stages: bits of mesa_shader_stage whose @shaders are to run. Fills in the
  * command data in @push_constants and marks in @dirty where it has to be
  * uploaded.
  */
@@ -141,7 +141,8 @@ void gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
  * and need a copy of both.
  */
 bool gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context,
-                              gl_shader_stage stage, const uint8_t *push_constants, unsigned size);
+                              mesa_shader_stage stage, const uint8_t *push_constants,
+                              unsigned size);
 
 #ifdef __cplusplus
 }

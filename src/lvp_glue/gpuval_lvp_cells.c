@@ -19,6 +19,7 @@
 
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
+#include "gallivm/lp_bld_struct.h"
 
 #include "gpuval/src/base/gpuval_order.h"
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"

@@ -387,7 +387,7 @@ find_run(const struct gpuval_lvp_commands *commands, uint32_t id, uint64_t *comm
 
 bool
 gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
-                             gl_shader_stage stage, struct gpuval_command *out)
+                             mesa_shader_stage stage, struct gpuval_command *out)
 {
    simple_mtx_lock(&commands->mutex);
    uint64_t command;

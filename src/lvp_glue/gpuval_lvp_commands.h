@@ -5,7 +5,7 @@
 #ifndef GPUVAL_LVP_COMMANDS_H
 #define GPUVAL_LVP_COMMANDS_H
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "gpuval/src/gpuval.h"
@@ -52,6 +52,6 @@ void gpuval_lvp_commands_end_submit(struct gpuval_lvp_commands *commands);
  * strings live until the next call.
  */
 bool gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
-                                  gl_shader_stage stage, struct gpuval_command *out);
+                                  mesa_shader_stage stage, struct gpuval_command *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "gpuval_lvp_draws.h"
 #include "gpuval_lvp_nir.h"
 
-#include "util/u_upload_mgr.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 struct gpuval_lvp_draws {
    struct gpuval_lvp_commands *commands;
@@ -37,15 +37,9 @@ begin_draw(struct gpuval_lvp_draws *draws, struct pipe_context *context, uint32_
    gpuval_device_shadow_draw(draws->device, data);
 
    u_foreach_bit (stage, draws->stages) {
-      struct pipe_constant_buffer buffer = {.buffer_size = GPUVAL_LVP_CONSTANTS_SIZE};
-      void *mem;
-
-      u_upload_alloc(draws->uploader, 0, GPUVAL_LVP_CONSTANTS_SIZE, 64, &buffer.buffer_offset,
-                     &buffer.buffer, &mem);
-      if (!buffer.buffer)
-         continue; /* It keeps the id of the one before. */
-      memcpy(mem, draws->constants, GPUVAL_LVP_CONSTANTS_SIZE);
-      context->set_constant_buffer(context, stage, 0, true, &buffer);
+      /* Without memory it keeps the id of the one before. */
+      gpuval_lvp_upload_constants(context, draws->uploader, stage, draws->constants,
+                                  GPUVAL_LVP_CONSTANTS_SIZE);
    }
 }
 

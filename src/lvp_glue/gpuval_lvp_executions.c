@@ -2,8 +2,8 @@
 
 #include "gpuval_lvp_executions.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 struct gpuval_lvp_executions {
    struct util_dynarray stack;        /* struct gpuval_lvp_execution, the primary one first */
@@ -67,7 +67,7 @@ gpuval_lvp_executions_begin(struct gpuval_lvp_executions *executions,
    const struct gpuval_lvp_execution primary = {.cmd_buffer = cmd_buffer};
 
    end_primary(executions);
-   util_dynarray_append(&executions->stack, struct gpuval_lvp_execution, primary);
+   util_dynarray_append_typed(&executions->stack, struct gpuval_lvp_execution, primary);
    executions->queue = labels;
    set_primary_outer(executions);
 }
@@ -107,7 +107,7 @@ next_secondary(struct gpuval_lvp_execution *execution, const struct list_head *c
    uint32_t count = execute ? execute->u.execute_commands.command_buffer_count : 0;
 
    for (uint32_t i = execution->next_secondary; i < count; i++) {
-      LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, execute->u.execute_commands.command_buffers[i]);
+      VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, execute->u.execute_commands.command_buffers[i]);
       if (is_of(cmd_buffer, commands)) {
          execution->next_secondary = i + 1;
          return cmd_buffer;
@@ -131,7 +131,7 @@ begin_secondary(struct gpuval_lvp_executions *executions, const struct list_head
          .outer = labels_inside(executions, parent),
       };
       executions->stack.size = (level + 1) * sizeof(secondary);
-      util_dynarray_append(&executions->stack, struct gpuval_lvp_execution, secondary);
+      util_dynarray_append_typed(&executions->stack, struct gpuval_lvp_execution, secondary);
       return true;
    }
    return false;

@@ -8,7 +8,7 @@
 #ifndef GPUVAL_LVP_EXECUTIONS_H
 #define GPUVAL_LVP_EXECUTIONS_H
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/gpuval_queue_labels.h"
 

@@ -3,7 +3,7 @@
 #include "gpuval_lvp_facts.h"
 
 #include "gallium/drivers/llvmpipe/lp_context.h"
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "draw/draw_context.h"
 
@@ -12,8 +12,8 @@
 static uint64_t
 query_size(VkQueryPool handle, VkQueryResultFlags flags)
 {
-   LVP_FROM_HANDLE(lvp_query_pool, pool, handle);
-   return gpuval_query_size(pool->type, pool->pipeline_stats, flags);
+   VK_FROM_HANDLE(lvp_query_pool, pool, handle);
+   return gpuval_query_size(gpuval_lvp_query_type(pool), gpuval_lvp_query_statistics(pool), flags);
 }
 
 uint64_t

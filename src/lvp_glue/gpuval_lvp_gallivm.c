@@ -15,6 +15,7 @@
 
 #include "gallivm/lp_bld_arit.h"
 #include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_ir_common.h"
 #include "gallivm/lp_bld_jit_types.h"
@@ -117,19 +118,18 @@ gpuval_lvp_function_type(struct gallivm_state *gallivm, LLVMTypeRef resources_pt
 }
 
 LLVMValueRef
-gpuval_lvp_get_mask(struct lp_build_nir_context *bld_base, bool with_helpers)
+gpuval_lvp_get_mask(struct gpuval_lvp_soa *soa, bool with_helpers)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   LLVMValueRef exec_mask = bld->exec_mask.has_mask ? bld->exec_mask.exec_mask : NULL;
-   bool is_fragment = bld_base->shader->info.stage == MESA_SHADER_FRAGMENT;
+   LLVMValueRef exec_mask = soa->exec_mask->has_mask ? soa->exec_mask->exec_mask : NULL;
+   bool is_fragment = soa->stage == MESA_SHADER_FRAGMENT;
    LLVMValueRef mask =
-      bld->mask && !(is_fragment && with_helpers) ? lp_build_mask_value(bld->mask) : NULL;
+      soa->mask && !(is_fragment && with_helpers) ? lp_build_mask_value(soa->mask) : NULL;
 
    if (mask && exec_mask)
-      return LLVMBuildAnd(bld_base->base.gallivm->builder, mask, exec_mask, "");
+      return LLVMBuildAnd(soa->gallivm->builder, mask, exec_mask, "");
    if (mask || exec_mask)
       return mask ? mask : exec_mask;
-   return lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, -1);
+   return lp_build_const_int_vec(soa->gallivm, soa->uint_bld.type, -1);
 }
 
 LLVMValueRef
@@ -141,18 +141,18 @@ gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector)
 }
 
 LLVMValueRef
-gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
+gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
 
    return gpuval_lvp_any_bit(
-      gallivm, LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, bld_base->uint_bld.zero, ""));
+      gallivm, LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, soa->uint_bld.zero, ""));
 }
 
 LLVMValueRef
-gpuval_lvp_resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, unsigned length)
+gpuval_lvp_resize(struct gpuval_lvp_soa *soa, LLVMValueRef value, unsigned length)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMTypeRef type = LLVMTypeOf(value);
    unsigned old_length = LLVMGetVectorSize(type);
    LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH];
@@ -167,17 +167,16 @@ gpuval_lvp_resize(struct lp_build_nir_context *bld_base, LLVMValueRef value, uns
 }
 
 LLVMValueRef
-gpuval_lvp_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word)
+gpuval_lvp_argument(struct gpuval_lvp_soa *soa, LLVMValueRef word)
 {
-   word = LLVMBuildBitCast(bld_base->base.gallivm->builder, word, bld_base->uint_bld.vec_type, "");
-   return gpuval_lvp_resize(bld_base, word, gpuval_lvp_num_lanes());
+   word = LLVMBuildBitCast(soa->gallivm->builder, word, soa->uint_bld.vec_type, "");
+   return gpuval_lvp_resize(soa, word, gpuval_lvp_num_lanes());
 }
 
 LLVMValueRef
-gpuval_lvp_constant(struct lp_build_nir_context *bld_base, uint32_t word)
+gpuval_lvp_constant(struct gpuval_lvp_soa *soa, uint32_t word)
 {
-   return gpuval_lvp_argument(
-      bld_base, lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint_bld.type, word));
+   return gpuval_lvp_argument(soa, lp_build_const_int_vec(soa->gallivm, soa->uint_bld.type, word));
 }
 
 void
@@ -190,23 +189,27 @@ gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValue
 }
 
 LLVMValueRef
-gpuval_lvp_get_component(struct lp_build_nir_context *bld_base, const nir_src *src,
-                         unsigned component)
+gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src, unsigned component)
 {
-   LLVMValueRef value = bld_base->ssa_defs[src->ssa->index];
-
-   if (nir_src_num_components(*src) == 1)
-      return value;
-   return LLVMBuildExtractValue(bld_base->base.gallivm->builder, value, component, "");
+   return soa->get_value(soa, src->ssa, component);
 }
 
-/* A source of 1 bit: ~0 or 0 in each lane */
-static LLVMValueRef
-get_bool(struct lp_build_nir_context *bld_base, const nir_src *src)
+LLVMValueRef
+gpuval_lvp_get_bool(struct gpuval_lvp_soa *soa, const nir_src *src)
 {
-   return LLVMBuildBitCast(bld_base->base.gallivm->builder,
-                           gpuval_lvp_get_component(bld_base, src, 0), bld_base->uint_bld.vec_type,
-                           "");
+   LLVMBuilderRef builder = soa->gallivm->builder;
+   LLVMValueRef value = gpuval_lvp_get_component(soa, src, 0);
+
+   return soa->has_bits ? LLVMBuildSExt(builder, value, soa->uint_bld.vec_type, "")
+                        : LLVMBuildBitCast(builder, value, soa->uint_bld.vec_type, "");
+}
+
+LLVMValueRef
+gpuval_lvp_bool_result(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
+{
+   return soa->has_bits
+             ? LLVMBuildICmp(soa->gallivm->builder, LLVMIntNE, mask, soa->uint_bld.zero, "")
+             : mask;
 }
 
 /* Sources of @check_buffer_gpuval */
@@ -219,19 +222,18 @@ enum {
 
 /* A constant descriptor's exact size, one for all lanes; 0 where no set is bound that has it */
 static LLVMValueRef
-load_constant_size(struct lp_build_nir_context *bld_base, unsigned set, uint32_t slot)
+load_constant_size(struct gpuval_lvp_soa *soa, unsigned set, uint32_t slot)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type = bld_base->uint_bld.elem_type;
+   LLVMTypeRef type = soa->uint_bld.elem_type;
    LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
 
    LLVMValueRef buffer = lp_build_const_int32(gallivm, set + 1);
    LLVMValueRef words =
-      lp_llvm_buffer_base(gallivm, bld->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+      lp_llvm_buffer_base(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
    LLVMValueRef num_words =
-      lp_llvm_buffer_num_elements(gallivm, bld->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
    LLVMValueRef word = lp_build_const_int32(
       gallivm, (slot * GPUVAL_LVP_DESCRIPTOR_STRIDE + GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE) / 4);
    LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
@@ -240,34 +242,34 @@ load_constant_size(struct lp_build_nir_context *bld_base, unsigned set, uint32_t
    words = LLVMBuildBitCast(builder, words, pointer_type, "");
    LLVMValueRef pointer =
       LLVMBuildSelect(builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""),
-                      LLVMBuildBitCast(builder, bld->consts_ptr, pointer_type, ""), "");
+                      LLVMBuildBitCast(builder, soa->consts_ptr, pointer_type, ""), "");
    return LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
                           lp_build_const_int32(gallivm, 0), "");
 }
 
 /* The same in each lane, which may have descriptors of their own */
 static LLVMValueRef
-load_sizes(struct lp_build_nir_context *bld_base, unsigned set, const nir_src *index)
+load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
    LLVMValueRef size;
 
-   if (nir_src_is_const(*index)) {
-      size = load_constant_size(bld_base, set, nir_src_comp_as_uint(*index, 1));
+   nir_scalar constant = nir_scalar_chase_movs(nir_get_scalar(index->ssa, 1));
+   if (nir_scalar_is_const(constant)) {
+      size = load_constant_size(soa, set, nir_scalar_as_uint(constant));
       return lp_build_broadcast_scalar(uint_bld, size);
    }
 
-   LLVMValueRef slot = LLVMBuildBitCast(
-      gallivm->builder, gpuval_lvp_get_component(bld_base, index, 1), uint_bld->vec_type, "");
+   LLVMValueRef slot = LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, index, 1),
+                                        uint_bld->vec_type, "");
    LLVMValueRef offset = LLVMBuildMul(
       gallivm->builder, slot,
       lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
    offset = LLVMBuildAdd(
       gallivm->builder, offset,
       lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE), "");
-   bld_base->load_ubo(bld_base, 1, 32, nir_src_is_always_uniform(*index),
-                      lp_build_const_int32(gallivm, set + 1), offset, &size);
+   size = soa->load_word(soa, set + 1, offset, nir_src_is_always_uniform(*index));
    return LLVMBuildBitCast(gallivm->builder, size, uint_bld->vec_type, "");
 }
 
@@ -277,18 +279,18 @@ load_sizes(struct lp_build_nir_context *bld_base, unsigned set, const nir_src *i
  *    else         offset >= max(last, span - 2) - (span - 2)
  */
 static LLVMValueRef
-is_outside(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *check)
+is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   const struct lp_type type = bld_base->uint_bld.type;
+   const struct lp_type type = soa->uint_bld.type;
    uint32_t span = nir_intrinsic_flags(check);
 
    LLVMValueRef offset =
-      LLVMBuildBitCast(builder, gpuval_lvp_get_component(bld_base, &check->src[CHECK_OFFSET], 0),
-                       bld_base->uint_bld.vec_type, "");
+      LLVMBuildBitCast(builder, gpuval_lvp_get_component(soa, &check->src[CHECK_OFFSET], 0),
+                       soa->uint_bld.vec_type, "");
    LLVMValueRef last = LLVMBuildSub(
-      builder, load_sizes(bld_base, nir_intrinsic_desc_set(check), &check->src[CHECK_INDEX]),
+      builder, load_sizes(soa, nir_intrinsic_desc_set(check), &check->src[CHECK_INDEX]),
       lp_build_const_int_vec(gallivm, type, 1), "");
    LLVMValueRef outside;
    if (span == 1) {
@@ -296,42 +298,41 @@ is_outside(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *che
    } else {
       LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 2);
       LLVMValueRef starts =
-         LLVMBuildSub(builder, lp_build_max(&bld_base->uint_bld, last, rest), rest, "");
+         LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, last, rest), rest, "");
       outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
    }
-   return LLVMBuildAnd(builder, outside,
-                       LLVMBuildNot(builder, get_bool(bld_base, &check->src[CHECK_EXCLUDED]), ""),
-                       "");
+   return LLVMBuildAnd(
+      builder, outside,
+      LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[CHECK_EXCLUDED]), ""), "");
 }
 
 /* Of those that have one: ~0 or 0 in each lane */
 static LLVMValueRef
-get_condition(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
    if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval)
-      return is_outside(bld_base, instr);
-   return get_bool(bld_base, &instr->src[0]);
+      return is_outside(soa, instr);
+   return gpuval_lvp_get_bool(soa, &instr->src[0]);
 }
 
 static unsigned
-add_source(struct lp_build_nir_context *bld_base, const nir_src *src, LLVMValueRef *args,
-           unsigned num_args)
+add_source(struct gpuval_lvp_soa *soa, const nir_src *src, LLVMValueRef *args, unsigned num_args)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
 
    for (unsigned i = 0; i < nir_src_num_components(*src); i++) {
-      LLVMValueRef value = gpuval_lvp_get_component(bld_base, src, i);
+      LLVMValueRef value = gpuval_lvp_get_component(soa, src, i);
 
       if (nir_src_bit_size(*src) == 64) {
          LLVMValueRef halves[2];
-         value = LLVMBuildBitCast(gallivm->builder, value, bld_base->uint64_bld.vec_type, "");
+         value = LLVMBuildBitCast(gallivm->builder, value, soa->uint64_bld.vec_type, "");
          gpuval_lvp_split_64(gallivm, value,
-                             lp_build_const_int_vec(gallivm, bld_base->uint64_bld.type, 32),
-                             bld_base->uint_bld.vec_type, halves);
-         args[num_args++] = gpuval_lvp_argument(bld_base, halves[0]);
-         args[num_args++] = gpuval_lvp_argument(bld_base, halves[1]);
+                             lp_build_const_int_vec(gallivm, soa->uint64_bld.type, 32),
+                             soa->uint_bld.vec_type, halves);
+         args[num_args++] = gpuval_lvp_argument(soa, halves[0]);
+         args[num_args++] = gpuval_lvp_argument(soa, halves[1]);
       } else {
-         args[num_args++] = gpuval_lvp_argument(bld_base, value);
+         args[num_args++] = gpuval_lvp_argument(soa, value);
       }
    }
    return num_args;
@@ -339,12 +340,12 @@ add_source(struct lp_build_nir_context *bld_base, const nir_src *src, LLVMValueR
 
 /* The payload goes through an array on the stack. */
 static unsigned
-add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *printf,
-            LLVMValueRef *args, unsigned num_args)
+add_payload(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *printf, LLVMValueRef *args,
+            unsigned num_args)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
-   LLVMValueRef *array = &bld_base->gpuval->printf_words;
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
+   LLVMValueRef *array = &soa->calls->printf_words;
    LLVMTypeRef array_type = LLVMArrayType(
       LLVMVectorType(uint_bld->elem_type, gpuval_lvp_num_lanes()), GPUVAL_PRINTF_MAX_WORDS);
 
@@ -354,51 +355,49 @@ add_payload(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *pr
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
       LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
                                  lp_build_const_int32(gallivm, i)};
-      LLVMBuildStore(gallivm->builder,
-                     gpuval_lvp_argument(
-                        bld_base, gpuval_lvp_get_component(bld_base, &printf->src[src], channel)),
-                     LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
+      LLVMBuildStore(
+         gallivm->builder,
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &printf->src[src], channel)),
+         LLVMBuildGEP2(gallivm->builder, array_type, *array, indices, 2, ""));
    }
 
    LLVMValueRef halves[2];
    LLVMValueRef address =
-      LLVMBuildPtrToInt(gallivm->builder, *array, bld_base->uint64_bld.elem_type, "");
+      LLVMBuildPtrToInt(gallivm->builder, *array, soa->uint64_bld.elem_type, "");
    gpuval_lvp_split_64(gallivm, address, lp_build_const_int64(gallivm, 32), uint_bld->elem_type,
                        halves);
    for (unsigned i = 0; i < 2; i++)
-      args[num_args++] =
-         gpuval_lvp_argument(bld_base, lp_build_broadcast_scalar(uint_bld, halves[i]));
+      args[num_args++] = gpuval_lvp_argument(soa, lp_build_broadcast_scalar(uint_bld, halves[i]));
    return num_args;
 }
 
 /* All but the first two, which every call has */
 static unsigned
-get_words(struct lp_build_nir_context *bld_base, const struct call *call,
-          const nir_intrinsic_instr *instr, LLVMValueRef *words)
+get_words(struct gpuval_lvp_soa *soa, const struct call *call, const nir_intrinsic_instr *instr,
+          LLVMValueRef *words)
 {
    unsigned num_srcs = nir_intrinsic_infos[instr->intrinsic].num_srcs;
    unsigned count = 0;
 
    if (call->has_entry) {
-      words[count++] = gpuval_lvp_constant(bld_base, nir_intrinsic_base(instr));
-      words[count++] = gpuval_lvp_constant(
-         bld_base, gpuval_nir_function_word(instr, bld_base->shader->info.stage));
+      words[count++] = gpuval_lvp_constant(soa, nir_intrinsic_base(instr));
+      words[count++] = gpuval_lvp_constant(soa, gpuval_nir_function_word(instr, soa->stage));
    }
    if (call->has_payload) {
-      count = add_source(bld_base, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
-      return add_payload(bld_base, instr, words, count);
+      count = add_source(soa, &instr->src[GPUVAL_PRINTF_HEADER_SRC], words, count);
+      return add_payload(soa, instr, words, count);
    }
    if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval) {
       /* As of a report: detail, slot, invocation */
-      count = add_source(bld_base, &instr->src[CHECK_OFFSET], words, count);
+      count = add_source(soa, &instr->src[CHECK_OFFSET], words, count);
       for (unsigned i = 0; i < 3; i++)
-         words[count++] = gpuval_lvp_constant(bld_base, 0);
-      words[count++] = gpuval_lvp_argument(
-         bld_base, gpuval_lvp_get_component(bld_base, &instr->src[CHECK_INDEX], 1));
-      return add_source(bld_base, &instr->src[CHECK_INVOCATION], words, count);
+         words[count++] = gpuval_lvp_constant(soa, 0);
+      words[count++] =
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &instr->src[CHECK_INDEX], 1));
+      return add_source(soa, &instr->src[CHECK_INVOCATION], words, count);
    }
    for (unsigned i = call->has_condition; i < num_srcs; i++)
-      count = add_source(bld_base, &instr->src[i], words, count);
+      count = add_source(soa, &instr->src[i], words, count);
    return count;
 }
 
@@ -424,10 +423,9 @@ load_function(struct gallivm_state *gallivm, LLVMValueRef constants, unsigned fu
 }
 
 LLVMValueRef
-gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function, LLVMTypeRef type)
+gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned function, LLVMTypeRef type)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   return load_function(bld_base->base.gallivm, bld->consts_ptr, function, type);
+   return load_function(soa->gallivm, soa->consts_ptr, function, type);
 }
 
 LLVMValueRef
@@ -439,54 +437,52 @@ gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type
 }
 
 LLVMValueRef
-gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned function, LLVMValueRef mask,
+gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVMValueRef mask,
                 const LLVMValueRef *words, unsigned num_words, unsigned num_results)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS] = {
-      gpuval_lvp_argument(bld_base, mask), bld->resources_ptr};
+      gpuval_lvp_argument(soa, mask), soa->resources_ptr};
    LLVMTypeRef type =
-      gpuval_lvp_function_type(gallivm, LLVMTypeOf(bld->resources_ptr), num_words, num_results);
+      gpuval_lvp_function_type(gallivm, LLVMTypeOf(soa->resources_ptr), num_words, num_results);
 
    memcpy(&args[LP_RESV_FUNC_ARGS], words, num_words * sizeof(*words));
-   return LLVMBuildCall2(gallivm->builder, type, gpuval_lvp_load_function(bld_base, function, type),
+   return LLVMBuildCall2(gallivm->builder, type, gpuval_lvp_load_function(soa, function, type),
                          args, LP_RESV_FUNC_ARGS + num_words, "");
 }
 
 /* For the lanes in @mask */
 static LLVMValueRef
-emit_call(struct lp_build_nir_context *bld_base, const struct call *call,
-          const nir_intrinsic_instr *instr, LLVMValueRef mask)
+emit_call(struct gpuval_lvp_soa *soa, const struct call *call, const nir_intrinsic_instr *instr,
+          LLVMValueRef mask)
 {
    LLVMValueRef words[GPUVAL_FUNCTION_MAX_WORDS];
-   unsigned num_words = get_words(bld_base, call, instr, words);
+   unsigned num_words = get_words(soa, call, instr, words);
    unsigned function =
       call->function < GPUVAL_FUNCTION_COUNT ? call->function : nir_intrinsic_base(instr);
 
    if (instr->intrinsic == nir_intrinsic_sync_gpuval)
       function = gpuval_nir_sync_function(nir_intrinsic_flags(instr));
    if (gpuval_lvp_is_plain_sync(function)) {
-      gpuval_lvp_call_sync(bld_base, instr, function, gpuval_lvp_argument(bld_base, mask), words);
+      gpuval_lvp_call_sync(soa, instr, function, gpuval_lvp_argument(soa, mask), words);
       return NULL;
    }
-   return gpuval_lvp_call(bld_base, function, mask, words, num_words, num_results(instr));
+   return gpuval_lvp_call(soa, function, mask, words, num_words, num_results(instr));
 }
 
 /* What the lanes that have not called get is 0. */
 static LLVMValueRef
-join_results(struct lp_build_nir_context *bld_base, const LLVMValueRef *pointers, unsigned count)
+join_results(struct gpuval_lvp_soa *soa, const LLVMValueRef *pointers, unsigned count)
 {
-   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
-   LLVMValueRef lo = LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, pointers[0], "");
+   LLVMBuilderRef builder = soa->gallivm->builder;
+   LLVMValueRef lo = LLVMBuildLoad2(builder, soa->uint_bld.vec_type, pointers[0], "");
    if (count == 1)
       return lo;
 
-   LLVMValueRef hi = LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, pointers[1], "");
-   lo = LLVMBuildZExt(builder, lo, bld_base->uint64_bld.vec_type, "");
-   hi = LLVMBuildZExt(builder, hi, bld_base->uint64_bld.vec_type, "");
-   LLVMValueRef shift =
-      lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint64_bld.type, 32);
+   LLVMValueRef hi = LLVMBuildLoad2(builder, soa->uint_bld.vec_type, pointers[1], "");
+   lo = LLVMBuildZExt(builder, lo, soa->uint64_bld.vec_type, "");
+   hi = LLVMBuildZExt(builder, hi, soa->uint64_bld.vec_type, "");
+   LLVMValueRef shift = lp_build_const_int_vec(soa->gallivm, soa->uint64_bld.type, 32);
    return LLVMBuildOr(builder, lo, LLVMBuildShl(builder, hi, shift, ""), "");
 }
 
@@ -503,35 +499,34 @@ calls_always(const nir_intrinsic_instr *instr)
 
 /* Calls that share a branch; a single one may have a result. */
 static LLVMValueRef
-emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *instrs,
-           unsigned count)
+emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs, unsigned count)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    const struct call *call = find_call(instrs[0]);
    unsigned results = num_results(instrs[0]);
    LLVMValueRef pointers[2];
 
-   LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, results > 0);
-   LLVMValueRef calling = mask, masks[ARRAY_SIZE(bld_base->gpuval->pending)] = {mask};
+   LLVMValueRef mask = gpuval_lvp_get_mask(soa, results > 0);
+   LLVMValueRef calling = mask, masks[ARRAY_SIZE(soa->calls->pending)] = {mask};
    if (call->has_condition) {
       calling = NULL;
       for (unsigned i = 0; i < count; i++) {
-         masks[i] = LLVMBuildAnd(gallivm->builder, get_condition(bld_base, instrs[i]), mask, "");
+         masks[i] = LLVMBuildAnd(gallivm->builder, get_condition(soa, instrs[i]), mask, "");
          calling = calling ? LLVMBuildOr(gallivm->builder, calling, masks[i], "") : masks[i];
       }
    }
    for (unsigned i = 0; i < results; i++)
-      pointers[i] = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
+      pointers[i] = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
 
    struct lp_build_if_state ifthen;
    const bool has_branch = !calls_always(instrs[0]);
    if (has_branch)
-      lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, calling));
+      lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, calling));
    for (unsigned i = 0; i < count; i++) {
-      LLVMValueRef result = emit_call(bld_base, call, instrs[i], masks[i]);
+      LLVMValueRef result = emit_call(soa, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
          LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");
-         word = gpuval_lvp_resize(bld_base, word, bld_base->uint_bld.type.length);
+         word = gpuval_lvp_resize(soa, word, soa->uint_bld.type.length);
          /* What the others get is anything. */
          LLVMBuildStore(gallivm->builder, LLVMBuildAnd(gallivm->builder, word, calling, ""),
                         pointers[j]);
@@ -540,19 +535,18 @@ emit_calls(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *con
    if (has_branch)
       lp_build_endif(&ifthen);
 
-   return results ? join_results(bld_base, pointers, results) : NULL;
+   return results ? join_results(soa, pointers, results) : NULL;
 }
 
 /* Exchanges lanes that are so far apart. Only our functions have these left: those of
  * shaders are lowered.
  */
 static LLVMValueRef
-emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-               unsigned distance)
+emit_quad_swap(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, unsigned distance)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   unsigned length = bld_base->uint_bld.type.length;
-   LLVMValueRef value = gpuval_lvp_get_component(bld_base, &instr->src[0], 0);
+   struct gallivm_state *gallivm = soa->gallivm;
+   unsigned length = soa->uint_bld.type.length;
+   LLVMValueRef value = gpuval_lvp_get_component(soa, &instr->src[0], 0);
    LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH];
 
    for (unsigned i = 0; i < length; i++)
@@ -563,12 +557,12 @@ emit_quad_swap(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr 
 
 /* 1 bit. The word is the same in all lanes, so one tells. */
 static LLVMValueRef
-has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+has_bits(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMValueRef word =
-      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], 0),
-                       bld_base->uint_bld.vec_type, "");
+      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, &instr->src[0], 0),
+                       soa->uint_bld.vec_type, "");
    word = LLVMBuildExtractElement(gallivm->builder, word, lp_build_const_int32(gallivm, 0), "");
    LLVMValueRef bits =
       LLVMBuildAnd(gallivm->builder, word,
@@ -579,32 +573,33 @@ has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr
 
 /* ~0 or 0 */
 static LLVMValueRef
-emit_has_bits(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+emit_has_bits(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
+   LLVMValueRef bit = has_bits(soa, instr);
 
+   if (soa->has_bits)
+      return bit;
    return lp_build_broadcast_scalar(
-      uint_bld, LLVMBuildSExt(bld_base->base.gallivm->builder, has_bits(bld_base, instr),
-                              uint_bld->elem_type, ""));
+      uint_bld, LLVMBuildSExt(soa->gallivm->builder, bit, uint_bld->elem_type, ""));
 }
 
 /* LLVM is to see where a result is the same in all lanes: loads of descriptors are, then. */
 static LLVMValueRef
-emit_pick(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+emit_pick(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
-   LLVMValueRef picks = has_bits(bld_base, instr);
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
+   LLVMValueRef picks = has_bits(soa, instr);
 
    if (nir_src_is_const(instr->src[1])) {
       LLVMValueRef one = lp_build_const_int32(gallivm, nir_intrinsic_flags(instr));
       LLVMValueRef other = lp_build_const_int32(gallivm, nir_src_as_uint(instr->src[1]));
-      return lp_build_broadcast_scalar(uint_bld,
-                                       LLVMBuildSelect(gallivm->builder, picks, one, other, ""));
+      LLVMValueRef picked = LLVMBuildSelect(gallivm->builder, picks, one, other, "");
+      return soa->has_bits ? picked : lp_build_broadcast_scalar(uint_bld, picked);
    }
-   LLVMValueRef other =
-      LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[1], 0),
-                       uint_bld->vec_type, "");
+   LLVMValueRef other = LLVMBuildBitCast(
+      gallivm->builder, gpuval_lvp_get_component(soa, &instr->src[1], 0), uint_bld->vec_type, "");
    return LLVMBuildSelect(
       gallivm->builder, picks,
       lp_build_const_int_vec(gallivm, uint_bld->type, nir_intrinsic_flags(instr)), other, "");
@@ -612,14 +607,13 @@ emit_pick(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *inst
 
 /* Where the workgroup's memory is, in each lane */
 static LLVMValueRef
-emit_shared_address(struct lp_build_nir_context *bld_base)
+emit_shared_address(struct gpuval_lvp_soa *soa)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMValueRef address =
-      LLVMBuildPtrToInt(gallivm->builder, bld->shared_ptr, bld_base->uint64_bld.elem_type, "");
+      LLVMBuildPtrToInt(gallivm->builder, soa->shared_ptr, soa->uint64_bld.elem_type, "");
 
-   return lp_build_broadcast_scalar(&bld_base->uint64_bld, address);
+   return soa->has_bits ? address : lp_build_broadcast_scalar(&soa->uint64_bld, address);
 }
 
 static bool
@@ -629,36 +623,34 @@ is_of_set(const nir_intrinsic_instr *instr, unsigned set)
 }
 
 bool
-gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                            LLVMValueRef *result)
 {
-   struct gpuval_lvp_calls *state = bld_base->gpuval;
+   struct gpuval_lvp_calls *state = soa->calls;
    const struct call *call = find_call(instr);
 
-   if (!state)
-      state = bld_base->gpuval = rzalloc(bld_base->vars, struct gpuval_lvp_calls);
    if (is_of_set(instr, GPUVAL_REPORT_COVERED))
-      gpuval_lvp_add_covered(bld_base, instr);
+      gpuval_lvp_add_covered(soa, instr);
    else if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
    else if (gpuval_lvp_is_uniform_load(instr))
       state->loads[state->num_loads++] = instr;
    else if (call)
-      result[0] = emit_calls(bld_base, &instr, 1);
+      result[0] = emit_calls(soa, &instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_horizontal)
-      result[0] = emit_quad_swap(bld_base, instr, 1);
+      result[0] = emit_quad_swap(soa, instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_vertical)
-      result[0] = emit_quad_swap(bld_base, instr, 2);
+      result[0] = emit_quad_swap(soa, instr, 2);
    else if (instr->intrinsic == nir_intrinsic_has_bits_gpuval)
-      result[0] = emit_has_bits(bld_base, instr);
+      result[0] = emit_has_bits(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_pick_gpuval)
-      result[0] = emit_pick(bld_base, instr);
+      result[0] = emit_pick(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_check_address_gpuval)
-      result[0] = gpuval_lvp_check_address(bld_base, instr);
+      result[0] = gpuval_lvp_check_address(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
-      result[0] = emit_shared_address(bld_base);
+      result[0] = emit_shared_address(soa);
    else
-      return gpuval_lvp_visit_lanes(bld_base, instr, result);
+      return gpuval_lvp_visit_lanes(soa, instr, result);
 
    return true;
 }
@@ -713,32 +705,32 @@ keeps_loads(const struct gpuval_lvp_calls *state, const nir_instr *next)
 }
 
 static void
-flush_loads(struct lp_build_nir_context *bld_base, struct gpuval_lvp_calls *state)
+flush_loads(struct gpuval_lvp_soa *soa, struct gpuval_lvp_calls *state)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    const unsigned count = state->num_loads;
    struct lp_build_if_state ifthen;
 
-   LLVMValueRef known = gpuval_lvp_are_known_loads(bld_base, state->loads, count);
+   LLVMValueRef known = gpuval_lvp_are_known_loads(soa, state->loads, count);
    lp_build_if(&ifthen, gallivm, LLVMBuildNot(gallivm->builder, known, ""));
-   emit_calls(bld_base, state->loads, count);
+   emit_calls(soa, state->loads, count);
    lp_build_endif(&ifthen);
    state->num_loads = 0;
 }
 
 void
-gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next)
+gpuval_lvp_flush_calls(struct gpuval_lvp_soa *soa, const nir_instr *next)
 {
-   struct gpuval_lvp_calls *state = bld_base->gpuval;
+   struct gpuval_lvp_calls *state = soa->calls;
 
    if (state && state->num_loads && !keeps_loads(state, next))
-      flush_loads(bld_base, state);
+      flush_loads(soa, state);
    if (!state || !state->num_pending || may_join(state, next))
       return;
 
    if (is_range(state->pending[0]))
-      gpuval_lvp_call_ranges(bld_base, state->pending, state->num_pending);
+      gpuval_lvp_call_ranges(soa, state->pending, state->num_pending);
    else
-      emit_calls(bld_base, state->pending, state->num_pending);
+      emit_calls(soa, state->pending, state->num_pending);
    state->num_pending = 0;
 }

@@ -10,15 +10,17 @@
 #include <stdbool.h>
 
 #include "gallivm/lp_bld.h"
+#include "gallivm/lp_bld_type.h"
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct gallivm_state;
-struct lp_build_nir_context;
+struct lp_exec_mask;
+struct lp_build_mask_context;
 
 /* Checks of addresses that have been made together; @count is 0 when all have been visited. */
 struct gpuval_lvp_address_group {
@@ -29,8 +31,8 @@ struct gpuval_lvp_address_group {
 
 #define GPUVAL_LVP_MAX_PENDING 8
 
-/* Of one function that gallivm builds. lp_build_nir_context::gpuval is NULL until it has the first
- * intrinsic that gallivm does not know; lp_build_nir_context::vars owns it.
+/* Of one function that gallivm builds. The context's field `gpuval` is NULL until it has the first
+ * intrinsic that gallivm does not know; the context's `vars` owns it.
  */
 struct gpuval_lvp_calls {
    /* Of one kind, which follow one another and will share a branch, or a call */
@@ -47,18 +49,41 @@ struct gpuval_lvp_calls {
    struct gpuval_lvp_address_group addresses[8];
 };
 
+/* What the code below needs of gallivm's context of a function; gpuval_gallivm.h makes it for each
+ * call.
+ */
+struct gpuval_lvp_soa {
+   void *context; /* gallivm's */
+   struct gallivm_state *gallivm;
+   mesa_shader_stage stage;
+   struct lp_build_context uint_bld, uint64_bld;
+   LLVMValueRef consts_ptr, resources_ptr, shared_ptr;
+   struct lp_exec_mask *exec_mask;
+   struct lp_build_mask_context *mask; /* or NULL */
+   struct gpuval_lvp_calls *calls;
+   /* bool has 1 bit, else it is ~0 or 0; and what all lanes share may be a number, no vector */
+   bool has_bits;
+
+   /* A vector of what each lane has */
+   LLVMValueRef (*get_value)(const struct gpuval_lvp_soa *soa, const nir_def *def,
+                             unsigned component);
+   /* A word of a constant buffer, at an offset of each lane's in bytes; 0 behind its end */
+   LLVMValueRef (*load_word)(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
+                             bool is_uniform);
+};
+
 /**
  * Emits what @instr stands for, or keeps it until gpuval_lvp_flush_calls().
  * Returns false if it is none of ours.
  */
-bool gpuval_lvp_visit_intrinsic(struct lp_build_nir_context *bld_base,
-                                const nir_intrinsic_instr *instr, LLVMValueRef *result);
+bool gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
+                                LLVMValueRef *result);
 
 /**
  * Before each instruction, and with NULL at the end of each block: emits what
  * has been kept, unless @next may join.
  */
-void gpuval_lvp_flush_calls(struct lp_build_nir_context *bld_base, const nir_instr *next);
+void gpuval_lvp_flush_calls(struct gpuval_lvp_soa *soa, const nir_instr *next);
 
 /**
  * Lanes of the vectors that the functions take. No stage has longer ones;

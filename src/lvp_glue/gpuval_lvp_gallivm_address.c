@@ -207,17 +207,16 @@ collect(struct group *group, const struct gpuval_lvp_calls *state, const nir_int
 
 /* Returns enum gpuval_lvp_address_word, a constant of the shader. */
 static LLVMValueRef
-build_table(struct lp_build_nir_context *bld_base, const struct group *group)
+build_table(struct gpuval_lvp_soa *soa, const struct group *group)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
    LLVMValueRef words[GPUVAL_LVP_ADDRESSES_HEADER + (1 + MAX_GROUP) * GPUVAL_LVP_ADDRESS_WORDS];
    const nir_intrinsic_instr *first = group->members[0].check;
    unsigned count = 0;
 
    words[count++] = lp_build_const_int32(gallivm, group->count);
-   words[count++] =
-      lp_build_const_int32(gallivm, gpuval_nir_function_word(first, bld_base->shader->info.stage));
+   words[count++] = lp_build_const_int32(gallivm, gpuval_nir_function_word(first, soa->stage));
    for (unsigned i = 0; i <= group->count; i++) {
       /* The range comes first. */
       const struct member *member = &group->members[i ? i - 1 : group->strictest];
@@ -248,10 +247,10 @@ build_table(struct lp_build_nir_context *bld_base, const struct group *group)
  * begins
  */
 static LLVMValueRef
-get_memory(struct lp_build_nir_context *bld_base)
+get_memory(struct gpuval_lvp_soa *soa)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMValueRef *memory = &bld_base->gpuval->met;
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMValueRef *memory = &soa->calls->met;
    LLVMTypeRef type = gpuval_lvp_met_type(gallivm);
 
    if (!*memory) {
@@ -269,60 +268,59 @@ get_memory(struct lp_build_nir_context *bld_base)
 }
 
 static LLVMValueRef
-constant_64(struct lp_build_nir_context *bld_base, uint64_t value)
+constant_64(struct gpuval_lvp_soa *soa, uint64_t value)
 {
-   return lp_build_const_int_vec(bld_base->base.gallivm, bld_base->uint64_bld.type, value);
+   return lp_build_const_int_vec(soa->gallivm, soa->uint64_bld.type, value);
 }
 
 /* One of the vectors, as long as those of the shader */
 static LLVMValueRef
-load_met(struct lp_build_nir_context *bld_base, LLVMValueRef memory, enum gpuval_lvp_met field)
+load_met(struct gpuval_lvp_soa *soa, LLVMValueRef memory, enum gpuval_lvp_met field)
 {
-   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
-   LLVMTypeRef type = gpuval_lvp_met_type(bld_base->base.gallivm);
+   LLVMBuilderRef builder = soa->gallivm->builder;
+   LLVMTypeRef type = gpuval_lvp_met_type(soa->gallivm);
    LLVMValueRef pointer = LLVMBuildStructGEP2(builder, type, memory, field, "");
    LLVMValueRef value = LLVMBuildLoad2(builder, LLVMStructGetTypeAtIndex(type, field), pointer, "");
 
-   return gpuval_lvp_resize(bld_base, value, bld_base->uint64_bld.type.length);
+   return gpuval_lvp_resize(soa, value, soa->uint64_bld.type.length);
 }
 
 /* ~0 or 0: the range is not in the buffer that was met last, or is not aligned. */
 static LLVMValueRef
-is_suspect(struct lp_build_nir_context *bld_base, const struct group *group, LLVMValueRef memory,
+is_suspect(struct gpuval_lvp_soa *soa, const struct group *group, LLVMValueRef memory,
            LLVMValueRef address)
 {
-   LLVMBuilderRef builder = bld_base->base.gallivm->builder;
+   LLVMBuilderRef builder = soa->gallivm->builder;
    const struct member *strictest = &group->members[group->strictest];
    const uint32_t alignment = get_alignment(strictest->check);
    const int64_t span = group->highest - group->lowest;
 
    LLVMValueRef distance =
-      LLVMBuildSub(builder, address, load_met(bld_base, memory, GPUVAL_LVP_MET_BEGIN), "");
-   LLVMValueRef limit = load_met(bld_base, memory, GPUVAL_LVP_MET_LIMIT);
+      LLVMBuildSub(builder, address, load_met(soa, memory, GPUVAL_LVP_MET_BEGIN), "");
+   LLVMValueRef limit = load_met(soa, memory, GPUVAL_LVP_MET_LIMIT);
    LLVMValueRef suspect = LLVMBuildICmp(builder, LLVMIntUGE, distance, limit, "");
    if (span > GPUVAL_ADDRESS_ROOM) {
       LLVMValueRef last =
-         LLVMBuildAdd(builder, distance, constant_64(bld_base, span - GPUVAL_ADDRESS_ROOM), "");
+         LLVMBuildAdd(builder, distance, constant_64(soa, span - GPUVAL_ADDRESS_ROOM), "");
       suspect =
          LLVMBuildOr(builder, suspect, LLVMBuildICmp(builder, LLVMIntUGE, last, limit, ""), "");
    }
    if (alignment > 1) {
       const uint32_t residue = (get_residue(strictest) + (uint32_t)group->lowest) & (alignment - 1);
-      LLVMValueRef low = LLVMBuildAnd(builder, address, constant_64(bld_base, alignment - 1), "");
-      suspect = LLVMBuildOr(
-         builder, suspect,
-         LLVMBuildICmp(builder, LLVMIntNE, low, constant_64(bld_base, residue), ""), "");
+      LLVMValueRef low = LLVMBuildAnd(builder, address, constant_64(soa, alignment - 1), "");
+      suspect =
+         LLVMBuildOr(builder, suspect,
+                     LLVMBuildICmp(builder, LLVMIntNE, low, constant_64(soa, residue), ""), "");
    }
-   return LLVMBuildSExt(builder, suspect, bld_base->uint_bld.vec_type, "");
+   return LLVMBuildSExt(builder, suspect, soa->uint_bld.vec_type, "");
 }
 
 /* Returns a bit for each member that is in no buffer; what is misaligned is reported only. */
 static LLVMValueRef
-find_bad(struct lp_build_nir_context *bld_base, const struct group *group, LLVMValueRef memory,
+find_bad(struct gpuval_lvp_soa *soa, const struct group *group, LLVMValueRef memory,
          LLVMValueRef address, LLVMValueRef mask)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef met_type = gpuval_lvp_met_type(gallivm);
    const nir_intrinsic_instr *first = group->members[0].check;
@@ -331,77 +329,72 @@ find_bad(struct lp_build_nir_context *bld_base, const struct group *group, LLVMV
    for (unsigned i = 0; i < 3; i++) {
       LLVMValueRef pointer =
          LLVMBuildStructGEP2(builder, met_type, memory, GPUVAL_LVP_MET_INVOCATION + i, "");
-      LLVMBuildStore(builder,
-                     gpuval_lvp_argument(bld_base, gpuval_lvp_get_component(
-                                                      bld_base, &first->src[CHECK_INVOCATION], i)),
-                     pointer);
+      LLVMBuildStore(
+         builder,
+         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &first->src[CHECK_INVOCATION], i)),
+         pointer);
    }
-   gpuval_lvp_split_64(gallivm, address, constant_64(bld_base, 32), bld_base->uint_bld.vec_type,
-                       halves);
+   gpuval_lvp_split_64(gallivm, address, constant_64(soa, 32), soa->uint_bld.vec_type, halves);
 
    LLVMValueRef args[GPUVAL_LVP_ADDRESSES_COUNT] = {
-      [GPUVAL_LVP_ADDRESSES_MASK] = gpuval_lvp_argument(bld_base, mask),
-      [GPUVAL_LVP_ADDRESSES_RESOURCES] = bld->resources_ptr,
-      [GPUVAL_LVP_ADDRESSES_REPORTING] =
-         gpuval_lvp_argument(bld_base, gpuval_lvp_get_mask(bld_base, false)),
-      [GPUVAL_LVP_ADDRESSES_LOW] = gpuval_lvp_argument(bld_base, halves[0]),
-      [GPUVAL_LVP_ADDRESSES_HIGH] = gpuval_lvp_argument(bld_base, halves[1]),
+      [GPUVAL_LVP_ADDRESSES_MASK] = gpuval_lvp_argument(soa, mask),
+      [GPUVAL_LVP_ADDRESSES_RESOURCES] = soa->resources_ptr,
+      [GPUVAL_LVP_ADDRESSES_REPORTING] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
+      [GPUVAL_LVP_ADDRESSES_LOW] = gpuval_lvp_argument(soa, halves[0]),
+      [GPUVAL_LVP_ADDRESSES_HIGH] = gpuval_lvp_argument(soa, halves[1]),
       [GPUVAL_LVP_ADDRESSES_MET] = memory,
-      [GPUVAL_LVP_ADDRESSES_TABLE] = build_table(bld_base, group),
+      [GPUVAL_LVP_ADDRESSES_TABLE] = build_table(soa, group),
    };
-   LLVMTypeRef type = gpuval_lvp_addresses_type(gallivm, LLVMTypeOf(bld->resources_ptr));
-   LLVMValueRef bad = LLVMBuildCall2(
-      builder, type, gpuval_lvp_load_function(bld_base, GPUVAL_FUNCTION_ADDRESSES, type), args,
-      ARRAY_SIZE(args), "");
-   return gpuval_lvp_resize(bld_base, bad, bld_base->uint_bld.type.length);
+   LLVMTypeRef type = gpuval_lvp_addresses_type(gallivm, LLVMTypeOf(soa->resources_ptr));
+   LLVMValueRef bad =
+      LLVMBuildCall2(builder, type, gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_ADDRESSES, type),
+                     args, ARRAY_SIZE(args), "");
+   return gpuval_lvp_resize(soa, bad, soa->uint_bld.type.length);
 }
 
 /* Returns ~0 where the bit is set, else 0. */
 static LLVMValueRef
-has_bit(struct lp_build_nir_context *bld_base, LLVMValueRef bits, unsigned bit)
+has_bit(struct gpuval_lvp_soa *soa, LLVMValueRef bits, unsigned bit)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   const struct lp_type type = bld_base->uint_bld.type;
+   struct gallivm_state *gallivm = soa->gallivm;
+   const struct lp_type type = soa->uint_bld.type;
 
    bits =
       LLVMBuildAnd(gallivm->builder, bits, lp_build_const_int_vec(gallivm, type, 1u << bit), "");
-   return LLVMBuildSExt(
-      gallivm->builder,
-      LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, bld_base->uint_bld.zero, ""),
-      bld_base->uint_bld.vec_type, "");
+   return LLVMBuildSExt(gallivm->builder,
+                        LLVMBuildICmp(gallivm->builder, LLVMIntNE, bits, soa->uint_bld.zero, ""),
+                        soa->uint_bld.vec_type, "");
 }
 
 /* Returns a bit for each member that is in no buffer; what is misaligned is reported only. */
 static LLVMValueRef
-emit_group(struct lp_build_nir_context *bld_base, const struct group *group)
+emit_group(struct gpuval_lvp_soa *soa, const struct group *group)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    const struct member *first = &group->members[0];
-   LLVMValueRef memory = get_memory(bld_base);
+   LLVMValueRef memory = get_memory(soa);
    struct lp_build_if_state ifthen;
 
-   LLVMValueRef address = LLVMBuildBitCast(
-      builder, gpuval_lvp_get_component(bld_base, &first->check->src[CHECK_ADDRESS], 0),
-      bld_base->uint64_bld.vec_type, "");
+   LLVMValueRef address =
+      LLVMBuildBitCast(builder, gpuval_lvp_get_component(soa, &first->check->src[CHECK_ADDRESS], 0),
+                       soa->uint64_bld.vec_type, "");
    if (group->lowest != first->offset)
-      address =
-         LLVMBuildAdd(builder, address, constant_64(bld_base, group->lowest - first->offset), "");
+      address = LLVMBuildAdd(builder, address, constant_64(soa, group->lowest - first->offset), "");
 
-   LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, true);
-   LLVMValueRef suspects =
-      LLVMBuildAnd(builder, is_suspect(bld_base, group, memory, address), mask, "");
-   LLVMValueRef bad = lp_build_alloca(gallivm, bld_base->uint_bld.vec_type, "");
-   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, suspects));
-   LLVMBuildStore(builder, find_bad(bld_base, group, memory, address, mask), bad);
+   LLVMValueRef mask = gpuval_lvp_get_mask(soa, true);
+   LLVMValueRef suspects = LLVMBuildAnd(builder, is_suspect(soa, group, memory, address), mask, "");
+   LLVMValueRef bad = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, suspects));
+   LLVMBuildStore(builder, find_bad(soa, group, memory, address, mask), bad);
    lp_build_endif(&ifthen);
-   return LLVMBuildLoad2(builder, bld_base->uint_bld.vec_type, bad, "");
+   return LLVMBuildLoad2(builder, soa->uint_bld.vec_type, bad, "");
 }
 
 LLVMValueRef
-gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *check)
+gpuval_lvp_check_address(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
 {
-   struct gpuval_lvp_calls *state = bld_base->gpuval;
+   struct gpuval_lvp_calls *state = soa->calls;
    struct gpuval_lvp_address_group *place = NULL;
 
    for (unsigned i = 0; i < ARRAY_SIZE(state->addresses); i++) {
@@ -412,7 +405,7 @@ gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrin
          LLVMValueRef bad = known->bad;
          if (index == (int)known->count - 1)
             known->count = 0;
-         return has_bit(bld_base, bad, index);
+         return gpuval_lvp_bool_result(soa, has_bit(soa, bad, index));
       }
       if (!known->count)
          place = known;
@@ -422,12 +415,12 @@ gpuval_lvp_check_address(struct lp_build_nir_context *bld_base, const nir_intrin
    join(&group, check);
    if (place)
       collect(&group, state, check);
-   LLVMValueRef bad = emit_group(bld_base, &group);
+   LLVMValueRef bad = emit_group(soa, &group);
    if (group.count > 1) {
       place->count = group.count;
       place->bad = bad;
       for (unsigned i = 0; i < group.count; i++)
          place->checks[i] = group.members[i].check;
    }
-   return has_bit(bld_base, bad, 0);
+   return gpuval_lvp_bool_result(soa, has_bit(soa, bad, 0));
 }

@@ -26,9 +26,9 @@
 
 /* How many lanes @mask has: 64 bits, in a number of its own */
 static LLVMValueRef
-count_lanes(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
+count_lanes(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, LLVMGetVectorSize(LLVMTypeOf(mask)));
    LLVMTypeRef word = LLVMInt32TypeInContext(gallivm->context);
@@ -45,9 +45,9 @@ count_lanes(struct lp_build_nir_context *bld_base, LLVMValueRef mask)
 
 /* What the lanes in @mask have in @count, in all */
 static LLVMValueRef
-sum_up(struct lp_build_nir_context *bld_base, LLVMValueRef mask, LLVMValueRef count)
+sum_up(struct gpuval_lvp_soa *soa, LLVMValueRef mask, LLVMValueRef count)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef type = LLVMInt64TypeInContext(gallivm->context);
    LLVMValueRef sum = LLVMConstNull(type);
@@ -75,10 +75,9 @@ load_at(struct gallivm_state *gallivm, LLVMValueRef bytes, unsigned offset, LLVM
 
 /* The counter of @entry, which is the shader's own number of it */
 static LLVMValueRef
-find_counter(struct lp_build_nir_context *bld_base, uint32_t entry)
+find_counter(struct gpuval_lvp_soa *soa, uint32_t entry)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef word = LLVMInt32TypeInContext(gallivm->context);
    LLVMTypeRef counter = LLVMInt64TypeInContext(gallivm->context);
@@ -86,14 +85,14 @@ find_counter(struct lp_build_nir_context *bld_base, uint32_t entry)
    const unsigned data = GPUVAL_LVP_COMMAND_DATA_OFFSET;
 
    LLVMValueRef constants = lp_llvm_buffer_base(
-      gallivm, bld->consts_ptr, lp_build_const_int32(gallivm, 0), LP_MAX_TGSI_CONST_BUFFERS);
+      gallivm, soa->consts_ptr, lp_build_const_int32(gallivm, 0), LP_MAX_TGSI_CONST_BUFFERS);
    constants = LLVMBuildBitCast(builder, constants, bytes, "");
    LLVMValueRef root =
       load_at(gallivm, constants, data + offsetof(struct gpuval_command_data, root_address), bytes);
-   LLVMValueRef base = load_at(gallivm, constants,
-                               data + offsetof(struct gpuval_command_data, entry_base) +
-                                  bld_base->shader->info.stage * sizeof(uint32_t),
-                               word);
+   LLVMValueRef base = load_at(
+      gallivm, constants,
+      data + offsetof(struct gpuval_command_data, entry_base) + soa->stage * sizeof(uint32_t),
+      word);
    LLVMValueRef counters = load_at(gallivm, root, offsetof(struct gpuval_root, coverage_address),
                                    LLVMPointerType(counter, 0));
    LLVMValueRef index = LLVMBuildAdd(builder, base, lp_build_const_int32(gallivm, entry), "");
@@ -102,20 +101,20 @@ find_counter(struct lp_build_nir_context *bld_base, uint32_t entry)
 }
 
 void
-gpuval_lvp_add_covered(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *report)
+gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    const nir_src *detail = &report->src[COVERED_DETAIL];
    const nir_scalar count = nir_scalar_chase_movs(nir_get_scalar(detail->ssa, 0));
-   LLVMValueRef mask = gpuval_lvp_get_mask(bld_base, false);
+   LLVMValueRef mask = gpuval_lvp_get_mask(soa, false);
    struct lp_build_if_state ifthen;
 
-   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(bld_base, mask));
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, mask));
    LLVMValueRef sum = nir_scalar_is_const(count)
-                         ? count_lanes(bld_base, mask)
-                         : sum_up(bld_base, mask, gpuval_lvp_get_component(bld_base, detail, 0));
+                         ? count_lanes(soa, mask)
+                         : sum_up(soa, mask, gpuval_lvp_get_component(soa, detail, 0));
    LLVMBuildAtomicRMW(gallivm->builder, LLVMAtomicRMWBinOpAdd,
-                      find_counter(bld_base, nir_intrinsic_base(report)), sum,
+                      find_counter(soa, nir_intrinsic_base(report)), sum,
                       LLVMAtomicOrderingMonotonic, false);
    lp_build_endif(&ifthen);
 }

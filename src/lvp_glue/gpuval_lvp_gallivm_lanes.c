@@ -31,23 +31,22 @@ gpuval_lvp_lane_pointers(struct gallivm_state *gallivm, LLVMValueRef addresses, 
 
 /* Pointers to what each lane accesses; a lane that does not run gets to memory of nobody. */
 static void
-get_pointers(struct lp_build_nir_context *bld_base, const nir_src *address, unsigned base,
-             LLVMTypeRef type, LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
+get_pointers(struct gpuval_lvp_soa *soa, const nir_src *address, unsigned base, LLVMTypeRef type,
+             LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH])
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   struct lp_build_context *uint64_bld = &bld_base->uint64_bld;
-   LLVMValueRef *nobody = &bld_base->gpuval->nobody;
+   struct lp_build_context *uint64_bld = &soa->uint64_bld;
+   LLVMValueRef *nobody = &soa->calls->nobody;
 
    if (!*nobody)
-      *nobody =
-         lp_build_alloca_undef(gallivm, LLVMVectorType(bld_base->uint_bld.elem_type, 16), "");
+      *nobody = lp_build_alloca_undef(gallivm, LLVMVectorType(soa->uint_bld.elem_type, 16), "");
    LLVMValueRef elsewhere = lp_build_broadcast_scalar(
       uint64_bld, LLVMBuildPtrToInt(builder, *nobody, uint64_bld->elem_type, ""));
-   LLVMValueRef runs = LLVMBuildICmp(builder, LLVMIntNE, gpuval_lvp_get_mask(bld_base, false),
-                                     bld_base->uint_bld.zero, "");
+   LLVMValueRef runs =
+      LLVMBuildICmp(builder, LLVMIntNE, gpuval_lvp_get_mask(soa, false), soa->uint_bld.zero, "");
    LLVMValueRef addresses =
-      LLVMBuildBitCast(builder, bld_base->ssa_defs[address->ssa->index], uint64_bld->vec_type, "");
+      LLVMBuildBitCast(builder, soa->get_value(soa, address->ssa, 0), uint64_bld->vec_type, "");
 
    addresses = LLVMBuildSelect(builder, runs, addresses, elsewhere, "");
    gpuval_lvp_lane_pointers(gallivm, addresses, base, type, pointers);
@@ -164,17 +163,16 @@ gpuval_lvp_store_twos(struct gallivm_state *gallivm, const LLVMValueRef words[2]
 }
 
 static void
-emit_load(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
-          LLVMValueRef *result)
+emit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValueRef *result)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   unsigned length = bld_base->uint_bld.type.length;
+   struct gallivm_state *gallivm = soa->gallivm;
+   unsigned length = soa->uint_bld.type.length;
    bool fours = instr->num_components == 4;
    LLVMTypeRef type =
-      fours ? LLVMVectorType(bld_base->uint_bld.elem_type, 4) : bld_base->uint64_bld.elem_type;
+      fours ? LLVMVectorType(soa->uint_bld.elem_type, 4) : soa->uint64_bld.elem_type;
    LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH];
 
-   get_pointers(bld_base, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
+   get_pointers(soa, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
    if (fours)
       gpuval_lvp_load_fours(gallivm, pointers, length, result);
    else
@@ -182,20 +180,19 @@ emit_load(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *inst
 }
 
 static void
-emit_store(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+emit_store(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMValueRef pointers[LP_MAX_VECTOR_LENGTH], words[2];
 
    for (unsigned i = 0; i < 2; i++)
       words[i] =
-         LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(bld_base, &instr->src[0], i),
-                          bld_base->uint_bld.vec_type, "");
+         LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, &instr->src[0], i),
+                          soa->uint_bld.vec_type, "");
 
    struct lp_build_if_state ifthen;
-   lp_build_if(&ifthen, gallivm,
-               gpuval_lvp_any_lane(bld_base, gpuval_lvp_get_mask(bld_base, false)));
-   get_pointers(bld_base, &instr->src[1], nir_intrinsic_base(instr), bld_base->uint64_bld.elem_type,
+   lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, gpuval_lvp_get_mask(soa, false)));
+   get_pointers(soa, &instr->src[1], nir_intrinsic_base(instr), soa->uint64_bld.elem_type,
                 pointers);
    gpuval_lvp_store_twos(gallivm, words, pointers);
    lp_build_endif(&ifthen);
@@ -205,16 +202,15 @@ emit_store(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *ins
  * gallivm's ballot leaves out helper invocations.
  */
 static LLVMValueRef
-emit_active_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+emit_active_lanes(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   struct lp_build_context *uint_bld = &bld_base->uint_bld;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
    LLVMTypeRef bits = LLVMIntTypeInContext(gallivm->context, uint_bld->type.length);
-   LLVMValueRef lanes = LLVMBuildBitCast(builder, bld_base->ssa_defs[instr->src[0].ssa->index],
-                                         uint_bld->vec_type, "");
+   LLVMValueRef lanes = gpuval_lvp_get_bool(soa, &instr->src[0]);
 
-   lanes = LLVMBuildAnd(builder, lanes, gpuval_lvp_get_mask(bld_base, true), "");
+   lanes = LLVMBuildAnd(builder, lanes, gpuval_lvp_get_mask(soa, true), "");
    lanes = LLVMBuildICmp(builder, LLVMIntNE, lanes, uint_bld->zero, "");
    lanes =
       LLVMBuildZExt(builder, LLVMBuildBitCast(builder, lanes, bits, ""), uint_bld->elem_type, "");
@@ -222,15 +218,15 @@ emit_active_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_ins
 }
 
 bool
-gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+gpuval_lvp_visit_lanes(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                        LLVMValueRef *result)
 {
    if (instr->intrinsic == nir_intrinsic_load_global_amd)
-      emit_load(bld_base, instr, result);
+      emit_load(soa, instr, result);
    else if (instr->intrinsic == nir_intrinsic_store_global_amd)
-      emit_store(bld_base, instr);
+      emit_store(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_ballot_relaxed)
-      result[0] = emit_active_lanes(bld_base, instr);
+      result[0] = emit_active_lanes(soa, instr);
    else
       return false;
 

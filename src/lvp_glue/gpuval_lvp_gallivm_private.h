@@ -13,30 +13,32 @@
  * The lanes that run. Where a call has a result, those of helper invocations do, too:
  * what they compute may have a derivative.
  */
-LLVMValueRef gpuval_lvp_get_mask(struct lp_build_nir_context *bld_base, bool with_helpers);
+LLVMValueRef gpuval_lvp_get_mask(struct gpuval_lvp_soa *soa, bool with_helpers);
 /** 1 bit: is one set of a vector of bits? Of one of words, @mask: is a lane in it? */
 LLVMValueRef gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
-LLVMValueRef gpuval_lvp_any_lane(struct lp_build_nir_context *bld_base, LLVMValueRef mask);
-LLVMValueRef gpuval_lvp_get_component(struct lp_build_nir_context *bld_base, const nir_src *src,
+LLVMValueRef gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
+LLVMValueRef gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src,
                                       unsigned component);
+
+/** A source of 1 bit: ~0 or 0 in each lane; and what an instruction of 1 bit leaves of such a mask */
+LLVMValueRef gpuval_lvp_get_bool(struct gpuval_lvp_soa *soa, const nir_src *src);
+LLVMValueRef gpuval_lvp_bool_result(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
 
 /** Halves of a value of 64 bits; @shift is 32, of its type. */
 void gpuval_lvp_split_64(struct gallivm_state *gallivm, LLVMValueRef value, LLVMValueRef shift,
                          LLVMTypeRef half_type, LLVMValueRef halves[2]);
 
 /** As many lanes as @length; those that there are not are zero, and with that inactive. */
-LLVMValueRef gpuval_lvp_resize(struct lp_build_nir_context *bld_base, LLVMValueRef value,
-                               unsigned length);
+LLVMValueRef gpuval_lvp_resize(struct gpuval_lvp_soa *soa, LLVMValueRef value, unsigned length);
 /** A word as functions have it */
-LLVMValueRef gpuval_lvp_argument(struct lp_build_nir_context *bld_base, LLVMValueRef word);
-LLVMValueRef gpuval_lvp_constant(struct lp_build_nir_context *bld_base, uint32_t word);
+LLVMValueRef gpuval_lvp_argument(struct gpuval_lvp_soa *soa, LLVMValueRef word);
+LLVMValueRef gpuval_lvp_constant(struct gpuval_lvp_soa *soa, uint32_t word);
 /** Calls one for the lanes in @mask. */
-LLVMValueRef gpuval_lvp_call(struct lp_build_nir_context *bld_base, unsigned function,
-                             LLVMValueRef mask, const LLVMValueRef *words, unsigned num_words,
-                             unsigned num_results);
+LLVMValueRef gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVMValueRef mask,
+                             const LLVMValueRef *words, unsigned num_words, unsigned num_results);
 
 /** Function number @function of the table in constant buffer 0 */
-LLVMValueRef gpuval_lvp_load_function(struct lp_build_nir_context *bld_base, unsigned function,
+LLVMValueRef gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned function,
                                       LLVMTypeRef type);
 /** Loads the same for a function that calls another one. @type: of that one */
 LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
@@ -47,37 +49,35 @@ LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef r
 /** Is it one that gpuval_lvp_call_sync() calls: of loads and stores that are no atomics? */
 bool gpuval_lvp_is_plain_sync(unsigned function);
 /** Calls GPUVAL_FUNCTION_SYNC_LOAD and its like; @words are as of GPUVAL_FUNCTION_SYNC. */
-void gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+void gpuval_lvp_call_sync(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                           unsigned function, LLVMValueRef mask, const LLVMValueRef *words);
 
 /** Is this @sync_gpuval a load that is the same in all invocations of a command? */
 bool gpuval_lvp_is_uniform_load(const nir_intrinsic_instr *instr);
 /** 1 bit: is there nothing to do for these loads? */
-LLVMValueRef gpuval_lvp_are_known_loads(struct lp_build_nir_context *bld_base,
+LLVMValueRef gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa,
                                         const nir_intrinsic_instr *const *instrs, unsigned count);
 
 /* gpuval_lvp_gallivm_address.c */
 
 /** @check_address_gpuval */
-LLVMValueRef gpuval_lvp_check_address(struct lp_build_nir_context *bld_base,
-                                      const nir_intrinsic_instr *check);
+LLVMValueRef gpuval_lvp_check_address(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check);
 
 /* gpuval_lvp_gallivm_ranges.c */
 
 /** Looks at @ranges, @count of GPUVAL_REPORT_RANGE. */
-void gpuval_lvp_call_ranges(struct lp_build_nir_context *bld_base,
-                            const nir_intrinsic_instr *const *ranges, unsigned count);
+void gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
+                            unsigned count);
 
 /* gpuval_lvp_gallivm_coverage.c */
 
 /** Adds to the counter of @report, one of GPUVAL_REPORT_COVERED. */
-void gpuval_lvp_add_covered(struct lp_build_nir_context *bld_base,
-                            const nir_intrinsic_instr *report);
+void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report);
 
 /* gpuval_lvp_gallivm_lanes.c */
 
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */
-bool gpuval_lvp_visit_lanes(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+bool gpuval_lvp_visit_lanes(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                             LLVMValueRef *result);
 
 /* Addresses are vectors of 64 bits, pointers one a lane, words vectors of 32 bits. */

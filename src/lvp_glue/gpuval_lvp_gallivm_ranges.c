@@ -49,13 +49,12 @@ get_constant(const nir_intrinsic_instr *range, unsigned component)
 }
 
 static LLVMValueRef
-build_table(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *ranges,
-            unsigned count)
+build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
    LLVMValueRef words[GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS];
-   uint32_t word = gpuval_nir_function_word(ranges[0], bld_base->shader->info.stage);
+   uint32_t word = gpuval_nir_function_word(ranges[0], soa->stage);
    unsigned size = 0;
 
    word = (word & ~(0xffu << 16)) | (uint32_t)GPUVAL_REPORT_UNWRITTEN << 16;
@@ -81,14 +80,13 @@ build_table(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *co
 
 /* Stores what differs between lanes, and returns a pointer to it. */
 static LLVMValueRef
-store_vectors(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *const *ranges,
-              unsigned count)
+store_vectors(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef vec_type = LLVMVectorType(bld_base->uint_bld.elem_type, gpuval_lvp_num_lanes());
-   LLVMValueRef *array = &bld_base->gpuval->range_vectors;
-   LLVMValueRef running = gpuval_lvp_get_mask(bld_base, false);
+   LLVMTypeRef vec_type = LLVMVectorType(soa->uint_bld.elem_type, gpuval_lvp_num_lanes());
+   LLVMValueRef *array = &soa->calls->range_vectors;
+   LLVMValueRef running = gpuval_lvp_get_mask(soa, false);
 
    if (!*array)
       *array = lp_build_alloca_undef(
@@ -96,17 +94,15 @@ store_vectors(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *
    LLVMValueRef vectors = LLVMBuildBitCast(builder, *array, LLVMPointerType(vec_type, 0), "");
    for (unsigned i = 0; i < count; i++) {
       const nir_src *detail = &ranges[i]->src[RANGE_DETAIL];
-      LLVMValueRef condition = LLVMBuildBitCast(
-         builder, gpuval_lvp_get_component(bld_base, &ranges[i]->src[RANGE_CONDITION], 0),
-         bld_base->uint_bld.vec_type, "");
+      LLVMValueRef condition = gpuval_lvp_get_bool(soa, &ranges[i]->src[RANGE_CONDITION]);
       const LLVMValueRef row[GPUVAL_LVP_RANGE_VECTORS] = {
-         [GPUVAL_LVP_RANGE_LOW] = gpuval_lvp_get_component(bld_base, detail, 0),
-         [GPUVAL_LVP_RANGE_HIGH] = gpuval_lvp_get_component(bld_base, detail, 1),
+         [GPUVAL_LVP_RANGE_LOW] = gpuval_lvp_get_component(soa, detail, 0),
+         [GPUVAL_LVP_RANGE_HIGH] = gpuval_lvp_get_component(soa, detail, 1),
          [GPUVAL_LVP_RANGE_MASK] = LLVMBuildAnd(builder, condition, running, ""),
       };
       for (unsigned j = 0; j < ARRAY_SIZE(row); j++) {
          LLVMValueRef place = lp_build_const_int32(gallivm, i * GPUVAL_LVP_RANGE_VECTORS + j);
-         LLVMBuildStore(builder, gpuval_lvp_argument(bld_base, row[j]),
+         LLVMBuildStore(builder, gpuval_lvp_argument(soa, row[j]),
                         LLVMBuildGEP2(builder, vec_type, vectors, &place, 1, ""));
       }
    }
@@ -114,22 +110,21 @@ store_vectors(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *
 }
 
 void
-gpuval_lvp_call_ranges(struct lp_build_nir_context *bld_base,
-                       const nir_intrinsic_instr *const *ranges, unsigned count)
+gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
+                       unsigned count)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMTypeRef type = gpuval_lvp_ranges_type(gallivm, LLVMTypeOf(bld->resources_ptr));
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMTypeRef type = gpuval_lvp_ranges_type(gallivm, LLVMTypeOf(soa->resources_ptr));
    LLVMValueRef args[GPUVAL_LVP_RANGES_COUNT] = {
-      [GPUVAL_LVP_RANGES_RESOURCES] = bld->resources_ptr,
-      [GPUVAL_LVP_RANGES_VECTORS] = store_vectors(bld_base, ranges, count),
-      [GPUVAL_LVP_RANGES_TABLE] = build_table(bld_base, ranges, count),
+      [GPUVAL_LVP_RANGES_RESOURCES] = soa->resources_ptr,
+      [GPUVAL_LVP_RANGES_VECTORS] = store_vectors(soa, ranges, count),
+      [GPUVAL_LVP_RANGES_TABLE] = build_table(soa, ranges, count),
    };
 
    for (unsigned i = 0; i < 3; i++)
       args[GPUVAL_LVP_RANGES_INVOCATION + i] = gpuval_lvp_argument(
-         bld_base, gpuval_lvp_get_component(bld_base, &ranges[0]->src[RANGE_INVOCATION], i));
+         soa, gpuval_lvp_get_component(soa, &ranges[0]->src[RANGE_INVOCATION], i));
    LLVMBuildCall2(gallivm->builder, type,
-                  gpuval_lvp_load_function(bld_base, GPUVAL_FUNCTION_RANGES, type), args,
+                  gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_RANGES, type), args,
                   ARRAY_SIZE(args), "");
 }

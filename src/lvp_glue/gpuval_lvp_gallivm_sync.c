@@ -69,7 +69,7 @@ enum {
 static bool
 is_descriptor(nir_scalar scalar)
 {
-   const nir_instr *instr = scalar.def->parent_instr;
+   const nir_instr *instr = nir_def_instr(scalar.def);
    if (instr->type != nir_instr_type_intrinsic)
       return false;
 
@@ -106,11 +106,11 @@ find_descriptor(const nir_intrinsic_instr *instr, nir_scalar *base)
 }
 
 static LLVMValueRef
-load_base(struct lp_build_nir_context *bld_base, nir_scalar base)
+load_base(struct gpuval_lvp_soa *soa, nir_scalar base)
 {
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
-   LLVMValueRef value = LLVMBuildBitCast(gallivm->builder, bld_base->ssa_defs[base.def->index],
-                                         bld_base->uint64_bld.vec_type, "");
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMValueRef value = LLVMBuildBitCast(gallivm->builder, soa->get_value(soa, base.def, 0),
+                                         soa->uint64_bld.vec_type, "");
 
    return LLVMBuildExtractElement(gallivm->builder, value, lp_build_const_int32(gallivm, 0), "");
 }
@@ -119,11 +119,11 @@ load_base(struct lp_build_nir_context *bld_base, nir_scalar base)
  * then; else NULL.
  */
 static LLVMValueRef
-find_base(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr)
+find_base(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
    nir_scalar base;
 
-   return find_descriptor(instr, &base) ? load_base(bld_base, base) : NULL;
+   return find_descriptor(instr, &base) ? load_base(soa, base) : NULL;
 }
 
 /* --- Uniform loads -------------------------------------------------------- */
@@ -191,11 +191,9 @@ make_cell(const struct uniform *u, const LLVMValueRef words[4])
 }
 
 static void
-begin_uniform(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *first,
-              struct uniform *u)
+begin_uniform(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *first, struct uniform *u)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMValueRef zero = lp_build_const_int32(gallivm, 0);
    const uint32_t class_ = nir_scalar_as_uint(get_token(first)) >> 16 & 0xff;
@@ -205,7 +203,7 @@ begin_uniform(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *
       .cell_type = LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), 4),
    };
    LLVMValueRef constants =
-      lp_llvm_buffer_base(gallivm, bld->consts_ptr, zero, LP_MAX_TGSI_CONST_BUFFERS);
+      lp_llvm_buffer_base(gallivm, soa->consts_ptr, zero, LP_MAX_TGSI_CONST_BUFFERS);
    u->data = LLVMBuildAdd(
       builder, LLVMBuildPtrToInt(builder, constants, LLVMInt64TypeInContext(gallivm->context), ""),
       lp_build_const_int64(gallivm, GPUVAL_LVP_COMMAND_DATA_OFFSET), "");
@@ -227,7 +225,7 @@ begin_uniform(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *
  * out of it, is not known; it has the cells of the window's first words instead.
  */
 static void
-find_cells(struct lp_build_nir_context *bld_base, struct uniform *u, nir_scalar base)
+find_cells(struct gpuval_lvp_soa *soa, struct uniform *u, nir_scalar base)
 {
    LLVMBuilderRef builder = u->gallivm->builder;
    LLVMValueRef scale = lp_build_const_int64(u->gallivm, util_logbase2(GPUVAL_SHADOW_WORDS_SCALE));
@@ -236,7 +234,7 @@ find_cells(struct lp_build_nir_context *bld_base, struct uniform *u, nir_scalar 
 
    if (u->cells && nir_scalar_equal(u->base, base))
       return;
-   LLVMValueRef address = load_base(bld_base, base);
+   LLVMValueRef address = load_base(soa, base);
    LLVMValueRef is_inside =
       LLVMBuildICmp(builder, LLVMIntULE, LLVMBuildSub(builder, address, u->window, ""), last, "");
    address = LLVMBuildSelect(builder, is_inside, address, u->window, "");
@@ -246,8 +244,7 @@ find_cells(struct lp_build_nir_context *bld_base, struct uniform *u, nir_scalar 
 }
 
 static void
-add_uniform(struct lp_build_nir_context *bld_base, struct uniform *u,
-            const nir_intrinsic_instr *instr)
+add_uniform(struct gpuval_lvp_soa *soa, struct uniform *u, const nir_intrinsic_instr *instr)
 {
    LLVMBuilderRef builder = u->gallivm->builder;
    const unsigned access = nir_intrinsic_flags(instr) >> GPUVAL_SYNC_ACCESS_SHIFT & 7;
@@ -257,7 +254,7 @@ add_uniform(struct lp_build_nir_context *bld_base, struct uniform *u,
    nir_scalar base;
 
    find_descriptor(instr, &base);
-   find_cells(bld_base, u, base);
+   find_cells(soa, u, base);
    for (unsigned i = 0; i < count; i++) {
       LLVMValueRef address =
          LLVMBuildAdd(builder, u->cells,
@@ -302,14 +299,14 @@ is_known(const struct uniform *u, unsigned others)
 }
 
 LLVMValueRef
-gpuval_lvp_are_known_loads(struct lp_build_nir_context *bld_base,
-                           const nir_intrinsic_instr *const *instrs, unsigned count)
+gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
+                           unsigned count)
 {
    struct uniform u;
 
-   begin_uniform(bld_base, instrs[0], &u);
+   begin_uniform(soa, instrs[0], &u);
    for (unsigned i = 0; i < count; i++)
-      add_uniform(bld_base, &u, instrs[i]);
+      add_uniform(soa, &u, instrs[i]);
    LLVMValueRef known = u.is_inside;
    for (unsigned i = 0; i < ARRAY_SIZE(u.distance); i++) {
       if (u.distance[i])
@@ -321,14 +318,13 @@ gpuval_lvp_are_known_loads(struct lp_build_nir_context *bld_base,
 /* --- Calls ---------------------------------------------------------------- */
 
 void
-gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_instr *instr,
+gpuval_lvp_call_sync(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                      unsigned function, LLVMValueRef mask, const LLVMValueRef *words)
 {
-   const struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
-   struct gallivm_state *gallivm = bld_base->base.gallivm;
+   struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
    LLVMTypeRef array_type = gpuval_lvp_sync_array_type(gallivm);
-   LLVMValueRef *array = &bld_base->gpuval->sync_words;
+   LLVMValueRef *array = &soa->calls->sync_words;
    LLVMValueRef zero = lp_build_const_int32(gallivm, 0);
 
    if (!*array)
@@ -342,10 +338,10 @@ gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_
                      LLVMBuildGEP2(builder, array_type, *array, indices, 2, ""));
    }
 
-   LLVMValueRef base = find_base(bld_base, instr);
+   LLVMValueRef base = find_base(soa, instr);
    LLVMValueRef args[GPUVAL_LVP_SYNC_COUNT] = {
       [GPUVAL_LVP_SYNC_MASK] = mask,
-      [GPUVAL_LVP_SYNC_RESOURCES] = bld->resources_ptr,
+      [GPUVAL_LVP_SYNC_RESOURCES] = soa->resources_ptr,
       [GPUVAL_LVP_SYNC_ENTRY] = LLVMBuildExtractElement(builder, words[0], zero, ""),
       [GPUVAL_LVP_SYNC_WORD] =
          LLVMBuildExtractElement(builder, words[GPUVAL_FUNCTION_WORD], zero, ""),
@@ -354,13 +350,13 @@ gpuval_lvp_call_sync(struct lp_build_nir_context *bld_base, const nir_intrinsic_
       [GPUVAL_LVP_SYNC_BASE] = base ? base : lp_build_const_int64(gallivm, 0),
       [GPUVAL_LVP_SYNC_ADDRESS] = words[base ? GPUVAL_SYNC_WORD_OFFSET : GPUVAL_SYNC_WORD_ADDRESS],
       [GPUVAL_LVP_SYNC_ADDRESS + 1] =
-         base ? gpuval_lvp_constant(bld_base, 0) : words[GPUVAL_SYNC_WORD_ADDRESS + 1],
+         base ? gpuval_lvp_constant(soa, 0) : words[GPUVAL_SYNC_WORD_ADDRESS + 1],
       [GPUVAL_LVP_SYNC_SIZE] = words[GPUVAL_SYNC_WORD_SIZE],
       [GPUVAL_LVP_SYNC_ID] = words[GPUVAL_SYNC_WORD_ID],
       [GPUVAL_LVP_SYNC_PHASE] = words[GPUVAL_SYNC_WORD_PHASE],
       [GPUVAL_LVP_SYNC_ARRAY] = *array,
    };
-   LLVMTypeRef type = gpuval_lvp_sync_type(gallivm, LLVMTypeOf(bld->resources_ptr));
-   LLVMBuildCall2(builder, type, gpuval_lvp_load_function(bld_base, function, type), args,
+   LLVMTypeRef type = gpuval_lvp_sync_type(gallivm, LLVMTypeOf(soa->resources_ptr));
+   LLVMBuildCall2(builder, type, gpuval_lvp_load_function(soa, function, type), args,
                   ARRAY_SIZE(args), "");
 }

@@ -5,7 +5,7 @@
 #ifndef GPUVAL_LVP_IMAGES_H
 #define GPUVAL_LVP_IMAGES_H
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 struct gpuval_texel;
 

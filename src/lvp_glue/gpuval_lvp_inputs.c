@@ -5,7 +5,7 @@
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/checks/gpuval_sync_commands.h"
 #include "gpuval/src/core/inputs/gpuval_input_commands.h"
@@ -41,7 +41,7 @@ get_checks(const struct lvp_pipeline_nir *pipeline_nir)
 static const struct vk_graphics_pipeline_state *
 get_state(void *data, VkPipeline handle)
 {
-   LVP_FROM_HANDLE(lvp_pipeline, pipeline, handle);
+   VK_FROM_HANDLE(lvp_pipeline, pipeline, handle);
    return pipeline->type == LVP_PIPELINE_GRAPHICS ? &pipeline->graphics_state : NULL;
 }
 
@@ -64,7 +64,7 @@ gpuval_lvp_note_inputs(struct lvp_pipeline *pipeline, struct lvp_device *device,
       pipeline->gpuval_robust_inputs = gpuval_is_robust(robustness.vertex_inputs);
    }
    for (uint32_t i = 0; parts && i < parts->libraryCount; i++) {
-      LVP_FROM_HANDLE(lvp_pipeline, part, parts->pLibraries[i]);
+      VK_FROM_HANDLE(lvp_pipeline, part, parts->pLibraries[i]);
       pipeline->gpuval_robust_inputs |= part->gpuval_robust_inputs;
    }
 }
@@ -90,8 +90,8 @@ static void
 bind_shaders(struct gpuval_lvp_inputs *inputs, const struct vk_cmd_bind_shaders_ext *bind)
 {
    for (uint32_t i = 0; i < bind->stage_count; i++) {
-      LVP_FROM_HANDLE(lvp_shader, shader, bind->shaders ? bind->shaders[i] : VK_NULL_HANDLE);
-      gl_shader_stage stage = vk_to_mesa_shader_stage(bind->stages[i]);
+      VK_FROM_HANDLE(lvp_shader, shader, bind->shaders ? bind->shaders[i] : VK_NULL_HANDLE);
+      mesa_shader_stage stage = vk_to_mesa_shader_stage(bind->stages[i]);
       const struct lvp_pipeline_nir *pipeline_nir = shader ? shader->pipeline_nir : NULL;
 
       if (stage == MESA_SHADER_COMPUTE) {

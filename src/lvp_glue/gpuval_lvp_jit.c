@@ -24,9 +24,10 @@
 #include "gallivm/lp_bld_init.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_misc.h"
-#include "gallivm/lp_bld_nir.h"
+#include "gallivm/lp_bld_struct.h"
 #include "gallivm/lp_bld_tgsi.h"
 #include "gallivm/lp_bld_type.h"
+#include "gpuval/src/compat/gpuval_gallivm_functions.h"
 
 #include <llvm-c/Support.h>
 
@@ -234,7 +235,7 @@ add_nir_function(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
 
    nir_shader_intrinsics_pass(nir->shader, take_lane_by_lane, nir_metadata_control_flow, NULL);
    lp_build_opt_nir(nir->shader);
-   lp_build_nir_prepasses(nir->shader);
+   gpuval_gallivm_prepasses(nir->shader);
    build_function(gallivm, llvm, row->num_results, resources_type, nir);
    return llvm;
 }

@@ -10,7 +10,7 @@
 
 #include "gpuval_lvp.h"
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval_lvp_executions.h"
 
@@ -20,7 +20,7 @@
 static void
 enqueue_labels(struct lvp_cmd_buffer *cmd_buffer, bool ends_earlier)
 {
-   if (!cmd_buffer->device->gpuval)
+   if (!lvp_cmd_buffer_device(cmd_buffer)->gpuval)
       return;
 
    struct vk_cmd_queue *queue = &cmd_buffer->vk.cmd_queue;
@@ -46,7 +46,7 @@ VKAPI_ATTR void VKAPI_CALL
 lvp_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
                                const VkDebugUtilsLabelEXT *pLabelInfo)
 {
-   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
    vk_common_CmdBeginDebugUtilsLabelEXT(commandBuffer, pLabelInfo);
    enqueue_labels(cmd_buffer, false);
 }
@@ -54,7 +54,7 @@ lvp_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
 VKAPI_ATTR void VKAPI_CALL
 lvp_CmdEndDebugUtilsLabelEXT(VkCommandBuffer commandBuffer)
 {
-   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
    bool ends_earlier = gpuval_labels_ends_earlier(&cmd_buffer->vk);
    vk_common_CmdEndDebugUtilsLabelEXT(commandBuffer);
    enqueue_labels(cmd_buffer, ends_earlier);
@@ -64,8 +64,8 @@ VKAPI_ATTR void VKAPI_CALL
 lvp_CmdInsertDebugUtilsLabelEXT(VkCommandBuffer commandBuffer,
                                 const VkDebugUtilsLabelEXT *pLabelInfo)
 {
-   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
-   if (cmd_buffer->device->gpuval)
+   VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, commandBuffer);
+   if (lvp_cmd_buffer_device(cmd_buffer)->gpuval)
       gpuval_labels_insert(&cmd_buffer->vk, pLabelInfo);
    else
       vk_common_CmdInsertDebugUtilsLabelEXT(commandBuffer, pLabelInfo);

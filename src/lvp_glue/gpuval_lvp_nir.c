@@ -7,8 +7,8 @@
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
-/* struct lp_descriptor: 256 bytes, a buffer begins with struct lp_jit_buffer.
- * gpuval_lvp.c asserts that it is so.
+/* struct lp_descriptor: a buffer begins with struct lp_jit_buffer. gpuval_lvp.c asserts that it is
+ * so. TEXTURE is in struct lp_jit_texture (gpuval_lvp_descriptor.h).
  */
 #define DESCRIPTOR_STRIDE            GPUVAL_LVP_DESCRIPTOR_STRIDE
 #define DESCRIPTOR_BUFFER_ADDRESS    0
@@ -34,7 +34,7 @@
 #define DESCRIPTOR_TEXTURE_LAYER_STRIDES 80 /* by level of the resource */
 #define DESCRIPTOR_TEXTURE_LEVEL_OFFSETS 148
 #define DESCRIPTOR_TEXTURE_MAX_LEVELS    16
-#define DESCRIPTOR_SAMPLER_LOD           216 /* minimum, maximum, bias */
+#define DESCRIPTOR_SAMPLER_LOD           GPUVAL_LVP_DESCRIPTOR_SAMPLER_LOD /* minimum, maximum, bias */
 
 /* lvp_lower_pipeline_layout makes (set + 1, slot, 0) of every resource index. */
 static nir_def *
@@ -61,6 +61,40 @@ load_descriptor(nir_builder *b, unsigned bit_size, nir_def *set, nir_def *slot, 
    /* Not folded: lvp_lower_pipeline_layout would take a constant for a binding. */
    return load_constants(b, bit_size, nir_iadd_imm(b, set, 1),
                          nir_iadd_imm(b, nir_imul_imm(b, slot, DESCRIPTOR_STRIDE), offset));
+}
+
+static nir_def *root_address(const struct gpuval_nir_driver *driver, nir_builder *b);
+
+/* Of struct lp_jit_texture, @offset being a number of bytes; 0 where a descriptor has none */
+static nir_def *
+load_texture_at(nir_builder *b, nir_def *set, nir_def *slot, nir_def *offset)
+{
+   if (!GPUVAL_LVP_HAS_TEXTURE_STATE) {
+      offset = nir_iadd(b, offset, nir_imul_imm(b, slot, DESCRIPTOR_STRIDE));
+      return load_constants(b, 32, nir_iadd_imm(b, set, 1), offset);
+   }
+
+   nir_def *functions = load_descriptor(b, 64, set, slot, GPUVAL_LVP_DESCRIPTOR_FUNCTIONS);
+   nir_def *is_there = nir_ine_imm(b, functions, 0);
+   nir_def *state =
+      nir_iadd(b, nir_iadd_imm(b, functions, GPUVAL_LVP_FUNCTIONS_TEXTURE), nir_u2u64(b, offset));
+   nir_def *address = nir_bcsel(b, is_there, state, root_address(NULL, b));
+   return nir_bcsel(b, is_there, gpuval_load_global(b, address, 4, 1, 32), nir_imm_int(b, 0));
+}
+
+static nir_def *
+load_texture(nir_builder *b, nir_def *set, nir_def *slot, unsigned offset)
+{
+   return GPUVAL_LVP_HAS_TEXTURE_STATE ? load_texture_at(b, set, slot, nir_imm_int(b, offset))
+                                       : load_descriptor(b, 32, set, slot, offset);
+}
+
+/* Of what begins as struct lp_jit_texture does, and struct lp_jit_image */
+static nir_def *
+load_view(nir_builder *b, bool is_texture, nir_def *set, nir_def *slot, unsigned offset)
+{
+   return is_texture ? load_texture(b, set, slot, offset)
+                     : load_descriptor(b, 32, set, slot, offset);
 }
 
 static nir_def *
@@ -103,11 +137,11 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
    };
    nir_def *set = nir_imm_int(b, out->set);
    out->address = load_descriptor(b, 64, set, out->slot, DESCRIPTOR_TEXEL_ADDRESS);
-   out->count = load_descriptor(b, 32, set, out->slot, DESCRIPTOR_TEXEL_COUNT);
+   out->count = load_view(b, !is_image, set, out->slot, DESCRIPTOR_TEXEL_COUNT);
    out->size = nir_ushr_imm(
       b,
-      load_descriptor(b, 32, set, out->slot,
-                      is_image ? DESCRIPTOR_IMAGE_TEXEL_SIZE : DESCRIPTOR_TEXTURE_TEXEL_SIZE),
+      load_view(b, !is_image, set, out->slot,
+                is_image ? DESCRIPTOR_IMAGE_TEXEL_SIZE : DESCRIPTOR_TEXTURE_TEXEL_SIZE),
       16);
    return true;
 }
@@ -137,16 +171,16 @@ structure_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_de
 }
 
 static nir_def *
-load_half(nir_builder *b, nir_def *set, nir_def *slot, unsigned offset)
+load_half(nir_builder *b, bool is_texture, nir_def *set, nir_def *slot, unsigned offset)
 {
-   nir_def *word = load_descriptor(b, 32, set, slot, offset & ~3u);
+   nir_def *word = load_view(b, is_texture, set, slot, offset & ~3u);
    return offset & 2 ? nir_ushr_imm(b, word, 16) : nir_iand_imm(b, word, 0xffff);
 }
 
 static nir_def *
-load_byte(nir_builder *b, nir_def *set, nir_def *slot, unsigned offset)
+load_byte(nir_builder *b, bool is_texture, nir_def *set, nir_def *slot, unsigned offset)
 {
-   return nir_ubitfield_extract_imm(b, load_descriptor(b, 32, set, slot, offset & ~3u),
+   return nir_ubitfield_extract_imm(b, load_view(b, is_texture, set, slot, offset & ~3u),
                                     (offset & 3) * 8, 8);
 }
 
@@ -165,20 +199,20 @@ extent(const struct gpuval_nir_driver *driver, nir_builder *b, bool is_texture,
        struct gpuval_nir_extent *out)
 {
    nir_def *set = nir_imm_int(b, set_index);
-   nir_def *width = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_WIDTH);
+   nir_def *width = load_view(b, is_texture, set, slot, DESCRIPTOR_IMAGE_WIDTH);
 
    *out = (struct gpuval_nir_extent){
-      .size = {width, load_half(b, set, slot, DESCRIPTOR_IMAGE_HEIGHT),
-               load_half(b, set, slot, DESCRIPTOR_IMAGE_DEPTH)},
+      .size = {width, load_half(b, is_texture, set, slot, DESCRIPTOR_IMAGE_HEIGHT),
+               load_half(b, is_texture, set, slot, DESCRIPTOR_IMAGE_DEPTH)},
       .known = nir_ine_imm(b, width, 0), /* else a null descriptor, or none */
    };
    if (!is_texture) {
-      out->samples = load_byte(b, set, slot, DESCRIPTOR_IMAGE_SAMPLES);
+      out->samples = load_byte(b, false, set, slot, DESCRIPTOR_IMAGE_SAMPLES);
       return;
    }
 
-   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
-   nir_def *last = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
+   nir_def *first = load_byte(b, true, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *last = load_byte(b, true, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
    out->samples = last; /* of what is multisampled */
    out->levels = nir_iadd_imm(b, nir_isub(b, last, first), 1);
    nir_def *resource_level = level ? nir_iadd(b, first, level) : first;
@@ -195,7 +229,7 @@ strides(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, ni
 
    *out = (struct gpuval_nir_strides){
       .address = address,
-      .size = load_half(b, set, slot, DESCRIPTOR_IMAGE_TEXEL_SIZE + 2),
+      .size = load_half(b, false, set, slot, DESCRIPTOR_IMAGE_TEXEL_SIZE + 2),
       .row = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_ROW_STRIDE),
       .layer = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_LAYER_STRIDE),
       .sample = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_SAMPLE_STRIDE),
@@ -207,8 +241,8 @@ strides(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, ni
 static nir_def *
 levels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
-   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
-   nir_def *last = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
+   nir_def *first = load_byte(b, true, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *last = load_byte(b, true, set, slot, DESCRIPTOR_TEXTURE_LAST_LEVEL);
 
    return nir_iadd_imm(b, nir_isub(b, nir_umax(b, last, first), first), 1);
 }
@@ -218,8 +252,7 @@ load_of_level(nir_builder *b, const struct gpuval_nir_subresource *subresource, 
               unsigned offset)
 {
    nir_def *at = nir_iadd_imm(b, nir_imul_imm(b, level, sizeof(uint32_t)), offset);
-   at = nir_iadd(b, at, nir_imul_imm(b, subresource->slot, DESCRIPTOR_STRIDE));
-   return load_constants(b, 32, nir_iadd_imm(b, subresource->set, 1), at);
+   return load_texture_at(b, subresource->set, subresource->slot, at);
 }
 
 static nir_def *
@@ -229,13 +262,18 @@ subresource(const struct gpuval_nir_driver *driver, nir_builder *b,
    nir_def *set = subresource->set, *slot = subresource->slot;
    nir_def *base = load_descriptor(b, 64, set, slot, DESCRIPTOR_TEXEL_ADDRESS);
    nir_def *width = load_descriptor(b, 32, set, slot, DESCRIPTOR_IMAGE_WIDTH);
-   nir_def *first = load_byte(b, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
+   nir_def *depth = load_half(b, false, set, slot, DESCRIPTOR_IMAGE_DEPTH);
+   if (GPUVAL_LVP_HAS_TEXTURE_STATE) { /* else a texture's is there, too */
+      width = nir_bcsel(b, subresource->is_texture,
+                        load_texture(b, set, slot, DESCRIPTOR_IMAGE_WIDTH), width);
+      depth = nir_bcsel(b, subresource->is_texture,
+                        load_half(b, true, set, slot, DESCRIPTOR_IMAGE_DEPTH), depth);
+   }
+   nir_def *first = load_byte(b, true, set, slot, DESCRIPTOR_TEXTURE_FIRST_LEVEL);
    nir_def *level = nir_iadd(b, first, subresource->level);
    nir_def *has_level = nir_ior(b, nir_ult(b, subresource->level, levels(driver, b, set, slot)),
                                 nir_inot(b, subresource->is_texture));
-   nir_def *layer = nir_umin(
-      b, subresource->layer,
-      nir_iadd_imm(b, nir_umax_imm(b, load_half(b, set, slot, DESCRIPTOR_IMAGE_DEPTH), 1), -1));
+   nir_def *layer = nir_umin(b, subresource->layer, nir_iadd_imm(b, nir_umax_imm(b, depth, 1), -1));
    level = nir_umin_imm(b, level, DESCRIPTOR_TEXTURE_MAX_LEVELS - 1);
 
    nir_def *offset = load_of_level(b, subresource, level, DESCRIPTOR_TEXTURE_LEVEL_OFFSETS);
@@ -418,7 +456,7 @@ void
 gpuval_lvp_nir_lower_shared(nir_shader *nir)
 {
    nir_variable_mode modes = nir_var_mem_shared;
-   if (!gl_shader_stage_uses_workgroup(nir->info.stage))
+   if (!mesa_shader_stage_uses_workgroup(nir->info.stage))
       return;
    if (nir->info.stage == MESA_SHADER_TASK)
       modes |= nir_var_mem_task_payload;

@@ -8,8 +8,10 @@
 #define GPUVAL_LVP_NIR_H
 
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/compat/gpuval_lvp_descriptor.h"
+#include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "gpuval/src/lvp_glue/gpuval_lvp.h"
-#include "nir.h"
 #include "nir_builder.h"
 
 /* Where struct gpuval_command_data lies in constant buffer 0: behind the 256
@@ -28,8 +30,7 @@ extern "C" {
 #define GPUVAL_LVP_FUNCTIONS_INDEX                                                                 \
    ((GPUVAL_LVP_COMMAND_DATA_OFFSET + offsetof(struct gpuval_command_data, functions)) / 8)
 
-/* struct lp_descriptor, and the exact size of a buffer in it */
-#define GPUVAL_LVP_DESCRIPTOR_STRIDE      256
+/* The exact size of a buffer in struct lp_descriptor */
 #define GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE 12
 
 /* What only lavapipe has behind that */
@@ -38,7 +39,7 @@ struct gpuval_lvp_command_data {
    uint64_t objects_address;              /* struct gpuval_object[] */
    uint64_t shadows[GPUVAL_LVP_MAX_SETS]; /* struct gpuval_descriptor[], see
                                            * gpuval_lvp_sets.h; 0: there is none */
-   uint32_t bad_uses[8];                  /* of constant indices, by gl_shader_stage */
+   uint32_t bad_uses[8];                  /* of constant indices, by mesa_shader_stage */
    uint32_t harmful_uses[8];              /* of these */
    uint32_t unwritten_uses[8];            /* init: the same */
    uint32_t race_uses[8];                 /* race: those that are to be marked, */

@@ -4,6 +4,8 @@
 
 #include "gpuval_lvp_nir.h"
 
+#include "gpuval/src/compat/gpuval_lvp_handle.h"
+
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
 static nir_def *
@@ -60,7 +62,7 @@ load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set
    nir_def *address = nir_bcsel(b, nir_ine_imm(b, shadow, 0), nir_iadd(b, shadow, offset),
                                 objects_address(driver, b));
 
-   return nir_load_global(b, address, 16, num_components, 32);
+   return gpuval_load_global(b, address, 16, num_components, 32);
 }
 
 static nir_def *
@@ -113,18 +115,11 @@ race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, race_uses));
 }
 
-/* As lvp_lower_pipeline_layout makes it: constant buffer, slot, 0 */
-static nir_def *
-get_handle(nir_builder *b, uint32_t set, nir_def *slot)
-{
-   return nir_vec3(b, nir_imm_int(b, set + 1), slot, nir_imm_int(b, 0));
-}
-
 /* @slot, or @stand_in where that is bad */
 static nir_def *
 choose_slot(nir_builder *b, nir_def *bad, uint32_t stand_in, nir_def *slot)
 {
-   nir_instr *instr = bad->parent_instr;
+   nir_instr *instr = nir_def_instr(bad);
 
    if (instr->type == nir_instr_type_intrinsic &&
        nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_has_bits_gpuval)
@@ -151,7 +146,7 @@ replace_slot(const struct gpuval_lvp_nir_layout *layout, nir_builder *b, nir_src
       if (nir_scalar_equal(known->made[i].set, set) &&
           nir_scalar_equal(known->made[i].slot, slot) && known->made[i].bad == bad &&
           known->made[i].index->num_components == count &&
-          known->made[i].index->parent_instr->block == nir_cursor_current_block(b->cursor)) {
+          nir_def_instr(known->made[i].index)->block == nir_cursor_current_block(b->cursor)) {
          nir_src_rewrite(src, known->made[i].index);
          return;
       }
@@ -201,7 +196,7 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
       }
    }
 
-   nir_def *handle = get_handle(
+   nir_def *handle = gpuval_lvp_get_handle(
       b, replacement->set, choose_slot(b, replacement->bad, binding.stand_in, replacement->slot));
    if (instr->type == nir_instr_type_intrinsic) {
       nir_rewrite_image_intrinsic(nir_instr_as_intrinsic(instr), handle, true);

@@ -11,7 +11,7 @@
 #include "gpuval_lvp_images.h"
 #include "gpuval_lvp_private.h"
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/checks/gpuval_sync_commands.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
@@ -26,7 +26,7 @@
 static void
 get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
 {
-   LVP_FROM_HANDLE(lvp_buffer, buffer, handle);
+   VK_FROM_HANDLE(lvp_buffer, buffer, handle);
 
    *address = (uintptr_t)buffer->map;
    *size = buffer->vk.size;
@@ -35,7 +35,7 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
 static void
 get_image(VkImage handle, const VkImageSubresourceRange *range, uint64_t *address, uint64_t *size)
 {
-   LVP_FROM_HANDLE(lvp_image, image, handle);
+   VK_FROM_HANDLE(lvp_image, image, handle);
    struct lvp_device *device = container_of(image->vk.base.device, struct lvp_device, vk);
 
    gpuval_lvp_image_range(image, range, address, size);
@@ -54,7 +54,7 @@ hook_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *event
                     const VkDependencyInfo *infos)
 {
    VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, handle);
-   const struct gpuval_hooks *hooks = cmd_buffer->device->vk.gpuval;
+   const struct gpuval_hooks *hooks = lvp_cmd_buffer_device(cmd_buffer)->vk.gpuval;
    struct vk_cmd_queue *queue = &cmd_buffer->vk.cmd_queue;
    const struct list_head *last = queue->cmds.prev;
 

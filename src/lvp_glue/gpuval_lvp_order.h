@@ -41,7 +41,7 @@ void gpuval_lvp_order_end(struct gpuval_lvp_order *order);
 /** lavapipe waits for what runs before it executes the command that follows. */
 void gpuval_lvp_order_waits(struct gpuval_lvp_order *order);
 /**
- * Work, before it runs. @stages: bits of gl_shader_stage; 0: arguments are read. Id and
+ * Work, before it runs. @stages: bits of mesa_shader_stage; 0: arguments are read. Id and
  * entry bases are in @data.
  */
 void gpuval_lvp_order_work(struct gpuval_lvp_order *order, uint32_t stages,

@@ -9,7 +9,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_race.h"
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "util/simple_mtx.h"
@@ -54,7 +54,7 @@ take_ready(struct gpuval_lvp_race_host *host, struct util_dynarray *segments)
 
    util_dynarray_foreach (&host->waiting, struct waiting, waiting) {
       if (gpuval_submits_have_begun(host->submits, QUEUE, waiting->last))
-         util_dynarray_append(segments, struct gpuval_race_segment *, waiting->segment);
+         util_dynarray_append_typed(segments, struct gpuval_race_segment *, waiting->segment);
       else
          *util_dynarray_element(&host->waiting, struct waiting, count++) = *waiting;
    }
@@ -87,7 +87,7 @@ use(struct gpuval_lvp_race_host *host, const char *op, struct util_dynarray *par
          .segment = gpuval_race_take(host->notes),
          .last = gpuval_submits_last(host->submits, QUEUE),
       };
-      util_dynarray_append(&host->waiting, struct waiting, added);
+      util_dynarray_append_typed(&host->waiting, struct waiting, added);
    }
    if (!host->is_executing)
       take_ready(host, &segments);
@@ -101,7 +101,7 @@ use(struct gpuval_lvp_race_host *host, const char *op, struct util_dynarray *par
 static struct gpuval_lvp_race_host *
 get_host(VkDevice handle)
 {
-   LVP_FROM_HANDLE(lvp_device, device, handle);
+   VK_FROM_HANDLE(lvp_device, device, handle);
    return gpuval_lvp_get_race_host(device->gpuval);
 }
 

@@ -14,6 +14,7 @@
 
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
+#include "gallivm/lp_bld_struct.h"
 
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_layout.h"

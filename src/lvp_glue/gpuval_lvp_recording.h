@@ -7,7 +7,7 @@
 #ifndef GPUVAL_LVP_RECORDING_H
 #define GPUVAL_LVP_RECORDING_H
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/base/gpuval_backtrace.h"
 
@@ -24,8 +24,9 @@ struct gpuval_lvp_recording {
 static inline struct gpuval_lvp_recording
 gpuval_lvp_begin_recording(VkCommandBuffer handle)
 {
-   LVP_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, handle);
-   const struct gpuval_lvp_below_recording *below = (const void *)cmd_buffer->device->gpuval;
+   VK_FROM_HANDLE(lvp_cmd_buffer, cmd_buffer, handle);
+   const struct gpuval_lvp_below_recording *below =
+      (const void *)lvp_cmd_buffer_device(cmd_buffer)->gpuval;
    const struct list_head *commands = &cmd_buffer->vk.cmd_queue.cmds;
 
    return (struct gpuval_lvp_recording){&below->next, commands, commands->prev};

@@ -4,6 +4,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_written.h"
 
+#include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "vk_descriptor_update_template.h"
@@ -143,7 +144,7 @@ forget_views(const struct lvp_descriptor_set *set, uint32_t binding, VkDescripto
       struct lp_descriptor *descriptor = set->map;
       descriptor += layout->descriptor_index + (element + i) * layout->stride;
       for (uint32_t j = 0; j < layout->stride; j++)
-         descriptor[j].texture.width = 0; /* that of an image, too */
+         gpuval_lvp_forget_view(&descriptor[j]);
    }
 }
 
@@ -157,7 +158,7 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
       return;
 
    for (uint32_t i = 0; i < write_count; i++) {
-      LVP_FROM_HANDLE(lvp_descriptor_set, set, writes[i].dstSet);
+      VK_FROM_HANDLE(lvp_descriptor_set, set, writes[i].dstSet);
       const struct gpuval_shadow_binding binding = get_binding(set, writes[i].dstBinding);
       gpuval_shadow_write_set(objects, get_shadow(set), &binding, &writes[i]);
       forget_views(set, writes[i].dstBinding, writes[i].descriptorType, writes[i].dstArrayElement,
@@ -166,8 +167,8 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
    }
 
    for (uint32_t i = 0; i < copy_count; i++) {
-      LVP_FROM_HANDLE(lvp_descriptor_set, from, copies[i].srcSet);
-      LVP_FROM_HANDLE(lvp_descriptor_set, to, copies[i].dstSet);
+      VK_FROM_HANDLE(lvp_descriptor_set, from, copies[i].srcSet);
+      VK_FROM_HANDLE(lvp_descriptor_set, to, copies[i].dstSet);
       const struct gpuval_shadow_binding from_binding = get_binding(from, copies[i].srcBinding);
       const struct gpuval_shadow_binding to_binding = get_binding(to, copies[i].dstBinding);
 

@@ -19,8 +19,8 @@
 #ifndef GPUVAL_LVP_SETS_H
 #define GPUVAL_LVP_SETS_H
 
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 #include "gpuval_lvp_nir.h"
-#include "lvp_private.h"
 
 #ifdef __cplusplus
 extern "C" {

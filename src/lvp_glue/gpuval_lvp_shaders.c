@@ -8,7 +8,7 @@
 #include "gpuval_lvp_private.h"
 #include "gpuval_lvp_sets.h"
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/core/shaders/gpuval_instrument.h"
@@ -197,7 +197,7 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
             .inline_size = binding->uniform_block_size,
             .is_variable = set_layout->gpuval_variable_binding == i,
          };
-         util_dynarray_append(bindings, struct gpuval_binding, described);
+         util_dynarray_append_typed(bindings, struct gpuval_binding, described);
       }
    }
 }
@@ -270,7 +270,7 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    gpuval_device_instrument(gpuval_lvp_device(gpuval), nir, &info, nir->info.source_blake3,
                             &shader);
    /* Stages of rays will be in one shader with others. */
-   if (shader && gl_shader_stage_is_rt(nir->info.stage))
+   if (shader && mesa_shader_stage_is_rt(nir->info.stage))
       gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
    add_created(gpuval, nir, shader);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
 #include "gpuval/src/core/structures/gpuval_structure_commands.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"

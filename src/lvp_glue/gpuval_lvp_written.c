@@ -6,8 +6,9 @@
 #include "gpuval_lvp_private.h"
 
 #include "gallium/drivers/llvmpipe/lp_texture.h"
-#include "lvp_private.h"
+#include "gpuval/src/compat/gpuval_lvp_driver.h"
 
+#include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_init_commands.h"
 #include "gpuval/src/core/memory/gpuval_written.h"
@@ -50,7 +51,7 @@ static void
 mark_layers(struct gpuval_lvp_written *state, VkImage handle,
             const VkImageSubresourceLayers *layers)
 {
-   LVP_FROM_HANDLE(lvp_image, image, handle);
+   VK_FROM_HANDLE(lvp_image, image, handle);
    const VkImageSubresourceRange range = gpuval_layers_range(layers);
 
    gpuval_lvp_visit_image(image, &range, set_written, state);
@@ -97,7 +98,7 @@ mark_slices(struct gpuval_lvp_written *state, const struct lvp_image *image)
 static struct gpuval_lvp_written *
 get_state(VkDevice handle)
 {
-   LVP_FROM_HANDLE(lvp_device, device, handle);
+   VK_FROM_HANDLE(lvp_device, device, handle);
    return gpuval_lvp_get_written(device->gpuval);
 }
 
@@ -105,13 +106,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL
 hook_MapMemory2KHR(VkDevice device, const VkMemoryMapInfoKHR *info, void **data)
 {
    struct gpuval_lvp_written *state = get_state(device);
-   LVP_FROM_HANDLE(lvp_device_memory, memory, info->memory);
+   VK_FROM_HANDLE(lvp_device_memory, memory, info->memory);
    VkResult result = state->map_memory(device, info, data);
 
    /* It may write whatever it likes, and nobody sees it; poison shows what it has written. */
    if (result == VK_SUCCESS && memory && !gpuval_options()->poison)
-      gpuval_written_mark(state->written, (uintptr_t)memory->map + info->offset,
-                          info->size == VK_WHOLE_SIZE ? memory->size - info->offset : info->size);
+      gpuval_written_mark(
+         state->written, (uintptr_t)memory->map + info->offset,
+         info->size == VK_WHOLE_SIZE ? gpuval_lvp_memory_size(memory) - info->offset : info->size);
    return result;
 }
 
@@ -122,7 +124,7 @@ hook_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageMemoryIn
    VkResult result = state->bind_image_memory(device, count, infos);
 
    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
-      LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
+      VK_FROM_HANDLE(lvp_image, image, infos[i].image);
       if (is_always_written(state, image))
          mark_slices(state, image);
    }
@@ -134,7 +136,7 @@ hook_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
                      const VkAllocationCallbacks *allocator, VkImageView *view)
 {
    struct gpuval_lvp_written *state = get_state(device);
-   LVP_FROM_HANDLE(lvp_image, image, info->image);
+   VK_FROM_HANDLE(lvp_image, image, info->image);
 
    if (vk_find_struct_const(info->pNext, IMAGE_VIEW_SLICED_CREATE_INFO_EXT)) {
       state->has_sliced_views = true;
@@ -170,7 +172,7 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
    struct gpuval_lvp_written *state = get_state(device);
 
    for (uint32_t i = 0; i < count; i++) {
-      LVP_FROM_HANDLE(lvp_image, image, infos[i].image);
+      VK_FROM_HANDLE(lvp_image, image, infos[i].image);
       if (infos[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED && !is_always_written(state, image))
          gpuval_lvp_visit_image(image, &infos[i].subresourceRange, clear_written, state);
    }
@@ -349,15 +351,16 @@ bool
 gpuval_lvp_written_look(struct gpuval_lvp_written *state, const struct lp_descriptor *descriptor,
                         uint32_t required, bool is_3d)
 {
+   const struct lp_jit_texture texture = gpuval_lvp_get_texture(descriptor);
+
    switch (required) {
    case GPUVAL_OFFERS_UNIFORM_BUFFER:
    case GPUVAL_OFFERS_STORAGE_BUFFER:
       return !gpuval_written_is_marked(state->written, (uintptr_t)descriptor->buffer.u,
                                        descriptor->buffer.size);
    case GPUVAL_OFFERS_UNIFORM_TEXEL_BUFFER:
-      return !gpuval_written_is_marked(
-         state->written, (uintptr_t)descriptor->texture.base,
-         (uint64_t)descriptor->texture.width * descriptor->texture.texel_size);
+      return !gpuval_written_is_marked(state->written, (uintptr_t)texture.base,
+                                       (uint64_t)texture.width * texture.texel_size);
    case GPUVAL_OFFERS_STORAGE_TEXEL_BUFFER:
       return !gpuval_written_is_marked(
          state->written, (uintptr_t)descriptor->image.base,
@@ -366,6 +369,6 @@ gpuval_lvp_written_look(struct gpuval_lvp_written *state, const struct lp_descri
    case GPUVAL_OFFERS_INPUT_ATTACHMENT:
       return !is_image_written(state, &descriptor->image, is_3d);
    default:
-      return !is_texture_written(state, &descriptor->texture, is_3d);
+      return !is_texture_written(state, &texture, is_3d);
    }
 }

@@ -18,9 +18,10 @@
 #include "gpuval/src/base/gpuval_checks.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/format/u_format.h"
-#include "util/u_dynarray.h"
-#include "nir.h"
 #include "nir_builder.h"
 
 #ifdef __cplusplus
@@ -356,7 +357,7 @@ struct gpuval_nir_driver {
    /* Where shared memory is in the address space, 64 bit; NULL: not there */
    nir_def *(*shared_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* How much of it a workgroup of a stage may have; NULL: any */
-   uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, gl_shader_stage stage);
+   uint32_t (*max_shared_size)(const struct gpuval_nir_driver *driver, mesa_shader_stage stage);
    bool has_debug_break; /* the backend makes something of @debug_break */
    /* converge: bits of the active invocations of the subgroup that have @condition, helper
     * invocations included; 32 or 64 bit. NULL: not checked.
@@ -661,7 +662,9 @@ void gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *dri
 static inline unsigned
 gpuval_nir_printf_num_words(const nir_intrinsic_instr *printf)
 {
-   unsigned size = nir_src_comp_as_uint(printf->src[GPUVAL_PRINTF_HEADER_SRC], 0) & 0xffff;
+   nir_scalar header = nir_get_scalar(printf->src[GPUVAL_PRINTF_HEADER_SRC].ssa, 0);
+   unsigned size = nir_scalar_as_uint(nir_scalar_chase_movs(header)) & 0xffff;
+
    return size - GPUVAL_PRINTF_ENTRY_WORDS;
 }
 
@@ -694,7 +697,7 @@ void gpuval_nir_lower_message(nir_builder *b, const struct gpuval_nir_driver *dr
 bool gpuval_nir_lower_printf(nir_shader *nir, const struct gpuval_nir_driver *driver);
 
 /* SPIR-V execution model, the way records name a stage. */
-uint32_t gpuval_stage_to_spirv(gl_shader_stage stage);
+uint32_t gpuval_stage_to_spirv(mesa_shader_stage stage);
 
 /** The source of a buffer access that says which buffer. */
 static inline nir_src *

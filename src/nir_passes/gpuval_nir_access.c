@@ -291,7 +291,7 @@ get_instance(struct gpuval_nir_state *state, const nir_instr *instr)
    if (instr->index)
       return instr->index;
 
-   util_dynarray_append(&state->instances, uint32_t, 0);
+   util_dynarray_append_typed(&state->instances, uint32_t, 0);
    return util_dynarray_num_elements(&state->instances, uint32_t) - 1;
 }
 
@@ -350,7 +350,7 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
          if (access.type == GPUVAL_ACCESS_BUFFER)
             access.is_described =
                driver->describe(driver, nir_instr_as_intrinsic(instr), &access.buffer);
-         util_dynarray_append(&state->accesses, struct gpuval_access, access);
+         util_dynarray_append_typed(&state->accesses, struct gpuval_access, access);
       }
    }
 }

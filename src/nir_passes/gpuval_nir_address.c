@@ -184,7 +184,7 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
       b->cursor = nir_after_instr(access->instr);
       nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
       nir_def *result = nir_bcsel(b, bad, zero, &intrin->def);
-      nir_def_rewrite_uses_after(&intrin->def, result, result->parent_instr);
+      gpuval_rewrite_uses_after(&intrin->def, result);
    }
 }
 
@@ -262,14 +262,14 @@ gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigne
    nir_variable *low_var = nir_local_variable_create(b->impl, glsl_uint_type(), "low");
    nir_variable *high_var = nir_local_variable_create(b->impl, glsl_uint_type(), "high");
    nir_store_var(b, low_var, nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, high_var, nir_load_global(b, table, 4, 1, 32), 0x1);
+   nir_store_var(b, high_var, gpuval_load_global(b, table, 4, 1, 32), 0x1);
    nir_loop *loop = nir_push_loop(b);
    {
       nir_def *low = nir_load_var(b, low_var), *high = nir_load_var(b, high_var);
       nir_break_if(b, nir_uge(b, low, high));
 
       nir_def *middle = nir_ushr_imm(b, nir_iadd(b, low, high), 1);
-      nir_def *begin = nir_load_global(
+      nir_def *begin = gpuval_load_global(
          b, nir_iadd(b, ranges, nir_imul_imm(b, nir_u2u64(b, middle), stride)), 8, 1, 64);
       nir_def *is_before = nir_uge(b, address, begin);
       nir_store_var(b, low_var, nir_bcsel(b, is_before, nir_iadd_imm(b, middle, 1), low), 0x1);
@@ -298,8 +298,8 @@ gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
 
    /* Before the first range there is an empty one. */
    nir_def *range = nir_iadd(b, table, nir_imul_imm(b, nir_u2u64(b, count), stride));
-   nir_def *begin = nir_load_global(b, range, 8, 1, 64);
-   nir_def *size = nir_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
+   nir_def *begin = gpuval_load_global(b, range, 8, 1, 64);
+   nir_def *size = gpuval_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
    nir_def *distance = nir_isub(b, address, begin);
    nir_def *fits = nir_iand(b, nir_ult(b, distance, size),
                             nir_uge(b, nir_isub(b, size, distance), nir_u2u64(b, words[2])));

@@ -170,7 +170,7 @@ is_above(const struct look *look, nir_scalar value, uint64_t limit)
    if (nir_scalar_is_const(value))
       return constant(b, get_bits(value) > limit);
    if (value.def->bit_size <= 32 &&
-       nir_unsigned_upper_bound(b->shader, look->upper_bounds, value, NULL) <= limit)
+       gpuval_upper_bound(b->shader, look->upper_bounds, value) <= limit)
       return NULL;
    return nir_ugt_imm(b, gpuval_nir_scalar(b, value), limit);
 }
@@ -232,7 +232,7 @@ is_not_negative(nir_scalar value, unsigned depth)
    if (!nir_scalar_is_alu(value) || !depth)
       return false;
 
-   nir_alu_instr *alu = nir_instr_as_alu(value.def->parent_instr);
+   nir_alu_instr *alu = nir_instr_as_alu(nir_def_instr(value.def));
    switch (alu->op) {
    case nir_op_fabs:
    case nir_op_fsat:
@@ -429,7 +429,7 @@ look_at(const struct look *look, unsigned component, nir_scalar *shown)
    case GPUVAL_ARITHMETIC_SMOOTHSTEP:
       return compare(look, first, second, true);
    default:
-      unreachable("not component by component");
+      UNREACHABLE("not component by component");
    }
 }
 

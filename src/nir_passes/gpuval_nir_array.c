@@ -18,6 +18,8 @@
  */
 
 #include "gpuval_nir_early.h"
+
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "gpuval_nir_range.h"
 
 #include "util/ralloc.h"
@@ -147,20 +149,19 @@ append_path(char **path, nir_deref_instr *deref)
       append_member(path, glsl_get_struct_elem_name(parent->type, deref->strct.index));
 }
 
-/* Of what @deref is, at the beginning of the shader */
-static nir_def *
-build_name(nir_function_impl *impl, nir_deref_instr *deref, const nir_variable *block)
+/* Of what @deref is; NULL: it has none. The caller frees it. */
+static char *
+get_path(nir_deref_instr *deref, const nir_variable *block)
 {
    char *path = ralloc_strdup(NULL, "");
 
    if (block)
       append_member(&path, block->name);
    append_path(&path, deref);
-
-   nir_builder at_top = nir_builder_at(nir_before_impl(impl));
-   nir_def *name = *path ? nir_build_string(&at_top, path) : NULL;
+   if (*path)
+      return path;
    ralloc_free(path);
-   return name;
+   return NULL;
 }
 
 /* Elements of what @deref indexes; 0: open, or no array */
@@ -223,6 +224,7 @@ report_chain(struct array_state *state, const struct array_access *access, nir_d
       return before;
 
    nir_def *index = deref->arr.index.ssa;
+   char *path = get_path(nir_deref_instr_parent(deref), block);
    gpuval_nir_report_early(
       b, &(struct gpuval_nir_early_report){
             .kind = GPUVAL_KIND_ARRAY_OOB,
@@ -234,8 +236,9 @@ report_chain(struct array_state *state, const struct array_access *access, nir_d
             .failed = before ? nir_iand(b, is_past, nir_inot(b, before)) : is_past,
             .array = get_type(get_root(deref)),
             .words = {to_word(b, index)},
-            .name = build_name(b->impl, nir_deref_instr_parent(deref), block),
+            .name = path,
          });
+   ralloc_free(path);
    return join(b, before, is_past);
 }
 
@@ -300,25 +303,6 @@ clamp_indices(nir_builder *b, nir_deref_instr *deref)
    }
 }
 
-/* Says at b->cursor once more which instruction of SPIR-V it is: blocks do not inherit that. */
-static void
-repeat_location(nir_builder *b, const nir_instr *location)
-{
-   if (location)
-      nir_builder_instr_insert(b, nir_instr_clone(b->shader, location));
-}
-
-static const nir_instr *
-find_location(nir_instr *instr)
-{
-   for (; instr; instr = nir_instr_prev(instr)) {
-      if (instr->type == nir_instr_type_debug_info &&
-          nir_instr_as_debug_info(instr)->type == nir_debug_info_src_loc)
-         return instr;
-   }
-   return NULL;
-}
-
 static void
 make_safe(struct array_state *state, const struct array_access *access)
 {
@@ -330,27 +314,27 @@ make_safe(struct array_state *state, const struct array_access *access)
       b->cursor = nir_after_instr(&intrin->instr);
       nir_def *zero = nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size);
       nir_def *safe = nir_bcsel(b, access->bad, zero, &intrin->def);
-      nir_def_rewrite_uses_after(&intrin->def, safe, safe->parent_instr);
+      gpuval_rewrite_uses_after(&intrin->def, safe);
       return;
    }
 
-   const nir_instr *location = find_location(&intrin->instr);
+   const nir_instr *location = gpuval_find_location(&intrin->instr);
    b->cursor = nir_before_instr(&intrin->instr);
    nir_def *zero =
       has_result ? nir_imm_zero(b, intrin->def.num_components, intrin->def.bit_size) : NULL;
    nir_if *performed = nir_push_if(b, nir_inot(b, access->bad));
-   repeat_location(b, location);
+   gpuval_repeat_location(b, location);
    nir_instr_move(b->cursor, &intrin->instr);
    b->cursor = nir_after_instr(&intrin->instr);
    nir_pop_if(b, performed);
    if (has_result) {
       nir_def *result = nir_if_phi(b, &intrin->def, zero);
       nir_foreach_use_including_if_safe (use, &intrin->def) {
-         if (nir_src_is_if(use) || nir_src_parent_instr(use) != result->parent_instr)
+         if (nir_src_is_if(use) || nir_src_parent_instr(use) != nir_def_instr(result))
             nir_src_rewrite(use, result);
       }
    }
-   repeat_location(b, location);
+   gpuval_repeat_location(b, location);
 }
 
 static bool
@@ -369,12 +353,12 @@ run(struct gpuval_nir_early *early, bool is_constant)
          nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
          enum gpuval_op op = get_op(intrin);
          if (op)
-            util_dynarray_append(&accesses, struct array_access,
-                                 ((struct array_access){
-                                    .intrin = intrin,
-                                    .deref = nir_src_as_deref(intrin->src[0]),
-                                    .op = op,
-                                 }));
+            util_dynarray_append_typed(&accesses, struct array_access,
+                                       ((struct array_access){
+                                          .intrin = intrin,
+                                          .deref = nir_src_as_deref(intrin->src[0]),
+                                          .op = op,
+                                       }));
       }
    }
 
@@ -421,7 +405,7 @@ gpuval_nir_early_constant_indices(struct gpuval_nir_early *early)
       return false;
 
    bool progress = run(early, true);
-   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
+   nir_progress(progress, early->b.impl, nir_metadata_none);
    return progress;
 }
 
@@ -431,7 +415,7 @@ gpuval_nir_early_array(struct gpuval_nir_early *early)
    gpuval_nir_require_ranges(early->b.impl);
    bool progress = run(early, false);
 
-   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_none : nir_metadata_all);
+   nir_progress(progress, early->b.impl, nir_metadata_none);
    return progress;
 }
 
@@ -439,9 +423,9 @@ gpuval_nir_early_array(struct gpuval_nir_early *early)
 static nir_deref_instr *
 find_vector(nir_def *vector)
 {
-   if (vector->parent_instr->type != nir_instr_type_intrinsic)
+   if (nir_def_instr(vector)->type != nir_instr_type_intrinsic)
       return NULL;
-   nir_intrinsic_instr *load = nir_instr_as_intrinsic(vector->parent_instr);
+   nir_intrinsic_instr *load = nir_instr_as_intrinsic(nir_def_instr(vector));
    return load->intrinsic == nir_intrinsic_load_deref ? nir_src_as_deref(load->src[0]) : NULL;
 }
 
@@ -454,6 +438,7 @@ gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *
       return;
 
    nir_deref_instr *variable = find_vector(vector);
+   char *path = variable ? get_path(variable, NULL) : NULL;
    gpuval_nir_report_early(
       b,
       &(struct gpuval_nir_early_report){
@@ -466,10 +451,11 @@ gpuval_nir_emit_index(nir_builder *b, nir_def *vector, nir_def *index, nir_def *
          .failed = nir_uge_imm(b, index, vector->num_components),
          .array = variable ? get_type(get_root(variable)) : GPUVAL_ARRAY_PRIVATE,
          .words = {to_word(b, index)},
-         .name = variable ? build_name(b->impl, variable, NULL) : NULL,
+         .name = path,
          .result = result,
          .instead = instead ? instead : nir_imm_zero(b, result->num_components, result->bit_size),
       });
+   ralloc_free(path);
 }
 
 /* The first access of the instruction that @report is about, or NULL. Accesses are in the order of

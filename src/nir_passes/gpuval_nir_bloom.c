@@ -568,7 +568,7 @@ store_claim(nir_builder *b, const struct claim *claim, const struct masks *masks
       /* Who has only read a word does not hide who has written its neighbour. */
       nir_def *who = nir_pack_64_2x32_split(b, lo, nir_ior(b, hi, claim->tags.who));
       who = nir_bcsel(b, nir_uge(b, claim->access, strongest), who, claim->who);
-      nir_store_global(b, claim->address, 8, who, 0x1);
+      gpuval_store_global(b, claim->address, 8, who, 0x1);
       store_words(b, claim, changed, mine);
    }
    nir_pop_if(b, NULL);

@@ -214,7 +214,7 @@ add_entries(struct gpuval_nir_state *state, const struct group *group, uint32_t 
          .site = gpuval_nir_add_site(state, &site),
          .instance = access->instance,
       };
-      util_dynarray_append(&state->table->entries, struct gpuval_nir_entry, entry);
+      util_dynarray_append_typed(&state->table->entries, struct gpuval_nir_entry, entry);
    }
 
    return group->count;
@@ -381,7 +381,7 @@ add_member(struct run *run, const struct member *member)
    } else {
       group = rzalloc(run->mem_ctx, struct group);
       group->first = own;
-      util_dynarray_append(&run->groups, struct group *, group);
+      util_dynarray_append_typed(&run->groups, struct group *, group);
       _mesa_hash_table_u64_insert(run->latest, hash, group);
    }
    group->last = own;

@@ -14,6 +14,7 @@
 #include "gpuval_nir.h"
 
 #include "gpuval/src/base/gpuval_call_tree.h"
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 
@@ -41,11 +42,8 @@ has_offset(const nir_intrinsic_instr *intrin)
 static void
 add_to_offset(nir_instr *instr, uint32_t added)
 {
-   if (instr->type == nir_instr_type_debug_info) {
-      nir_debug_info_instr *info = nir_instr_as_debug_info(instr);
-      if (info->type == nir_debug_info_src_loc)
-         info->src_loc.spirv_offset += added;
-   } else if (instr->type == nir_instr_type_intrinsic) {
+   gpuval_add_to_location(instr, added);
+   if (instr->type == nir_instr_type_intrinsic) {
       nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
       if (has_offset(intrin) && nir_intrinsic_base(intrin))
          nir_intrinsic_set_base(intrin, nir_intrinsic_base(intrin) + added);
@@ -104,15 +102,14 @@ name_calls(struct naming *naming, nir_function_impl *impl, uint32_t way, bool is
       uint32_t offset = 0;
 
       nir_foreach_instr (instr, block) {
-         if (instr->type == nir_instr_type_debug_info &&
-             nir_instr_as_debug_info(instr)->type == nir_debug_info_src_loc)
-            offset = nir_instr_as_debug_info(instr)->src_loc.spirv_offset;
-         else if (instr->type == nir_instr_type_call)
+         if (gpuval_begins_location(instr, offset))
+            offset = gpuval_get_location(instr);
+         if (instr->type == nir_instr_type_call)
             name_call(naming, nir_instr_as_call(instr), offset, way, is_shared);
          add_to_offset(instr, way * naming->size);
       }
    }
-   nir_metadata_preserve(impl, nir_metadata_all);
+   nir_progress(false, impl, nir_metadata_all);
 }
 
 void

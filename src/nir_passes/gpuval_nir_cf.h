@@ -7,7 +7,7 @@
 #ifndef GPUVAL_NIR_CF_H
 #define GPUVAL_NIR_CF_H
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "nir_builder.h"
 #include "nir_control_flow.h"
 

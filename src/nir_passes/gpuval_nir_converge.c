@@ -157,7 +157,7 @@ is_uniform_intrinsic(struct pass *pass, nir_intrinsic_instr *intrin)
 static bool
 is_uniform(struct pass *pass, nir_def *def)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
    bool found;
 
    _mesa_set_search_or_add(pass->visited, def, &found);
@@ -372,7 +372,7 @@ build_source_lane(nir_builder *b, nir_intrinsic_instr *intrin, nir_def *lane)
       return nir_ixor(b, nir_ior_imm(b, kept, mask >> 5 & 0x1f), nir_imm_int(b, mask >> 10 & 0x1f));
    }
    default:
-      unreachable("classify_lanes() knows no more");
+      UNREACHABLE("classify_lanes() knows no more");
    }
 }
 
@@ -598,7 +598,7 @@ check_barriers(struct pass *pass)
    const struct gpuval_nir_driver *driver = state->options->driver;
    nir_builder *b = &state->b;
    unsigned count =
-      gl_shader_stage_uses_workgroup(b->shader->info.stage) ? count_barriers(pass) : 0;
+      mesa_shader_stage_uses_workgroup(b->shader->info.stage) ? count_barriers(pass) : 0;
 
    if (!count)
       return false;
@@ -650,7 +650,7 @@ gpuval_nir_instrument_converge(struct gpuval_nir_state *state)
    if (progress)
       nir_lower_vars_to_ssa(state->b.shader);
    if (check_barriers(&pass)) {
-      nir_metadata_preserve(state->b.impl, nir_metadata_none);
+      nir_progress(true, state->b.impl, nir_metadata_none);
       nir_lower_vars_to_ssa(state->b.shader);
       progress = true;
    }
@@ -684,6 +684,6 @@ gpuval_nir_early_converge(struct gpuval_nir_early *early)
          progress = true;
       }
    }
-   nir_metadata_preserve(b->impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   nir_progress(progress, b->impl, nir_metadata_control_flow);
    return progress;
 }

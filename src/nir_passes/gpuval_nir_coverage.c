@@ -176,7 +176,7 @@ add_block(struct pass *pass, struct region *region, const nir_intrinsic_instr *m
 
    struct gpuval_nir_entry entry = {.site = number, .size = 1, .offset = region->counter};
    uint32_t index = gpuval_nir_add_entry(pass->state, &entry);
-   util_dynarray_append(&region->blocks, uint32_t, index);
+   util_dynarray_append_typed(&region->blocks, uint32_t, index);
    if (region->has_counter)
       return;
    region->has_counter = true;
@@ -263,7 +263,7 @@ gpuval_nir_count_blocks(struct gpuval_nir_state *state)
       return;
 
    bool progress = instrument_list(&pass, &state->b.impl->body);
-   nir_metadata_preserve(state->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   nir_progress(progress, state->b.impl, nir_metadata_control_flow);
    state->counts_blocks = progress;
 }
 

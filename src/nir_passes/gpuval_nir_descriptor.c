@@ -107,7 +107,7 @@ add_entry(struct pass *pass, const struct gpuval_access_use *use)
       .site = add_sites(pass, use),
       .instance = use->access->instance,
    };
-   util_dynarray_append(&pass->state->table->entries, struct gpuval_nir_entry, entry);
+   util_dynarray_append_typed(&pass->state->table->entries, struct gpuval_nir_entry, entry);
 }
 
 static uint32_t
@@ -147,7 +147,7 @@ find_bit(struct pass *pass, const struct gpuval_access_use *use)
 
    const struct gpuval_nir_descriptors *descriptors = pass->driver->descriptors;
    if (!descriptors->bad_uses || !(use->nir.flags & GPUVAL_USE_CONSTANT) ||
-       gl_shader_stage_is_rt(pass->state->b.shader->info.stage))
+       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
       return -1;
 
    util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
@@ -157,7 +157,7 @@ find_bit(struct pass *pass, const struct gpuval_access_use *use)
    }
    if (bit == (int)descriptors->max_uses)
       return -1;
-   util_dynarray_append(uses, struct gpuval_nir_use, use->nir);
+   util_dynarray_append_typed(uses, struct gpuval_nir_use, use->nir);
    return bit;
 }
 
@@ -186,7 +186,7 @@ get_cursor(const struct gpuval_access *access, const nir_def *index, bool has_in
          continue;
 
       nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
-      if (index && !nir_block_dominates(index->parent_instr->block, before))
+      if (index && !nir_block_dominates(nir_def_instr(index)->block, before))
          break;
       cursor = nir_after_block(before);
    }
@@ -277,7 +277,8 @@ set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, n
       .slot = slot,
       .bad = harmful,
    };
-   util_dynarray_append(&pass->state->replacements, struct gpuval_nir_replacement, replacement);
+   util_dynarray_append_typed(&pass->state->replacements, struct gpuval_nir_replacement,
+                              replacement);
 }
 
 /* @bits of bad_uses, or of check_use's result */
@@ -297,7 +298,7 @@ get_bit(struct pass *pass, nir_def *word, nir_def **bits, unsigned bit, nir_bloc
 {
    assert(bit < ARRAY_SIZE(pass->bad_uses.bits));
 
-   if (!bits[bit] || !nir_block_dominates(bits[bit]->parent_instr->block, block))
+   if (!bits[bit] || !nir_block_dominates(nir_def_instr(bits[bit])->block, block))
       bits[bit] = has_bits(pass, word, BITFIELD_BIT(bit));
    return bits[bit];
 }
@@ -342,7 +343,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
       if (use->access->forbidden)
          pending.other = nir_ior(b, pending.other, use->access->forbidden);
    }
-   util_dynarray_append(&pass->pending, struct pending, pending);
+   util_dynarray_append_typed(&pass->pending, struct pending, pending);
 
    b->cursor = nir_before_instr(use->access->instr);
    nir_def *bad, *harmful;
@@ -352,7 +353,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    if (bit < 0 && may_differ(use)) {
       pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;
       pending.bit = 2;
-      util_dynarray_append(&pass->pending, struct pending, pending);
+      util_dynarray_append_typed(&pass->pending, struct pending, pending);
    }
 }
 

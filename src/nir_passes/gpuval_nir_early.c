@@ -11,6 +11,7 @@
 
 #include "gpuval_nir_early.h"
 
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "spirv/nir_spirv.h"
 #include "spirv/spirv.h"
 
@@ -21,12 +22,14 @@ gpuval_nir_report_early(nir_builder *b, const struct gpuval_nir_early_report *re
    nir_def *words = nir_vec2(b, report->words[0] ? report->words[0] : zero,
                              report->words[1] ? report->words[1] : zero);
 
-   nir_early_report_gpuval(b, report->failed, words, report->name ? report->name : zero,
-                           report->result ? report->result : zero,
-                           report->instead ? report->instead : zero, .base = report->spirv_offset,
-                           .range = report->kind, .flags = report->op, .align_mul = report->size,
-                           .desc_set = report->set, .binding = report->binding,
-                           .component = report->array);
+   nir_def *name = report->name ? gpuval_build_name(b, report->name) : zero;
+
+   nir_intrinsic_instr *intrin = nir_early_report_gpuval(
+      b, report->failed, words, name, report->result ? report->result : zero,
+      report->instead ? report->instead : zero, .base = report->spirv_offset, .range = report->kind,
+      .flags = report->op, .align_mul = report->size, .desc_set = report->set,
+      .binding = report->binding, .component = report->array);
+   gpuval_set_name(b->shader, &intrin->instr, report->name);
 }
 
 void
@@ -85,7 +88,7 @@ settle_report(nir_builder *b, nir_intrinsic_instr *report, void *data)
        instead->bit_size == result->bit_size) {
       b->cursor = nir_after_instr(&report->instr);
       nir_def *safe = nir_bcsel(b, report->src[0].ssa, instead, result);
-      nir_def_rewrite_uses_after(result, safe, safe->parent_instr);
+      gpuval_rewrite_uses_after(result, safe);
    }
    return true;
 }
@@ -104,7 +107,7 @@ to_ssa(nir_shader *nir)
 {
    NIR_PASS(_, nir, nir_lower_global_vars_to_local);
    NIR_PASS(_, nir, nir_lower_vars_to_ssa);
-   NIR_PASS(_, nir, nir_copy_prop);
+   NIR_PASS(_, nir, nir_opt_copy_prop);
    NIR_PASS(_, nir, nir_opt_dce);
 }
 
@@ -158,14 +161,6 @@ gpuval_nir_as_early_report(const nir_instr *instr, enum gpuval_check check)
              : NULL;
 }
 
-static const char *
-get_name(const nir_intrinsic_instr *report)
-{
-   const nir_instr *parent = report->src[2].ssa->parent_instr;
-   return parent->type == nir_instr_type_debug_info ? nir_instr_as_debug_info(parent)->string
-                                                    : NULL;
-}
-
 static void
 take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
 {
@@ -174,7 +169,7 @@ take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
        (nir_src_is_const(report->src[0]) && !nir_src_as_bool(report->src[0])))
       return;
 
-   const char *name = get_name(report);
+   const char *name = gpuval_get_name(&report->instr, &report->src[2]);
    const struct gpuval_site site = {
       .kind = nir_intrinsic_range(report),
       .op = nir_intrinsic_flags(report),

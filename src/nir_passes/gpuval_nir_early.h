@@ -23,7 +23,7 @@ struct gpuval_nir_early_report {
    enum gpuval_array_type array;
    nir_def *failed;   /* 1 bit */
    nir_def *words[2]; /* gpuval_record::offset and slot, 32 bit */
-   nir_def *name;     /* gpuval_site::name: nir_build_string() */
+   const char *name;  /* gpuval_site::name; the caller's */
    /* What the instruction gives, and what is taken instead of it where it has failed: with
     * gpuval_nir_options::safe.
     */

@@ -67,7 +67,7 @@ get_store(const struct gpuval_access *access)
 static nir_variable *
 get_temporary(const struct gpuval_access *access)
 {
-   nir_instr *value = get_store(access)->src[1].ssa->parent_instr;
+   nir_instr *value = nir_def_instr(get_store(access)->src[1].ssa);
 
    if (value->type != nir_instr_type_intrinsic ||
        nir_instr_as_intrinsic(value)->intrinsic != nir_intrinsic_load_deref)
@@ -328,7 +328,7 @@ gpuval_nir_note_exports(struct gpuval_nir_state *state)
 static bool
 is_undefined(nir_scalar scalar)
 {
-   return scalar.def->parent_instr->type == nir_instr_type_undef;
+   return nir_def_instr(scalar.def)->type == nir_instr_type_undef;
 }
 
 /* What an output has of NaN, or of infinity */

@@ -156,9 +156,9 @@ store_payload(nir_builder *b, nir_def *address, const void *data)
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
 
       nir_def *i_64 = nir_u2u64(b, i);
-      nir_def *word = nir_load_global(
+      nir_def *word = gpuval_load_global(
          b, nir_iadd(b, source, nir_imul_imm(b, i_64, payload->num_lanes * 4)), 4, 1, 32);
-      nir_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
+      gpuval_store_global(b, nir_iadd(b, address, nir_imul_imm(b, i_64, 4)), 4, word, 0x1);
    }
    nir_pop_loop(b, loop);
 }

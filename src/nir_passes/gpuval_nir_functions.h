@@ -80,7 +80,7 @@ extern const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COU
  *
  *     0..15  RANGE, or FLAGS
  *    16..23  DESC_SET
- *    24..31  enum gl_shader_stage
+ *    24..31  enum mesa_shader_stage
  *
  * Those of @printf_gpuval are the header of the entry and the address of the payload: an
  * array of vectors of gpuval_nir_driver::num_lanes, one a dword.
@@ -102,7 +102,7 @@ enum {
 };
 
 static inline uint32_t
-gpuval_nir_function_word(const nir_intrinsic_instr *intrin, gl_shader_stage stage)
+gpuval_nir_function_word(const nir_intrinsic_instr *intrin, mesa_shader_stage stage)
 {
    uint32_t low =
       nir_intrinsic_has_range(intrin) ? nir_intrinsic_range(intrin) : nir_intrinsic_flags(intrin);

@@ -103,7 +103,7 @@ static void
 add_group(struct util_dynarray *groups, struct group *group)
 {
    if (group->count)
-      util_dynarray_append(groups, struct group, *group);
+      util_dynarray_append_typed(groups, struct group, *group);
    group->count = 0;
 }
 

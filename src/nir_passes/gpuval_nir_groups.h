@@ -5,9 +5,9 @@
 #ifndef GPUVAL_NIR_GROUPS_H
 #define GPUVAL_NIR_GROUPS_H
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "gpuval/src/nir_passes/gpuval_nir_sync.h"
-#include "util/u_dynarray.h"
-#include "nir.h"
 
 #define MAX_GROUP_LOG2 5
 #define MAX_GROUP      (1u << MAX_GROUP_LOG2)

@@ -196,7 +196,7 @@ find_bit(struct pass *pass, const struct gpuval_nir_use *use)
    int bit = 0;
 
    if (!(use->flags & GPUVAL_USE_CONSTANT) || !descriptors->unwritten_uses ||
-       gl_shader_stage_is_rt(pass->state->b.shader->info.stage))
+       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
       return -1;
 
    util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
@@ -210,7 +210,7 @@ find_bit(struct pass *pass, const struct gpuval_nir_use *use)
    }
    if (bit == (int)descriptors->max_uses)
       return -1;
-   util_dynarray_append(uses, struct gpuval_nir_use, wanted);
+   util_dynarray_append_typed(uses, struct gpuval_nir_use, wanted);
    return bit;
 }
 
@@ -788,6 +788,6 @@ gpuval_nir_instrument_init(struct gpuval_nir_state *state)
    }
    flush(&pass);
    if (progress)
-      nir_metadata_preserve(state->b.impl, nir_metadata_none); /* there are conditions */
+      nir_progress(true, state->b.impl, nir_metadata_none); /* there are conditions */
    return progress;
 }

@@ -31,14 +31,14 @@ load_entry(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *inde
                                            offsetof(struct gpuval_root, entries_address));
    nir_def *entry =
       nir_iadd(b, entries, nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_entry)));
-   nir_def *words = nir_load_global(b, entry, 4, 4, 32);
+   nir_def *words = gpuval_load_global(b, entry, 4, 4, 32);
    nir_def *set = nir_iand_imm(b, nir_ushr_imm(b, nir_channel(b, words, 3), 16), 0xff);
 
    return (struct entry){
       .flags = nir_read_first_invocation(b, nir_channel(b, words, 0)),
       .size = nir_channel(b, words, 1),
       .set = nir_read_first_invocation(b, set),
-      .image_flags = nir_load_global(
+      .image_flags = gpuval_load_global(
          b, nir_iadd_imm(b, entry, offsetof(struct gpuval_entry, num_slots)), 4, 1, 32),
    };
 }
@@ -131,13 +131,13 @@ find_marks(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root
 
    /* Before the first range there is an empty one. */
    nir_def *range = gpuval_nir_element_address(b, table, count, stride);
-   nir_def *distance = nir_isub(b, address, nir_load_global(b, range, 8, 1, 64));
-   nir_def *bound = nir_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
+   nir_def *distance = nir_isub(b, address, gpuval_load_global(b, range, 8, 1, 64));
+   nir_def *bound = gpuval_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
    return (struct marks){
       .tracked = nir_iand(b, nir_ieq_imm(b, all_written, 0),
                           nir_iand(b, nir_ult(b, distance, bound),
                                    nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)))),
-      .bytes = nir_load_global(b, nir_iadd_imm(b, range, 16), 8, 1, 64),
+      .bytes = gpuval_load_global(b, nir_iadd_imm(b, range, 16), 8, 1, 64),
       .unit_log2 = GPUVAL_INIT_GRANULE_LOG2,
    };
 }
@@ -313,9 +313,9 @@ is_border(nir_builder *b, const struct gpuval_nir_driver *driver, const struct e
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(descriptors->object_index_bits));
    nir_def *object = nir_iadd(b, descriptors->objects_address(driver, b),
                               nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
-   nir_def *is_alive =
-      nir_iand(b, nir_ine_imm(b, index, 0), nir_ieq(b, nir_load_global(b, object, 4, 1, 32), id));
-   nir_def *borders = nir_load_global(
+   nir_def *is_alive = nir_iand(b, nir_ine_imm(b, index, 0),
+                                nir_ieq(b, gpuval_load_global(b, object, 4, 1, 32), id));
+   nir_def *borders = gpuval_load_global(
       b, nir_iadd_imm(b, object, offsetof(struct gpuval_object, borders)), 4, 1, 32);
    borders = nir_bcsel(b, is_alive, borders, any);
    nir_pop_if(b, NULL);

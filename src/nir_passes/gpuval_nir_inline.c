@@ -283,11 +283,11 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
       lower_group(&state, group);
    util_dynarray_fini(&groups);
    if (!progress) {
-      nir_metadata_preserve(impl, nir_metadata_all);
+      nir_progress(false, impl, nir_metadata_all);
       return false;
    }
 
-   nir_metadata_preserve(impl, nir_metadata_none);
+   nir_progress(true, impl, nir_metadata_none);
    nir_lower_vars_to_ssa(nir);
    nir_remove_dead_variables(nir, nir_var_function_temp, NULL);
    nir_validate_shader(nir, "after gpuval_nir_inline_checks");

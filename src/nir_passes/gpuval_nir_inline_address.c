@@ -35,7 +35,7 @@ static bool
 may_move_src(nir_src *src, void *data)
 {
    const struct move *move = data;
-   return may_move(src->ssa->parent_instr, move->first, move->budget);
+   return may_move(nir_def_instr(src->ssa), move->first, move->budget);
 }
 
 /* Is it in front of @first, or can it be? */
@@ -135,7 +135,7 @@ gpuval_nir_may_join_addresses(const struct group *group, const nir_intrinsic_ins
    if (is_silent(group->intrins[0]) != is_silent(check) || !has_room(group, check))
       return false;
    for (unsigned i = 0; i < 2; i++) {
-      if (!may_move(check->src[i].ssa->parent_instr, &group->intrins[0]->instr, &budget))
+      if (!may_move(nir_def_instr(check->src[i].ssa), &group->intrins[0]->instr, &budget))
          return false;
    }
    return true;
@@ -145,7 +145,7 @@ static bool
 move_src(nir_src *src, void *data)
 {
    nir_instr *first = data;
-   nir_instr *instr = src->ssa->parent_instr;
+   nir_instr *instr = nir_def_instr(src->ssa);
 
    if (instr->block == first->block && instr->index >= first->index) {
       nir_foreach_src(instr, move_src, first);

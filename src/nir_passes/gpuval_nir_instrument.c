@@ -3,17 +3,16 @@
 /* Runs the checks' passes over one shader and knows where its instructions
  * come from.
  *
- * vtn leaves a nir_debug_info_instr before what it makes of each SPIR-V
- * instruction (spirv_to_nir_options::debug_info). Optimizations keep them in
- * place, and nir_lower_explicit_io keeps an access where its deref was, so the
- * last one before an access names its instruction. They go when the sites
- * have been collected: no backend wants them.
+ * vtn says so of each (spirv_to_nir_options::debug_info), and optimizations leave that as it is:
+ * gpuval_locations.h. nir_lower_explicit_io puts an access where its deref was. Locations go when
+ * the sites have been collected: no backend wants them.
  */
 
 #include "gpuval_nir_cf.h"
 #include "gpuval_nir_private.h"
 
 #include "gpuval/src/base/gpuval_call_tree.h"
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 
@@ -24,18 +23,16 @@
 void
 gpuval_nir_index_by_instance(nir_function_impl *impl, struct util_dynarray *instances)
 {
-   util_dynarray_append(instances, uint32_t, 0);
+   util_dynarray_append_typed(instances, uint32_t, 0);
 
    nir_foreach_block (block, impl) {
-      uint32_t instance = 0;
+      uint32_t instance = 0, offset = 0;
 
       nir_foreach_instr (instr, block) {
-         if (instr->type == nir_instr_type_debug_info) {
-            nir_debug_info_instr *info = nir_instr_as_debug_info(instr);
-            if (info->type == nir_debug_info_src_loc) {
-               instance = util_dynarray_num_elements(instances, uint32_t);
-               util_dynarray_append(instances, uint32_t, info->src_loc.spirv_offset);
-            }
+         if (gpuval_begins_location(instr, offset)) {
+            offset = gpuval_get_location(instr);
+            instance = util_dynarray_num_elements(instances, uint32_t);
+            util_dynarray_append_typed(instances, uint32_t, offset);
          }
          instr->index = instance;
       }
@@ -61,19 +58,6 @@ gpuval_nir_buffer_sets(nir_shader *nir)
    nir_foreach_variable_with_modes (var, nir, nir_var_mem_ubo | nir_var_mem_ssbo)
       sets |= BITFIELD_BIT(var->data.descriptor_set);
    return sets;
-}
-
-static bool
-remove_debug_info(nir_builder *b, nir_instr *instr, void *data)
-{
-   if (instr->type != nir_instr_type_debug_info)
-      return false;
-
-   /* The strings with file names come first and are used by the rest. */
-   if (nir_instr_as_debug_info(instr)->type == nir_debug_info_src_loc)
-      nir_instr_clear_src(instr, &nir_instr_as_debug_info(instr)->src_loc.filename);
-   nir_instr_remove(instr);
-   return true;
 }
 
 static uint32_t
@@ -119,7 +103,7 @@ gpuval_nir_add_site(struct gpuval_nir_state *state, const struct gpuval_site *si
    if (known)
       return (uintptr_t)known->data - 1;
 
-   util_dynarray_append(sites, struct gpuval_site, *site);
+   util_dynarray_append_typed(sites, struct gpuval_site, *site);
    uint32_t count = util_dynarray_num_elements(sites, struct gpuval_site);
    if (site->spirv_offset)
       _mesa_hash_table_insert(state->sites, ralloc_memdup(state->sites, site, sizeof(*site)),
@@ -139,7 +123,7 @@ gpuval_nir_add_store_sites(struct gpuval_nir_state *state, const struct gpuval_s
    if (first < before)
       return first;
    each.same_value = true;
-   util_dynarray_append(sites, struct gpuval_site, each);
+   util_dynarray_append_typed(sites, struct gpuval_site, each);
    return first;
 }
 
@@ -163,7 +147,7 @@ gpuval_nir_add_sites(struct gpuval_nir_state *state, const struct gpuval_site *s
 
    for (unsigned i = 1; i < count; i++) {
       each.kind = kinds[i];
-      util_dynarray_append(sites, struct gpuval_site, each);
+      util_dynarray_append_typed(sites, struct gpuval_site, each);
    }
    return first;
 }
@@ -243,7 +227,7 @@ gpuval_nir_note_assignments(nir_shader *nir, const struct gpuval_nir_options *op
    struct gpuval_nir_state state = begin(nir, options, NULL);
    gpuval_nir_note_exports(&state);
    end(&state);
-   nir_metadata_preserve(state.b.impl, nir_metadata_control_flow);
+   nir_progress(true, state.b.impl, nir_metadata_control_flow);
 }
 
 bool
@@ -258,14 +242,14 @@ gpuval_nir_instrument(nir_shader *nir, const struct gpuval_nir_options *options,
    bool progress = run_passes(&state) || state.counts_blocks;
    replace_descriptors(&state);
    end(&state);
-   nir_metadata_preserve(impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   nir_progress(progress, impl, nir_metadata_control_flow);
    if (state.has_globals) {
-      nir_metadata_preserve(impl, nir_metadata_none);
+      nir_progress(true, impl, nir_metadata_none);
       nir_lower_global_vars_to_local(nir);
       nir_lower_vars_to_ssa(nir);
    }
 
-   nir_shader_instructions_pass(nir, remove_debug_info, nir_metadata_control_flow, NULL);
+   gpuval_drop_locations(nir);
    nir->info.gpuval_ssa_values = impl->ssa_alloc - ssa_alloc;
    nir_validate_shader(nir, "after gpuval_nir_instrument");
 

@@ -30,6 +30,7 @@
 #include "gpuval_nir_loop.h"
 #include "gpuval_nir_functions.h"
 
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "spirv/spirv.h"
 
 #include "util/ralloc.h"
@@ -84,7 +85,7 @@ add_spirv_instruction(struct pass *pass, const uint32_t *w, unsigned count, uint
             .header_id = label[0],
             .merge_id = w[1],
          };
-         util_dynarray_append(loops, struct spirv_loop, loop);
+         util_dynarray_append_typed(loops, struct spirv_loop, loop);
       }
       break;
    case SpvOpLabel:
@@ -155,7 +156,7 @@ add_locations(const struct pass *pass, const nir_block *block, struct loop *loop
               struct spirv_loop **origin)
 {
    nir_foreach_instr (instr, block) {
-      if (instr->type != nir_instr_type_debug_info)
+      if (!gpuval_has_location(instr))
          continue;
 
       uint32_t offset = gpuval_nir_place(pass->state, instr->index);
@@ -191,7 +192,7 @@ find_origin(const struct pass *pass, const struct exec_list *list, struct loop *
 static bool
 goes_round(nir_loop *loop)
 {
-   return nir_loop_first_block(loop)->predecessors->entries > 1;
+   return gpuval_predecessors(nir_loop_first_block(loop))->entries > 1;
 }
 
 static bool
@@ -217,7 +218,7 @@ add_loops(struct pass *pass, const struct exec_list *list)
             struct loop *loop = rzalloc(pass->mem_ctx, struct loop);
             loop->nir = nir;
             loop->counts = !is_within_limit(pass, nir);
-            util_dynarray_append(&pass->loops, struct loop *, loop);
+            util_dynarray_append_typed(&pass->loops, struct loop *, loop);
          }
          add_loops(pass, &nir->body);
       }
@@ -264,7 +265,7 @@ find_last_condition(const struct loop *loop)
    nir_cf_node *before = nir_cf_node_prev(&last->cf_node);
    bool is_peeled = loop->last < loop->first;
 
-   if (nir_loop_first_block(loop->nir)->predecessors->entries != 2 ||
+   if (gpuval_predecessors(nir_loop_first_block(loop->nir))->entries != 2 ||
        !exec_list_is_empty(&last->instr_list) || !before || before->type != nir_cf_node_if ||
        !loop->origin || !(loop->origin->ends_with_condition || is_peeled))
       return NULL;
@@ -297,7 +298,7 @@ static nir_def *
 get_known_value(nir_builder *b, nir_phi_instr *phi, nir_block *block)
 {
    nir_foreach_phi_src (src, phi) {
-      if (nir_block_dominates(src->src.ssa->parent_instr->block, block))
+      if (nir_block_dominates(nir_def_instr(src->src.ssa)->block, block))
          return src->src.ssa;
    }
 
@@ -419,7 +420,7 @@ gpuval_nir_instrument_loop(struct gpuval_nir_state *state)
          if ((*loop)->counts)
             instrument(&pass, *loop);
       }
-      nir_metadata_preserve(state->b.impl, nir_metadata_none);
+      nir_progress(true, state->b.impl, nir_metadata_none);
       nir_lower_vars_to_ssa(state->b.shader);
    }
 

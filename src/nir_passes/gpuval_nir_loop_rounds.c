@@ -72,8 +72,8 @@ static nir_if *
 find_exit(nir_loop *loop)
 {
    const nir_block *behind = nir_cf_node_as_block(nir_cf_node_next(&loop->cf_node));
-   if (behind->predecessors->entries != 1 ||
-       nir_loop_first_block(loop)->predecessors->entries != 2 || !is_simple(&loop->body))
+   if (gpuval_predecessors(behind)->entries != 1 ||
+       gpuval_predecessors(nir_loop_first_block(loop))->entries != 2 || !is_simple(&loop->body))
       return NULL;
 
    foreach_list_typed (nir_cf_node, node, node, &loop->body) {
@@ -223,7 +223,7 @@ copy_replacements(struct hoisting *hoisting, const nir_instr *instr, nir_instr *
       replacement.bad = hoist(hoisting, replacement.bad);
       if (replacement.slot)
          replacement.slot = hoist(hoisting, replacement.slot);
-      util_dynarray_append(replacements, struct gpuval_nir_replacement, replacement);
+      util_dynarray_append_typed(replacements, struct gpuval_nir_replacement, replacement);
    }
 }
 
@@ -239,7 +239,7 @@ is_same_in_all_rounds(nir_instr *instr)
 static nir_def *
 hoist(struct hoisting *hoisting, nir_def *def)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
    struct hash_entry *known = _mesa_hash_table_search(hoisting->copies, def);
    if (known)
       return known->data;

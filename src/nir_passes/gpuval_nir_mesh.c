@@ -111,7 +111,7 @@ find_bad_vertex(nir_builder *b, const nir_intrinsic_instr *store, nir_def *verti
 
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (scalar.def->parent_instr->type == nir_instr_type_undef)
+      if (nir_def_instr(scalar.def)->type == nir_instr_type_undef)
          continue;
       nir_def *index = nir_u2u32(b, nir_channel(b, scalar.def, scalar.comp));
       nir_def *is_bad = nir_uge(b, index, vertices);

@@ -87,13 +87,13 @@ use(struct used *used, nir_instr *instr)
    bool is_known;
    _mesa_set_search_or_add(used->instrs, instr, &is_known);
    if (!is_known)
-      util_dynarray_append(&used->todo, nir_instr *, instr);
+      util_dynarray_append_typed(&used->todo, nir_instr *, instr);
 }
 
 static bool
 use_src(nir_src *src, void *used)
 {
-   use(used, src->ssa->parent_instr);
+   use(used, nir_def_instr(src->ssa));
    return true;
 }
 
@@ -108,7 +108,7 @@ find_used(nir_function_impl *impl, struct used *used)
       }
       nir_if *following = nir_block_get_following_if(block);
       if (following)
-         use(used, following->condition.ssa->parent_instr);
+         use(used, nir_def_instr(following->condition.ssa));
    }
    while (util_dynarray_num_elements(&used->todo, nir_instr *))
       nir_foreach_src(util_dynarray_pop(&used->todo, nir_instr *), use_src, used);
@@ -240,7 +240,7 @@ gpuval_nir_early_operations(struct gpuval_nir_early *early)
          nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
          if (gpuval_nir_is_branch(nir_intrinsic_range(intrin)))
             continue;
-         if (_mesa_set_search(used.instrs, intrin->src[0].ssa->parent_instr))
+         if (_mesa_set_search(used.instrs, nir_def_instr(intrin->src[0].ssa)))
             check(early, intrin, upper_bounds, births);
          nir_instr_remove(instr);
          progress = true;
@@ -251,6 +251,6 @@ gpuval_nir_early_operations(struct gpuval_nir_early *early)
    _mesa_hash_table_destroy(births, NULL);
    _mesa_hash_table_destroy(upper_bounds, NULL);
    ralloc_free(used.instrs);
-   nir_metadata_preserve(early->b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+   nir_progress(progress, early->b.impl, nir_metadata_control_flow);
    return progress;
 }

@@ -116,7 +116,7 @@ build_alu(struct origins *origins, nir_alu_instr *alu, unsigned component)
    struct hash_entry *entry = _mesa_hash_table_search(origins->births, &alu->def);
    if (entry) {
       const struct gpuval_nir_birth *birth = entry->data;
-      b->cursor = behind(birth->born->parent_instr);
+      b->cursor = behind(nir_def_instr(birth->born));
       return nir_bcsel(b, birth->born, nir_imm_int(b, birth->spirv_offset), word);
    }
    return word;
@@ -139,7 +139,7 @@ build_phi(struct origins *origins, nir_phi_instr *phi, unsigned component, nir_d
 static nir_def *
 get_word(struct origins *origins, nir_def *def, unsigned component)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
 
    if (!is_float_like(def) ||
        (instr->type != nir_instr_type_alu && instr->type != nir_instr_type_phi))

@@ -249,7 +249,7 @@ get_format(struct gpuval_nir_state *state, unsigned index, bool is_numbered)
       .has_invocation = state->options->printf_invocation,
       .is_numbered = is_numbered,
    };
-   util_dynarray_append(&table->formats, struct gpuval_nir_format, format);
+   util_dynarray_append_typed(&table->formats, struct gpuval_nir_format, format);
    return util_dynarray_top_ptr(&table->formats, struct gpuval_nir_format);
 }
 
@@ -346,7 +346,7 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_uge(b, capacity, nir_iadd(b, offset, size)));
    {
       params->store_payload(b, nir_iadd_imm(b, entry, 4 * GPUVAL_PRINTF_ENTRY_WORDS), params->data);
-      nir_store_global(b, nir_iadd_imm(b, entry, 4), 4, params->header[1], 0x1);
+      gpuval_store_global(b, nir_iadd_imm(b, entry, 4), 4, params->header[1], 0x1);
       nir_barrier(b, .memory_scope = SCOPE_DEVICE, .memory_semantics = NIR_MEMORY_RELEASE,
                   .memory_modes = nir_var_mem_global);
    }
@@ -360,7 +360,7 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_ieq_imm(b, claimed, 0));
    {
       nir_def *poll = load_current(b, root, offsetof(struct gpuval_root, poll_address));
-      nir_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, printed)), 4,
+      gpuval_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, printed)), 4,
                        nir_imm_int(b, 1), 0x1);
    }
    nir_pop_if(b, NULL);
@@ -378,8 +378,8 @@ store_words(nir_builder *b, nir_def *address, const void *data)
 
    for (unsigned i = 0; i < gpuval_nir_printf_num_words(printf); i++) {
       unsigned channel, src = gpuval_nir_printf_word(printf, i, &channel);
-      nir_store_global(b, nir_iadd_imm(b, address, i * 4), 4,
-                       nir_channel(b, printf->src[src].ssa, channel), 0x1);
+      gpuval_store_global(b, nir_iadd_imm(b, address, i * 4), 4,
+                          nir_channel(b, printf->src[src].ssa, channel), 0x1);
    }
 }
 

@@ -51,7 +51,7 @@ find_bit(struct pass *pass, const struct gpuval_nir_use *wanted)
       return similar;
    if (bit == (int)descriptors->max_uses)
       return -1;
-   util_dynarray_append(uses, struct gpuval_nir_use, *wanted);
+   util_dynarray_append_typed(uses, struct gpuval_nir_use, *wanted);
    return bit;
 }
 
@@ -163,7 +163,7 @@ gpuval_nir_instrument_race(struct gpuval_nir_state *state)
 
    const uint32_t checks = BITFIELD_BIT(GPUVAL_CHECK_RACE) | BITFIELD_BIT(GPUVAL_CHECK_SYNC);
    if (!(state->options->checks & checks) || !driver->descriptors ||
-       !driver->descriptors->race_uses || gl_shader_stage_is_rt(state->b.shader->info.stage))
+       !driver->descriptors->race_uses || mesa_shader_stage_is_rt(state->b.shader->info.stage))
       return false;
 
    gpuval_nir_foreach_access(state, access) pass.num_releases +=
@@ -185,7 +185,7 @@ gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *bit = params->detail[1];
 
    /* Mostly it has been marked, and an atomic costs. */
-   nir_push_if(b, nir_ieq_imm(b, nir_iand(b, nir_load_global(b, address, 4, 1, 32), bit), 0));
+   nir_push_if(b, nir_ieq_imm(b, nir_iand(b, gpuval_load_global(b, address, 4, 1, 32), bit), 0));
    nir_global_atomic(b, 32, address, bit, .atomic_op = nir_atomic_op_ior);
    nir_pop_if(b, NULL);
 }

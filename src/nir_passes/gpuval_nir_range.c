@@ -72,8 +72,8 @@ find_counter(const nir_phi_instr *phi, const nir_block *block)
    const nir_loop_induction_variable *variable = entry ? entry->data : NULL;
    if (!variable || variable->basis != &phi->def || !nir_src_is_const(*variable->init_src) ||
        !variable->update_src || !nir_src_is_const(variable->update_src->src) ||
-       variable->def->parent_instr->type != nir_instr_type_alu ||
-       nir_instr_as_alu(variable->def->parent_instr)->op != nir_op_iadd)
+       nir_def_instr(variable->def)->type != nir_instr_type_alu ||
+       nir_instr_as_alu(nir_def_instr(variable->def))->op != nir_op_iadd)
       return anything;
 
    int64_t init = nir_src_as_int(*variable->init_src);
@@ -91,7 +91,7 @@ find_counter(const nir_phi_instr *phi, const nir_block *block)
 static struct interval
 find_phi(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 {
-   const nir_phi_instr *phi = nir_instr_as_phi(scalar.def->parent_instr);
+   const nir_phi_instr *phi = nir_instr_as_phi(nir_def_instr(scalar.def));
    struct interval counter = scalar.def->num_components == 1 ? find_counter(phi, block) : anything;
    if (!is_anything(counter))
       return counter;
@@ -111,7 +111,7 @@ find_phi(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 static struct interval
 find_builtin(nir_scalar scalar)
 {
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(scalar.def->parent_instr);
+   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(nir_def_instr(scalar.def));
    if (intrin->intrinsic != nir_intrinsic_load_deref)
       return anything;
 
@@ -123,7 +123,7 @@ find_builtin(nir_scalar scalar)
    const nir_shader *nir =
       nir_cf_node_get_function(&intrin->instr.block->cf_node)->function->shader;
    const uint16_t *size = nir->info.workgroup_size;
-   bool has_size = gl_shader_stage_uses_workgroup(nir->info.stage) &&
+   bool has_size = mesa_shader_stage_uses_workgroup(nir->info.stage) &&
                    !nir->info.workgroup_size_variable && size[0] && size[1] && size[2];
    switch (var->data.location) {
    case SYSTEM_VALUE_LOCAL_INVOCATION_INDEX:
@@ -242,7 +242,7 @@ find_interval(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
    if (++*num_visits > MAX_VISITS || scalar.def->bit_size < 8)
       return anything;
 
-   switch (scalar.def->parent_instr->type) {
+   switch (nir_def_instr(scalar.def)->type) {
    case nir_instr_type_alu:
       return find_alu(scalar, block, num_visits);
    case nir_instr_type_phi:

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 /** To be called before gpuval_nir_is_below(), and again where @impl has changed. */
 void gpuval_nir_require_ranges(nir_function_impl *impl);

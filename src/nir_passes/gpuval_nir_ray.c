@@ -147,7 +147,7 @@ load_place(nir_builder *b, nir_def *table, nir_def *address, unsigned place)
                                 32 - GPUVAL_STRUCTURE_SLOTS_LOG2);
    nir_def *offset = nir_imul_imm(b, nir_u2u64(b, slot), sizeof(uint64_t));
 
-   return nir_load_global(b, nir_iadd(b, table, offset), sizeof(uint64_t), 1, 64);
+   return gpuval_load_global(b, nir_iadd(b, table, offset), sizeof(uint64_t), 1, 64);
 }
 
 nir_def *
@@ -446,7 +446,8 @@ find_doubtful_uses(struct gpuval_nir_state *state, struct util_dynarray *uses)
       if (!assigned)
          assigned = find_assigned(state);
       if (!_mesa_set_search(assigned, query.var))
-         util_dynarray_append(uses, struct doubtful_use, ((struct doubtful_use){access, query}));
+         util_dynarray_append_typed(uses, struct doubtful_use,
+                                    ((struct doubtful_use){access, query}));
    }
    _mesa_set_destroy(assigned, NULL);
 }
@@ -474,7 +475,7 @@ check_queries(struct gpuval_nir_state *state, const struct util_dynarray *uses)
    }
    util_dynarray_foreach (uses, struct doubtful_use, use)
       check_query(state, use->access, get_shadow(state, shadows, use->query.var), &use->query);
-   nir_metadata_preserve(state->b.impl, nir_metadata_none);
+   nir_progress(true, state->b.impl, nir_metadata_none);
    ralloc_free(shadows);
 }
 

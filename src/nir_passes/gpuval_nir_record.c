@@ -47,8 +47,8 @@ gpuval_nir_element_address(nir_builder *b, nir_def *array, nir_def *index, unsig
 static void
 store_words(nir_builder *b, nir_def *record, unsigned word, nir_def *lo, nir_def *hi)
 {
-   nir_store_global(b, nir_iadd_imm(b, record, word * 4), 8, nir_pack_64_2x32_split(b, lo, hi),
-                    0x1);
+   gpuval_store_global(b, nir_iadd_imm(b, record, word * 4), 8, nir_pack_64_2x32_split(b, lo, hi),
+                       0x1);
 }
 
 /* Where one lane reports for all, nothing differs between lanes. That spares masks of lanes
@@ -63,7 +63,7 @@ uniform(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *value)
 static void
 store_vec4(nir_builder *b, nir_def *record, unsigned word, nir_def *words)
 {
-   nir_store_global(b, nir_iadd_imm(b, record, word * 4), 16, words, 0xf);
+   gpuval_store_global(b, nir_iadd_imm(b, record, word * 4), 16, words, 0xf);
 }
 
 /* Keeps stores apart: one clause of them all is one of 16 registers, in code that hardly runs. */
@@ -97,7 +97,7 @@ write_record(nir_builder *b, nir_def *record, const struct gpuval_nir_failure *f
    store_words(b, record, 6, f->invocation[1], f->invocation[2]);
    store_words(b, record, 8, f->offset, f->access_size);
    store_words(b, record, 10, f->bound, f->slot);
-   nir_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
+   gpuval_store_global(b, nir_iadd_imm(b, record, 48), 8, f->address, 0x1);
    store_words(b, record, 14, f->set, f->other);
 }
 
@@ -198,8 +198,8 @@ count_failure(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count
       {
          nir_def *failing = gpuval_nir_load_address(b, f->merged_lanes, f->root,
                                                     offsetof(struct gpuval_root, failing_address));
-         nir_store_global(b, gpuval_nir_element_address(b, failing, number, sizeof(uint32_t)), 4,
-                          f->site, 0x1);
+         gpuval_store_global(b, gpuval_nir_element_address(b, failing, number, sizeof(uint32_t)), 4,
+                             f->site, 0x1);
       }
       nir_pop_if(b, NULL);
    }
@@ -212,7 +212,7 @@ tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
    nir_def *poll = gpuval_nir_load_address(b, f->merged_lanes, f->root,
                                            offsetof(struct gpuval_root, poll_address));
 
-   nir_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, failed)), 4,
+   gpuval_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, failed)), 4,
                     nir_imm_int(b, 1), 0x1);
 }
 
@@ -306,8 +306,8 @@ record_first(nir_builder *b, const struct gpuval_nir_failure *f, nir_def *count)
       nir_def *number = take_number(b, f);
       nir_def *place = nir_umin(b, number, nir_iadd_imm(b, nir_channel(b, list, 2), -1));
       nir_def *failing = nir_pack_64_2x32(b, nir_trim_vector(b, list, 2));
-      nir_store_global(b, gpuval_nir_element_address(b, failing, place, sizeof(uint32_t)), 4,
-                       f->site, 0x1);
+      gpuval_store_global(b, gpuval_nir_element_address(b, failing, place, sizeof(uint32_t)), 4,
+                          f->site, 0x1);
 
       nir_def *control = load_slots(b, f);
       fill_slot(b, f, control, nir_iadd_imm(b, control, offsetof(struct gpuval_slots, records)),

@@ -14,7 +14,7 @@
 #include "gpuval_nir_private.h"
 
 uint32_t
-gpuval_stage_to_spirv(gl_shader_stage stage)
+gpuval_stage_to_spirv(mesa_shader_stage stage)
 {
    /* SPIR-V's ExecutionModel */
    switch (stage) {
@@ -92,7 +92,7 @@ gpuval_nir_add_entry(struct gpuval_nir_state *state, const struct gpuval_nir_ent
 {
    struct util_dynarray *entries = &state->table->entries;
 
-   util_dynarray_append(entries, struct gpuval_nir_entry, *entry);
+   util_dynarray_append_typed(entries, struct gpuval_nir_entry, *entry);
    return util_dynarray_num_elements(entries, struct gpuval_nir_entry) - 1;
 }
 
@@ -118,14 +118,14 @@ gpuval_nir_report_plain(struct gpuval_nir_state *state, const struct gpuval_site
 nir_def *
 gpuval_nir_load_root(nir_builder *b, nir_def *root, unsigned bit_size, unsigned offset)
 {
-   return nir_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
+   return gpuval_load_global(b, nir_iadd_imm(b, root, offset), bit_size / 8, 1, bit_size);
 }
 
 /* Four words */
 static nir_def *
 load_entry(nir_builder *b, nir_def *entry, unsigned offset)
 {
-   return nir_load_global(b, nir_iadd_imm(b, entry, offset), 4, 4, 32);
+   return gpuval_load_global(b, nir_iadd_imm(b, entry, offset), 4, 4, 32);
 }
 
 /* An entry of the table, as far as it is the same for all of them */

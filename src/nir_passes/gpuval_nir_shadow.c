@@ -52,7 +52,7 @@ gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_de
 
    nir_push_if(b, nir_ine_imm(b, self->order, 0));
    {
-      nir_def *count = nir_load_global(b, self->order, 4, 1, 32);
+      nir_def *count = gpuval_load_global(b, self->order, 4, 1, 32);
       nir_loop *loop = nir_push_loop(b);
       {
          nir_def *i = nir_load_var(b, i_var);
@@ -64,7 +64,7 @@ gpuval_shadow_find_order(nir_builder *b, struct gpuval_shadow_self *self, nir_de
             nir_iadd(b, self->order,
                      nir_u2u64(b, nir_imul_imm(b, i, sizeof(struct gpuval_order_range)))),
             offsetof(struct gpuval_order_table, ranges));
-         nir_def *ends = nir_load_global(b, range, 8, 2, 64);
+         nir_def *ends = gpuval_load_global(b, range, 8, 2, 64);
          nir_def *is_inside = nir_iand(b, nir_uge(b, address, nir_channel(b, ends, 0)),
                                        nir_ult(b, address, nir_channel(b, ends, 1)));
          nir_push_if(b, is_inside);

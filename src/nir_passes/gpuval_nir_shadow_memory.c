@@ -38,7 +38,7 @@ find_in_window(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *
    nir_store_var(b, found_var, nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)), 0x1);
    nir_push_if(b, nir_inot(b, is_inside));
    {
-      nir_def *count = nir_load_global(
+      nir_def *count = gpuval_load_global(
          b, nir_iadd_imm(b, layout, offsetof(struct gpuval_shadow_layout, num_ranges)), 4, 1, 32);
       nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
       nir_loop *loop = nir_push_loop(b);
@@ -53,10 +53,10 @@ find_in_window(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *
             nir_iadd(b, layout,
                      nir_u2u64(b, nir_imul_imm(b, i, sizeof(struct gpuval_shadow_range)))),
             offsetof(struct gpuval_shadow_layout, ranges));
-         nir_def *begin_size = nir_load_global(b, range, 8, 2, 64);
+         nir_def *begin_size = gpuval_load_global(b, range, 8, 2, 64);
          nir_def *offset = nir_isub(b, address, nir_channel(b, begin_size, 0));
          nir_push_if(b, nir_ult(b, offset, nir_channel(b, begin_size, 1)));
-         nir_def *alias = nir_load_global(
+         nir_def *alias = gpuval_load_global(
             b, nir_iadd_imm(b, range, offsetof(struct gpuval_shadow_range, alias)), 8, 1, 64);
          nir_store_var(b, found_var, nir_iadd(b, alias, offset), 0x1);
          nir_pop_if(b, NULL);
@@ -77,15 +77,15 @@ find_in_table(nir_builder *b, nir_def *table, nir_def *address, nir_def *size)
 
    /* Before the first area there is an empty one. */
    nir_def *area = gpuval_nir_element_address(b, table, count, stride);
-   nir_def *distance = nir_isub(b, address, nir_load_global(b, area, 8, 1, 64));
-   nir_def *bound = nir_load_global(
+   nir_def *distance = nir_isub(b, address, gpuval_load_global(b, area, 8, 1, 64));
+   nir_def *bound = gpuval_load_global(
       b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, size)), 8, 1, 64);
    nir_def *is_inside = nir_iand(b, nir_ult(b, distance, bound),
                                  nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)));
    return (struct gpuval_shadow_cells){
       .address = nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)),
-      .words = nir_load_global(b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)),
-                               8, 1, 64),
+      .words = gpuval_load_global(
+         b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)), 8, 1, 64),
    };
 }
 

@@ -146,7 +146,7 @@ clear_cells(const struct pass *pass, nir_builder *b)
       nir_break_if(b, nir_uge_imm(b, offset, pass->end));
       nir_def *address = get_address(pass, b, offset);
       if (address->bit_size == 64)
-         nir_store_global(b, address, 16, zero, 0xf);
+         gpuval_store_global(b, address, 16, zero, 0xf);
       else
          nir_store_shared(b, zero, address, .align_mul = 16, .write_mask = 0xf);
       nir_store_var(b, i_var, nir_iadd(b, offset, step), 0x1);
@@ -347,7 +347,7 @@ gpuval_nir_instrument_shared(struct gpuval_nir_state *state)
    };
 
    if (!(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_SHARED)) ||
-       !gl_shader_stage_uses_workgroup(info->stage) || !look_at_accesses(&pass))
+       !mesa_shader_stage_uses_workgroup(info->stage) || !look_at_accesses(&pass))
       return false;
    if (!place_cells(&pass)) {
       state->table->shared_is_full = true;
@@ -380,7 +380,7 @@ gpuval_nir_instrument_shared(struct gpuval_nir_state *state)
          order_atomic(&pass, access);
    }
 
-   nir_metadata_preserve(b->impl, nir_metadata_none); /* a loop */
+   nir_progress(true, b->impl, nir_metadata_none); /* a loop */
    nir_lower_vars_to_ssa(b->shader);
    return true;
 }

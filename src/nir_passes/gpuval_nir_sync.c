@@ -25,9 +25,9 @@
  * than once: they are numbered by what they are.
  */
 static bool
-has_numbers(gl_shader_stage stage)
+has_numbers(mesa_shader_stage stage)
 {
-   return gl_shader_stage_is_rt(stage) || stage == MESA_SHADER_VERTEX ||
+   return mesa_shader_stage_is_rt(stage) || stage == MESA_SHADER_VERTEX ||
           stage == MESA_SHADER_TESS_EVAL;
 }
 
@@ -123,7 +123,7 @@ build_number(struct gpuval_sync_pass *pass, nir_builder *b)
       local = nir_load_invocation_id(b);
       group = nir_load_primitive_id(b);
       bits = 5;
-   } else if (gl_shader_stage_uses_workgroup(info->stage)) {
+   } else if (mesa_shader_stage_uses_workgroup(info->stage)) {
       unsigned size =
          info->workgroup_size_variable
             ? 1024
@@ -142,7 +142,7 @@ build_number(struct gpuval_sync_pass *pass, nir_builder *b)
       group = nir_iadd(b, nir_channel(b, id, 1),
                        nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
       group = nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, group, nir_channel(b, count, 0)));
-   } else if (gl_shader_stage_is_rt(info->stage)) {
+   } else if (mesa_shader_stage_is_rt(info->stage)) {
       nir_def *id = gpuval_nir_invocation(pass->state), *size = nir_load_ray_launch_size(b);
       nir_def *row = nir_iadd(b, nir_channel(b, id, 1),
                               nir_imul(b, nir_channel(b, id, 2), nir_channel(b, size, 1)));
@@ -164,7 +164,7 @@ gpuval_sync_context(struct gpuval_sync_pass *pass)
       nir_function_impl *impl = pass->state->b.impl;
       gpuval_nir_invocation(pass->state);
       nir_builder at_top =
-         nir_builder_at(nir_after_instr(gpuval_nir_invocation(pass->state)->parent_instr));
+         nir_builder_at(nir_after_instr(nir_def_instr(gpuval_nir_invocation(pass->state))));
       if (!has_numbers(impl->function->shader->info.stage))
          at_top.cursor = nir_before_impl(impl);
       bool shadow = pass->shadow;

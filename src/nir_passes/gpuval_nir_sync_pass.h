@@ -30,9 +30,9 @@ struct gpuval_sync_pass {
 };
 
 static inline bool
-gpuval_sync_has_workgroups(gl_shader_stage stage)
+gpuval_sync_has_workgroups(mesa_shader_stage stage)
 {
-   return gl_shader_stage_uses_workgroup(stage) || stage == MESA_SHADER_TESS_CTRL;
+   return mesa_shader_stage_uses_workgroup(stage) || stage == MESA_SHADER_TESS_CTRL;
 }
 
 /** Id of the invocation, and the token of its workgroup: 2 x 32 bit */

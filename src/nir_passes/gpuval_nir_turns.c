@@ -101,7 +101,7 @@ gpuval_nir_select_constant(nir_builder *b, const struct group *group, const stru
 static bool
 is_of_arguments(nir_def *def, unsigned depth)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
 
    switch (instr->type) {
    case nir_instr_type_load_const:
@@ -127,7 +127,7 @@ is_of_arguments(nir_def *def, unsigned depth)
 static nir_def *
 copy_here(nir_builder *b, nir_def *def)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
 
    if (instr->type == nir_instr_type_load_const)
       return def;

@@ -233,7 +233,7 @@ find_memories(struct undefined *undefined)
                continue;
             struct memory *memory = find_memory(undefined, nir_src_as_deref(intrin->src[0]));
             if (memory)
-               util_dynarray_append(&memory->accesses, nir_intrinsic_instr *, intrin);
+               util_dynarray_append_typed(&memory->accesses, nir_intrinsic_instr *, intrin);
          }
       }
    }
@@ -543,7 +543,7 @@ build_load(struct undefined *undefined, nir_intrinsic_instr *load, nir_def **def
    if (!memory->shadow) {
       memory->shadow = nir_local_variable_create(
          b->impl, get_shadow_type(undefined->mem_ctx, memory->var->type), "defined");
-      util_dynarray_append(&undefined->to_shadow, struct memory *, memory);
+      util_dynarray_append_typed(&undefined->to_shadow, struct memory *, memory);
    }
    for (nir_deref_instr *path = deref; path->deref_type != nir_deref_type_var;
         path = nir_deref_instr_parent(path)) {
@@ -578,7 +578,7 @@ build_phi(struct undefined *undefined, nir_phi_instr *phi, unsigned component, n
 static nir_def *
 build_defined(struct undefined *undefined, nir_def *def, unsigned component, nir_def **memo)
 {
-   nir_instr *instr = def->parent_instr;
+   nir_instr *instr = nir_def_instr(def);
 
    switch (instr->type) {
    case nir_instr_type_phi:
@@ -696,7 +696,7 @@ add(struct undefined *undefined, struct use *use, nir_def *def, uint16_t compone
 static void
 add_path(struct undefined *undefined, struct use *use, nir_def *path)
 {
-   nir_instr *instr = path->parent_instr;
+   nir_instr *instr = nir_def_instr(path);
 
    if (instr->type == nir_instr_type_deref) {
       nir_deref_instr *deref = nir_instr_as_deref(instr);
@@ -755,7 +755,7 @@ add_image(struct undefined *undefined, struct use *use, nir_intrinsic_instr *int
       uint16_t components = 0;
       for (unsigned j = 0; j < value->num_components; j++) {
          nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(value, j));
-         if (!j || scalar.def->parent_instr->type != nir_instr_type_undef)
+         if (!j || nir_def_instr(scalar.def)->type != nir_instr_type_undef)
             components |= BITFIELD_BIT(j);
       }
       add(undefined, use, value, components, GPUVAL_UNDEFINED_VALUE_STORED);
@@ -902,7 +902,7 @@ collect_instrs(struct undefined *undefined)
       nir_foreach_instr (instr, block) {
          if (instr->type == nir_instr_type_tex || is_branch(instr) ||
              (instr->type == nir_instr_type_intrinsic && !gpuval_nir_is_operation(instr)))
-            util_dynarray_append(&instrs, nir_instr *, instr);
+            util_dynarray_append_typed(&instrs, nir_instr *, instr);
       }
    }
    return instrs;
@@ -952,6 +952,6 @@ gpuval_nir_early_undefined(struct gpuval_nir_early *early)
             nir_instr_remove(instr);
       }
    }
-   nir_metadata_preserve(impl, nir_metadata_control_flow);
+   nir_progress(true, impl, nir_metadata_control_flow);
    return any;
 }

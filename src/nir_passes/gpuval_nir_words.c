@@ -44,7 +44,7 @@ static bool
 is_known(nir_scalar value, nir_instr *first, const nir_instr *last)
 {
    for (nir_instr *instr = first; instr != last; instr = nir_instr_next(instr)) {
-      if (instr == value.def->parent_instr)
+      if (instr == nir_def_instr(value.def))
          return false;
    }
    return true;

@@ -3,7 +3,7 @@
 #include "gpuval_radv_layer.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_buffer_view.h"
 #include "radv_device.h"
 #include "radv_device_memory.h"
@@ -189,8 +189,8 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
 void
 gpuval_radv_add_buffer(struct gpuval_radv *gpuval, struct radv_buffer *buffer)
 {
-   gpuval_device_add_buffer(gpuval->device, &buffer->vk.base,
-                            radv_buffer_get_va(buffer->bo) + buffer->offset, buffer->vk.size);
+   gpuval_device_add_buffer(gpuval->device, &buffer->vk.base, gpuval_radv_buffer_address(buffer),
+                            buffer->vk.size);
    gpuval_radv_bind_cells(gpuval, buffer);
 }
 

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/mesa-sha1.h"
-#include "nir.h"
 
 #include <vulkan/vulkan_core.h>
 

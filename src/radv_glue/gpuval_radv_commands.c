@@ -170,7 +170,7 @@ describe_labels(const struct gpuval_radv_commands *owner, const struct command *
 }
 
 bool
-gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+gpuval_radv_describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
                              struct gpuval_command *out)
 {
    struct gpuval_radv *gpuval = data;
@@ -563,7 +563,7 @@ gpuval_radv_collect_looks(struct radv_cmd_buffer *cmd_buffer, struct util_dynarr
    if (!commands)
       return;
    if (commands->looks.size)
-      util_dynarray_append(buffers, struct radv_cmd_buffer *, cmd_buffer);
+      util_dynarray_append_typed(buffers, struct radv_cmd_buffer *, cmd_buffer);
    util_dynarray_foreach (&commands->secondaries, struct secondary, secondary)
       gpuval_radv_collect_looks(secondary->cmd_buffer, buffers);
 }
@@ -704,7 +704,7 @@ gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *pr
 
    get_commands(cmd_buffer);
    simple_mtx_lock(&gpuval->mutex);
-   util_dynarray_append(&commands->secondaries, struct secondary, secondary);
+   util_dynarray_append_typed(&commands->secondaries, struct secondary, secondary);
    simple_mtx_unlock(&gpuval->mutex);
 }
 

@@ -11,7 +11,7 @@
 
 #include "gpuval_radv_private.h"
 
-#include "meta/radv_meta.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_queue.h"
@@ -93,10 +93,10 @@ record(struct gpuval_radv *gpuval, const struct gpuval_unseen_filter *parts,
    barrier(table, commands);
    if (task == TASK_CLEAR) {
       cmd_buffer->state.flush_bits |=
-         radv_fill_buffer(cmd_buffer, NULL, bo, marks->address, marks->size, 0);
+         gpuval_radv_fill(cmd_buffer, bo, marks->address, marks->size, 0);
       barrier(table, commands);
    }
-   radv_copy_buffer(cmd_buffer, bo, sample, 0, 0, parts->sample.size);
+   gpuval_radv_copy(cmd_buffer, bo, sample, parts->sample.size);
    barrier(table, commands);
    return table->EndCommandBuffer(commands);
 }

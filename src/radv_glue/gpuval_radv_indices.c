@@ -17,6 +17,8 @@
 
 #include "gpuval_radv_inputs.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
+
 #include "meta/radv_meta.h"
 #include "nir/nir_builder.h"
 #include "radv_cmd_buffer.h"
@@ -342,7 +344,7 @@ add_chunks(struct gpuval_radv_indices *indices, const struct chunk *all)
       struct chunk chunk = *all;
       chunk.address += done * all->index_size;
       chunk.count = MIN2(all->count - done, CHUNK);
-      util_dynarray_append(&indices->chunks, struct chunk, chunk);
+      util_dynarray_append_typed(&indices->chunks, struct chunk, chunk);
    }
    void *key = ralloc_memdup(get_batch(indices), all, sizeof(*all));
    _mesa_hash_table_insert(indices->known, key, (void *)(uintptr_t)(first + 1));
@@ -388,7 +390,7 @@ gpuval_radv_look_at_indices(struct gpuval_radv_recording *recording,
          .first_chunk = add_chunks(indices, &all),
          .num_chunks = DIV_ROUND_UP(count, CHUNK),
       };
-      util_dynarray_append(&get_batch(indices)->looks, struct look, look);
+      util_dynarray_append_typed(&get_batch(indices)->looks, struct look, look);
    }
 }
 
@@ -446,7 +448,7 @@ gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
    if (dispatch(cmd_buffer, &indices->chunks, &batch->results)) {
       struct gpuval_radv_look *look = rzalloc(mem_ctx, struct gpuval_radv_look);
       look->batch = batch;
-      util_dynarray_append(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
+      util_dynarray_append_typed(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
       indices->is_running = true;
       p_atomic_set(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_at_indices, true);
    } else {
@@ -490,7 +492,7 @@ check_look(const struct look *look, const struct result *results, struct util_dy
          .bound = look->bound,
          .failure = failures[i],
       };
-      util_dynarray_append(found, struct gpuval_radv_failure, failure);
+      util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
    }
 }
 

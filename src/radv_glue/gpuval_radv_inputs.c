@@ -11,7 +11,7 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_shader.h"
@@ -70,8 +70,8 @@ note_conditional(struct gpuval_radv_recording *recording,
    if (!recording->condition)
       recording->condition = gpuval_radv_add_look(recording->cmd_buffer, &look);
    if (recording->condition)
-      util_dynarray_append(&recording->condition->failures, struct gpuval_command_failure,
-                           *failure);
+      util_dynarray_append_typed(&recording->condition->failures, struct gpuval_command_failure,
+                                 *failure);
 }
 
 void
@@ -91,7 +91,7 @@ gpuval_radv_note(struct gpuval_radv_recording *recording,
       .bound = gpuval_radv_what_is_bound(cmd_buffer, recording->bind_point),
       .failure = *failure,
    };
-   util_dynarray_append(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
+   util_dynarray_append_typed(gpuval_radv_failures(cmd_buffer), struct gpuval_radv_failure, note);
 }
 
 void
@@ -134,7 +134,7 @@ get_range(VkBuffer handle, const char *type)
       .type = type,
       .binding = -1,
       .object = &buffer->vk.base,
-      .address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0,
+      .address = gpuval_radv_buffer_address(buffer),
       .size = buffer->vk.size,
    };
 }
@@ -348,7 +348,7 @@ read_safe(struct gpuval_radv_indirect *indirect, struct gpuval_arguments argumen
    if (!indirect->count || !make_safe(&indirect->recording, &arguments, copy))
       return;
    indirect->buffer = radv_buffer_to_handle(copy);
-   indirect->address = radv_buffer_get_va(copy->bo) + copy->offset;
+   indirect->address = gpuval_radv_buffer_address(copy);
    indirect->offset = 0;
    indirect->stride = gpuval_arguments_size(arguments.type);
 }

@@ -10,7 +10,7 @@
 #include "gpuval_radv_layer.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
-#include "radv_cmd_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_descriptor_set.h"
 #include "radv_device.h"
 #include "radv_device_memory.h"

@@ -13,17 +13,17 @@
 
 #include "gpuval_radv_private.h"
 
-#include "radv_cmd_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cp_dma.h"
 #include "radv_cs.h"
 #include "radv_device.h"
 #include "sid.h"
 
 #include "gpuval/src/base/gpuval_log.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/core/structures/gpuval_instances.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 
 /* Of one command: more is not copied. A draw's arguments are 16 to 20 bytes; draws of
  * indices are many.
@@ -60,7 +60,7 @@ static void
 copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
 {
    if (size)
-      radv_cp_dma_buffer_copy(cmd_buffer, from, to, size);
+      gpuval_radv_copy_bytes(cmd_buffer, from, to, size);
 }
 
 /* Indices or instances, as many as there is room for */
@@ -142,9 +142,8 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
    copy_bytes(cmd_buffer, arguments->range.address + arguments->offset,
               address + offsetof(struct gpuval_radv_copy, data), size);
    radv_cp_dma_wait_for_idle(cmd_buffer);
-   radv_cs_write_data(device, cmd_buffer->cs, cmd_buffer->qf, V_370_ME,
-                      address + offsetof(struct gpuval_radv_copy, done), 1, &(uint32_t){DONE},
-                      cmd_buffer->state.predicating);
+   gpuval_radv_write_words(cmd_buffer, address + offsetof(struct gpuval_radv_copy, done), 1,
+                           &(uint32_t){DONE}, cmd_buffer->state.predicating);
 
    struct util_dynarray *looks = gpuval_radv_looks(cmd_buffer);
    struct gpuval_radv_look *look = ralloc(looks->mem_ctx, struct gpuval_radv_look);
@@ -152,7 +151,7 @@ gpuval_radv_add_look(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_rad
    look->copy = copy;
    look->num_copied = num_copied;
    util_dynarray_init(&look->failures, look);
-   util_dynarray_append(looks, struct gpuval_radv_look *, look);
+   util_dynarray_append_typed(looks, struct gpuval_radv_look *, look);
    return look;
 }
 
@@ -183,7 +182,7 @@ add(struct util_dynarray *found, const struct gpuval_radv_look *look,
          .bound = look->bound,
          .failure = failures[i],
       };
-      util_dynarray_append(found, struct gpuval_radv_failure, failure);
+      util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
    }
 }
 

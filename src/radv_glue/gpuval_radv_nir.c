@@ -58,10 +58,10 @@ slot(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr
 static nir_def *
 slot_index(nir_def *slot)
 {
-   nir_alu_instr *alu = nir_instr_as_alu(slot->parent_instr);
+   nir_alu_instr *alu = nir_instr_as_alu(nir_def_instr(slot));
 
    if (alu->op == nir_op_ior)
-      alu = nir_instr_as_alu(alu->src[0].src.ssa->parent_instr);
+      alu = nir_instr_as_alu(nir_def_instr(alu->src[0].src.ssa));
    assert(alu->op == nir_op_mov && alu->src[0].swizzle[0] == 1);
    return alu->src[0].src.ssa;
 }
@@ -246,7 +246,7 @@ invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
 
 /* As radv_physical_device.c has it. What a mesh shader puts out lies beside its own. */
 static uint32_t
-max_shared_size(const struct gpuval_nir_driver *driver, gl_shader_stage stage)
+max_shared_size(const struct gpuval_nir_driver *driver, mesa_shader_stage stage)
 {
    const struct gpuval_radv_nir_layout *layout = driver->data;
    return stage == MESA_SHADER_MESH ? 28672 : layout->max_shared_size;

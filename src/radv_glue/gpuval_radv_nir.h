@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/compat/gpuval_nir_memory.h"
 #include "gpuval/src/radv_glue/gpuval_radv.h"
-#include "nir.h"
 
 #ifdef __cplusplus
 extern "C" {

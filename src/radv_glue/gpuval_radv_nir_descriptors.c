@@ -35,7 +35,7 @@ load_word_late(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
    nir_def *data = nir_pack_64_2x32_split(b, nir_iadd_imm(b, table, -(int64_t)args->data_size),
                                           nir_imm_int(b, args->address32_hi));
 
-   return nir_load_smem_amd(b, 1, data, offset, .align_mul = 4);
+   return gpuval_load_smem(b, 1, data, offset, 4);
 }
 
 static nir_def *
@@ -414,7 +414,7 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
 static nir_def *
 race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   const gl_shader_stage stage = b->shader->info.stage;
+   const mesa_shader_stage stage = b->shader->info.stage;
 
    assert(stage < GPUVAL_RADV_RACE_STAGES);
    return nir_inot(b, nir_load_command_gpuval(b, .base = FIELD(race_used) + stage * 4));

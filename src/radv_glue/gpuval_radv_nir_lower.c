@@ -48,7 +48,7 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
    nir_def *set = extend_pointer(b, args, nir_channel(b, index, 0));
 
    if (nir_scalar_is_const(nir_scalar_resolved(offset, 0)))
-      return nir_load_smem_amd(b, 4, set, offset, .align_mul = 16);
+      return gpuval_load_smem(b, 4, set, offset, 16);
    return nir_build_load_global(b, 4, 32, add_64(b, set, offset),
                                 .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER,
                                 .align_mul = 16);
@@ -65,8 +65,8 @@ build_data_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigne
    const unsigned first = offsetof(struct gpuval_radv_command_data, base);
    bool is_first = offset >= first && offset + components * 4 <= first + FIRST_WORDS * 4;
    nir_def *words =
-      nir_load_smem_amd(b, is_first ? FIRST_WORDS : components, load_data_pointer(b, args),
-                        nir_imm_int(b, is_first ? first : offset), .align_mul = 4);
+      gpuval_load_smem(b, is_first ? FIRST_WORDS : components, load_data_pointer(b, args),
+                       nir_imm_int(b, is_first ? first : offset), 4);
 
    assert(offset + components * 4 <= args->data_size);
    return is_first ? nir_channels(b, words, BITFIELD_RANGE((offset - first) / 4, components))

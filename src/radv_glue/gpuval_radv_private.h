@@ -80,7 +80,7 @@ struct gpuval_radv {
 
 void gpuval_radv_init_commands(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_commands(struct gpuval_radv *gpuval);
-bool gpuval_radv_describe_command(void *data, uint32_t command_id, gl_shader_stage stage,
+bool gpuval_radv_describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
                                   struct gpuval_command *command);
 /** Returns the number of the submit. */
 int64_t gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,

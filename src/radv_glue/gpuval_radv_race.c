@@ -3,7 +3,7 @@
 #include "gpuval_radv_race.h"
 #include "gpuval_radv_layer.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_descriptor_set.h"
 #include "radv_device.h"
@@ -78,16 +78,16 @@ find_subresource(const struct vk_image *vk_image, uint32_t level, uint32_t layer
 {
    const struct radv_image *image = container_of(vk_image, const struct radv_image, vk);
 
-   if (!image->bindings[0].bo || image->shareable)
+   if (!image->bindings[0].bo || gpuval_radv_is_shared(image))
       return 0;
-   return radv_image_get_va(image, 0) + 2ull * (layer * vk_image->mip_levels + level);
+   return gpuval_radv_image_address(image) + 2ull * (layer * vk_image->mip_levels + level);
 }
 
 static uint64_t
 find_buffer(const struct vk_buffer *vk_buffer)
 {
    const struct radv_buffer *buffer = container_of(vk_buffer, const struct radv_buffer, vk);
-   return buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+   return gpuval_radv_buffer_address(buffer);
 }
 
 static const struct gpuval_race_driver race_driver = {
@@ -237,7 +237,7 @@ static void
 add_uses(struct gpuval_radv_race_note *note, const struct radv_descriptor_state *descriptors,
          const struct gpuval_shader *shader)
 {
-   gl_shader_stage stage = gpuval_shader_stage(shader);
+   mesa_shader_stage stage = gpuval_shader_stage(shader);
    uint32_t num_uses, bit = 1;
    const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
 
@@ -254,7 +254,7 @@ add_uses(struct gpuval_radv_race_note *note, const struct radv_descriptor_state 
          .bit = bit,
       };
       if (use.descriptor)
-         util_dynarray_append(&note->uses, struct shader_use, use);
+         util_dynarray_append_typed(&note->uses, struct shader_use, use);
       bit <<= 1;
    }
 }
@@ -413,7 +413,7 @@ gpuval_radv_race_retire(struct gpuval_radv *gpuval, struct gpuval_race_segment *
    if (!segment)
       return;
    gpuval_race_fetch(segment, NULL);
-   util_dynarray_append(&gpuval->race->retired, struct gpuval_race_segment *, segment);
+   util_dynarray_append_typed(&gpuval->race->retired, struct gpuval_race_segment *, segment);
 }
 
 void

@@ -8,6 +8,8 @@
 
 #include "gpuval_radv_private.h"
 
+#include "gpuval/src/compat/gpuval_radv_driver.h"
+
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -46,7 +48,7 @@ create_block(struct gpuval_radv *gpuval, uint64_t size)
    block->size = align64(size, BLOCK_SIZE);
    if (radv_bo_create(
           device, NULL, block->size, 4096, RADEON_DOMAIN_GTT,
-          RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_VA_UNCACHED,
+          RADEON_FLAG_CPU_ACCESS | RADEON_FLAG_NO_INTERPROCESS_SHARING | GPUVAL_RADV_UNCACHED,
           RADV_BO_PRIORITY_UPLOAD_BUFFER, 0, true, &block->bo) != VK_SUCCESS) {
       free(block);
       return NULL;

@@ -8,7 +8,7 @@
 
 #include "gpuval_radv_private.h"
 
-#include "meta/radv_meta.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "nir/nir_builder.h"
 #include "radv_cmd_buffer.h"
 #include "radv_cs.h"
@@ -193,7 +193,7 @@ build_instances(nir_builder *b, nir_def *index, bool array_of_pointers)
 static nir_shader *
 build_shader(struct radv_device *device, const struct key *key)
 {
-   nir_builder b = radv_meta_init_shader(device, MESA_SHADER_COMPUTE, "gpuval_safe");
+   nir_builder b = gpuval_radv_init_shader(device, "gpuval_safe");
 
    b.shader->info.workgroup_size[0] = WORKGROUP_SIZE;
    nir_def *index = nir_channel(&b, nir_load_global_invocation_id(&b, 32), 0);
@@ -269,14 +269,12 @@ copy(struct radv_cmd_buffer *cmd_buffer, const struct key *key, struct constants
    cmd_buffer->state.flush_bits |=
       radv_dst_access_flush(cmd_buffer, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                             VK_ACCESS_2_SHADER_READ_BIT, 0, NULL, NULL);
-   radv_meta_save(
-      &saved, cmd_buffer,
-      RADV_META_SAVE_COMPUTE_PIPELINE | RADV_META_SAVE_CONSTANTS | RADV_META_SUSPEND_PREDICATING);
+   gpuval_radv_begin_meta(&saved, cmd_buffer);
    radv_CmdBindPipeline(handle, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
    vk_common_CmdPushConstants(handle, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(*constants),
                               constants);
    radv_unaligned_dispatch(cmd_buffer, count, 1, 1);
-   radv_meta_restore(&saved, cmd_buffer);
+   gpuval_radv_end_meta(&saved, cmd_buffer);
 
    cmd_buffer->state.flush_bits |=
       RADV_CMD_FLAG_CS_PARTIAL_FLUSH |
@@ -317,15 +315,7 @@ gpuval_radv_make_safe(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_ar
        !copy(cmd_buffer, &key, &constants, arguments->count, size))
       return false;
 
-   struct radeon_winsys_bo *bo = cmd_buffer->upload.upload_bo;
-   *safe = (struct radv_buffer){
-      .vk.base.type = VK_OBJECT_TYPE_BUFFER,
-      .vk.size = size,
-      .bo = bo,
-      .offset = constants.to - radv_buffer_get_va(bo),
-      .bo_va = radv_buffer_get_va(bo),
-      .range = size,
-   };
+   *safe = gpuval_radv_make_buffer(cmd_buffer->upload.upload_bo, constants.to, size);
    return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "gpuval_radv_private.h"
 
+#include "gpuval/src/compat/gpuval_nir_memory.h"
 #include "nir/nir_builder.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
@@ -137,7 +138,7 @@ meet_host(struct shader *s)
    nir_builder *b = &s->b;
    nir_variable *left = nir_local_variable_create(b->impl, glsl_uint_type(), "left");
 
-   nir_store_global(b, at(s, offsetof(struct memory, begun)), 4, nir_imm_int(b, 1), 0x1);
+   gpuval_store_global(b, at(s, offsetof(struct memory, begun)), 4, nir_imm_int(b, 1), 0x1);
    nir_store_var(b, left, nir_imm_int(b, PATIENCE), 0x1);
    nir_push_loop(b);
    {
@@ -149,7 +150,7 @@ meet_host(struct shader *s)
          nir_build_load_global(b, 1, 32, at(s, offsetof(struct memory, go)),
                                .access = ACCESS_COHERENT | ACCESS_VOLATILE, .align_mul = 4);
       nir_push_if(b, nir_ine_imm(b, go, 0));
-      nir_store_global(b, at(s, offsetof(struct memory, saw)), 4, nir_imm_int(b, 1), 0x1);
+      gpuval_store_global(b, at(s, offsetof(struct memory, saw)), 4, nir_imm_int(b, 1), 0x1);
       nir_jump(b, nir_jump_break);
       nir_pop_if(b, NULL);
    }
@@ -185,13 +186,13 @@ build_shader(const struct radv_physical_device *pdev)
    nir_def *record = at_mine(&s, offsetof(struct memory, records), 1, 16);
    nir_def *first = nir_imul_imm(b, nir_iadd_imm(b, s.id, 1), 0x9e3779b1u);
    for (unsigned i = 0; i < 4; i++)
-      nir_store_global(b, nir_iadd_imm(b, record, i * 4), 4, nir_iadd_imm(b, first, i), 0x1);
+      gpuval_store_global(b, nir_iadd_imm(b, record, i * 4), 4, nir_iadd_imm(b, first, i), 0x1);
    release(b);
    nir_global_atomic(b, 32, at_mine(&s, offsetof(struct memory, published), 32, sizeof(uint32_t)),
                      bit, .atomic_op = nir_atomic_op_ior);
    swap_bit(&s, at_mine(&s, offsetof(struct memory, swapped), 32, sizeof(uint32_t)), bit);
    release(b);
-   nir_store_global(b, at(&s, offsetof(struct memory, ended)), 4, nir_imm_int(b, 1), 0x1);
+   gpuval_store_global(b, at(&s, offsetof(struct memory, ended)), 4, nir_imm_int(b, 1), 0x1);
 
    NIR_PASS(_, b->shader, nir_lower_vars_to_ssa);
    return b->shader;

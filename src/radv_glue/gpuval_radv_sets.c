@@ -4,7 +4,7 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "meta/radv_meta.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_descriptor_set.h"

@@ -4,8 +4,8 @@
 
 #include "gpuval_radv_private.h"
 
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "nir/radv_nir.h"
-#include "radv_descriptor_set.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
 #include "radv_shader.h"
@@ -118,7 +118,7 @@ describe_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32
    };
    if (vk_descriptor_type_is_dynamic(binding->type)) {
       uint32_t index = layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
-      out->first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + index * 16);
+      out->first_slot = GPUVAL_RADV_DYNAMIC | (gpuval_radv_dynamic_offset(layout) + index * 16);
       out->stride = 16;
    }
 }
@@ -150,12 +150,13 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
          if (vk_descriptor_type_is_dynamic(binding->type)) {
             uint32_t number =
                layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
-            described.first_slot = GPUVAL_RADV_DYNAMIC | (layout->push_constant_size + number * 16);
+            described.first_slot =
+               GPUVAL_RADV_DYNAMIC | (gpuval_radv_dynamic_offset(layout) + number * 16);
             described.stride = 16;
          } else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
             described.array_size = 1;
          }
-         util_dynarray_append(bindings, struct gpuval_binding, described);
+         util_dynarray_append_typed(bindings, struct gpuval_binding, described);
       }
    }
 }
@@ -369,15 +370,15 @@ gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir)
 static struct gpuval_radv_nir_args
 get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage)
 {
-   const struct ac_arg *push_constants = &stage->args.ac.push_constants;
+   const struct ac_arg *dynamic = gpuval_radv_dynamic_arg(&stage->args);
    /* Where sets are passed directly, it has an argument of its own. */
-   const struct ac_arg *table =
-      stage->args.gpuval_table.used ? &stage->args.gpuval_table : &stage->args.descriptor_sets[0];
+   const struct ac_arg *table = stage->args.gpuval_table.used ? &stage->args.gpuval_table
+                                                              : gpuval_radv_sets_arg(&stage->args);
 
-   assert(stage->args.user_sgprs_locs.shader_data[AC_UD_INDIRECT_DESCRIPTOR_SETS].sgpr_idx != -1);
+   assert(stage->args.user_sgprs_locs.shader_data[GPUVAL_RADV_TABLE_OF_SETS].sgpr_idx != -1);
    return (struct gpuval_radv_nir_args){
       .sets = table->arg_index,
-      .push_constants = push_constants->used ? push_constants->arg_index : -1,
+      .push_constants = dynamic->used ? dynamic->arg_index : -1,
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
       .data_size = gpuval_radv_data_size(gpuval),
       .hashes = gpuval_options_hashes(GPUVAL_RADV_HASHES),

@@ -8,11 +8,12 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "meta/radv_meta.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
 #include "vk_acceleration_structure.h"
 
@@ -35,7 +36,7 @@ add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to,
       .state = state,
    };
 
-   util_dynarray_append(gpuval_radv_built(cmd_buffer), struct note, note);
+   util_dynarray_append_typed(gpuval_radv_built(cmd_buffer), struct note, note);
 }
 
 void
@@ -63,7 +64,7 @@ gpuval_radv_add_structure(struct gpuval_radv *gpuval, struct vk_acceleration_str
 {
    if (structures_of(gpuval))
       gpuval_structures_add(structures_of(gpuval), &structure->base,
-                            buffer->bo_va ? vk_acceleration_structure_get_va(structure) : 0);
+                            buffer->bo ? vk_acceleration_structure_get_va(structure) : 0);
 }
 
 void
@@ -189,10 +190,8 @@ init_null_structure(struct gpuval_radv *gpuval)
 {
    struct radv_device *device = gpuval->radv;
 
-   if (gpuval_options()->safe && !device->meta_state.accel_struct_build.null.accel_struct)
-      radv_device_init_null_accel_struct(device);
    VK_FROM_HANDLE(vk_acceleration_structure, structure,
-                  device->meta_state.accel_struct_build.null.accel_struct);
+                  gpuval_radv_null_structure(device, gpuval_options()->safe));
    if (!structure)
       return;
 

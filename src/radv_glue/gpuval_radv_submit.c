@@ -14,6 +14,7 @@
 #include "radv_physical_device.h"
 #include "radv_queue.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_queue.h"
@@ -91,7 +92,7 @@ retire_done(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retire
 
       if (is_done(gpuval, submit, timeout)) {
          list_move_to(&submit->link, &gpuval->unused);
-         util_dynarray_append(&retired->works, unsigned, submit->work);
+         util_dynarray_append_typed(&retired->works, unsigned, submit->work);
          check_buffers(gpuval, submit, &retired->failures);
          gpuval_radv_race_retire(gpuval, submit->race);
          submit->race = NULL;

@@ -18,7 +18,7 @@
 #include "gpuval_radv_layer.h"
 #include "gpuval_radv_race.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_queue.h"
@@ -77,7 +77,7 @@ gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
    note.classes = gpuval_radv_note_entries(cmd_buffer, bind_point, entry_base);
    if (gpuval->shadow)
       note.entry_base = ralloc_memdup(notes->mem_ctx, entry_base, sizeof(entry_base));
-   util_dynarray_append(notes, struct note, note);
+   util_dynarray_append_typed(notes, struct note, note);
 }
 
 void
@@ -85,7 +85,7 @@ gpuval_radv_note_execute(struct radv_cmd_buffer *primary, struct radv_cmd_buffer
 {
    const struct note note = {.type = NOTE_EXECUTE, .secondary = secondary};
 
-   util_dynarray_append(gpuval_radv_notes(primary), struct note, note);
+   util_dynarray_append_typed(gpuval_radv_notes(primary), struct note, note);
    gpuval_radv_told(primary)->executes = true;
 }
 
@@ -100,7 +100,7 @@ void
 gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *race)
 {
    const struct note note = {.type = NOTE_RACE, .race = race};
-   util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
+   util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
 static void
@@ -108,7 +108,7 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
 {
    VK_FROM_HANDLE(radv_buffer, buffer, handle);
 
-   *address = buffer->bo ? radv_buffer_get_va(buffer->bo) + buffer->offset : 0;
+   *address = gpuval_radv_buffer_address(buffer);
    *size = buffer->vk.size;
 }
 
@@ -127,7 +127,7 @@ note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEven
                           cmd_buffer->vk.pool->queue_family_index, &places);
    if (events)
       gpuval_radv_race_events(cmd_buffer, note.dependency);
-   util_dynarray_append(notes, struct note, note);
+   util_dynarray_append_typed(notes, struct note, note);
 }
 
 void
@@ -150,7 +150,7 @@ gpuval_radv_note_set_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event,
    };
 
    if (get_gpuval(cmd_buffer)->hooks.submits)
-      util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
+      util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
 void
@@ -159,7 +159,7 @@ gpuval_radv_note_reset_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event)
    const struct note note = {.type = NOTE_RESET_EVENT, .event = event};
 
    if (get_gpuval(cmd_buffer)->hooks.submits)
-      util_dynarray_append(gpuval_radv_notes(cmd_buffer), struct note, note);
+      util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
 void

@@ -17,9 +17,9 @@
 #include "radv_shader.h"
 #include "radv_shader_object.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 
 /* What has been registered in a call, for the libraries that have been created there */
 struct gpuval_radv_creation {
@@ -62,7 +62,7 @@ void
 gpuval_radv_registered(struct gpuval_shader *shader)
 {
    if (current)
-      util_dynarray_append(&current->shaders, struct gpuval_shader *, shader);
+      util_dynarray_append_typed(&current->shaders, struct gpuval_shader *, shader);
 }
 
 void
@@ -71,7 +71,7 @@ gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shader
 {
    for (unsigned i = 0; i < 2; i++) {
       struct gpuval_shader *shader = NULL;
-      if (i < count && !gl_shader_stage_is_rt(shaders[i]->info.stage))
+      if (i < count && !mesa_shader_stage_is_rt(shaders[i]->info.stage))
          shader = gpuval_device_find_shader(gpuval->device, shaders[i]->info.source_blake3);
 
       numbers[i] = shader ? gpuval_shader_number(shader) : 0;

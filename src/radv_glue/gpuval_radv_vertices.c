@@ -4,7 +4,7 @@
 
 #include "gpuval_radv_inputs.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_pipeline_graphics.h"
@@ -21,23 +21,11 @@ static void
 describe_binding(const struct radv_cmd_buffer *cmd_buffer, uint32_t number,
                  struct gpuval_vertex_binding *binding)
 {
-   const struct radv_vertex_binding *bound = &cmd_buffer->vertex_bindings[number];
-   const struct radv_buffer *buffer = cmd_buffer->vertex_binding_buffers[number];
-
-   binding->stride = bound->stride;
-   binding->is_null =
-      !buffer && radv_cmd_buffer_device(cmd_buffer)->vk.enabled_features.nullDescriptor;
    binding->range = (struct gpuval_command_range){
       .type = "vertex_buffer",
       .binding = number,
    };
-   if (buffer) {
-      binding->range.object = &buffer->vk.base;
-      binding->range.object_offset = bound->offset;
-      binding->range.address = radv_buffer_get_va(buffer->bo) + buffer->offset + bound->offset;
-      binding->range.size =
-         bound->size ? bound->size : vk_buffer_range(&buffer->vk, bound->offset, VK_WHOLE_SIZE);
-   }
+   gpuval_radv_describe_bound(cmd_buffer, number, binding);
 }
 
 /* As the pipeline has it; RADV's own state may have lost it. */
@@ -83,11 +71,11 @@ static void
 describe_attributes(const struct radv_cmd_buffer *cmd_buffer, const struct radv_shader *vertex,
                     struct gpuval_vertex_input *input)
 {
-   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
+   const struct vk_vertex_input_state *vi = gpuval_radv_static_input(cmd_buffer);
    struct gpuval_vertex_attribute attributes[GPUVAL_MAX_ATTRIBUTES];
-   uint32_t described = pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT)
-                           ? describe_static(&pipeline->gpuval_vi, input, attributes)
-                           : describe_dynamic(&cmd_buffer->state.vertex_input, input, attributes);
+   uint32_t described =
+      vi ? describe_static(vi, input, attributes)
+         : describe_dynamic(gpuval_radv_dynamic_input(cmd_buffer), input, attributes);
 
    u_foreach_bit (location, described & vertex->info.vs.input_slot_usage_mask) {
       attributes[location].location = location;

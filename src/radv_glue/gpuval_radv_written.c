@@ -10,7 +10,7 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 #include "radv_device_memory.h"
@@ -135,7 +135,7 @@ gpuval_radv_written_buffer(struct gpuval_radv *gpuval, VkBuffer handle, uint64_t
 
    if (!buffer || !buffer->bo || offset >= buffer->vk.size)
       return;
-   gpuval_marks_write(gpuval->device, radv_buffer_get_va(buffer->bo) + buffer->offset + offset,
+   gpuval_marks_write(gpuval->device, gpuval_radv_buffer_address(buffer) + offset,
                       MIN2(size, buffer->vk.size - offset));
 }
 

@@ -8,7 +8,7 @@
 
 #include "gpuval_radv_layer.h"
 
-#include "radv_cmd_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cs.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
@@ -65,8 +65,8 @@ write_words(void *data, uint64_t address, uint32_t count)
    for (uint32_t i = 0; i < MIN2(count, MAX_WORDS); i++)
       words[i] = marking->is_written ? GPUVAL_INIT_ALL : 0;
    for (uint32_t i = 0; i < count; i += MAX_WORDS)
-      radv_cs_write_data(device, cmd_buffer->cs, cmd_buffer->qf, V_370_ME,
-                         address + i * sizeof(uint32_t), MIN2(count - i, MAX_WORDS), words, false);
+      gpuval_radv_write_words(cmd_buffer, address + i * sizeof(uint32_t),
+                              MIN2(count - i, MAX_WORDS), words, false);
 }
 
 static void
@@ -304,8 +304,9 @@ visit_range(void *data, const VkImageSubresourceRange *range)
          attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE && is_whole(attachment),
    };
 
-   util_dynarray_append(attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
-                        struct attachment, noted);
+   util_dynarray_append_typed(
+      attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
+      struct attachment, noted);
    if (!visit->is_begun || attachment->is_resolve)
       return;
    if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD)

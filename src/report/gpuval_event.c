@@ -77,7 +77,7 @@ gpuval_event_is_warning(const struct gpuval_event *event)
 }
 
 const char *
-gpuval_stage_name(gl_shader_stage stage)
+gpuval_stage_name(mesa_shader_stage stage)
 {
    switch (stage) {
    case MESA_SHADER_TESS_CTRL:

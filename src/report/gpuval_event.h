@@ -12,7 +12,7 @@
 #include "base/gpuval_checks.h"
 #include "base/gpuval_command.h"
 #include "base/gpuval_frame.h"
-#include "compiler/shader_enums.h"
+#include "gpuval/src/compat/gpuval_stages.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,7 +43,7 @@ struct gpuval_place {
    struct {
       uint64_t hash;
       uint64_t code_hash; /* without what only debugging needs; 0: not known */
-      gl_shader_stage stage;
+      mesa_shader_stage stage;
       char *entry;
       char *name;
    } shader;
@@ -151,7 +151,7 @@ bool gpuval_event_is_message(const struct gpuval_event *event);
 bool gpuval_event_is_warning(const struct gpuval_event *event);
 
 /** As reports name a stage: tess_ctrl, any_hit. */
-const char *gpuval_stage_name(gl_shader_stage stage);
+const char *gpuval_stage_name(mesa_shader_stage stage);
 
 /** "image view", or "object": of a VkObjectType. */
 const char *gpuval_object_type_name(uint32_t type);

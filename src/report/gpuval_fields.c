@@ -45,7 +45,7 @@ static const struct gpuval_invocation_fact launch_facts[] = {
 };
 
 const struct gpuval_invocation_fact *
-gpuval_invocation_facts(gl_shader_stage stage)
+gpuval_invocation_facts(mesa_shader_stage stage)
 {
    switch (stage) {
    case MESA_SHADER_VERTEX:
@@ -59,7 +59,7 @@ gpuval_invocation_facts(gl_shader_stage stage)
    case MESA_SHADER_FRAGMENT:
       return fragment_facts;
    default:
-      return gl_shader_stage_is_rt(stage) ? launch_facts : global_facts;
+      return mesa_shader_stage_is_rt(stage) ? launch_facts : global_facts;
    }
 }
 

@@ -100,7 +100,7 @@ struct gpuval_invocation_fact {
 };
 
 /** All of a stage's. */
-const struct gpuval_invocation_fact *gpuval_invocation_facts(gl_shader_stage stage);
+const struct gpuval_invocation_fact *gpuval_invocation_facts(mesa_shader_stage stage);
 
 #ifdef __cplusplus
 }

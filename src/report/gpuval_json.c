@@ -243,7 +243,7 @@ read_seen(struct reader *r)
       } while (gpuval_scan_accept(&r->scan, ','));
       if (!gpuval_scan_expect(&r->scan, '}'))
          return false;
-      util_dynarray_append(&r->line->seen, struct gpuval_seen, seen);
+      util_dynarray_append_typed(&r->line->seen, struct gpuval_seen, seen);
    } while (gpuval_scan_accept(&r->scan, ','));
    return gpuval_scan_expect(&r->scan, ']');
 }
@@ -318,7 +318,7 @@ read_run(struct reader *r)
       if (!gpuval_scan_accept(&r->scan, ','))
          break;
    }
-   util_dynarray_append(&r->line->runs, struct gpuval_run, run);
+   util_dynarray_append_typed(&r->line->runs, struct gpuval_run, run);
    return is_empty || gpuval_scan_expect(&r->scan, '}');
 }
 
@@ -345,7 +345,7 @@ add_to_run(struct reader *r, const char *ended, const struct gpuval_run *checked
       return;
    if (!r->line->runs.size) {
       struct gpuval_run run = {.pid = -1};
-      util_dynarray_append(&r->line->runs, struct gpuval_run, run);
+      util_dynarray_append_typed(&r->line->runs, struct gpuval_run, run);
    }
    struct gpuval_run *run = util_dynarray_top_ptr(&r->line->runs, struct gpuval_run);
    run->ended = ended;

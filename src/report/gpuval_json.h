@@ -9,7 +9,7 @@
 #ifndef GPUVAL_JSON_H
 #define GPUVAL_JSON_H
 
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_summary.h"
 
 #ifdef __cplusplus

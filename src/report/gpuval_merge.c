@@ -196,7 +196,7 @@ find_failure(struct gpuval_merge *merge)
    if (failure.is_message && merge->num_messages++ >= MAX_MESSAGES)
       return -1; /* the summary goes on counting */
    keep_line(merge, &failure);
-   util_dynarray_append(&merge->failures, struct failure, failure);
+   util_dynarray_append_typed(&merge->failures, struct failure, failure);
    found = util_dynarray_num_elements(&merge->failures, struct failure);
    _mesa_hash_table_u64_insert(merge->by_fingerprint, fingerprint, (void *)found);
    return found - 1;
@@ -396,7 +396,7 @@ keep_known_error(struct gpuval_merge *merge, uint64_t fingerprint)
 
    merge->line.row.num_seen = 0;
    gpuval_jsonl_write_row(merge->lines, &merge->line.row);
-   util_dynarray_append(&merge->known_errors, struct known_error, error);
+   util_dynarray_append_typed(&merge->known_errors, struct known_error, error);
    merge->summary.baseline_absent++;
 }
 

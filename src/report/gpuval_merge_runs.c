@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 #define CHUNK 65536 /* notes that are sorted in memory at a time */
 
@@ -118,7 +118,7 @@ number_name(struct gpuval_merge_runs *runs, const char *name)
    struct hash_entry *entry = _mesa_hash_table_search(runs->numbers, name);
    if (!entry) {
       name = ralloc_strdup(runs, name);
-      util_dynarray_append(&runs->names, const char *, name);
+      util_dynarray_append_typed(&runs->names, const char *, name);
       uintptr_t number = util_dynarray_num_elements(&runs->names, const char *);
       entry = _mesa_hash_table_insert(runs->numbers, name, (void *)number);
    }
@@ -374,7 +374,7 @@ gpuval_merge_runs_of(struct gpuval_merge_runs *runs, uint32_t failure, unsigned 
       bool is_new_run = !last || last->run != note.run;
       if (is_new_run) {
          struct gpuval_seen seen = {note.run, note.count};
-         util_dynarray_append(&runs->row_seen, struct gpuval_seen, seen);
+         util_dynarray_append_typed(&runs->row_seen, struct gpuval_seen, seen);
       } else {
          last->count += note.count;
       }

@@ -108,7 +108,7 @@ gpuval_notices_add(struct gpuval_notices *notices, const struct gpuval_event *ev
               gpuval_object_name(notice, &vk->base));
    assert(notice->num_objects <= ARRAY_SIZE(notice->objects));
    memcpy(notice->text, text, size);
-   util_dynarray_append(&notices->list, struct notice *, notice);
+   util_dynarray_append_typed(&notices->list, struct notice *, notice);
 }
 
 static void

@@ -13,12 +13,12 @@
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
 #include "base/gpuval_text.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "util/set.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 #include "gpuval_journal.h"
 #include "gpuval_lcov.h"
 #include "gpuval_paths.h"
@@ -125,7 +125,7 @@ is_left_out(struct gpuval_event *event)
    event->period = period;
    bool left_out = !is_recording() || gpuval_suppressions_take(event);
    if (!is_recording())
-      util_dynarray_append(&outside, struct gpuval_event *, event);
+      util_dynarray_append_typed(&outside, struct gpuval_event *, event);
    gpuval_report_unlock();
    return left_out;
 }
@@ -183,7 +183,7 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    if (is_error)
       mark_error();
    if (!event->is_reported)
-      util_dynarray_append(&events, struct gpuval_event *, event);
+      util_dynarray_append_typed(&events, struct gpuval_event *, event);
    if (text)
       write_block(event, text);
    hint_at_debug_information(event);
@@ -240,7 +240,7 @@ gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
 static void keep_summary(void);
 
 void
-gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage)
+gpuval_report_add_shader(uint64_t hash, mesa_shader_stage stage)
 {
    gpuval_report_lock();
    if (!shaders)
@@ -308,7 +308,7 @@ gpuval_report_add_message_event(struct gpuval_event *event)
    bool has_room = is_recording() && num_message_events < MAX_MESSAGE_EVENTS;
    event->period = period;
    if (has_room) {
-      util_dynarray_append(&events, struct gpuval_event *, event);
+      util_dynarray_append_typed(&events, struct gpuval_event *, event);
       num_message_events++;
       append_to_files(event);
    }

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/list.h"
-#include "util/u_dynarray.h"
 #include "gpuval_event.h"
 #include "gpuval_formats.h"
 
@@ -124,7 +124,7 @@ void gpuval_report_add_commands(uint64_t count);
 void gpuval_report_count(struct gpuval_event *event, uint64_t count);
 
 /** A shader that is checked; counts once, however many pipelines and devices it is in. */
-void gpuval_report_add_shader(uint64_t hash, gl_shader_stage stage);
+void gpuval_report_add_shader(uint64_t hash, mesa_shader_stage stage);
 
 /** Records that told nothing. */
 void gpuval_report_add_lost(uint64_t count);

@@ -9,8 +9,8 @@
 
 #include "base/gpuval_log.h"
 #include "base/gpuval_options.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 #include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_journal.h"
@@ -62,7 +62,7 @@ gpuval_report_files_init(void)
                           "; it is not written",
                           names[i]);
       else if (try_file(names[i]))
-         util_dynarray_append(&files, const char *, names[i]);
+         util_dynarray_append_typed(&files, const char *, names[i]);
    }
 }
 

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "base/gpuval_text.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 #include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"
@@ -66,7 +66,7 @@ add_output(const char *name)
 
    if (!output.format)
       fail("\"%s\" does not end in " GPUVAL_REPORT_ENDINGS, name);
-   util_dynarray_append(&outputs, struct output, output);
+   util_dynarray_append_typed(&outputs, struct output, output);
 }
 
 static void
@@ -77,9 +77,9 @@ set_option(const char *option, const char *value)
    if (!strcmp(option, "-o") || !strcmp(option, "--output")) {
       add_output(value);
    } else if (!strcmp(option, "--baseline")) {
-      util_dynarray_append(&baselines, const char *, value);
+      util_dynarray_append_typed(&baselines, const char *, value);
    } else if (!strcmp(option, "--coverage")) {
-      util_dynarray_append(&coverage, const char *, value);
+      util_dynarray_append_typed(&coverage, const char *, value);
    } else if (!strcmp(option, "--ended")) {
       ended = value;
    } else if (!strcmp(option, "--source-map")) {
@@ -106,10 +106,10 @@ parse_options(char **arguments)
 
       if (!strcmp(argument, "--")) {
          while (*++arguments)
-            util_dynarray_append(&inputs, const char *, *arguments);
+            util_dynarray_append_typed(&inputs, const char *, *arguments);
          break;
       } else if (argument[0] != '-' || !argument[1]) {
-         util_dynarray_append(&inputs, const char *, argument);
+         util_dynarray_append_typed(&inputs, const char *, argument);
       } else if (!strncmp(argument, "--", 2) && equals) {
          *equals = '\0';
          set_option(argument, equals + 1);
@@ -152,7 +152,7 @@ visit(const char *name, const struct stat *status, int type, struct FTW *ftw)
    bool is_report = ends_in(name, ".jsonl") || ends_in(name, ".jsonl.zst");
 
    if (type == FTW_F && is_report && !is_output(status))
-      util_dynarray_append(found, char *, strdup(name));
+      util_dynarray_append_typed(found, char *, strdup(name));
    else if (type == FTW_DNR || type == FTW_NS)
       fail("%s: %s", name, strerror(EACCES));
    return 0;

@@ -10,9 +10,9 @@
 #include "base/gpuval_glob.h"
 #include "base/gpuval_log.h"
 #include "base/gpuval_text.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 /* A word of an entry: all of them have to match. */
 struct pattern {
@@ -168,7 +168,7 @@ add_pattern(struct entry *entry, bool (*matches)(const struct gpuval_event *, co
             const char *glob)
 {
    const struct pattern pattern = {matches, glob};
-   util_dynarray_append(&entry->patterns, struct pattern, pattern);
+   util_dynarray_append_typed(&entry->patterns, struct pattern, pattern);
 }
 
 /* CHECK or CHECK/KIND; returns what is wrong. */
@@ -237,7 +237,7 @@ parse_line(char *line, const char *file, unsigned number)
       gpuval_log_error("GPUVAL_SUPPRESSIONS: %s:%u: \"%s\": %s; the line is ignored", file, number,
                        line, error);
    if (text && entry.text && !error && entry.patterns.size) {
-      util_dynarray_append(&entries, struct entry, entry);
+      util_dynarray_append_typed(&entries, struct entry, entry);
       return;
    }
    util_dynarray_fini(&entry.patterns);
@@ -291,7 +291,7 @@ gpuval_suppressions_take(const struct gpuval_event *event)
          continue;
       entry->used = true;
       if (!taken)
-         util_dynarray_append(&entry->events, const struct gpuval_event *, event);
+         util_dynarray_append_typed(&entry->events, const struct gpuval_event *, event);
       taken = true;
    }
    return taken;

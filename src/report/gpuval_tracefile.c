@@ -61,7 +61,7 @@ gpuval_tracefile_add_line(struct gpuval_lcov_file *file, uint32_t number, uint64
       line->count = sum(line->count, count);
       return;
    }
-   util_dynarray_append(&file->lines, struct gpuval_line_count,
+   util_dynarray_append_typed(&file->lines, struct gpuval_line_count,
                         ((struct gpuval_line_count){number, count}));
    _mesa_hash_table_insert(
       file->index_of_lines, key,
@@ -84,7 +84,7 @@ gpuval_tracefile_add_function(struct gpuval_lcov_file *file, uint32_t line, cons
       return;
    }
    const struct gpuval_function_count function = {line, strchr(key, ' ') + 1, count};
-   util_dynarray_append(&file->functions, struct gpuval_function_count, function);
+   util_dynarray_append_typed(&file->functions, struct gpuval_function_count, function);
    _mesa_hash_table_insert(file->index_of_functions, key,
                            (void *)(uintptr_t)util_dynarray_num_elements(
                               &file->functions, struct gpuval_function_count));
@@ -104,7 +104,7 @@ gpuval_tracefile_add_branch(struct gpuval_lcov_file *file, const struct gpuval_b
       ralloc_free(key);
       return;
    }
-   util_dynarray_append(&file->branches, struct gpuval_branch_count, *added);
+   util_dynarray_append_typed(&file->branches, struct gpuval_branch_count, *added);
    _mesa_hash_table_insert(
       file->index_of_branches, key,
       (void *)(uintptr_t)util_dynarray_num_elements(&file->branches, struct gpuval_branch_count));

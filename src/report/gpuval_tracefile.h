@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <sys/mman.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/simple_mtx.h"
-#include "util/u_dynarray.h"
 #include "util/u_math.h"
 #include "util/vma.h"
 
@@ -146,7 +146,7 @@ allocate(struct gpuval_shadow *shadow, uint64_t size)
    uint64_t address = util_vma_heap_alloc(&shadow->heap, size, page_size());
    if (address) {
       const struct used used = {address, size};
-      util_dynarray_append(&shadow->used, struct used, used);
+      util_dynarray_append_typed(&shadow->used, struct used, used);
    }
    simple_mtx_unlock(&shadow->mutex);
    return address;

@@ -8,7 +8,7 @@
 
 #include "gpuval_winsys_radv.h"
 
-#include "radv_buffer.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_device.h"
 #include "radv_physical_device.h"
 
@@ -82,7 +82,7 @@ static void *
 radv_alloc(void *data, uint64_t size, uint64_t *address)
 {
    return alloc(data, size, address, RADEON_DOMAIN_VRAM,
-                RADEON_FLAG_ZERO_VRAM | RADEON_FLAG_VA_UNCACHED);
+                RADEON_FLAG_ZERO_VRAM | GPUVAL_RADV_UNCACHED);
 }
 
 /* The GPU caches it, as it does descriptor pools: RADV invalidates all caches before a submit. */
@@ -96,7 +96,7 @@ radv_alloc_table(void *data, uint64_t size, uint64_t *address)
 static void *
 radv_alloc_poll(void *data, uint64_t size, uint64_t *address)
 {
-   return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_VA_UNCACHED);
+   return alloc(data, size, address, RADEON_DOMAIN_GTT, GPUVAL_RADV_UNCACHED);
 }
 
 /* The kernel clears what is the host's anyway. */
@@ -108,7 +108,7 @@ radv_alloc_plain(void *data, uint64_t size, uint64_t *address)
    if (!winsys->is_small)
       return radv_alloc(data, size, address);
    return alloc(data, size, address, RADEON_DOMAIN_GTT,
-                RADEON_FLAG_GTT_WC | RADEON_FLAG_VA_UNCACHED);
+                RADEON_FLAG_GTT_WC | GPUVAL_RADV_UNCACHED);
 }
 
 /* Only the GPU uses it, and so it may be cached. */

@@ -469,7 +469,7 @@ run_create_device(struct run *run)
       .extensions = wanted.extensions,
       .extension_count = wanted.extension_count,
       .features_next = wanted.chain,
-      .robust_buffer_access = wanted.robust_buffer_access,
+      .robust_buffer_access = wanted.robust_buffer_access || !run->checks_on,
       .compute_queue = wanted.compute_queue,
       .second_queue = wanted.second_queue,
       .exclusive_buffers = wanted.exclusive_buffers,

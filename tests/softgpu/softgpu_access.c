@@ -16,6 +16,8 @@
 
 #include "sid.h"
 
+#include "gpuval/src/compat/gpuval_nir_memory.h"
+
 /* --- Memory --------------------------------------------------------------- */
 
 static uint64_t
@@ -223,6 +225,8 @@ load_smem(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    if (instr->src[0].ssa->bit_size == 32)
       va |= (uint64_t)wave->shader->address32_hi << 32;
    va += softgpu_uniform_source(wave, instr, 1, 0);
+   if (nir_intrinsic_has_base(instr))
+      va += (uint32_t)nir_intrinsic_base(instr);
    count_load(va);
    softgpu_foreach_lane(lane, wave->exec)
       load_global(wave, instr, lane, va & ~UINT64_C(3)); /* the hardware ignores these */
@@ -461,10 +465,11 @@ load_constant(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 bool
 softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
-   switch (instr->intrinsic) {
-   case nir_intrinsic_load_smem_amd:
+   if (gpuval_is_lowered_smem(instr)) {
       load_smem(wave, instr);
-      break;
+      return true;
+   }
+   switch (instr->intrinsic) {
    case nir_intrinsic_load_global_amd:
       if (wave->exec)
          count_load(global_address(wave, instr, 0, (unsigned)ffsll((long long)wave->exec) - 1));

@@ -267,7 +267,7 @@ list_buffers(struct shim_fd *shim_fd, const struct drm_amdgpu_bo_list_in *list,
       struct shim_bo *bo = drm_shim_bo_lookup(shim_fd, (int)entries[i].bo_handle);
       if (!bo)
          return -ENOENT;
-      util_dynarray_append(&job->buffers, struct shim_bo *, bo);
+      util_dynarray_append_typed(&job->buffers, struct shim_bo *, bo);
    }
    return 0;
 }
@@ -321,8 +321,8 @@ read_chunks(struct shim_fd *shim_fd, const union drm_amdgpu_cs *cs, struct softg
          switch (chunk->chunk_id) {
          case AMDGPU_CHUNK_ID_IB:
             if (!fences)
-               util_dynarray_append(&job->commands, struct drm_amdgpu_cs_chunk_ib,
-                                    *(const struct drm_amdgpu_cs_chunk_ib *)data);
+               util_dynarray_append_typed(&job->commands, struct drm_amdgpu_cs_chunk_ib,
+                                          *(const struct drm_amdgpu_cs_chunk_ib *)data);
             break;
          case AMDGPU_CHUNK_ID_BO_HANDLES:
             if (!fences)
@@ -453,7 +453,8 @@ drm_shim_device_init(void)
    list_inithead(&softgpu.jobs);
    util_dynarray_init(&softgpu.mappings, NULL);
    util_dynarray_init(&softgpu.syncobjs, NULL);
-   util_dynarray_append(&softgpu.syncobjs, struct softgpu_syncobj, (struct softgpu_syncobj){0});
+   util_dynarray_append_typed(&softgpu.syncobjs, struct softgpu_syncobj,
+                              (struct softgpu_syncobj){0});
 
    shim_device.mem_fd = memfd_create("softgpu", MFD_CLOEXEC);
    if (shim_device.mem_fd >= 0 && ftruncate(shim_device.mem_fd, MEMORY_SIZE) == 0) {

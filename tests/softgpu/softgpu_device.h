@@ -14,8 +14,8 @@
 #include "c11/threads.h"
 #include "drm-shim/drm_shim.h"
 #include "drm-uapi/drm.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/list.h"
-#include "util/u_dynarray.h"
 
 /* Allocated in the place of Mesa's struct: what it does not have follows. */
 struct softgpu_buffer {

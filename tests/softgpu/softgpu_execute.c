@@ -197,7 +197,6 @@ execute_instruction(const struct softgpu_run *run, struct softgpu_wave *wave, ni
    case nir_instr_type_undef:
    case nir_instr_type_phi:  /* on the way */
    case nir_instr_type_jump: /* behind the block */
-   case nir_instr_type_debug_info:
       break;
    case nir_instr_type_tex:
       softgpu_execute_texture(wave, nir_instr_as_tex(instr));

@@ -365,7 +365,7 @@ change_addresses(const struct softgpu_change *change)
    struct softgpu_buffer *buffer = change->unmapped ? change->unmapped : change->mapping.buffer;
    if (buffer) {
       drm_shim_bo_get(&buffer->base);
-      util_dynarray_append(&job->buffers, struct shim_bo *, &buffer->base);
+      util_dynarray_append_typed(&job->buffers, struct shim_bo *, &buffer->base);
    }
    list_addtail(&job->link, &softgpu.jobs);
    return 0;

@@ -15,6 +15,8 @@
 #include "util/ralloc.h"
 #include "util/u_math.h"
 
+#include "gpuval/src/compat/gpuval_nir_names.h"
+
 #define USER_SGPRS 32
 
 struct pixel {
@@ -290,7 +292,7 @@ rasterize(const struct softgpu_primitive *primitive, struct softgpu_run *run,
        context(processor, R_028208_PA_SC_WINDOW_SCISSOR_BR)},
    };
    const nir_shader *nir = run->group.shader->nir;
-   const bool whole = nir->info.fs.needs_quad_helper_invocations || nir->info.fs.require_full_quads;
+   const bool whole = gpuval_needs_quad_helpers(nir) || nir->info.fs.require_full_quads;
    struct fill fill = {.primitive = primitive, .run = run, .colors = colors};
    int limits[4] = {0, 0, 16384, 16384};
 

@@ -21,6 +21,7 @@
 #include "util/xxhash.h"
 #include "nir_serialize.h"
 
+#include "gpuval/src/compat/gpuval_mesa.h"
 #include "gpuval/src/radv_glue/gpuval_radv_softgpu.h"
 
 static struct {
@@ -91,7 +92,7 @@ flatten(struct flattening *f, struct exec_list *list)
          break;
       }
       default:
-         unreachable("functions are inlined");
+         UNREACHABLE("functions are inlined");
       }
       f->max_frame = MAX2(f->max_frame, f->frame);
       f->frame = frame;

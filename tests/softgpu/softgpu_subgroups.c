@@ -11,6 +11,8 @@
 #include "util/u_math.h"
 #include "nir_constant_expressions.h"
 
+#include "gpuval/src/compat/gpuval_mesa.h"
+
 /* Components of a mask of lanes. */
 static void
 set_mask(struct softgpu_wave *wave, nir_intrinsic_instr *instr, uint64_t mask)
@@ -87,7 +89,7 @@ source_lane(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, u
       return (lane & ~15u) | (select >> (lane & 7) * 4 & 15);
    }
    default:
-      unreachable("no move between lanes");
+      UNREACHABLE("no move between lanes");
    }
 }
 

@@ -54,8 +54,8 @@ softgpu_set_fence(uint32_t handle, uint64_t value, uint64_t job)
       return -ENOENT;
    if (!value)
       util_dynarray_clear(&syncobj->points);
-   util_dynarray_append(&syncobj->points, struct softgpu_point,
-                        ((struct softgpu_point){value, job}));
+   util_dynarray_append_typed(&syncobj->points, struct softgpu_point,
+                              ((struct softgpu_point){value, job}));
    cnd_broadcast(&softgpu.done);
    return 0;
 }
@@ -72,7 +72,7 @@ softgpu_create_syncobj(int fd, struct drm_syncobj_create *create)
    if (handle < util_dynarray_num_elements(&softgpu.syncobjs, struct softgpu_syncobj))
       *util_dynarray_element(&softgpu.syncobjs, struct softgpu_syncobj, handle) = syncobj;
    else
-      util_dynarray_append(&softgpu.syncobjs, struct softgpu_syncobj, syncobj);
+      util_dynarray_append_typed(&softgpu.syncobjs, struct softgpu_syncobj, syncobj);
    create->handle = handle;
    return create->flags & DRM_SYNCOBJ_CREATE_SIGNALED ? softgpu_set_fence(handle, 0, 0) : 0;
 }

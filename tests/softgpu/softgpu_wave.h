@@ -7,9 +7,9 @@
 
 #include "softgpu.h"
 
+#include "gpuval/src/compat/gpuval_nir_names.h"
 #include "util/bitscan.h"
 #include "ac_shader_args.h"
-#include "nir.h"
 
 #define SOFTGPU_MAX_LANES 64
 #define SOFTGPU_MAX_SGPRS 48

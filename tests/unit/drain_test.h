@@ -124,7 +124,7 @@ class drain_test : public ::testing::Test {
       gpuval_device_destroy(device);
    }
 
-   static bool describe_command(void *data, uint32_t id, gl_shader_stage stage,
+   static bool describe_command(void *data, uint32_t id, mesa_shader_stage stage,
                                 struct gpuval_command *command)
    {
       drain_test *test = (drain_test *)data;
@@ -166,14 +166,14 @@ class drain_test : public ::testing::Test {
       void *mem_ctx = ralloc_context(NULL);
       gpuval_nir_table_init(&table, mem_ctx);
       for (unsigned i = 0; i < sites.size(); i++) {
-         util_dynarray_append(&table.sites, struct gpuval_site, sites[i]);
+         util_dynarray_append_typed(&table.sites, struct gpuval_site, sites[i]);
          struct gpuval_nir_entry entry = {4 * i, 4, i, i};
-         util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
+         util_dynarray_append_typed(&table.entries, struct gpuval_nir_entry, entry);
       }
 
       static const struct gpuval_nir_argument argument = {GPUVAL_ARGUMENT_INT, 16, 3};
       struct gpuval_nir_format format = {0x123456789abc, "format %v3d", 1, &argument, 0, false};
-      util_dynarray_append(&table.formats, struct gpuval_nir_format, format);
+      util_dynarray_append_typed(&table.formats, struct gpuval_nir_format, format);
 
       struct gpuval_shader_info info = {};
       info.spirv = spirv;
@@ -220,7 +220,7 @@ class drain_test : public ::testing::Test {
    uint64_t hash = 0;
    std::set<uint32_t> commands; /* that are known */
    bool has_draws = false;
-   gl_shader_stage stage = MESA_SHADER_COMPUTE;
+   mesa_shader_stage stage = MESA_SHADER_COMPUTE;
 };
 
 #endif

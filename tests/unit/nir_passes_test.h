@@ -14,6 +14,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "base/gpuval_layout.h"
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "nir_passes/gpuval_nir_private.h"
 
 namespace {
@@ -110,6 +111,7 @@ class nir_passes_test : public ::testing::Test {
       static const nir_shader_compiler_options compiler_options = {};
       bld = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &compiler_options, "test");
       b = &bld;
+      gpuval_keep_locations(b->shader);
       gpuval_nir_table_init(&table, b->shader);
       options.driver = &test_driver;
       options.checks = BITFIELD_BIT(GPUVAL_CHECK_BOUNDS) | BITFIELD_BIT(GPUVAL_CHECK_ASSUME);
@@ -148,10 +150,7 @@ class nir_passes_test : public ::testing::Test {
 
    void at_spirv_offset(uint32_t spirv_offset)
    {
-      nir_debug_info_instr *info =
-         nir_debug_info_instr_create(b->shader, nir_debug_info_src_loc, 0);
-      info->src_loc.spirv_offset = spirv_offset;
-      nir_builder_instr_insert(b, &info->instr);
+      gpuval_set_location(b, spirv_offset);
    }
 
    bool run()
@@ -185,7 +184,7 @@ class nir_passes_test : public ::testing::Test {
       bool progress;
       do {
          progress = false;
-         NIR_PASS(progress, b->shader, nir_copy_prop);
+         NIR_PASS(progress, b->shader, nir_opt_copy_prop);
          NIR_PASS(progress, b->shader, nir_opt_constant_folding);
          NIR_PASS(progress, b->shader, nir_opt_algebraic);
       } while (progress);

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 extern "C" { /* which it does not say */
 #include "nir_constant_expressions.h"

@@ -68,7 +68,7 @@ class binaries_test : public drain_test {
             entry.set = 1;
             entry.flags = GPUVAL_USE_CONSTANT;
          }
-         util_dynarray_append(&table.entries, struct gpuval_nir_entry, entry);
+         util_dynarray_append_typed(&table.entries, struct gpuval_nir_entry, entry);
       }
 
       const struct gpuval_nir_use uses[] = {
@@ -79,12 +79,12 @@ class binaries_test : public drain_test {
                   GPUVAL_USE_RACE),
       };
       for (const struct gpuval_nir_use &use : uses)
-         util_dynarray_append(&table.uses, struct gpuval_nir_use, use);
+         util_dynarray_append_typed(&table.uses, struct gpuval_nir_use, use);
 
       static const struct gpuval_nir_argument argument = {GPUVAL_ARGUMENT_INT, 16, 3};
       const struct gpuval_nir_format format = {0x123456789abc, "format %v3d", 1, &argument, 8,
                                                false};
-      util_dynarray_append(&table.formats, struct gpuval_nir_format, format);
+      util_dynarray_append_typed(&table.formats, struct gpuval_nir_format, format);
    }
 
    void add_site(enum gpuval_kind kind, bool same_value)
@@ -93,7 +93,7 @@ class binaries_test : public drain_test {
       struct gpuval_site site = make_site(kind, op, kind);
       site.same_value = same_value;
       site.num_kinds = 1 + (kind == GPUVAL_KIND_WRITE_AFTER_ACCESS);
-      util_dynarray_append(&table.sites, struct gpuval_site, site);
+      util_dynarray_append_typed(&table.sites, struct gpuval_site, site);
    }
 
    struct gpuval_site *get_site(unsigned i)

@@ -66,8 +66,8 @@ nir_def *
 command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bit_size,
              unsigned offset)
 {
-   return nir_load_global(b, nir_imm_int64(b, (uintptr_t)&get_device(driver)->data + offset),
-                          bit_size / 8, 1, bit_size);
+   return gpuval_load_global(b, nir_imm_int64(b, (uintptr_t)&get_device(driver)->data + offset),
+                             bit_size / 8, 1, bit_size);
 }
 
 /* An access, or what an atomic or a memory barrier does */

@@ -27,7 +27,7 @@ class command_events : public drain_test {
       ASSERT_NE(gpuval_device_objects(device), nullptr);
    }
 
-   static bool describe(void *data, uint32_t id, gl_shader_stage, struct gpuval_command *command)
+   static bool describe(void *data, uint32_t id, mesa_shader_stage, struct gpuval_command *command)
    {
       command_events *test = (command_events *)data;
       command->op = "copy_image";

@@ -26,9 +26,11 @@
 #include "nir_builder.h"
 
 extern "C" { /* which they do not say */
+#include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_jit_types.h"
-#include "gallivm/lp_bld_nir.h"
 #include "gallivm/lp_bld_struct.h"
+#include "gallivm/lp_bld_tgsi.h"
+#include "gpuval/src/compat/gpuval_gallivm_functions.h"
 #include "lvp_glue/gpuval_lvp_code_cache.h"
 }
 
@@ -60,14 +62,14 @@ nir_def *
 load(nir_builder *b, uint32_t *array)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   return nir_load_global(b, element(b, array, lane, 4), 4, 1, 32);
+   return gpuval_load_global(b, element(b, array, lane, 4), 4, 1, 32);
 }
 
 void
 store(nir_builder *b, nir_def *value)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   nir_store_global(b, element(b, memory.out, lane, 8), 8, nir_u2u64(b, value), 0x1);
+   gpuval_store_global(b, element(b, memory.out, lane, 8), 8, nir_u2u64(b, value), 0x1);
 }
 
 /* The functions, under the numbers of others */
@@ -82,7 +84,7 @@ build_report(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *co
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *last = element(b, memory.last_report, lane, sizeof(memory.last_report[0]));
    for (unsigned i = 0; i < num_report_words; i++)
-      nir_store_global(b, nir_iadd_imm(b, last, i * 4), 4, words[i], 0x1);
+      gpuval_store_global(b, nir_iadd_imm(b, last, i * 4), 4, words[i], 0x1);
    nir_global_atomic(b, 32, element(b, memory.num_reports, lane, 4), nir_imm_int(b, 1),
                      .atomic_op = nir_atomic_op_iadd);
    return NULL;
@@ -112,11 +114,11 @@ nir_def *
 build_exchange(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *cell = element(b, memory.cells, nir_load_subgroup_invocation(b), 16);
-   nir_def *values = nir_load_global(b, cell, 16, 4, 32);
-   nir_def *second = nir_load_global(b, nir_iadd_imm(b, cell, 8), 8, 2, 32);
+   nir_def *values = gpuval_load_global(b, cell, 16, 4, 32);
+   nir_def *second = gpuval_load_global(b, nir_iadd_imm(b, cell, 8), 8, 2, 32);
 
-   nir_store_global(b, cell, 8, second, 0x3);
-   nir_store_global(b, nir_iadd_imm(b, cell, 8), 8, nir_channels(b, values, 0x3), 0x3);
+   gpuval_store_global(b, cell, 8, second, 0x3);
+   gpuval_store_global(b, nir_iadd_imm(b, cell, 8), 8, nir_channels(b, values, 0x3), 0x3);
    return NULL;
 }
 
@@ -125,7 +127,8 @@ nir_def *
 build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
 {
    nir_def *lane = nir_load_subgroup_invocation(b);
-   nir_store_global(b, element(b, memory.sync_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD], 0x1);
+   gpuval_store_global(b, element(b, memory.sync_word, lane, 4), 4, words[GPUVAL_FUNCTION_WORD],
+                       0x1);
    return NULL;
 }
 
@@ -159,7 +162,7 @@ struct functions {
 };
 
 struct variant {
-   gl_shader_stage stage;
+   mesa_shader_stage stage;
    bool is_short; /* vectors of 4 */
 };
 
@@ -370,7 +373,7 @@ gallivm_calls::run()
 
    nir_validate_shader(b->shader, "as built");
    lp_build_opt_nir(b->shader);
-   lp_build_nir_prepasses(b->shader);
+   gpuval_gallivm_prepasses(b->shader);
    LLVMValueRef outputs[PIPE_MAX_SHADER_OUTPUTS][4] = {{NULL}};
    lp_build_nir_soa_func(gallivm, b->shader, nir_shader_get_entrypoint(b->shader), &params,
                          outputs);

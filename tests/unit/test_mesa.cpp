@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "nir.h"
+#include "gpuval/src/compat/gpuval_nir_names.h"
 
 namespace {
 
@@ -98,7 +98,10 @@ TEST(mesa, has_no_intrinsics_that_access_memory_and_are_unknown)
       "image_sparse_load",
       "image_store",
       "image_texel_address",
+      "global_atomic_pco",
+      "global_atomic_swap_pco",
       "load_base_global_invocation_id",
+      "load_global_bounded",
       "load_global_base_ptr",
       "load_global_constant_bounded",
       "load_global_constant_offset",
@@ -106,6 +109,7 @@ TEST(mesa, has_no_intrinsics_that_access_memory_and_are_unknown)
       "load_global_invocation_index",
       "load_global_size",
       "load_shared_base_ptr",
+      "load_shared_reg_alloc_size_pco",
       "load_ssbo_address",
       "load_ubo_vec4",
       "rt_trace_ray",

@@ -50,7 +50,7 @@ class nir_control_flow_test : public nir_passes_test {
    void run_on_ssa()
    {
       nir_lower_vars_to_ssa(b->shader);
-      nir_copy_prop(b->shader);
+      nir_opt_copy_prop(b->shader);
       run();
    }
 

@@ -16,7 +16,7 @@ const unsigned order_begin = 112;
 const unsigned cells_begin = order_begin + GPUVAL_SHARED_ORDER_SIZE;
 
 uint32_t
-max_shared_size(const struct gpuval_nir_driver *driver, gl_shader_stage stage)
+max_shared_size(const struct gpuval_nir_driver *driver, mesa_shader_stage stage)
 {
    return 1024;
 }

@@ -22,7 +22,7 @@ class nir_address_test : public nir_passes_test {
 
    nir_def *load_global(nir_def *address, unsigned alignment = 4, unsigned components = 1)
    {
-      return nir_load_global(b, address, alignment, components, 32);
+      return gpuval_load_global(b, address, alignment, components, 32);
    }
 
    std::vector<nir_intrinsic_instr *> checks()
@@ -86,7 +86,7 @@ TEST_F(nir_address_test, loads_and_stores_of_an_instruction_are_two)
    nir_def *address = pointer();
    at_spirv_offset(100);
    nir_def *value = load_global(address);
-   nir_store_global(b, nir_iadd_imm(b, address, 64), 4, value, 0x1);
+   gpuval_store_global(b, nir_iadd_imm(b, address, 64), 4, value, 0x1);
    run();
    EXPECT_EQ(checks().size(), 2u);
 }
@@ -228,10 +228,10 @@ TEST_F(nir_export_test, the_last_assignment_is_remembered)
 
    EXPECT_EQ(site(0).spirv_offset, 0u);
    nir_def *assigned = reports()[0]->src[2].ssa;
-   NIR_PASS(_, b->shader, nir_copy_prop);
+   NIR_PASS(_, b->shader, nir_opt_copy_prop);
    assigned = reports()[0]->src[2].ssa;
-   ASSERT_EQ(assigned->parent_instr->type, nir_instr_type_phi);
-   nir_foreach_phi_src (src, nir_instr_as_phi(assigned->parent_instr)) {
+   ASSERT_EQ(nir_def_instr(assigned)->type, nir_instr_type_phi);
+   nir_foreach_phi_src (src, nir_instr_as_phi(nir_def_instr(assigned))) {
       unsigned value = nir_src_as_uint(src->src);
       EXPECT_TRUE(value == 100 || value == 200);
    }
@@ -290,7 +290,7 @@ TEST_F(nir_words_test, words_side_by_side_are_one_access)
    nir_def *base = nir_u2u64(b, any_offset());
    at_spirv_offset(20);
    for (unsigned i = 0; i < 9; i++)
-      nir_load_global(b, element(base, i / 3, i % 3), 4, 1, 32);
+      gpuval_load_global(b, element(base, i / 3, i % 3), 4, 1, 32);
    EXPECT_TRUE(run());
    ASSERT_EQ(syncs().size(), 3u);
    for (unsigned i = 0; i < 3; i++)
@@ -302,7 +302,7 @@ TEST_F(nir_words_test, so_are_stored_ones)
    nir_def *base = nir_u2u64(b, any_offset()), *value = any_offset();
    at_spirv_offset(20);
    for (unsigned i = 0; i < 9; i++)
-      nir_store_global(b, element(base, i / 3, i % 3), 4, value, 0x1);
+      gpuval_store_global(b, element(base, i / 3, i % 3), 4, value, 0x1);
    EXPECT_TRUE(run());
    EXPECT_EQ(syncs().size(), 3u);
 }
@@ -312,7 +312,7 @@ TEST_F(nir_words_test, instructions_are_told_apart)
    nir_def *base = nir_u2u64(b, any_offset());
    for (unsigned i = 0; i < 3; i++) {
       at_spirv_offset(20 + 4 * i);
-      nir_load_global(b, element(base, i, 0), 4, 1, 32);
+      gpuval_load_global(b, element(base, i, 0), 4, 1, 32);
    }
    EXPECT_TRUE(run());
    EXPECT_EQ(syncs().size(), 3u);
@@ -323,7 +323,7 @@ TEST_F(nir_words_test, values_have_to_be_known)
    nir_def *base = nir_u2u64(b, any_offset());
    at_spirv_offset(20);
    for (unsigned i = 0; i < 3; i++)
-      nir_store_global(b, element(base, i, 0), 4, any_offset(), 0x1);
+      gpuval_store_global(b, element(base, i, 0), 4, any_offset(), 0x1);
    EXPECT_TRUE(run());
    EXPECT_EQ(syncs().size(), 3u);
 }

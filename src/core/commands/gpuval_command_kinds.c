@@ -2,6 +2,8 @@
 
 #include "gpuval_command_kinds.h"
 
+#include "gpuval/src/compat/gpuval_command_cases.h"
+
 /* There is no default: the compiler says which command a new Mesa has that is not named here. */
 enum gpuval_command_kind
 gpuval_command_kind(enum vk_cmd_type type)
@@ -135,6 +137,7 @@ gpuval_command_kind(enum vk_cmd_type type)
    case VK_CMD_COPY_IMAGE_TO_BUFFER2:
    case VK_CMD_RESOLVE_IMAGE2:
    case VK_CMD_WRITE_BUFFER_MARKER2_AMD:
+      GPUVAL_CASES_TRANSFER
       return GPUVAL_COMMAND_TRANSFER;
    case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR:
    case VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR:
@@ -175,7 +178,7 @@ gpuval_command_kind(enum vk_cmd_type type)
       return GPUVAL_COMMAND_PREPROCESS;
    case VK_CMD_CLEAR_ATTACHMENTS:
    case VK_CMD_BEGIN_RENDERING:
-   case VK_CMD_END_RENDERING:
+      GPUVAL_CASES_RENDERING
       return GPUVAL_COMMAND_RENDERING;
    case VK_CMD_SET_EVENT2:
    case VK_CMD_RESET_EVENT2:
@@ -212,6 +215,7 @@ gpuval_command_kind(enum vk_cmd_type type)
    case VK_CMD_END_RENDER_PASS2:
    case VK_CMD_SET_DESCRIPTOR_BUFFER_OFFSETS_EXT:
    case VK_CMD_BIND_DESCRIPTOR_BUFFER_EMBEDDED_SAMPLERS_EXT:
+      GPUVAL_CASES_REPLACED
       return GPUVAL_COMMAND_REPLACED;
    case VK_CMD_SUBPASS_SHADING_HUAWEI:
    case VK_CMD_DRAW_CLUSTER_HUAWEI:
@@ -243,7 +247,9 @@ gpuval_command_kind(enum vk_cmd_type type)
 #ifdef VK_ENABLE_BETA_EXTENSIONS
    case VK_CMD_INITIALIZE_GRAPH_SCRATCH_MEMORY_AMDX:
 #endif
+      GPUVAL_CASES_NOT_OFFERED
       return GPUVAL_COMMAND_NOT_OFFERED;
+      GPUVAL_CASES_NONE
    }
    return GPUVAL_COMMAND_UNKNOWN;
 }

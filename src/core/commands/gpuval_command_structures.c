@@ -9,7 +9,7 @@
 
 #include "gpuval_command_describe.h"
 
-#include "vk_acceleration_structure.h"
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "vk_format.h"
 
 #define BUILD VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR
@@ -25,8 +25,8 @@ describe_whole(const struct gpuval_access_sink *sink, VkPipelineStageFlags2 stag
    VK_FROM_HANDLE(vk_acceleration_structure, structure, handle);
 
    if (structure)
-      gpuval_describe_buffer(sink, stages, access, structure->buffer, structure->offset,
-                             structure->size, false);
+      gpuval_describe_buffer(sink, stages, access, gpuval_structure_buffer(structure),
+                             structure->offset, structure->size, false);
 }
 
 /* What a build reads is read with SHADER_READ, though by no shader of the program. */

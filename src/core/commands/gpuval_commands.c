@@ -5,8 +5,9 @@
 
 #include "core/order/gpuval_dependency.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 #define MAX_FEEDBACK_BUFFERS 4
 
@@ -50,7 +51,7 @@ gpuval_commands_add_observer(struct gpuval_commands *commands,
 {
    const struct observer observer = {callbacks, data};
 
-   util_dynarray_append(&commands->observers, struct observer, observer);
+   util_dynarray_append_typed(&commands->observers, struct observer, observer);
    commands->wants_accesses |= callbacks->access != NULL;
    commands->wants_attachments |= callbacks->attachment != NULL;
 }
@@ -376,7 +377,7 @@ gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queu
    case GPUVAL_COMMAND_RENDERING:
       if (command->type == VK_CMD_BEGIN_RENDERING)
          begin_rendering(commands, command->u.begin_rendering.rendering_info);
-      else if (command->type == VK_CMD_END_RENDERING)
+      else if (command->type == GPUVAL_CMD_END_RENDERING)
          end_rendering(commands);
       else
          tell_attachments(commands, GPUVAL_ATTACHMENT_CLEAR, &command->u.clear_attachments);

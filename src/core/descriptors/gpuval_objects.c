@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/gpuval_names.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/list.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/sparse_array.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 
 /* Places that are free wait until there are so many, so that what has died is known
  * for a while, and generations last.
@@ -245,7 +245,7 @@ gpuval_objects_remove(struct gpuval_objects *objects, struct vk_object_base *bas
       place->base = NULL;
       if (base->object_name)
          place->info.name = strdup(base->object_name);
-      util_dynarray_append(&objects->free, uint32_t, index_of(objects, place->id));
+      util_dynarray_append_typed(&objects->free, uint32_t, index_of(objects, place->id));
    }
 
    simple_mtx_unlock(&objects->mutex);

@@ -11,8 +11,8 @@
 #include "gpuval.h"
 
 #include "c11/threads.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/list.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -101,7 +101,7 @@ read_record(struct gpuval_device *device, const struct gpuval_slots *slots, unsi
    if (!is_valid(device, &record))
       return false;
    if (get_site(device, record.site)->same_value)
-      util_dynarray_append(later, struct gpuval_record, record);
+      util_dynarray_append_typed(later, struct gpuval_record, record);
    else
       gpuval_device_get_event(device, record.site, &record);
    return true;

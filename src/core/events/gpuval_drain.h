@@ -7,8 +7,8 @@
 
 #include "core/device/gpuval_device.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

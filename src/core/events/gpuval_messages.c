@@ -111,7 +111,7 @@ add_message(void *data, const struct gpuval_printf_message *message)
       gpuval_printed_add(device, shader->module->hash, message->origin, message->text);
    }
    if (out.text)
-      util_dynarray_append(&device->messages->waiting, struct gpuval_message, out);
+      util_dynarray_append_typed(&device->messages->waiting, struct gpuval_message, out);
    if (util_dynarray_num_elements(&device->messages->waiting, struct gpuval_message) == 256)
       flush_messages(device);
 }

@@ -28,7 +28,7 @@ gpuval_arguments_size(enum gpuval_arguments_type type)
    case GPUVAL_ARGUMENTS_TRACE_RAYS2:
       return sizeof(VkTraceRaysIndirectCommand2KHR);
    }
-   unreachable("no type of arguments");
+   UNREACHABLE("no type of arguments");
 }
 
 struct gpuval_arguments_limits

@@ -178,7 +178,7 @@ add_table(struct gpuval_device *device, struct util_dynarray *tables, uint64_t s
 
    if (!gpuval_device_alloc_table(device, &table, MAX2(size * 2, 4096)))
       return false;
-   util_dynarray_append(tables, struct gpuval_buffer, table);
+   util_dynarray_append_typed(tables, struct gpuval_buffer, table);
    return true;
 }
 
@@ -213,9 +213,9 @@ make_room(struct gpuval_device *device, bool is_idle, bool *has_memory)
       gpuval_move_buffers(&addresses->unused, &addresses->retired);
       gpuval_move_buffers(&addresses->unused, &addresses->ending);
       if (addresses->table.map)
-         util_dynarray_append(&addresses->unused, struct gpuval_buffer, addresses->table);
+         util_dynarray_append_typed(&addresses->unused, struct gpuval_buffer, addresses->table);
    } else if (addresses->table.map) {
-      util_dynarray_append(&addresses->retired, struct gpuval_buffer, addresses->table);
+      util_dynarray_append_typed(&addresses->retired, struct gpuval_buffer, addresses->table);
    }
    addresses->table = (struct gpuval_buffer){0};
    if (take_unused(device, size))

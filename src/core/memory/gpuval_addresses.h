@@ -15,8 +15,8 @@
 #include "gpuval.h"
 #include "gpuval_ranges.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/rb_tree.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -46,7 +46,7 @@ gpuval_areas_add(struct util_dynarray *list, const struct gpuval_area *added)
 {
    unsigned number = count_until(list, added->begin);
 
-   util_dynarray_append(list, struct gpuval_area, *added);
+   util_dynarray_append_typed(list, struct gpuval_area, *added);
    struct gpuval_area *areas = list->data;
    memmove(&areas[number + 1], &areas[number],
            (gpuval_areas_count(list) - number - 1) * sizeof(*areas));

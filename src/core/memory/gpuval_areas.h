@@ -9,8 +9,8 @@
 
 #include "gpuval_addresses.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/bitset.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,9 +10,9 @@
 #include "core/device/gpuval_device.h"
 #include "gpuval_areas.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 
 /* Of the limit, for bytes of words that are accessed in part: one in so many, and at most */
 #define POOL_SHARE    4

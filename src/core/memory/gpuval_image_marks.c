@@ -10,10 +10,10 @@
 #include "core/descriptors/gpuval_objects.h"
 #include "core/device/gpuval_device.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 #include "util/u_math.h"
 #include "util/vma.h"
 #include "vk_format.h"
@@ -98,7 +98,7 @@ add_chunk(struct gpuval_device *device, uint64_t size)
       return NULL;
    }
    util_vma_heap_init(&chunk->heap, chunk->buffer.address, size);
-   util_dynarray_append(&device->image_marks->chunks, struct chunk *, chunk);
+   util_dynarray_append_typed(&device->image_marks->chunks, struct chunk *, chunk);
    return chunk;
 }
 

@@ -10,9 +10,9 @@
 #include "core/device/gpuval_device.h"
 #include "gpuval_areas.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 #include "util/u_math.h"
 
 /* Granules that the host marks at once: what it has marked wholly it need not mark again, and
@@ -100,7 +100,7 @@ void
 gpuval_marks_retire(struct gpuval_device *device, struct gpuval_buffer *buffer)
 {
    if (buffer->map)
-      util_dynarray_append(&device->marks->retired, struct gpuval_buffer, *buffer);
+      util_dynarray_append_typed(&device->marks->retired, struct gpuval_buffer, *buffer);
    *buffer = (struct gpuval_buffer){0};
 }
 

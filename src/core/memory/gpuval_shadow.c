@@ -226,7 +226,7 @@ gpuval_shadow_serial(const struct gpuval_shadow_device *shadow, uint32_t number)
 }
 
 static void
-set_stage(const struct gpuval_shadow_command *command, gl_shader_stage stage,
+set_stage(const struct gpuval_shadow_command *command, mesa_shader_stage stage,
           struct gpuval_shadow_party *party)
 {
    party->stage = stage;

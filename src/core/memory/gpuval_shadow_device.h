@@ -32,14 +32,14 @@ void gpuval_device_finish_shadow(struct gpuval_device *device);
 /** Whom a half of a cell names. */
 struct gpuval_shadow_party {
    uint32_t command_id;
-   uint32_t class_;       /* enum gpuval_order_class */
-   uint32_t serial;       /* of the command */
-   enum gpuval_op op;     /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
-   bool is_write;         /* ... does it write? */
-   gl_shader_stage stage; /* MESA_SHADER_NONE: not known */
-   uint32_t entry_base;   /* of its shader, */
-   uint64_t max_serial;   /* which was not registered later than this one */
-   uint32_t number;       /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
+   uint32_t class_;         /* enum gpuval_order_class */
+   uint32_t serial;         /* of the command */
+   enum gpuval_op op;       /* of a command without a shader; GPUVAL_OP_NONE: it is a shader's */
+   bool is_write;           /* ... does it write? */
+   mesa_shader_stage stage; /* MESA_SHADER_NONE: not known */
+   uint32_t entry_base;     /* of its shader, */
+   uint64_t max_serial;     /* which was not registered later than this one */
+   uint32_t number;         /* which access of it; GPUVAL_SHADOW_SITE_UNKNOWN */
 };
 struct gpuval_order_row;
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 #include "util/u_math.h"
 
 #define WINDOW_SIZE (1ull << GPUVAL_SHADOW_WINDOW_LOG2)
@@ -145,7 +145,7 @@ gpuval_written_clear_later(struct gpuval_written *written, uint64_t address, uin
 {
    const struct later later = {address, bits};
    simple_mtx_lock(&written->mutex);
-   util_dynarray_append(&written->later, struct later, later);
+   util_dynarray_append_typed(&written->later, struct later, later);
    simple_mtx_unlock(&written->mutex);
 }
 

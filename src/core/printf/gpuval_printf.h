@@ -26,8 +26,8 @@
 
 #include "nir_passes/gpuval_nir.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

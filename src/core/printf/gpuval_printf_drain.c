@@ -100,7 +100,7 @@ gpuval_printf_add_format(struct gpuval_printf *printf, const struct gpuval_nir_f
       format->owner = owner;
       format->site = site;
    }
-   util_dynarray_append(&format->users, struct gpuval_printf_user, user);
+   util_dynarray_append_typed(&format->users, struct gpuval_printf_user, user);
 }
 
 void
@@ -330,7 +330,7 @@ print_entry(struct gpuval_printf *printf, const uint32_t *entry, struct util_dyn
 
    if (text->size && *(char *)util_dynarray_top_ptr(text, char) == '\n')
       text->size--;
-   util_dynarray_append(text, char, 0);
+   util_dynarray_append_typed(text, char, 0);
    message.text = util_dynarray_begin(text);
    printf->message(printf->data, &message);
 }

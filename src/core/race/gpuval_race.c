@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/gpuval_log.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "report/gpuval_report.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
-#include "util/u_dynarray.h"
 
 /* Of a subresource, that are unordered with each other: boxes of one that is put together of many */
 #define MAX_USES 256
@@ -210,7 +210,7 @@ gpuval_race_forget(struct gpuval_race *race, uint64_t address, uint64_t size)
    const struct place place = {address, size};
 
    simple_mtx_lock(&race->mutex);
-   util_dynarray_append(&race->freed, struct place, place);
+   util_dynarray_append_typed(&race->freed, struct place, place);
    if (util_dynarray_num_elements(&race->freed, struct place) >= MAX_FREED)
       forget_freed(race);
    simple_mtx_unlock(&race->mutex);
@@ -236,7 +236,7 @@ gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
    if (segment->is_full)
       lose(race, "uses between two barriers, or in one submit", MAX_NOTES);
    else
-      util_dynarray_append(&segment->notes, struct note, note);
+      util_dynarray_append_typed(&segment->notes, struct note, note);
 }
 
 void
@@ -247,7 +247,7 @@ gpuval_race_note_bytes(struct gpuval_race *race, uint64_t address, uint64_t size
    if (segment->is_full || !address)
       return;
 
-   util_dynarray_append(&segment->places, struct place, place);
+   util_dynarray_append_typed(&segment->places, struct place, place);
    util_dynarray_top_ptr(&segment->notes, struct note)->num_places++;
 }
 
@@ -268,7 +268,7 @@ gpuval_race_watch(struct gpuval_race *race, const void *owner, const uint32_t *f
       .count = count,
    };
 
-   util_dynarray_append(&race->segment->watches, struct watch, watch);
+   util_dynarray_append_typed(&race->segment->watches, struct watch, watch);
    return watch.to;
 }
 
@@ -474,7 +474,7 @@ add_range(struct gpuval_race *race, const struct note *note, const struct place 
    race->ranges.size = count * sizeof(struct range);
    if (count == MAX_RANGES)
       drop_range(race, note);
-   util_dynarray_append(&race->ranges, struct range, added);
+   util_dynarray_append_typed(&race->ranges, struct range, added);
 }
 
 static void

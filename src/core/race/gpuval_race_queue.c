@@ -4,12 +4,12 @@
 
 #include "core/descriptors/gpuval_objects.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "nir_passes/gpuval_nir.h"
 #include "util/ralloc.h"
 #include "vk_buffer.h"
 #include "vk_format.h"
 #include "vk_image.h"
-#include "vk_render_pass.h"
 
 /* Of a view with more, which one is used nobody knows. */
 #define MAX_SUBRESOURCES 64
@@ -289,7 +289,7 @@ gpuval_race_add_access(void *parts, const struct gpuval_command_access *access)
 
    if (access->image ? is_looked_at(access->image)
                      : with_buffers && access->buffer && !access->has_gaps)
-      util_dynarray_append((struct util_dynarray *)parts, struct gpuval_race_part, part);
+      util_dynarray_append_typed((struct util_dynarray *)parts, struct gpuval_race_part, part);
 }
 
 void
@@ -362,7 +362,7 @@ add_range(void *data, const VkImageSubresourceRange *range)
    };
 
    if (is_looked_at(image) && (is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
-      util_dynarray_append(attachments->parts, struct gpuval_race_part, part);
+      util_dynarray_append_typed(attachments->parts, struct gpuval_race_part, part);
 }
 
 static void
@@ -392,12 +392,6 @@ gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRendering
       gpuval_visit_attachments(info, true, add_attachment, &attachments);
 }
 
-static bool
-is_subpass(VkRenderingFlags flags)
-{
-   return flags & VK_RENDERING_INPUT_ATTACHMENT_NO_CONCURRENT_WRITES_BIT_MESA;
-}
-
 /* It uses them from begin to end. The runtime makes several renderings of a subpass where it
  * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
  */
@@ -406,7 +400,7 @@ gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_i
                              VkRenderingFlags flags, const struct util_dynarray *parts)
 {
    bool resumes =
-      flags & VK_RENDERING_RESUMING_BIT || (queue->has_ended_subpass && is_subpass(flags));
+      flags & VK_RENDERING_RESUMING_BIT || (queue->has_ended_subpass && gpuval_is_subpass(flags));
 
    if (!resumes)
       queue->num_passes++;
@@ -420,7 +414,7 @@ gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
                            VkRenderingFlags flags, const struct util_dynarray *parts)
 {
    note_parts(queue, command_id, parts);
-   queue->has_ended_subpass = is_subpass(flags);
+   queue->has_ended_subpass = gpuval_is_subpass(flags);
    queue->pass = 0;
 }
 
@@ -448,7 +442,7 @@ add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier
          },
       .class_ = GPUVAL_ORDER_TRANSITION,
    };
-   util_dynarray_append(parts, struct gpuval_race_part, part);
+   util_dynarray_append_typed(parts, struct gpuval_race_part, part);
 }
 
 static bool
@@ -469,7 +463,7 @@ add_barrier(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
       .what = {.image = image, .range = barrier->subresourceRange},
       .is_barrier = true,
    };
-   util_dynarray_append(parts, struct gpuval_race_part, part);
+   util_dynarray_append_typed(parts, struct gpuval_race_part, part);
 }
 
 void

@@ -16,7 +16,7 @@
 #include "core/order/gpuval_submits.h"
 #include "gpuval_race.h"
 
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,6 +6,7 @@
 #include "gpuval_dump.h"
 #include "gpuval_shader.h"
 
+#include "gpuval/src/compat/gpuval_locations.h"
 #include "report/gpuval_report.h"
 #include "spirv/nir_spirv.h"
 #include "util/ralloc.h"
@@ -15,10 +16,9 @@
 void
 gpuval_spirv_options(struct spirv_to_nir_options *options)
 {
-   options->debug_info = true;
-   options->wants_location = gpuval_options_may_check(GPUVAL_CHECK_CONVERGE)
-                                ? gpuval_nir_wants_derivatives
-                                : gpuval_nir_wants_location;
+   gpuval_want_locations(options, gpuval_options_may_check(GPUVAL_CHECK_CONVERGE)
+                                     ? gpuval_nir_wants_derivatives
+                                     : gpuval_nir_wants_location);
    options->emit_assume = gpuval_nir_emit_assume;
    options->finish = gpuval_nir_name_calls;
    if (gpuval_options_may_check(GPUVAL_CHECK_ARRAY) ||

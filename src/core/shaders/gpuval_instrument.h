@@ -5,8 +5,8 @@
 #ifndef GPUVAL_INSTRUMENT_H
 #define GPUVAL_INSTRUMENT_H
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "nir_passes/gpuval_nir.h"
-#include "util/u_dynarray.h"
 #include "gpuval.h"
 
 #ifdef __cplusplus

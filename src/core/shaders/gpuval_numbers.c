@@ -83,7 +83,7 @@ gpuval_numbers_alloc(struct gpuval_numbers *numbers, struct gpuval_number_range 
 void
 gpuval_numbers_free(struct gpuval_numbers *numbers, const struct gpuval_number_range *range)
 {
-   util_dynarray_append(&numbers->resting, struct gpuval_number_range, *range);
+   util_dynarray_append_typed(&numbers->resting, struct gpuval_number_range, *range);
    numbers->num_resting += range->num_sites + range->num_entries;
    while (numbers->num_resting > numbers->max_resting)
       wake(numbers);

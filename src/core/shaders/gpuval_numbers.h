@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "util/u_dynarray.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/vma.h"
 
 #ifdef __cplusplus

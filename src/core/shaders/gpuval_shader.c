@@ -327,7 +327,7 @@ register_shader(struct gpuval_device *device, const struct gpuval_shader_info *i
    uint32_t num_known =
       util_dynarray_num_elements(&device->shaders->by_site, struct gpuval_shader *);
    for (; num_known < range.first_site + range.num_sites; num_known++)
-      util_dynarray_append(&device->shaders->by_site, struct gpuval_shader *, NULL);
+      util_dynarray_append_typed(&device->shaders->by_site, struct gpuval_shader *, NULL);
    for (unsigned i = 0; i < range.num_sites; i++)
       *util_dynarray_element(&device->shaders->by_site, struct gpuval_shader *,
                              range.first_site + i) = shader;
@@ -497,7 +497,7 @@ gpuval_shader_entry_base(const struct gpuval_shader *shader)
    return shader->entry_base;
 }
 
-gl_shader_stage
+mesa_shader_stage
 gpuval_shader_stage(const struct gpuval_shader *shader)
 {
    return shader->stage;
@@ -640,7 +640,7 @@ read_formats(struct blob_reader *blob, struct gpuval_nir_table *table)
           !is_site_of(table, format.site, GPUVAL_KIND_MESSAGE) ||
           !read_arguments(blob, table->mem_ctx, &format))
          return false;
-      util_dynarray_append(&table->formats, struct gpuval_nir_format, format);
+      util_dynarray_append_typed(&table->formats, struct gpuval_nir_format, format);
    }
    return !blob->overrun;
 }
@@ -705,7 +705,7 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
       site.array = blob_read_uint8(blob);
       if (!is_valid_site(table, &site))
          return false;
-      util_dynarray_append(&table->sites, struct gpuval_site, site);
+      util_dynarray_append_typed(&table->sites, struct gpuval_site, site);
    }
    return !blob->overrun;
 }
@@ -761,7 +761,7 @@ read_entries(struct blob_reader *blob, const struct gpuval_device *device,
       entry.flags = blob_read_uint8(blob);
       if (!is_valid_entry(device, info, table, &entry))
          return false;
-      util_dynarray_append(&table->entries, struct gpuval_nir_entry, entry);
+      util_dynarray_append_typed(&table->entries, struct gpuval_nir_entry, entry);
    }
    return !blob->overrun;
 }
@@ -803,7 +803,7 @@ read_uses(struct blob_reader *blob, const struct gpuval_device *device,
       use.flags = blob_read_uint8(blob);
       if (!is_valid_use(device, info, table, &use))
          return false;
-      util_dynarray_append(&table->uses, struct gpuval_nir_use, use);
+      util_dynarray_append_typed(&table->uses, struct gpuval_nir_use, use);
    }
    return !blob->overrun;
 }

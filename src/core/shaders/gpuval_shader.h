@@ -10,10 +10,10 @@
 #include "nir_passes/gpuval_nir.h"
 #include "gpuval_numbers.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/list.h"
 #include "util/mesa-blake3.h"
-#include "util/u_dynarray.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,7 +43,7 @@ struct gpuval_shader {
    struct list_head link; /* among those without users */
    bool is_ending;        /* which are these */
    struct gpuval_module *module;
-   gl_shader_stage stage;
+   mesa_shader_stage stage;
    char *entry;
    char *name;
 

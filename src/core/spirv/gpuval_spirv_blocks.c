@@ -50,13 +50,13 @@ get_file(struct finder *finder, const struct position *position)
          return index;
       index++;
    }
-   util_dynarray_append(&finder->positions, struct position, *position);
+   util_dynarray_append_typed(&finder->positions, struct position, *position);
    const struct gpuval_spirv_file file = {
       .name = position->file ? ralloc_strdup(finder->mem_ctx, position->file) : NULL,
       .text = index < MAX_TEXTS ? gpuval_spirv_file_text(finder->mem_ctx, finder->spirv, position)
                                 : NULL,
    };
-   util_dynarray_append(&finder->files, struct gpuval_spirv_file, file);
+   util_dynarray_append_typed(&finder->files, struct gpuval_spirv_file, file);
    return index;
 }
 
@@ -140,7 +140,7 @@ add_line(struct finder *finder, struct gpuval_spirv_block *block, struct gpuval_
       if (known->file == line.file && known->number == line.number)
          return;
    }
-   util_dynarray_append(&finder->lines, struct gpuval_spirv_line, line);
+   util_dynarray_append_typed(&finder->lines, struct gpuval_spirv_line, line);
    block->num_lines++;
 }
 
@@ -217,8 +217,8 @@ add_block(struct finder *finder, uint32_t index, bool is_entry)
       }
    }
    finder->has_lines |= block.num_lines > 0;
-   util_dynarray_append(&finder->blocks, struct gpuval_spirv_block, block);
-   util_dynarray_append(&finder->ends, uint32_t, word);
+   util_dynarray_append_typed(&finder->blocks, struct gpuval_spirv_block, block);
+   util_dynarray_append_typed(&finder->ends, uint32_t, word);
    _mesa_hash_table_insert(
       finder->labels, key_of(operand(spirv, label, 1)),
       key_of(util_dynarray_num_elements(&finder->blocks, struct gpuval_spirv_block) - 1));
@@ -270,7 +270,7 @@ add_edge(struct finder *finder, struct gpuval_spirv_block *block, uint32_t label
       if (*util_dynarray_element(&finder->edges, uint32_t, block->first_edge + i) == to)
          return;
    }
-   util_dynarray_append(&finder->edges, uint32_t, to);
+   util_dynarray_append_typed(&finder->edges, uint32_t, to);
    block->num_edges++;
 }
 
@@ -330,7 +330,7 @@ add_function(struct finder *finder, uint32_t number, struct util_dynarray *queue
                callee = _mesa_hash_table_search(
                   finder->by_id, key_of(operand(spirv, instruction(finder, index), 3)));
             if (callee)
-               util_dynarray_append(queue, uint32_t, (uint32_t)((uintptr_t)callee->data - 1));
+               util_dynarray_append_typed(queue, uint32_t, (uint32_t)((uintptr_t)callee->data - 1));
          }
       } else {
          index++;
@@ -342,7 +342,7 @@ add_function(struct finder *finder, uint32_t number, struct util_dynarray *queue
    function.name = ralloc_strdup(finder->mem_ctx, name ? name : "main");
    if (head.line)
       function.line = (struct gpuval_spirv_line){get_file(finder, &head), head.line};
-   util_dynarray_append(&finder->functions, struct gpuval_spirv_function, function);
+   util_dynarray_append_typed(&finder->functions, struct gpuval_spirv_function, function);
 }
 
 static void
@@ -351,7 +351,7 @@ add_functions(struct finder *finder, uint32_t entry)
    struct util_dynarray queue;
 
    util_dynarray_init(&queue, NULL);
-   util_dynarray_append(&queue, uint32_t, entry);
+   util_dynarray_append_typed(&queue, uint32_t, entry);
    while (queue.size) {
       uint32_t number = util_dynarray_pop(&queue, uint32_t);
       if (_mesa_set_search(finder->seen, key_of(number)))
@@ -400,7 +400,7 @@ list_lines(struct finder *finder)
 
    util_dynarray_clear(&finder->files);
    util_dynarray_clear(&finder->lines);
-   util_dynarray_append(&finder->files, struct gpuval_spirv_file, file);
+   util_dynarray_append_typed(&finder->files, struct gpuval_spirv_file, file);
    util_dynarray_foreach (&finder->blocks, struct gpuval_spirv_block, block) {
       uint32_t index = find_instruction(finder, block->offset / 4);
 
@@ -539,8 +539,8 @@ gpuval_spirv_count_edges(const struct gpuval_spirv_blocks *blocks, const uint64_
       for (uint32_t j = 0; j < block->num_edges; j++) {
          const uint32_t edge = block->first_edge + j;
          taken[edge] = counts[i] ? GPUVAL_SPIRV_UNKNOWN : 0;
-         util_dynarray_append(&into[blocks->edges[edge]], uint32_t, edge);
-         util_dynarray_append(&out[i], uint32_t, edge);
+         util_dynarray_append_typed(&into[blocks->edges[edge]], uint32_t, edge);
+         util_dynarray_append_typed(&out[i], uint32_t, edge);
       }
    }
    while (progress) {

@@ -82,7 +82,7 @@ change_state(struct gpuval_spirv *spirv, uint32_t word)
       next.word = word;
    }
 
-   util_dynarray_append(&spirv->states, struct state, next);
+   util_dynarray_append_typed(&spirv->states, struct state, next);
    return util_dynarray_top_ptr(&spirv->states, struct state);
 }
 
@@ -140,7 +140,7 @@ add_source(struct gpuval_spirv *spirv, uint32_t id, const char *file)
    };
    util_dynarray_init(&source.pieces, spirv);
    util_dynarray_init(&source.lines, spirv);
-   util_dynarray_append(&spirv->sources, struct source, source);
+   util_dynarray_append_typed(&spirv->sources, struct source, source);
 }
 
 static void
@@ -148,7 +148,7 @@ add_source_piece(struct gpuval_spirv *spirv, const char *piece)
 {
    if (piece && spirv->sources.size) {
       struct source *source = util_dynarray_top_ptr(&spirv->sources, struct source);
-      util_dynarray_append(&source->pieces, const char *, piece);
+      util_dynarray_append_typed(&source->pieces, const char *, piece);
    }
 }
 
@@ -373,7 +373,7 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
       break;
 
    case SpvOpEntryPoint:
-      util_dynarray_append(&spirv->entry_points, uint32_t, word);
+      util_dynarray_append_typed(&spirv->entry_points, uint32_t, word);
       break;
 
    case SpvOpSource: {
@@ -405,7 +405,7 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
    case SpvOpVariable:
    case SpvOpUntypedVariableKHR:
       if (operand(spirv, word, 3) != SpvStorageClassFunction)
-         util_dynarray_append(&spirv->variables, uint32_t, word);
+         util_dynarray_append_typed(&spirv->variables, uint32_t, word);
       break;
 
    case SpvOpLine:
@@ -422,7 +422,7 @@ index_instruction(struct gpuval_spirv *spirv, uint32_t word)
          .word = word,
          .op_line = state->op_line_in_scope ? state->op_line : 0,
       };
-      util_dynarray_append(&spirv->functions, struct function, function);
+      util_dynarray_append_typed(&spirv->functions, struct function, function);
       state->function = util_dynarray_num_elements(&spirv->functions, struct function);
       break;
    }
@@ -518,9 +518,9 @@ gpuval_spirv_create(void *mem_ctx, const uint32_t *words, size_t word_count)
       if (is_debug(opcode_at(spirv, word)) ||
           (opcode_at(spirv, word) == SpvOpExtInst && spirv->debug_info_set &&
            operand(spirv, word, 3) == spirv->debug_info_set))
-         util_dynarray_append(&spirv->debug, uint32_t,
-                              util_dynarray_num_elements(&spirv->instructions, uint32_t));
-      util_dynarray_append(&spirv->instructions, uint32_t, word);
+         util_dynarray_append_typed(&spirv->debug, uint32_t,
+                                    util_dynarray_num_elements(&spirv->instructions, uint32_t));
+      util_dynarray_append_typed(&spirv->instructions, uint32_t, word);
       index_instruction(spirv, word);
       word += count;
    }

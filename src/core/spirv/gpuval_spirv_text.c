@@ -230,7 +230,7 @@ add_segment(struct gpuval_spirv *spirv, const struct segment *segment)
       return;
    struct group *group = file ? get_group(spirv, spirv->text->files, file)
                               : get_group(spirv, spirv->text->others, nameless_key(source->id));
-   util_dynarray_append(&group->segments, struct segment, *segment);
+   util_dynarray_append_typed(&group->segments, struct segment, *segment);
 }
 
 /* Cuts a source's text into lines, and counts them as its compiler did, but for
@@ -273,7 +273,7 @@ split_source(struct gpuval_spirv *spirv, struct source *source, uint32_t source_
       line = (char *)skip_blanks(line);
       while (end > line && is_blank(end[-1]))
          *--end = '\0';
-      util_dynarray_append(&source->lines, const char *, line);
+      util_dynarray_append_typed(&source->lines, const char *, line);
       index++;
    }
 
@@ -623,11 +623,11 @@ gpuval_spirv_file_text(void *mem_ctx, struct gpuval_spirv *spirv, const struct p
          if (*found)
             util_dynarray_append_array(&text, char, found, strlen(found));
       }
-      util_dynarray_append(&text, char, '\n');
+      util_dynarray_append_typed(&text, char, '\n');
    }
    /* Behind the last end of a line is no line. */
    while (text.size > 1 && !strncmp((char *)text.data + text.size - 2, "\n\n", 2))
       text.size--;
-   util_dynarray_append(&text, char, 0);
+   util_dynarray_append_typed(&text, char, 0);
    return util_dynarray_begin(&text);
 }

@@ -88,7 +88,7 @@ gpuval_instances_check(struct gpuval_device *device, const struct gpuval_instanc
       enum gpuval_structure_state state =
          gpuval_structures_find(&device->structures->all, reference, &object);
       if (gpuval_structure_is_bottom(state)) {
-         util_dynarray_append(references, uint64_t, reference);
+         util_dynarray_append_typed(references, uint64_t, reference);
          last = reference;
       } else if (!failure->count++) {
          uint64_t count = failure->count;

@@ -4,8 +4,8 @@
 
 #include "gpuval_structures.h"
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 #include "vk_acceleration_structure.h"
 
 struct gpuval_structure_commands {

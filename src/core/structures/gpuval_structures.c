@@ -6,10 +6,10 @@
 
 #include "base/gpuval_layout.h"
 #include "base/gpuval_log.h"
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/hash_table.h"
 #include "util/macros.h"
 #include "util/ralloc.h"
-#include "util/u_dynarray.h"
 
 #define MAX_DESTROYED (1u << 14)
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Hooks of gallivm. The file of Mesa that knows the context of a shader's translation includes
+ * this one: lp_bld_nir.c in 25.0, lp_bld_nir_soa.c, to which the context is private, in 26.0. What
+ * the module needs of the context is in struct gpuval_lvp_soa.
+ */
+
+#ifndef GPUVAL_GALLIVM_H
+#define GPUVAL_GALLIVM_H
+
+#include "gpuval/src/compat/gpuval_mesa.h"
+#include "gpuval/src/lvp_glue/gpuval_lvp_gallivm.h"
+
+#if GPUVAL_MESA >= 2600
+
+typedef struct lp_build_nir_soa_context gpuval_gallivm_context;
+
+/* A value that is the same in all lanes is a number there, unless an instruction has asked for
+ * a vector.
+ */
+static LLVMValueRef
+gpuval_gallivm_get_value(const struct gpuval_lvp_soa *soa, const nir_def *def, unsigned component)
+{
+   const gpuval_gallivm_context *bld = soa->context;
+   const LLVMValueRef *values = &bld->ssa_defs[def->index * NIR_MAX_VEC_COMPONENTS * 2];
+   LLVMValueRef value = values[NIR_MAX_VEC_COMPONENTS + component];
+
+   if (!value) {
+      LLVMTypeRef type = LLVMTypeOf(values[component]);
+      value = lp_build_broadcast(soa->gallivm, LLVMVectorType(type, soa->uint_bld.type.length),
+                                 values[component]);
+   }
+   return value;
+}
+
+static LLVMValueRef
+gpuval_gallivm_load_word(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
+                         bool is_uniform)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef type = soa->uint_bld.elem_type;
+   LLVMValueRef index = lp_build_const_int32(gallivm, buffer);
+   LLVMValueRef words =
+      lp_llvm_buffer_base(gallivm, soa->consts_ptr, index, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef num_words =
+      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, index, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef result = soa->uint_bld.undef;
+
+   offset = LLVMBuildBitCast(builder, offset, soa->uint_bld.vec_type, "");
+   offset = lp_build_shr_imm((struct lp_build_context *)&soa->uint_bld, offset, 2);
+   for (unsigned i = 0; i < (is_uniform ? 1 : soa->uint_bld.type.length); i++) {
+      LLVMValueRef lane = lp_build_const_int32(gallivm, i);
+      LLVMValueRef word = LLVMBuildExtractElement(builder, offset, lane, "");
+      LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
+      LLVMValueRef pointer = LLVMBuildSelect(
+         builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""), soa->consts_ptr, "");
+      LLVMValueRef value =
+         LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
+                         lp_build_const_int32(gallivm, 0), "");
+      if (is_uniform)
+         return lp_build_broadcast_scalar((struct lp_build_context *)&soa->uint_bld, value);
+      result = LLVMBuildInsertElement(builder, result, value, lane, "");
+   }
+   return result;
+}
+
+static struct gpuval_lvp_soa
+gpuval_gallivm_begin(gpuval_gallivm_context *bld)
+{
+   return (struct gpuval_lvp_soa){
+      .context = bld,
+      .gallivm = bld->base.gallivm,
+      .stage = bld->shader->info.stage,
+      .uint_bld = bld->uint_bld,
+      .uint64_bld = bld->uint64_bld,
+      .consts_ptr = bld->consts_ptr,
+      .resources_ptr = bld->resources_ptr,
+      .shared_ptr = bld->shared_ptr,
+      .exec_mask = &bld->exec_mask,
+      .mask = bld->mask,
+      .calls = bld->gpuval,
+      .has_bits = true,
+      .get_value = gpuval_gallivm_get_value,
+      .load_word = gpuval_gallivm_load_word,
+   };
+}
+
+#else
+
+typedef struct lp_build_nir_context gpuval_gallivm_context;
+
+static LLVMValueRef
+gpuval_gallivm_get_value(const struct gpuval_lvp_soa *soa, const nir_def *def, unsigned component)
+{
+   const gpuval_gallivm_context *bld_base = soa->context;
+   LLVMValueRef value = bld_base->ssa_defs[def->index];
+
+   if (def->num_components == 1)
+      return value;
+   return LLVMBuildExtractValue(soa->gallivm->builder, value, component, "");
+}
+
+static LLVMValueRef
+gpuval_gallivm_load_word(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
+                         bool is_uniform)
+{
+   gpuval_gallivm_context *bld_base = soa->context;
+   LLVMValueRef word;
+
+   bld_base->load_ubo(bld_base, 1, 32, is_uniform, lp_build_const_int32(soa->gallivm, buffer),
+                      offset, &word);
+   return word;
+}
+
+static struct gpuval_lvp_soa
+gpuval_gallivm_begin(gpuval_gallivm_context *bld_base)
+{
+   struct lp_build_nir_soa_context *bld = (struct lp_build_nir_soa_context *)bld_base;
+
+   return (struct gpuval_lvp_soa){
+      .context = bld_base,
+      .gallivm = bld_base->base.gallivm,
+      .stage = bld_base->shader->info.stage,
+      .uint_bld = bld_base->uint_bld,
+      .uint64_bld = bld_base->uint64_bld,
+      .consts_ptr = bld->consts_ptr,
+      .resources_ptr = bld->resources_ptr,
+      .shared_ptr = bld->shared_ptr,
+      .exec_mask = &bld->exec_mask,
+      .mask = bld->mask,
+      .calls = bld_base->gpuval,
+      .get_value = gpuval_gallivm_get_value,
+      .load_word = gpuval_gallivm_load_word,
+   };
+}
+
+#endif
+
+/**
+ * Emits what @instr stands for, or keeps it until gpuval_gallivm_flush_calls().
+ * Returns false if it is none of ours.
+ */
+static bool
+gpuval_gallivm_visit_intrinsic(gpuval_gallivm_context *bld, const nir_intrinsic_instr *instr,
+                               LLVMValueRef *result)
+{
+   if (!bld->gpuval)
+      bld->gpuval = rzalloc(bld->vars, struct gpuval_lvp_calls);
+   struct gpuval_lvp_soa soa = gpuval_gallivm_begin(bld);
+   return gpuval_lvp_visit_intrinsic(&soa, instr, result);
+}
+
+/**
+ * Before each instruction, and with NULL at the end of each block: emits what
+ * has been kept, unless @next may join.
+ */
+static void
+gpuval_gallivm_flush_calls(gpuval_gallivm_context *bld, const nir_instr *next)
+{
+   if (!bld->gpuval || !(bld->gpuval->num_pending + bld->gpuval->num_loads))
+      return;
+   struct gpuval_lvp_soa soa = gpuval_gallivm_begin(bld);
+   gpuval_lvp_flush_calls(&soa, next);
+}
+
+#endif
