@@ -25,6 +25,18 @@ gpuval_device_alloc_table(struct gpuval_device *device, struct gpuval_buffer *bu
 }
 
 bool
+gpuval_device_alloc_poll(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+
+   if (!winsys->alloc_poll)
+      return gpuval_device_alloc(device, buffer, size);
+   buffer->map = winsys->alloc_poll(winsys->data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
+bool
 gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
    const struct gpuval_winsys *winsys = &device->info.winsys;
