@@ -69,7 +69,8 @@ struct gpuval_radv {
    unsigned submitting;     /* submits that have been looked at, but may not be in flight yet */
    uint64_t visit;          /* number of the submit that is gone through */
    bool warned_pending;
-   uint32_t serial; /* of the last command */
+   uint32_t serial;     /* of the last command */
+   uint32_t executions; /* of commands */
 
    struct gpuval_radv_race *race;     /* NULL: not checked */
    struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
