@@ -288,7 +288,7 @@ struct gpuval_command_data {
                              * command is not looked at */
    uint32_t shadow_ordered; /* upper halves below this are of what is ordered before */
    uint32_t shadow_others;  /* the same for uniform and sampled reads */
-   uint32_t reserved;
+   uint32_t execution;      /* sync: a number of this execution of the command */
 };
 static_assert(sizeof(struct gpuval_command_data) == 144, "shaders know the offsets");
 

@@ -105,17 +105,12 @@ init_objects(struct gpuval_device *device)
    return device->objects != NULL;
 }
 
+/* Else it is in the root. */
 static bool
 alloc_poll(struct gpuval_device *device)
 {
-   const struct gpuval_winsys *winsys = &device->info.winsys;
-   struct gpuval_buffer *buffer = &device->poll_buffer;
-
-   if (!winsys->alloc_poll)
-      return true;
-   buffer->size = sizeof(struct gpuval_poll);
-   buffer->map = winsys->alloc_poll(winsys->data, buffer->size, &buffer->address);
-   return buffer->map != NULL;
+   return !device->info.winsys.alloc_poll ||
+          gpuval_device_alloc_poll(device, &device->poll_buffer, sizeof(struct gpuval_poll));
 }
 
 static void

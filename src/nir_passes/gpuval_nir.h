@@ -347,6 +347,10 @@ struct gpuval_nir_driver {
    /* Fields of struct gpuval_command_data */
    nir_def *(*root_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*command_id)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* By which sync's filter numbers the invocations of dispatches, since an atomic to one address
+    * takes long. NULL: as those of other stages.
+    */
+   nir_def *(*execution)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*epoch)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*sync_flags)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*epoch_command)(const struct gpuval_nir_driver *driver, nir_builder *b);

@@ -31,9 +31,37 @@ has_numbers(mesa_shader_stage stage)
           stage == MESA_SHADER_TESS_EVAL;
 }
 
+/* Of a workgroup in its command, then of an invocation in its workgroup */
+static nir_def *
+build_linear_group(nir_builder *b)
+{
+   nir_def *id = nir_load_workgroup_id(b), *count = nir_load_num_workgroups(b);
+   nir_def *row = nir_iadd(b, nir_channel(b, id, 1),
+                           nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
+
+   return nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, row, nir_channel(b, count, 0)));
+}
+
+/* No other invocation of a dispatch has it, and those of other executions hardly ever. */
+static nir_def *
+build_linear_id(struct gpuval_nir_state *state, nir_builder *b)
+{
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   const shader_info *info = &b->shader->info;
+   unsigned size = info->workgroup_size[0] * info->workgroup_size[1] * info->workgroup_size[2];
+   nir_def *id =
+      nir_iadd(b, nir_imul_imm(b, build_linear_group(b), size), nir_load_local_invocation_index(b));
+
+   id = nir_iadd(b, id, nir_imul_imm(b, driver->execution(driver, b), 0x27d4eb2f));
+   return nir_imul_imm(b, id, GPUVAL_BLOOM_INVOCATION_STEP);
+}
+
 static nir_def *
 build_invocation_id(struct gpuval_nir_state *state, nir_builder *b)
 {
+   if (state->options->driver->execution && b->shader->info.stage == MESA_SHADER_COMPUTE &&
+       !b->shader->info.workgroup_size_variable)
+      return build_linear_id(state, b);
    if (!has_numbers(b->shader->info.stage))
       return nir_invocation_gpuval(b);
 
@@ -138,10 +166,7 @@ build_number(struct gpuval_sync_pass *pass, nir_builder *b)
          local = nir_ior(b, nir_ishl_imm(b, nir_load_subgroup_id(b), lane_bits),
                          nir_load_subgroup_invocation(b));
       }
-      nir_def *id = nir_load_workgroup_id(b), *count = nir_load_num_workgroups(b);
-      group = nir_iadd(b, nir_channel(b, id, 1),
-                       nir_imul(b, nir_channel(b, id, 2), nir_channel(b, count, 1)));
-      group = nir_iadd(b, nir_channel(b, id, 0), nir_imul(b, group, nir_channel(b, count, 0)));
+      group = build_linear_group(b);
    } else if (mesa_shader_stage_is_rt(info->stage)) {
       nir_def *id = gpuval_nir_invocation(pass->state), *size = nir_load_ray_launch_size(b);
       nir_def *row = nir_iadd(b, nir_channel(b, id, 1),

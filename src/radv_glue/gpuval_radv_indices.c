@@ -90,6 +90,7 @@ struct gpuval_radv_indices {
    struct util_dynarray chunks;     /* struct chunk */
    struct hash_table *known;        /* struct chunk of a whole draw -> its first chunk, plus 1 */
    const struct gpuval_vertex_input *input; /* of the last draw */
+   const struct gpuval_radv_look *last;     /* gpuval_radv_last_indices() */
    bool is_running;                         /* no barrier has waited for the last dispatch */
 };
 
@@ -394,6 +395,12 @@ gpuval_radv_look_at_indices(struct gpuval_radv_recording *recording,
    }
 }
 
+const struct gpuval_radv_look **
+gpuval_radv_last_indices(struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_indices(cmd_buffer)->last;
+}
+
 static void
 warn_of_memory(void)
 {
@@ -442,6 +449,8 @@ gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
    struct gpuval_radv_indices *indices = *gpuval_radv_indices(cmd_buffer, &mem_ctx);
    struct gpuval_radv_batch *batch = indices ? indices->batch : NULL;
 
+   if (indices)
+      indices->last = NULL;
    if (!batch)
       return;
    indices->batch = NULL;

@@ -49,6 +49,9 @@ void gpuval_radv_look_at_indices(struct gpuval_radv_recording *recording,
                                  const struct gpuval_vertex_input *input,
                                  const struct gpuval_draw *draw, uint32_t count);
 
+/** Of indirect draws: the last look at all indices of a buffer in this pass, or NULL. */
+const struct gpuval_radv_look **gpuval_radv_last_indices(struct radv_cmd_buffer *cmd_buffer);
+
 /* gpuval_radv_vertices.c: behind the command, when RADV has bound its shaders */
 
 void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,

@@ -56,10 +56,34 @@ count_there(const struct gpuval_radv_look *look)
                                               : gpuval_arguments_inside(&look->arguments);
 }
 
+/* Bytes that the command processor copies by itself. Where its DMA copies more, RADV has it wait
+ * until that has ended.
+ */
+#define MAX_WORDS_SIZE 256
+
+static void
+copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
+{
+   struct radeon_cmdbuf *cs = cmd_buffer->cs;
+
+   radv_emit_cache_flush(cmd_buffer); /* as its DMA does: what a barrier waits for */
+   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs, size / 4 * 6);
+   for (uint64_t i = 0; i < size; i += 4) {
+      radeon_emit(cs, PKT3(PKT3_COPY_DATA, 4, 0));
+      radeon_emit(cs, COPY_DATA_SRC_SEL(COPY_DATA_SRC_MEM) | COPY_DATA_DST_SEL(COPY_DATA_DST_MEM));
+      radeon_emit(cs, from + i);
+      radeon_emit(cs, (from + i) >> 32);
+      radeon_emit(cs, to + i);
+      radeon_emit(cs, (to + i) >> 32);
+   }
+}
+
 static void
 copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
 {
-   if (size)
+   if (size <= MAX_WORDS_SIZE && !((size | from) & 3))
+      copy_words(cmd_buffer, from, to, size);
+   else if (size)
       gpuval_radv_copy_bytes(cmd_buffer, from, to, size);
 }
 

@@ -212,6 +212,12 @@ command_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 }
 
 static nir_def *
+execution(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   return nir_load_command_gpuval(b, .base = BASE(execution));
+}
+
+static nir_def *
 invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    nir_def *zero = nir_imm_int(b, 0);
@@ -287,6 +293,7 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .empty_structure = empty_structure,
    .root_address = root_address,
    .command_id = command_id,
+   .execution = execution,
    .invocation = invocation,
    .max_shared_size = max_shared_size,
    .active_lanes = active_lanes,

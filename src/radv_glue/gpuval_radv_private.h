@@ -69,7 +69,8 @@ struct gpuval_radv {
    unsigned submitting;     /* submits that have been looked at, but may not be in flight yet */
    uint64_t visit;          /* number of the submit that is gone through */
    bool warned_pending;
-   uint32_t serial; /* of the last command */
+   uint32_t serial;     /* of the last command */
+   uint32_t executions; /* of commands */
 
    struct gpuval_radv_race *race;     /* NULL: not checked */
    struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
@@ -95,13 +96,11 @@ bool gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op
 void gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer, bool is_ours);
 /** Within an action: the GPU chooses the pipelines. */
 void gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes);
+bool gpuval_radv_changes_pipelines(const struct radv_cmd_buffer *cmd_buffer);
 void gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *primary,
                                struct radv_cmd_buffer *cmd_buffer);
 /** A region of labels ends there that has begun in an earlier command buffer. */
 void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
-
-/** Bytes of struct gpuval_radv_command_data that this device has use for, from its beginning. */
-uint32_t gpuval_radv_data_size(const struct gpuval_radv *gpuval);
 
 /** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
@@ -168,6 +167,11 @@ void gpuval_radv_report_failure(struct gpuval_radv *gpuval,
                                 const struct gpuval_radv_failure *failure);
 /** A command buffer is submitted, or executed by one that is. */
 void gpuval_radv_report_failures(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
+
+/* gpuval_radv_command_data.c */
+
+/** Bytes of struct gpuval_radv_command_data that this device has use for, from its beginning. */
+uint32_t gpuval_radv_data_size(const struct gpuval_radv *gpuval);
 
 /* gpuval_radv_readback.c */
 

@@ -277,6 +277,7 @@ tell_command(struct gpuval_radv *gpuval, unsigned queue, const struct note *note
    note->data->shadow_command = data.shadow_command;
    note->data->shadow_ordered = data.shadow_ordered;
    note->data->shadow_others = data.shadow_others;
+   note->data->execution = ++gpuval->executions;
 }
 
 static void

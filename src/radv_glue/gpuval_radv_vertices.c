@@ -186,11 +186,24 @@ look_at_all_indices(struct gpuval_radv_recording *recording,
       .vertex_offset = -1,
       .num_instances = 1,
    };
+   const struct gpuval_radv_look **last = gpuval_radv_last_indices(recording->cmd_buffer);
+   const struct gpuval_command_range *range = &input->indices.range;
+   bool is_conditional = recording->cmd_buffer->state.predicating;
    uint32_t count;
 
-   return gpuval_draw_needs_indices(input, &all, &count)
-             ? look_at_indices(recording, &input->indices, &all, count, true)
-             : NULL;
+   if (!gpuval_draw_needs_indices(input, &all, &count))
+      return NULL;
+   /* Within a pass nothing may write there. A copy may not be made where that is conditional. */
+   if (*last && !is_conditional && (*last)->arguments.range.address == range->address &&
+       (*last)->arguments.range.size == range->size &&
+       (*last)->arguments.stride == input->indices.index_size)
+      return *last;
+
+   const struct gpuval_radv_look *look =
+      look_at_indices(recording, &input->indices, &all, count, true);
+   if (!is_conditional)
+      *last = look;
+   return look;
 }
 
 void

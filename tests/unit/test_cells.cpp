@@ -140,6 +140,7 @@ class cells_test : public ::testing::TestWithParam<place> {
       state->root.slots_address = (uintptr_t)&state->slots;
       state->root.counters_address = (uintptr_t)state->counters;
       state->root.failing_address = (uintptr_t)state->failing;
+      state->root.poll_address = (uintptr_t)&state->root.poll;
       state->root.max_failing = 1;
       state->root.entries_address = (uintptr_t)&state->entry;
       state->root.shadow_address = (uintptr_t)&state->layout;

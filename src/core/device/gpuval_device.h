@@ -116,6 +116,8 @@ bool gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buf
 /** The same for what nobody does atomics on, and the host only writes. */
 bool gpuval_device_alloc_table(struct gpuval_device *device, struct gpuval_buffer *buffer,
                                uint64_t size);
+bool gpuval_device_alloc_poll(struct gpuval_device *device, struct gpuval_buffer *buffer,
+                              uint64_t size);
 bool gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer,
                                uint64_t size);
 void gpuval_device_free(struct gpuval_device *device, struct gpuval_buffer *buffer);

@@ -4,36 +4,42 @@
 
 #include "gpuval_device.h"
 
+/* @alloc: a function of gpuval_winsys, or NULL: its first one does */
+static bool
+alloc_by(struct gpuval_device *device, void *(*alloc)(void *, uint64_t, uint64_t *),
+         struct gpuval_buffer *buffer, uint64_t size)
+{
+   const struct gpuval_winsys *winsys = &device->info.winsys;
+
+   if (!alloc)
+      alloc = winsys->alloc;
+   buffer->map = alloc(winsys->data, size, &buffer->address);
+   buffer->size = size;
+   return buffer->map != NULL;
+}
+
 bool
 gpuval_device_alloc(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
-   buffer->map = device->info.winsys.alloc(device->info.winsys.data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
+   return alloc_by(device, NULL, buffer, size);
 }
 
 bool
 gpuval_device_alloc_table(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
-   const struct gpuval_winsys *winsys = &device->info.winsys;
+   return alloc_by(device, device->info.winsys.alloc_table, buffer, size);
+}
 
-   if (!winsys->alloc_table)
-      return gpuval_device_alloc(device, buffer, size);
-   buffer->map = winsys->alloc_table(winsys->data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
+bool
+gpuval_device_alloc_poll(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
+{
+   return alloc_by(device, device->info.winsys.alloc_poll, buffer, size);
 }
 
 bool
 gpuval_device_alloc_plain(struct gpuval_device *device, struct gpuval_buffer *buffer, uint64_t size)
 {
-   const struct gpuval_winsys *winsys = &device->info.winsys;
-
-   if (!winsys->alloc_plain)
-      return gpuval_device_alloc(device, buffer, size);
-   buffer->map = winsys->alloc_plain(winsys->data, size, &buffer->address);
-   buffer->size = size;
-   return buffer->map != NULL;
+   return alloc_by(device, device->info.winsys.alloc_plain, buffer, size);
 }
 
 void

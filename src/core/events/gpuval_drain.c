@@ -312,6 +312,10 @@ gpuval_device_drain(struct gpuval_device *device, bool idle)
       __atomic_store_n(&device->poll->failed, 0, __ATOMIC_RELAXED);
       __atomic_thread_fence(__ATOMIC_SEQ_CST);
       device->drain->has_failed = device->drain->has_ever_failed = true;
+      /* Ways to two memories are not in the order of each other. */
+      device->drain->looks_again = device->poll_buffer.map != NULL;
+   } else if (device->drain->looks_again) {
+      device->drain->looks_again = false;
    } else if (!idle || !device->drain->has_failed) {
       return;
    }

@@ -29,6 +29,7 @@ struct gpuval_drain {
    unsigned active; /* which */
    bool has_failed; /* something, since counters were read */
    bool has_ever_failed;
+   bool looks_again; /* what was told of may have been on its way */
    bool warned_memory;
 };
 

@@ -42,7 +42,7 @@ alloc_where_unseen(struct gpuval_device *device, unsigned size_log2)
       return false;
    if (alloc_unseen(device, &device->filter->buckets, 1ull << size_log2) &&
        alloc_unseen(device, &device->filter->claims, claims_size(size_log2)) &&
-       gpuval_device_alloc(device, &device->filter->sample, SAMPLE_SIZE))
+       gpuval_device_alloc_poll(device, &device->filter->sample, SAMPLE_SIZE))
       return true;
    gpuval_device_free(device, &device->filter->buckets);
    gpuval_device_free(device, &device->filter->claims);
