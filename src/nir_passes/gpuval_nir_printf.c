@@ -361,7 +361,7 @@ gpuval_nir_build_printf(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       nir_def *poll = load_current(b, root, offsetof(struct gpuval_root, poll_address));
       gpuval_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, printed)), 4,
-                       nir_imm_int(b, 1), 0x1);
+                          nir_imm_int(b, 1), 0x1);
    }
    nir_pop_if(b, NULL);
 

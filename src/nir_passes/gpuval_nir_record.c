@@ -213,7 +213,7 @@ tell_host(nir_builder *b, const struct gpuval_nir_failure *f)
                                            offsetof(struct gpuval_root, poll_address));
 
    gpuval_store_global(b, nir_iadd_imm(b, poll, offsetof(struct gpuval_poll, failed)), 4,
-                    nir_imm_int(b, 1), 0x1);
+                       nir_imm_int(b, 1), 0x1);
 }
 
 /* Writes the record into its slot, unless that is taken. Ends the loop over slots, if there is

@@ -8,6 +8,7 @@
  * its id is given where its descriptors are flushed.
  */
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_radv_private.h"
 
 #include "radv_cmd_buffer.h"

@@ -62,7 +62,7 @@ gpuval_tracefile_add_line(struct gpuval_lcov_file *file, uint32_t number, uint64
       return;
    }
    util_dynarray_append_typed(&file->lines, struct gpuval_line_count,
-                        ((struct gpuval_line_count){number, count}));
+                              ((struct gpuval_line_count){number, count}));
    _mesa_hash_table_insert(
       file->index_of_lines, key,
       (void *)(uintptr_t)util_dynarray_num_elements(&file->lines, struct gpuval_line_count));

@@ -107,8 +107,7 @@ radv_alloc_plain(void *data, uint64_t size, uint64_t *address)
 
    if (!winsys->is_small)
       return radv_alloc(data, size, address);
-   return alloc(data, size, address, RADEON_DOMAIN_GTT,
-                RADEON_FLAG_GTT_WC | GPUVAL_RADV_UNCACHED);
+   return alloc(data, size, address, RADEON_DOMAIN_GTT, RADEON_FLAG_GTT_WC | GPUVAL_RADV_UNCACHED);
 }
 
 /* Only the GPU uses it, and so it may be cached. */
