@@ -15,13 +15,13 @@ _gpuval_options() # COMMAND
    local run='--checks --driver --log --report --coverage --shaders --suppressions --source-map
       --backtrace --gen-suppressions --progress --printf-prefix --gl'
    case $1 in
-   setup) echo '--mesa-src --no-install' ;;
+   setup) echo '--mesa --mesa-src --no-install' ;;
    doctor) echo --collect ;;
    dist) echo --output ;;
    install) echo --prefix ;;
    run) echo "$run --error-exitcode" ;;
    env) echo "$run" ;;
-   test) echo '--all --quick --suite' ;;
+   test) echo '--mesa --all --quick --suite' ;;
    anygpu)
       echo '--checks --report --log --buffer --uniform --push --groups --dispatches --barriers
          --time --rounds --as-is --entry --device --write-spv --print-program'

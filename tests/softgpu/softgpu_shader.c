@@ -18,6 +18,7 @@
 #include "util/os_file.h"
 #include "util/simple_mtx.h"
 #include "util/u_debug.h"
+#define XXH_INLINE_ALL
 #include "util/xxhash.h"
 #include "nir_serialize.h"
 

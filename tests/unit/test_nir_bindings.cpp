@@ -139,11 +139,13 @@ class nir_bindings_test : public nir_passes_test,
    void check_all()
    {
       const bool progress = run();
-      if (GetParam().head == HEAD_VARIABLE && GetParam().check == GPUVAL_CHECK_COUNT)
+      if (GetParam().head == HEAD_VARIABLE && GetParam().check == GPUVAL_CHECK_COUNT) {
          EXPECT_TRUE(progress);
+      }
       for (unsigned i = 0; i < num_sites(); i++) {
-         if (site(i).set >= 0)
+         if (site(i).set >= 0) {
             EXPECT_LT(site(i).set, 2);
+         }
       }
    }
 
