@@ -21,18 +21,6 @@ find_builtin(const struct gpuval_spirv *spirv, uint32_t id)
    return -1;
 }
 
-/* The function of the entry point; 0: there is none. */
-static uint32_t
-find_entry(const struct gpuval_spirv *spirv, uint32_t model, const char *name)
-{
-   util_dynarray_foreach (&spirv->entry_points, uint32_t, word) {
-      const char *entry = string_operand(spirv, *word, 3);
-      if (operand(spirv, *word, 1) == model && entry && name && !strcmp(entry, name))
-         return operand(spirv, *word, 2);
-   }
-   return 0;
-}
-
 /* Of a module that says it: where it can be specialized, it is not known here. */
 static bool
 find_workgroup_size(const struct gpuval_spirv *spirv, uint32_t entry, uint32_t size[3])
@@ -72,7 +60,8 @@ of_workgroup(const struct gpuval_spirv *spirv, const struct gpuval_spirv_invocat
    const uint32_t *id = invocation->words;
    uint32_t size[3], group[3], local[3];
 
-   if (!find_workgroup_size(spirv, find_entry(spirv, invocation->model, invocation->entry), size))
+   if (!find_workgroup_size(
+          spirv, gpuval_spirv_find_entry(spirv, invocation->model, invocation->entry), size))
       return (struct gpuval_spirv_known){0};
    for (unsigned i = 0; i < 3; i++) {
       group[i] = id[i] / size[i];

@@ -300,6 +300,10 @@ bool gpuval_spirv_find_chain(const struct gpuval_spirv *spirv, uint32_t pointer,
  */
 const char *gpuval_spirv_pointer_name(struct gpuval_spirv *spirv, uint32_t pointer, uint32_t *type);
 
+/** The id of the entry point's function; 0: there is none. */
+uint32_t gpuval_spirv_find_entry(const struct gpuval_spirv *spirv, uint32_t model,
+                                 const char *name);
+
 /** Whether an instruction begins at @word. */
 bool gpuval_spirv_is_instruction(const struct gpuval_spirv *spirv, uint32_t word);
 

@@ -28,9 +28,8 @@ add_frame(struct stack *stack, const struct gpuval_frame *frame)
       stack->frames[stack->count++] = *frame;
 }
 
-/* The id of the entry point's function; 0: there is none. */
-static uint32_t
-find_entry(const struct gpuval_spirv *spirv, uint32_t model, const char *name)
+uint32_t
+gpuval_spirv_find_entry(const struct gpuval_spirv *spirv, uint32_t model, const char *name)
 {
    util_dynarray_foreach (&spirv->entry_points, uint32_t, word) {
       const char *of_this = string_operand(spirv, *word, 3);
@@ -125,9 +124,10 @@ gpuval_spirv_find_calls(struct gpuval_spirv *spirv, uint32_t model, const char *
 {
    if (!spirv->calls)
       spirv->calls = gpuval_call_tree_create(spirv, spirv->words, spirv->size / 4);
-   unsigned count = gpuval_call_tree_find(spirv->calls, find_entry(spirv, model, entry),
-                                          gpuval_way_of_offset(offset, spirv->size),
-                                          gpuval_plain_offset(offset, spirv->size), calls, max);
+   unsigned count =
+      gpuval_call_tree_find(spirv->calls, gpuval_spirv_find_entry(spirv, model, entry),
+                            gpuval_way_of_offset(offset, spirv->size),
+                            gpuval_plain_offset(offset, spirv->size), calls, max);
    return count <= max ? count : 0;
 }
 
