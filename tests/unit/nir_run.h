@@ -170,7 +170,11 @@ class nir_run {
          break;
       case nir_intrinsic_read_invocation:
       case nir_intrinsic_read_first_invocation:
+      case nir_intrinsic_vote_all:
          values[intrin->def.index] = values[intrin->src[0].ssa->index];
+         break;
+      case nir_intrinsic_ballot: /* it is alone in its subgroup */
+         set(intrin->def, 0, values[intrin->src[0].ssa->index].c[0].b);
          break;
       default:
          give_up(&intrin->instr);
