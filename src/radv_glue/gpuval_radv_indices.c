@@ -18,6 +18,7 @@
 #include "gpuval_radv_inputs.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 
 #include "meta/radv_meta.h"
 #include "nir/nir_builder.h"
@@ -202,9 +203,9 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *base, nir_def *lane, nir_var
 }
 
 static nir_shader *
-build_shader(struct radv_device *device)
+build_shader(struct radv_device *device, const void *key)
 {
-   nir_builder builder = radv_meta_init_shader(device, MESA_SHADER_COMPUTE, "gpuval_indices");
+   nir_builder builder = gpuval_radv_init_shader(device, "gpuval_indices");
    nir_builder *b = &builder;
 
    b->shader->info.workgroup_size[0] = WORKGROUP_SIZE;
@@ -257,36 +258,10 @@ build_shader(struct radv_device *device)
 static VkResult
 get_pipeline(struct radv_device *device, VkPipeline *pipeline, VkPipelineLayout *layout)
 {
-   struct vk_meta_device *meta = &device->meta_state.device;
    const enum radv_meta_object_key_type key = 0x67707577; /* none of RADV's */
-   const VkPushConstantRange range = {
-      .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-      .size = sizeof(struct constants),
-   };
 
-   VkResult result =
-      vk_meta_get_pipeline_layout(&device->vk, meta, NULL, &range, &key, sizeof(key), layout);
-   if (result != VK_SUCCESS)
-      return result;
-   *pipeline = vk_meta_lookup_pipeline(meta, &key, sizeof(key));
-   if (*pipeline)
-      return VK_SUCCESS;
-
-   nir_shader *nir = build_shader(device);
-   const VkComputePipelineCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .stage =
-         {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = vk_shader_module_handle_from_nir(nir),
-            .pName = "main",
-         },
-      .layout = *layout,
-   };
-   result = vk_meta_create_compute_pipeline(&device->vk, meta, &info, &key, sizeof(key), pipeline);
-   ralloc_free(nir);
-   return result;
+   return gpuval_radv_get_meta_pipeline(device, &key, sizeof(key), sizeof(struct constants),
+                                        build_shader, pipeline, layout);
 }
 
 /* Recording */
@@ -495,14 +470,7 @@ check_look(const struct look *look, const struct result *results, struct util_dy
    }
 
    unsigned count = gpuval_check_outside(look->input, &look->draw, &outside, failures);
-   for (unsigned i = 0; i < count; i++) {
-      const struct gpuval_radv_failure failure = {
-         .command_id = look->command_id,
-         .bound = look->bound,
-         .failure = failures[i],
-      };
-      util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
-   }
+   gpuval_radv_add_failures(found, look->command_id, look->bound, failures, count);
 }
 
 void

@@ -196,18 +196,25 @@ gpuval_radv_look_at_vertices(struct radv_cmd_buffer *cmd_buffer, struct gpuval_r
 
 /* The host's part */
 
-static void
-add(struct util_dynarray *found, const struct gpuval_radv_look *look,
-    const struct gpuval_command_failure *failures, unsigned count)
+void
+gpuval_radv_add_failures(struct util_dynarray *found, uint32_t command_id, uint64_t bound,
+                         const struct gpuval_command_failure *failures, unsigned count)
 {
    for (unsigned i = 0; i < count; i++) {
       const struct gpuval_radv_failure failure = {
-         .command_id = look->command_id,
-         .bound = look->bound,
+         .command_id = command_id,
+         .bound = bound,
          .failure = failures[i],
       };
       util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
    }
+}
+
+static void
+add(struct util_dynarray *found, const struct gpuval_radv_look *look,
+    const struct gpuval_command_failure *failures, unsigned count)
+{
+   gpuval_radv_add_failures(found, look->command_id, look->bound, failures, count);
 }
 
 static void

@@ -154,6 +154,19 @@ struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, v
  */
 bool gpuval_radv_self_test(struct gpuval_radv *gpuval);
 
+/* gpuval_radv_meta.c */
+
+/** Makes the shader of a pipeline that is found by @key; it is the caller's. */
+typedef nir_shader *(*gpuval_radv_build_shader)(struct radv_device *device, const void *key);
+
+/**
+ * Finds or makes a compute pipeline among RADV's meta operations, which live as long as the device.
+ * @key begins with a type that none of RADV's has; @constants_size: bytes of push constants.
+ */
+VkResult gpuval_radv_get_meta_pipeline(struct radv_device *device, const void *key, size_t key_size,
+                                       uint32_t constants_size, gpuval_radv_build_shader build,
+                                       VkPipeline *pipeline, VkPipelineLayout *layout);
+
 /* gpuval_radv_inputs.c */
 
 /** What is wrong with a recorded command. */
@@ -163,6 +176,9 @@ struct gpuval_radv_failure {
    struct gpuval_command_failure failure;
 };
 
+/** Appends @failures of one command to @found (struct gpuval_radv_failure). */
+void gpuval_radv_add_failures(struct util_dynarray *found, uint32_t command_id, uint64_t bound,
+                              const struct gpuval_command_failure *failures, unsigned count);
 void gpuval_radv_report_failure(struct gpuval_radv *gpuval,
                                 const struct gpuval_radv_failure *failure);
 /** A command buffer is submitted, or executed by one that is. */

@@ -191,8 +191,9 @@ build_instances(nir_builder *b, nir_def *index, bool array_of_pointers)
 
 /* One invocation a struct */
 static nir_shader *
-build_shader(struct radv_device *device, const struct key *key)
+build_shader(struct radv_device *device, const void *data)
 {
+   const struct key *key = data;
    nir_builder b = gpuval_radv_init_shader(device, "gpuval_safe");
 
    b.shader->info.workgroup_size[0] = WORKGROUP_SIZE;
@@ -208,41 +209,15 @@ static VkResult
 get_pipeline(struct radv_device *device, const struct key *kind, VkPipeline *pipeline,
              VkPipelineLayout *layout)
 {
-   struct vk_meta_device *meta = &device->meta_state.device;
    struct key key;
-   const VkPushConstantRange range = {
-      .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-      .size = sizeof(struct constants),
-   };
 
    memset(&key, 0, sizeof(key)); /* what is between its members is hashed, too */
    key.type = 0x67707576;
    key.instances = kind->instances;
    key.array_of_pointers = kind->array_of_pointers;
    key.arguments = kind->arguments;
-   VkResult result =
-      vk_meta_get_pipeline_layout(&device->vk, meta, NULL, &range, &key, sizeof(key), layout);
-   if (result != VK_SUCCESS)
-      return result;
-   *pipeline = vk_meta_lookup_pipeline(meta, &key, sizeof(key));
-   if (*pipeline)
-      return VK_SUCCESS;
-
-   nir_shader *nir = build_shader(device, &key);
-   const VkComputePipelineCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .stage =
-         {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = vk_shader_module_handle_from_nir(nir),
-            .pName = "main",
-         },
-      .layout = *layout,
-   };
-   result = vk_meta_create_compute_pipeline(&device->vk, meta, &info, &key, sizeof(key), pipeline);
-   ralloc_free(nir);
-   return result;
+   return gpuval_radv_get_meta_pipeline(device, &key, sizeof(key), sizeof(struct constants),
+                                        build_shader, pipeline, layout);
 }
 
 /* Returns false if there is no room, or too much of it: @size is all of the copy. Fills in where

@@ -284,9 +284,8 @@ is_storage(const struct gpuval_spirv *spirv, uint32_t variable)
    }
 }
 
-/* The operand of @word that a pointer or image is in, 0 if none is. */
-static unsigned
-accessed_operand(const struct gpuval_spirv *spirv, uint32_t word, bool *is_image)
+unsigned
+gpuval_spirv_accessed_operand(const struct gpuval_spirv *spirv, uint32_t word, bool *is_image)
 {
    *is_image = false;
 
@@ -390,7 +389,7 @@ describe_variable(const struct gpuval_spirv *spirv, uint32_t word,
                   struct gpuval_spirv_location *out)
 {
    bool is_image;
-   const unsigned index = accessed_operand(spirv, word, &is_image);
+   const unsigned index = gpuval_spirv_accessed_operand(spirv, word, &is_image);
    const uint32_t root = index ? find_root(spirv, operand(spirv, word, index), is_image) : 0;
    if (!root)
       return;

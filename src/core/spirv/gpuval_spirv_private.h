@@ -300,6 +300,10 @@ bool gpuval_spirv_find_chain(const struct gpuval_spirv *spirv, uint32_t pointer,
  */
 const char *gpuval_spirv_pointer_name(struct gpuval_spirv *spirv, uint32_t pointer, uint32_t *type);
 
+/** The operand of the instruction at @word that a pointer or image is in; 0: none is. */
+unsigned gpuval_spirv_accessed_operand(const struct gpuval_spirv *spirv, uint32_t word,
+                                       bool *is_image);
+
 /** The id of the entry point's function; 0: there is none. */
 uint32_t gpuval_spirv_find_entry(const struct gpuval_spirv *spirv, uint32_t model,
                                  const char *name);

@@ -87,8 +87,9 @@ walk_load(struct pass *pass, uint32_t word, unsigned depth, const struct gpuval_
 {
    struct gpuval_spirv *spirv = pass->spirv;
    uint32_t pointer = operand(spirv, word, 3), chain = value_definition(spirv, pointer), type;
-   uint32_t base =
-      chain && opcode_at(spirv, chain) == SpvOpAccessChain ? operand(spirv, chain, 3) : pointer;
+   bool is_chain = chain && (opcode_at(spirv, chain) == SpvOpAccessChain ||
+                             opcode_at(spirv, chain) == SpvOpInBoundsAccessChain);
+   uint32_t base = is_chain ? operand(spirv, chain, 3) : pointer;
    struct gpuval_spirv_known whole = builtin_value(pass, base);
    struct place place;
 
@@ -411,7 +412,11 @@ static void
 walk_instruction(struct pass *pass, uint32_t word)
 {
    const struct gpuval_spirv *spirv = pass->spirv;
+   bool is_image;
+   unsigned accessed = gpuval_spirv_accessed_operand(spirv, word, &is_image);
 
+   if (is_image)
+      walk_image(pass, operand(spirv, word, accessed));
    switch (opcode_at(spirv, word)) {
    case SpvOpStore:
    case SpvOpAtomicStore:
@@ -435,32 +440,13 @@ walk_instruction(struct pass *pass, uint32_t word)
       walk_pointer(pass, operand(spirv, word, 3));
       break;
    case SpvOpImageWrite:
-      walk_image(pass, operand(spirv, word, 1));
       walk_coordinates(pass, operand(spirv, word, 2));
       break;
    case SpvOpImageRead:
    case SpvOpImageFetch:
    case SpvOpImageSparseRead:
    case SpvOpImageSparseFetch:
-      walk_image(pass, operand(spirv, word, 3));
       walk_coordinates(pass, operand(spirv, word, 4));
-      break;
-   case SpvOpImageSampleImplicitLod:
-   case SpvOpImageSampleExplicitLod:
-   case SpvOpImageSampleDrefImplicitLod:
-   case SpvOpImageSampleDrefExplicitLod:
-   case SpvOpImageSampleProjImplicitLod:
-   case SpvOpImageSampleProjExplicitLod:
-   case SpvOpImageSampleProjDrefImplicitLod:
-   case SpvOpImageSampleProjDrefExplicitLod:
-   case SpvOpImageGather:
-   case SpvOpImageDrefGather:
-   case SpvOpImageQuerySizeLod:
-   case SpvOpImageQuerySize:
-   case SpvOpImageQueryLod:
-   case SpvOpImageQueryLevels:
-   case SpvOpImageQuerySamples:
-      walk_image(pass, operand(spirv, word, 3));
       break;
    case SpvOpVectorExtractDynamic:
       walk(pass, (struct place){operand(spirv, word, 4)},
