@@ -406,14 +406,12 @@ dispatch(struct radv_cmd_buffer *cmd_buffer, const struct util_dynarray *chunks,
    memcpy(map, chunks->data, chunks->size);
    constants.chunks = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
 
-   radv_meta_save(
-      &saved, cmd_buffer,
-      RADV_META_SAVE_COMPUTE_PIPELINE | RADV_META_SAVE_CONSTANTS | RADV_META_SUSPEND_PREDICATING);
+   gpuval_radv_begin_meta(&saved, cmd_buffer);
    radv_CmdBindPipeline(handle, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
    vk_common_CmdPushConstants(handle, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants),
                               &constants);
    radv_unaligned_dispatch(cmd_buffer, count * WORKGROUP_SIZE, 1, 1);
-   radv_meta_restore(&saved, cmd_buffer);
+   gpuval_radv_end_meta(&saved, cmd_buffer);
    return true;
 }
 
