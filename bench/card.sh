@@ -5,7 +5,8 @@
 # a table. PROGRAM is gpuval-anygpu, SHADERS a folder with the compute shaders of the benchmark as
 # NAME.spv. Ratios are medians of GPU times by timestamps, with and without checks in turns. Each
 # of the columns has to end with "no errors", for the workloads have none. GPUVAL_BENCH_SHRINK
-# divides sizes, for drivers on which they are too large.
+# divides sizes, for drivers on which they are too large. GPUVAL_BENCH_COLUMNS names the columns that
+# are wanted, of basic, init, cells, filter and all.
 
 set -u
 
@@ -13,6 +14,9 @@ set -u
 program=$1
 shaders=$2
 rounds=${3:-9}
+shrink=${GPUVAL_BENCH_SHRINK:-1}
+columns=${GPUVAL_BENCH_COLUMNS:-basic init cells filter all}
+unset GPUVAL_BENCH_SHRINK GPUVAL_BENCH_COLUMNS # no variables of gpuval's
 results=$(mktemp -d) || exit 1
 trap 'rm -rf "$results"' EXIT
 
@@ -46,6 +50,10 @@ row() # NAME SHADER ARGUMENTS...
    cells=
    for column in 'basic basic shadow' 'init init shadow' 'cells sync shadow' \
       'filter sync bloom' 'all all shadow'; do
+      case " $columns " in
+      *" ${column%% *} "*) ;;
+      *) cells="$cells         -"; continue ;;
+      esac
       # shellcheck disable=SC2086 # words
       set -- ${column} "$@"
       what=$1 checks=$2 engine=$3
@@ -62,8 +70,8 @@ mean() # COLUMN
 }
 
 printf '%-16s %10s %s\n' workload 'plain, us' '     basic      init sync,cells sync,filter   all'
-mi=$((1048576 / ${GPUVAL_BENCH_SHRINK:-1}))
-groups=$((16384 / ${GPUVAL_BENCH_SHRINK:-1})) # of 64 invocations: one for each word of mi
+mi=$((1048576 / shrink))
+groups=$((16384 / shrink)) # of 64 invocations: one for each word of mi
 row 'stream' stream --buffer $((64 * mi)) --buffer $((64 * mi)) --buffer $((64 * mi)) \
    --groups $((16 * groups)),1,1
 row 'stream vec4' stream4 --buffer $((64 * mi)) --buffer $((64 * mi)) --buffer $((64 * mi)) \

@@ -254,6 +254,38 @@ optimize(nir_shader *nir)
    } while (progress);
 }
 
+static bool
+is_coherent(const nir_intrinsic_instr *intrin)
+{
+   return (intrin->intrinsic == nir_intrinsic_load_global ||
+           intrin->intrinsic == nir_intrinsic_store_global) &&
+          nir_intrinsic_access(intrin) & ACCESS_COHERENT;
+}
+
+/* What the shader accesses by address itself */
+static bool
+mark_coherent(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (!is_coherent(intrin))
+      return false;
+   nir_intrinsic_set_access(intrin, nir_intrinsic_access(intrin) | ACCESS_VOLATILE);
+   return true;
+}
+
+/* Checks want no more than that no cache has old contents of cells. In SPIR-V, coherent accesses
+ * make all of memory available or visible, each of them, which takes a GPU far longer than the
+ * access.
+ */
+static bool
+relax_coherent(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (!is_coherent(intrin) || nir_intrinsic_access(intrin) & ACCESS_VOLATILE)
+      return false;
+   nir_intrinsic_set_access(intrin,
+                            (nir_intrinsic_access(intrin) & ~ACCESS_COHERENT) | ACCESS_VOLATILE);
+   return true;
+}
+
 static void
 make_checks(struct gpuval_device *device, nir_shader *nir, const struct gpuval_nir_driver *driver)
 {
@@ -265,6 +297,7 @@ make_checks(struct gpuval_device *device, nir_shader *nir, const struct gpuval_n
    optimize(nir);
    gpuval_anygpu_lower_calls(nir, driver);
    NIR_PASS(_, nir, gpuval_nir_inline_checks, &options);
+   NIR_PASS(_, nir, nir_shader_intrinsics_pass, relax_coherent, nir_metadata_all, NULL);
 }
 
 /* To SPIR-V */
@@ -410,6 +443,10 @@ find_unsupported(nir_shader *nir)
          case nir_intrinsic_load_subgroup_invocation:
          case nir_intrinsic_load_subgroup_size:
          case nir_intrinsic_load_workgroup_id:
+         case nir_intrinsic_quad_broadcast:
+         case nir_intrinsic_quad_swap_diagonal:
+         case nir_intrinsic_quad_swap_horizontal:
+         case nir_intrinsic_quad_swap_vertical:
          case nir_intrinsic_read_first_invocation:
          case nir_intrinsic_read_invocation:
          case nir_intrinsic_shader_clock:
@@ -454,7 +491,8 @@ is_not_vec(const nir_instr *instr, const void *data)
 }
 
 static void
-lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_layout *layout)
+lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
+               const struct gpuval_anygpu_layout *layout)
 {
    const nir_lower_subgroups_options subgroups = {
       .ballot_bit_size = 32,
@@ -463,7 +501,8 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_layout *layout)
       .lower_elect = true,
       .lower_first_invocation_to_ballot = true,
       .lower_inverse_ballot = true,
-      .lower_quad = true,
+      .lower_quad = !caps->has_quads,
+      .lower_quad_broadcast_dynamic = true,
       .lower_quad_vote = true,
       .lower_shuffle = true,
       .lower_relative_shuffle = true,
@@ -516,6 +555,8 @@ emit_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
       .bindless_set_idx = GPUVAL_ANYGPU_MAX_SLOTS,
    };
 
+   if (getenv("DUMPTMP"))
+      nir_print_shader(nir, stderr);
    struct spirv_shader *spirv = nir_to_spirv(nir, &info, screen);
    if (!spirv) {
       print_error("nir_to_spirv has failed", NULL);
@@ -554,12 +595,14 @@ gpuval_anygpu_compile(struct gpuval_device *device, const struct gpuval_anygpu_c
       driver.data = &shader->layout;
       driver.hashes = gpuval_options_hashes(GPUVAL_BLOOM_MAX_HASHES);
       driver.num_lanes = caps->subgroup_size;
+      driver.has_quads = caps->has_quads;
       driver.subgroup_bits = util_logbase2_ceil(caps->subgroup_size);
       if (device) {
+         NIR_PASS(_, nir, nir_shader_intrinsics_pass, mark_coherent, nir_metadata_all, NULL);
          instrument(device, nir, &driver, entry, shader);
          make_checks(device, nir, &driver);
       }
-      lower_to_spirv(nir, &shader->layout);
+      lower_to_spirv(nir, caps, &shader->layout);
       done = emit_spirv(nir, caps, shader);
    }
    ralloc_free(nir);

@@ -252,6 +252,7 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
       return fail("vkCreateShaderModule failed", NULL);
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .flags = run->options->statistics ? gpuval_anygpu_statistics_flags(&run->vulkan) : 0,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -264,7 +265,12 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
    VkResult result =
       table->CreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline->pipeline);
    table->DestroyShaderModule(device, module, NULL);
-   return result == VK_SUCCESS ? true : fail("vkCreateComputePipelines failed", NULL);
+   if (result != VK_SUCCESS)
+      return fail("vkCreateComputePipelines failed", NULL);
+   if (run->options->statistics)
+      gpuval_anygpu_print_statistics(&run->vulkan, pipeline->pipeline,
+                                     pipeline == &run->checked ? "checked" : "plain");
+   return true;
 }
 
 static void

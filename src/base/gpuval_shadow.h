@@ -42,6 +42,13 @@
  * that has cells, those of each allocation in a buffer of its own. Bytes have theirs out of a
  * pool, as few words are accessed in part: the lower half of such a word's writer is the number
  * of its four cells there, from 1; 0: there were none left, and nobody is found there.
+ *
+ * There, memory is wide and what checks cost is how much of it they touch. So each block of 16
+ * bytes has a cell, too, which stands for its four words where all of them are accessed alike: by
+ * one invocation, or by the four of a quad, a word each. In a block's cell GPUVAL_SHADOW_QUAD, in
+ * the place of GPUVAL_SHADOW_ATOMIC, says the latter; the invocation is the first one's then. Any
+ * other access turns the cell over to the words: its writer becomes GPUVAL_SHADOW_BYTES. A store of
+ * the whole block that is ordered after all of them turns it back.
  */
 
 #ifndef GPUVAL_SHADOW_H
@@ -57,6 +64,7 @@ extern "C" {
 #endif
 
 #define GPUVAL_SHADOW_WORD        4
+#define GPUVAL_SHADOW_BLOCK       16
 #define GPUVAL_SHADOW_CELL_SIZE   16
 #define GPUVAL_SHADOW_WORDS_SCALE (GPUVAL_SHADOW_CELL_SIZE / GPUVAL_SHADOW_WORD)
 #define GPUVAL_SHADOW_BYTES_SCALE GPUVAL_SHADOW_CELL_SIZE
@@ -72,6 +80,7 @@ extern "C" {
 #define GPUVAL_SHADOW_PHASE_SHIFT   3
 #define GPUVAL_SHADOW_PHASE_UNKNOWN 255u
 #define GPUVAL_SHADOW_ATOMIC        (1u << 11)
+#define GPUVAL_SHADOW_QUAD          GPUVAL_SHADOW_ATOMIC /* in cells of blocks */
 #define GPUVAL_SHADOW_CLASS_SHIFT   12
 #define GPUVAL_SHADOW_COMMAND_SHIFT 16
 #define GPUVAL_SHADOW_MAX_COMMAND   0xfffeu
@@ -198,7 +207,8 @@ struct gpuval_shadow_clock {
 /** Without a window: memory that has cells */
 struct gpuval_shadow_area {
    uint64_t begin, size;
-   uint64_t words; /* the cell of a word at A is at this plus A * 4, modulo 2^64 */
+   uint64_t words;  /* the cell of a word at A is at this plus A * 4, modulo 2^64; */
+   uint64_t blocks; /* of a block, at this plus A */
 };
 
 /* What was mapped for the GPU after a command was submitted may not be for it, so each command
@@ -208,7 +218,7 @@ struct gpuval_shadow_table {
    uint32_t count;      /* first */
    uint32_t has_others; /* not 0: shaders may access memory that has no cells */
    uint64_t no_size;    /* 0: as an area that ends before all others */
-   uint64_t no_words;
+   uint64_t no_cells[2];
    struct gpuval_shadow_area areas[]; /* disjoint, ascending */
 };
 static_assert(offsetof(struct gpuval_shadow_table, areas) == sizeof(struct gpuval_shadow_area) &&

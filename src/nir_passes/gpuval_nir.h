@@ -334,6 +334,7 @@ struct gpuval_nir_driver {
    bool has_marks; /* init: what is written is in the table of gpuval_command_data::marks_address,
                     * and beside images */
    bool has_table; /* sync: cells are in gpuval_shadow_layout::table, not in a window */
+   bool has_quads; /* compute shaders can read from others of four lanes */
    bool names_buffers; /* reports of what is outside of a range say which buffer is bound */
 
    /* The address of an acceleration structure, as traces and ray queries have it for

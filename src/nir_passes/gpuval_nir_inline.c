@@ -13,12 +13,27 @@
 #include "gpuval_nir_inline_address.h"
 #include "gpuval_nir_turns.h"
 
+/* Where accesses to one buffer, of a binding that is known, have been last */
+struct last_area {
+   uint32_t set, slot;
+   nir_variable *var;
+};
+#define MAX_LAST_AREAS 8 /* the last one of all others */
+
 struct inline_state {
    nir_builder b;
    const struct gpuval_nir_inline_options *options;
    struct gpuval_nir_driver driver; /* what a group needs of that of @options */
    struct gpuval_nir_last_buffer last_buffer;
+   struct gpuval_nir_shadow_command
+      command; /* loaded at the shader's beginning, when it is needed */
+   struct last_area last_areas[MAX_LAST_AREAS];
+   unsigned num_last_areas;
+   unsigned num_accesses; /* of all groups */
 };
+
+/* Shaders with more accesses look at those of a group in turns, one piece of code for all. */
+#define MAX_QUICK_ACCESSES 24
 
 static uint32_t
 get_base(const nir_intrinsic_instr *intrin)
@@ -150,52 +165,195 @@ enum {
    ACCESS_INVOCATION,
 };
 
+static const struct gpuval_nir_shadow_command *
+get_command(struct inline_state *state)
+{
+   if (!state->command.root) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+      state->command = gpuval_nir_load_shadow_command(&at_top, state->options->driver);
+   }
+   return &state->command;
+}
+
+/* Of accesses that find their buffer like this one */
+static struct last_area *
+get_last_area(struct inline_state *state, const struct group *group, unsigned i)
+{
+   nir_scalar slot = get_src(group, i, ACCESS_SLOT, 0);
+   struct last_area wanted = {UINT32_MAX, 0};
+   if (nir_scalar_is_const(slot)) {
+      wanted.set = nir_intrinsic_desc_set(group->intrins[i]);
+      wanted.slot = nir_scalar_as_uint(slot);
+   }
+
+   struct last_area *last = state->last_areas;
+   for (unsigned j = 0; j < state->num_last_areas; j++, last++) {
+      if (last->set == wanted.set && last->slot == wanted.slot)
+         return last;
+   }
+   if (state->num_last_areas == MAX_LAST_AREAS)
+      return &state->last_areas[MAX_LAST_AREAS - 1];
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+   *last = wanted;
+   last->var = nir_local_variable_create(state->b.impl, glsl_uint64_t_type(), "last_area");
+   nir_store_var(&at_top, last->var, nir_imm_int64(&at_top, 0), 0x1);
+   state->num_last_areas++;
+   return last;
+}
+
+/* Which of a group's accesses a turn is about, by where they have been */
+struct turn_area {
+   nir_variable *var;
+   nir_def *number; /* in inline_state::last_areas; NULL: there is only one */
+};
+
+static struct turn_area
+begin_turn_area(struct inline_state *state, const struct group *group, const struct turn *turn)
+{
+   nir_builder *b = &state->b;
+   uint32_t numbers[MAX_GROUP];
+   nir_scalar values[MAX_GROUP];
+   bool is_one = true;
+
+   for (unsigned i = 0; i < group->count; i++) {
+      const struct last_area *last = get_last_area(state, group, i);
+      numbers[i] = last - state->last_areas;
+      values[i] = nir_get_scalar(nir_load_var(b, last->var), 0);
+      is_one &= numbers[i] == numbers[0];
+   }
+   if (is_one)
+      return (struct turn_area){state->last_areas[numbers[0]].var, NULL};
+
+   struct turn_area area = {
+      .var = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "area_of_turn"),
+      .number = gpuval_nir_select_value(b, turn, numbers, group->count),
+   };
+   nir_store_var(b, area.var, gpuval_nir_select(b, turn, values, group->count), 0x1);
+   return area;
+}
+
 static void
-build_access(struct inline_state *state, const struct group *group, const struct turn *turn)
+end_turn_area(struct inline_state *state, const struct turn_area *area)
+{
+   nir_builder *b = &state->b;
+
+   for (unsigned i = 0; area->number && i < state->num_last_areas; i++) {
+      nir_variable *var = state->last_areas[i].var;
+      nir_def *is_this = nir_ieq_imm(b, area->number, i);
+      nir_store_var(b, var, nir_bcsel(b, is_this, nir_load_var(b, area->var), nir_load_var(b, var)),
+                    0x1);
+   }
+}
+
+/* What a quick look at each access of a group has left */
+struct left {
+   nir_scalar active[MAX_GROUP]; /* is still to be looked at, */
+   nir_scalar taken[MAX_GROUP];  /* gpuval_nir_access_params::was_taken */
+};
+
+static struct gpuval_nir_access_params
+get_params(struct inline_state *state, const struct group *group, const struct turn *turn)
+{
+   nir_builder *b = &state->b;
+   nir_def *word = gpuval_nir_select_constant(b, group, turn, get_access_word);
+   nir_def *flags = nir_iand_imm(b, word, 0xffff);
+
+   return (struct gpuval_nir_access_params){
+      .address = gpuval_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
+      .size = gpuval_nir_select_src(b, group, turn, ACCESS_SIZE, 0),
+      .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
+      .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
+      .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
+      .entry = gpuval_nir_select_constant(b, group, turn, get_base),
+      .invocation_id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
+      .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
+      .token = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 1),
+      .phase = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),
+      .value = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 3),
+      .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+      .set = nir_ushr_imm(b, word, 16),
+      .offset = gpuval_nir_select_src(b, group, turn, ACCESS_OFFSET, 0),
+      .slot = gpuval_nir_select_src(b, group, turn, ACCESS_SLOT, 0),
+      .invocation = {gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
+                     gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
+                     gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
+   };
+}
+
+static nir_def *
+is_on(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   const uint32_t off = state->options->sync_off;
+
+   if (!off || is_shared(group->intrins[0]))
+      return nir_imm_true(b);
+   return nir_ieq_imm(b, nir_iand_imm(b, state->driver.sync_flags(&state->driver, b), off), 0);
+}
+
+static bool
+has_quick_looks(const struct inline_state *state, const struct group *group)
+{
+   return state->driver.has_table && state->options->has_shadow && !is_shared(group->intrins[0]) &&
+          !is_for_filter(group->intrins[0]);
+}
+
+static void
+build_shadow(struct inline_state *state, const struct group *group, const struct turn *turn,
+             struct gpuval_nir_access_params *access, bool has_been_looked_at)
+{
+   nir_builder *b = &state->b;
+   struct turn_area area = {NULL};
+
+   access->command = get_command(state);
+   if (!state->driver.has_table) {
+      gpuval_nir_build_shadow(b, &state->driver, access);
+      return;
+   }
+
+   area = begin_turn_area(state, group, turn);
+   access->last_area = area.var;
+   if (has_been_looked_at) {
+      gpuval_nir_build_shadow(b, &state->driver, access);
+   } else {
+      struct gpuval_nir_quick quick;
+      gpuval_nir_begin_quick(b, &state->driver, access, nir_imm_true(b), &quick);
+      gpuval_nir_end_quick(b, &state->driver, &quick);
+      access->was_taken = quick.was_taken;
+      nir_push_if(b, nir_inot(b, quick.done));
+      gpuval_nir_build_shadow(b, &state->driver, access);
+      nir_pop_if(b, NULL);
+   }
+   end_turn_area(state, &area);
+}
+
+static void
+build_access(struct inline_state *state, const struct group *group, const struct turn *turn,
+             const struct left *left)
 {
    nir_builder *b = &state->b;
    const struct gpuval_nir_driver *driver = &state->driver;
-   const uint32_t off = state->options->sync_off;
-   bool shared = is_shared(group->intrins[0]);
-   nir_def *on = nir_imm_true(b);
-   if (!shared && off)
-      on = nir_ieq_imm(b, nir_iand_imm(b, driver->sync_flags(driver, b), off), 0);
+   nir_def *active = left ? gpuval_nir_select(b, turn, left->active, group->count)
+                          : nir_iand(b, is_on(state, group),
+                                     gpuval_nir_select_src(b, group, turn, ACCESS_ACTIVE, 0));
 
-   nir_push_if(b, nir_iand(b, on, gpuval_nir_select_src(b, group, turn, ACCESS_ACTIVE, 0)));
+   nir_push_if(b, active);
    {
-      nir_def *word = gpuval_nir_select_constant(b, group, turn, get_access_word);
-      nir_def *flags = nir_iand_imm(b, word, 0xffff);
-      const struct gpuval_nir_access_params access = {
-         .address = gpuval_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
-         .size = gpuval_nir_select_src(b, group, turn, ACCESS_SIZE, 0),
-         .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
-         .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
-         .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
-         .entry = gpuval_nir_select_constant(b, group, turn, get_base),
-         .invocation_id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
-         .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
-         .token = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 1),
-         .phase = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),
-         .value = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 3),
-         .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
-         .set = nir_ushr_imm(b, word, 16),
-         .offset = gpuval_nir_select_src(b, group, turn, ACCESS_OFFSET, 0),
-         .slot = gpuval_nir_select_src(b, group, turn, ACCESS_SLOT, 0),
-         .invocation = {gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 0),
-                        gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 1),
-                        gpuval_nir_select_invocation(b, group, turn, ACCESS_INVOCATION, 2)},
-      };
+      struct gpuval_nir_access_params access = get_params(state, group, turn);
+      if (left)
+         access.was_taken = gpuval_nir_select(b, turn, left->taken, group->count);
 
-      if (shared) {
-         gpuval_nir_build_shared(b, &state->driver, &access);
+      if (is_shared(group->intrins[0])) {
+         gpuval_nir_build_shared(b, driver, &access);
       } else if (is_for_filter(group->intrins[0])) {
-         nir_push_if(b, gpuval_nir_has_no_cells(b, &state->driver, access.address, access.size));
-         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+         nir_push_if(b, gpuval_nir_has_no_cells(b, driver, access.address, access.size));
+         gpuval_nir_build_access(b, driver, driver->hashes, &access);
          nir_pop_if(b, NULL);
       } else if (state->options->has_shadow) {
-         gpuval_nir_build_shadow(b, &state->driver, &access);
+         build_shadow(state, group, turn, &access, left);
       } else {
-         gpuval_nir_build_access(b, &state->driver, state->driver.hashes, &access);
+         gpuval_nir_build_access(b, driver, driver->hashes, &access);
       }
    }
    nir_pop_if(b, NULL);
@@ -203,12 +361,12 @@ build_access(struct inline_state *state, const struct group *group, const struct
 
 /* A loop over all: the code for one of them is long. */
 static void
-lower_accesses(struct inline_state *state, const struct group *group)
+build_accesses(struct inline_state *state, const struct group *group, const struct left *left)
 {
    nir_builder *b = &state->b;
 
    if (group->count == 1) {
-      build_access(state, group, NULL);
+      build_access(state, group, NULL, left);
       return;
    }
 
@@ -220,9 +378,61 @@ lower_accesses(struct inline_state *state, const struct group *group)
       nir_break_if(b, nir_uge_imm(b, i, group->count));
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
       const struct turn turn = gpuval_nir_begin_turn(b, i);
-      build_access(state, group, &turn);
+      build_access(state, group, &turn, left);
    }
    nir_pop_loop(b, loop);
+}
+
+/* One after the other, the looks of all of them at the same time. */
+static void
+build_quick_looks(struct inline_state *state, const struct group *group, struct left *left)
+{
+   nir_builder *b = &state->b;
+   struct gpuval_nir_quick looks[MAX_GROUP];
+   nir_def *on = is_on(state, group), *any = nir_imm_false(b);
+
+   for (unsigned i = 0; i < group->count; i++) {
+      const struct group one = {{group->intrins[i]}, 1};
+      struct gpuval_nir_access_params access = get_params(state, &one, NULL);
+      nir_def *active = gpuval_nir_select_src(b, &one, NULL, ACCESS_ACTIVE, 0);
+
+      access.command = get_command(state);
+      access.last_area = get_last_area(state, &one, 0)->var;
+      gpuval_nir_begin_quick(b, &state->driver, &access, nir_iand(b, on, active), &looks[i]);
+   }
+   for (unsigned i = 0; i < group->count; i++) {
+      gpuval_nir_end_quick(b, &state->driver, &looks[i]);
+      nir_def *active = nir_iand(b, looks[i].active, nir_inot(b, looks[i].done));
+      any = nir_ior(b, any, active);
+      left->active[i] = nir_get_scalar(active, 0);
+      left->taken[i] = nir_get_scalar(looks[i].was_taken, 0);
+   }
+
+   nir_push_if(b, any);
+   build_accesses(state, group, left);
+   nir_pop_if(b, NULL);
+}
+
+static bool
+has_order(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (nir_intrinsic_flags(group->intrins[i]) & GPUVAL_SYNC_ORDERS)
+         return true;
+   }
+   return false;
+}
+
+static void
+lower_accesses(struct inline_state *state, const struct group *group)
+{
+   struct left left;
+
+   if (has_quick_looks(state, group) && !has_order(group) &&
+       state->num_accesses <= MAX_QUICK_ACCESSES)
+      build_quick_looks(state, group, &left);
+   else
+      build_accesses(state, group, NULL);
 }
 
 /* At the last one, where all sources are known; but what is bad has to be known at the first. */
@@ -279,6 +489,10 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    bool progress = lower_messages(&state);
    gpuval_nir_collect_groups(impl, options->has_shadow, &groups);
    progress |= groups.size > 0;
+   util_dynarray_foreach (&groups, struct group, group) {
+      if (group->intrins[0]->intrinsic == nir_intrinsic_sync_gpuval)
+         state.num_accesses += group->count;
+   }
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);
    util_dynarray_fini(&groups);

@@ -17,6 +17,9 @@
  * a mark from each other, and then a hazard is missed; but what a cell says was true,
  * so none is invented. Those of one instruction that run in lockstep meet when they
  * look whether their mark is still there.
+ *
+ * On GPUs an access to all of a block looks at the block's cell first, the same way:
+ * gpuval_nir_shadow_blocks.c.
  */
 
 #include "gpuval_nir_shadow.h"
@@ -30,16 +33,6 @@ command_word(nir_builder *b, const struct gpuval_nir_driver *driver, unsigned bi
              unsigned offset)
 {
    return driver->command_data(driver, b, bit_size, offset);
-}
-
-static void
-load_cell(nir_builder *b, nir_def *cell, struct party *writer, struct party *readers)
-{
-   nir_def *words = nir_build_load_global(b, 4, 32, cell, .align_mul = GPUVAL_SHADOW_CELL_SIZE,
-                                          .access = ACCESS_COHERENT);
-
-   *writer = (struct party){nir_channel(b, words, 0), nir_channel(b, words, 1)};
-   *readers = (struct party){nir_channel(b, words, 2), nir_channel(b, words, 3)};
 }
 
 void
@@ -107,7 +100,7 @@ look_twice(nir_builder *b, const struct gpuval_shadow_self *self,
    {
       nir_def *again = nir_load_var(b, again_var);
       struct party writer, readers;
-      load_cell(b, address, &writer, &readers);
+      gpuval_shadow_load_cell(b, address, &writer, &readers);
       struct party now = gpuval_shadow_select(b, self->is_read, readers, writer);
       nir_def *is_left = nir_iand(b, nir_ieq(b, now.lo, nir_load_var(b, lo_var)),
                                   nir_ieq(b, now.hi, nir_load_var(b, hi_var)));
@@ -179,39 +172,37 @@ look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
-/* One word, and all of it: returns, 1 bit, whether that was all there is to do. If not,
- * *was_taken says that somebody has taken the mark away a moment later. The same as
- * gpuval_shadow_meet() where there is nothing to find: one's own accesses, in whatever
- * phase, what is past, and loads that join other loads.
- */
-static nir_def *
-look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
-          nir_def *may_join, nir_def **was_taken)
+nir_def *
+gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
+                        const struct gpuval_shadow_look *look, nir_def **was_taken)
 {
    struct party writer, readers;
-   load_cell(b, cell, &writer, &readers);
+   gpuval_shadow_load_cell(b, cell, &writer, &readers);
    nir_def *is_write = nir_inot(b, self->is_read);
+   nir_def *knows_writer = gpuval_shadow_take_form(b, look, &writer);
+   nir_def *knows_readers = gpuval_shadow_take_form(b, look, &readers);
 
-   nir_def *own_writer = gpuval_shadow_is_own(b, self, writer);
-   nir_def *own_readers = gpuval_shadow_is_own(b, self, readers);
+   nir_def *own_writer = nir_iand(b, knows_writer, gpuval_shadow_is_own(b, self, writer));
+   nir_def *own_readers = nir_iand(b, knows_readers, gpuval_shadow_is_own(b, self, readers));
    nir_def *writer_past = nir_ior(b, nir_ult(b, writer.hi, self->ordered), own_writer);
    nir_def *readers_past = nir_ior(b, nir_ult(b, readers.hi, self->ordered), own_readers);
 
    /* The half that this access is about */
    struct party mine = gpuval_shadow_select(b, self->is_read, readers, writer);
+   nir_def *knows_mine = nir_bcsel(b, self->is_read, knows_readers, knows_writer);
    struct party joined;
    nir_def *joins =
-      nir_iand(b, may_join,
+      nir_iand(b, nir_iand(b, look->may_join, knows_mine),
                gpuval_shadow_joins(b, self, mine,
                                    nir_bcsel(b, self->is_read, own_readers, own_writer), &joined));
-   nir_def *covered = nir_ior(b, gpuval_shadow_is_self(b, self, mine),
+   nir_def *covered = nir_ior(b, nir_iand(b, knows_mine, gpuval_shadow_is_self(b, self, mine)),
                               nir_iand(b, nir_ior(b, self->is_read, self->is_atomic),
                                        gpuval_shadow_is_everybody(b, self, mine)));
    covered = nir_ior(b, covered, nir_iand(b, joins, gpuval_shadow_is_as_far(b, joined, mine)));
 
    nir_def *other_past = nir_bcsel(b, self->is_read, writer_past, readers_past);
    nir_def *mine_past = nir_bcsel(b, self->is_read, readers_past, writer_past);
-   nir_def *easy = nir_iand(b, nir_iand(b, other_past, is_whole),
+   nir_def *easy = nir_iand(b, nir_iand(b, other_past, look->is_whole),
                             nir_ior(b, nir_ior(b, covered, mine_past), joins));
 
    /* A store replaces what its own invocation has loaded. */
@@ -227,6 +218,7 @@ look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, 
    {
       struct party mark =
          gpuval_shadow_select(b, nir_iand(b, joins, nir_inot(b, mine_past)), joined, self->mark);
+      mark = gpuval_shadow_give_form(b, look, mark);
       nir_def *half = nir_iadd(
          b, cell,
          nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
@@ -241,12 +233,9 @@ look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, 
    return done;
 }
 
-/* Loads of one word by invocations in lockstep take the mark away from each other, and
- * then join each other.
- */
-static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_def *is_whole,
-     nir_def *may_join, nir_def **was_taken)
+nir_def *
+gpuval_shadow_look_some_times(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
+                              const struct gpuval_shadow_look *look, nir_def **was_taken)
 {
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "is_done");
    nir_variable *taken_var = nir_local_variable_create(b->impl, glsl_bool_type(), "taken");
@@ -256,13 +245,13 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
    nir_loop *loop = nir_push_loop(b);
    {
       nir_def *taken;
-      nir_def *done = look_once(b, self, cell, is_whole, may_join, &taken);
+      nir_def *done = gpuval_shadow_look_once(b, self, cell, look, &taken);
       nir_def *i = nir_load_var(b, i_var);
 
       nir_store_var(b, done_var, done, 0x1);
       nir_store_var(b, taken_var, taken, 0x1);
       nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      nir_break_if(b, nir_inot(b, nir_iand(b, nir_iand(b, taken, may_join),
+      nir_break_if(b, nir_inot(b, nir_iand(b, nir_iand(b, taken, look->may_join),
                                            nir_ult_imm(b, i, GPUVAL_SHADOW_MAX_JOINS))));
    }
    nir_pop_loop(b, loop);
@@ -270,24 +259,38 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell, nir_d
    return nir_load_var(b, done_var);
 }
 
-static struct gpuval_shadow_self
-make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
-          const struct gpuval_nir_access_params *params, nir_def *layout)
+struct gpuval_nir_shadow_command
+gpuval_nir_load_shadow_command(nir_builder *b, const struct gpuval_nir_driver *driver)
 {
-   nir_def *command =
-      command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command));
-   nir_def *ordered =
-      nir_bcsel(b, nir_uge_imm(b, params->access, GPUVAL_ORDER_UNIFORM_READ),
-                command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_others)),
-                command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_ordered)));
+   nir_def *root = driver->root_address(driver, b);
+
+   return (struct gpuval_nir_shadow_command){
+      .root = root,
+      .layout = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, shadow_address)),
+      .words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words)),
+      .order = command_word(b, driver, 64, offsetof(struct gpuval_command_data, order_address)),
+      .command = command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)),
+      .ordered = command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_ordered)),
+      .others = command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_others)),
+      .order_class = command_word(b, driver, 32, offsetof(struct gpuval_command_data, order_class)),
+   };
+}
+
+struct gpuval_shadow_self
+gpuval_shadow_make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct gpuval_nir_shadow_command *command,
+                        const struct gpuval_nir_access_params *params)
+{
+   nir_def *ordered = nir_bcsel(b, nir_uge_imm(b, params->access, GPUVAL_ORDER_UNIFORM_READ),
+                                command->others, command->ordered);
    nir_def *type = params->type;
    struct gpuval_shadow_self self = {
       .is_read = nir_ior(b, nir_ieq_imm(b, type, GPUVAL_BLOOM_LOAD),
                          nir_ieq_imm(b, type, GPUVAL_SYNC_ATOMIC_LOAD)),
       .is_atomic = nir_uge_imm(b, type, GPUVAL_BLOOM_ATOMIC),
       .ordered = ordered,
-      .layout = layout,
-      .order = command_word(b, driver, 64, offsetof(struct gpuval_command_data, order_address)),
+      .layout = command->layout,
+      .order = command->order,
       .access = params->access,
       .phase = gpuval_nir_phase(b, params->phase),
       .ordered_phase = gpuval_nir_ordered_phase(b, params->phase),
@@ -302,12 +305,9 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
    self.mark.lo = nir_ior(b, nir_ushr_imm(b, params->token, 24),
                           nir_ishl_imm(b, invocation, GPUVAL_SHADOW_INVOCATION_SHIFT));
    nir_def *class_ = self.class_;
-   if (driver->has_table) { /* several queues */
-      nir_def *of_queue =
-         command_word(b, driver, 32, offsetof(struct gpuval_command_data, order_class));
-      class_ = nir_bcsel(b, nir_ine_imm(b, of_queue, 0), of_queue, class_);
-   }
-   self.mark.hi = nir_ior(b, command, nir_ishl_imm(b, class_, GPUVAL_SHADOW_CLASS_SHIFT));
+   if (driver->has_table) /* several queues */
+      class_ = nir_bcsel(b, nir_ine_imm(b, command->order_class, 0), command->order_class, class_);
+   self.mark.hi = nir_ior(b, command->command, nir_ishl_imm(b, class_, GPUVAL_SHADOW_CLASS_SHIFT));
    self.tag = self.mark.hi;
    self.workgroup = nir_ushr(b, invocation, self.workgroup_shift);
    self.subgroup = nir_ushr(b, invocation, self.subgroup_shift);
@@ -319,101 +319,13 @@ make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
    return self;
 }
 
-/* The same as the first invocation's of the subgroup? */
-static nir_def *
-is_first_s(nir_builder *b, nir_def *value)
-{
-   return nir_ieq(b, value, nir_read_first_invocation(b, value));
-}
-
-/* Which of the active invocations of the subgroup this one is, and *count: how many there are. */
-static nir_def *
-get_rank(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def **count)
-{
-   const unsigned num_bits = driver->num_lanes > 32 ? 64 : 32;
-   nir_def *lanes = nir_ballot(b, 1, num_bits, nir_imm_true(b));
-   nir_def *bit = nir_ishl(b, nir_imm_intN_t(b, 1, num_bits), nir_load_subgroup_invocation(b));
-   nir_def *below = nir_iand(b, lanes, nir_iadd_imm(b, bit, -1));
-
-   if (num_bits == 32) {
-      *count = nir_bit_count(b, lanes);
-      return nir_bit_count(b, below);
-   }
-   *count = nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, lanes)),
-                     nir_bit_count(b, nir_unpack_64_2x32_split_y(b, lanes)));
-   return nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, below)),
-                   nir_bit_count(b, nir_unpack_64_2x32_split_y(b, below)));
-}
-
-/* The first invocation of the subgroup, whose mark stands for all that are active */
-static struct gpuval_shadow_self
-stand_for_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *invocation,
-              nir_def *count)
-{
-   struct gpuval_shadow_self all = *self;
-   nir_def *first =
-      nir_iand_imm(b, nir_read_first_invocation(b, invocation), GPUVAL_SHADOW_INVOCATION_MASK);
-   nir_def *site = nir_iand_imm(b, self->mark.lo, BITFIELD_MASK(GPUVAL_SHADOW_INVOCATION_SHIFT));
-
-   all.share = nir_bcsel(b, nir_ieq_imm(b, count, 1), nir_imm_int(b, GPUVAL_SHADOW_ONE),
-                         nir_imm_int(b, GPUVAL_SHADOW_SUBGROUP));
-   all.mark.lo = nir_ior(b, site, nir_ishl_imm(b, first, GPUVAL_SHADOW_INVOCATION_SHIFT));
-   all.mark.lo = nir_ior(b, all.mark.lo, nir_ishl_imm(b, all.share, GPUVAL_SHADOW_SHARE_SHIFT));
-   return all;
-}
-
-/* A load that all of a subgroup make of one place is looked at once: each looks at one word, and
- * leaves a mark that stands for all. Returns, 1 bit, whether that was all there is to do: else each
- * looks for itself, and each hazard is counted.
- */
-static nir_def *
-look_for_all(nir_builder *b, const struct gpuval_nir_driver *driver,
-             const struct gpuval_shadow_self *self, const struct gpuval_nir_access_params *params,
-             const struct gpuval_shadow_cells *cells, nir_def *may_join)
-{
-   nir_def *size = params->size, *address = cells->address;
-   nir_def *lo = nir_unpack_64_2x32_split_x(b, address);
-   nir_def *hi = nir_unpack_64_2x32_split_y(b, address);
-   nir_def *parts = nir_iand_imm(b, nir_ior(b, lo, size), GPUVAL_SHADOW_WORD - 1);
-   nir_def *is_plain = nir_iand(b, nir_ieq_imm(b, parts, 0), nir_ine_imm(b, address, 0));
-   is_plain = nir_iand(b, is_plain, may_join);
-   nir_def *is_one =
-      nir_iand(b, nir_iand(b, is_first_s(b, lo), is_first_s(b, hi)), is_first_s(b, size));
-
-   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "is_done");
-   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
-   nir_def *is_for_all = nir_vote_all(b, 1, nir_iand(b, is_plain, is_one));
-   nir_store_var(b, done_var, is_for_all, 0x1);
-
-   nir_push_if(b, is_for_all);
-   {
-      nir_def *count;
-      nir_store_var(b, i_var, get_rank(b, driver, &count), 0x1);
-      struct gpuval_shadow_self all = stand_for_all(b, self, params->invocation_id, count);
-      nir_loop *loop = nir_push_loop(b);
-      {
-         nir_def *i = nir_load_var(b, i_var), *offset = nir_ishl_imm(b, i, 2), *was_taken;
-         nir_break_if(b, nir_uge(b, offset, size));
-         nir_store_var(b, i_var, nir_iadd(b, i, count), 0x1);
-         nir_def *word = nir_iadd(b, address, nir_u2u64(b, offset));
-         nir_def *cell =
-            nir_iadd(b, cells->words, nir_imul_imm(b, word, GPUVAL_SHADOW_WORDS_SCALE));
-         nir_def *done = look_once(b, &all, cell, nir_imm_true(b), nir_imm_true(b), &was_taken);
-         nir_store_var(b, done_var, nir_iand(b, nir_load_var(b, done_var), done), 0x1);
-      }
-      nir_pop_loop(b, loop);
-      nir_store_var(b, done_var, nir_vote_all(b, 1, nir_load_var(b, done_var)), 0x1);
-   }
-   nir_pop_if(b, NULL);
-   return nir_load_var(b, done_var);
-}
-
 static void
 build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
-             const struct gpuval_nir_access_params *params, nir_def *root, nir_def *layout,
-             struct gpuval_shadow_cells cells)
+             const struct gpuval_nir_shadow_command *command,
+             const struct gpuval_nir_access_params *params, struct gpuval_shadow_cells cells)
 {
-   struct gpuval_shadow_self self = make_self(b, driver, params, layout);
+   struct gpuval_shadow_self self = gpuval_shadow_make_self(b, driver, command, params);
+   nir_def *layout = command->layout;
    nir_def *address = cells.address;
 
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
@@ -430,10 +342,11 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *may_join =
       nir_iand(b, nir_iand(b, self.is_read, nir_inot(b, self.is_atomic)), nir_ieq_imm(b, now, 0));
 
-   nir_scalar type = nir_get_scalar(params->type, 0);
-   bool may_load = !nir_scalar_is_const(type) || nir_scalar_as_uint(type) == GPUVAL_BLOOM_LOAD;
-   if (driver->has_table && may_load) { /* on GPUs */
-      nir_def *done = look_for_all(b, driver, &self, params, &cells, may_join);
+   struct gpuval_shadow_block block;
+   nir_def *block_taken = NULL;
+   if (driver->has_table) { /* on GPUs */
+      nir_def *done = gpuval_shadow_look_at_block(b, driver, &self, params, &cells, may_join,
+                                                  &block, &block_taken);
       count = nir_bcsel(b, done, nir_imm_int(b, 0), count);
    }
 
@@ -454,8 +367,22 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *mask =
          nir_isub(b, nir_ishl(b, nir_imm_int(b, 1), until), nir_ishl(b, nir_imm_int(b, 1), begin));
 
+      if (driver->has_table) {
+         nir_def *is_next = nir_ieq_imm(
+            b, nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, word), GPUVAL_SHADOW_BLOCK - 1), 0);
+         nir_push_if(b, nir_ior(b, nir_ieq_imm(b, i, 0), is_next));
+         gpuval_shadow_split_block(b, &cells, word);
+         nir_pop_if(b, NULL);
+      }
+
+      const struct gpuval_shadow_look look = {
+         .is_whole = nir_ieq_imm(b, mask, 0xf),
+         .may_join = may_join,
+      };
       nir_def *was_taken;
-      nir_def *done = look(b, &self, cell, nir_ieq_imm(b, mask, 0xf), may_join, &was_taken);
+      nir_def *done = gpuval_shadow_look_some_times(b, &self, cell, &look, &was_taken);
+      if (block_taken)
+         was_taken = nir_ior(b, was_taken, block_taken);
       if (params->was_taken)
          was_taken = nir_ior(b, was_taken, params->was_taken);
       nir_push_if(b, nir_inot(b, done));
@@ -468,6 +395,11 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    }
    nir_pop_loop(b, loop);
 
+   if (driver->has_table)
+      gpuval_shadow_make_whole(
+         b, driver, &self, &cells, &block,
+         nir_iand(b, nir_ine_imm(b, count, 0), nir_inot(b, nir_load_var(b, found.hazard))));
+
    nir_push_if(b, nir_load_var(b, found.hazard));
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
@@ -475,17 +407,17 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_def *same =
          gpuval_shadow_is_same(b, driver, params, &self, other, nir_load_var(b, found.is_lane),
                                nir_ieq(b, there, params->value));
-      gpuval_nir_build_shadow_hazard(b, driver, params, root, other.lo, other.hi, same);
+      gpuval_nir_build_shadow_hazard(b, driver, params, command->root, other.lo, other.hi, same);
    }
    nir_pop_if(b, NULL);
 }
 
 static void
 build_order(nir_builder *b, const struct gpuval_nir_driver *driver,
-            const struct gpuval_nir_access_params *params, nir_def *layout,
-            struct gpuval_shadow_cells cells)
+            const struct gpuval_nir_shadow_command *command,
+            const struct gpuval_nir_access_params *params, struct gpuval_shadow_cells cells)
 {
-   struct gpuval_shadow_self self = make_self(b, driver, params, layout);
+   struct gpuval_shadow_self self = gpuval_shadow_make_self(b, driver, command, params);
    nir_def *address = driver->has_table ? params->address : cells.address;
    nir_def *is_found = driver->has_table ? nir_imm_true(b) : nir_ine_imm(b, cells.address, 0);
 
@@ -505,22 +437,23 @@ void
 gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params)
 {
-   nir_def *root = driver->root_address(driver, b);
-   nir_def *layout =
-      gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, shadow_address));
-   struct gpuval_shadow_cells cells =
-      gpuval_shadow_find_cells(b, driver, layout, params->address, params->size);
-   nir_def *is_looked_at = nir_ine_imm(
-      b, command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)), 0);
+   const struct gpuval_nir_shadow_command *command = params->command;
+   struct gpuval_nir_shadow_command loaded;
+   if (!command) {
+      loaded = gpuval_nir_load_shadow_command(b, driver);
+      command = &loaded;
+   }
+   struct gpuval_shadow_cells cells = gpuval_shadow_find_cells(b, driver, command, params);
+   nir_def *is_looked_at = nir_ine_imm(b, command->command, 0);
 
    if (!is_always(params->orders, true)) {
       nir_push_if(b, nir_iand(b, is_looked_at, nir_inot(b, params->orders)));
-      build_access(b, driver, params, root, layout, cells);
+      build_access(b, driver, command, params, cells);
       nir_pop_if(b, NULL);
    }
    if (!is_always(params->orders, false)) {
       nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
-      build_order(b, driver, params, layout, cells);
+      build_order(b, driver, command, params, cells);
       nir_pop_if(b, NULL);
    }
 }

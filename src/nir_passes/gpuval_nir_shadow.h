@@ -90,12 +90,112 @@ nir_def *gpuval_shadow_load_layout(nir_builder *b, nir_def *layout, unsigned bit
 struct gpuval_shadow_cells {
    nir_def *address; /* what they are found by; 0: there are none */
    nir_def *words;   /* the cell of the word at such an address is at this plus 4 times that */
+   nir_def *blocks;  /* of the block, at this plus that; NULL: there are none */
 };
+
+/** Whoever makes the access, in @command */
+struct gpuval_shadow_self gpuval_shadow_make_self(nir_builder *b,
+                                                  const struct gpuval_nir_driver *driver,
+                                                  const struct gpuval_nir_shadow_command *command,
+                                                  const struct gpuval_nir_access_params *params);
 
 struct gpuval_shadow_cells gpuval_shadow_find_cells(nir_builder *b,
                                                     const struct gpuval_nir_driver *driver,
-                                                    nir_def *layout, nir_def *address,
-                                                    nir_def *size);
+                                                    const struct gpuval_nir_shadow_command *command,
+                                                    const struct gpuval_nir_access_params *params);
+
+/** What one look is about: all of a word, or all of a block. 1 bit */
+struct gpuval_shadow_look {
+   nir_def *is_whole;
+   nir_def *may_join;
+   nir_def *is_block; /* NULL: never */
+   nir_def *in_quad;  /* of a block: as the first of a quad, each of which accesses a word of it */
+};
+
+/**
+ * One word or block, and all of it: returns, 1 bit, whether that was all there is to do. If not,
+ * *was_taken says that somebody has taken the mark away a moment later. The same as
+ * gpuval_shadow_meet() where there is nothing to find: one's own accesses, in whatever
+ * phase, what is past, and loads that join other loads.
+ */
+nir_def *gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self,
+                                 nir_def *cell, const struct gpuval_shadow_look *look,
+                                 nir_def **was_taken);
+/**
+ * Loads of one word or block by invocations in lockstep take the mark away from each other, and
+ * then join each other.
+ */
+nir_def *gpuval_shadow_look_some_times(nir_builder *b, const struct gpuval_shadow_self *self,
+                                       nir_def *cell, const struct gpuval_shadow_look *look,
+                                       nir_def **was_taken);
+
+/** An access that may be to all of a block. All 1 bit */
+struct gpuval_shadow_block {
+   nir_def *fits;    /* is it? */
+   nir_def *in_quad; /* with the three others of a quad of invocations, a word each */
+   nir_def *leads;   /* looks, of the quad the first one */
+};
+
+/** @is_able: 1 bit, it is one that may. */
+struct gpuval_shadow_block gpuval_shadow_find_block(nir_builder *b,
+                                                    const struct gpuval_nir_driver *driver,
+                                                    const struct gpuval_nir_access_params *params,
+                                                    nir_def *is_able);
+/** What the first of the quad has found out, 1 bit, for the others of it */
+nir_def *gpuval_shadow_share_quad(nir_builder *b, const struct gpuval_shadow_block *block,
+                                  nir_def *value);
+
+/** The same as the first active invocation's of the subgroup? 1 bit */
+static inline nir_def *
+gpuval_shadow_is_first_s(nir_builder *b, nir_def *value)
+{
+   return nir_ieq(b, value, nir_read_first_invocation(b, value));
+}
+/** Which of the active invocations of the subgroup this one is, and *count: how many there are */
+nir_def *gpuval_shadow_get_rank(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                nir_def **count);
+/** The first of @count invocations of the subgroup, whose mark stands for all that are active */
+struct gpuval_shadow_self gpuval_shadow_stand_for_all(nir_builder *b,
+                                                      const struct gpuval_shadow_self *self,
+                                                      nir_def *invocation, nir_def *count);
+
+/**
+ * On GPUs, before words: looks at the block's cell, and where a subgroup loads the same for all of
+ * it. Returns, 1 bit, whether that was all there is to do; if not, *was_taken says that somebody
+ * has taken the mark away.
+ */
+nir_def *gpuval_shadow_look_at_block(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                     const struct gpuval_shadow_self *self,
+                                     const struct gpuval_nir_access_params *params,
+                                     const struct gpuval_shadow_cells *cells, nir_def *may_join,
+                                     struct gpuval_shadow_block *block, nir_def **was_taken);
+/** Who has stored all of a block, and met nobody, has it to itself: @is_clean, 1 bit. */
+void gpuval_shadow_make_whole(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              const struct gpuval_shadow_self *self,
+                              const struct gpuval_shadow_cells *cells,
+                              const struct gpuval_shadow_block *block, nir_def *is_clean);
+
+/**
+ * A half of a block's cell says who has accessed it in the same way, or nothing that goes together
+ * with this access: 1 bit. What says which way is taken out of it.
+ */
+nir_def *gpuval_shadow_take_form(nir_builder *b, const struct gpuval_shadow_look *look,
+                                 struct gpuval_shadow_half *half);
+/** And given to a mark */
+struct gpuval_shadow_half gpuval_shadow_give_form(nir_builder *b,
+                                                  const struct gpuval_shadow_look *look,
+                                                  struct gpuval_shadow_half mark);
+
+/** Turns the cell of the block at @address over to its words, unless it is. */
+void gpuval_shadow_split_block(nir_builder *b, const struct gpuval_shadow_cells *cells,
+                               nir_def *address);
+
+static inline nir_def *
+gpuval_shadow_block_cell(nir_builder *b, const struct gpuval_shadow_cells *cells, nir_def *address)
+{
+   return nir_iadd(b, cells->blocks,
+                   nir_iand_imm(b, address, ~(uint64_t)(GPUVAL_SHADOW_BLOCK - 1)));
+}
 
 /**
  * The cells of the bytes of the word at @word, which has its own at @cell: they are there where
@@ -106,6 +206,8 @@ nir_def *gpuval_shadow_find_bytes(nir_builder *b, const struct gpuval_nir_driver
                                   nir_def *layout, nir_def *cell, nir_def *word, nir_def *is_whole,
                                   nir_def **has_bytes);
 
+void gpuval_shadow_load_cell(nir_builder *b, nir_def *cell, struct gpuval_shadow_half *writer,
+                             struct gpuval_shadow_half *readers);
 struct gpuval_shadow_half gpuval_shadow_load_half(nir_builder *b, nir_def *cell, unsigned offset);
 void gpuval_shadow_store_half(nir_builder *b, nir_def *cell, unsigned offset,
                               struct gpuval_shadow_half half);

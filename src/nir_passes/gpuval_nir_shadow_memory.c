@@ -14,6 +14,17 @@ gpuval_shadow_load_half(nir_builder *b, nir_def *cell, unsigned offset)
 }
 
 void
+gpuval_shadow_load_cell(nir_builder *b, nir_def *cell, struct gpuval_shadow_half *writer,
+                        struct gpuval_shadow_half *readers)
+{
+   nir_def *words = nir_build_load_global(b, 4, 32, cell, .align_mul = GPUVAL_SHADOW_CELL_SIZE,
+                                          .access = ACCESS_COHERENT);
+
+   *writer = (struct gpuval_shadow_half){nir_channel(b, words, 0), nir_channel(b, words, 1)};
+   *readers = (struct gpuval_shadow_half){nir_channel(b, words, 2), nir_channel(b, words, 3)};
+}
+
+void
 gpuval_shadow_store_half(nir_builder *b, nir_def *cell, unsigned offset,
                          struct gpuval_shadow_half half)
 {
@@ -67,40 +78,74 @@ find_in_window(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *
    return nir_load_var(b, found_var);
 }
 
-/* An access that is in no area, or not all of it, has no cells. */
-static struct gpuval_shadow_cells
-find_in_table(nir_builder *b, nir_def *table, nir_def *address, nir_def *size)
+/* Where the struct gpuval_shadow_area is that @address may be in */
+static nir_def *
+find_area(nir_builder *b, nir_def *table, nir_def *address)
 {
    const unsigned stride = sizeof(struct gpuval_shadow_area);
    nir_def *areas = nir_iadd_imm(b, table, offsetof(struct gpuval_shadow_table, areas));
    nir_def *count = gpuval_nir_count_ranges(b, table, areas, stride, address);
 
    /* Before the first area there is an empty one. */
-   nir_def *area = gpuval_nir_element_address(b, table, count, stride);
-   nir_def *distance = nir_isub(b, address, gpuval_load_global(b, area, 8, 1, 64));
-   nir_def *bound = gpuval_load_global(
-      b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, size)), 8, 1, 64);
-   nir_def *is_inside = nir_iand(b, nir_ult(b, distance, bound),
-                                 nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)));
+   return gpuval_nir_element_address(b, table, count, stride);
+}
+
+static nir_def *
+is_in_area(nir_builder *b, nir_def *area, nir_def *address, nir_def *size)
+{
+   nir_def *begin_size = gpuval_load_global(b, area, 8, 2, 64);
+   nir_def *distance = nir_isub(b, address, nir_channel(b, begin_size, 0));
+   nir_def *bound = nir_channel(b, begin_size, 1);
+
+   return nir_iand(b, nir_ult(b, distance, bound),
+                   nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)));
+}
+
+/* Most accesses are where the last one has been. An access that is in no area, or not all of it,
+ * has no cells.
+ */
+static struct gpuval_shadow_cells
+find_in_table(nir_builder *b, nir_def *table, const struct gpuval_nir_access_params *params)
+{
+   nir_def *address = params->address, *size = params->size, *area, *is_inside;
+
+   if (params->last_area) {
+      nir_def *last = nir_load_var(b, params->last_area);
+      /* The first area is an empty one. */
+      last = nir_bcsel(b, nir_ieq_imm(b, last, 0), table, last);
+      nir_def *is_there = is_in_area(b, last, address, size);
+
+      nir_push_if(b, nir_inot(b, is_there));
+      nir_def *found = find_area(b, table, address);
+      nir_def *is_found = is_in_area(b, found, address, size);
+      nir_store_var(b, params->last_area, found, 0x1);
+      nir_pop_if(b, NULL);
+      area = nir_if_phi(b, found, last);
+      is_inside = nir_if_phi(b, is_found, is_there);
+   } else {
+      area = find_area(b, table, address);
+      is_inside = is_in_area(b, area, address, size);
+   }
+
+   nir_def *cells = gpuval_load_global(
+      b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)), 8, 2, 64);
    return (struct gpuval_shadow_cells){
       .address = nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)),
-      .words = gpuval_load_global(
-         b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)), 8, 1, 64),
+      .words = nir_channel(b, cells, 0),
+      .blocks = nir_channel(b, cells, 1),
    };
 }
 
 struct gpuval_shadow_cells
-gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *layout,
-                         nir_def *address, nir_def *size)
+gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
+                         const struct gpuval_nir_shadow_command *command,
+                         const struct gpuval_nir_access_params *params)
 {
-   nir_def *words =
-      driver->command_data(driver, b, 64, offsetof(struct gpuval_command_data, shadow_words));
-
    if (driver->has_table)
-      return find_in_table(b, words, address, size);
+      return find_in_table(b, command->words, params);
    return (struct gpuval_shadow_cells){
-      .address = find_in_window(b, driver, layout, address),
-      .words = words,
+      .address = find_in_window(b, driver, command->layout, params->address),
+      .words = command->words,
    };
 }
 
@@ -115,7 +160,7 @@ gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *never = nir_imm_false(b);
 
    nir_push_if(b, nir_ine_imm(b, has_others, 0));
-   nir_def *is_outside = nir_ieq_imm(b, find_in_table(b, table, address, size).address, 0);
+   nir_def *is_outside = nir_inot(b, is_in_area(b, find_area(b, table, address), address, size));
    nir_pop_if(b, NULL);
    return nir_if_phi(b, is_outside, never);
 }

@@ -12,6 +12,19 @@
 extern "C" {
 #endif
 
+/** What shadow memory has to know of the command; 32 bit where nothing else is said. */
+struct gpuval_nir_shadow_command {
+   nir_def *root;   /* 64 bit, */
+   nir_def *layout; /* 64 bit: struct gpuval_shadow_layout, */
+   nir_def *words;  /* 64 bit, */
+   nir_def *order;  /* 64 bit, and fields of struct gpuval_command_data */
+   nir_def *command, *ordered, *others, *order_class;
+};
+
+/** Loads it at b->cursor. */
+struct gpuval_nir_shadow_command
+gpuval_nir_load_shadow_command(nir_builder *b, const struct gpuval_nir_driver *driver);
+
 /** What a @sync_gpuval hands over; 32 bit where nothing else is said. */
 struct gpuval_nir_access_params {
    nir_def *address;       /* 64 bit */
@@ -31,6 +44,13 @@ struct gpuval_nir_access_params {
    nir_def *offset;        /* in the range of the descriptor; of an image: GPUVAL_TEXEL_* */
    nir_def *slot;
    nir_def *invocation[3];
+
+   /* Shadow memory: NULL, it is loaded here */
+   const struct gpuval_nir_shadow_command *command;
+   /* With gpuval_nir_driver::has_table, of 64 bits: address of the struct gpuval_shadow_area where
+    * accesses like this one have been, or 0. NULL: nobody remembers.
+    */
+   nir_variable *last_area;
 
    /* ~0, and 0 in invocations that are not, for whoever looks at others of its
     * quad. NULL where the driver cannot tell, or does not care.
@@ -72,6 +92,35 @@ enum gpuval_sync_order {
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
+/**
+ * With gpuval_nir_driver::has_table, before gpuval_nir_build_shadow(): one look at an access that
+ * finds nothing in its cell but what is past, or what it would write, as most do. Looks at several
+ * accesses may begin before the first of them ends, for memory is far away.
+ */
+struct gpuval_nir_quick {
+   struct gpuval_nir_access_params params;
+   nir_def *active;
+   nir_def *done, *was_taken; /* 1 bit, at its end: done; gpuval_nir_access_params::was_taken */
+
+   /* Between its beginning and its end only: */
+   struct {
+      nir_def *lo, *hi;
+   } mark;
+   nir_def *is_read, *ordered, *may_join, *workgroup_shift, *subgroup_shift;
+   nir_def *fits, *in_quad, *leads;
+   nir_def *can_word;         /* where the block is split, it looks at a word */
+   nir_def *for_all, *share;  /* loads for all of the subgroup; NULL: never */
+   nir_def *cell, *word_cell; /* 64 bit; NULL: never at words */
+   nir_def *block, *word;     /* what is in these */
+};
+
+/** @active: 1 bit; whoever is not active looks, too, but leaves nothing. */
+void gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
+                            const struct gpuval_nir_access_params *params, nir_def *active,
+                            struct gpuval_nir_quick *quick);
+void gpuval_nir_end_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
+                          struct gpuval_nir_quick *quick);
+
 /** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
 nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
                                  nir_def *address, nir_def *size);

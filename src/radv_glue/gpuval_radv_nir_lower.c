@@ -189,6 +189,7 @@ static const struct gpuval_nir_driver late_driver = {
    .used_address = used_address,
    .has_marks = true,
    .has_table = true,
+   .has_quads = true,
    .root_address = root_address,
    .command_id = command_id,
    .epoch = epoch,

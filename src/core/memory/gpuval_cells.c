@@ -13,6 +13,10 @@
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/u_atomic.h"
+#include "util/u_math.h"
+
+/* Cells of words and of blocks, bytes for each byte of memory */
+#define CELLS_SCALE (GPUVAL_SHADOW_WORDS_SCALE + GPUVAL_SHADOW_CELL_SIZE / GPUVAL_SHADOW_BLOCK)
 
 /* Of the limit, for bytes of words that are accessed in part: one in so many, and at most */
 #define POOL_SHARE    4
@@ -82,7 +86,8 @@ gpuval_cells_add(struct gpuval_device *device, uint64_t address, uint64_t size)
 {
    struct gpuval_cells *cells = device->cells;
    struct gpuval_area added = {.begin = address, .size = size};
-   uint64_t words = size * GPUVAL_SHADOW_WORDS_SCALE;
+   uint64_t blocks = align64(size, GPUVAL_SHADOW_BLOCK);
+   uint64_t needed = blocks * CELLS_SCALE;
 
    if (!cells->limit || !size)
       return;
@@ -91,8 +96,8 @@ gpuval_cells_add(struct gpuval_device *device, uint64_t address, uint64_t size)
       mtx_unlock(&device->mutex);
       return;
    }
-   if (words / GPUVAL_SHADOW_WORDS_SCALE == size && words <= cells->limit - cells->used &&
-       gpuval_device_alloc(device, &added.beside, words)) {
+   if (blocks >= size && needed / CELLS_SCALE == blocks && needed <= cells->limit - cells->used &&
+       gpuval_device_alloc(device, &added.beside, needed)) {
       gpuval_areas_add(&cells->areas, &added);
       cells->used += added.beside.size;
       cells->has_changed = true;
@@ -101,7 +106,7 @@ gpuval_cells_add(struct gpuval_device *device, uint64_t address, uint64_t size)
          gpuval_log_warning("sync: shadow memory has %" PRIu64 " MiB of %" PRIu64
                             " MiB of video memory (GPUVAL_SHADOW_SIZE) and has no room for %" PRIu64
                             " MiB more: the bloom filter looks at what it does not have",
-                            cells->used >> 20, cells->limit >> 20, words >> 20);
+                            cells->used >> 20, cells->limit >> 20, needed >> 20);
       cells->warned = true;
       note_other(cells);
    }
@@ -168,12 +173,15 @@ gpuval_cells_publish(struct gpuval_device *device)
 
    struct gpuval_shadow_table *table = cells->table.map;
    const struct gpuval_area *areas = cells->areas.data;
-   for (unsigned i = 0; i < count; i++)
+   for (unsigned i = 0; i < count; i++) {
+      uint64_t blocks = align64(areas[i].size, GPUVAL_SHADOW_BLOCK);
       table->areas[i] = (struct gpuval_shadow_area){
          .begin = areas[i].begin,
          .size = areas[i].size,
-         .words = areas[i].beside.address - areas[i].begin * GPUVAL_SHADOW_WORDS_SCALE,
+         .words = areas[i].beside.address + blocks - areas[i].begin * GPUVAL_SHADOW_WORDS_SCALE,
+         .blocks = areas[i].beside.address - areas[i].begin,
       };
+   }
    table->has_others = cells->has_others;
    table->count = count;
    p_atomic_set(&cells->table_address, cells->table.address);
