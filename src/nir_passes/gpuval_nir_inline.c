@@ -319,7 +319,7 @@ build_shadow(struct inline_state *state, const struct group *group, const struct
    } else {
       struct gpuval_nir_quick quick;
       gpuval_nir_begin_quick(b, &state->driver, access, nir_imm_true(b), &quick);
-      gpuval_nir_end_quick(b, &state->driver, &quick);
+      gpuval_nir_end_quick(b, &quick);
       access->was_taken = quick.was_taken;
       nir_push_if(b, nir_inot(b, quick.done));
       gpuval_nir_build_shadow(b, &state->driver, access);
@@ -401,7 +401,7 @@ build_quick_looks(struct inline_state *state, const struct group *group, struct 
       gpuval_nir_begin_quick(b, &state->driver, &access, nir_iand(b, on, active), &looks[i]);
    }
    for (unsigned i = 0; i < group->count; i++) {
-      gpuval_nir_end_quick(b, &state->driver, &looks[i]);
+      gpuval_nir_end_quick(b, &looks[i]);
       nir_def *active = nir_iand(b, looks[i].active, nir_inot(b, looks[i].done));
       any = nir_ior(b, any, active);
       left->active[i] = nir_get_scalar(active, 0);

@@ -172,13 +172,11 @@ look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
-nir_def *
-gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
-                        const struct gpuval_shadow_look *look, nir_def **was_taken)
+struct gpuval_shadow_decision
+gpuval_shadow_decide(nir_builder *b, const struct gpuval_shadow_self *self,
+                     const struct gpuval_shadow_look *look, struct party writer,
+                     struct party readers)
 {
-   struct party writer, readers;
-   gpuval_shadow_load_cell(b, cell, &writer, &readers);
-   nir_def *is_write = nir_inot(b, self->is_read);
    nir_def *knows_writer = gpuval_shadow_take_form(b, look, &writer);
    nir_def *knows_readers = gpuval_shadow_take_form(b, look, &readers);
 
@@ -205,32 +203,58 @@ gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self, n
    nir_def *easy = nir_iand(b, nir_iand(b, other_past, look->is_whole),
                             nir_ior(b, nir_ior(b, covered, mine_past), joins));
 
-   /* A store replaces what its own invocation has loaded. */
-   nir_def *forgets = nir_iand(b, nir_iand(b, easy, is_write), own_readers);
-   nir_push_if(b, forgets);
+   struct party mark =
+      gpuval_shadow_select(b, nir_iand(b, joins, nir_inot(b, mine_past)), joined, self->mark);
+   return (struct gpuval_shadow_decision){
+      .is_easy = easy,
+      .is_covered = covered,
+      .forgets = nir_iand(b, nir_iand(b, easy, nir_inot(b, self->is_read)), own_readers),
+      .mark = gpuval_shadow_give_form(b, look, mark),
+   };
+}
+
+nir_def *
+gpuval_shadow_do(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
+                 const struct gpuval_shadow_decision *decision, nir_def *may_meet,
+                 nir_def **was_taken)
+{
+   struct party mark = decision->mark;
+
+   nir_push_if(b, decision->forgets);
    gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS,
                             (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
    nir_pop_if(b, NULL);
 
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
-   nir_store_var(b, done_var, easy, 0x1);
-   nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
+   nir_store_var(b, done_var, decision->is_easy, 0x1);
+   nir_push_if(b, nir_iand(b, decision->is_easy, nir_inot(b, decision->is_covered)));
    {
-      struct party mark =
-         gpuval_shadow_select(b, nir_iand(b, joins, nir_inot(b, mine_past)), joined, self->mark);
-      mark = gpuval_shadow_give_form(b, look, mark);
       nir_def *half = nir_iadd(
          b, cell,
          nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
       gpuval_shadow_store_half(b, half, 0, mark);
+      nir_push_if(b, may_meet);
       struct party now = gpuval_shadow_load_half(b, half, 0);
       nir_store_var(b, done_var,
                     nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo)), 0x1);
+      nir_pop_if(b, NULL);
    }
    nir_pop_if(b, NULL);
    nir_def *done = nir_load_var(b, done_var);
-   *was_taken = nir_iand(b, easy, nir_inot(b, done));
+   *was_taken = nir_iand(b, decision->is_easy, nir_inot(b, done));
    return done;
+}
+
+nir_def *
+gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
+                        const struct gpuval_shadow_look *look, nir_def **was_taken)
+{
+   struct party writer, readers;
+   gpuval_shadow_load_cell(b, cell, &writer, &readers);
+
+   const struct gpuval_shadow_decision decision =
+      gpuval_shadow_decide(b, self, look, writer, readers);
+   return gpuval_shadow_do(b, self, cell, &decision, nir_imm_true(b), was_taken);
 }
 
 nir_def *

@@ -112,11 +112,34 @@ struct gpuval_shadow_look {
    nir_def *in_quad;  /* of a block: as the first of a quad, each of which accesses a word of it */
 };
 
+/** What such a look comes to */
+struct gpuval_shadow_decision {
+   nir_def *is_easy;               /* that is all there is to do: */
+   nir_def *is_covered;            /* nothing, */
+   struct gpuval_shadow_half mark; /* or to leave this one; */
+   nir_def *forgets;               /* a store replaces what its own invocation has loaded */
+};
+
+/**
+ * The same as gpuval_shadow_meet() where there is nothing to find: one's own accesses, in whatever
+ * phase, what is past, and loads that join other loads.
+ */
+struct gpuval_shadow_decision gpuval_shadow_decide(nir_builder *b,
+                                                   const struct gpuval_shadow_self *self,
+                                                   const struct gpuval_shadow_look *look,
+                                                   struct gpuval_shadow_half writer,
+                                                   struct gpuval_shadow_half readers);
+/**
+ * Does it. @may_meet: 1 bit, others in lockstep may do the same at this cell. Returns and
+ * *was_taken as gpuval_shadow_look_once().
+ */
+nir_def *gpuval_shadow_do(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *cell,
+                          const struct gpuval_shadow_decision *decision, nir_def *may_meet,
+                          nir_def **was_taken);
+
 /**
  * One word or block, and all of it: returns, 1 bit, whether that was all there is to do. If not,
- * *was_taken says that somebody has taken the mark away a moment later. The same as
- * gpuval_shadow_meet() where there is nothing to find: one's own accesses, in whatever
- * phase, what is past, and loads that join other loads.
+ * *was_taken says that somebody has taken the mark away a moment later.
  */
 nir_def *gpuval_shadow_look_once(nir_builder *b, const struct gpuval_shadow_self *self,
                                  nir_def *cell, const struct gpuval_shadow_look *look,

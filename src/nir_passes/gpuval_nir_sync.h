@@ -98,28 +98,16 @@ void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *dri
  * accesses may begin before the first of them ends, for memory is far away.
  */
 struct gpuval_nir_quick {
-   struct gpuval_nir_access_params params;
    nir_def *active;
    nir_def *done, *was_taken; /* 1 bit, at its end: done; gpuval_nir_access_params::was_taken */
-
-   /* Between its beginning and its end only: */
-   struct {
-      nir_def *lo, *hi;
-   } mark;
-   nir_def *is_read, *ordered, *may_join, *workgroup_shift, *subgroup_shift;
-   nir_def *fits, *in_quad, *leads;
-   nir_def *can_word;         /* where the block is split, it looks at a word */
-   nir_def *for_all, *share;  /* loads for all of the subgroup; NULL: never */
-   nir_def *cell, *word_cell; /* 64 bit; NULL: never at words */
-   nir_def *block, *word;     /* what is in these */
+   struct gpuval_shadow_quick *look; /* from its beginning to its end */
 };
 
 /** @active: 1 bit; whoever is not active looks, too, but leaves nothing. */
 void gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
                             const struct gpuval_nir_access_params *params, nir_def *active,
                             struct gpuval_nir_quick *quick);
-void gpuval_nir_end_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
-                          struct gpuval_nir_quick *quick);
+void gpuval_nir_end_quick(nir_builder *b, struct gpuval_nir_quick *quick);
 
 /** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
 nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
