@@ -32,8 +32,9 @@ struct inline_state {
    unsigned num_accesses; /* of all groups */
 };
 
-/* Shaders with more accesses look at those of a group in turns, one piece of code for all. */
-#define MAX_QUICK_ACCESSES 24
+/* More accesses of a group, or of a shader, are looked at in turns, one piece of code for all. */
+#define MAX_QUICK_GROUP    10
+#define MAX_QUICK_ACCESSES 256
 
 static uint32_t
 get_base(const nir_intrinsic_instr *intrin)
@@ -383,33 +384,51 @@ build_accesses(struct inline_state *state, const struct group *group, const stru
    nir_pop_loop(b, loop);
 }
 
-/* One after the other, the looks of all of them at the same time. */
-static void
-build_quick_looks(struct inline_state *state, const struct group *group, struct left *left)
+/* Quick looks at the same time: each takes registers. */
+#define MAX_QUICK_LOOKS 4
+
+/* At those of @group from @first on. Returns, 1 bit, whether any of them is still to be looked at. */
+static nir_def *
+build_quick_looks(struct inline_state *state, const struct group *group, unsigned first,
+                  struct left *left)
 {
    nir_builder *b = &state->b;
-   struct gpuval_nir_quick looks[MAX_GROUP];
+   struct gpuval_nir_quick looks[MAX_QUICK_LOOKS];
+   unsigned end = MIN2(first + MAX_QUICK_LOOKS, group->count);
    nir_def *on = is_on(state, group), *any = nir_imm_false(b);
 
-   for (unsigned i = 0; i < group->count; i++) {
+   for (unsigned i = first; i < end; i++) {
       const struct group one = {{group->intrins[i]}, 1};
       struct gpuval_nir_access_params access = get_params(state, &one, NULL);
       nir_def *active = gpuval_nir_select_src(b, &one, NULL, ACCESS_ACTIVE, 0);
 
       access.command = get_command(state);
       access.last_area = get_last_area(state, &one, 0)->var;
-      gpuval_nir_begin_quick(b, &state->driver, &access, nir_iand(b, on, active), &looks[i]);
+      gpuval_nir_begin_quick(b, &state->driver, &access, nir_iand(b, on, active),
+                             &looks[i - first]);
    }
-   for (unsigned i = 0; i < group->count; i++) {
-      gpuval_nir_end_quick(b, &looks[i]);
-      nir_def *active = nir_iand(b, looks[i].active, nir_inot(b, looks[i].done));
+   for (unsigned i = first; i < end; i++) {
+      struct gpuval_nir_quick *look = &looks[i - first];
+      gpuval_nir_end_quick(b, look);
+      nir_def *active = nir_iand(b, look->active, nir_inot(b, look->done));
       any = nir_ior(b, any, active);
       left->active[i] = nir_get_scalar(active, 0);
-      left->taken[i] = nir_get_scalar(looks[i].was_taken, 0);
+      left->taken[i] = nir_get_scalar(look->was_taken, 0);
    }
+   return any;
+}
 
+static void
+look_quickly(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   struct left left;
+   nir_def *any = nir_imm_false(b);
+
+   for (unsigned i = 0; i < group->count; i += MAX_QUICK_LOOKS)
+      any = nir_ior(b, any, build_quick_looks(state, group, i, &left));
    nir_push_if(b, any);
-   build_accesses(state, group, left);
+   build_accesses(state, group, &left);
    nir_pop_if(b, NULL);
 }
 
@@ -426,11 +445,9 @@ has_order(const struct group *group)
 static void
 lower_accesses(struct inline_state *state, const struct group *group)
 {
-   struct left left;
-
-   if (has_quick_looks(state, group) && !has_order(group) &&
+   if (has_quick_looks(state, group) && !has_order(group) && group->count <= MAX_QUICK_GROUP &&
        state->num_accesses <= MAX_QUICK_ACCESSES)
-      build_quick_looks(state, group, &left);
+      look_quickly(state, group);
    else
       build_accesses(state, group, NULL);
 }

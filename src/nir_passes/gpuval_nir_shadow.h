@@ -174,14 +174,6 @@ gpuval_shadow_is_first_s(nir_builder *b, nir_def *value)
 {
    return nir_ieq(b, value, nir_read_first_invocation(b, value));
 }
-/** Which of the active invocations of the subgroup this one is, and *count: how many there are */
-nir_def *gpuval_shadow_get_rank(nir_builder *b, const struct gpuval_nir_driver *driver,
-                                nir_def **count);
-/** The first of @count invocations of the subgroup, whose mark stands for all that are active */
-struct gpuval_shadow_self gpuval_shadow_stand_for_all(nir_builder *b,
-                                                      const struct gpuval_shadow_self *self,
-                                                      nir_def *invocation, nir_def *count);
-
 /**
  * On GPUs, before words: looks at the block's cell, and where a subgroup loads the same for all of
  * it. Returns, 1 bit, whether that was all there is to do; if not, *was_taken says that somebody

@@ -167,101 +167,6 @@ gpuval_shadow_give_form(nir_builder *b, const struct gpuval_shadow_look *look, s
    return (struct party){mark.lo, nir_ior(b, mark.hi, bit)};
 }
 
-nir_def *
-gpuval_shadow_get_rank(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def **count)
-{
-   const unsigned num_bits = driver->num_lanes > 32 ? 64 : 32;
-   nir_def *lanes = nir_ballot(b, 1, num_bits, nir_imm_true(b));
-   nir_def *bit = nir_ishl(b, nir_imm_intN_t(b, 1, num_bits), nir_load_subgroup_invocation(b));
-   nir_def *below = nir_iand(b, lanes, nir_iadd_imm(b, bit, -1));
-
-   if (num_bits == 32) {
-      *count = nir_bit_count(b, lanes);
-      return nir_bit_count(b, below);
-   }
-   *count = nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, lanes)),
-                     nir_bit_count(b, nir_unpack_64_2x32_split_y(b, lanes)));
-   return nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, below)),
-                   nir_bit_count(b, nir_unpack_64_2x32_split_y(b, below)));
-}
-
-struct gpuval_shadow_self
-gpuval_shadow_stand_for_all(nir_builder *b, const struct gpuval_shadow_self *self,
-                            nir_def *invocation, nir_def *count)
-{
-   struct gpuval_shadow_self all = *self;
-   nir_def *first =
-      nir_iand_imm(b, nir_read_first_invocation(b, invocation), GPUVAL_SHADOW_INVOCATION_MASK);
-   nir_def *site = nir_iand_imm(b, self->mark.lo, BITFIELD_MASK(GPUVAL_SHADOW_INVOCATION_SHIFT));
-
-   all.share = nir_bcsel(b, nir_ieq_imm(b, count, 1), nir_imm_int(b, GPUVAL_SHADOW_ONE),
-                         nir_imm_int(b, GPUVAL_SHADOW_SUBGROUP));
-   all.mark.lo = nir_ior(b, site, nir_ishl_imm(b, first, GPUVAL_SHADOW_INVOCATION_SHIFT));
-   all.mark.lo = nir_ior(b, all.mark.lo, nir_ishl_imm(b, all.share, GPUVAL_SHADOW_SHARE_SHIFT));
-   return all;
-}
-
-/* A load that all of a subgroup make of one place is looked at once: each looks at one word or
- * block, and leaves a mark that stands for all. Returns, 1 bit, whether that was all there is to
- * do: else each looks for itself, and each hazard is counted.
- */
-static nir_def *
-look_for_all(nir_builder *b, const struct gpuval_nir_driver *driver,
-             const struct gpuval_shadow_self *self, const struct gpuval_nir_access_params *params,
-             const struct gpuval_shadow_cells *cells, nir_def *may_join)
-{
-   nir_def *size = params->size, *address = cells->address;
-   nir_def *lo = nir_unpack_64_2x32_split_x(b, address);
-   nir_def *hi = nir_unpack_64_2x32_split_y(b, address);
-   nir_def *parts = nir_iand_imm(b, nir_ior(b, lo, size), GPUVAL_SHADOW_WORD - 1);
-   nir_def *is_plain = nir_iand(b, nir_ieq_imm(b, parts, 0), nir_ine_imm(b, address, 0));
-   is_plain = nir_iand(b, is_plain, may_join);
-   nir_def *is_one =
-      nir_iand(b, nir_iand(b, gpuval_shadow_is_first_s(b, lo), gpuval_shadow_is_first_s(b, hi)),
-               gpuval_shadow_is_first_s(b, size));
-
-   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "is_done");
-   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
-   nir_def *is_for_all = nir_vote_all(b, 1, nir_iand(b, is_plain, is_one));
-   nir_store_var(b, done_var, is_for_all, 0x1);
-
-   nir_push_if(b, is_for_all);
-   {
-      nir_def *is_blocks =
-         nir_ieq_imm(b, nir_iand_imm(b, nir_ior(b, lo, size), GPUVAL_SHADOW_BLOCK - 1), 0);
-      const struct gpuval_shadow_look look = {
-         .is_whole = nir_imm_true(b),
-         .may_join = nir_imm_true(b),
-         .is_block = is_blocks,
-         .in_quad = nir_imm_false(b),
-      };
-      nir_def *log2 = nir_bcsel(b, is_blocks, nir_imm_int(b, 4), nir_imm_int(b, 2));
-      nir_def *count;
-      nir_store_var(b, i_var, gpuval_shadow_get_rank(b, driver, &count), 0x1);
-      struct gpuval_shadow_self all =
-         gpuval_shadow_stand_for_all(b, self, params->invocation_id, count);
-      nir_loop *loop = nir_push_loop(b);
-      {
-         nir_def *i = nir_load_var(b, i_var), *offset = nir_ishl(b, i, log2), *was_taken;
-         nir_break_if(b, nir_uge(b, offset, size));
-         nir_store_var(b, i_var, nir_iadd(b, i, count), 0x1);
-         nir_def *word = nir_iadd(b, address, nir_u2u64(b, offset));
-         nir_push_if(b, nir_inot(b, is_blocks));
-         gpuval_shadow_split_block(b, cells, word);
-         nir_pop_if(b, NULL);
-         nir_def *cell =
-            nir_bcsel(b, is_blocks, nir_iadd(b, cells->blocks, word),
-                      nir_iadd(b, cells->words, nir_imul_imm(b, word, GPUVAL_SHADOW_WORDS_SCALE)));
-         nir_def *done = gpuval_shadow_look_once(b, &all, cell, &look, &was_taken);
-         nir_store_var(b, done_var, nir_iand(b, nir_load_var(b, done_var), done), 0x1);
-      }
-      nir_pop_loop(b, loop);
-      nir_store_var(b, done_var, nir_vote_all(b, 1, nir_load_var(b, done_var)), 0x1);
-   }
-   nir_pop_if(b, NULL);
-   return nir_load_var(b, done_var);
-}
-
 /* All of a block at once. Returns, 1 bit, whether that was all there is to do. */
 static nir_def *
 look_closely_at_block(nir_builder *b, const struct gpuval_shadow_self *self,
@@ -315,8 +220,6 @@ gpuval_shadow_look_at_block(nir_builder *b, const struct gpuval_nir_driver *driv
                             const struct gpuval_shadow_cells *cells, nir_def *may_join,
                             struct gpuval_shadow_block *block, nir_def **was_taken)
 {
-   nir_scalar type = nir_get_scalar(params->type, 0);
-   bool may_load = !nir_scalar_is_const(type) || nir_scalar_as_uint(type) == GPUVAL_BLOOM_LOAD;
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "block_done");
    nir_variable *taken_var = nir_local_variable_create(b->impl, glsl_bool_type(), "block_taken");
    nir_def *has_cells = nir_ine_imm(b, cells->address, 0);
@@ -325,10 +228,7 @@ gpuval_shadow_look_at_block(nir_builder *b, const struct gpuval_nir_driver *driv
                                      nir_iand(b, has_cells, nir_inot(b, self->is_atomic)));
    nir_store_var(b, done_var, nir_imm_false(b), 0x1);
    nir_store_var(b, taken_var, nir_imm_false(b), 0x1);
-   if (may_load)
-      nir_store_var(b, done_var, look_for_all(b, driver, self, params, cells, may_join), 0x1);
-
-   nir_push_if(b, nir_iand(b, block->fits, nir_inot(b, nir_load_var(b, done_var))));
+   nir_push_if(b, block->fits);
    {
       nir_def *taken;
       nir_store_var(b, done_var, look_closely_at_block(b, self, cells, block, may_join, &taken),

@@ -34,6 +34,42 @@ may_be_word(const struct gpuval_nir_access_params *params)
    return !nir_scalar_is_const(size) || nir_scalar_as_uint(size) == GPUVAL_SHADOW_WORD;
 }
 
+/* Which of the active invocations of the subgroup this one is, and *count: how many there are */
+static nir_def *
+get_rank(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def **count)
+{
+   const unsigned num_bits = driver->num_lanes > 32 ? 64 : 32;
+   nir_def *lanes = nir_ballot(b, 1, num_bits, nir_imm_true(b));
+   nir_def *bit = nir_ishl(b, nir_imm_intN_t(b, 1, num_bits), nir_load_subgroup_invocation(b));
+   nir_def *below = nir_iand(b, lanes, nir_iadd_imm(b, bit, -1));
+
+   if (num_bits == 32) {
+      *count = nir_bit_count(b, lanes);
+      return nir_bit_count(b, below);
+   }
+   *count = nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, lanes)),
+                     nir_bit_count(b, nir_unpack_64_2x32_split_y(b, lanes)));
+   return nir_iadd(b, nir_bit_count(b, nir_unpack_64_2x32_split_x(b, below)),
+                   nir_bit_count(b, nir_unpack_64_2x32_split_y(b, below)));
+}
+
+/* The first of @count invocations of the subgroup, whose mark stands for all that are active */
+static struct gpuval_shadow_self
+stand_for_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *invocation,
+              nir_def *count)
+{
+   struct gpuval_shadow_self all = *self;
+   nir_def *first =
+      nir_iand_imm(b, nir_read_first_invocation(b, invocation), GPUVAL_SHADOW_INVOCATION_MASK);
+   nir_def *site = nir_iand_imm(b, self->mark.lo, BITFIELD_MASK(GPUVAL_SHADOW_INVOCATION_SHIFT));
+
+   all.share = nir_bcsel(b, nir_ieq_imm(b, count, 1), nir_imm_int(b, GPUVAL_SHADOW_ONE),
+                         nir_imm_int(b, GPUVAL_SHADOW_SUBGROUP));
+   all.mark.lo = nir_ior(b, site, nir_ishl_imm(b, first, GPUVAL_SHADOW_INVOCATION_SHIFT));
+   all.mark.lo = nir_ior(b, all.mark.lo, nir_ishl_imm(b, all.share, GPUVAL_SHADOW_SHARE_SHIFT));
+   return all;
+}
+
 /* All invocations of the subgroup load the same: each looks at one word of it, where these have
  * cells, or the first one at the block.
  */
@@ -45,7 +81,7 @@ find_one_load(nir_builder *b, const struct gpuval_nir_driver *driver,
    struct gpuval_shadow_self *self = &quick->self;
    nir_def *lo = nir_unpack_64_2x32_split_x(b, params->address);
    nir_def *hi = nir_unpack_64_2x32_split_y(b, params->address);
-   nir_def *count, *rank = gpuval_shadow_get_rank(b, driver, &count);
+   nir_def *count, *rank = get_rank(b, driver, &count);
 
    nir_def *parts = nir_iand_imm(b, nir_ior(b, lo, params->size), GPUVAL_SHADOW_WORD - 1);
    nir_def *is_one = nir_iand(b, gpuval_shadow_is_first_s(b, lo), gpuval_shadow_is_first_s(b, hi));
@@ -55,8 +91,7 @@ find_one_load(nir_builder *b, const struct gpuval_nir_driver *driver,
    is_one = nir_iand(b, is_one, nir_uge(b, nir_ishl_imm(b, count, 2), params->size));
    quick->for_all = nir_vote_all(b, 1, is_one);
 
-   struct gpuval_shadow_self all =
-      gpuval_shadow_stand_for_all(b, self, params->invocation_id, count);
+   struct gpuval_shadow_self all = stand_for_all(b, self, params->invocation_id, count);
    self->mark = gpuval_shadow_select(b, quick->for_all, all.mark, self->mark);
    self->share = nir_bcsel(b, quick->for_all, all.share, nir_imm_int(b, GPUVAL_SHADOW_ONE));
 
