@@ -158,6 +158,28 @@ shared_size_align(const struct glsl_type *type, unsigned *size, unsigned *align)
 
 /* To where drivers have their hook: accesses are intrinsics, of vectors still. */
 static void
+optimize(nir_shader *nir)
+{
+   bool progress;
+
+   do {
+      progress = false;
+      NIR_PASS(progress, nir, nir_lower_vars_to_ssa);
+      NIR_PASS(progress, nir, nir_opt_copy_prop);
+      NIR_PASS(progress, nir, nir_opt_copy_prop_vars);
+      NIR_PASS(progress, nir, nir_opt_remove_phis);
+      NIR_PASS(progress, nir, nir_opt_loop);
+      NIR_PASS(progress, nir, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      NIR_PASS(progress, nir, nir_opt_dce);
+      NIR_PASS(progress, nir, nir_opt_dead_cf);
+      NIR_PASS(progress, nir, nir_opt_cse);
+      NIR_PASS(progress, nir, nir_opt_algebraic);
+      NIR_PASS(progress, nir, nir_opt_constant_folding);
+      NIR_PASS(progress, nir, nir_opt_undef);
+   } while (progress);
+}
+
+static void
 lower_to_hook(nir_shader *nir, uint32_t checks)
 {
    const struct gpuval_nir_options early = {.checks = checks, .safe = gpuval_options()->safe};
@@ -187,6 +209,8 @@ lower_to_hook(nir_shader *nir, uint32_t checks)
    NIR_PASS(_, nir, nir_lower_system_values);
    NIR_PASS(_, nir, nir_lower_compute_system_values, &compute_options);
    NIR_PASS(_, nir, nir_opt_large_constants, glsl_get_natural_size_align_bytes, UINT32_MAX);
+   /* As far that it is known how often loops go round */
+   optimize(nir);
    NIR_PASS(_, nir, nir_lower_explicit_io, nir_var_mem_ubo | nir_var_mem_ssbo,
             nir_address_format_vec2_index_32bit_offset);
    NIR_PASS(_, nir, nir_lower_explicit_io, nir_var_mem_shared | nir_var_mem_push_const,
@@ -233,25 +257,6 @@ instrument(struct gpuval_device *device, nir_shader *nir, const struct gpuval_ni
    };
 
    gpuval_device_instrument(device, nir, &info, key, &shader->gpuval);
-}
-
-static void
-optimize(nir_shader *nir)
-{
-   bool progress;
-
-   do {
-      progress = false;
-      NIR_PASS(progress, nir, nir_lower_vars_to_ssa);
-      NIR_PASS(progress, nir, nir_opt_copy_prop);
-      NIR_PASS(progress, nir, nir_opt_remove_phis);
-      NIR_PASS(progress, nir, nir_opt_dce);
-      NIR_PASS(progress, nir, nir_opt_dead_cf);
-      NIR_PASS(progress, nir, nir_opt_cse);
-      NIR_PASS(progress, nir, nir_opt_algebraic);
-      NIR_PASS(progress, nir, nir_opt_constant_folding);
-      NIR_PASS(progress, nir, nir_opt_undef);
-   } while (progress);
 }
 
 static bool
