@@ -26,9 +26,6 @@ measure() # NAME COLUMN CHECKS ENGINE ARGUMENTS...
    name=$1 column=$2 checks=$3 engine=$4
    shift 4
    log=$results/log
-   # A driver may compile a large shader quickly first, and well for the next time.
-   GPUVAL_SYNC=$engine "$program" --time --rounds 1 --checks "$checks" --log "$log" "$@" \
-      >/dev/null 2>&1
    rm -f "$log"
    line=$(GPUVAL_SYNC=$engine "$program" --time --rounds "$rounds" --checks "$checks" --log "$log" \
       "$@" 2>"$results/errors")

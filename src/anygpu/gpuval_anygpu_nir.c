@@ -380,6 +380,17 @@ split_access(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
       nir_instr_remove(&intrin->instr);
       return true;
    }
+   /* nir_to_spirv() takes what it stores to shared memory for integers, in vectors. */
+   if (intrin->intrinsic == nir_intrinsic_store_shared && intrin->src[0].ssa->num_components > 1) {
+      unsigned bytes = intrin->src[0].ssa->bit_size / 8;
+      u_foreach_bit (i, nir_intrinsic_write_mask(intrin)) {
+         nir_def *at = nir_iadd_imm(b, intrin->src[1].ssa, nir_intrinsic_base(intrin) + i * bytes);
+         nir_store_shared(b, nir_channel(b, intrin->src[0].ssa, i), at, .align_mul = bytes,
+                          .write_mask = 1);
+      }
+      nir_instr_remove(&intrin->instr);
+      return true;
+   }
    if (intrin->intrinsic != nir_intrinsic_store_global)
       return false;
 
@@ -495,6 +506,19 @@ is_not_vec(const nir_instr *instr, const void *data)
    return !nir_op_is_vec(nir_instr_as_alu(instr)->op);
 }
 
+/* nir_to_spirv() gives a constant one type, which is float's where it is also a float's, and an
+ * access chain takes none but integers.
+ */
+static bool
+separate_index(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_load_push_constant_zink)
+      return false;
+   b->cursor = nir_before_instr(&intrin->instr);
+   nir_src_rewrite(&intrin->src[0], nir_imm_int(b, nir_src_as_uint(intrin->src[0])));
+   return true;
+}
+
 static void
 lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
                const struct gpuval_anygpu_layout *layout)
@@ -534,6 +558,7 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
    NIR_PASS(_, nir, nir_opt_copy_prop);
    NIR_PASS(_, nir, nir_opt_dce);
    NIR_PASS(_, nir, nir_opt_cse);
+   NIR_PASS(_, nir, nir_shader_intrinsics_pass, separate_index, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_convert_from_ssa, true, true);
    NIR_PASS(_, nir, nir_opt_dce);
    add_push_constants(nir);

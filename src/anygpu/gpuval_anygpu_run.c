@@ -15,6 +15,7 @@
 
 #include "util/macros.h"
 #include "util/os_file.h"
+#include "util/os_time.h"
 #include "util/rand_xor.h"
 
 /* Dispatches of one submission. Commands have 16 bits in cells, and memory of their own. */
@@ -547,6 +548,22 @@ get_median(double *values, unsigned count)
    return values[count / 2];
 }
 
+#define WARM_UP_NS (500ull * 1000 * 1000)
+
+/* A GPU that had nothing to do while shaders were compiled has a low clock at first. */
+static bool
+warm_up(struct run *run)
+{
+   int64_t begin = os_time_get_nano();
+   double ns;
+
+   do {
+      if (!run_all(run, &run->plain, &ns))
+         return false;
+   } while ((uint64_t)(os_time_get_nano() - begin) < WARM_UP_NS);
+   return true;
+}
+
 /* Both take turns, so that what changes on the machine meets both. The first turn is not counted:
  * memory is touched there for the first time.
  */
@@ -556,6 +573,8 @@ measure(struct run *run)
    double plain[64], checked[64], ratio[64];
    const unsigned rounds = MIN2(run->options->rounds, ARRAY_SIZE(plain));
 
+   if (!warm_up(run))
+      return false;
    for (unsigned i = 0; i <= rounds; i++) {
       double ns[2];
       if (!run_all(run, &run->plain, &ns[0]) || !run_all(run, &run->checked, &ns[1]))
