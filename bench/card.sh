@@ -35,6 +35,15 @@ measure() # NAME COLUMN CHECKS ENGINE ARGUMENTS...
       echo yes >"$results/failed"
       return
    fi
+   case $line in
+   *' ratio '*) ;;
+   *)
+      echo "$name, $column: $(head -n 1 "$results/errors")" >&2
+      echo '-'
+      echo yes >"$results/failed"
+      return
+      ;;
+   esac
    echo "$line" | sed 's/^plain \([0-9.]*\) us.*/\1/' >"$results/plain"
    echo "$line" | sed 's/.*(median of [^(]*dispatches, \(.*\))$/\1/' >"$results/device"
    ratio=$(echo "$line" | sed 's/.* ratio \([0-9.]*\) .*/\1/')

@@ -506,40 +506,28 @@ is_not_vec(const nir_instr *instr, const void *data)
    return !nir_op_is_vec(nir_instr_as_alu(instr)->op);
 }
 
-static void
-separate_constant(nir_builder *b, nir_src *src)
+static bool
+separate_constant(nir_src *src, void *data)
 {
+   nir_builder *b = data;
+
    if (!nir_src_is_const(*src))
-      return;
+      return true;
    nir_load_const_instr *constant = nir_instr_as_load_const(nir_def_instr(src->ssa));
    nir_src_rewrite(
       src, nir_build_imm(b, constant->def.num_components, constant->def.bit_size, constant->value));
+   return true;
 }
 
-/* nir_to_spirv() gives a constant one type, a float's where it is also a float's: zero, mostly. An
- * access chain takes none but integers, and there is a driver's compiler that fails on casts of
- * constants.
+/* nir_to_spirv() gives a constant one type for all of its users, a float's where one of them is: of
+ * zero, mostly. An access chain takes none but integers, and one driver's compiler fails on casts
+ * of constants.
  */
 static bool
 separate_constants(nir_builder *b, nir_instr *instr, void *data)
 {
    b->cursor = nir_before_instr(instr);
-   if (instr->type == nir_instr_type_intrinsic) {
-      nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
-      if (intrin->intrinsic != nir_intrinsic_load_push_constant_zink)
-         return false;
-      separate_constant(b, &intrin->src[0]);
-      return true;
-   }
-   if (instr->type != nir_instr_type_alu)
-      return false;
-
-   nir_alu_instr *alu = nir_instr_as_alu(instr);
-   const nir_op_info *info = &nir_op_infos[alu->op];
-   for (unsigned i = 0; i < info->num_inputs; i++) {
-      if (nir_alu_type_get_base_type(info->input_types[i]) == nir_type_float)
-         separate_constant(b, &alu->src[i].src);
-   }
+   nir_foreach_src(instr, separate_constant, b);
    return true;
 }
 
@@ -582,9 +570,9 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
    NIR_PASS(_, nir, nir_opt_copy_prop);
    NIR_PASS(_, nir, nir_opt_dce);
    NIR_PASS(_, nir, nir_opt_cse);
+   NIR_PASS(_, nir, nir_convert_from_ssa, true, true);
    NIR_PASS(_, nir, nir_shader_instructions_pass, separate_constants, nir_metadata_control_flow,
             NULL);
-   NIR_PASS(_, nir, nir_convert_from_ssa, true, true);
    NIR_PASS(_, nir, nir_opt_dce);
    add_push_constants(nir);
    nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));
