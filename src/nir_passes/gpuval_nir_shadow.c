@@ -177,6 +177,7 @@ gpuval_shadow_decide(nir_builder *b, const struct gpuval_shadow_self *self,
                      const struct gpuval_shadow_look *look, struct party writer,
                      struct party readers)
 {
+   struct party other = gpuval_shadow_select(b, self->is_read, writer, readers);
    nir_def *knows_writer = gpuval_shadow_take_form(b, look, &writer);
    nir_def *knows_readers = gpuval_shadow_take_form(b, look, &readers);
 
@@ -210,6 +211,7 @@ gpuval_shadow_decide(nir_builder *b, const struct gpuval_shadow_self *self,
       .is_covered = covered,
       .forgets = nir_iand(b, nir_iand(b, easy, nir_inot(b, self->is_read)), own_readers),
       .mark = gpuval_shadow_give_form(b, look, mark),
+      .other = other,
    };
 }
 
@@ -218,31 +220,40 @@ gpuval_shadow_do(nir_builder *b, const struct gpuval_shadow_self *self, nir_def 
                  const struct gpuval_shadow_decision *decision, nir_def *may_meet,
                  nir_def **was_taken)
 {
-   struct party mark = decision->mark;
+   struct party mark = decision->mark, nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
+   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
+   nir_variable *taken_var = nir_local_variable_create(b->impl, glsl_bool_type(), "taken");
 
    nir_push_if(b, decision->forgets);
-   gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS,
-                            (struct party){nir_imm_int(b, 0), nir_imm_int(b, 0)});
+   gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS, nobody);
    nir_pop_if(b, NULL);
 
-   nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
    nir_store_var(b, done_var, decision->is_easy, 0x1);
+   nir_store_var(b, taken_var, nir_imm_false(b), 0x1);
    nir_push_if(b, nir_iand(b, decision->is_easy, nir_inot(b, decision->is_covered)));
    {
       nir_def *half = nir_iadd(
          b, cell,
          nir_bcsel(b, self->is_read, nir_imm_int64(b, GPUVAL_SHADOW_READERS), nir_imm_int64(b, 0)));
       gpuval_shadow_store_half(b, half, 0, mark);
-      nir_push_if(b, may_meet);
-      struct party now = gpuval_shadow_load_half(b, half, 0);
-      nir_store_var(b, done_var,
-                    nir_iand(b, nir_ieq(b, now.hi, mark.hi), nir_ieq(b, now.lo, mark.lo)), 0x1);
+
+      /* Of two that look at the same moment, one finds the other now; it takes a store to meet. */
+      nir_push_if(b, nir_ior(b, may_meet, nir_inot(b, self->is_read)));
+      struct party writer, readers;
+      gpuval_shadow_load_cell(b, cell, &writer, &readers);
+      struct party mine = gpuval_shadow_select(b, self->is_read, readers, writer);
+      struct party other = gpuval_shadow_select(b, self->is_read, writer, readers);
+      struct party before = gpuval_shadow_select(b, decision->forgets, nobody, decision->other);
+      nir_def *is_left = nir_iand(b, nir_ieq(b, mine.hi, mark.hi), nir_ieq(b, mine.lo, mark.lo));
+      nir_def *is_same =
+         nir_iand(b, nir_ieq(b, other.hi, before.hi), nir_ieq(b, other.lo, before.lo));
+      nir_store_var(b, done_var, nir_iand(b, is_left, is_same), 0x1);
+      nir_store_var(b, taken_var, nir_inot(b, is_left), 0x1);
       nir_pop_if(b, NULL);
    }
    nir_pop_if(b, NULL);
-   nir_def *done = nir_load_var(b, done_var);
-   *was_taken = nir_iand(b, decision->is_easy, nir_inot(b, done));
-   return done;
+   *was_taken = nir_load_var(b, taken_var);
+   return nir_load_var(b, done_var);
 }
 
 nir_def *

@@ -114,10 +114,11 @@ struct gpuval_shadow_look {
 
 /** What such a look comes to */
 struct gpuval_shadow_decision {
-   nir_def *is_easy;               /* that is all there is to do: */
-   nir_def *is_covered;            /* nothing, */
-   struct gpuval_shadow_half mark; /* or to leave this one; */
-   nir_def *forgets;               /* a store replaces what its own invocation has loaded */
+   nir_def *is_easy;                /* that is all there is to do: */
+   nir_def *is_covered;             /* nothing, */
+   struct gpuval_shadow_half mark;  /* or to leave this one; */
+   struct gpuval_shadow_half other; /* the half that this access is not about, as it was */
+   nir_def *forgets;                /* a store replaces what its own invocation has loaded */
 };
 
 /**
