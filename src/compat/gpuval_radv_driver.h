@@ -79,6 +79,18 @@ gpuval_radv_copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64
    radv_cp_dma_copy_memory(cmd_buffer, from, to, size);
 }
 
+/** With packets of the command processor, four bytes each */
+static inline void
+gpuval_radv_copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to,
+                       uint64_t size)
+{
+   struct radv_cmd_stream *cs = cmd_buffer->cs;
+
+   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs->b, size / 4 * 6);
+   for (uint64_t i = 0; i < size; i += 4)
+      ac_emit_cp_copy_data(cs->b, COPY_DATA_SRC_MEM, COPY_DATA_DST_MEM, from + i, to + i, 0, false);
+}
+
 static inline void
 gpuval_radv_write_words(struct radv_cmd_buffer *cmd_buffer, uint64_t address, unsigned count,
                         const uint32_t *words, bool predicating)
@@ -216,6 +228,23 @@ gpuval_radv_copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64
                        uint64_t size)
 {
    radv_cp_dma_buffer_copy(cmd_buffer, from, to, size);
+}
+
+static inline void
+gpuval_radv_copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to,
+                       uint64_t size)
+{
+   struct radeon_cmdbuf *cs = cmd_buffer->cs;
+
+   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs, size / 4 * 6);
+   for (uint64_t i = 0; i < size; i += 4) {
+      radeon_emit(cs, PKT3(PKT3_COPY_DATA, 4, 0));
+      radeon_emit(cs, COPY_DATA_SRC_SEL(COPY_DATA_SRC_MEM) | COPY_DATA_DST_SEL(COPY_DATA_DST_MEM));
+      radeon_emit(cs, from + i);
+      radeon_emit(cs, (from + i) >> 32);
+      radeon_emit(cs, to + i);
+      radeon_emit(cs, (to + i) >> 32);
+   }
 }
 
 static inline void
