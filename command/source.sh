@@ -156,7 +156,7 @@ series_patches() # KEY
 # Mistakes of Mesa's own that the series mends first: what is compared with has to be mended, too.
 mends_state() # KEY
 {
-   cat "$root/mesa/$1/$mends" 2>/dev/null | sha256sum
+   [ ! -f "$root/mesa/$1/$mends" ] || sha256sum <"$root/mesa/$1/$mends"
 }
 
 patches_state()
