@@ -22,6 +22,16 @@
 #include "gpuval/src/compat/gpuval_mesa.h"
 #include "gpuval/src/core/commands/gpuval_vertex.h"
 
+/** As the pipeline has them, where they are not dynamic; else NULL */
+static inline const struct vk_vertex_input_state *
+gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
+{
+   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
+
+   return pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT) ? &pipeline->gpuval_vi
+                                                                              : NULL;
+}
+
 #if GPUVAL_MESA >= 2600
 
 #include "nir/radv_meta_nir.h"
@@ -170,13 +180,6 @@ gpuval_radv_describe_bound(const struct radv_cmd_buffer *cmd_buffer, uint32_t nu
       !bound->addr && radv_cmd_buffer_device(cmd_buffer)->vk.enabled_features.nullDescriptor;
    binding->range.address = bound->addr;
    binding->range.size = bound->size;
-}
-
-/** As the pipeline has them, where they are not dynamic; else NULL */
-static inline const struct vk_vertex_input_state *
-gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
-{
-   return NULL;
 }
 
 static inline const struct radv_vertex_input_state *
@@ -332,15 +335,6 @@ gpuval_radv_describe_bound(const struct radv_cmd_buffer *cmd_buffer, uint32_t nu
       binding->range.size =
          bound->size ? bound->size : vk_buffer_range(&buffer->vk, bound->offset, VK_WHOLE_SIZE);
    }
-}
-
-static inline const struct vk_vertex_input_state *
-gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
-{
-   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
-
-   return pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT) ? &pipeline->gpuval_vi
-                                                                              : NULL;
 }
 
 static inline const struct radv_vertex_input_state *

@@ -216,7 +216,7 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
 
    const struct gpuval_site site = {
       .kind = kinds[type],
-      .op = access->op,
+      .op = access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = -1,
       .binding = -1,

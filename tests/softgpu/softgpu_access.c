@@ -410,8 +410,7 @@ access_shared2(struct softgpu_wave *wave, nir_intrinsic_instr *instr, bool store
    softgpu_foreach_lane(lane, wave->exec)
    {
       for (unsigned i = 0; i < 2; i++) {
-         const uint64_t at =
-            local_offset(wave, &instr->src[store], lane, offsets[i] * stride);
+         const uint64_t at = local_offset(wave, &instr->src[store], lane, offsets[i] * stride);
          if (store)
             store_local(shared_memory(wave), at, softgpu_uint(wave, &instr->src[0], i, lane),
                         bytes);
@@ -428,8 +427,7 @@ shared_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
    softgpu_foreach_lane(lane, wave->exec)
    {
-      const uint64_t offset =
-         local_offset(wave, &instr->src[0], lane, nir_intrinsic_base(instr));
+      const uint64_t offset = local_offset(wave, &instr->src[0], lane, nir_intrinsic_base(instr));
       if (offset + instr->def.bit_size / 8 <= local.size)
          do_atomic(wave, instr, lane, local.memory + offset, 1);
       else
