@@ -156,6 +156,13 @@ gpuval_radv_dynamic_offset(const struct radv_shader_layout *layout)
    return 0;
 }
 
+/** Returns the same for the layout that is bound. */
+static inline uint32_t
+gpuval_radv_bound_dynamic_offset(const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point)
+{
+   return 0;
+}
+
 static inline const struct ac_arg *
 gpuval_radv_dynamic_arg(const struct radv_shader_args *args)
 {
@@ -304,6 +311,12 @@ static inline uint32_t
 gpuval_radv_dynamic_offset(const struct radv_shader_layout *layout)
 {
    return layout->push_constant_size;
+}
+
+static inline uint32_t
+gpuval_radv_bound_dynamic_offset(const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point)
+{
+   return cmd_buffer->push_constant_state[bind_point].size;
 }
 
 static inline const struct ac_arg *
