@@ -113,7 +113,7 @@ build_main()
 build_plain()
 {
    get_source
-   prepare_tree "$plain/mesa" plain-tree no "$(source_state)"
+   prepare_tree "$plain/mesa" plain-tree mends "$(source_state) $(mends_state "$used_series")"
    # shellcheck disable=SC2046
    configure plain "$plain/mesa" "$plain/obj" $(mesa_options) "-Dplatforms=$(platforms)" \
       -Dvulkan-drivers=amd,swrast -Dtools=drm-shim -Dbuild-tests=false \

@@ -3,6 +3,8 @@
 #
 # Mesa's source: where it comes from, and the trees that are made of it.
 
+mends=0000-mends.patch
+
 # 25.0.7 -> 25.0, when there is a series for it.
 series_of() # VERSION
 {
@@ -151,6 +153,12 @@ series_patches() # KEY
    sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$root/mesa/$1/series"
 }
 
+# Mistakes of Mesa's own that the series mends first: what is compared with has to be mended, too.
+mends_state() # KEY
+{
+   [ ! -f "$root/mesa/$1/$mends" ] || sha256sum <"$root/mesa/$1/$mends"
+}
+
 patches_state()
 {
    for key in $(series_versions); do
@@ -182,11 +190,12 @@ unpack() # TREE
    check_tree_version "$1"
 }
 
-apply_patches() # TREE
+apply_patches() # TREE all|mends
 {
    key=$(series_of "$(cat "$1/VERSION")")
    : >"$logs/patch.log"
    series_patches "$key" | while read -r name; do
+      [ "$2" = all ] || [ "$name" = "$mends" ] || continue
       echo "mesa/$key/$name"
       patch -d "$1" -p1 -f --no-backup-if-mismatch <"$root/mesa/$key/$name" || exit 1
    done >>"$logs/patch.log" 2>&1 ||
@@ -223,7 +232,7 @@ sync_tree() # NEW OLD
       done || fail "$2 cannot be brought up to date"
 }
 
-# prepare_tree TREE STAMP PATCHED(yes|no) STATE
+# prepare_tree TREE STAMP PATCHES(all|mends) STATE
 prepare_tree()
 {
    [ "$(cat "$stamps/$2" 2>/dev/null)" != "$4" ] || [ ! -f "$1/VERSION" ] || return 0
@@ -231,7 +240,7 @@ prepare_tree()
    new=$temporary/tree
    rm -rf "$new"
    unpack "$new"
-   [ "$3" = no ] || apply_patches "$new"
+   apply_patches "$new" "$3"
    rm -f "$stamps/$2"
    mkdir -p "$(dirname "$1")"
    if [ -d "$1" ]; then
@@ -251,7 +260,7 @@ prepare_patched_tree()
       say "${mesa#"$root/"} has a .git of its own: a developer's tree, used as it is"
       check_tree_version "$mesa"
    else
-      prepare_tree "$mesa" tree yes "$(source_state) $(patches_state)"
+      prepare_tree "$mesa" tree all "$(source_state) $(patches_state)"
       [ -e "$mesa/src/gpuval" ] || ln -sfn ../../.. "$mesa/src/gpuval"
    fi
 }

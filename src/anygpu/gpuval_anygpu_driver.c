@@ -13,6 +13,7 @@
 #include "nir_passes/gpuval_nir_inline.h"
 
 #include "compiler/nir/nir_builder.h"
+#include "gpuval/src/compat/gpuval_nir_memory.h"
 
 /* The command's block */
 
@@ -32,7 +33,7 @@ static nir_def *
 load_constant(nir_builder *b, unsigned components, unsigned bit_size, nir_def *address,
               unsigned align)
 {
-   return nir_load_global_constant(b, address, align, components, bit_size);
+   return gpuval_load_global_constant(b, address, align, components, bit_size);
 }
 
 static nir_def *

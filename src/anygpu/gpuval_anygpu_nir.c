@@ -16,6 +16,7 @@
 #include "compiler/spirv/spirv_info.h"
 #include "gallium/drivers/zink/nir_to_spirv/nir_to_spirv.h"
 #include "gallium/drivers/zink/zink_types.h"
+#include "gpuval/src/compat/gpuval_nir_lowering.h"
 #include "util/ralloc.h"
 
 /* What nir_to_spirv() does not take is lowered: as zink_screen_init_compiler() has it. */
@@ -199,8 +200,8 @@ lower_to_hook(nir_shader *nir, uint32_t checks)
    NIR_PASS(_, nir, nir_split_struct_vars, nir_var_function_temp);
    NIR_PASS(_, nir, nir_lower_vars_to_ssa);
    NIR_PASS(_, nir, nir_remove_dead_variables, nir_var_function_temp | nir_var_shader_temp, NULL);
-   NIR_PASS(_, nir, nir_lower_indirect_derefs, nir_var_function_temp | nir_var_shader_temp,
-            UINT32_MAX);
+   NIR_PASS(_, nir, nir_lower_indirect_derefs_to_if_else_trees,
+            nir_var_function_temp | nir_var_shader_temp, UINT32_MAX);
    NIR_PASS(_, nir, nir_lower_vars_to_ssa);
    /* nir_opt_large_constants() does not take what has neither a store nor a value. */
    NIR_PASS(_, nir, nir_remove_dead_variables, nir_var_function_temp | nir_var_shader_temp, NULL);
@@ -548,7 +549,7 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
       .lower_shuffle = true,
       .lower_relative_shuffle = true,
       .lower_subgroup_masks = true,
-      .lower_vote_eq = true,
+      GPUVAL_LOWER_ALL_VOTES_EQ,
    };
 
    NIR_PASS(_, nir, gpuval_anygpu_lower, layout);
@@ -561,7 +562,7 @@ lower_to_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, split_access, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, lower_for_spirv, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_lower_alu_to_scalar, is_not_vec, NULL);
-   NIR_PASS(_, nir, nir_lower_phis_to_scalar, true);
+   NIR_PASS(_, nir, nir_lower_all_phis_to_scalar);
    NIR_PASS(_, nir, nir_lower_int64);
    optimize(nir);
    NIR_PASS(_, nir, nir_opt_algebraic_late);

@@ -25,6 +25,13 @@ gpuval_lvp_memory_size(const struct lvp_device_memory *memory)
    return memory->vk.size;
 }
 
+/** Returns whether lavapipe has cleared it. */
+static inline bool
+gpuval_lvp_memory_is_zeroed(const struct lvp_device_memory *memory)
+{
+   return memory->vk.alloc_flags & VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT;
+}
+
 static inline VkQueryType
 gpuval_lvp_query_type(const struct lvp_query_pool *pool)
 {
@@ -85,6 +92,12 @@ static inline uint64_t
 gpuval_lvp_memory_size(const struct lvp_device_memory *memory)
 {
    return memory->size;
+}
+
+static inline bool
+gpuval_lvp_memory_is_zeroed(const struct lvp_device_memory *memory)
+{
+   return false;
 }
 
 static inline VkQueryType

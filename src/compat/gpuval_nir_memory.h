@@ -19,6 +19,17 @@ gpuval_load_global(nir_builder *b, nir_def *address, unsigned alignment, unsigne
 #endif
 }
 
+static inline nir_def *
+gpuval_load_global_constant(nir_builder *b, nir_def *address, unsigned alignment,
+                            unsigned num_components, unsigned bit_size)
+{
+#if GPUVAL_MESA >= 2600
+   return nir_load_global_constant(b, num_components, bit_size, address, .align_mul = alignment);
+#else
+   return nir_load_global_constant(b, address, alignment, num_components, bit_size);
+#endif
+}
+
 /** Of AMD's scalar memory: @offset is the same in all lanes. */
 static inline nir_def *
 gpuval_load_smem(nir_builder *b, unsigned num_components, nir_def *address, nir_def *offset,

@@ -22,6 +22,16 @@
 #include "gpuval/src/compat/gpuval_mesa.h"
 #include "gpuval/src/core/commands/gpuval_vertex.h"
 
+/** As the pipeline has them, where they are not dynamic; else NULL */
+static inline const struct vk_vertex_input_state *
+gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
+{
+   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
+
+   return pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT) ? &pipeline->gpuval_vi
+                                                                              : NULL;
+}
+
 #if GPUVAL_MESA >= 2600
 
 #include "nir/radv_meta_nir.h"
@@ -79,6 +89,18 @@ gpuval_radv_copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64
    radv_cp_dma_copy_memory(cmd_buffer, from, to, size);
 }
 
+/** With packets of the command processor, four bytes each */
+static inline void
+gpuval_radv_copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to,
+                       uint64_t size)
+{
+   struct radv_cmd_stream *cs = cmd_buffer->cs;
+
+   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs->b, size / 4 * 6);
+   for (uint64_t i = 0; i < size; i += 4)
+      ac_emit_cp_copy_data(cs->b, COPY_DATA_SRC_MEM, COPY_DATA_DST_MEM, from + i, to + i, 0, false);
+}
+
 static inline void
 gpuval_radv_write_words(struct radv_cmd_buffer *cmd_buffer, uint64_t address, unsigned count,
                         const uint32_t *words, bool predicating)
@@ -134,6 +156,13 @@ gpuval_radv_dynamic_offset(const struct radv_shader_layout *layout)
    return 0;
 }
 
+/** Returns the same for the layout that is bound. */
+static inline uint32_t
+gpuval_radv_bound_dynamic_offset(const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point)
+{
+   return 0;
+}
+
 static inline const struct ac_arg *
 gpuval_radv_dynamic_arg(const struct radv_shader_args *args)
 {
@@ -158,13 +187,6 @@ gpuval_radv_describe_bound(const struct radv_cmd_buffer *cmd_buffer, uint32_t nu
       !bound->addr && radv_cmd_buffer_device(cmd_buffer)->vk.enabled_features.nullDescriptor;
    binding->range.address = bound->addr;
    binding->range.size = bound->size;
-}
-
-/** As the pipeline has them, where they are not dynamic; else NULL */
-static inline const struct vk_vertex_input_state *
-gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
-{
-   return NULL;
 }
 
 static inline const struct radv_vertex_input_state *
@@ -216,6 +238,23 @@ gpuval_radv_copy_bytes(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64
                        uint64_t size)
 {
    radv_cp_dma_buffer_copy(cmd_buffer, from, to, size);
+}
+
+static inline void
+gpuval_radv_copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to,
+                       uint64_t size)
+{
+   struct radeon_cmdbuf *cs = cmd_buffer->cs;
+
+   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs, size / 4 * 6);
+   for (uint64_t i = 0; i < size; i += 4) {
+      radeon_emit(cs, PKT3(PKT3_COPY_DATA, 4, 0));
+      radeon_emit(cs, COPY_DATA_SRC_SEL(COPY_DATA_SRC_MEM) | COPY_DATA_DST_SEL(COPY_DATA_DST_MEM));
+      radeon_emit(cs, from + i);
+      radeon_emit(cs, (from + i) >> 32);
+      radeon_emit(cs, to + i);
+      radeon_emit(cs, (to + i) >> 32);
+   }
 }
 
 static inline void
@@ -274,6 +313,12 @@ gpuval_radv_dynamic_offset(const struct radv_shader_layout *layout)
    return layout->push_constant_size;
 }
 
+static inline uint32_t
+gpuval_radv_bound_dynamic_offset(const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point)
+{
+   return cmd_buffer->push_constant_state[bind_point].size;
+}
+
 static inline const struct ac_arg *
 gpuval_radv_dynamic_arg(const struct radv_shader_args *args)
 {
@@ -303,15 +348,6 @@ gpuval_radv_describe_bound(const struct radv_cmd_buffer *cmd_buffer, uint32_t nu
       binding->range.size =
          bound->size ? bound->size : vk_buffer_range(&buffer->vk, bound->offset, VK_WHOLE_SIZE);
    }
-}
-
-static inline const struct vk_vertex_input_state *
-gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
-{
-   const struct radv_graphics_pipeline *pipeline = cmd_buffer->state.graphics_pipeline;
-
-   return pipeline && !(pipeline->dynamic_states & RADV_DYNAMIC_VERTEX_INPUT) ? &pipeline->gpuval_vi
-                                                                              : NULL;
 }
 
 static inline const struct radv_vertex_input_state *

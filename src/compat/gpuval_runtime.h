@@ -43,6 +43,17 @@ gpuval_is_subpass(VkRenderingFlags flags)
 #endif
 }
 
+/** Does memory with these flags (VkMemoryAllocateFlagsInfo) begin as zeros? */
+static inline bool
+gpuval_is_zeroed(VkMemoryAllocateFlags flags)
+{
+#if GPUVAL_MESA >= 2600
+   return flags & VK_MEMORY_ALLOCATE_ZERO_INITIALIZE_BIT_EXT;
+#else
+   return false;
+#endif
+}
+
 /* The command that the runtime makes of vkCmdEndRendering() */
 #if GPUVAL_MESA >= 2600
 #define GPUVAL_CMD_END_RENDERING VK_CMD_END_RENDERING2_KHR

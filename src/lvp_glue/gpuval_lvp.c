@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_builds.h"
 #include "gpuval_lvp_commands.h"
 #include "gpuval_lvp_draws.h"
 #include "gpuval_lvp_executions.h"
@@ -20,6 +21,7 @@
 #include "gallium/drivers/llvmpipe/lp_texture.h"
 #include "gpuval/src/compat/gpuval_lvp_driver.h"
 
+#include "c11/threads.h"
 #include "gpuval/src/base/gpuval_names.h"
 #include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval/src/compat/gpuval_lvp_texture.h"
@@ -89,6 +91,7 @@ struct gpuval_lvp {
    bool has_id;
    struct gpuval_lvp_inputs *inputs;         /* NULL: nobody looks at what commands read */
    struct gpuval_lvp_structures *structures; /* NULL: without the ray check */
+   struct gpuval_lvp_builds *builds;         /* NULL: lavapipe executes builds */
    struct gpuval_lvp_written *written;       /* NULL: without init */
    struct gpuval_lvp_race *race;             /* NULL: without race */
    struct gpuval_command_driver command_driver;
@@ -221,6 +224,8 @@ gpuval_lvp_create(struct lvp_device *device)
    if (gpuval_options_may_check(GPUVAL_CHECK_INDIRECT) ||
        gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || gpuval_lvp_looks_at_bytes(gpuval))
       gpuval->inputs = gpuval_lvp_inputs_create(gpuval, device, &gpuval->memory, gpuval->walk);
+   if (GPUVAL_LVP_RECORDS_BUILDS)
+      gpuval->builds = gpuval_lvp_builds_create(gpuval, device);
    if (gpuval_options()->backtrace) {
       gpuval->below_recording.next = device->vk.dispatch_table;
       gpuval_lvp_install_recording(&device->vk.dispatch_table);
@@ -271,6 +276,12 @@ gpuval_lvp_get_race_host(struct gpuval_lvp *gpuval)
    return gpuval_lvp_race_host(gpuval->race);
 }
 
+struct gpuval_lvp_builds *
+gpuval_lvp_get_builds(struct gpuval_lvp *gpuval)
+{
+   return gpuval->builds;
+}
+
 struct gpuval_lvp_pending *
 gpuval_lvp_pending(struct gpuval_lvp *gpuval)
 {
@@ -319,11 +330,12 @@ place_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memory)
    }
 }
 
-/* Not what has been imported, or is shared with others, who may have written it */
+/* Not what has been imported, or is shared with others, who may have written it, or is cleared */
 static void
 poison_memory(const struct lvp_device_memory *memory)
 {
-   if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT)
+   if (memory->memory_type == LVP_DEVICE_MEMORY_TYPE_DEFAULT &&
+       !gpuval_lvp_memory_is_zeroed(memory))
       util_memset32(memory->map, GPUVAL_POISON_WORD,
                     gpuval_lvp_memory_size(memory) / sizeof(uint32_t));
 }
@@ -337,6 +349,9 @@ gpuval_lvp_add_memory(struct gpuval_lvp *gpuval, struct lvp_device_memory *memor
       poison_memory(memory);
    gpuval_device_add_memory(gpuval->device, gpuval_lvp_memory_object(memory),
                             (uintptr_t)memory->map, gpuval_lvp_memory_size(memory));
+   if (gpuval->written && gpuval_lvp_memory_is_zeroed(memory))
+      gpuval_written_mark(gpuval_device_written(gpuval->device), (uintptr_t)memory->map,
+                          gpuval_lvp_memory_size(memory));
 }
 
 void
@@ -380,9 +395,18 @@ gpuval_lvp_remove_buffer(struct gpuval_lvp *gpuval, struct lvp_buffer *buffer)
 
 /* Execution */
 
+static thread_local bool executes;
+
+bool
+gpuval_lvp_executes(void)
+{
+   return executes;
+}
+
 void
 gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval)
 {
+   executes = true;
    gpuval->work = gpuval_device_begin_work(gpuval->device);
 }
 
@@ -401,6 +425,7 @@ gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
    gpuval_lvp_executions_end_submit(gpuval->executions);
    gpuval_queue_labels_end_submit(gpuval->queue_labels);
    gpuval->submission++;
+   executes = false;
 }
 
 void
@@ -529,17 +554,28 @@ visit_command(struct gpuval_lvp *gpuval, const struct vk_cmd_queue_entry *comman
    gpuval_commands_visit(gpuval->walk, command);
 }
 
+/* Dispatches that follow do what a build is. */
+static struct vk_cmd_queue_entry *
+skip_recorded(const struct gpuval_lvp *gpuval, struct vk_cmd_queue_entry *command)
+{
+   return gpuval->builds && command->type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR
+             ? gpuval_lvp_builds_skip(gpuval->builds, command)
+             : command;
+}
+
 struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
 {
-   unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
+   if (gpuval_lvp_builds_contain(gpuval->builds, command->type))
+      return command;
 
+   unsigned kind = gpuval_lvp_command_kind(gpuval->commands, command->type);
    bool looks_at_all = gpuval->order || gpuval->written || gpuval->structures || gpuval->inputs;
 
    /* The first command of a secondary tells that it is executed once more. */
    if (!(kind & ~GPUVAL_LVP_OTHER) && !looks_at_all && commands->next != &command->cmd_link)
-      return command;
+      return skip_recorded(gpuval, command);
 
    if (kind & GPUVAL_LVP_BINDS) {
       gpuval->emitted_sets = 0;
@@ -552,7 +588,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
       command = gpuval_lvp_structures_replace(gpuval->structures, command);
    if (gpuval->inputs)
       command = gpuval_lvp_inputs_replace(gpuval->inputs, command);
-   return command;
+   return skip_recorded(gpuval, command);
 }
 
 /* Their commands bind what they need themselves. */

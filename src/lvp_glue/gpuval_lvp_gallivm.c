@@ -661,13 +661,29 @@ is_range(const nir_intrinsic_instr *instr)
    return is_of_set(instr, GPUVAL_REPORT_RANGE);
 }
 
+/* Mesa 26.0 makes several scalars and an instruction of a vector. */
+static bool
+is_constant(const nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_load_const)
+      return true;
+   if (instr->type != nir_instr_type_alu)
+      return false;
+
+   nir_alu_instr *alu = nir_instr_as_alu((nir_instr *)instr);
+   bool is_constant = nir_op_is_vec_or_mov(alu->op);
+   for (unsigned i = 0; is_constant && i < nir_op_infos[alu->op].num_inputs; i++)
+      is_constant = nir_src_is_const(alu->src[i].src);
+   return is_constant;
+}
+
 /* Constants do not keep calls apart. */
 static bool
 may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
 {
    if (!instr)
       return false;
-   if (instr->type == nir_instr_type_load_const)
+   if (is_constant(instr))
       return true;
    if (instr->type != nir_instr_type_intrinsic)
       return false;

@@ -3,6 +3,7 @@
 /* Shaders, from SPIR-V to what pipelines and shader objects hold */
 
 #include "gpuval_lvp.h"
+#include "gpuval_lvp_builds.h"
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_nir.h"
 #include "gpuval_lvp_private.h"
@@ -75,7 +76,7 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
       spirv = module_info->pCode;
       spirv_size = module_info->codeSize;
    }
-   if (!spirv || (module && module->nir))
+   if (!spirv || (module && module->nir) || gpuval_lvp_compiles_own())
       return; /* the driver's own */
 
    struct vk_pipeline_robustness_state robustness;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "gpuval/src/compat/gpuval_lvp_driver.h"
+#include "gpuval/src/compat/gpuval_lvp_build.h"
 
 #include "gpuval/src/core/structures/gpuval_structure_commands.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
@@ -90,42 +90,108 @@ lvp_DestroyAccelerationStructureKHR(VkDevice device,
    vk_common_DestroyAccelerationStructureKHR(device, accelerationStructure, pAllocator);
 }
 
-/* What is executed instead: references to nothing stand for those that are bad. */
+/* What is built instead: references to nothing stand for those that are bad. */
 
-static void
-replace_instances(struct gpuval_lvp_structures *structures,
-                  VkAccelerationStructureGeometryKHR *geometry,
-                  const VkAccelerationStructureBuildRangeInfoKHR *range)
+static VkAccelerationStructureInstanceKHR *
+copy_good(struct gpuval_lvp_structures *structures, const struct gpuval_instances *instances,
+          VkAccelerationStructureInstanceKHR *good)
 {
-   struct gpuval_instances instances;
-   if (!gpuval_build_instances(geometry, range, &instances))
-      return;
-
-   VkAccelerationStructureInstanceKHR *good =
-      ralloc_array(structures->mem_ctx, VkAccelerationStructureInstanceKHR, instances.count);
-   for (uint32_t i = 0; i < instances.count; i++) {
-      good[i] = *gpuval_instances_get(&instances, i);
+   for (uint32_t i = 0; i < instances->count; i++) {
+      good[i] = *gpuval_instances_get(instances, i);
       if (!gpuval_instances_is_good(structures->device, good[i].accelerationStructureReference))
          good[i].accelerationStructureReference = 0;
    }
-   geometry->geometry.instances.arrayOfPointers = false;
-   geometry->geometry.instances.data.hostAddress = (const char *)good - range->primitiveOffset;
+   return good + instances->count;
 }
 
-static void
-replace_geometries(struct gpuval_lvp_structures *structures,
-                   VkAccelerationStructureBuildGeometryInfoKHR *info,
-                   const VkAccelerationStructureBuildRangeInfoKHR *ranges)
+static bool
+is_top_level(const VkAccelerationStructureBuildGeometryInfoKHR *info)
+{
+   return info->type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
+}
+
+static uint32_t
+count_instances(const struct vk_cmd_build_acceleration_structures_khr *build)
+{
+   uint32_t count = 0;
+
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      struct gpuval_instances instances;
+      for (uint32_t j = 0; is_top_level(&build->infos[i]) && j < build->infos[i].geometryCount; j++)
+         if (gpuval_build_instances(gpuval_build_geometry(&build->infos[i], j),
+                                    &build->pp_build_range_infos[i][j], &instances))
+            count += instances.count;
+   }
+   return count;
+}
+
+/* Where all geometries of a build have their instances one behind the other from @good on */
+
+static VkAccelerationStructureInstanceKHR *
+replace_geometries(void *mem_ctx, VkAccelerationStructureBuildGeometryInfoKHR *info,
+                   const VkAccelerationStructureBuildRangeInfoKHR *ranges,
+                   VkAccelerationStructureInstanceKHR *good)
 {
    VkAccelerationStructureGeometryKHR *geometries =
-      ralloc_array(structures->mem_ctx, VkAccelerationStructureGeometryKHR, info->geometryCount);
+      ralloc_array(mem_ctx, VkAccelerationStructureGeometryKHR, info->geometryCount);
 
    for (uint32_t i = 0; i < info->geometryCount; i++) {
+      struct gpuval_instances instances;
       geometries[i] = *gpuval_build_geometry(info, i);
-      replace_instances(structures, &geometries[i], &ranges[i]);
+      if (!gpuval_build_instances(&geometries[i], &ranges[i], &instances))
+         continue;
+      geometries[i].geometry.instances.arrayOfPointers = false;
+      geometries[i].geometry.instances.data.hostAddress =
+         (const char *)good - ranges[i].primitiveOffset;
+      good += instances.count;
    }
    info->pGeometries = geometries;
    info->ppGeometries = NULL;
+   return good;
+}
+
+static VkAccelerationStructureBuildGeometryInfoKHR *
+replace_infos(void *mem_ctx, const struct vk_cmd_build_acceleration_structures_khr *build,
+              VkAccelerationStructureInstanceKHR *good)
+{
+   VkAccelerationStructureBuildGeometryInfoKHR *infos =
+      ralloc_memdup(mem_ctx, build->infos, build->info_count * sizeof(*infos));
+
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      if (is_top_level(&infos[i]))
+         good = replace_geometries(infos, &infos[i], build->pp_build_range_infos[i], good);
+   }
+   return infos;
+}
+
+static void
+copy_all_good(struct gpuval_lvp_structures *structures,
+              const struct vk_cmd_build_acceleration_structures_khr *build,
+              VkAccelerationStructureInstanceKHR *good)
+{
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      struct gpuval_instances instances;
+      for (uint32_t j = 0; is_top_level(&build->infos[i]) && j < build->infos[i].geometryCount; j++)
+         if (gpuval_build_instances(gpuval_build_geometry(&build->infos[i], j),
+                                    &build->pp_build_range_infos[i][j], &instances))
+            good = copy_good(structures, &instances, good);
+   }
+}
+
+VkAccelerationStructureBuildGeometryInfoKHR *
+gpuval_lvp_structures_record(struct gpuval_lvp *gpuval, struct vk_cmd_queue *queue,
+                             struct vk_cmd_queue_entry *command)
+{
+   const struct vk_cmd_build_acceleration_structures_khr *build =
+      &command->u.build_acceleration_structures_khr;
+   uint32_t count = count_instances(build);
+
+   if (!gpuval_options()->safe || !gpuval_device_structures(gpuval_lvp_device(gpuval)) || !count)
+      return NULL;
+   command->driver_data =
+      vk_zalloc(queue->alloc, count * sizeof(VkAccelerationStructureInstanceKHR), 16,
+                VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+   return command->driver_data ? replace_infos(NULL, build, command->driver_data) : NULL;
 }
 
 static struct vk_cmd_queue_entry *
@@ -138,13 +204,11 @@ stand_in_for(struct gpuval_lvp_structures *structures, const struct vk_cmd_queue
    /* Entries are as long as their type is. */
    struct vk_cmd_queue_entry *stand_in = rzalloc(structures->mem_ctx, struct vk_cmd_queue_entry);
    memcpy(stand_in, command, vk_cmd_queue_type_sizes[command->type]);
-   VkAccelerationStructureBuildGeometryInfoKHR *infos =
-      ralloc_memdup(structures->mem_ctx, build->infos, build->info_count * sizeof(*infos));
-   for (uint32_t i = 0; i < build->info_count; i++) {
-      if (infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR)
-         replace_geometries(structures, &infos[i], build->pp_build_range_infos[i]);
-   }
-   stand_in->u.build_acceleration_structures_khr.infos = infos;
+   VkAccelerationStructureInstanceKHR *good =
+      ralloc_array(structures->mem_ctx, VkAccelerationStructureInstanceKHR, count_instances(build));
+   copy_all_good(structures, build, good);
+   stand_in->u.build_acceleration_structures_khr.infos =
+      replace_infos(structures->mem_ctx, build, good);
    return stand_in;
 }
 
@@ -155,6 +219,12 @@ gpuval_lvp_structures_replace(struct gpuval_lvp_structures *structures,
    ralloc_free(structures->mem_ctx);
    structures->mem_ctx = NULL;
 
+   if (command->type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR && GPUVAL_LVP_RECORDS_BUILDS) {
+      if (command->driver_data)
+         copy_all_good(structures, &command->u.build_acceleration_structures_khr,
+                       command->driver_data);
+      return command;
+   }
    bool is_bad = gpuval_structure_commands_has_failed(structures->observer);
    return is_bad && gpuval_options()->safe ? stand_in_for(structures, command) : command;
 }

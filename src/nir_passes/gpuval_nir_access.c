@@ -23,12 +23,29 @@ get_opcode(const struct gpuval_nir_state *state, uint32_t instance)
    return (SpvOp)(options->spirv[offset / 4] & SpvOpCodeMask);
 }
 
-/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. */
+static bool
+reads_and_writes(SpvOp opcode)
+{
+   return (opcode >= SpvOpAtomicExchange && opcode <= SpvOpAtomicXor) ||
+          opcode == SpvOpAtomicFAddEXT || opcode == SpvOpAtomicFMinEXT ||
+          opcode == SpvOpAtomicFMaxEXT;
+}
+
+/* OpAtomicLoad and OpAtomicStore are loads and stores in NIR. Since Mesa 26.0
+ * (nir_opt_intrinsics.c) so are an OpAtomicExchange whose result nobody uses, and what adds 0.
+ */
 static bool
 is_atomic_in_spirv(const struct gpuval_nir_state *state, uint32_t instance)
 {
    SpvOp opcode = get_opcode(state, instance);
-   return opcode == SpvOpAtomicLoad || opcode == SpvOpAtomicStore;
+   return opcode == SpvOpAtomicLoad || opcode == SpvOpAtomicStore || reads_and_writes(opcode);
+}
+
+static enum gpuval_op
+get_spirv_op(const struct gpuval_nir_state *state, enum gpuval_op op, uint32_t instance)
+{
+   bool may_be_atomic = op == GPUVAL_OP_LOAD || op == GPUVAL_OP_STORE;
+   return may_be_atomic && reads_and_writes(get_opcode(state, instance)) ? GPUVAL_OP_ATOMIC : op;
 }
 
 /* Returns whether vtn has made the barrier of an access that is MakePointerAvailable or
@@ -347,6 +364,7 @@ gpuval_nir_find_accesses(struct gpuval_nir_state *state)
             continue;
          access.is_atomic =
             access.op == GPUVAL_OP_ATOMIC || is_atomic_in_spirv(state, access.instance);
+         access.spirv_op = get_spirv_op(state, access.op, access.instance);
          if (access.type == GPUVAL_ACCESS_BUFFER)
             access.is_described =
                driver->describe(driver, nir_instr_as_intrinsic(instr), &access.buffer);

@@ -147,7 +147,7 @@ add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
 {
    const struct gpuval_site site = {
       .kind = kind,
-      .op = group->first->op,
+      .op = group->first->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(pass->state, group->first->instance),
       .set = -1,
       .binding = -1,

@@ -203,7 +203,7 @@ add_entries(struct gpuval_nir_state *state, const struct group *group, uint32_t 
       const struct gpuval_access *access = member->access;
       const struct gpuval_site site = {
          .kind = GPUVAL_KIND_BUFFER_OOB,
-         .op = access->op,
+         .op = access->spirv_op,
          .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
          .set = access->buffer.set,
          .binding = access->buffer.binding,

@@ -37,7 +37,7 @@ add_report(struct pass *pass, const struct gpuval_access_use *use, enum gpuval_k
    const struct gpuval_access *access = use->access;
    const struct gpuval_site site = {
       .kind = kind,
-      .op = access->op,
+      .op = access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = use->set,
       .binding = use->binding,

@@ -487,6 +487,7 @@ clear_words(struct pass *pass, nir_builder *b)
    nir_pop_if(b, NULL);
    nir_barrier(b, .execution_scope = SCOPE_WORKGROUP, .memory_scope = SCOPE_WORKGROUP,
                .memory_semantics = NIR_MEMORY_ACQ_REL, .memory_modes = nir_var_mem_shared);
+   b->shader->info.uses_control_barrier = true;
 }
 
 static nir_def *

@@ -87,7 +87,7 @@ add_sites(struct pass *pass, const struct gpuval_access_use *use)
    }
 
    struct gpuval_site site = {
-      .op = use->access->op,
+      .op = use->access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(pass->state, use->access->instance),
       .set = use->set,
       .binding = use->binding,

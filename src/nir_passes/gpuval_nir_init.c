@@ -260,7 +260,7 @@ report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t 
    const struct gpuval_access *access = look->access;
    struct gpuval_site site = {
       .kind = GPUVAL_KIND_UNINITIALIZED_READ,
-      .op = access->op,
+      .op = access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = look->has_use ? (int32_t)look->use.set : -1,
       .binding = look->has_use ? (int32_t)look->use.binding : -1,

@@ -36,7 +36,8 @@ struct gpuval_access {
    nir_block *block; /* before any check has added control flow */
    enum gpuval_access_type type;
    enum gpuval_op op;
-   uint32_t instance; /* of its SPIR-V instruction: gpuval_nir_spirv_offset() */
+   enum gpuval_op spirv_op; /* what it is in SPIR-V, for reports */
+   uint32_t instance;       /* of its SPIR-V instruction: gpuval_nir_spirv_offset() */
 
    /* Reports of what stands before it must not wait for it. */
    bool is_edge;

@@ -90,7 +90,7 @@ instrument(struct pass *pass, const struct gpuval_access *access)
 
    /* Input attachments are loaded, and drivers make fetches of that. */
    bool is_input = use.nir.required & GPUVAL_OFFERS_INPUT_ATTACHMENT;
-   enum gpuval_op op = is_input ? GPUVAL_OP_LOAD : access->op;
+   enum gpuval_op op = is_input ? GPUVAL_OP_LOAD : access->spirv_op;
    const struct gpuval_site site = {
       .kind = GPUVAL_KIND_RESOURCE_RACE,
       .op = op,

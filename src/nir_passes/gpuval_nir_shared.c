@@ -155,6 +155,7 @@ clear_cells(const struct pass *pass, nir_builder *b)
    nir_barrier(b, .execution_scope = SCOPE_WORKGROUP, .memory_scope = SCOPE_WORKGROUP,
                .memory_semantics = NIR_MEMORY_ACQ_REL,
                .memory_modes = nir_var_mem_shared | nir_var_mem_global);
+   b->shader->info.uses_control_barrier = true; /* llvmpipe 26.0 can suspend what says so */
 }
 
 static nir_def *
@@ -215,7 +216,7 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
 
    const struct gpuval_site site = {
       .kind = kinds[type],
-      .op = access->op,
+      .op = access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = -1,
       .binding = -1,

@@ -288,7 +288,7 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
 
    const struct gpuval_site site = {
       .kind = kinds[type],
-      .op = access->op,
+      .op = access->spirv_op,
       .spirv_offset = gpuval_nir_spirv_offset(state, access->instance),
       .set = piece->set,
       .binding = piece->binding,

@@ -64,18 +64,8 @@ count_there(const struct gpuval_radv_look *look)
 static void
 copy_words(struct radv_cmd_buffer *cmd_buffer, uint64_t from, uint64_t to, uint64_t size)
 {
-   struct radeon_cmdbuf *cs = cmd_buffer->cs;
-
    radv_emit_cache_flush(cmd_buffer); /* as its DMA does: what a barrier waits for */
-   radeon_check_space(radv_cmd_buffer_device(cmd_buffer)->ws, cs, size / 4 * 6);
-   for (uint64_t i = 0; i < size; i += 4) {
-      radeon_emit(cs, PKT3(PKT3_COPY_DATA, 4, 0));
-      radeon_emit(cs, COPY_DATA_SRC_SEL(COPY_DATA_SRC_MEM) | COPY_DATA_DST_SEL(COPY_DATA_DST_MEM));
-      radeon_emit(cs, from + i);
-      radeon_emit(cs, (from + i) >> 32);
-      radeon_emit(cs, to + i);
-      radeon_emit(cs, (to + i) >> 32);
-   }
+   gpuval_radv_copy_words(cmd_buffer, from, to, size);
 }
 
 static void

@@ -530,7 +530,7 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    data->dynamic_shadow = 0;
    if (bound && bound->dynamic_address[bind_point])
       data->dynamic_shadow =
-         bound->dynamic_address[bind_point] - owner->push_constant_state[bind_point].size;
+         bound->dynamic_address[bind_point] - gpuval_radv_bound_dynamic_offset(owner, bind_point);
 }
 
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");

@@ -17,6 +17,7 @@
 #include "radv_image.h"
 #include "radv_query.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
 #include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "util/ralloc.h"
@@ -31,6 +32,9 @@ gpuval_radv_is_private(const VkMemoryAllocateInfo *info, bool may_be_image)
    vk_foreach_struct_const (next, info->pNext) {
       switch ((unsigned)next->sType) {
       case VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO:
+         if (gpuval_is_zeroed(((const VkMemoryAllocateFlagsInfo *)next)->flags))
+            return false;
+         break;
       case VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO:
       case VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT:
          break;

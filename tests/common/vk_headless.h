@@ -200,6 +200,9 @@ void vkh_buffer_bind(struct vkh_context *ctx, struct vkh_buffer *buffer);
 /** One that nobody has written, and the host has not mapped. */
 struct vkh_buffer vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size,
                                               const char *name);
+/** The same in memory that Vulkan clears (VK_EXT_zero_initialize_device_memory). */
+struct vkh_buffer vkh_buffer_create_cleared(struct vkh_context *ctx, VkDeviceSize size,
+                                            const char *name);
 /** One with VK_BUFFER_CREATE_SPARSE_BINDING_BIT, all of it bound. */
 struct vkh_buffer vkh_buffer_create_sparse(struct vkh_context *ctx, VkDeviceSize size,
                                            const char *name);

@@ -41,6 +41,19 @@ allocate(struct vkh_context *ctx, const VkMemoryRequirements *requirements,
    return memory;
 }
 
+/* VK_EXT_zero_initialize_device_memory, which Vulkan's headers of Mesa 25.0 do not know */
+#define ZERO_INITIALIZE 0x00000008
+
+static VkDeviceMemory
+allocate_cleared(struct vkh_context *ctx, const VkMemoryRequirements *requirements, bool address)
+{
+   const VkMemoryAllocateFlagsInfo flags_info = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+      .flags = ZERO_INITIALIZE | (address ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0),
+   };
+   return allocate(ctx, requirements, ctx->buffer_memory, false, &flags_info);
+}
+
 static void
 bind_sparse(struct vkh_context *ctx, const struct vkh_buffer *buffer, VkDeviceSize size)
 {
@@ -131,6 +144,7 @@ struct place {
    VkDeviceSize offset;
    enum vkh_external external; /* without another one */
    bool later;                 /* vkh_buffer_bind() gives it memory */
+   bool cleared;               /* memory that begins as zeros */
    void *pages;                /* VKH_HOST_POINTER: of another buffer, imported once more */
 };
 
@@ -144,7 +158,8 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    const uint32_t families[] = {ctx->queues[0].family, ctx->queues[1].family};
    const bool shared =
       ctx->queue_count > 1 && families[0] != families[1] && !ctx->exclusive_buffers;
-   const bool is_external = place && !place->other && !place->later;
+   const bool is_cleared = place && place->cleared;
+   const bool is_external = place && !place->other && !place->later && !is_cleared;
    const bool is_host = is_external && place->external == VKH_HOST_POINTER;
    const VkExternalMemoryBufferCreateInfo external_info = {
       .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
@@ -176,6 +191,8 @@ create_buffer(struct vkh_context *ctx, VkDeviceSize size, VkBufferUsageFlags ext
    vkGetBufferMemoryRequirements(ctx->device, buffer.buffer, &requirements);
    if (!place)
       buffer.memory = allocate(ctx, &requirements, ctx->buffer_memory, address, NULL);
+   else if (is_cleared)
+      buffer.memory = allocate_cleared(ctx, &requirements, address);
    else if (is_host)
       buffer.memory = allocate_host(ctx, requirements, address, &buffer, place->pages);
    else if (is_external)
@@ -237,6 +254,14 @@ struct vkh_buffer
 vkh_buffer_create_unwritten(struct vkh_context *ctx, VkDeviceSize size, const char *name)
 {
    return create_buffer(ctx, size, 0, 0, NULL, name);
+}
+
+struct vkh_buffer
+vkh_buffer_create_cleared(struct vkh_context *ctx, VkDeviceSize size, const char *name)
+{
+   const struct place place = {.cleared = true};
+
+   return create_buffer(ctx, size, 0, 0, &place, name);
 }
 
 struct vkh_buffer

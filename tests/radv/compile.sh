@@ -56,16 +56,15 @@ if [ -n "${GPUVAL_TEST_SYNC-}" ]; then
    export GPUVAL_SYNC="$GPUVAL_TEST_SYNC"
 fi
 
-case $gpu in
-gfx12*)
-   export RADV_FORCE_FAMILY="$gpu" GPUVAL_TEST_COMPILE_ONLY=1
-   preload=
-   ;;
-*)
-   export AMDGPU_GPU_ID="$gpu" GPUVAL_TEST_COMPILE_ONLY=1
+export GPUVAL_TEST_COMPILE_ONLY=1
+# The shim of Mesa 25.0 knows no GFX12, and since 26.0 there is nothing but the shim.
+if grep -aqw "$gpu" "$shim"; then
+   export AMDGPU_GPU_ID="$gpu"
    preload=$shim
-   ;;
-esac
+else
+   export RADV_FORCE_FAMILY="$gpu"
+   preload=
+fi
 
 run() # FILE SIDE [GPUVAL=CHECKS]
 {

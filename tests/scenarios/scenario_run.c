@@ -142,7 +142,7 @@ create_alias(struct run *run, struct run_buffer *buffer, const char *where)
    free(name);
 }
 
-/* `buffer NAME BYTES [unwritten|mapped|sparse|host|exported|imported|at=OTHER]` */
+/* `buffer NAME BYTES [unwritten|mapped|cleared|sparse|host|exported|imported|at=OTHER]` */
 static void
 do_buffer(struct run *run)
 {
@@ -173,6 +173,7 @@ do_buffer(struct run *run)
    }
    const bool is_mapped = strcmp(how, "mapped") == 0;
    buffer->vk = (is_mapped || strcmp(how, "unwritten") == 0 ? vkh_buffer_create_unwritten
+                 : strcmp(how, "cleared") == 0              ? vkh_buffer_create_cleared
                  : strcmp(how, "sparse") == 0               ? vkh_buffer_create_sparse
                                                             : vkh_buffer_create)(
       run->ctx, run_number(run, 2), run_debug_name(run, buffer->name));

@@ -346,6 +346,13 @@ scratch_memory(const struct softgpu_wave *wave, unsigned lane)
    return (struct local){wave->group->scratch + (wave->index * wave->size + lane) * size, size};
 }
 
+/* Addresses have 32 bits: a negative one and what an instruction adds may be inside. */
+static uint64_t
+local_offset(const struct softgpu_wave *wave, const nir_src *src, unsigned lane, uint32_t base)
+{
+   return (uint32_t)softgpu_uint(wave, src, 0, lane) + base;
+}
+
 static uint64_t
 load_local(struct local local, uint64_t offset, unsigned bytes)
 {
@@ -368,8 +375,8 @@ load_locals(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    {
       const bool scratch = instr->intrinsic == nir_intrinsic_load_scratch;
       const struct local local = scratch ? scratch_memory(wave, lane) : shared_memory(wave);
-      const uint64_t offset = softgpu_uint(wave, &instr->src[0], 0, lane) +
-                              (scratch ? 0 : (uint32_t)nir_intrinsic_base(instr));
+      const uint64_t offset =
+         local_offset(wave, &instr->src[0], lane, scratch ? 0 : nir_intrinsic_base(instr));
       for (unsigned i = 0; i < instr->def.num_components; i++)
          softgpu_set_uint(wave, instr, lane, i, load_local(local, offset + i * bytes, bytes));
    }
@@ -384,8 +391,8 @@ store_locals(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
    {
       const bool scratch = instr->intrinsic == nir_intrinsic_store_scratch;
       const struct local local = scratch ? scratch_memory(wave, lane) : shared_memory(wave);
-      const uint64_t offset = softgpu_uint(wave, &instr->src[1], 0, lane) +
-                              (scratch ? 0 : (uint32_t)nir_intrinsic_base(instr));
+      const uint64_t offset =
+         local_offset(wave, &instr->src[1], lane, scratch ? 0 : nir_intrinsic_base(instr));
       u_foreach_bit (i, nir_intrinsic_write_mask(instr))
          store_local(local, offset + i * bytes, softgpu_uint(wave, &instr->src[0], i, lane), bytes);
    }
@@ -402,9 +409,8 @@ access_shared2(struct softgpu_wave *wave, nir_intrinsic_instr *instr, bool store
 
    softgpu_foreach_lane(lane, wave->exec)
    {
-      const uint64_t base = softgpu_uint(wave, &instr->src[store], 0, lane);
       for (unsigned i = 0; i < 2; i++) {
-         const uint64_t at = base + offsets[i] * stride;
+         const uint64_t at = local_offset(wave, &instr->src[store], lane, offsets[i] * stride);
          if (store)
             store_local(shared_memory(wave), at, softgpu_uint(wave, &instr->src[0], i, lane),
                         bytes);
@@ -421,8 +427,7 @@ shared_atomic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
    softgpu_foreach_lane(lane, wave->exec)
    {
-      const uint64_t offset =
-         softgpu_uint(wave, &instr->src[0], 0, lane) + (uint32_t)nir_intrinsic_base(instr);
+      const uint64_t offset = local_offset(wave, &instr->src[0], lane, nir_intrinsic_base(instr));
       if (offset + instr->def.bit_size / 8 <= local.size)
          do_atomic(wave, instr, lane, local.memory + offset, 1);
       else

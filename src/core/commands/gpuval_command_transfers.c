@@ -6,6 +6,7 @@
 
 #include "gpuval_command_describe.h"
 
+#include "gpuval/src/compat/gpuval_indirect_copies.h"
 #include "util/bitscan.h"
 #include "vk_buffer.h"
 #include "vk_format.h"
@@ -309,6 +310,59 @@ describe_fill(const struct gpuval_access_sink *sink, const struct vk_cmd_fill_bu
                           fill->dst_buffer, fill->dst_offset, size, false);
 }
 
+/* Only where the driver knows what is at addresses can it be told what the copies are. */
+
+static void
+describe_indirect_copy(const struct copy *copy, const VkCopyMemoryIndirectCommandNV *indirect)
+{
+   gpuval_describe_address(&copy->sink, copy->stages, copy->read, indirect->srcAddress,
+                           indirect->size, false);
+   gpuval_describe_address(&copy->sink, copy->stages, copy->write, indirect->dstAddress,
+                           indirect->size, false);
+}
+
+static void
+describe_indirect_image_copy(const struct copy *copy, VkImage image,
+                             const VkCopyMemoryToImageIndirectCommandNV *indirect)
+{
+   const VkBufferImageCopy2 region = {
+      .bufferRowLength = indirect->bufferRowLength,
+      .bufferImageHeight = indirect->bufferImageHeight,
+      .imageSubresource = indirect->imageSubresource,
+      .imageExtent = indirect->imageExtent,
+   };
+   const struct vk_image_buffer_layout layout =
+      vk_image_buffer_copy_layout(vk_image_from_handle(image), &region);
+   bool is_packed = !indirect->bufferRowLength && !indirect->bufferImageHeight;
+   uint64_t layers = MAX2(indirect->imageSubresource.layerCount, indirect->imageExtent.depth);
+
+   gpuval_describe_address(&copy->sink, copy->stages, copy->read, indirect->srcAddress,
+                           layers * layout.image_stride_B, !is_packed);
+   describe_box(copy, copy->write, image, &indirect->imageSubresource, indirect->imageOffset,
+                indirect->imageExtent);
+}
+
+static void
+describe_indirect_copies(const struct copy *copy, const struct gpuval_command_driver *driver,
+                         const struct gpuval_indirect_copies *copies)
+{
+   uint64_t size = copies->image ? sizeof(VkCopyMemoryToImageIndirectCommandNV)
+                                 : sizeof(VkCopyMemoryIndirectCommandNV);
+
+   for (uint32_t i = 0; i < copies->count; i++) {
+      uint64_t address = copies->address + i * copies->stride;
+      const void *indirect =
+         driver->find_memory ? driver->find_memory(driver->data, address) : NULL;
+
+      gpuval_describe_address(&copy->sink, GPUVAL_STAGE_COPY_INDIRECT,
+                              VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, address, size, false);
+      if (indirect && copies->image)
+         describe_indirect_image_copy(copy, copies->image, indirect);
+      else if (indirect)
+         describe_indirect_copy(copy, indirect);
+   }
+}
+
 void
 gpuval_describe_transfer(const struct gpuval_access_sink *sink,
                          const struct gpuval_command_driver *driver,
@@ -317,7 +371,12 @@ gpuval_describe_transfer(const struct gpuval_access_sink *sink,
    const struct copy copy = by_device(sink, VK_PIPELINE_STAGE_2_COPY_BIT);
    const struct copy blit = by_device(sink, VK_PIPELINE_STAGE_2_BLIT_BIT);
    const struct copy resolve = by_device(sink, VK_PIPELINE_STAGE_2_RESOLVE_BIT);
+   struct gpuval_indirect_copies copies;
 
+   if (gpuval_get_indirect_copies(command, &copies)) {
+      describe_indirect_copies(&copy, driver, &copies);
+      return;
+   }
    switch ((unsigned)command->type) {
    case VK_CMD_CLEAR_COLOR_IMAGE:
       describe_clear(sink, command->u.clear_color_image.image,

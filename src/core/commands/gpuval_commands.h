@@ -31,6 +31,11 @@ struct gpuval_command_driver {
     * that is not known when commands are visited.
     */
    uint64_t (*captured)(void *data, unsigned binding);
+
+   /* Returns where the host finds what is at an address when a command is visited. NULL: it does
+    * not, or not yet.
+    */
+   const void *(*find_memory)(void *data, VkDeviceAddress address);
    void *data;
 };
 
