@@ -26,7 +26,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 54
+#define GPUVAL_CODE_VERSION 60
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -509,6 +509,7 @@ read_environment(void)
    options.strict = get_bool("GPUVAL_STRICT", false);
    options.robust = get_bool("GPUVAL_ROBUST", false);
    options.self_test = get_bool("GPUVAL_SELF_TEST", true);
+   options.marks_failures = get_bool("GPUVAL_TEST_MARK_FAILURES", false);
    options.poison = get_bool("GPUVAL_POISON", false);
    /* addr2line is looked for where the environment says. */
    options.backtrace = get_bool("GPUVAL_BACKTRACE", false) && !has_no_files;

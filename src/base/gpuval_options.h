@@ -57,6 +57,7 @@ struct gpuval_options {
    bool safe;
    bool strict;    /* warnings are errors */
    bool self_test; /* of what only a GPU can tell */
+   bool marks_failures; /* GPUVAL_TEST_MARK_FAILURES: gpuval_nir_inline_options */
    bool robust;    /* report what robustness makes defined, too */
    bool poison;    /* memory is allocated filled */
    bool backtrace; /* call stacks of commands and objects */

@@ -54,9 +54,12 @@ struct gpuval_radv_command_data {
    uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* backwards, gpuval_radv_shadow(); 0: none */
    uint64_t objects_address; /* where descriptors are looked at, as all that is above */
    uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
-   uint32_t stand_in;        /* null descriptors, for what is bad */
+   uint32_t stand_in;        /* null descriptors, for what is bad, and behind them shadows for sets
+                              * that have none: GPUVAL_RADV_STAND_IN_BYTES each */
    struct gpuval_command_data base;
 };
+
+#define GPUVAL_RADV_STAND_IN_BYTES 65536
 
 /* Of struct gpuval_command_data, what has to be there for any check; the rest is for sync, race
  * and init.

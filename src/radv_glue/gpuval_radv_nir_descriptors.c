@@ -233,6 +233,41 @@ gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, nir_builder *b, ui
    return nir_bcsel(b, inside, slot, nir_imm_int(b, 0));
 }
 
+/* Where there is no shadow, one that suits everything (gpuval_radv_sets.c) has room for so many
+ * slots.
+ */
+static nir_def *
+load_constant_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
+                     uint32_t slot)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   const bool is_dynamic = slot & GPUVAL_RADV_DYNAMIC;
+
+   slot &= ~GPUVAL_RADV_DYNAMIC;
+   if (slot > GPUVAL_RADV_STAND_IN_BYTES - sizeof(struct gpuval_descriptor))
+      return NULL;
+
+   nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
+   nir_def *unknown = nir_iadd_imm(b, load_word(driver, b, nir_imm_int(b, FIELD(stand_in))),
+                                   GPUVAL_RADV_STAND_IN_BYTES);
+   nir_def *found = shadow;
+   if (is_dynamic) {
+      nir_def *dynamic = load_word(driver, b, nir_imm_int(b, FIELD(dynamic_shadow)));
+      found = nir_bcsel(b, nir_ieq_imm(b, dynamic, 0), unknown, dynamic);
+   }
+   found = nir_bcsel(b, nir_ieq_imm(b, shadow, 0), unknown, found);
+   return gpuval_load_smem(b, 4, extend(b, found, layout->address32_hi), nir_imm_int(b, slot), 16);
+}
+
+static nir_def *
+load_id(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *id)
+{
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
+
+   return gpuval_load_smem(b, 1, objects_address(driver, b),
+                           nir_imul_imm(b, index, sizeof(struct gpuval_object)), 4);
+}
+
 /* The id of the object behind a descriptor, and the address of what is known of it. The
  * index may lead anywhere: what lies behind the set is not looked at. @field: of struct
  * gpuval_descriptor.
@@ -313,12 +348,22 @@ replace_component(nir_builder *b, nir_def *resource, unsigned component, nir_def
       b, resource, nir_bcsel(b, bad, with, nir_channel(b, resource, component)), component);
 }
 
+/* A descriptor at most */
+#define DESCRIPTOR_BYTES 96
+
+/* Is there a null descriptor at the same offset behind the address of those that stand in? */
+static bool
+has_stand_in_at(uint32_t offset)
+{
+   return offset <= GPUVAL_RADV_STAND_IN_BYTES - DESCRIPTOR_BYTES;
+}
+
 /* Address of the set, offset in it, stride; or the address of an acceleration structure */
 static void
 replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, nir_src *src,
-                 nir_def *bad)
+                 const struct gpuval_nir_replacement *replacement)
 {
-   nir_def *resource = src->ssa;
+   nir_def *resource = src->ssa, *bad = replacement->bad;
 
    if (resource->bit_size == 64) {
       if (layout->null_structure)
@@ -328,7 +373,10 @@ replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, ni
    }
    resource =
       replace_component(b, resource, 0, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)));
-   nir_src_rewrite(src, replace_component(b, resource, 1, bad, nir_imm_int(b, 0)));
+   if (!replacement->word ||
+       !has_stand_in_at(nir_scalar_as_uint(nir_get_scalar(replacement->slot, 0))))
+      resource = replace_component(b, resource, 1, bad, nir_imm_int(b, 0));
+   nir_src_rewrite(src, resource);
 }
 
 /* A variable like @var, but always an array, and so with an index */
@@ -352,7 +400,7 @@ get_array(nir_builder *b, const nir_variable *var)
 }
 
 static void
-replace_deref(nir_builder *b, nir_src *src, nir_def *bad)
+replace_deref(nir_builder *b, nir_src *src, const struct gpuval_nir_replacement *replacement)
 {
    nir_deref_instr *deref = nir_src_as_deref(*src);
    nir_def *index = nir_imm_int(b, 0);
@@ -361,7 +409,9 @@ replace_deref(nir_builder *b, nir_src *src, nir_def *bad)
       index = nir_iadd(b, index,
                        nir_imul_imm(b, nir_u2u32(b, deref->arr.index.ssa),
                                     MAX2(glsl_get_aoa_size(deref->type), 1)));
-   index = nir_bcsel(b, bad, nir_imm_int(b, STAND_IN_INDEX), index);
+   index = replacement->word
+              ? nir_pick_gpuval(b, replacement->word, index, .base = ~0, .flags = STAND_IN_INDEX)
+              : nir_bcsel(b, replacement->bad, nir_imm_int(b, STAND_IN_INDEX), index);
 
    nir_deref_instr *array = nir_build_deref_var(b, get_array(b, deref->var));
    nir_src_rewrite(src, &nir_build_deref_array(b, array, index)->def);
@@ -378,9 +428,9 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
       nir_src *resource = gpuval_nir_resource_src(intrin);
 
       if (resource)
-         replace_resource(driver->data, b, resource, replacement->bad);
+         replace_resource(driver->data, b, resource, replacement);
       else
-         replace_deref(b, &intrin->src[0], replacement->bad);
+         replace_deref(b, &intrin->src[0], replacement);
       return;
    }
 
@@ -393,9 +443,68 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
    int resource = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
    int sampler = nir_tex_instr_src_index(tex, nir_tex_src_sampler_deref);
    if (replacement->is_resource && resource >= 0)
-      replace_deref(b, &tex->src[resource].src, replacement->bad);
+      replace_deref(b, &tex->src[resource].src, replacement);
    if (replacement->is_sampler && sampler >= 0)
-      replace_deref(b, &tex->src[sampler].src, replacement->bad);
+      replace_deref(b, &tex->src[sampler].src, replacement);
+}
+
+/* What @offset is where @index is @value; false: not of the form that it has */
+static bool
+evaluate(nir_def *offset, const nir_def *index, uint32_t value, uint32_t *result)
+{
+   nir_scalar scalar = nir_get_scalar(offset, 0);
+   uint32_t a, b;
+
+   if (offset == index) {
+      *result = value;
+      return true;
+   }
+   if (nir_scalar_is_const(scalar)) {
+      *result = nir_scalar_as_uint(scalar);
+      return true;
+   }
+   if (!nir_scalar_is_alu(scalar) || nir_op_infos[nir_scalar_alu_op(scalar)].num_inputs != 2 ||
+       !evaluate(nir_scalar_chase_alu_src(scalar, 0).def, index, value, &a) ||
+       !evaluate(nir_scalar_chase_alu_src(scalar, 1).def, index, value, &b))
+      return false;
+
+   switch (nir_scalar_alu_op(scalar)) {
+   case nir_op_iadd:
+      *result = a + b;
+      return true;
+   case nir_op_imul:
+   case nir_op_amul:
+      *result = a * b;
+      return true;
+   case nir_op_ishl:
+      *result = a << (b & 31);
+      return true;
+   default:
+      return false;
+   }
+}
+
+/* The stand-in of a constant index: a null descriptor at the same offset */
+static bool
+stand_in_at_offset(nir_builder *b, nir_def *index, nir_def **set, nir_def **offset)
+{
+   nir_instr *instr = nir_def_instr(index);
+   if (instr->type != nir_instr_type_intrinsic ||
+       nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_pick_gpuval)
+      return false;
+
+   nir_intrinsic_instr *pick = nir_instr_as_intrinsic(instr);
+   nir_scalar number = nir_scalar_resolved(pick->src[1].ssa, 0);
+   uint32_t constant;
+   if (!nir_scalar_is_const(number) ||
+       !evaluate(*offset, index, nir_scalar_as_uint(number), &constant) ||
+       !has_stand_in_at(constant))
+      return false;
+
+   *set = nir_bcsel(b, nir_ine_imm(b, pick->src[0].ssa, 0),
+                    nir_load_command_gpuval(b, .base = FIELD(stand_in)), *set);
+   *offset = nir_imm_int(b, constant);
+   return true;
 }
 
 void
@@ -403,6 +512,8 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
 {
    if (!gpuval_options()->safe || !gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
        deref->deref_type != nir_deref_type_array || nir_src_is_const(deref->arr.index))
+      return;
+   if (stand_in_at_offset(b, deref->arr.index.ssa, set, offset))
       return;
 
    nir_def *bad = nir_ieq_imm(b, deref->arr.index.ssa, STAND_IN_INDEX);
@@ -426,5 +537,7 @@ const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
    .binding = find_binding,
    .race_uses = race_uses,
    .objects_address = objects_address,
+   .load_constant = load_constant_shadow,
+   .load_id = load_id,
    .replace = replace,
 };

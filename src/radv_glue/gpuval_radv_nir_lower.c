@@ -8,6 +8,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_options.h"
 #include "gpuval/src/nir_passes/gpuval_nir_inline.h"
 
 /* Queries */
@@ -237,6 +238,10 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    case nir_intrinsic_call_gpuval:
       result = build_call(b, args, intrin);
       break;
+   case nir_intrinsic_pick_gpuval: /* what gpuval_radv_nir_stand_in() has not taken */
+      result = nir_bcsel(b, nir_ine_imm(b, intrin->src[0].ssa, 0),
+                         nir_imm_int(b, nir_intrinsic_flags(intrin)), intrin->src[1].ssa);
+      break;
    default:
       return false;
    }
@@ -265,5 +270,6 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
                                            .driver = &driver,
                                            .has_shadow = args->has_shadow,
                                            .sync_off = GPUVAL_RADV_SYNC_OFF,
+                                           .marks_failures = gpuval_options()->marks_failures,
                                         });
 }

@@ -39,7 +39,7 @@ struct gpuval_radv {
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
    struct gpuval_hooks hooks;            /* RADV's entry points among them, in hooks.next */
-   struct radeon_winsys_bo *stand_in_bo; /* with GPUVAL_SAFE: null descriptors */
+   struct radeon_winsys_bo *stand_in_bo; /* GPUVAL_RADV_STAND_IN_BYTES */
    uint32_t stand_in;                    /* its address, low half */
    uint64_t null_structure;              /* or 0 */
    struct gpuval_radv_images *images;    /* gpuval_radv_written_images.c's, or NULL */

@@ -536,22 +536,26 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");
 
 /* Zero is a null descriptor for the hardware, whatever its type, but for acceleration
- * structures (gpuval_radv_structures.c).
+ * structures (gpuval_radv_structures.c). Behind that are shadows as null descriptors have them,
+ * which are good for everything.
  */
 static void
 init_stand_ins(struct gpuval_radv *gpuval)
 {
+   const struct gpuval_descriptor unknown = {.offers = UINT32_MAX, .format = UINT32_MAX};
    struct radv_device *device = gpuval->radv;
-   void *map = NULL;
+   char *map = NULL;
 
    if (radv_bo_create(
-          device, NULL, 4096, 4096, RADEON_DOMAIN_VRAM,
+          device, NULL, 2 * GPUVAL_RADV_STAND_IN_BYTES, 4096, RADEON_DOMAIN_VRAM,
           RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY | RADEON_FLAG_32BIT,
           RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &gpuval->stand_in_bo) == VK_SUCCESS)
       map = radv_buffer_map(device->ws, gpuval->stand_in_bo);
    if (map &&
        device->ws->buffer_make_resident(device->ws, gpuval->stand_in_bo, true) == VK_SUCCESS) {
-      memset(map, 0, 4096);
+      memset(map, 0, GPUVAL_RADV_STAND_IN_BYTES);
+      for (unsigned i = 0; i < GPUVAL_RADV_STAND_IN_BYTES; i += sizeof(unknown))
+         memcpy(map + GPUVAL_RADV_STAND_IN_BYTES + i, &unknown, sizeof(unknown));
       gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
    }
 }
@@ -570,6 +574,6 @@ gpuval_radv_finish_sets(struct gpuval_radv *gpuval)
 void
 gpuval_radv_init_sets(struct gpuval_radv *gpuval)
 {
-   if (gpuval_device_objects(gpuval->device) && gpuval_options()->safe)
+   if (gpuval_device_objects(gpuval->device))
       init_stand_ins(gpuval);
 }

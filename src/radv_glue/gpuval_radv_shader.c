@@ -409,6 +409,7 @@ static const nir_intrinsic_op queries[] = {
    nir_intrinsic_load_command_gpuval,
    nir_intrinsic_invocation_gpuval,
    nir_intrinsic_call_gpuval,
+   nir_intrinsic_pick_gpuval,
 };
 
 static const nir_intrinsic_op reports[] = {
