@@ -634,7 +634,8 @@ struct gpuval_nir_report_params {
    nir_def *num_entries;
    nir_def *set; /* or GPUVAL_REPORT_* */
    /* offset of the group's lowest entry, 0, 0; or 1 as the third word: what fails is inside of the
-    * range, and the second is the record's bound; or see GPUVAL_REPORT_*
+    * range, and the second is the record's bound. A fourth one that is not 0: the descriptor is
+    * bad, which has been reported. Or see GPUVAL_REPORT_*
     */
    nir_def *detail[4];
    nir_def *slot; /* GPUVAL_REPORT_INLINE: the size of the block */

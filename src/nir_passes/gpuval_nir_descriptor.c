@@ -447,9 +447,10 @@ report_first(struct pass *pass)
    }
    pass->pending.size = (uint8_t *)rest - (uint8_t *)util_dynarray_begin(&pass->pending);
 
-   report.failed = words ? nir_ine_imm(b, words, 0) : first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
-                   ? nir_ieq_imm(b, nir_iand_imm(b, first.bits, 3), 2)
-                   : has_bits(pass, first.bits, bits);
+   report.failed = words ? nir_ine_imm(b, words, 0)
+                   : first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
+                      ? nir_ieq_imm(b, nir_iand_imm(b, first.bits, 3), 2)
+                      : has_bits(pass, first.bits, bits);
    if (first.other)
       report.failed = nir_iand(b, report.failed, nir_inot(b, first.other));
    gpuval_nir_report(pass->state, &report);

@@ -135,13 +135,12 @@ find_other_id(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *i
    return nir_ixor(b, driver->descriptors->load_id(driver, b, id), id);
 }
 
-/* The same as gpuval_nir_build_use(), in words: what is required and not there has a bit, whatever it
- * is, for which of these is wrong the report finds out. What was never written offers nothing.
+/* The same as gpuval_nir_build_use(), in words: what is required and not there has a bit, whatever
+ * it is, for which of these is wrong the report finds out. What was never written offers nothing.
  */
 bool
 gpuval_nir_build_constant_use(nir_builder *b, const struct gpuval_nir_driver *driver,
-                              const struct gpuval_nir_use *use,
-                              struct gpuval_nir_constant_use *out)
+                              const struct gpuval_nir_use *use, struct gpuval_nir_constant_use *out)
 {
    const struct gpuval_nir_descriptors *descriptors = driver->descriptors;
    const uint32_t bits = use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS);
@@ -155,19 +154,17 @@ gpuval_nir_build_constant_use(nir_builder *b, const struct gpuval_nir_driver *dr
    if (!words)
       return false;
 
-   nir_def *not_offered = nir_inot(b, nir_channel(b, words, 1));
-   uint32_t texel = gpuval_nir_texel_of_use(use->required);
-   out->harmful = nir_iand_imm(b, not_offered, (bits & ~GPUVAL_OFFERS_CLASSES) | texel);
+   nir_def *offers = nir_channel(b, words, 1);
+   const uint32_t texel = gpuval_nir_texel_of_use(use->required);
+   nir_def *missing = nir_iand(b, nir_imm_int(b, bits | texel), nir_inot(b, offers));
+   out->harmful =
+      bits & GPUVAL_OFFERS_CLASSES ? nir_iand_imm(b, missing, ~GPUVAL_OFFERS_CLASSES) : missing;
    if (bits & GPUVAL_OFFERS_RESOURCES)
-      out->harmful =
-         nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 0)));
+      out->harmful = nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 0)));
    if (bits & GPUVAL_OFFERS_SAMPLER)
-      out->harmful =
-         nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 2)));
+      out->harmful = nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 2)));
 
-   out->bad = out->harmful;
-   if (bits & GPUVAL_OFFERS_CLASSES)
-      out->bad = nir_ior(b, out->bad, nir_iand_imm(b, not_offered, bits & GPUVAL_OFFERS_CLASSES));
+   out->bad = bits & GPUVAL_OFFERS_CLASSES ? nir_ior(b, out->harmful, missing) : out->harmful;
    if (format) {
       nir_def *other = nir_inot(b, nir_channel(b, words, 3));
       out->bad = nir_ior(b, out->bad, nir_iand_imm(b, other, gpuval_format_bits(format)));

@@ -350,10 +350,8 @@ add_magnitude(nir_builder *b, struct finding *finding, nir_def *value)
       nir_def *found = nir_uge(b, magnitude, gpuval_nir_infinity(b, 64));
       finding->any = finding->any ? nir_ior(b, finding->any, found) : found;
    } else {
-      finding->highest =
-         finding->highest ? nir_umax(b, finding->highest, magnitude) : magnitude;
-      finding->any =
-         nir_uge(b, finding->highest, gpuval_nir_infinity(b, value->bit_size));
+      finding->highest = finding->highest ? nir_umax(b, finding->highest, magnitude) : magnitude;
+      finding->any = nir_uge(b, finding->highest, gpuval_nir_infinity(b, value->bit_size));
    }
 }
 
@@ -369,8 +367,8 @@ add_component(nir_builder *b, struct finding *finding, nir_def *value, unsigned 
 {
    add_magnitude(b, finding, value);
    finding->nan = add_bit(b, finding->nan, gpuval_nir_is_nan(b, value), bit);
-   finding->inf = add_bit(b, finding->inf, gpuval_nir_is_infinite(b, value),
-                          bit + GPUVAL_EXPORT_INF_SHIFT);
+   finding->inf =
+      add_bit(b, finding->inf, gpuval_nir_is_infinite(b, value), bit + GPUVAL_EXPORT_INF_SHIFT);
 }
 
 /* 0: not known, or not always the same */
@@ -414,8 +412,8 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, int o
 {
    nir_builder *b = &state->b;
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *mask = nir_ior_imm(b, nir_ior(b, finding->nan, finding->inf),
-                               output << GPUVAL_EXPORT_OUTPUT_SHIFT);
+   nir_def *mask =
+      nir_ior_imm(b, nir_ior(b, finding->nan, finding->inf), output << GPUVAL_EXPORT_OUTPUT_SHIFT);
    nir_def *both = nir_bcsel(b, nir_ieq_imm(b, finding->inf, 0), zero, nir_imm_int(b, 2));
    nir_def *which = nir_bcsel(b, nir_ieq_imm(b, finding->nan, 0), nir_imm_int(b, 1), both);
 

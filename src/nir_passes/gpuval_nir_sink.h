@@ -3,9 +3,9 @@
 #ifndef GPUVAL_NIR_SINK_H
 #define GPUVAL_NIR_SINK_H
 
-#include "nir.h"
 #include "gpuval/src/compat/gpuval_nir_memory.h"
 #include "util/set.h"
+#include "nir.h"
 
 /** Moves what is used behind the branch of one of @ifs only there. @ifs: nir_if * */
 bool gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs);

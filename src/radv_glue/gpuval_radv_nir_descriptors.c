@@ -72,6 +72,15 @@ get_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
    return load(driver, b, offset);
 }
 
+/* 1 bit: is @shadow, of a set or of dynamic buffers, no stand-in? */
+static nir_def *
+is_known(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
+         load_word_func load)
+{
+   nir_def *stand_in = load(driver, b, nir_imm_int(b, FIELD(stand_in)));
+   return nir_ine(b, shadow, nir_iadd_imm(b, stand_in, GPUVAL_RADV_STAND_IN_BYTES));
+}
+
 /* @offset, which may be negative, is from the beginning of the shadow; where there is none,
  * something is loaded.
  */
@@ -79,9 +88,9 @@ static nir_def *
 load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
             nir_def *offset, uint32_t address32_hi, unsigned components, load_word_func load)
 {
-   nir_def *address =
-      nir_bcsel(b, nir_ine_imm(b, shadow, 0), extend(b, nir_iadd(b, shadow, offset), address32_hi),
-                build_objects_address(driver, b, load));
+   nir_def *address = nir_bcsel(b, is_known(driver, b, shadow, load),
+                                extend(b, nir_iadd(b, shadow, offset), address32_hi),
+                                build_objects_address(driver, b, load));
    return load_constant(b, address, components);
 }
 
@@ -119,7 +128,7 @@ late_objects_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 static nir_def *
 late_has_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
 {
-   return nir_ine_imm(b, get_shadow(driver, b, set, load_word_late), 0);
+   return is_known(driver, b, get_shadow(driver, b, set, load_word_late), load_word_late);
 }
 
 static nir_def *
@@ -148,7 +157,8 @@ late_view(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, 
    nir_def *shadow = get_shadow(driver, b, set, load_word_late);
    nir_def *size =
       load_shadow(driver, b, shadow, nir_imm_int(b, offset), args->address32_hi, 1, load_word_late);
-   nir_def *is_inside = nir_iand(b, nir_ult(b, slot, size), nir_ine_imm(b, shadow, 0));
+   nir_def *is_inside =
+      nir_iand(b, nir_ult(b, slot, size), is_known(driver, b, shadow, load_word_late));
    nir_def *id = load_shadow(driver, b, shadow, nir_bcsel(b, is_inside, slot, nir_imm_int(b, 0)),
                              args->address32_hi, 1, load_word_late);
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
@@ -228,35 +238,28 @@ gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, nir_builder *b, ui
    nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
    nir_def *size =
       load_shadow(driver, b, shadow, nir_imm_int(b, offset), layout->address32_hi, 1, load_word);
-   nir_def *inside = nir_ior(b, nir_ult(b, slot, size), nir_ieq_imm(b, shadow, 0));
+   nir_def *inside =
+      nir_ior(b, nir_ult(b, slot, size), nir_inot(b, is_known(driver, b, shadow, load_word)));
 
    return nir_bcsel(b, inside, slot, nir_imm_int(b, 0));
 }
 
-/* Where there is no shadow, one that suits everything (gpuval_radv_sets.c) has room for so many
- * slots.
- */
-static nir_def *
-load_constant_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
-                     uint32_t slot)
+/* The stand-in of a shadow has room for so many slots. */
+nir_def *
+gpuval_radv_nir_load_constant(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
+                              uint32_t slot)
 {
    const struct gpuval_radv_nir_layout *layout = driver->data;
-   const bool is_dynamic = slot & GPUVAL_RADV_DYNAMIC;
+   const uint32_t offset = slot & ~GPUVAL_RADV_DYNAMIC;
 
-   slot &= ~GPUVAL_RADV_DYNAMIC;
-   if (slot > GPUVAL_RADV_STAND_IN_BYTES - sizeof(struct gpuval_descriptor))
+   if (offset > GPUVAL_RADV_STAND_IN_BYTES - sizeof(struct gpuval_descriptor))
       return NULL;
 
-   nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
-   nir_def *unknown = nir_iadd_imm(b, load_word(driver, b, nir_imm_int(b, FIELD(stand_in))),
-                                   GPUVAL_RADV_STAND_IN_BYTES);
-   nir_def *found = shadow;
-   if (is_dynamic) {
-      nir_def *dynamic = load_word(driver, b, nir_imm_int(b, FIELD(dynamic_shadow)));
-      found = nir_bcsel(b, nir_ieq_imm(b, dynamic, 0), unknown, dynamic);
-   }
-   found = nir_bcsel(b, nir_ieq_imm(b, shadow, 0), unknown, found);
-   return gpuval_load_smem(b, 4, extend(b, found, layout->address32_hi), nir_imm_int(b, slot), 16);
+   nir_def *shadow = slot & GPUVAL_RADV_DYNAMIC
+                        ? load_word(driver, b, nir_imm_int(b, FIELD(dynamic_shadow)))
+                        : get_shadow(driver, b, nir_imm_int(b, set), load_word);
+   return gpuval_load_smem(b, 4, extend(b, shadow, layout->address32_hi), nir_imm_int(b, offset),
+                           16);
 }
 
 static nir_def *
@@ -284,7 +287,7 @@ load_object(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set
 
    nir_def *id = load_shadow(driver, b, shadow, nir_iadd_imm(b, slot, field), layout->address32_hi,
                              1, load_word);
-   id = nir_bcsel(b, nir_ine_imm(b, shadow, 0), id, nir_imm_int(b, 0));
+   id = nir_bcsel(b, is_known(driver, b, shadow, load_word), id, nir_imm_int(b, 0));
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
    *address = nir_iadd(b, objects_address(driver, b),
                        nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
@@ -537,7 +540,7 @@ const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
    .binding = find_binding,
    .race_uses = race_uses,
    .objects_address = objects_address,
-   .load_constant = load_constant_shadow,
+   .load_constant = gpuval_radv_nir_load_constant,
    .load_id = load_id,
    .replace = replace,
 };

@@ -280,6 +280,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .robust_storage = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_STORAGE)),
       .robust_image = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_IMAGE)),
    };
+   data.base.looks_up = info.checks & BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR);
    if (nir->info.internal)
       driver.descriptors = NULL;
 
