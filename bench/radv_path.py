@@ -5,15 +5,16 @@ instructions that can be executed although nothing fails, VGPRs, SGPRs, waves, l
 
 What is executed only where something fails begins with an s_sleep of its own
 (GPUVAL_TEST_MARK_FAILURES): a block is counted if it can be reached without passing one. Loops
-count once. s_code_end and padding do not count.
+count once. s_code_end and padding do not count. Where LLVM does not know the GPU, RADV prints ACO's
+last IR, which has the same instructions.
 """
 
 import re
 import sys
 
-MARK = re.compile(r'^\ts_sleep (0x67|103)\b')
-BRANCH = re.compile(r'^\ts_c?branch\w* BB(\d+)')
-LABEL = re.compile(r'^BB(\d+):')
+MARK = re.compile(r'^\ts_sleep (0x67|imm:103)\b')
+BRANCH = re.compile(r'^\ts_c?branch\w* (?:block:)?BB(\d+)')
+LABEL = re.compile(r'^BB(\d+):?$')
 
 
 class Block:
@@ -33,7 +34,7 @@ def parse_blocks(lines):
         if label:
             block = blocks[int(label[1])] = Block()
             order.append(int(label[1]))
-        elif block and line.startswith('\t') and not line.startswith('\ts_code_end'):
+        elif block and line.startswith('\t') and not re.match(r'\t(s_code_end|p_)', line):
             if MARK.match(line):
                 block.is_marked = True
                 continue
@@ -68,22 +69,27 @@ NAMES = {'Instructions': 'instructions', 'VGPRs': 'vgprs', 'SGPRs': 'sgprs',
 
 
 def print_shaders(lines):
-    assembly, stage, values, is_assembly = [], '', {}, False
+    """The code of a pipeline's shaders comes first, each below its title, then what is said of them."""
+    pending = {}  # title -> lists of lines
+    title, values, assembly = '', {}, None
     for line in lines:
         line = line.rstrip('\n')
         if line == 'disasm:':
-            assembly, is_assembly = [], True
-        elif is_assembly and (LABEL.match(line) or line.startswith('\t')):
+            assembly = []
+            pending.setdefault(title, []).append(assembly)
+        elif assembly is not None and (LABEL.match(line) or line.startswith('\t')):
             assembly.append(line)
-        elif re.match(r'.* Shader.*:$', line):
-            stage, values, is_assembly = re.sub('[ :]', '', line), {}, False
+        elif re.match(r'\w[\w ]* Shader\w*( .*)?:?$', line):
+            title, values, assembly = line.rstrip(':'), {}, None
         elif line.startswith('********') and 'instructions' in values:
-            print(stage, values['instructions'], count_executed(assembly), values['vgprs'],
+            code = pending.get(title)
+            executed = count_executed(code.pop(0)) if code else 0
+            print(title.replace(' ', ''), values['instructions'], max(executed, 1), values['vgprs'],
                   values['sgprs'], values['waves'], values['latency'], values['bytes'])
-            values, assembly, is_assembly = {}, [], False
+            values = {}
         else:
             name, _, value = line.partition(': ')
-            if name in NAMES and stage:
+            if name in NAMES and title:
                 values[NAMES[name]] = value.split()[0]
 
 

@@ -10,9 +10,9 @@ command_bench()
       bench_card "${2-9}"
       exit
    fi
-   spirv=${GPUVAL_BENCH_SPIRV-}
+   spirv=${GPUVAL_BENCH_SPIRV-} checks=${GPUVAL_BENCH_CHECKS-}
    clean_environment
-   export GPUVAL_BENCH_SPIRV="$spirv"
+   export GPUVAL_BENCH_SPIRV="$spirv" GPUVAL_BENCH_CHECKS="$checks"
    ensure_setup
    GPUVAL_BENCH_ICD=$(icd_file lavapipe)
    export GPUVAL_BENCH_ICD
@@ -49,7 +49,7 @@ bench_radv() # GPU|all
    tool ninja -C "$obj" --quiet src/gpuval/tests/scenarios/gpuval-scenario ||
       fail "the scenarios' runner cannot be built"
    gpus=$1
-   [ "$gpus" != all ] || gpus='polaris10 vega10 navi10 navi21 navi31'
+   [ "$gpus" != all ] || gpus='navi21 navi31 gfx1150 gfx1201'
    # shellcheck disable=SC2086 # words
    "$root/bench/radv_corpus.sh" "$obj/src/gpuval/bench/gpuval-bench" "$obj/src/gpuval/demos" \
       "$shim" "$driver" $gpus || return
