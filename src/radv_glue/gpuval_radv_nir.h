@@ -59,7 +59,7 @@ struct gpuval_radv_command_data {
    struct gpuval_command_data base;
 };
 
-#define GPUVAL_RADV_STAND_IN_BYTES 65536
+#define GPUVAL_RADV_STAND_IN_BYTES 8192
 
 /* Of struct gpuval_command_data, what has to be there for any check; the rest is for sync, race
  * and init.

@@ -74,6 +74,7 @@ struct gpuval_radv {
 
    struct gpuval_radv_race *race;     /* NULL: not checked */
    struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
+   struct gpuval_radv_clear *clear;
    struct gpuval_radv_filter *filter; /* where the host does not see it, or NULL */
 };
 
@@ -367,6 +368,13 @@ void gpuval_radv_look(void *data);
 
 void gpuval_radv_init_shadow(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_shadow(struct gpuval_radv *gpuval);
+
+/* gpuval_radv_clear.c */
+void gpuval_radv_init_clear(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_clear(struct gpuval_radv *gpuval);
+/** Nothing is in flight: shadow memory may be cleared on @queue until it is NULL. */
+void gpuval_radv_allow_clear(struct gpuval_radv *gpuval, struct vk_queue *queue);
+
 /** A buffer has got its memory. */
 void gpuval_radv_bind_cells(struct gpuval_radv *gpuval, const struct radv_buffer *buffer);
 
