@@ -63,10 +63,10 @@ add_chunk(struct radv_device *device, struct gpuval_radv_pool *pool, uint64_t si
       return NULL;
 
    size = align64(size, 4096);
-   if (radv_bo_create(device, NULL, size, 4096, RADEON_DOMAIN_VRAM,
-                      RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY |
-                         RADEON_FLAG_32BIT | RADEON_FLAG_ZERO_VRAM,
-                      RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &chunk->bo) != VK_SUCCESS) {
+   if (radv_bo_create(
+          device, NULL, size, 4096, RADEON_DOMAIN_VRAM,
+          RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY | RADEON_FLAG_32BIT,
+          RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &chunk->bo) != VK_SUCCESS) {
       free(chunk);
       return NULL;
    }
@@ -563,17 +563,20 @@ init_stand_ins(struct gpuval_radv *gpuval)
    struct radv_device *device = gpuval->radv;
    char *map = NULL;
 
-   if (radv_bo_create(
-          device, NULL, 2 * GPUVAL_RADV_STAND_IN_BYTES, 4096, RADEON_DOMAIN_VRAM,
-          RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY | RADEON_FLAG_32BIT,
-          RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &gpuval->stand_in_bo) == VK_SUCCESS)
+   if (radv_bo_create(device, NULL, 2 * GPUVAL_RADV_STAND_IN_BYTES, 4096, RADEON_DOMAIN_VRAM,
+                      RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY |
+                         RADEON_FLAG_32BIT | RADEON_FLAG_ZERO_VRAM,
+                      RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &gpuval->stand_in_bo) == VK_SUCCESS)
       map = radv_buffer_map(device->ws, gpuval->stand_in_bo);
-   if (map &&
-       device->ws->buffer_make_resident(device->ws, gpuval->stand_in_bo, true) == VK_SUCCESS) {
-      for (unsigned i = 0; i < GPUVAL_RADV_STAND_IN_BYTES; i += sizeof(unknown))
-         memcpy(map + GPUVAL_RADV_STAND_IN_BYTES + i, &unknown, sizeof(unknown));
-      gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
+   if (!map ||
+       device->ws->buffer_make_resident(device->ws, gpuval->stand_in_bo, true) != VK_SUCCESS) {
+      gpuval->broken_checks = UINT32_MAX; /* shaders would look at nothing */
+      gpuval_log_warning("no memory for descriptors that stand in for others: nothing is checked");
+      return;
    }
+   for (unsigned i = 0; i < GPUVAL_RADV_STAND_IN_BYTES; i += sizeof(unknown))
+      memcpy(map + GPUVAL_RADV_STAND_IN_BYTES + i, &unknown, sizeof(unknown));
+   gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
 }
 
 void
