@@ -111,8 +111,8 @@ measures the messages only, 'card' the GPU time of compute shaders with checks, 
 on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'compile' the user time of
 processes that compile shaders which are hard to check, and run them once, 'reports' the reports
 only, 'radv' asks RADV's compiler only,
-for GPU (navi31) or one of each generation, which need not be there. Among its shaders
-is what packages have installed as *.spv below /usr, or below the folder that
-GPUVAL_BENCH_SPIRV names.
+for GPU (navi31) or navi21, navi31, gfx1150 and gfx1201, which need not be there. Among its
+shaders is what packages have installed as *.spv below /usr, or below the folders that
+GPUVAL_BENCH_SPIRV names; GPUVAL_BENCH_CHECKS are the sets of checks.
 EOF
 }
