@@ -41,30 +41,38 @@ find_family(struct gpuval_radv_clear *clear, const struct vk_queue *queue)
    return NULL;
 }
 
-static VkResult
-create_family(struct gpuval_radv *gpuval, struct gpuval_radv_clear *clear, uint32_t index)
+VkResult
+gpuval_radv_create_commands(struct gpuval_radv *gpuval, uint32_t family, VkCommandPool *pool,
+                            VkCommandBuffer *commands, uint32_t count)
 {
    const struct vk_device_dispatch_table *table = &gpuval->radv->vk.dispatch_table;
    VkDevice device = radv_device_to_handle(gpuval->radv);
-   struct family *family = &clear->families[clear->num_families++];
 
    const VkCommandPoolCreateInfo pool_info = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
       .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-      .queueFamilyIndex = index,
+      .queueFamilyIndex = family,
    };
-   family->index = index;
-   VkResult result = table->CreateCommandPool(device, &pool_info, NULL, &family->pool);
+   VkResult result = table->CreateCommandPool(device, &pool_info, NULL, pool);
    if (result != VK_SUCCESS)
       return result;
 
    const VkCommandBufferAllocateInfo allocate_info = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-      .commandPool = family->pool,
+      .commandPool = *pool,
       .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-      .commandBufferCount = 1,
+      .commandBufferCount = count,
    };
-   return table->AllocateCommandBuffers(device, &allocate_info, &family->commands);
+   return table->AllocateCommandBuffers(device, &allocate_info, commands);
+}
+
+static VkResult
+create_family(struct gpuval_radv *gpuval, struct gpuval_radv_clear *clear, uint32_t index)
+{
+   struct family *family = &clear->families[clear->num_families++];
+
+   family->index = index;
+   return gpuval_radv_create_commands(gpuval, index, &family->pool, &family->commands, 1);
 }
 
 /* By RADV's own functions: it is none of the program's command buffers, and locks are held. */

@@ -370,6 +370,10 @@ void gpuval_radv_init_shadow(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_shadow(struct gpuval_radv *gpuval);
 
 /* gpuval_radv_clear.c */
+/** A pool of the queue family's, and @count primary command buffers in it */
+VkResult gpuval_radv_create_commands(struct gpuval_radv *gpuval, uint32_t family,
+                                     VkCommandPool *pool, VkCommandBuffer *commands,
+                                     uint32_t count);
 void gpuval_radv_init_clear(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_clear(struct gpuval_radv *gpuval);
 /** Nothing is in flight: shadow memory may be cleared on @queue until it is NULL. */
