@@ -39,6 +39,13 @@ struct gpuval_nir_use;
 struct gpuval_shader;
 
 /** Memory for our buffers, by driver. See winsys/. */
+/** Memory of a winsys, all of what it was allocated with */
+struct gpuval_cleared {
+   void *map;
+   uint64_t address;
+   uint64_t size; /* bytes */
+};
+
 struct gpuval_winsys {
    /* Zeroed memory of @size bytes that the host reads and writes, or NULL.
     * *address is what shaders use. Only what is touched should cost.
@@ -57,6 +64,10 @@ struct gpuval_winsys {
    void (*free)(void *data, void *map, uint64_t size);
    /* Zeroes all of it; nothing that uses it runs. */
    void (*clear)(void *data, void *map, uint64_t size);
+   /* The same of several on the GPU, which takes less time; when it returns that is done. NULL, or
+    * it returns false: clear() does it.
+    */
+   bool (*clear_all)(void *data, const struct gpuval_cleared *ranges, unsigned count);
    void *data;
 };
 

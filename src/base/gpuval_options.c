@@ -509,6 +509,7 @@ read_environment(void)
    options.strict = get_bool("GPUVAL_STRICT", false);
    options.robust = get_bool("GPUVAL_ROBUST", false);
    options.self_test = get_bool("GPUVAL_SELF_TEST", true);
+   options.marks_failures = get_bool("GPUVAL_TEST_MARK_FAILURES", false);
    options.poison = get_bool("GPUVAL_POISON", false);
    /* addr2line is looked for where the environment says. */
    options.backtrace = get_bool("GPUVAL_BACKTRACE", false) && !has_no_files;

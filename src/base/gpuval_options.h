@@ -55,11 +55,12 @@ struct gpuval_options {
    unsigned num_rules;
 
    bool safe;
-   bool strict;    /* warnings are errors */
-   bool self_test; /* of what only a GPU can tell */
-   bool robust;    /* report what robustness makes defined, too */
-   bool poison;    /* memory is allocated filled */
-   bool backtrace; /* call stacks of commands and objects */
+   bool strict;         /* warnings are errors */
+   bool self_test;      /* of what only a GPU can tell */
+   bool marks_failures; /* GPUVAL_TEST_MARK_FAILURES: gpuval_nir_inline_options */
+   bool robust;         /* report what robustness makes defined, too */
+   bool poison;         /* memory is allocated filled */
+   bool backtrace;      /* call stacks of commands and objects */
    enum gpuval_on_error on_error;
    enum gpuval_record_mode record;
    const char *dump;

@@ -172,7 +172,8 @@ struct gpuval_nir_replacement {
    bool is_sampler;
    uint32_t set, binding;
    nir_def *slot;
-   nir_def *bad; /* 1 bit */
+   nir_def *bad;  /* 1 bit */
+   nir_def *word; /* not 0 where it is bad, the same in all lanes; NULL: the slot is no constant */
 };
 
 /**
@@ -206,6 +207,13 @@ struct gpuval_nir_descriptors {
    nir_def *(*variable_count)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set);
    /* struct gpuval_object[], 64 bit */
    nir_def *(*objects_address)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* The shadow of a descriptor at a constant slot, 4 x 32 bit, as good as any where there is none,
+    * and the id that struct gpuval_object has for one: for little code where all lanes look at the
+    * same. NULL, or load_constant() returns NULL: load() does it.
+    */
+   nir_def *(*load_constant)(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
+                             uint32_t slot);
+   nir_def *(*load_id)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *id);
    /* Which of the shader's constant uses (gpuval_nir_table::uses) are bad, one bit each,
     * where the host knows when a command begins; else NULL.
     */
@@ -627,7 +635,8 @@ struct gpuval_nir_report_params {
    nir_def *num_entries;
    nir_def *set; /* or GPUVAL_REPORT_* */
    /* offset of the group's lowest entry, 0, 0; or 1 as the third word: what fails is inside of the
-    * range, and the second is the record's bound; or see GPUVAL_REPORT_*
+    * range, and the second is the record's bound. A fourth one that is not 0: the descriptor is
+    * bad, which has been reported. Or see GPUVAL_REPORT_*
     */
    nir_def *detail[4];
    nir_def *slot; /* GPUVAL_REPORT_INLINE: the size of the block */

@@ -70,6 +70,14 @@ add_term(struct linear *linear, nir_scalar scalar, uint32_t coefficient)
    linear->terms[linear->num_terms++] = (struct term){scalar, coefficient};
 }
 
+/* Is it the offset that a descriptor is loaded with, which is 0 in all drivers? */
+static bool
+is_descriptor_offset(nir_scalar scalar)
+{
+   return scalar.comp == 2 && nir_scalar_is_intrinsic(scalar) &&
+          nir_scalar_intrinsic_op(scalar) == nir_intrinsic_load_vulkan_descriptor;
+}
+
 /* Adds coefficient * scalar. Leaves room for @reserve terms that are still to
  * come, so that it never runs out.
  */
@@ -77,6 +85,8 @@ static void
 add_linear(struct linear *linear, nir_scalar scalar, uint32_t coefficient, unsigned reserve)
 {
    scalar = nir_scalar_chase_movs(scalar);
+   if (is_descriptor_offset(scalar))
+      return;
 
    if (nir_scalar_is_const(scalar)) {
       linear->constant += coefficient * nir_scalar_as_uint(scalar);
@@ -196,6 +206,16 @@ is_outside(nir_builder *b, nir_def *offset, nir_def *size, uint32_t span)
    return nir_uge(b, offset, nir_usub_sat(b, size, nir_imm_int(b, span - 1)));
 }
 
+/* The same of a group. Where its offset is a constant, less code does. */
+static nir_def *
+is_group_outside(nir_builder *b, const struct group *group, uint32_t lowest, nir_def *offset,
+                 nir_def *size, uint32_t span)
+{
+   if (!group->first->offset.num_terms && lowest <= UINT32_MAX - (span - 1))
+      return nir_uge(b, nir_imm_int(b, lowest + (span - 1)), size);
+   return is_outside(b, offset, size, span);
+}
+
 static uint32_t
 add_entries(struct gpuval_nir_state *state, const struct group *group, uint32_t lowest)
 {
@@ -305,15 +325,16 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
          buffer->set >= 0 ? BITFIELD_BIT(buffer->set) : gpuval_nir_buffer_sets(b->shader);
       report.slot = driver->slot(driver, b, first->intrin);
 
-      nir_def *bad = first->access->bad;
+      nir_def *bad = first->access->bad, *zero = nir_imm_int(b, 0);
       u_foreach_bit (set, sets) {
          nir_def *size = driver->buffer_size(driver, b, nir_imm_int(b, set), report.slot);
-         report.failed = is_outside(b, report.offset, size, span);
+         report.failed =
+            is_group_outside(b, group, first->offset.constant + lowest, report.offset, size, span);
          if (buffer->set < 0)
             report.failed = nir_iand(b, report.failed,
                                      nir_ieq_imm(b, driver->set(driver, b, first->intrin), set));
-         if (bad)
-            report.failed = nir_iand(b, report.failed, nir_inot(b, bad));
+         if (bad) /* of a descriptor, which is reported: gpuval_nir_report.c */
+            report.detail = nir_vec4(b, report.offset, zero, zero, nir_b2i32(b, bad));
          report.set = set;
          add_pending(state, pending, &report);
       }

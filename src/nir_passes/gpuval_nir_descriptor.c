@@ -32,7 +32,8 @@ struct lookup_key {
 struct lookup {
    unsigned run; /* the same lanes are there */
    nir_block *block;
-   nir_def *result; /* of check_use */
+   nir_def *result; /* of check_use, or */
+   struct gpuval_nir_constant_use words;
 };
 
 /* Its report, until it is made: the bit of @bits must be set, @other must not. */
@@ -42,6 +43,7 @@ struct pending {
    uint32_t bit;
    nir_def *other; /* 1 bit, or NULL */
    nir_def *slot;  /* NULL: constant */
+   bool is_word;   /* @bits must not be 0, that is all */
 };
 
 struct pass {
@@ -54,6 +56,7 @@ struct pass {
    struct hash_table *lookups;   /* struct lookup_key -> struct lookup */
    struct util_dynarray pending; /* struct pending: of the block */
    unsigned run;                 /* number of the block, or of its part between edges */
+   nir_instr *first;             /* the first access there */
 };
 
 static bool
@@ -205,15 +208,9 @@ lookups_equal(const void *a, const void *b)
    return !memcmp(a, b, sizeof(struct lookup_key));
 }
 
-/* Bits of check_use, found once for a block and those that it dominates. Blocks come in the order
- * of the code: one that does not dominate this one dominates hardly any of those that come, and is
- * not remembered.
- */
-static nir_def *
-look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
+static struct lookup *
+find_lookup(struct pass *pass, const struct gpuval_access_use *use, bool has_index)
 {
-   nir_builder *b = &pass->state->b;
-   bool has_index = may_differ(use);
    const struct lookup_key key = {
       .index = use->scalar.def,
       .component = use->scalar.def ? use->scalar.comp : 0,
@@ -225,15 +222,28 @@ look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
       .flags = use->nir.flags,
    };
 
-   if (use->index && !use->scalar.def) /* none that could be compared */
-      return gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
-
    struct hash_entry *entry = _mesa_hash_table_search(pass->lookups, &key);
    if (!entry)
       entry =
          _mesa_hash_table_insert(pass->lookups, ralloc_memdup(pass->lookups, &key, sizeof(key)),
                                  rzalloc(pass->lookups, struct lookup));
-   struct lookup *lookup = entry->data;
+   return entry->data;
+}
+
+/* Bits of check_use, found once for a block and those that it dominates. Blocks come in the order
+ * of the code: one that does not dominate this one dominates hardly any of those that come, and is
+ * not remembered.
+ */
+static nir_def *
+look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
+{
+   nir_builder *b = &pass->state->b;
+   bool has_index = may_differ(use);
+
+   if (use->index && !use->scalar.def) /* none that could be compared */
+      return gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
+
+   struct lookup *lookup = find_lookup(pass, use, has_index);
    bool is_there =
       lookup->result && (has_index ? lookup->run == pass->run
                                    : nir_block_dominates(lookup->block, use->access->block));
@@ -244,6 +254,34 @@ look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
          .block = nir_cursor_current_block(b->cursor),
       };
    return lookup->result;
+}
+
+/* The same of a constant: in front of the block's first access, since all of them share a report
+ * there. Returns NULL where the driver has no code for it.
+ */
+static const struct gpuval_nir_constant_use *
+look_up_constant(struct pass *pass, const struct gpuval_access_use *use)
+{
+   nir_builder *b = &pass->state->b;
+   struct gpuval_nir_constant_use words;
+
+   if (!(use->nir.flags & GPUVAL_USE_CONSTANT))
+      return NULL;
+   struct lookup *lookup = find_lookup(pass, use, false);
+   if (lookup->words.bad && nir_block_dominates(lookup->block, use->access->block))
+      return &lookup->words;
+
+   b->cursor = get_cursor(use->access, NULL, false);
+   if (nir_cursor_current_block(b->cursor) == use->access->block)
+      b->cursor = nir_before_instr(pass->first);
+   if (!gpuval_nir_build_constant_use(b, pass->driver, &use->nir, &words))
+      return NULL;
+   *lookup = (struct lookup){
+      .run = pass->run,
+      .block = nir_cursor_current_block(b->cursor),
+      .words = words,
+   };
+   return &lookup->words;
 }
 
 static nir_def *
@@ -257,7 +295,7 @@ or_1(nir_builder *b, nir_def *first, nir_def *second)
  */
 static void
 set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, nir_def *bad,
-        nir_def *harmful)
+        nir_def *harmful, nir_def *word)
 {
    struct gpuval_access *access = (struct gpuval_access *)use->access;
    nir_builder *b = &pass->state->b;
@@ -276,6 +314,7 @@ set_bad(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, n
       .binding = use->binding,
       .slot = slot,
       .bad = harmful,
+      .word = word,
    };
    util_dynarray_append_typed(&pass->state->replacements, struct gpuval_nir_replacement,
                               replacement);
@@ -326,10 +365,14 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    nir_builder *b = &pass->state->b;
    struct pending pending = {.use = *use};
    int bit = find_bit(pass, use);
+   const struct gpuval_nir_constant_use *words = bit < 0 ? look_up_constant(pass, use) : NULL;
 
    if (bit >= 0) {
       pending.bits = get_bad_uses(pass);
       pending.bit = BITFIELD_BIT(bit);
+   } else if (words) {
+      pending.bits = words->bad;
+      pending.is_word = true;
    } else {
       b->cursor = get_cursor(use->access, use->index, may_differ(use));
       pending.slot = gpuval_nir_get_slot(b, use);
@@ -347,8 +390,14 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
 
    b->cursor = nir_before_instr(use->access->instr);
    nir_def *bad, *harmful;
-   get_verdict(pass, use, bit, pending.bits, &bad, &harmful);
-   set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad, harmful);
+   if (words) {
+      harmful = nir_ine_imm(b, words->harmful, 0);
+      bad = words->bad == words->harmful ? harmful : nir_ine_imm(b, words->bad, 0);
+   } else {
+      get_verdict(pass, use, bit, pending.bits, &bad, &harmful);
+   }
+   set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad, harmful,
+           words ? words->harmful : NULL);
 
    if (bit < 0 && may_differ(use)) {
       pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;
@@ -361,6 +410,8 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
 static bool
 belongs(const struct pending *first, const struct pending *pending)
 {
+   if (first->is_word || pending->is_word)
+      return first->is_word && pending->is_word;
    return pending->bits == first->bits && pending->slot == first->slot &&
           pending->other == first->other && (!pending->slot || pending->bit == first->bit);
 }
@@ -379,11 +430,15 @@ report_first(struct pass *pass)
       .set = GPUVAL_REPORT_DESCRIPTOR,
       .first_entry = num_entries(pass),
    };
+   nir_def *words = NULL;
    uint32_t bits = 0;
 
+   b->cursor = nir_before_instr(first.use.access->instr);
    util_dynarray_foreach (&pass->pending, struct pending, pending) {
       if (belongs(&first, pending)) {
          bits |= pending->bit;
+         if (pending->is_word)
+            words = or_1(b, words, pending->bits);
          add_entry(pass, &pending->use);
          report.num_entries++;
       } else {
@@ -392,8 +447,8 @@ report_first(struct pass *pass)
    }
    pass->pending.size = (uint8_t *)rest - (uint8_t *)util_dynarray_begin(&pass->pending);
 
-   b->cursor = nir_before_instr(first.use.access->instr);
-   report.failed = first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
+   report.failed = words ? nir_ine_imm(b, words, 0)
+                   : first.use.nir.flags & GPUVAL_USE_NOT_UNIFORM
                       ? nir_ieq_imm(b, nir_iand_imm(b, first.bits, 3), 2)
                       : has_bits(pass, first.bits, bits);
    if (first.other)
@@ -407,6 +462,7 @@ end_run(struct pass *pass)
    while (pass->pending.size)
       report_first(pass);
    pass->run++;
+   pass->first = NULL;
 }
 
 /* Uses that may share a report */
@@ -456,6 +512,8 @@ gpuval_nir_instrument_descriptor(struct gpuval_nir_state *state)
           pass.pending.size >= MAX_PENDING * sizeof(struct pending))
          end_run(&pass);
       block = access->block;
+      if (!pass.first)
+         pass.first = access->instr;
       instrument(&pass, access);
       if (access->is_edge)
          end_run(&pass);

@@ -128,6 +128,50 @@ gpuval_nir_build_use(nir_builder *b, const struct gpuval_nir_driver *driver,
    return verdict;
 }
 
+/* Not 0 where the object that @id was given to is not alive. */
+static nir_def *
+find_other_id(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *id)
+{
+   return nir_ixor(b, driver->descriptors->load_id(driver, b, id), id);
+}
+
+/* The same as gpuval_nir_build_use(), in words: what is required and not there has a bit, whatever
+ * it is, for which of these is wrong the report finds out. What was never written offers nothing.
+ */
+bool
+gpuval_nir_build_constant_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                              const struct gpuval_nir_use *use, struct gpuval_nir_constant_use *out)
+{
+   const struct gpuval_nir_descriptors *descriptors = driver->descriptors;
+   const uint32_t bits = use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS);
+   const uint32_t format = use->required >> GPUVAL_USE_FORMAT_SHIFT;
+
+   if (!descriptors->load_constant ||
+       (use->flags & (GPUVAL_USE_CONSTANT | GPUVAL_USE_VARIABLE)) != GPUVAL_USE_CONSTANT)
+      return false;
+
+   nir_def *words = descriptors->load_constant(driver, b, use->set, use->first_slot);
+   if (!words)
+      return false;
+
+   nir_def *offers = nir_channel(b, words, 1);
+   const uint32_t texel = gpuval_nir_texel_of_use(use->required);
+   nir_def *missing = nir_iand(b, nir_imm_int(b, bits | texel), nir_inot(b, offers));
+   out->harmful =
+      bits & GPUVAL_OFFERS_CLASSES ? nir_iand_imm(b, missing, ~GPUVAL_OFFERS_CLASSES) : missing;
+   if (bits & GPUVAL_OFFERS_RESOURCES)
+      out->harmful = nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 0)));
+   if (bits & GPUVAL_OFFERS_SAMPLER)
+      out->harmful = nir_ior(b, out->harmful, find_other_id(b, driver, nir_channel(b, words, 2)));
+
+   out->bad = bits & GPUVAL_OFFERS_CLASSES ? nir_ior(b, out->harmful, missing) : out->harmful;
+   if (format) {
+      nir_def *other = nir_inot(b, nir_channel(b, words, 3));
+      out->bad = nir_ior(b, out->bad, nir_iand_imm(b, other, gpuval_format_bits(format)));
+   }
+   return true;
+}
+
 nir_def *
 gpuval_nir_load_object(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *set,
                        nir_def *slot)

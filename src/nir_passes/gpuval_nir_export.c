@@ -331,19 +331,44 @@ is_undefined(nir_scalar scalar)
    return nir_def_instr(scalar.def)->type == nir_instr_type_undef;
 }
 
-/* What an output has of NaN, or of infinity */
+/* Components of an output, and what they have of NaN and of infinity: 32 bit each, where the report
+ * is made
+ */
 struct finding {
-   nir_def *any;  /* 1 bit */
-   nir_def *mask; /* of components, 32 bit */
+   nir_def *any;     /* 1 bit: either */
+   nir_def *highest; /* magnitude */
+   nir_def *nan, *inf;
 };
 
+/* A NaN and infinity have the highest magnitudes, so that one comparison does. */
 static void
-add_component(nir_builder *b, struct finding *finding, nir_def *found, unsigned bit)
+add_magnitude(nir_builder *b, struct finding *finding, nir_def *value)
+{
+   nir_def *magnitude = gpuval_nir_magnitude(b, value);
+
+   if (value->bit_size == 64) {
+      nir_def *found = nir_uge(b, magnitude, gpuval_nir_infinity(b, 64));
+      finding->any = finding->any ? nir_ior(b, finding->any, found) : found;
+   } else {
+      finding->highest = finding->highest ? nir_umax(b, finding->highest, magnitude) : magnitude;
+      finding->any = nir_uge(b, finding->highest, gpuval_nir_infinity(b, value->bit_size));
+   }
+}
+
+static nir_def *
+add_bit(nir_builder *b, nir_def *bits, nir_def *found, unsigned bit)
 {
    nir_def *mask = nir_bcsel(b, found, nir_imm_int(b, 1u << bit), nir_imm_int(b, 0));
+   return bits ? nir_ior(b, bits, mask) : mask;
+}
 
-   finding->any = finding->any ? nir_ior(b, finding->any, found) : found;
-   finding->mask = finding->mask ? nir_ior(b, finding->mask, mask) : mask;
+static void
+add_component(nir_builder *b, struct finding *finding, nir_def *value, unsigned bit)
+{
+   add_magnitude(b, finding, value);
+   finding->nan = add_bit(b, finding->nan, gpuval_nir_is_nan(b, value), bit);
+   finding->inf =
+      add_bit(b, finding->inf, gpuval_nir_is_infinite(b, value), bit + GPUVAL_EXPORT_INF_SHIFT);
 }
 
 /* 0: not known, or not always the same */
@@ -359,30 +384,48 @@ get_only_assignment(const struct gpuval_nir_state *state, const struct gpuval_ac
    return nir_scalar_is_const(scalar) ? nir_scalar_as_uint(scalar) : 0;
 }
 
-static void
-report(struct gpuval_nir_state *state, const struct gpuval_access *access, enum gpuval_kind kind,
-       int output, nir_def *failed, nir_def *mask)
+/* An entry for each of what it can be, which stand side by side */
+static uint32_t
+add_entries(struct gpuval_nir_state *state, const struct gpuval_access *access, int output)
 {
-   const struct gpuval_site site = {
-      .kind = kind,
-      .spirv_offset = get_only_assignment(state, access),
-      .set = -1,
-      .binding = output,
-   };
+   const enum gpuval_kind kinds[] = {GPUVAL_KIND_EXPORT_NAN, GPUVAL_KIND_EXPORT_INF,
+                                     GPUVAL_KIND_EXPORT_NAN_INF};
+   uint32_t first = 0;
 
-   const struct gpuval_nir_entry entry = {.site = gpuval_nir_add_site(state, &site)};
+   for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+      const struct gpuval_site site = {
+         .kind = kinds[i],
+         .spirv_offset = get_only_assignment(state, access),
+         .set = -1,
+         .binding = output,
+      };
+      const struct gpuval_nir_entry entry = {.site = gpuval_nir_add_site(state, &site)};
+      uint32_t number = gpuval_nir_add_entry(state, &entry);
+      first = i ? first : number;
+   }
+   return first;
+}
+
+static void
+report(struct gpuval_nir_state *state, const struct gpuval_access *access, int output,
+       const struct finding *finding)
+{
    nir_builder *b = &state->b;
    nir_def *zero = nir_imm_int(b, 0);
+   nir_def *mask =
+      nir_ior_imm(b, nir_ior(b, finding->nan, finding->inf), output << GPUVAL_EXPORT_OUTPUT_SHIFT);
+   nir_def *both = nir_bcsel(b, nir_ieq_imm(b, finding->inf, 0), zero, nir_imm_int(b, 2));
+   nir_def *which = nir_bcsel(b, nir_ieq_imm(b, finding->nan, 0), nir_imm_int(b, 1), both);
 
-   gpuval_nir_report(state,
-                     &(struct gpuval_nir_report){
-                        .failed = failed,
-                        .detail = nir_vec4(b, mask, zero, zero, access->born ? access->born : zero),
-                        .slot = access->assigned,
-                        .set = GPUVAL_REPORT_PLAIN,
-                        .first_entry = gpuval_nir_add_entry(state, &entry),
-                        .num_entries = 1,
-                     });
+   gpuval_nir_report(
+      state, &(struct gpuval_nir_report){
+                .failed = finding->any,
+                .detail = nir_vec4(b, mask, which, zero, access->born ? access->born : zero),
+                .slot = access->assigned,
+                .set = GPUVAL_REPORT_PLAIN,
+                .first_entry = add_entries(state, access, output),
+                .num_entries = 1,
+             });
 }
 
 static bool
@@ -392,29 +435,19 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
    nir_intrinsic_instr *store = get_store(access);
    nir_variable *var = gpuval_nir_find_variable(access->resource);
    int output = get_output(b->shader, var, access->resource);
-   struct finding nan = {0}, inf = {0};
+   struct finding finding = {0};
 
    b->cursor = nir_before_instr(access->instr);
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (is_undefined(scalar))
-         continue;
-
-      nir_def *value = nir_channel(b, scalar.def, scalar.comp);
-      unsigned bit = var->data.location_frac + i;
-      add_component(b, &nan, gpuval_nir_is_nan(b, value), bit);
-      add_component(b, &inf, gpuval_nir_is_infinite(b, value), bit + GPUVAL_EXPORT_INF_SHIFT);
+      if (!is_undefined(scalar))
+         add_component(b, &finding, nir_channel(b, scalar.def, scalar.comp),
+                       var->data.location_frac + i);
    }
-   if (!nan.any)
+   if (!finding.any)
       return false;
 
-   nir_def *mask =
-      nir_ior_imm(b, nir_ior(b, nan.mask, inf.mask), output << GPUVAL_EXPORT_OUTPUT_SHIFT);
-   report(state, access, GPUVAL_KIND_EXPORT_NAN, output, nir_iand(b, nan.any, nir_inot(b, inf.any)),
-          mask);
-   report(state, access, GPUVAL_KIND_EXPORT_INF, output, nir_iand(b, inf.any, nir_inot(b, nan.any)),
-          mask);
-   report(state, access, GPUVAL_KIND_EXPORT_NAN_INF, output, nir_iand(b, nan.any, inf.any), mask);
+   report(state, access, output, &finding);
    return true;
 }
 

@@ -33,6 +33,9 @@ ends_group(nir_instr *instr, bool before_writes)
    case nir_intrinsic_report_gpuval:
    case nir_intrinsic_check_address_gpuval:
    case nir_intrinsic_sync_gpuval:
+   /* What leaves for the next stage */
+   case nir_intrinsic_store_output:
+   case nir_intrinsic_export_amd:
       return false;
    default:
       return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
@@ -153,13 +156,16 @@ static bool
 is_comparison(const struct group *group, unsigned i)
 {
    unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
-   nir_scalar failed = get_src(group, i, 0, 0);
+   nir_scalar failed = get_src(group, i, 0, 0), offset = get_src(group, i, 1, 0);
 
-   return (set < GPUVAL_REPORT_UNWRITTEN_IMAGE || set == GPUVAL_REPORT_INLINE) &&
-          nir_scalar_is_const(get_src(group, i, 2, 0)) && nir_scalar_is_alu(failed) &&
-          nir_scalar_alu_op(failed) == nir_op_uge &&
-          nir_scalar_equal(nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0)),
-                           get_src(group, i, 1, 0));
+   if ((set >= GPUVAL_REPORT_UNWRITTEN_IMAGE && set != GPUVAL_REPORT_INLINE) ||
+       !nir_scalar_is_const(get_src(group, i, 2, 0)) || !nir_scalar_is_alu(failed) ||
+       nir_scalar_alu_op(failed) != nir_op_uge)
+      return false;
+
+   nir_scalar compared = nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 0));
+   return nir_scalar_equal(compared, offset) ||
+          (nir_scalar_is_const(compared) && nir_scalar_is_const(offset));
 }
 
 bool
@@ -175,7 +181,6 @@ gpuval_nir_are_comparisons(const struct group *group)
 nir_def *
 gpuval_nir_build_any(nir_builder *b, const struct group *group)
 {
-   bool has_limits = gpuval_nir_are_comparisons(group);
    nir_scalar limits[MAX_GROUP];
    nir_def *highest[MAX_GROUP];
    unsigned num_limits = 0;
@@ -183,14 +188,15 @@ gpuval_nir_build_any(nir_builder *b, const struct group *group)
 
    for (unsigned i = 0; i < group->count; i++) {
       nir_intrinsic_instr *report = group->intrins[i];
-      if (!has_limits) {
+      if (!is_comparison(group, i)) {
          any = any ? nir_ior(b, any, report->src[0].ssa) : report->src[0].ssa;
          continue;
       }
 
       nir_scalar limit =
          nir_scalar_chase_movs(nir_scalar_chase_alu_src(get_src(group, i, 0, 0), 1));
-      nir_def *offset = nir_channel(b, report->src[1].ssa, 0);
+      nir_scalar compared = nir_scalar_chase_alu_src(get_src(group, i, 0, 0), 0);
+      nir_def *offset = nir_channel(b, compared.def, compared.comp);
       unsigned j = 0;
       while (j < num_limits && !nir_scalar_equal(limits[j], limit))
          j++;

@@ -11,6 +11,7 @@
 
 #include "gpuval_nir_functions.h"
 #include "gpuval_nir_inline_address.h"
+#include "gpuval_nir_sink.h"
 #include "gpuval_nir_turns.h"
 
 /* Where accesses to one buffer, of a binding that is known, have been last */
@@ -25,11 +26,11 @@ struct inline_state {
    const struct gpuval_nir_inline_options *options;
    struct gpuval_nir_driver driver; /* what a group needs of that of @options */
    struct gpuval_nir_last_buffer last_buffer;
-   struct gpuval_nir_shadow_command
-      command; /* loaded at the shader's beginning, when it is needed */
+   struct gpuval_nir_shadow_command command; /* at the shader's beginning, when it is needed */
    struct last_area last_areas[MAX_LAST_AREAS];
    unsigned num_last_areas;
    unsigned num_accesses; /* of all groups */
+   struct set *ifs; /* nir_if *: what is behind their branches is executed where something fails */
 };
 
 /* More accesses of a group, or of a shader, are looked at in turns, one piece of code for all. */
@@ -109,6 +110,22 @@ choose_driver(const struct gpuval_nir_driver *driver, const struct group *group)
    return chosen;
 }
 
+/* Do all of them stand for failures? Others are executed always. */
+static bool
+is_failure(const struct group *group)
+{
+   return !has_reports(group, GPUVAL_REPORT_COVERED) && !has_reports(group, GPUVAL_REPORT_USED) &&
+          !has_reports(group, GPUVAL_REPORT_UNWRITTEN) &&
+          !has_reports(group, GPUVAL_REPORT_UNWRITTEN_IMAGE);
+}
+
+static void
+mark(struct inline_state *state, const struct group *group)
+{
+   if (state->options->marks_failures && is_failure(group))
+      nir_sleep_amd(&state->b, .base = GPUVAL_NIR_FAILURE_MARK);
+}
+
 /* One branch for all, and a loop over them. In each turn it is about the same report in all
  * lanes, of which those take part that have it to make: most of it is then computed once, in
  * scalar registers. Comparisons are made again: their results would be two registers each until
@@ -121,7 +138,8 @@ lower_reports(struct inline_state *state, const struct group *group)
    nir_def *failed = gpuval_nir_build_any(b, group);
 
    state->driver = choose_driver(state->options->driver, group);
-   nir_push_if(b, failed);
+   _mesa_set_add(state->ifs, nir_push_if(b, failed));
+   mark(state, group);
    if (group->count == 1) {
       build_report(state, group, NULL, false);
    } else {
@@ -503,6 +521,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    struct util_dynarray groups;
 
    util_dynarray_init(&groups, NULL);
+   state.ifs = _mesa_pointer_set_create(NULL);
    bool progress = lower_messages(&state);
    gpuval_nir_collect_groups(impl, options->has_shadow, &groups);
    progress |= groups.size > 0;
@@ -514,12 +533,16 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
       lower_group(&state, group);
    util_dynarray_fini(&groups);
    if (!progress) {
+      _mesa_set_destroy(state.ifs, NULL);
       nir_progress(false, impl, nir_metadata_all);
       return false;
    }
 
    nir_progress(true, impl, nir_metadata_none);
    nir_lower_vars_to_ssa(nir);
+   nir_opt_dce(nir); /* the reports' vectors, which use what is to be sunk */
+   gpuval_nir_sink(impl, state.ifs);
+   _mesa_set_destroy(state.ifs, NULL);
    nir_remove_dead_variables(nir, nir_var_function_temp, NULL);
    nir_validate_shader(nir, "after gpuval_nir_inline_checks");
    return true;

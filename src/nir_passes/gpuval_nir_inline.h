@@ -18,7 +18,13 @@ struct gpuval_nir_inline_options {
    const struct gpuval_nir_driver *driver;
    bool has_shadow;   /* shadow memory is the engine of sync */
    uint32_t sync_off; /* bits of gpuval_command_data::sync_flags of commands that sync skips */
+   /* For measuring, on AMD's hardware: what is executed only where something fails begins with
+    * s_sleep GPUVAL_NIR_FAILURE_MARK.
+    */
+   bool marks_failures;
 };
+
+#define GPUVAL_NIR_FAILURE_MARK 0x67
 
 /**
  * Replaces @report_gpuval, @check_address_gpuval, @sync_gpuval and @printf_gpuval by code. To be

@@ -325,6 +325,17 @@ nir_def *gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verd
  */
 nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot,
                              nir_def *index);
+
+/** What is wrong with a descriptor at a constant slot: 32 bit, the same in all lanes. */
+struct gpuval_nir_constant_use {
+   nir_def *bad;     /* not 0: as bit 0 of gpuval_nir_call_use() */
+   nir_def *harmful; /* not 0: as bit 2 */
+};
+
+/** Emits that at b->cursor. Returns false where the driver has no code for it. */
+bool gpuval_nir_build_constant_use(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                   const struct gpuval_nir_use *use,
+                                   struct gpuval_nir_constant_use *out);
 /* What it calls, with GPUVAL_FUNCTION_DESCRIPTOR_WORDS */
 nir_def *gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
                                      nir_def *const *words);

@@ -397,7 +397,9 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
     * business.
     */
    nir_def *needs_no_buffer = nir_ior(b, range.is_plain, nir_ior(b, is_descriptor, is_exact));
-   nir_push_if(b, nir_ior(b, needs_no_buffer, nir_ine_imm(b, range.bound, 0)));
+   nir_def *has_buffer =
+      nir_iand(b, nir_ine_imm(b, range.bound, 0), nir_ieq_imm(b, params->detail[3], 0));
+   nir_push_if(b, nir_ior(b, needs_no_buffer, has_buffer));
    {
       nir_def *root = driver->root_address(driver, b);
       nir_def *entries = gpuval_nir_load_address(b, driver->merged_lanes, root,

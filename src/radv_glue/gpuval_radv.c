@@ -139,6 +139,7 @@ gpuval_radv_create(struct radv_device *device)
    }
 
    gpuval_radv_init_filter(gpuval);
+   gpuval_radv_init_clear(gpuval);
    static uint32_t devices;
    gpuval->nonce =
       (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
@@ -172,6 +173,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval_radv_finish_poison(gpuval);
    gpuval_radv_finish_race(gpuval);
    gpuval_radv_finish_filter(gpuval);
+   gpuval_radv_finish_clear(gpuval);
    gpuval_device_destroy(gpuval->device);
    gpuval_radv_finish_sync(gpuval);
    gpuval_radv_finish_sets(gpuval);

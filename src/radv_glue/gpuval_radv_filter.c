@@ -104,26 +104,11 @@ record(struct gpuval_radv *gpuval, const struct gpuval_unseen_filter *parts,
 static VkResult
 create_family(struct gpuval_radv *gpuval, struct gpuval_radv_filter *filter, uint32_t index)
 {
-   const struct vk_device_dispatch_table *table = &gpuval->radv->vk.dispatch_table;
-   VkDevice device = radv_device_to_handle(gpuval->radv);
    struct family *family = &filter->families[filter->num_families++];
 
-   const VkCommandPoolCreateInfo pool_info = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-      .queueFamilyIndex = index,
-   };
    family->index = index;
-   VkResult result = table->CreateCommandPool(device, &pool_info, NULL, &family->pool);
-   if (result != VK_SUCCESS)
-      return result;
-
-   const VkCommandBufferAllocateInfo allocate_info = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-      .commandPool = family->pool,
-      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-      .commandBufferCount = NUM_TASKS,
-   };
-   result = table->AllocateCommandBuffers(device, &allocate_info, family->commands);
+   VkResult result =
+      gpuval_radv_create_commands(gpuval, index, &family->pool, family->commands, NUM_TASKS);
    for (enum task task = 0; result == VK_SUCCESS && task < NUM_TASKS; task++)
       result = record(gpuval, &filter->parts, family->commands[task], task);
    return result;

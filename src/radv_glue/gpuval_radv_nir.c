@@ -125,9 +125,34 @@ load_descriptor(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def 
    return nir_load_descriptor_gpuval(b, index);
 }
 
+/* The shadow of a descriptor at a constant index, which the check descriptor looks at anyway, or
+ * NULL
+ */
+static nir_def *
+load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *resource)
+{
+   const struct gpuval_radv_nir_layout *data = driver->data;
+   nir_binding binding = nir_chase_binding(nir_src_for_ssa(resource));
+   struct gpuval_nir_binding layout;
+
+   if (!data->looks_up || !driver->descriptors || !binding.success || binding.num_indices != 1 ||
+       !nir_src_is_const(binding.indices[0]))
+      return NULL;
+
+   uint32_t index = nir_src_as_uint(binding.indices[0]);
+   driver->descriptors->binding(driver, binding.desc_set, binding.binding, &layout);
+   return layout.is_unknown || layout.is_variable || index >= layout.count
+             ? NULL
+             : gpuval_radv_nir_load_constant(driver, b, binding.desc_set,
+                                             layout.first_slot + index * layout.stride);
+}
+
 static nir_def *
 buffer_size(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
 {
+   nir_def *shadow = load_shadow(driver, b, slot_index(slot));
+   if (shadow)
+      return nir_channel(b, shadow, 3);
    return gpuval_radv_nir_exact_size(b, load_descriptor(driver, b, slot_index(slot)));
 }
 

@@ -51,12 +51,15 @@ enum gpuval_radv_binding {
 struct gpuval_radv_command_data {
    uint32_t race_used[GPUVAL_RADV_RACE_STAGES]; /* race: a bit each of what was used; shaders
                                                  * write here */
-   uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* backwards, gpuval_radv_shadow(); 0: none */
+   uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* backwards, gpuval_radv_shadow() */
    uint64_t objects_address; /* where descriptors are looked at, as all that is above */
    uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
-   uint32_t stand_in;        /* null descriptors, for what is bad */
+   uint32_t stand_in;        /* null descriptors, for what is bad, and behind them what shadows are
+                              * where there are none: GPUVAL_RADV_STAND_IN_BYTES each */
    struct gpuval_command_data base;
 };
+
+#define GPUVAL_RADV_STAND_IN_BYTES 8192
 
 /* Of struct gpuval_command_data, what has to be there for any check; the rest is for sync, race
  * and init.
@@ -88,6 +91,7 @@ struct gpuval_radv_nir_layout {
    /* *size: bytes of an inline uniform block */
    enum gpuval_radv_binding (*find)(const struct gpuval_radv_nir_layout *layout, uint32_t set,
                                     uint32_t binding, uint32_t *size);
+   bool looks_up;            /* the check descriptor is on */
    bool texels_in_bytes;     /* NUM_RECORDS of texel buffers is in bytes: GFX8 */
    uint32_t max_shared_size; /* bytes of a compute shader */
 };
@@ -126,6 +130,10 @@ void gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, struct nir_b
 /** A descriptor's offset in its set, or 0 if it is behind the end, where that is known. */
 nir_def *gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                uint32_t set, nir_def *slot);
+
+/** gpuval_nir_descriptors::load_constant */
+nir_def *gpuval_radv_nir_load_constant(const struct gpuval_nir_driver *driver,
+                                       struct nir_builder *b, uint32_t set, uint32_t slot);
 
 nir_def *gpuval_radv_nir_lod_limits(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                     nir_def *set, nir_def *slot);

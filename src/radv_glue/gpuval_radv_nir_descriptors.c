@@ -72,6 +72,15 @@ get_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
    return load(driver, b, offset);
 }
 
+/* 1 bit: is @shadow, of a set or of dynamic buffers, no stand-in? */
+static nir_def *
+is_known(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
+         load_word_func load)
+{
+   nir_def *stand_in = load(driver, b, nir_imm_int(b, FIELD(stand_in)));
+   return nir_ine(b, shadow, nir_iadd_imm(b, stand_in, GPUVAL_RADV_STAND_IN_BYTES));
+}
+
 /* @offset, which may be negative, is from the beginning of the shadow; where there is none,
  * something is loaded.
  */
@@ -79,9 +88,9 @@ static nir_def *
 load_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
             nir_def *offset, uint32_t address32_hi, unsigned components, load_word_func load)
 {
-   nir_def *address =
-      nir_bcsel(b, nir_ine_imm(b, shadow, 0), extend(b, nir_iadd(b, shadow, offset), address32_hi),
-                build_objects_address(driver, b, load));
+   nir_def *address = nir_bcsel(b, is_known(driver, b, shadow, load),
+                                extend(b, nir_iadd(b, shadow, offset), address32_hi),
+                                build_objects_address(driver, b, load));
    return load_constant(b, address, components);
 }
 
@@ -119,7 +128,7 @@ late_objects_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 static nir_def *
 late_has_shadow(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
 {
-   return nir_ine_imm(b, get_shadow(driver, b, set, load_word_late), 0);
+   return is_known(driver, b, get_shadow(driver, b, set, load_word_late), load_word_late);
 }
 
 static nir_def *
@@ -148,7 +157,8 @@ late_view(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, 
    nir_def *shadow = get_shadow(driver, b, set, load_word_late);
    nir_def *size =
       load_shadow(driver, b, shadow, nir_imm_int(b, offset), args->address32_hi, 1, load_word_late);
-   nir_def *is_inside = nir_iand(b, nir_ult(b, slot, size), nir_ine_imm(b, shadow, 0));
+   nir_def *is_inside =
+      nir_iand(b, nir_ult(b, slot, size), is_known(driver, b, shadow, load_word_late));
    nir_def *id = load_shadow(driver, b, shadow, nir_bcsel(b, is_inside, slot, nir_imm_int(b, 0)),
                              args->address32_hi, 1, load_word_late);
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
@@ -228,9 +238,37 @@ gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, nir_builder *b, ui
    nir_def *shadow = get_shadow(driver, b, nir_imm_int(b, set), load_word);
    nir_def *size =
       load_shadow(driver, b, shadow, nir_imm_int(b, offset), layout->address32_hi, 1, load_word);
-   nir_def *inside = nir_ior(b, nir_ult(b, slot, size), nir_ieq_imm(b, shadow, 0));
+   nir_def *inside =
+      nir_ior(b, nir_ult(b, slot, size), nir_inot(b, is_known(driver, b, shadow, load_word)));
 
    return nir_bcsel(b, inside, slot, nir_imm_int(b, 0));
+}
+
+/* The stand-in of a shadow has room for so many slots. */
+nir_def *
+gpuval_radv_nir_load_constant(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set,
+                              uint32_t slot)
+{
+   const struct gpuval_radv_nir_layout *layout = driver->data;
+   const uint32_t offset = slot & ~GPUVAL_RADV_DYNAMIC;
+
+   if (offset > GPUVAL_RADV_STAND_IN_BYTES - sizeof(struct gpuval_descriptor))
+      return NULL;
+
+   nir_def *shadow = slot & GPUVAL_RADV_DYNAMIC
+                        ? load_word(driver, b, nir_imm_int(b, FIELD(dynamic_shadow)))
+                        : get_shadow(driver, b, nir_imm_int(b, set), load_word);
+   return gpuval_load_smem(b, 4, extend(b, shadow, layout->address32_hi), nir_imm_int(b, offset),
+                           16);
+}
+
+static nir_def *
+load_id(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *id)
+{
+   nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
+
+   return gpuval_load_smem(b, 1, objects_address(driver, b),
+                           nir_imul_imm(b, index, sizeof(struct gpuval_object)), 4);
 }
 
 /* The id of the object behind a descriptor, and the address of what is known of it. The
@@ -249,7 +287,7 @@ load_object(const struct gpuval_nir_driver *driver, nir_builder *b, uint32_t set
 
    nir_def *id = load_shadow(driver, b, shadow, nir_iadd_imm(b, slot, field), layout->address32_hi,
                              1, load_word);
-   id = nir_bcsel(b, nir_ine_imm(b, shadow, 0), id, nir_imm_int(b, 0));
+   id = nir_bcsel(b, is_known(driver, b, shadow, load_word), id, nir_imm_int(b, 0));
    nir_def *index = nir_iand_imm(b, id, BITFIELD_MASK(GPUVAL_RADV_OBJECT_INDEX_BITS));
    *address = nir_iadd(b, objects_address(driver, b),
                        nir_imul_imm(b, nir_u2u64(b, index), sizeof(struct gpuval_object)));
@@ -313,12 +351,22 @@ replace_component(nir_builder *b, nir_def *resource, unsigned component, nir_def
       b, resource, nir_bcsel(b, bad, with, nir_channel(b, resource, component)), component);
 }
 
+/* A descriptor at most */
+#define DESCRIPTOR_BYTES 96
+
+/* Is there a null descriptor at the same offset behind the address of those that stand in? */
+static bool
+has_stand_in_at(uint32_t offset)
+{
+   return offset <= GPUVAL_RADV_STAND_IN_BYTES - DESCRIPTOR_BYTES;
+}
+
 /* Address of the set, offset in it, stride; or the address of an acceleration structure */
 static void
 replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, nir_src *src,
-                 nir_def *bad)
+                 const struct gpuval_nir_replacement *replacement)
 {
-   nir_def *resource = src->ssa;
+   nir_def *resource = src->ssa, *bad = replacement->bad;
 
    if (resource->bit_size == 64) {
       if (layout->null_structure)
@@ -328,7 +376,10 @@ replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, ni
    }
    resource =
       replace_component(b, resource, 0, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)));
-   nir_src_rewrite(src, replace_component(b, resource, 1, bad, nir_imm_int(b, 0)));
+   if (!replacement->word ||
+       !has_stand_in_at(nir_scalar_as_uint(nir_get_scalar(replacement->slot, 0))))
+      resource = replace_component(b, resource, 1, bad, nir_imm_int(b, 0));
+   nir_src_rewrite(src, resource);
 }
 
 /* A variable like @var, but always an array, and so with an index */
@@ -352,7 +403,7 @@ get_array(nir_builder *b, const nir_variable *var)
 }
 
 static void
-replace_deref(nir_builder *b, nir_src *src, nir_def *bad)
+replace_deref(nir_builder *b, nir_src *src, const struct gpuval_nir_replacement *replacement)
 {
    nir_deref_instr *deref = nir_src_as_deref(*src);
    nir_def *index = nir_imm_int(b, 0);
@@ -361,7 +412,9 @@ replace_deref(nir_builder *b, nir_src *src, nir_def *bad)
       index = nir_iadd(b, index,
                        nir_imul_imm(b, nir_u2u32(b, deref->arr.index.ssa),
                                     MAX2(glsl_get_aoa_size(deref->type), 1)));
-   index = nir_bcsel(b, bad, nir_imm_int(b, STAND_IN_INDEX), index);
+   index = replacement->word
+              ? nir_pick_gpuval(b, replacement->word, index, .base = ~0, .flags = STAND_IN_INDEX)
+              : nir_bcsel(b, replacement->bad, nir_imm_int(b, STAND_IN_INDEX), index);
 
    nir_deref_instr *array = nir_build_deref_var(b, get_array(b, deref->var));
    nir_src_rewrite(src, &nir_build_deref_array(b, array, index)->def);
@@ -378,9 +431,9 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
       nir_src *resource = gpuval_nir_resource_src(intrin);
 
       if (resource)
-         replace_resource(driver->data, b, resource, replacement->bad);
+         replace_resource(driver->data, b, resource, replacement);
       else
-         replace_deref(b, &intrin->src[0], replacement->bad);
+         replace_deref(b, &intrin->src[0], replacement);
       return;
    }
 
@@ -393,9 +446,68 @@ replace(const struct gpuval_nir_driver *driver, nir_builder *b,
    int resource = nir_tex_instr_src_index(tex, nir_tex_src_texture_deref);
    int sampler = nir_tex_instr_src_index(tex, nir_tex_src_sampler_deref);
    if (replacement->is_resource && resource >= 0)
-      replace_deref(b, &tex->src[resource].src, replacement->bad);
+      replace_deref(b, &tex->src[resource].src, replacement);
    if (replacement->is_sampler && sampler >= 0)
-      replace_deref(b, &tex->src[sampler].src, replacement->bad);
+      replace_deref(b, &tex->src[sampler].src, replacement);
+}
+
+/* What @offset is where @index is @value; false: not of the form that it has */
+static bool
+evaluate(nir_def *offset, const nir_def *index, uint32_t value, uint32_t *result)
+{
+   nir_scalar scalar = nir_get_scalar(offset, 0);
+   uint32_t a, b;
+
+   if (offset == index) {
+      *result = value;
+      return true;
+   }
+   if (nir_scalar_is_const(scalar)) {
+      *result = nir_scalar_as_uint(scalar);
+      return true;
+   }
+   if (!nir_scalar_is_alu(scalar) || nir_op_infos[nir_scalar_alu_op(scalar)].num_inputs != 2 ||
+       !evaluate(nir_scalar_chase_alu_src(scalar, 0).def, index, value, &a) ||
+       !evaluate(nir_scalar_chase_alu_src(scalar, 1).def, index, value, &b))
+      return false;
+
+   switch (nir_scalar_alu_op(scalar)) {
+   case nir_op_iadd:
+      *result = a + b;
+      return true;
+   case nir_op_imul:
+   case nir_op_amul:
+      *result = a * b;
+      return true;
+   case nir_op_ishl:
+      *result = a << (b & 31);
+      return true;
+   default:
+      return false;
+   }
+}
+
+/* The stand-in of a constant index: a null descriptor at the same offset */
+static bool
+stand_in_at_offset(nir_builder *b, nir_def *index, nir_def **set, nir_def **offset)
+{
+   nir_instr *instr = nir_def_instr(index);
+   if (instr->type != nir_instr_type_intrinsic ||
+       nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_pick_gpuval)
+      return false;
+
+   nir_intrinsic_instr *pick = nir_instr_as_intrinsic(instr);
+   nir_scalar number = nir_scalar_resolved(pick->src[1].ssa, 0);
+   uint32_t constant;
+   if (!nir_scalar_is_const(number) ||
+       !evaluate(*offset, index, nir_scalar_as_uint(number), &constant) ||
+       !has_stand_in_at(constant))
+      return false;
+
+   *set = nir_bcsel(b, nir_ine_imm(b, pick->src[0].ssa, 0),
+                    nir_load_command_gpuval(b, .base = FIELD(stand_in)), *set);
+   *offset = nir_imm_int(b, constant);
+   return true;
 }
 
 void
@@ -403,6 +515,8 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
 {
    if (!gpuval_options()->safe || !gpuval_options_may_check(GPUVAL_CHECK_DESCRIPTOR) ||
        deref->deref_type != nir_deref_type_array || nir_src_is_const(deref->arr.index))
+      return;
+   if (stand_in_at_offset(b, deref->arr.index.ssa, set, offset))
       return;
 
    nir_def *bad = nir_ieq_imm(b, deref->arr.index.ssa, STAND_IN_INDEX);
@@ -426,5 +540,7 @@ const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
    .binding = find_binding,
    .race_uses = race_uses,
    .objects_address = objects_address,
+   .load_constant = gpuval_radv_nir_load_constant,
+   .load_id = load_id,
    .replace = replace,
 };

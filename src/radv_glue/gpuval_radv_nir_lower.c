@@ -8,6 +8,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
+#include "gpuval/src/base/gpuval_options.h"
 #include "gpuval/src/nir_passes/gpuval_nir_inline.h"
 
 /* Queries */
@@ -54,23 +55,36 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
                                 .align_mul = 16);
 }
 
-/* All that comes first is one load. */
-#define FIRST_WORDS 8
+/* What is asked for most are two loads: of shadows, the tables and the root; and from there on. */
+#define NUM_WORDS 8
+#define SHADOWS   (offsetof(struct gpuval_radv_command_data, objects_address) - 2 * sizeof(uint32_t))
+#define BASE      offsetof(struct gpuval_radv_command_data, base)
+static_assert(SHADOWS + (NUM_WORDS - 2) * sizeof(uint32_t) == BASE, "with the root");
+
+/* The load that has the words, or @offset itself */
+static unsigned
+find_words(unsigned components, unsigned offset)
+{
+   const unsigned end = offset + components * sizeof(uint32_t);
+
+   if (offset >= BASE && end <= BASE + NUM_WORDS * sizeof(uint32_t))
+      return BASE;
+   return offset >= SHADOWS && end <= SHADOWS + NUM_WORDS * sizeof(uint32_t) ? SHADOWS : offset;
+}
 
 /* @offset: in struct gpuval_radv_command_data */
 static nir_def *
 build_data_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
                 unsigned offset)
 {
-   const unsigned first = offsetof(struct gpuval_radv_command_data, base);
-   bool is_first = offset >= first && offset + components * 4 <= first + FIRST_WORDS * 4;
-   nir_def *words =
-      gpuval_load_smem(b, is_first ? FIRST_WORDS : components, load_data_pointer(b, args),
-                       nir_imm_int(b, is_first ? first : offset), 4);
+   const unsigned first = find_words(components, offset);
+   bool is_alone = first == offset && first != BASE && first != SHADOWS;
+   nir_def *words = gpuval_load_smem(b, is_alone ? components : NUM_WORDS,
+                                     load_data_pointer(b, args), nir_imm_int(b, first), 4);
 
    assert(offset + components * 4 <= args->data_size);
-   return is_first ? nir_channels(b, words, BITFIELD_RANGE((offset - first) / 4, components))
-                   : words;
+   return is_alone ? words
+                   : nir_channels(b, words, BITFIELD_RANGE((offset - first) / 4, components));
 }
 
 /* @offset: in struct gpuval_command_data */
@@ -238,6 +252,10 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
    case nir_intrinsic_call_gpuval:
       result = build_call(b, args, intrin);
       break;
+   case nir_intrinsic_pick_gpuval: /* what gpuval_radv_nir_stand_in() has not taken */
+      result = nir_bcsel(b, nir_ine_imm(b, intrin->src[0].ssa, 0),
+                         nir_imm_int(b, nir_intrinsic_flags(intrin)), intrin->src[1].ssa);
+      break;
    default:
       return false;
    }
@@ -266,5 +284,6 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
                                            .driver = &driver,
                                            .has_shadow = args->has_shadow,
                                            .sync_off = GPUVAL_RADV_SYNC_OFF,
+                                           .marks_failures = gpuval_options()->marks_failures,
                                         });
 }

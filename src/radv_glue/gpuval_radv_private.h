@@ -39,7 +39,7 @@ struct gpuval_radv {
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
    struct gpuval_hooks hooks;            /* RADV's entry points among them, in hooks.next */
-   struct radeon_winsys_bo *stand_in_bo; /* with GPUVAL_SAFE: null descriptors */
+   struct radeon_winsys_bo *stand_in_bo; /* GPUVAL_RADV_STAND_IN_BYTES */
    uint32_t stand_in;                    /* its address, low half */
    uint64_t null_structure;              /* or 0 */
    struct gpuval_radv_images *images;    /* gpuval_radv_written_images.c's, or NULL */
@@ -74,6 +74,7 @@ struct gpuval_radv {
 
    struct gpuval_radv_race *race;     /* NULL: not checked */
    struct gpuval_radv_shadow *shadow; /* NULL: the filter is all there is */
+   struct gpuval_radv_clear *clear;
    struct gpuval_radv_filter *filter; /* where the host does not see it, or NULL */
 };
 
@@ -367,6 +368,17 @@ void gpuval_radv_look(void *data);
 
 void gpuval_radv_init_shadow(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_shadow(struct gpuval_radv *gpuval);
+
+/* gpuval_radv_clear.c */
+/** A pool of the queue family's, and @count primary command buffers in it */
+VkResult gpuval_radv_create_commands(struct gpuval_radv *gpuval, uint32_t family,
+                                     VkCommandPool *pool, VkCommandBuffer *commands,
+                                     uint32_t count);
+void gpuval_radv_init_clear(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_clear(struct gpuval_radv *gpuval);
+/** Nothing is in flight: shadow memory may be cleared on @queue until it is NULL. */
+void gpuval_radv_allow_clear(struct gpuval_radv *gpuval, struct vk_queue *queue);
+
 /** A buffer has got its memory. */
 void gpuval_radv_bind_cells(struct gpuval_radv *gpuval, const struct radv_buffer *buffer);
 

@@ -471,9 +471,23 @@ gpuval_radv_push_set_with_template(struct radv_cmd_buffer *cmd_buffer,
    end_push(cmd_buffer, pushed);
 }
 
+/* What suits every access */
+static struct gpuval_descriptor
+get_unknown(const struct gpuval_radv *gpuval)
+{
+   const uint32_t id = gpuval_objects_unknown(gpuval_device_objects(gpuval->device));
+
+   return (struct gpuval_descriptor){
+      .object = id,
+      .offers = UINT32_MAX,
+      .sampler = id,
+      .format = UINT32_MAX,
+   };
+}
+
 /* As radv_bind_descriptor_sets(). Returns whether there was one. */
 static bool
-bind_dynamic(struct gpuval_radv_bound *bound, unsigned bind_point,
+bind_dynamic(const struct gpuval_radv *gpuval, struct gpuval_radv_bound *bound, unsigned bind_point,
              const VkBindDescriptorSetsInfoKHR *info)
 {
    VK_FROM_HANDLE(radv_pipeline_layout, layout, info->layout);
@@ -490,7 +504,7 @@ bind_dynamic(struct gpuval_radv_bound *bound, unsigned bind_point,
       if (shadow)
          shadow += align(set->header.size, ENTRY_SIZE) / ENTRY_SIZE;
       for (uint32_t j = 0; j < count; j++)
-         bound->dynamic[bind_point][first + j] = shadow ? shadow[j] : (struct gpuval_descriptor){0};
+         bound->dynamic[bind_point][first + j] = shadow ? shadow[j] : get_unknown(gpuval);
       found = true;
    }
    return found;
@@ -499,12 +513,13 @@ bind_dynamic(struct gpuval_radv_bound *bound, unsigned bind_point,
 void
 gpuval_radv_bind_sets(struct radv_cmd_buffer *cmd_buffer, const VkBindDescriptorSetsInfoKHR *info)
 {
-   if (!objects_of(radv_cmd_buffer_device(cmd_buffer)) || !info->dynamicOffsetCount)
+   struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
+   if (!objects_of(device) || !info->dynamicOffsetCount)
       return;
 
    struct gpuval_radv_bound *bound = get_bound(cmd_buffer);
    u_foreach_bit (i, bind_points(info->stageFlags)) {
-      if (bind_dynamic(bound, i, info))
+      if (bind_dynamic(device->gpuval, bound, i, info))
          bound->dynamic_address[i] =
             upload(cmd_buffer, bound->dynamic[i], sizeof(bound->dynamic[i]));
    }
@@ -520,14 +535,16 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
 
    data->objects_address = gpuval_objects_address(gpuval_device_objects(gpuval->device));
    data->stand_in = gpuval->stand_in;
+   const uint32_t unknown = gpuval->stand_in + GPUVAL_RADV_STAND_IN_BYTES;
    for (unsigned i = 0; i < MAX_SETS; i++) {
       bool is_bound = descriptors->valid & BITFIELD_BIT(i) && descriptors->sets[i];
-      data->shadows[gpuval_radv_shadow(i)] = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
+      uint32_t shadow = is_bound ? descriptors->sets[i]->header.gpuval_va : 0;
+      data->shadows[gpuval_radv_shadow(i)] = shadow ? shadow : unknown;
    }
 
    const struct gpuval_radv_bound *bound =
       *gpuval_radv_bound((struct radv_cmd_buffer *)owner, NULL);
-   data->dynamic_shadow = 0;
+   data->dynamic_shadow = unknown;
    if (bound && bound->dynamic_address[bind_point])
       data->dynamic_shadow =
          bound->dynamic_address[bind_point] - gpuval_radv_bound_dynamic_offset(owner, bind_point);
@@ -536,24 +553,30 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");
 
 /* Zero is a null descriptor for the hardware, whatever its type, but for acceleration
- * structures (gpuval_radv_structures.c).
+ * structures (gpuval_radv_structures.c). Behind that are shadows as null descriptors have them,
+ * which are good for everything.
  */
 static void
 init_stand_ins(struct gpuval_radv *gpuval)
 {
+   const struct gpuval_descriptor unknown = get_unknown(gpuval);
    struct radv_device *device = gpuval->radv;
-   void *map = NULL;
+   char *map = NULL;
 
-   if (radv_bo_create(
-          device, NULL, 4096, 4096, RADEON_DOMAIN_VRAM,
-          RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY | RADEON_FLAG_32BIT,
-          RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &gpuval->stand_in_bo) == VK_SUCCESS)
+   if (radv_bo_create(device, NULL, 2 * GPUVAL_RADV_STAND_IN_BYTES, 4096, RADEON_DOMAIN_VRAM,
+                      RADEON_FLAG_NO_INTERPROCESS_SHARING | RADEON_FLAG_READ_ONLY |
+                         RADEON_FLAG_32BIT | RADEON_FLAG_ZERO_VRAM,
+                      RADV_BO_PRIORITY_DESCRIPTOR, 0, true, &gpuval->stand_in_bo) == VK_SUCCESS)
       map = radv_buffer_map(device->ws, gpuval->stand_in_bo);
-   if (map &&
-       device->ws->buffer_make_resident(device->ws, gpuval->stand_in_bo, true) == VK_SUCCESS) {
-      memset(map, 0, 4096);
-      gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
+   if (!map ||
+       device->ws->buffer_make_resident(device->ws, gpuval->stand_in_bo, true) != VK_SUCCESS) {
+      gpuval->broken_checks = UINT32_MAX; /* shaders would look at nothing */
+      gpuval_log_warning("no memory for descriptors that stand in for others: nothing is checked");
+      return;
    }
+   for (unsigned i = 0; i < GPUVAL_RADV_STAND_IN_BYTES; i += sizeof(unknown))
+      memcpy(map + GPUVAL_RADV_STAND_IN_BYTES + i, &unknown, sizeof(unknown));
+   gpuval->stand_in = radv_buffer_get_va(gpuval->stand_in_bo);
 }
 
 void
@@ -570,6 +593,6 @@ gpuval_radv_finish_sets(struct gpuval_radv *gpuval)
 void
 gpuval_radv_init_sets(struct gpuval_radv *gpuval)
 {
-   if (gpuval_device_objects(gpuval->device) && gpuval_options()->safe)
+   if (gpuval_device_objects(gpuval->device))
       init_stand_ins(gpuval);
 }

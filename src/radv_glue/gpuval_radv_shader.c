@@ -161,13 +161,32 @@ describe_bindings(const struct gpuval_nir_driver *driver, struct util_dynarray *
    }
 }
 
+static bool
+has_intrinsic(const nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
+{
+   nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         for (unsigned i = 0; i < num_ops; i++) {
+            if (nir_instr_as_intrinsic(instr)->intrinsic == ops[i])
+               return true;
+         }
+      }
+   }
+   return false;
+}
+
 /* What the reports' words for the invocation need, lowered as RADV has lowered
  * the shader's own.
  */
 static void
 lower_invocation(nir_shader *nir, const nir_lower_compute_system_values_options *system_values)
 {
-   bool reads_pixel_coord = BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD);
+   /* Where fragments of 2x2 pixels run as one, three do not print. */
+   const nir_intrinsic_op print = nir_intrinsic_printf_gpuval;
+   bool reads_pixel_coord = BITSET_TEST(nir->info.system_values_read, SYSTEM_VALUE_PIXEL_COORD) ||
+                            has_intrinsic(nir, &print, 1);
 
    NIR_PASS(_, nir, nir_lower_compute_system_values, system_values);
    nir_shader_gather_info(nir, nir_shader_get_entrypoint(nir));
@@ -280,6 +299,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .robust_storage = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_STORAGE)),
       .robust_image = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_IMAGE)),
    };
+   data.base.looks_up = info.checks & BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR);
    if (nir->info.internal)
       driver.descriptors = NULL;
 
@@ -388,27 +408,12 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
    };
 }
 
-static bool
-has_intrinsic(const nir_shader *nir, const nir_intrinsic_op *ops, unsigned num_ops)
-{
-   nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr (instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         for (unsigned i = 0; i < num_ops; i++) {
-            if (nir_instr_as_intrinsic(instr)->intrinsic == ops[i])
-               return true;
-         }
-      }
-   }
-   return false;
-}
-
 static const nir_intrinsic_op queries[] = {
    nir_intrinsic_load_descriptor_gpuval,
    nir_intrinsic_load_command_gpuval,
    nir_intrinsic_invocation_gpuval,
    nir_intrinsic_call_gpuval,
+   nir_intrinsic_pick_gpuval,
 };
 
 static const nir_intrinsic_op reports[] = {

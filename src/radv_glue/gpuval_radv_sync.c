@@ -338,18 +338,22 @@ gpuval_radv_give_up(struct gpuval_radv *gpuval, struct vk_command_buffer *const 
 
 /* What sync and race have of a submit */
 static struct gpuval_race_segment *
-begin_order(struct gpuval_radv *gpuval, unsigned queue, struct vk_command_buffer *const *buffers,
-            uint32_t count)
+begin_order(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
+            struct vk_command_buffer *const *buffers, uint32_t count)
 {
+   unsigned queue = gpuval_hooks_queue(&gpuval->hooks, vk_queue);
+
    if (gpuval_radv_is_idle(gpuval) && !gpuval->submitting) {
       if (gpuval_options_sync())
          gpuval_radv_begin_filter(gpuval);
+      gpuval_radv_allow_clear(gpuval, vk_queue);
       gpuval_radv_begin_shadow(gpuval);
       if (MAX2(gpuval->serial, gpuval_radv_race_serial(gpuval)) >= GPUVAL_SUBMITS_RESTART) {
          gpuval_radv_race_look(gpuval); /* at all that has these serials */
          gpuval_submits_restart(gpuval->hooks.submits);
          gpuval_device_shadow_restart(gpuval->device);
       }
+      gpuval_radv_allow_clear(gpuval, NULL);
    } else if (gpuval_radv_wants_filter(gpuval)) {
       gpuval_radv_begin_filter(gpuval);
    }
@@ -380,7 +384,7 @@ gpuval_radv_begin_epochs(struct gpuval_radv *gpuval, struct vk_queue *vk_queue,
    uint64_t number = ++gpuval->visit;
    tell_tables(gpuval, buffers, count);
    if (gpuval->hooks.submits)
-      *race = begin_order(gpuval, gpuval_hooks_queue(&gpuval->hooks, vk_queue), buffers, count);
+      *race = begin_order(gpuval, vk_queue, buffers, count);
    gpuval->submitting++;
    simple_mtx_unlock(&gpuval->sync_mutex);
    return number;

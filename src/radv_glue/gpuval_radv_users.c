@@ -16,8 +16,10 @@
 #include "radv_device.h"
 #include "radv_shader.h"
 #include "radv_shader_object.h"
+#include "sid.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/core/shaders/gpuval_shader.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
 
@@ -80,12 +82,26 @@ gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shader
    }
 }
 
+/* Fragments that write nothing need not run, but where they print. RADV has computed the shader's
+ * registers before it gets here.
+ */
+static void
+run_if_noop(struct radv_shader *shader)
+{
+   shader->info.regs.ps.db_shader_control |= S_02880C_EXEC_ON_NOOP(1);
+}
+
 void
 gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, const uint32_t numbers[2],
                          struct gpuval_shader *shaders[2])
 {
-   for (unsigned i = 0; i < 2; i++)
+   struct radv_shader *shader = container_of(shaders, struct radv_shader, gpuval[0]);
+
+   for (unsigned i = 0; i < 2; i++) {
       shaders[i] = gpuval_device_hold_shader(gpuval->device, numbers[i]);
+      if (shaders[i] && shaders[i]->num_formats && shader->info.stage == MESA_SHADER_FRAGMENT)
+         run_if_noop(shader);
+   }
 }
 
 void

@@ -168,6 +168,13 @@ radv_clear(void *data, void *map, uint64_t size)
    memset(map, 0, size);
 }
 
+static bool
+radv_clear_all(void *data, const struct gpuval_cleared *ranges, unsigned count)
+{
+   struct gpuval_winsys_radv *winsys = data;
+   return winsys->clear_on_gpu && winsys->clear_on_gpu(winsys, ranges, count);
+}
+
 void
 gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device)
 {
@@ -181,6 +188,7 @@ gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *d
             .alloc_unseen = radv_alloc_unseen,
             .free = radv_free,
             .clear = radv_clear,
+            .clear_all = radv_clear_all,
             .data = winsys,
          },
       .device = device,

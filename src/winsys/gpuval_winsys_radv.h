@@ -14,6 +14,9 @@ struct gpuval_winsys_radv {
    struct radv_device *device;
    bool is_small; /* what the host sees of video memory: only what needs it is there */
    struct list_head buffers;
+   /* gpuval_winsys::clear_all, where something knows how; else NULL */
+   bool (*clear_on_gpu)(struct gpuval_winsys_radv *winsys, const struct gpuval_cleared *ranges,
+                        unsigned count);
 };
 
 void gpuval_winsys_radv_init(struct gpuval_winsys_radv *winsys, struct radv_device *device);

@@ -27,6 +27,22 @@ read_base(const struct softgpu_processor *processor, unsigned low, unsigned high
    return (uint64_t)((int64_t)(base << 24) >> 16);
 }
 
+bool
+softgpu_is_noop(const struct softgpu_processor *processor, const struct softgpu_targets *targets,
+                const struct softgpu_depth *depth)
+{
+   const uint32_t shader = context(processor, R_02880C_DB_SHADER_CONTROL);
+   const uint32_t exports = context(processor, R_02823C_CB_SHADER_MASK);
+   bool tests = depth->has_depth || depth->has_stencil;
+
+   for (unsigned i = 0; i < SOFTGPU_MAX_TARGETS; i++) {
+      if (targets->targets[i].mask & (exports >> i * 4))
+         return false;
+   }
+   return !G_02880C_EXEC_ON_NOOP(shader) && !depth->exports_depth && !depth->exports_stencil &&
+          !(tests && G_02880C_KILL_ENABLE(shader));
+}
+
 void
 softgpu_read_depth(const struct softgpu_processor *processor, struct softgpu_depth *depth)
 {

@@ -179,14 +179,17 @@ shade_once(const struct fill *fill, int sample)
    }
    if (!covered)
       return;
+   bool is_noop = softgpu_is_noop(processor, primitive->targets, depth);
    fill->run->group.wave_count = 1;
-   softgpu_execute_group(fill->run);
+   if (!is_noop)
+      softgpu_execute_group(fill->run);
    for (unsigned lane = 0; lane < fill->count && !softgpu_failed(); lane++) {
       const struct pixel *pixel = &fill->pixels[lane];
       struct softgpu_fragment f = get_fragment(primitive, pixel);
       if (wave->helpers >> lane & 1)
          continue;
-      read_exports(depth, colors, lane, &f);
+      if (!is_noop)
+         read_exports(depth, colors, lane, &f);
       if (depth->before_shader || softgpu_test_depth(depth, &f, sample, true))
          softgpu_write_colors(processor, primitive->targets, colors, lane, f.x, f.y, f.layer,
                               sample);

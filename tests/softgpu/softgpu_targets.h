@@ -77,6 +77,12 @@ void softgpu_write_colors(const struct softgpu_processor *processor,
 
 void softgpu_read_depth(const struct softgpu_processor *processor, struct softgpu_depth *depth);
 
+/* Whether fragments write nothing that depends on the shader, which then need not run: the shader
+ * may ask for it all the same (DB_SHADER_CONTROL).
+ */
+bool softgpu_is_noop(const struct softgpu_processor *processor,
+                     const struct softgpu_targets *targets, const struct softgpu_depth *depth);
+
 /* Whether a fragment passes; `sample` -1: in any of its samples. May write what becomes of it. */
 bool softgpu_test_depth(const struct softgpu_depth *depth, const struct softgpu_fragment *f,
                         int sample, bool write);

@@ -5,6 +5,7 @@
 #include "nir_passes_test.h"
 
 #include "nir_passes/gpuval_nir_functions.h"
+#include "nir_passes/gpuval_nir_sink.h"
 
 namespace {
 
@@ -140,15 +141,17 @@ class nir_export_test : public nir_passes_test {
       return nir_create_variable_with_location(b->shader, nir_var_shader_out, location, type);
    }
 
-   /* Of the report of @kind; false if there is none */
+   /* A report has an entry for each kind, and a word says which it is. */
    bool is_reported(enum gpuval_kind kind)
    {
       fold();
       for (nir_intrinsic_instr *report : reports()) {
-         if (site(entry(nir_intrinsic_base(report)).site).kind != kind)
-            continue;
          EXPECT_TRUE(nir_src_is_const(report->src[0]));
-         return nir_src_as_bool(report->src[0]);
+         nir_scalar number = nir_scalar_resolved(report->src[1].ssa, 1);
+         EXPECT_TRUE(nir_scalar_is_const(number));
+         uint32_t index = nir_intrinsic_base(report) + nir_scalar_as_uint(number);
+         if (nir_src_as_bool(report->src[0]) && site(entry(index).site).kind == kind)
+            return true;
       }
       return false;
    }
@@ -257,8 +260,77 @@ TEST_F(nir_export_test, of_other_stages_the_position)
                  0xf);
    nir_store_var(b, output(glsl_vec4_type(), VARYING_SLOT_POS), nir_imm_vec4(b, nan, 0, 0, 0), 0xf);
    run();
-   EXPECT_EQ(reports().size(), 3u);
+   EXPECT_EQ(reports().size(), 1u);
    EXPECT_EQ(site(0).binding, GPUVAL_OUTPUT_POSITION);
+}
+
+/* What is used behind the branch of an if that stands for a failure */
+class nir_sink_test : public nir_passes_test {
+ protected:
+   void use(nir_def *value)
+   {
+      nir_store_global(b, nir_imm_int64(b, 4096), 4, value, 0x1);
+   }
+
+   nir_if *push_failure(nir_def *condition)
+   {
+      nir_if *nif = nir_push_if(b, condition);
+      _mesa_set_add(ifs, nif);
+      return nif;
+   }
+
+   static bool is_behind(const nir_def *value, nir_if *nif)
+   {
+      return nir_def_instr((nir_def *)value)->block == nir_if_first_then_block(nif);
+   }
+
+   bool sink()
+   {
+      bool progress = gpuval_nir_sink(b->impl, ifs);
+      _mesa_set_destroy(ifs, NULL);
+      nir_validate_shader(b->shader, "after gpuval_nir_sink");
+      return progress;
+   }
+
+   struct set *ifs = _mesa_pointer_set_create(NULL);
+};
+
+TEST_F(nir_sink_test, what_only_a_failure_needs)
+{
+   nir_def *offset = any_offset();
+   nir_def *sum = nir_iadd_imm(b, offset, 1), *product = nir_imul_imm(b, sum, 3);
+   nir_def *both = nir_iadd_imm(b, offset, 2);
+   nir_if *nif = push_failure(nir_ieq_imm(b, offset, 5));
+   use(product);
+   use(both);
+   nir_pop_if(b, NULL);
+   use(both);
+
+   EXPECT_TRUE(sink());
+   EXPECT_TRUE(is_behind(sum, nif));
+   EXPECT_TRUE(is_behind(product, nif));
+   EXPECT_FALSE(is_behind(both, nif));
+}
+
+TEST_F(nir_sink_test, not_out_of_a_loop)
+{
+   nir_loop *loop = nir_push_loop(b);
+   nir_def *left = nir_iadd_imm(b, any_offset(), 1);
+   nir_break_if(b, nir_ieq_imm(b, left, 5));
+   nir_pop_loop(b, loop);
+   push_failure(nir_imm_true(b));
+   use(left);
+   nir_pop_if(b, NULL);
+   EXPECT_FALSE(sink());
+}
+
+TEST_F(nir_sink_test, not_behind_other_branches)
+{
+   nir_def *sum = nir_iadd_imm(b, any_offset(), 1);
+   nir_push_if(b, nir_imm_true(b));
+   use(sum);
+   nir_pop_if(b, NULL);
+   EXPECT_FALSE(sink());
 }
 
 /* What one instruction accesses word by word */

@@ -195,17 +195,38 @@ gpuval_cells_are_full(struct gpuval_device *device)
    return device->cells->limit && layout->num_splits > layout->max_splits;
 }
 
+static void
+add_cleared(struct util_dynarray *ranges, const struct gpuval_buffer *buffer)
+{
+   const struct gpuval_cleared range = {buffer->map, buffer->address, buffer->size};
+   util_dynarray_append_typed(ranges, struct gpuval_cleared, range);
+}
+
+static void
+clear(const struct gpuval_winsys *winsys, const struct util_dynarray *ranges)
+{
+   if (winsys->clear_all &&
+       winsys->clear_all(winsys->data, ranges->data,
+                         util_dynarray_num_elements(ranges, struct gpuval_cleared)))
+      return;
+   util_dynarray_foreach (ranges, struct gpuval_cleared, range)
+      winsys->clear(winsys->data, range->map, range->size);
+}
+
 void
 gpuval_cells_forget(struct gpuval_device *device)
 {
    struct gpuval_cells *cells = device->cells;
-   const struct gpuval_winsys *winsys = &device->info.winsys;
+   struct util_dynarray ranges;
 
+   util_dynarray_init(&ranges, NULL);
    mtx_lock(&device->mutex);
    util_dynarray_foreach (&cells->areas, struct gpuval_area, area)
-      winsys->clear(winsys->data, area->beside.map, area->beside.size);
-   winsys->clear(winsys->data, cells->times.map, cells->times.size);
-   winsys->clear(winsys->data, cells->clocks.map, cells->clocks.size);
+      add_cleared(&ranges, &area->beside);
+   add_cleared(&ranges, &cells->times);
+   add_cleared(&ranges, &cells->clocks);
+   clear(&device->info.winsys, &ranges);
+   util_dynarray_fini(&ranges);
    get_layout(device)->num_splits = 0;
    mtx_unlock(&device->mutex);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+
+#ifndef GPUVAL_NIR_SINK_H
+#define GPUVAL_NIR_SINK_H
+
+#include "gpuval/src/compat/gpuval_nir_memory.h"
+#include "util/set.h"
+#include "nir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Moves what is used behind the branch of one of @ifs only there. @ifs: nir_if * */
+bool gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
