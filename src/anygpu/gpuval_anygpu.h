@@ -75,7 +75,6 @@ struct gpuval_anygpu_caps {
    uint32_t subgroup_size;
    bool has_quads; /* what the four lanes of one read of each other */
    uint32_t max_shared_size;
-   bool has_statistics;      /* VK_KHR_pipeline_executable_properties */
    bool has_explicit_shared; /* VK_KHR_workgroup_memory_explicit_layout */
 };
 
@@ -161,14 +160,6 @@ bool gpuval_anygpu_submit(struct gpuval_anygpu_vulkan *vulkan);
 /** Everything before, everything after */
 void gpuval_anygpu_barrier(struct gpuval_anygpu_vulkan *vulkan);
 
-/* gpuval_anygpu_statistics.c */
-
-/** What a pipeline that captures statistics must be created with. */
-VkPipelineCreateFlags gpuval_anygpu_statistics_flags(const struct gpuval_anygpu_vulkan *vulkan);
-/** Prints what the driver says of @pipeline, a line each, with @name before it. */
-void gpuval_anygpu_print_statistics(struct gpuval_anygpu_vulkan *vulkan, VkPipeline pipeline,
-                                    const char *name);
-
 /* gpuval_anygpu_run.c */
 
 struct gpuval_anygpu_buffer_info {
@@ -198,7 +189,6 @@ struct gpuval_anygpu_options {
    uint32_t dispatches;
    bool barriers;
    bool time;
-   bool statistics;
    bool as_is; /* the shader without our passes: gpuval_options() says that nothing is checked */
    unsigned rounds;       /* of --time */
    const char *write_spv; /* file for what runs, or NULL */

@@ -35,7 +35,6 @@ static const char help[] =
    "   --barriers 0|1      a full barrier between them; default: 1\n"
    "   --time              GPU time of the shader as it is and with checks, in turns\n"
    "   --rounds N          of --time; default: 9\n"
-   "   --statistics        what the driver's compiler says of the pipelines\n"
    "   --as-is             the shader as it is, for a driver that checks by itself\n"
    "   --entry NAME        entry point; default: main\n"
    "   --device TEXT       a device whose name has it; default: the first\n"
@@ -54,7 +53,6 @@ enum option_value {
    OPTION_TIME,
    OPTION_ROUNDS,
    OPTION_AS_IS,
-   OPTION_STATISTICS,
    OPTION_ENTRY,
    OPTION_DEVICE,
    OPTION_WRITE_SPV,
@@ -72,7 +70,6 @@ static const struct option long_options[] = {
    {"dispatches", required_argument, NULL, OPTION_DISPATCHES},
    {"barriers", required_argument, NULL, OPTION_BARRIERS},
    {"time", no_argument, NULL, OPTION_TIME},
-   {"statistics", no_argument, NULL, OPTION_STATISTICS},
    {"rounds", required_argument, NULL, OPTION_ROUNDS},
    {"as-is", no_argument, NULL, OPTION_AS_IS},
    {"entry", required_argument, NULL, OPTION_ENTRY},
@@ -244,9 +241,6 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
       if (!parse_number("rounds", value, 64, &number))
          return false;
       options->rounds = number;
-      return true;
-   case OPTION_STATISTICS:
-      options->statistics = true;
       return true;
    case OPTION_AS_IS:
       options->as_is = true;

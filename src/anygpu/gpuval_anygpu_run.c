@@ -253,7 +253,6 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
       return fail("vkCreateShaderModule failed", NULL);
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .flags = run->options->statistics ? gpuval_anygpu_statistics_flags(&run->vulkan) : 0,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -266,12 +265,7 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
    VkResult result =
       table->CreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline->pipeline);
    table->DestroyShaderModule(device, module, NULL);
-   if (result != VK_SUCCESS)
-      return fail("vkCreateComputePipelines failed", NULL);
-   if (run->options->statistics)
-      gpuval_anygpu_print_statistics(&run->vulkan, pipeline->pipeline,
-                                     pipeline == &run->checked ? "checked" : "plain");
-   return true;
+   return result == VK_SUCCESS ? true : fail("vkCreateComputePipelines failed", NULL);
 }
 
 static void

@@ -136,7 +136,6 @@ struct features {
    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
    VkPhysicalDeviceShaderClockFeaturesKHR clock;
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_shared;
-   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables;
 };
 
 struct extension {
@@ -149,7 +148,6 @@ static const struct extension optional[] = {
    {VK_KHR_SHADER_CLOCK_EXTENSION_NAME, offsetof(struct features, clock)},
    {VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME,
     offsetof(struct features, explicit_shared)},
-   {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, offsetof(struct features, executables)},
    {VK_EXT_SHADER_SUBGROUP_BALLOT_EXTENSION_NAME, 0},
 };
 
@@ -191,7 +189,6 @@ get_caps(struct gpuval_anygpu_vulkan *vulkan, const struct features *features)
       .subgroup_size = MAX2(subgroup.subgroupSize, 1),
       .has_quads = subgroup.supportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT,
       .max_shared_size = vulkan->properties.limits.maxComputeSharedMemorySize,
-      .has_statistics = features->executables.pipelineExecutableInfo,
       .has_explicit_shared =
          features->explicit_shared.workgroupMemoryExplicitLayout &&
          features->explicit_shared.workgroupMemoryExplicitLayoutScalarBlockLayout,
