@@ -41,6 +41,13 @@ gpuval_radv_static_input(const struct radv_cmd_buffer *cmd_buffer)
 #define GPUVAL_RADV_UNCACHED      RADEON_FLAG_GL2_BYPASS
 #define GPUVAL_RADV_TABLE_OF_SETS AC_UD_INDIRECT_DESCRIPTORS
 
+/** Of a fragment shader */
+static inline uint32_t *
+gpuval_radv_db_shader_control(struct radv_shader *shader)
+{
+   return &shader->regs.ps.db_shader_control;
+}
+
 /** Address of a buffer; 0: nothing is bound */
 static inline uint64_t
 gpuval_radv_buffer_address(const struct radv_buffer *buffer)
@@ -199,6 +206,12 @@ gpuval_radv_dynamic_input(const struct radv_cmd_buffer *cmd_buffer)
 
 #define GPUVAL_RADV_UNCACHED      RADEON_FLAG_VA_UNCACHED
 #define GPUVAL_RADV_TABLE_OF_SETS AC_UD_INDIRECT_DESCRIPTOR_SETS
+
+static inline uint32_t *
+gpuval_radv_db_shader_control(struct radv_shader *shader)
+{
+   return &shader->info.regs.ps.db_shader_control;
+}
 
 static inline uint64_t
 gpuval_radv_buffer_address(const struct radv_buffer *buffer)

@@ -19,6 +19,7 @@
 #include "sid.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "gpuval/src/core/shaders/gpuval_shader.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
@@ -88,7 +89,7 @@ gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shader
 static void
 run_if_noop(struct radv_shader *shader)
 {
-   shader->info.regs.ps.db_shader_control |= S_02880C_EXEC_ON_NOOP(1);
+   *gpuval_radv_db_shader_control(shader) |= S_02880C_EXEC_ON_NOOP(1);
 }
 
 void
