@@ -58,7 +58,7 @@ done
 for name in $(sed -n 's/.*"\(GPUVAL[A-Z0-9_]*\)".*/\1/p' "$root/src/base/gpuval_options.c" | sort -u); do
    case $name in
    GPUVAL_MARK) ;;                   # between `run` and the driver
-   GPUVAL_CHECKS | GPUVAL_TEST_) ;; # which are no variables of gpuval
+   GPUVAL_CHECKS | GPUVAL_TEST_*) ;; # which are no variables of gpuval
    *) in_page "$name" ;;
    esac
 done

@@ -269,7 +269,7 @@ class nir_sink_test : public nir_passes_test {
  protected:
    void use(nir_def *value)
    {
-      nir_store_global(b, nir_imm_int64(b, 4096), 4, value, 0x1);
+      gpuval_store_global(b, nir_imm_int64(b, 4096), 4, value, 0x1);
    }
 
    nir_if *push_failure(nir_def *condition)
