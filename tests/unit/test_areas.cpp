@@ -117,8 +117,8 @@ TEST_F(areas_test, cells_are_each_memorys_own)
 
 TEST_F(areas_test, beyond_the_budget_is_the_filters)
 {
-   /* A quarter is for bytes, and cells are 4 times the memory. */
-   const uint64_t most = budget / 4 * 3 / 4;
+   /* A quarter is for bytes, and cells are 5 times the memory. */
+   const uint64_t most = budget / 4 * 3 / 5 / 4096 * 4096;
    gpuval_cells_add(device, high, most - 4096);
    publish();
    EXPECT_EQ(table()->has_others, 0u);
@@ -136,6 +136,16 @@ TEST_F(areas_test, beyond_the_budget_is_the_filters)
    EXPECT_EQ(table()->count, 2u);
    EXPECT_EQ(cell(high), nullptr);
    EXPECT_NE(cell(high + 3 * budget), nullptr);
+}
+
+/* In front of those of words, one for each block that memory is in */
+TEST_F(areas_test, blocks_have_cells)
+{
+   gpuval_cells_add(device, high, 100);
+   publish();
+   const struct gpuval_shadow_area *area = &table()->areas[0];
+   EXPECT_EQ(area->blocks + high + 112, area->words + high * GPUVAL_SHADOW_WORDS_SCALE);
+   EXPECT_NE(cell(high), nullptr);
 }
 
 TEST_F(areas_test, memory_that_cannot_have_cells)
