@@ -460,14 +460,6 @@ build_order(nir_builder *b, const struct gpuval_nir_driver *driver,
                              nir_bcsel(b, is_found, address, params->address), is_found);
 }
 
-static bool
-is_always(nir_def *condition, bool value)
-{
-   nir_scalar scalar = nir_get_scalar(condition, 0);
-
-   return nir_scalar_is_const(scalar) && nir_scalar_as_bool(scalar) == value;
-}
-
 void
 gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_access_params *params)
@@ -481,12 +473,12 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
    struct gpuval_shadow_cells cells = gpuval_shadow_find_cells(b, driver, command, params);
    nir_def *is_looked_at = nir_ine_imm(b, command->command, 0);
 
-   if (!is_always(params->orders, true)) {
+   if (!gpuval_shadow_is_always(params->orders, true)) {
       nir_push_if(b, nir_iand(b, is_looked_at, nir_inot(b, params->orders)));
       build_access(b, driver, command, params, cells);
       nir_pop_if(b, NULL);
    }
-   if (!is_always(params->orders, false)) {
+   if (!gpuval_shadow_is_always(params->orders, false)) {
       nir_push_if(b, nir_iand(b, is_looked_at, params->orders));
       build_order(b, driver, command, params, cells);
       nir_pop_if(b, NULL);

@@ -38,6 +38,21 @@ struct gpuval_shadow_self {
    nir_def *serials; /* address of those of all commands */
 };
 
+static inline bool
+gpuval_shadow_is_always(nir_def *condition, bool value)
+{
+   nir_scalar scalar = nir_get_scalar(condition, 0);
+   return nir_scalar_is_const(scalar) && nir_scalar_as_bool(scalar) == value;
+}
+
+/* Is an access one to a word, or may it be, where turns of a loop choose it? */
+static inline bool
+gpuval_shadow_may_be_word(const struct gpuval_nir_access_params *params)
+{
+   nir_scalar size = nir_scalar_chase_movs(nir_get_scalar(params->size, 0));
+   return !nir_scalar_is_const(size) || nir_scalar_as_uint(size) == GPUVAL_SHADOW_WORD;
+}
+
 static inline nir_def *
 gpuval_shadow_bits(nir_builder *b, nir_def *word, unsigned first, unsigned count)
 {

@@ -65,9 +65,7 @@ gpuval_shadow_find_block(nir_builder *b, const struct gpuval_nir_driver *driver,
    };
    block.leads = block.fits;
 
-   nir_scalar size = nir_scalar_chase_movs(nir_get_scalar(params->size, 0));
-   bool may_be_word = !nir_scalar_is_const(size) || nir_scalar_as_uint(size) == GPUVAL_SHADOW_WORD;
-   if (driver->has_quads && may_be_word &&
+   if (driver->has_quads && gpuval_shadow_may_be_word(params) &&
        mesa_shader_stage_uses_workgroup(b->shader->info.stage)) {
       nir_def *word = nir_iand_imm(b, nir_load_subgroup_invocation(b), QUAD - 1);
       block.in_quad = is_in_quad(b, driver, params, is_able);
@@ -77,17 +75,10 @@ gpuval_shadow_find_block(nir_builder *b, const struct gpuval_nir_driver *driver,
    return block;
 }
 
-static bool
-is_never(nir_def *condition)
-{
-   nir_scalar scalar = nir_get_scalar(condition, 0);
-   return nir_scalar_is_const(scalar) && !nir_scalar_as_bool(scalar);
-}
-
 nir_def *
 gpuval_shadow_share_quad(nir_builder *b, const struct gpuval_shadow_block *block, nir_def *value)
 {
-   if (is_never(block->in_quad))
+   if (gpuval_shadow_is_always(block->in_quad, false))
       return value;
 
    nir_def *first_s = nir_ine_imm(b, get_first_s(b, nir_b2i32(b, value)), 0);
@@ -99,7 +90,7 @@ static nir_def *
 all_of_quad(nir_builder *b, const struct gpuval_nir_driver *driver,
             const struct gpuval_shadow_block *block, nir_def *value)
 {
-   if (is_never(block->in_quad))
+   if (gpuval_shadow_is_always(block->in_quad, false))
       return value;
 
    nir_def *all = nir_ieq_imm(b, ballot_quad(b, driver, value), BITFIELD_MASK(QUAD));

@@ -27,13 +27,6 @@ may_be_load(const struct gpuval_nir_access_params *params)
    return !nir_scalar_is_const(type) || nir_scalar_as_uint(type) == GPUVAL_BLOOM_LOAD;
 }
 
-static bool
-may_be_word(const struct gpuval_nir_access_params *params)
-{
-   nir_scalar size = nir_scalar_chase_movs(nir_get_scalar(params->size, 0));
-   return !nir_scalar_is_const(size) || nir_scalar_as_uint(size) == GPUVAL_SHADOW_WORD;
-}
-
 /* Which of the active invocations of the subgroup this one is, and *count: how many there are */
 static nir_def *
 get_rank(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def **count)
@@ -136,7 +129,7 @@ gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
    quick->cell = nir_bcsel(b, looks, gpuval_shadow_block_cell(b, &cells, word), command->layout);
    quick->words =
       nir_build_load_global(b, 4, 32, quick->cell, .align_mul = 16, .access = ACCESS_COHERENT);
-   if (quick->for_all || may_be_word(params)) {
+   if (quick->for_all || gpuval_shadow_may_be_word(params)) {
       quick->word_cell = nir_bcsel(
          b, quick->can_word,
          nir_iadd(b, cells.words, nir_imul_imm(b, word, GPUVAL_SHADOW_WORDS_SCALE)), quick->cell);
