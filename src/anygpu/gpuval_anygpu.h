@@ -75,6 +75,7 @@ struct gpuval_anygpu_caps {
    uint32_t subgroup_size;
    bool has_quads; /* what the four lanes of one read of each other */
    uint32_t max_shared_size;
+   bool has_statistics;      /* of pipelines */
    bool has_explicit_shared; /* VK_KHR_workgroup_memory_explicit_layout */
 };
 
@@ -191,6 +192,7 @@ struct gpuval_anygpu_options {
    bool time;
    bool as_is; /* the shader without our passes: gpuval_options() says that nothing is checked */
    unsigned rounds;       /* of --time */
+   bool statistics;       /* are printed */
    const char *write_spv; /* file for what runs, or NULL */
 };
 

@@ -38,6 +38,7 @@ static const char help[] =
    "   --as-is             the shader as it is, for a driver that checks by itself\n"
    "   --entry NAME        entry point; default: main\n"
    "   --device TEXT       a device whose name has it; default: the first\n"
+   "   --statistics        what the driver says of the pipelines it makes, if it does\n"
    "   --write-spv FILE    writes the SPIR-V that runs, with its checks\n";
 
 enum option_value {
@@ -55,6 +56,7 @@ enum option_value {
    OPTION_AS_IS,
    OPTION_ENTRY,
    OPTION_DEVICE,
+   OPTION_STATISTICS,
    OPTION_WRITE_SPV,
    OPTION_HELP,
 };
@@ -74,6 +76,7 @@ static const struct option long_options[] = {
    {"as-is", no_argument, NULL, OPTION_AS_IS},
    {"entry", required_argument, NULL, OPTION_ENTRY},
    {"device", required_argument, NULL, OPTION_DEVICE},
+   {"statistics", no_argument, NULL, OPTION_STATISTICS},
    {"write-spv", required_argument, NULL, OPTION_WRITE_SPV},
    {"help", no_argument, NULL, OPTION_HELP},
    {0},
@@ -250,6 +253,9 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
       return true;
    case OPTION_DEVICE:
       options->device = value;
+      return true;
+   case OPTION_STATISTICS:
+      options->statistics = true;
       return true;
    case OPTION_WRITE_SPV:
       options->write_spv = value;

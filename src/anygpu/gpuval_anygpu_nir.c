@@ -599,8 +599,6 @@ emit_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
       .bindless_set_idx = GPUVAL_ANYGPU_MAX_SLOTS,
    };
 
-   if (getenv("DUMPTMP"))
-      nir_print_shader(nir, stderr);
    struct spirv_shader *spirv = nir_to_spirv(nir, &info, screen);
    if (!spirv) {
       print_error("nir_to_spirv has failed", NULL);

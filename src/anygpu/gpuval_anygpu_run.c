@@ -19,7 +19,8 @@
 #include "util/rand_xor.h"
 
 /* Dispatches of one submission. Commands have 16 bits in cells, and memory of their own. */
-#define MAX_BATCH 1024
+#define MAX_BATCH      1024
+#define MAX_STATISTICS 64
 
 /* A buffer of the shader, as the checks know it */
 struct buffer {
@@ -226,6 +227,51 @@ make_template(struct run *run)
 
 /* Pipelines */
 
+static void
+print_statistic(const char *name, const VkPipelineExecutableStatisticKHR *statistic)
+{
+   printf("%s: %s ", name, statistic->name);
+   switch (statistic->format) {
+   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+      printf("%s\n", statistic->value.b32 ? "yes" : "no");
+      break;
+   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+      printf("%" PRId64 "\n", statistic->value.i64);
+      break;
+   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR:
+      printf("%g\n", statistic->value.f64);
+      break;
+   default:
+      printf("%" PRIu64 "\n", statistic->value.u64);
+      break;
+   }
+}
+
+/* What the driver says of a pipeline: registers, sizes */
+static void
+print_statistics(const struct run *run, const struct pipeline *pipeline)
+{
+   const VkPipelineExecutableInfoKHR info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+      .pipeline = pipeline->pipeline,
+   };
+   const struct vk_device_dispatch_table *table = &run->vulkan.table;
+   VkPipelineExecutableStatisticKHR statistics[MAX_STATISTICS];
+   uint32_t count = MAX_STATISTICS;
+
+   for (unsigned i = 0; i < MAX_STATISTICS; i++)
+      statistics[i] = (VkPipelineExecutableStatisticKHR){
+         .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR,
+      };
+   if (!run->vulkan.caps.has_statistics || table->GetPipelineExecutableStatisticsKHR(
+                                              run->vulkan.device, &info, &count, statistics) < 0) {
+      fprintf(stderr, "gpuval: warning: anygpu: the driver has no statistics\n");
+      return;
+   }
+   for (unsigned i = 0; i < count; i++)
+      print_statistic(pipeline == &run->checked ? "checked" : "plain", &statistics[i]);
+}
+
 static bool
 create_pipeline(struct run *run, const uint32_t *words, size_t size, const char *entry,
                 uint32_t push_size, struct pipeline *pipeline)
@@ -253,6 +299,7 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
       return fail("vkCreateShaderModule failed", NULL);
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .flags = run->options->statistics ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -265,7 +312,11 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
    VkResult result =
       table->CreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline->pipeline);
    table->DestroyShaderModule(device, module, NULL);
-   return result == VK_SUCCESS ? true : fail("vkCreateComputePipelines failed", NULL);
+   if (result != VK_SUCCESS)
+      return fail("vkCreateComputePipelines failed", NULL);
+   if (run->options->statistics)
+      print_statistics(run, pipeline);
+   return true;
 }
 
 static void

@@ -136,6 +136,7 @@ struct features {
    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
    VkPhysicalDeviceShaderClockFeaturesKHR clock;
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_shared;
+   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
 };
 
 struct extension {
@@ -148,6 +149,7 @@ static const struct extension optional[] = {
    {VK_KHR_SHADER_CLOCK_EXTENSION_NAME, offsetof(struct features, clock)},
    {VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME,
     offsetof(struct features, explicit_shared)},
+   {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, offsetof(struct features, executable)},
    {VK_EXT_SHADER_SUBGROUP_BALLOT_EXTENSION_NAME, 0},
 };
 
@@ -189,6 +191,7 @@ get_caps(struct gpuval_anygpu_vulkan *vulkan, const struct features *features)
       .subgroup_size = MAX2(subgroup.subgroupSize, 1),
       .has_quads = subgroup.supportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT,
       .max_shared_size = vulkan->properties.limits.maxComputeSharedMemorySize,
+      .has_statistics = features->executable.pipelineExecutableInfo,
       .has_explicit_shared =
          features->explicit_shared.workgroupMemoryExplicitLayout &&
          features->explicit_shared.workgroupMemoryExplicitLayoutScalarBlockLayout,
@@ -210,6 +213,8 @@ query_features(const struct gpuval_anygpu_vulkan *vulkan, struct features *featu
       .clock = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR},
       .explicit_shared =
          {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR},
+      .executable =
+         {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR},
    };
    VkBaseOutStructure *last = (VkBaseOutStructure *)&features->v12;
    if (vulkan->properties.apiVersion >= VK_API_VERSION_1_3) {

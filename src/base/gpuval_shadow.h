@@ -49,6 +49,9 @@
  * the place of GPUVAL_SHADOW_ATOMIC, says the latter; the invocation is the first one's then. Any
  * other access turns the cell over to the words: its writer becomes GPUVAL_SHADOW_BYTES. A store of
  * the whole block that is ordered after all of them turns it back.
+ * Meanwhile the half of the readers says which of the words several workgroups of a command have
+ * loaded, so that its other loads need not look at their cells: command and class in the second 32
+ * bits, the words as bits beside GPUVAL_SHADOW_WORKGROUPS in the first.
  */
 
 #ifndef GPUVAL_SHADOW_H

@@ -211,3 +211,32 @@ gpuval_nir_build_any(nir_builder *b, const struct group *group)
    }
    return any;
 }
+
+/* What each invocation loads for itself nobody has loaded before. */
+static bool
+is_for_others_too(const struct group *group, unsigned i)
+{
+   return gpuval_nir_find_dependences(get_src(group, i, ACCESS_OFFSET, 0)) !=
+          GPUVAL_NIR_DEPENDS_ON_INVOCATION;
+}
+
+bool
+gpuval_nir_are_worth_a_glance(const struct group *loads)
+{
+   if (loads->count != 1)
+      return loads->count > 1;
+   return (gpuval_nir_find_dependences(get_src(loads, 0, ACCESS_OFFSET, 0)) &
+           ~GPUVAL_NIR_IS_FOLDED) ==
+          (GPUVAL_NIR_DEPENDS_ON_INVOCATION | GPUVAL_NIR_DEPENDS_ON_TURN);
+}
+
+void
+gpuval_nir_part_loads(const struct group *group, struct group *loads, struct group *others)
+{
+   loads->count = others->count = 0;
+   for (unsigned i = 0; i < group->count; i++) {
+      bool is_common = is_load(group->intrins[i]) && is_for_others_too(group, i);
+      struct group *part = is_common ? loads : others;
+      part->intrins[part->count++] = group->intrins[i];
+   }
+}

@@ -33,6 +33,24 @@ is_for_filter(const nir_intrinsic_instr *access)
    return nir_intrinsic_flags(access) & GPUVAL_SYNC_FILTER;
 }
 
+/* Sources of @sync_gpuval */
+enum {
+   ACCESS_ACTIVE,
+   ACCESS_ADDRESS,
+   ACCESS_SIZE,
+   ACCESS_OFFSET,
+   ACCESS_SLOT,
+   ACCESS_CONTEXT,
+   ACCESS_INVOCATION,
+};
+
+static inline bool
+is_load(const nir_intrinsic_instr *access)
+{
+   return (nir_intrinsic_flags(access) & (GPUVAL_SYNC_TYPE_MASK | GPUVAL_SYNC_ORDERS)) ==
+          GPUVAL_BLOOM_LOAD;
+}
+
 static inline nir_scalar
 get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
 {
@@ -50,5 +68,14 @@ void gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
 bool gpuval_nir_are_comparisons(const struct group *group);
 /** Has any of them failed? Of offsets with one limit the highest tells. */
 nir_def *gpuval_nir_build_any(struct nir_builder *b, const struct group *group);
+
+/** Loads that not only one invocation makes from where they are, and all other accesses */
+void gpuval_nir_part_loads(const struct group *group, struct group *loads, struct group *others);
+/**
+ * Is gpuval_nir_glance() worth it? It is little less than a look. It is for several loads, or if
+ * one is repeated in a loop in which each invocation has its own place, like those of a tile, which
+ * other workgroups load, too.
+ */
+bool gpuval_nir_are_worth_a_glance(const struct group *loads);
 
 #endif

@@ -18,6 +18,7 @@
 struct last_area {
    uint32_t set, slot;
    nir_variable *var;
+   struct gpuval_nir_near near;
 };
 #define MAX_LAST_AREAS 8 /* the last one of all others */
 
@@ -30,6 +31,8 @@ struct inline_state {
    struct last_area last_areas[MAX_LAST_AREAS];
    unsigned num_last_areas;
    unsigned num_accesses; /* of all groups */
+   bool has_orders;       /* something is released or acquired */
+   bool glances;          /* at some of them */
    struct set *ifs; /* nir_if *: what is behind their branches is executed where something fails */
 };
 
@@ -173,17 +176,6 @@ get_access_word(const nir_intrinsic_instr *access)
    return nir_intrinsic_flags(access) | nir_intrinsic_desc_set(access) << 16;
 }
 
-/* Sources of @sync_gpuval */
-enum {
-   ACCESS_ACTIVE,
-   ACCESS_ADDRESS,
-   ACCESS_SIZE,
-   ACCESS_OFFSET,
-   ACCESS_SLOT,
-   ACCESS_CONTEXT,
-   ACCESS_INVOCATION,
-};
-
 static const struct gpuval_nir_shadow_command *
 get_command(struct inline_state *state)
 {
@@ -217,6 +209,8 @@ get_last_area(struct inline_state *state, const struct group *group, unsigned i)
    *last = wanted;
    last->var = nir_local_variable_create(state->b.impl, glsl_uint64_t_type(), "last_area");
    nir_store_var(&at_top, last->var, nir_imm_int64(&at_top, 0), 0x1);
+   if (state->glances)
+      gpuval_nir_create_near(&at_top, &last->near);
    state->num_last_areas++;
    return last;
 }
@@ -283,6 +277,7 @@ get_params(struct inline_state *state, const struct group *group, const struct t
       .size = gpuval_nir_select_src(b, group, turn, ACCESS_SIZE, 0),
       .type = nir_iand_imm(b, flags, GPUVAL_SYNC_TYPE_MASK),
       .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
+      .notes = state->glances && !state->has_orders,
       .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
       .entry = gpuval_nir_select_constant(b, group, turn, get_base),
       .invocation_id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
@@ -309,6 +304,16 @@ is_on(struct inline_state *state, const struct group *group)
    if (!off || is_shared(group->intrins[0]))
       return nir_imm_true(b);
    return nir_ieq_imm(b, nir_iand_imm(b, state->driver.sync_flags(&state->driver, b), off), 0);
+}
+
+static bool
+has_order(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (nir_intrinsic_flags(group->intrins[i]) & GPUVAL_SYNC_ORDERS)
+         return true;
+   }
+   return false;
 }
 
 static bool
@@ -405,14 +410,29 @@ build_accesses(struct inline_state *state, const struct group *group, const stru
 /* Quick looks at the same time: each takes registers. */
 #define MAX_QUICK_LOOKS 4
 
-/* At those of @group from @first on. Returns, 1 bit, whether any of them is still to be looked at. */
+/* Behind the last of those that are looked at together with the one at @first: all loads or none,
+ * for stores look once more.
+ */
+static unsigned
+find_end(const struct group *group, unsigned first)
+{
+   unsigned end = first + 1;
+
+   while (end < group->count && end < first + MAX_QUICK_LOOKS &&
+          is_load(group->intrins[end]) == is_load(group->intrins[first]))
+      end++;
+   return end;
+}
+
+/* At those of @group from @first to before @end. Returns, 1 bit, whether any of them is still to be
+ * looked at.
+ */
 static nir_def *
 build_quick_looks(struct inline_state *state, const struct group *group, unsigned first,
-                  struct left *left)
+                  unsigned end, struct left *left)
 {
    nir_builder *b = &state->b;
    struct gpuval_nir_quick looks[MAX_QUICK_LOOKS];
-   unsigned end = MIN2(first + MAX_QUICK_LOOKS, group->count);
    nir_def *on = is_on(state, group), *any = nir_imm_false(b);
 
    for (unsigned i = first; i < end; i++) {
@@ -436,35 +456,107 @@ build_quick_looks(struct inline_state *state, const struct group *group, unsigne
    return any;
 }
 
+/* Finds where the accesses of @group are, unless that is where the last ones have been. */
 static void
-look_quickly(struct inline_state *state, const struct group *group)
+approach_areas(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+
+   for (unsigned i = 0; i < group->count; i++) {
+      const struct last_area *last = get_last_area(state, group, i);
+      bool is_known = false;
+
+      for (unsigned j = 0; j < i; j++)
+         is_known |= get_last_area(state, group, j) == last;
+      if (is_known)
+         continue;
+      const struct group one = {{group->intrins[i]}, 1};
+      gpuval_nir_come_near(b, get_command(state),
+                           gpuval_nir_select_src(b, &one, NULL, ACCESS_ADDRESS, 0), last->var,
+                           &last->near);
+   }
+}
+
+static void
+look_at(struct inline_state *state, const struct group *group)
 {
    nir_builder *b = &state->b;
    struct left left;
    nir_def *any = nir_imm_false(b);
 
-   for (unsigned i = 0; i < group->count; i += MAX_QUICK_LOOKS)
-      any = nir_ior(b, any, build_quick_looks(state, group, i, &left));
+   if (group->count > MAX_QUICK_GROUP || state->num_accesses > MAX_QUICK_ACCESSES) {
+      build_accesses(state, group, NULL);
+      return;
+   }
+   for (unsigned i = 0, end; i < group->count; i = end) {
+      end = find_end(group, i);
+      any = nir_ior(b, any, build_quick_looks(state, group, i, end, &left));
+   }
    nir_push_if(b, any);
    build_accesses(state, group, &left);
    nir_pop_if(b, NULL);
 }
 
-static bool
-has_order(const struct group *group)
+/* Returns, 1 bit, whether there is nothing to look at for any invocation of the subgroup. */
+static nir_def *
+glance_at(struct inline_state *state, const struct group *loads)
 {
-   for (unsigned i = 0; i < group->count; i++) {
-      if (nir_intrinsic_flags(group->intrins[i]) & GPUVAL_SYNC_ORDERS)
-         return true;
+   nir_builder *b = &state->b;
+   nir_def *on = is_on(state, loads), *covered = nir_imm_true(b);
+
+   for (unsigned i = 0; i < loads->count; i++) {
+      const struct group one = {{loads->intrins[i]}, 1};
+      struct gpuval_nir_access_params access = get_params(state, &one, NULL);
+      nir_def *active = gpuval_nir_select_src(b, &one, NULL, ACCESS_ACTIVE, 0);
+      const struct last_area *last = get_last_area(state, &one, 0);
+
+      access.command = get_command(state);
+      covered = nir_iand(
+         b, covered,
+         gpuval_nir_glance(b, &state->driver, &access, &last->near, nir_iand(b, on, active)));
    }
-   return false;
+   return nir_vote_all(b, 1, covered);
+}
+
+/* Loads first: most of what is loaded often has been loaded by others, and to see that is little
+ * code.
+ */
+static void
+look_quickly(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   struct group loads, others;
+
+   gpuval_nir_part_loads(group, &loads, &others);
+   if (state->has_orders || !gpuval_nir_are_worth_a_glance(&loads)) {
+      look_at(state, group);
+      return;
+   }
+   approach_areas(state, &loads);
+   nir_push_if(b, nir_inot(b, glance_at(state, &loads)));
+   look_at(state, &loads);
+   nir_pop_if(b, NULL);
+   if (others.count)
+      look_at(state, &others);
+}
+
+static void
+count_accesses(struct inline_state *state, const struct group *group)
+{
+   struct group loads, others;
+
+   state->has_orders |= has_order(group);
+   if (!has_quick_looks(state, group))
+      return;
+   state->num_accesses += group->count;
+   gpuval_nir_part_loads(group, &loads, &others);
+   state->glances |= gpuval_nir_are_worth_a_glance(&loads);
 }
 
 static void
 lower_accesses(struct inline_state *state, const struct group *group)
 {
-   if (has_quick_looks(state, group) && !has_order(group) && group->count <= MAX_QUICK_GROUP &&
-       state->num_accesses <= MAX_QUICK_ACCESSES)
+   if (has_quick_looks(state, group) && !has_order(group))
       look_quickly(state, group);
    else
       build_accesses(state, group, NULL);
@@ -527,7 +619,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group) {
       if (group->intrins[0]->intrinsic == nir_intrinsic_sync_gpuval)
-         state.num_accesses += group->count;
+         count_accesses(&state, group);
    }
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);

@@ -420,11 +420,21 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
          was_taken = nir_ior(b, was_taken, block_taken);
       if (params->was_taken)
          was_taken = nir_ior(b, was_taken, params->was_taken);
+      if (params->notes) {
+         struct party writer, readers;
+         gpuval_shadow_load_cell(b, cell, &writer, &readers);
+         gpuval_shadow_note_loaded(
+            b, &self, &cells, word, writer, readers, nir_iand(b, done, look.is_whole),
+            gpuval_shadow_load_half(b, gpuval_shadow_block_cell(b, &cells, word),
+                                    GPUVAL_SHADOW_READERS));
+      }
       nir_push_if(b, nir_inot(b, done));
       {
          nir_def *where = nir_iadd(b, params->address, nir_u2u64(b, nir_iadd(b, skipped, begin)));
          gpuval_shadow_find_order(b, &self, nir_isub(b, where, nir_u2u64(b, first)));
          look_closely(b, driver, &self, &found, cell, word, mask, was_taken);
+         if (params->notes)
+            gpuval_shadow_forget_loaded(b, &self, &cells, word);
       }
       nir_pop_if(b, NULL);
    }

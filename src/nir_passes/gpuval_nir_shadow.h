@@ -221,6 +221,22 @@ struct gpuval_shadow_half gpuval_shadow_give_form(nir_builder *b,
 void gpuval_shadow_split_block(nir_builder *b, const struct gpuval_shadow_cells *cells,
                                nir_def *address);
 
+/** Where the struct gpuval_shadow_area is that @address may be in. 64 bit */
+nir_def *gpuval_shadow_find_area(nir_builder *b, nir_def *table, nir_def *address);
+/**
+ * The word at @address, of a block that is split, has these in its cell. If several workgroups have
+ * loaded it, and @self does, the block will say so, to gpuval_nir_glance(); of readers, it has
+ * @said that. @is_able: 1 bit, @self has looked at the word
+ */
+void gpuval_shadow_note_loaded(nir_builder *b, const struct gpuval_shadow_self *self,
+                               const struct gpuval_shadow_cells *cells, nir_def *address,
+                               struct gpuval_shadow_half writer, struct gpuval_shadow_half readers,
+                               nir_def *is_able, struct gpuval_shadow_half said);
+
+/** And no longer after a store to the word at @address, or an atomic */
+void gpuval_shadow_forget_loaded(nir_builder *b, const struct gpuval_shadow_self *self,
+                                 const struct gpuval_shadow_cells *cells, nir_def *address);
+
 static inline nir_def *
 gpuval_shadow_block_cell(nir_builder *b, const struct gpuval_shadow_cells *cells, nir_def *address)
 {

@@ -128,6 +128,8 @@ gpuval_shadow_split_block(nir_builder *b, const struct gpuval_shadow_cells *cell
          gpuval_shadow_store_half(b, word, 0, get_word_s(b, writer, i));
          gpuval_shadow_store_half(b, word, GPUVAL_SHADOW_READERS, get_word_s(b, readers, i));
       }
+      gpuval_shadow_store_half(b, cell, GPUVAL_SHADOW_READERS,
+                               (struct gpuval_shadow_half){nir_imm_int(b, 0), nir_imm_int(b, 0)});
       gpuval_shadow_store_half(
          b, cell, 0,
          (struct gpuval_shadow_half){nir_imm_int(b, 0), nir_imm_int(b, GPUVAL_SHADOW_BYTES)});

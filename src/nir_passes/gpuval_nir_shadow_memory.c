@@ -78,9 +78,8 @@ find_in_window(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *
    return nir_load_var(b, found_var);
 }
 
-/* Where the struct gpuval_shadow_area is that @address may be in */
-static nir_def *
-find_area(nir_builder *b, nir_def *table, nir_def *address)
+nir_def *
+gpuval_shadow_find_area(nir_builder *b, nir_def *table, nir_def *address)
 {
    const unsigned stride = sizeof(struct gpuval_shadow_area);
    nir_def *areas = nir_iadd_imm(b, table, offsetof(struct gpuval_shadow_table, areas));
@@ -116,14 +115,14 @@ find_in_table(nir_builder *b, nir_def *table, const struct gpuval_nir_access_par
       nir_def *is_there = is_in_area(b, last, address, size);
 
       nir_push_if(b, nir_inot(b, is_there));
-      nir_def *found = find_area(b, table, address);
+      nir_def *found = gpuval_shadow_find_area(b, table, address);
       nir_def *is_found = is_in_area(b, found, address, size);
       nir_store_var(b, params->last_area, found, 0x1);
       nir_pop_if(b, NULL);
       area = nir_if_phi(b, found, last);
       is_inside = nir_if_phi(b, is_found, is_there);
    } else {
-      area = find_area(b, table, address);
+      area = gpuval_shadow_find_area(b, table, address);
       is_inside = is_in_area(b, area, address, size);
    }
 
@@ -160,7 +159,8 @@ gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver, 
    nir_def *never = nir_imm_false(b);
 
    nir_push_if(b, nir_ine_imm(b, has_others, 0));
-   nir_def *is_outside = nir_inot(b, is_in_area(b, find_area(b, table, address), address, size));
+   nir_def *is_outside =
+      nir_inot(b, is_in_area(b, gpuval_shadow_find_area(b, table, address), address, size));
    nir_pop_if(b, NULL);
    return nir_if_phi(b, is_outside, never);
 }

@@ -14,8 +14,10 @@ struct gpuval_shadow_quick {
    struct gpuval_shadow_self self;
    struct gpuval_shadow_block block;
    nir_def *may_join;
-   nir_def *can_word;         /* 1 bit: where the block is split, it looks at a word */
-   nir_def *for_all;          /* 1 bit: loads for all of the subgroup; NULL: never */
+   nir_def *can_word; /* 1 bit: where the block is split, it looks at a word */
+   nir_def *for_all;  /* 1 bit: loads for all of the subgroup; NULL: never */
+   struct gpuval_shadow_cells cells;
+   nir_def *address;          /* 64 bit: of what it looks at */
    nir_def *cell, *word_cell; /* 64 bit; NULL: never at words */
    nir_def *words, *word;     /* 4 x 32 bit: what is in these */
 };
@@ -118,6 +120,7 @@ gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
    quick->params = *params;
    quick->self = self;
    quick->block = block;
+   quick->cells = cells;
    quick->can_word = nir_iand(b, is_able, nir_iand(b, is_word, nir_inot(b, block.in_quad)));
    nir_def *skipped = nir_imm_int(b, 0);
    if (may_be_load(params))
@@ -126,6 +129,7 @@ gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
    /* Who does not look at a cell loads something that is there. */
    nir_def *word = nir_iadd(b, params->address, nir_u2u64(b, skipped));
    nir_def *looks = nir_ior(b, quick->block.leads, quick->can_word);
+   quick->address = word;
    quick->cell = nir_bcsel(b, looks, gpuval_shadow_block_cell(b, &cells, word), command->layout);
    quick->words =
       nir_build_load_global(b, 4, 32, quick->cell, .align_mul = 16, .access = ACCESS_COHERENT);
@@ -202,6 +206,12 @@ gpuval_nir_end_quick(nir_builder *b, struct gpuval_nir_quick *out)
       gpuval_shadow_decide(b, &quick->self, &look, writer, readers);
    nir_def *taken;
    nir_def *done = gpuval_shadow_do(b, &quick->self, cell, &decision, may_meet(b, quick), &taken);
+
+   if (quick->word && quick->params.notes) {
+      struct party said = {nir_channel(b, quick->words, 2), nir_channel(b, quick->words, 3)};
+      gpuval_shadow_note_loaded(b, &quick->self, &quick->cells, quick->address, writer, readers,
+                                nir_iand(b, quick->can_word, is_split), said);
+   }
 
    out->was_taken = gpuval_shadow_share_quad(b, &quick->block, taken);
    done = share_done(b, quick, is_split, done);

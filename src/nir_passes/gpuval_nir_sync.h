@@ -47,6 +47,7 @@ struct gpuval_nir_access_params {
 
    /* Shadow memory: NULL, it is loaded here */
    const struct gpuval_nir_shadow_command *command;
+   bool notes; /* gpuval_shadow_note_loaded() is used in this shader */
    /* With gpuval_nir_driver::has_table, of 64 bits: address of the struct gpuval_shadow_area where
     * accesses like this one have been, or 0. NULL: nobody remembers.
     */
@@ -92,6 +93,13 @@ enum gpuval_sync_order {
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
+/** The part of struct gpuval_shadow_area that glances need, of the area that one has been in */
+struct gpuval_nir_near {
+   nir_variable *begin;  /* 64 bit */
+   nir_variable *size;   /* 32 bit; 0: in none. Of larger areas, what 32 bits can say */
+   nir_variable *blocks; /* 64 bit */
+};
+
 /**
  * With gpuval_nir_driver::has_table, before gpuval_nir_build_shadow(): one look at an access that
  * finds nothing in its cell but what is past, or what it would write, as most do. Looks at several
@@ -102,6 +110,32 @@ struct gpuval_nir_quick {
    nir_def *done, *was_taken; /* 1 bit, at its end: done; gpuval_nir_access_params::was_taken */
    struct gpuval_shadow_quick *look; /* from its beginning to its end */
 };
+
+/** What the place of a load depends on, which says whether others load from there, too */
+enum {
+   GPUVAL_NIR_DEPENDS_ON_INVOCATION = BITFIELD_BIT(0),
+   GPUVAL_NIR_DEPENDS_ON_TURN = BITFIELD_BIT(1),   /* of a loop, or on the way control has taken */
+   GPUVAL_NIR_DEPENDS_ON_MEMORY = BITFIELD_BIT(2), /* or on anything else */
+   GPUVAL_NIR_IS_FOLDED = BITFIELD_BIT(3),         /* by a mask, a quotient and so on */
+};
+unsigned gpuval_nir_find_dependences(nir_scalar value);
+
+/**
+ * Of a load, before a look, in shaders where nothing is released or acquired: 1 bit, is there
+ * certainly nothing to look at? Always so of who is not @active.
+ */
+nir_def *gpuval_nir_glance(nir_builder *b, const struct gpuval_nir_driver *driver,
+                           const struct gpuval_nir_access_params *params,
+                           const struct gpuval_nir_near *near, nir_def *active);
+/** For whole functions: @near is nowhere at first. */
+void gpuval_nir_create_near(nir_builder *at_top, struct gpuval_nir_near *near);
+/**
+ * Sets it to where @address is, unless it is that. @last_area: gpuval_nir_access_params::last_area,
+ * which becomes the same
+ */
+void gpuval_nir_come_near(nir_builder *b, const struct gpuval_nir_shadow_command *command,
+                          nir_def *address, nir_variable *last_area,
+                          const struct gpuval_nir_near *near);
 
 /** @active: 1 bit; whoever is not active looks, too, but leaves nothing. */
 void gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
