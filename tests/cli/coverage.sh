@@ -116,7 +116,7 @@ as_in "$tests/coverage_lines.scn"
 begin 'abort at the first failure'
 GPUVAL=bounds GPUVAL_ON_ERROR=abort GPUVAL_COVERAGE=a.info "$runner" --child-only \
    "$tests/two_errors.scn" >out 2>err
-lines a.info '^DA:[0-9]+,4$' 2 4
+lines a.info '^DA:[0-9]+,4$' 2 6
 
 begin 'debug information of another kind'
 variant lines 'glslang -gVS'

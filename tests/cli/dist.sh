@@ -18,6 +18,7 @@ fi
 . "$(dirname "$0")/checkout.sh"
 
 make_packable "$2" "$7"
+shim=$(absolute "$6")
 
 complaint() # STATUS TEXT
 {
@@ -184,7 +185,7 @@ ran()
       "$unpacked/lib/gpuval/demos/demo-particles"
    exits 9
    lines r.jsonl '"file":"particles.comp"' 1
-   lines r.jsonl '"driver":"llvmpipe, Mesa [0-9.]* \(LLVM' 1
+   lines r.jsonl '"driver":"llvmpipe, Mesa [0-9.]+(-devel)? \(LLVM' 1
    with_required "$unpacked" "$unpacked/bin/gpuval" report r.jsonl -o r.html
    exits 0
    [ -s r.html ] || wrong 'there is no HTML'
@@ -204,9 +205,9 @@ ran()
    done
 
    # A device of RADV's, which needs no GPU as long as nothing is executed
-   RADV_FORCE_FAMILY=navi31 "$unpacked/bin/gpuval" run --driver radv -- \
-      "$unpacked/lib/gpuval/demos/demo-particles" >out 2>err
-   lines err '; radv, Mesa [0-9.]*; ' 1
+   AMDGPU_GPU_ID=navi31 "$unpacked/bin/gpuval" run --driver radv -- \
+      env LD_PRELOAD="$shim" "$unpacked/lib/gpuval/demos/demo-particles" >out 2>err
+   lines err '; radv, Mesa [0-9.]+(-devel)?; ' 1
 }
 
 said()
