@@ -219,7 +219,7 @@ said()
       empty out
    done
    with_required "$unpacked" "$unpacked/bin/gpuval" --version
-   lines out '^gpuval 0.1.0 for Mesa [0-9.]*$' 1
+   lines out '^gpuval 0.1.0 for Mesa [0-9.]+(-devel)?$' 1
    with_required "$unpacked" "$unpacked/bin/gpuval" --help
    exits 0
    lines out '^   (setup|dist)' 0
@@ -258,7 +258,7 @@ $(sed -n 's/.* \(GLIBC_2[0-9.]*\)$/\1/p' dump | sort -V | tail -n 1 | sed 's/\./
    if command -v dpkg >/dev/null; then
       lines "$unpacked/REQUIRES" '^library libc.so.6 .* libc6$' 1
       lines "$unpacked/REQUIRES" '^library .* -$' 0
-      lines "$unpacked/README" '^   .* libvulkan1 ' 1
+      lines "$unpacked/README" '^   (.* )?libvulkan1 ' 1
    fi
 }
 
@@ -271,7 +271,7 @@ packaged()
       return
    fi
    dpkg-deb -f "$deb" >control || wrong 'it cannot be read'
-   lines control '^Depends: .*libc6 \(>= 2\.[0-9]*\), .*libllvm[0-9.]+,.* libvulkan1' 1
+   lines control '^Depends: .*libc6 \(>= 2\.[0-9]*\), .*libllvm[0-9.]+( \([^)]*\))?,.* libvulkan1' 1
    lines control '^Version: 0\.1\.0\+deb' 1
    dpkg-deb -e "$deb" control.d
    dpkg-deb -x "$deb" root
