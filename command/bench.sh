@@ -49,7 +49,9 @@ bench_radv() # GPU|all
    tool ninja -C "$obj" --quiet src/gpuval/tests/scenarios/gpuval-scenario ||
       fail "the scenarios' runner cannot be built"
    gpus=$1
-   [ "$gpus" != all ] || gpus='navi21 navi31 gfx1150 gfx1201'
+   gfx1150=gfx1150
+   grep -aqw gfx1150 "$shim" || gfx1150=strix1 # in Mesa 26
+   [ "$gpus" != all ] || gpus="navi21 navi31 $gfx1150 gfx1201"
    # shellcheck disable=SC2086 # words
    "$root/bench/radv_corpus.sh" "$obj/src/gpuval/bench/gpuval-bench" "$obj/src/gpuval/demos" \
       "$shim" "$driver" $gpus || return
@@ -111,8 +113,8 @@ measures the messages only, 'card' the GPU time of compute shaders with checks, 
 on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'compile' the user time of
 processes that compile shaders which are hard to check, and run them once, 'reports' the reports
 only, 'radv' asks RADV's compiler only,
-for GPU (navi31) or navi21, navi31, gfx1150 and gfx1201, which need not be there. Among its
-shaders is what packages have installed as *.spv below /usr, or below the folders that
+for GPU (navi31) or navi21, navi31, gfx1150 (strix1 on Mesa 26) and gfx1201, which need
+not be there. Among its shaders is what packages have installed as *.spv below /usr, or below the folders that
 GPUVAL_BENCH_SPIRV names; GPUVAL_BENCH_CHECKS are the sets of checks.
 EOF
 }

@@ -14,7 +14,11 @@ use_series() # KEY
 {
    used_series=$1
    suffix=
-   [ "$1" = "$default_series" ] || suffix=-$1
+   as_chosen= # what a command that is proposed has to say
+   if [ "$1" != "$default_series" ]; then
+      suffix=-$1
+      as_chosen=" --mesa $1"
+   fi
    stamps=$build/stamps$suffix
    logs=$build/log$suffix
    mesa=$build/mesa$suffix

@@ -16,7 +16,7 @@ run_demo() # NAME: 0 errors found, 1 none found, 2 it did not run
    report=$private/$1.jsonl
    shown=$program
    is_installed || shown=${program#"$root/"}
-   echo "\$ ./gpuval run -- $shown"
+   echo "\$ ./gpuval run$as_chosen -- $shown"
    GPUVAL=basic GPUVAL_LOG=stderr GPUVAL_REPORT=$report \
       VK_DRIVER_FILES=$(icd_file lavapipe) VK_ICD_FILENAMES=$(icd_file lavapipe) \
       "$program" 2>&1
@@ -59,7 +59,7 @@ command_demo()
       demo_count=$((demo_count + 1))
       show_demo "$name" "$description" || failed=$((failed + 1))
    done 4<"$root/demos/list"
-   echo "Your own program: ./gpuval run -- PROGRAM (see ./gpuval run --help)"
+   echo "Your own program: ./gpuval run$as_chosen -- PROGRAM (see ./gpuval run --help)"
    [ "$demo_count" -gt 0 ] && [ "$failed" -eq 0 ]
 }
 

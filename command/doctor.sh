@@ -137,7 +137,7 @@ show_gpu()
          echo "   $node, which $(id -un) may not use (Debian: group render)"
       fi
    done
-   [ "$found" = yes ] || echo "   none; with RADV_FORCE_FAMILY, shaders are compiled only"
+   [ "$found" = yes ] || echo "   none; on Mesa's DRM shim, shaders are compiled only"
 }
 
 show_lacking()

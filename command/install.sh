@@ -116,7 +116,9 @@ put_documents() # TREE
       put_text 644 "$file" "$share/doc/gpuval/docs/${file##*/}"
    done
    put 644 "$root/LICENSE" "$share/doc/gpuval/licences/gpuval"
-   put 644 "$mesa/docs/license.rst" "$share/doc/gpuval/licences/Mesa"
+   licence=$mesa/docs/license.rst
+   [ -f "$licence" ] || licence=$mesa/licenses/MIT # in a tree without documents
+   put 644 "$licence" "$share/doc/gpuval/licences/Mesa"
 }
 
 system_name()

@@ -511,8 +511,8 @@ help_options()
    cat <<EOF
    --checks LIST        checks and sets, comma-separated (default: basic); given
                         several times, they add up
-   --driver NAME        lavapipe (default) or radv; radv uses the GPU, or none
-                        at all when RADV_FORCE_FAMILY is set
+   --driver NAME        lavapipe (default) or radv; radv needs an AMD GPU, or
+                        Mesa's DRM shim, on which nothing is executed
    --gl                 OpenGL programs: through zink of the system's Mesa
    --log FILE           write the text log to FILE (default: stderr)
    --report FILE        write a report when the program ends (into a folder that is

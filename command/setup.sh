@@ -83,7 +83,7 @@ command_setup()
    setup_all
    unlock_build
    if [ "$worked" = yes ]; then
-      say "ready; ./gpuval demo shows what it finds, ./gpuval run -- PROGRAM runs your own"
+      say "ready; ./gpuval demo$as_chosen shows what it finds, ./gpuval run$as_chosen -- PROGRAM runs your own"
    else
       say "ready; there was nothing to do"
    fi

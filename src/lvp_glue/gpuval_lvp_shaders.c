@@ -59,7 +59,9 @@ gpuval_lvp_pending_destroy(struct gpuval_lvp_pending *pending)
 void
 gpuval_lvp_spirv_options(struct gpuval_lvp *gpuval, struct spirv_to_nir_options *options)
 {
-   gpuval_spirv_options(options);
+   /* Nothing would take marks out of lavapipe's own again. */
+   if (!gpuval_lvp_compiles_own())
+      gpuval_spirv_options(options);
 }
 
 void

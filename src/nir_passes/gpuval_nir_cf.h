@@ -32,7 +32,7 @@ gpuval_nir_tells(const nir_intrinsic_instr *intrin)
 static inline void
 gpuval_nir_remove_report(nir_intrinsic_instr *intrin)
 {
-   if (nir_intrinsic_infos[intrin->intrinsic].has_dest) {
+   if (nir_intrinsic_infos[intrin->intrinsic].has_dest && !nir_def_is_unused(&intrin->def)) {
       nir_builder b = nir_builder_at(nir_before_instr(&intrin->instr));
       nir_def_rewrite_uses(&intrin->def, nir_imm_zero(&b, 1, intrin->def.bit_size));
    }

@@ -27,9 +27,9 @@ static_assert(offsetof(struct radv_buffer, vk) == 0 && offsetof(struct radv_imag
 static_assert(S_008F0C_INDEX_STRIDE(GPUVAL_RADV_ROUNDED_MASK) == GPUVAL_RADV_ROUNDED_MASK
                                                                     << GPUVAL_RADV_ROUNDED_SHIFT,
               "where a buffer's descriptor keeps how much its size was rounded");
-static_assert(offsetof(struct radv_shader_stage_key, gpuval) + 1 ==
-                 sizeof(struct radv_shader_stage_key),
-              "without checks, keys of caches end before gpuval's field");
+static_assert(
+   offsetof(struct radv_shader_stage_key, gpuval) + 1 == sizeof(struct radv_shader_stage_key),
+   "keys of caches have gpuval's field in their last byte: behind Mesa's, or in their padding");
 
 /* In video memory: fewer than elsewhere */
 #define MAX_SITES   (1u << 20)

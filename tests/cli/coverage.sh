@@ -73,8 +73,8 @@ as_in "$tests/coverage_lines.scn"
 begin 'with failures'
 count monolithic "$tests/two_errors.scn"
 two_errors err
-lines a.info '^DA:[0-9]+,4$' 4
-lines a.info '^DA:' 4
+lines a.info '^DA:[0-9]+,4$' 4 6 # the braces at which functions return are lines of some compilers
+lines a.info '^DA:' 4 6
 
 begin 'two runs add up'
 count monolithic "$tests/coverage_lines.scn"
@@ -116,7 +116,7 @@ as_in "$tests/coverage_lines.scn"
 begin 'abort at the first failure'
 GPUVAL=bounds GPUVAL_ON_ERROR=abort GPUVAL_COVERAGE=a.info "$runner" --child-only \
    "$tests/two_errors.scn" >out 2>err
-lines a.info '^DA:[0-9]+,4$' 2 4
+lines a.info '^DA:[0-9]+,4$' 2 6
 
 begin 'debug information of another kind'
 variant lines 'glslang -gVS'
@@ -195,7 +195,7 @@ if command -v genhtml >/dev/null && [ -z "${GPUVAL_TEST_PRELOAD-}" ]; then
       wrong "lcov exited with $?"
    as_in "$tests/coverage_lines.scn" 2 c.info
    lcov --summary a.info >out 2>&1 || wrong "lcov --summary exited with $?"
-   lines out '19 of 25 lines|21 of 25 lines' 1
+   lines out '(19|21) of 25 lines|(20|22) of 27 lines' 1
 fi
 
 finish

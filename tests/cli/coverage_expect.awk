@@ -2,6 +2,9 @@
 #
 # awk -f coverage_expect.awk [-v times=N] SCENARIO TRACEFILE: prints where the tracefile says other
 # things than the comments of the scenario's shaders, whose lines are those of the scenario's file.
+#
+# Which lines have code says the compiler that made the SPIR-V: the brace at which a function returns,
+# RETURNS, has some for glslang 15 and none for glslang 12. All of them count or none.
 
 function compare(what, found, wanted,    i)
 {
@@ -30,6 +33,8 @@ FNR == NR && /\/\/ / {
          lines[FNR] = functions[FNR] = times_of(word[++i])
       else if (word[i] == "COVERED")
          lines[FNR] = times_of(word[++i])
+      else if (word[i] == "RETURNS")
+         returns[FNR] = times_of(word[++i])
       else if (word[i] == "BRANCH")
          for (n = 0; i < count; n++)
             branches[FNR "," n] = times_of(word[++i])
@@ -47,6 +52,11 @@ FNR == NR { next }
 /^BRDA:/ { split(substr($0, 6), part, ","); found_branches[part[1] "," part[3]] = part[4] }
 
 END {
+   for (i in returns)
+      with_returns = with_returns || i in found_lines
+   for (i in returns)
+      if (with_returns)
+         lines[i] = returns[i]
    compare("FUNCTION", found_functions, functions)
    compare("COVERED", found_lines, lines)
    compare("BRANCH", found_branches, branches)

@@ -18,6 +18,7 @@ fi
 . "$(dirname "$0")/checkout.sh"
 
 make_packable "$2" "$7"
+shim=$(absolute "$6")
 
 complaint() # STATUS TEXT
 {
@@ -184,7 +185,7 @@ ran()
       "$unpacked/lib/gpuval/demos/demo-particles"
    exits 9
    lines r.jsonl '"file":"particles.comp"' 1
-   lines r.jsonl '"driver":"llvmpipe, Mesa [0-9.]* \(LLVM' 1
+   lines r.jsonl '"driver":"llvmpipe, Mesa [0-9.]+(-devel)? \(LLVM' 1
    with_required "$unpacked" "$unpacked/bin/gpuval" report r.jsonl -o r.html
    exits 0
    [ -s r.html ] || wrong 'there is no HTML'
@@ -204,9 +205,9 @@ ran()
    done
 
    # A device of RADV's, which needs no GPU as long as nothing is executed
-   RADV_FORCE_FAMILY=navi31 "$unpacked/bin/gpuval" run --driver radv -- \
-      "$unpacked/lib/gpuval/demos/demo-particles" >out 2>err
-   lines err '; radv, Mesa [0-9.]*; ' 1
+   AMDGPU_GPU_ID=navi31 "$unpacked/bin/gpuval" run --driver radv -- \
+      env LD_PRELOAD="$shim" "$unpacked/lib/gpuval/demos/demo-particles" >out 2>err
+   lines err '; radv, Mesa [0-9.]+(-devel)?; ' 1
 }
 
 said()
@@ -218,7 +219,7 @@ said()
       empty out
    done
    with_required "$unpacked" "$unpacked/bin/gpuval" --version
-   lines out '^gpuval 0.1.0 for Mesa [0-9.]*$' 1
+   lines out '^gpuval 0.1.0 for Mesa [0-9.]+(-devel)?$' 1
    with_required "$unpacked" "$unpacked/bin/gpuval" --help
    exits 0
    lines out '^   (setup|dist)' 0
@@ -257,7 +258,7 @@ $(sed -n 's/.* \(GLIBC_2[0-9.]*\)$/\1/p' dump | sort -V | tail -n 1 | sed 's/\./
    if command -v dpkg >/dev/null; then
       lines "$unpacked/REQUIRES" '^library libc.so.6 .* libc6$' 1
       lines "$unpacked/REQUIRES" '^library .* -$' 0
-      lines "$unpacked/README" '^   .* libvulkan1 ' 1
+      lines "$unpacked/README" '^   (.* )?libvulkan1 ' 1
    fi
 }
 
@@ -270,7 +271,7 @@ packaged()
       return
    fi
    dpkg-deb -f "$deb" >control || wrong 'it cannot be read'
-   lines control '^Depends: .*libc6 \(>= 2\.[0-9]*\), .*libllvm[0-9.]+,.* libvulkan1' 1
+   lines control '^Depends: .*libc6 \(>= 2\.[0-9]*\), .*libllvm[0-9.]+( \([^)]*\))?,.* libvulkan1' 1
    lines control '^Version: 0\.1\.0\+deb' 1
    dpkg-deb -e "$deb" control.d
    dpkg-deb -x "$deb" root

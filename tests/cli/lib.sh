@@ -37,6 +37,8 @@ for name in $(env | sed -nE 's/^(GPUVAL[A-Z0-9_]*|RADV_DEBUG)=.*/\1/p'); do
 done
 
 unset GITHUB_ACTIONS GITHUB_WORKSPACE GITHUB_STEP_SUMMARY
+# Which Mesa `gpuval test` was told to use: the checkouts of tests have one of their own.
+unset GPUVAL_TEST_MESA
 # Of RADV, a line in the log
 [ -z "${GPUVAL_TEST_PRELOAD-}" ] || export GPUVAL_SELF_TEST=0
 

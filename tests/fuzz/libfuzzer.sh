@@ -29,6 +29,7 @@ mesa=$(readlink -f "$mesa")
 cd "$obj" || exit 99
 flags=$(grep '"command".*core_printf_gpuval_printf\.c\.o' compile_commands.json |
    tr ' ' '\n' | grep '^-[DI]' | grep -v '["\\]')
+# What of Mesa handles the input is compiled here, and what that calls comes as it is built.
 # Mesa's containers hand NULL and 0 bytes to memcpy(): not our matter.
 # shellcheck disable=SC2086 # flags are several words
 if ! ${CLANG:-clang} -g -O1 -std=gnu11 -w $sanitizers -fno-sanitize-recover=undefined \
@@ -38,7 +39,7 @@ if ! ${CLANG:-clang} -g -O1 -std=gnu11 -w $sanitizers -fno-sanitize-recover=unde
    "$mesa/src/util/hash_table.c" "$mesa/src/util/ralloc.c" "$mesa/src/util/u_dynarray.c" \
    "$mesa/src/util/u_printf.c" "$mesa/src/util/blob.c" "$mesa/src/util/os_time.c" \
    "$mesa/src/util/simple_mtx.c" "$mesa/src/util/futex.c" "$mesa/src/c11/impl/time.c" \
-   -lm -lpthread -o "$folder/fuzz" >"$folder/log" 2>&1; then
+   src/util/libmesa_util.a -lm -lpthread -o "$folder/fuzz" >"$folder/log" 2>&1; then
    cut -c 1-300 "$folder/log" | head -n 40
    exit 1
 fi

@@ -30,6 +30,7 @@ mirror=$(debian_mirror)
 # shellcheck source-path=SCRIPTDIR source=../cli/checkout.sh
 . "$(dirname "$0")/../cli/checkout.sh"
 make_packable "$2" "$7"
+shim=$(absolute "$6")
 machines=$8
 release=$9
 kept=$machines/$release
@@ -83,9 +84,10 @@ tried() # GPUVAL
    exits 0
    lines err '^gpuval: no errors: [0-9]* shaders, 10 commands; .* llvmpipe, ' 1
    # All symbols at once, of a driver that makes a device without a GPU
-   inside env LD_BIND_NOW=1 RADV_FORCE_FAMILY=navi31 "$1" run --driver radv -- \
-      "$2/demos/demo-particles" >out 2>err
-   lines err '; radv, Mesa [0-9.]*; ' 1
+   cp "$shim" "$machine/srv/shim.so"
+   inside env LD_BIND_NOW=1 AMDGPU_GPU_ID=navi31 "$1" run --driver radv -- \
+      env LD_PRELOAD=/srv/shim.so "$2/demos/demo-particles" >out 2>err
+   lines err '; radv, Mesa [0-9.]+(-devel)?; ' 1
    inside env LD_BIND_NOW=1 "$1" run -- vulkaninfo --summary >out 2>err
    lines out 'deviceName *= llvmpipe ' 1
 }

@@ -4,6 +4,7 @@
 
 #include "nir_passes_test.h"
 
+#include "nir_passes/gpuval_nir_cf.h"
 #include "nir_passes/gpuval_nir_functions.h"
 #include "nir_passes/gpuval_nir_sink.h"
 
@@ -36,6 +37,23 @@ class nir_address_test : public nir_passes_test {
       return nir_intrinsic_flags(checks()[check]);
    }
 };
+
+/* As where RADV clones a part of the shader for NGG culling, which stands in no function then. */
+TEST_F(nir_address_test, a_part_that_was_extracted_has_no_reports)
+{
+   options.safe = false;
+   load_global(pointer());
+   EXPECT_TRUE(run());
+   ASSERT_EQ(checks().size(), 1u);
+   ASSERT_TRUE(nir_def_is_unused(&checks()[0]->def));
+
+   nir_cf_list part;
+   nir_cf_list_extract(&part, &b->impl->body);
+   gpuval_nir_remove_reports_in_list(&part.list);
+   nir_cf_reinsert(&part, nir_before_impl(b->impl));
+   nir_validate_shader(b->shader, "reinserted");
+   EXPECT_TRUE(checks().empty());
+}
 
 TEST_F(nir_address_test, other_checks_leave_it_alone)
 {

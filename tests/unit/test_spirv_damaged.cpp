@@ -189,6 +189,22 @@ TEST(SpirvSource, Truncated)
    }
 }
 
+/* As long as its default's place: it took half a minute to look for its cases. */
+TEST(SpirvSource, SwitchWithoutDefault)
+{
+   std::vector<uint32_t> words = read_module("access.g.spv");
+   unsigned changed = 0;
+
+   for (size_t word = 5; word < words.size() && words[word] >> 16; word += words[word] >> 16) {
+      if ((words[word] & SpvOpCodeMask) == SpvOpBranch) {
+         words[word] = 2u << SpvWordCountShift | SpvOpSwitch;
+         changed++;
+      }
+   }
+   EXPECT_GT(changed, 2u);
+   look_around(words);
+}
+
 TEST(SpirvSource, RandomBytes)
 {
    std::mt19937 random(1);

@@ -235,6 +235,13 @@ find_label(const struct finder *finder, uint32_t id, uint32_t *block)
    return entry != NULL;
 }
 
+/* Words of the cases of the OpSwitch at @word, which may be too short for what comes before them */
+static unsigned
+count_case_words(const struct gpuval_spirv *spirv, uint32_t word)
+{
+   return MAX2(count_at(spirv, word), 3) - 3;
+}
+
 /* The target of case @i of an OpSwitch with literals of @width words */
 static uint32_t
 case_target(const struct gpuval_spirv *spirv, uint32_t word, unsigned width, unsigned i)
@@ -246,7 +253,7 @@ case_target(const struct gpuval_spirv *spirv, uint32_t word, unsigned width, uns
 static unsigned
 find_case_width(const struct finder *finder, uint32_t word)
 {
-   const unsigned count = MAX2(count_at(finder->spirv, word), 3) - 3;
+   const unsigned count = count_case_words(finder->spirv, word);
    uint32_t block;
 
    for (unsigned width = 1; width <= 2; width++) {
@@ -293,7 +300,7 @@ add_edges(struct finder *finder, uint32_t index)
       break;
    case SpvOpSwitch: {
       const unsigned width = find_case_width(finder, word);
-      for (unsigned i = 0; width && i < (count_at(spirv, word) - 3) / (width + 1); i++)
+      for (unsigned i = 0; width && i < count_case_words(spirv, word) / (width + 1); i++)
          add_edge(finder, block, case_target(spirv, word, width, i));
       add_edge(finder, block, operand(spirv, word, 2));
       break;
