@@ -298,6 +298,17 @@ values(const struct gpuval_event *event, struct gpuval_value *value)
       };
 }
 
+static void
+in_flight(const struct gpuval_event *event, struct gpuval_value *value)
+{
+   if (event->num_in_flight)
+      *value = (struct gpuval_value){
+         GPUVAL_VALUE_STRINGS,
+         .strings = event->in_flight,
+         .count = event->num_in_flight,
+      };
+}
+
 EVENT(resource_created, set_calls(value, event->resource.calls))
 
 static void
@@ -403,6 +414,7 @@ const struct gpuval_field gpuval_fields[] = {
     .parent = "barrier"},
    {"needs", "dst_access", "barrier_needs_dst_access", EIGHTH, OF_EVENT needs_dst_access,
     .parent = "barrier"},
+   {"", "in_flight", NULL, EIGHTH, OF_EVENT in_flight},
 };
 const unsigned gpuval_num_fields = ARRAY_SIZE(gpuval_fields);
 static_assert(ARRAY_SIZE(gpuval_fields) <= GPUVAL_MAX_FIELDS, "gpuval_row has room for them");
