@@ -36,6 +36,7 @@ static const struct {
    const char *to; /* NULL: for the program */
 } kept_variables[] = {
    {"GPUVAL_TEST_NO_RESULTS", NULL},
+   {"GPUVAL_TEST_BREADCRUMBS", "GPUVAL_BREADCRUMBS"},
    {"GPUVAL_TEST_SYNC", "GPUVAL_SYNC"},
    {"GPUVAL_TEST_SHADOW_SIZE", "GPUVAL_SHADOW_SIZE"},
 };
