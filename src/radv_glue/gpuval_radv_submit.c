@@ -150,6 +150,17 @@ report_hang(struct gpuval_radv *gpuval, struct gpuval_hang *hang)
    gpuval_hang_report(hang, gpuval->device);
 }
 
+/* At the end, when no submit will tell whether the device is lost */
+static void
+report_suspect(struct gpuval_radv *gpuval)
+{
+   simple_mtx_lock(&gpuval->submit_mutex);
+   struct gpuval_hang *hang = gpuval->suspect;
+   gpuval->suspect = NULL;
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   report_hang(gpuval, hang);
+}
+
 void
 gpuval_radv_look_for_hang(void *data, int64_t limit)
 {
@@ -430,6 +441,7 @@ gpuval_radv_wait_for_work(void *data, bool at_exit)
    report(gpuval, &retired.failures);
    gpuval_radv_race_look(gpuval);
    report_hang(gpuval, retired.loss);
+   report_suspect(gpuval);
    util_dynarray_fini(&retired.works);
 }
 
@@ -475,8 +487,7 @@ void
 gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
 {
    gpuval_radv_look(gpuval);
-   report_hang(gpuval, gpuval->suspect);
-   gpuval->suspect = NULL;
+   report_suspect(gpuval);
    list_splicetail(&gpuval->in_flight,
                    &gpuval->unused); /* the application has waited, or should have */
 
