@@ -121,7 +121,7 @@ gpuval_radv_land(struct gpuval_radv *gpuval, struct gpuval_radv_flight *flight)
    struct gpuval_hang *hang = NULL;
    char where[64];
 
-   if (was_cut_off(flight)) {
+   if (!gpuval->executes_nothing && was_cut_off(flight)) {
       /* The first is what the others have suffered from. */
       if (!gpuval->suspect && !gpuval->is_loss_reported) {
          describe_queue(gpuval, flight, where, sizeof(where));

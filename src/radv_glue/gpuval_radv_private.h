@@ -37,6 +37,7 @@ struct gpuval_radv {
    uint64_t nonce; /* of this device */
    uint32_t warned_capture_replay;
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
+   bool executes_nothing;  /* what stands in for the kernel drops all work */
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
    struct gpuval_hooks hooks;            /* RADV's entry points among them, in hooks.next */
