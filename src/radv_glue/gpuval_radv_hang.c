@@ -160,6 +160,8 @@ describe_buffer(struct gpuval_hang *hang, const struct gpuval_radv_flying *flyin
       state = gpuval_radv_read_crumbs(flying->cmd_buffer);
    if (!flying->cmd_buffer)
       snprintf(progress, sizeof(progress), ", which is reset or destroyed by now");
+   else if (state.begun > state.count || state.ended > state.count)
+      snprintf(progress, sizeof(progress), ": its breadcrumbs were lost with the device");
    else if (state.count && !state.begun)
       snprintf(progress, sizeof(progress), ": none of its %u commands has begun", state.count);
    else if (state.count && state.ended == state.count)
@@ -171,9 +173,10 @@ describe_buffer(struct gpuval_hang *hang, const struct gpuval_radv_flying *flyin
                    flying->name ? " \"" : "", flying->name ? flying->name : "",
                    flying->name ? "\"" : "", progress);
 
-   /* It may be executed again while it still runs. */
-   uint32_t last = MIN2(state.begun, state.count);
-   for (uint32_t number = state.ended + 1; number <= last; number++)
+   if (state.begun > state.count)
+      return;
+   /* None is where it is executed again while it still runs. */
+   for (uint32_t number = state.ended + 1; number && number <= state.begun; number++)
       gpuval_hang_add_command(hang, gpuval_radv_crumb_id(flying->cmd_buffer, number));
 }
 

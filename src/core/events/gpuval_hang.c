@@ -13,6 +13,7 @@
 #include "gpuval_events.h"
 
 #include "base/gpuval_names.h"
+#include "base/gpuval_text.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "util/u_atomic.h"
@@ -53,9 +54,11 @@ struct gpuval_hang *
 gpuval_hang_create_slow(const char *where, double seconds)
 {
    struct gpuval_hang *hang = create(GPUVAL_KIND_HANG_SLOW_SUBMIT);
+   locale_t locale = gpuval_begin_c_locale();
 
    hang->event->detail =
       ralloc_asprintf(hang->event, "%s has not ended after %.1f s", where, seconds);
+   gpuval_end_c_locale(locale);
    return hang;
 }
 
@@ -94,9 +97,11 @@ gpuval_hang_say(struct gpuval_hang *hang, const char *format, ...)
    struct item item = {0};
    va_list arguments;
 
+   locale_t locale = gpuval_begin_c_locale();
    va_start(arguments, format);
    item.line = ralloc_vasprintf(hang, format, arguments);
    va_end(arguments);
+   gpuval_end_c_locale(locale);
    util_dynarray_append_typed(&hang->items, struct item, item);
 }
 
@@ -310,8 +315,10 @@ take_event(struct gpuval_hang *hang, struct gpuval_device *device)
    if (hang->num_commands > MAX_COMMANDS)
       gpuval_hang_say(hang, "and %u more commands", hang->num_commands - MAX_COMMANDS);
    resolve(hang, device);
+   locale_t locale = gpuval_begin_c_locale();
    if (hang->has_fault)
       add_fault(device, event, &hang->fault);
+   gpuval_end_c_locale(locale);
    gpuval_event_describe(event);
    gpuval_event_set_fingerprint(event, -1, -1, 0);
    hang->event = NULL;
