@@ -290,7 +290,10 @@ void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
-/** The same of images whose texels sync looks at: device->info.find_texel says which it is. */
+/**
+ * The same of images: those whose texels sync looks at, where device->info.find_texel says which it
+ * is, or with device->info.has_faults any.
+ */
 void gpuval_device_add_image(struct gpuval_device *device, const struct vk_object_base *object,
                              uint64_t address, uint64_t size);
 void gpuval_device_remove_image(struct gpuval_device *device, const struct vk_object_base *object);

@@ -211,6 +211,22 @@ TEST_F(hang_test, a_fault_leads_to_what_was_there_last)
    EXPECT_STREQ(only_event()->resource.object_name, "last");
 }
 
+TEST_F(hang_test, a_fault_leads_to_an_image)
+{
+   struct vk_object_base memory = make_memory("heap"), image = {};
+   image.type = VK_OBJECT_TYPE_IMAGE;
+   image.object_name = (char *)"picture";
+   gpuval_device_add_memory(device, &memory, 0x10000, 0x10000);
+   gpuval_device_add_image(device, &image, 0x14000, 0x4000);
+   gpuval_device_remove_image(device, &image);
+   gpuval_device_remove_memory(device, &memory);
+   report_fault(0x17000);
+   EXPECT_NE(std::string(only_event()->message)
+                .find("where the image \"picture\" (16384 bytes) was, destroyed "),
+             std::string::npos)
+      << only_event()->message;
+}
+
 TEST_F(hang_test, a_fault_leads_to_memory_that_was_freed)
 {
    struct vk_object_base memory = make_memory(NULL);

@@ -36,7 +36,7 @@ struct gpuval_gone_range {
 
 /** gpuval_device::ranges */
 struct gpuval_ranges {
-   /* struct vk_object_base * -> struct gpuval_range; images that sync looks at */
+   /* struct vk_object_base * -> struct gpuval_range; of images see gpuval_device_add_image() */
    struct hash_table *buffers, *images, *allocations;
 
    struct gpuval_gone_range *gone; /* a ring, or NULL */
