@@ -494,6 +494,7 @@ gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
    list_for_each_entry_safe (struct submit, submit, &gpuval->unused, link) {
       vk_sync_destroy(&gpuval->radv->vk, submit->sync);
       gpuval_radv_race_drop(submit->race);
+      ralloc_free(submit->flight.names);
       ralloc_free(submit);
    }
    simple_mtx_destroy(&gpuval->submit_mutex);
