@@ -13,7 +13,7 @@ _gpuval_source_commands='setup test bench dist install'
 _gpuval_options() # COMMAND
 {
    local run='--checks --driver --log --report --coverage --shaders --suppressions --source-map
-      --backtrace --gen-suppressions --progress --printf-prefix --gl'
+      --hang-time --backtrace --breadcrumbs --gen-suppressions --progress --printf-prefix --gl'
    case $1 in
    setup) echo '--mesa --mesa-src --no-install' ;;
    doctor) echo --collect ;;

@@ -144,17 +144,25 @@ exit_status() # VALUE
    [ "$1" -le 255 ]
 }
 
+hang_time() # VALUE
+{
+   case $1 in
+   *[!0-9]* | ??????*) return 1 ;;
+   esac
+   [ "$1" -le 86400 ]
+}
+
 run_option() # OPTION VALUE
 {
    case $1 in
    --checks | --driver | --log | --report | --coverage | --shaders | --suppressions | --source-map | \
-      --error-exitcode)
+      --hang-time | --error-exitcode)
       [ -n "$2" ] || usage_error "$1 needs a value"
       ;;
    *)
       usage_error "unknown option '$1'$(did_you_mean "$1" --checks --driver --log --report \
-         --coverage --shaders --suppressions --source-map --error-exitcode --gl --backtrace \
-         --gen-suppressions --progress --printf-prefix --help)"
+         --coverage --shaders --suppressions --source-map --hang-time --error-exitcode --gl --backtrace \
+         --breadcrumbs --gen-suppressions --progress --printf-prefix --help)"
       ;;
    esac
    case $1/$2 in
@@ -177,6 +185,10 @@ run_option() # OPTION VALUE
       map=$(source_map "$2") || exit
       run_source_map=$run_source_map${run_source_map:+,}$map
       ;;
+   --hang-time/*)
+      hang_time "$2" || usage_error "--hang-time is a number of seconds from 0 to 86400, not '$2'"
+      run_hang_time=$2
+      ;;
    --error-exitcode/*)
       exit_status "$2" || usage_error "--error-exitcode is a number from 0 to 255, not '$2'"
       run_error_exitcode=$2
@@ -198,6 +210,8 @@ parse_run_options()
    run_gen_suppressions=${GPUVAL_GEN_SUPPRESSIONS:-}
    run_progress=${GPUVAL_PROGRESS:-}
    run_backtrace=${GPUVAL_BACKTRACE:-}
+   run_breadcrumbs=${GPUVAL_BREADCRUMBS:-}
+   run_hang_time=${GPUVAL_HANG_TIME:-}
    run_printf_prefix=${GPUVAL_PRINTF_PREFIX:-}
    run_gl=no
    run_error_exitcode=
@@ -216,6 +230,7 @@ parse_run_options()
       --gen-suppressions) run_gen_suppressions=1 ;;
       --progress) run_progress=1 ;;
       --backtrace) run_backtrace=1 ;;
+      --breadcrumbs) run_breadcrumbs=1 ;;
       --gl) run_gl=yes ;;
       --*=*) run_option "${1%%=*}" "${1#*=}" ;;
       -?*)
@@ -261,6 +276,8 @@ for_each_variable() # COMMAND
    [ -z "$run_gen_suppressions" ] || "$1" GPUVAL_GEN_SUPPRESSIONS "$run_gen_suppressions"
    [ -z "$run_progress" ] || "$1" GPUVAL_PROGRESS "$run_progress"
    [ -z "$run_backtrace" ] || "$1" GPUVAL_BACKTRACE "$run_backtrace"
+   [ -z "$run_breadcrumbs" ] || "$1" GPUVAL_BREADCRUMBS "$run_breadcrumbs"
+   [ -z "$run_hang_time" ] || "$1" GPUVAL_HANG_TIME "$run_hang_time"
    [ -z "$run_printf_prefix" ] || "$1" GPUVAL_PRINTF_PREFIX "$run_printf_prefix"
 }
 
@@ -528,6 +545,10 @@ help_options()
                         for other tools; may be given several times
    --backtrace          tell where the program has recorded the commands and created
                         the objects that reports name
+   --hang-time SECONDS  say so when a submit takes longer, with what is in flight
+                        (default: 5; 0: never)
+   --breadcrumbs        RADV: the GPU writes down which commands it is at, for that
+                        and for when the device is lost
    --gen-suppressions   print an entry for such a file behind each failure
    --progress           keep a line on the terminal that says what was found so far
    --printf-prefix      what shaders print (DebugPrintf) begins with the shader
@@ -552,8 +573,8 @@ $(help_options)
 
 '%p' in a file name becomes the process id. GPUVAL, GPUVAL_LOG, GPUVAL_REPORT,
 GPUVAL_COVERAGE, GPUVAL_SHADERS, GPUVAL_SUPPRESSIONS, GPUVAL_SOURCE_MAP,
-GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS, GPUVAL_BACKTRACE and
-GPUVAL_PRINTF_PREFIX in the environment apply where no option is given.
+GPUVAL_GEN_SUPPRESSIONS, GPUVAL_PROGRESS, GPUVAL_BACKTRACE, GPUVAL_BREADCRUMBS,
+GPUVAL_HANG_TIME and GPUVAL_PRINTF_PREFIX in the environment apply where no option is given.
 
    ./gpuval run -- vkcube --c 100
    ./gpuval run --checks all,-sync --log log.%p -- ./my-game

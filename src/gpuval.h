@@ -120,6 +120,8 @@ struct gpuval_device_info {
    bool (*describe_command)(void *data, uint32_t command_id, mesa_shader_stage stage,
                             struct gpuval_command *command);
 
+   bool has_faults; /* the driver may call gpuval_hang_set_fault() */
+
    /* The texel of @image at @address: see gpuval_device_add_image(). NULL: there are none. */
    void (*find_texel)(const struct vk_object_base *image, uint64_t address,
                       struct gpuval_texel *texel);
@@ -128,6 +130,12 @@ struct gpuval_device_info {
     * been ended wherever they were, it calls nothing of ours; else that work has ended for us, too.
     */
    void (*wait_for_work)(void *data, bool at_exit);
+
+   /* Reports submits that have been in flight for longer than @limit (nanoseconds), each once:
+    * core/events/gpuval_hang.h. Called now and then while work is in flight, by one thread, with no
+    * lock held; not any more when gpuval_device_retire() has returned. NULL: nobody knows.
+    */
+   void (*look_for_hang)(void *data, int64_t limit);
    void *data;
 };
 
@@ -282,7 +290,10 @@ void gpuval_device_report_race(struct gpuval_device *device, const struct gpuval
 void gpuval_device_add_buffer(struct gpuval_device *device, const struct vk_object_base *object,
                               uint64_t address, uint64_t size);
 void gpuval_device_remove_buffer(struct gpuval_device *device, const struct vk_object_base *object);
-/** The same of images whose texels sync looks at: device->info.find_texel says which it is. */
+/**
+ * The same of images: those whose texels sync looks at, where device->info.find_texel says which it
+ * is, or with device->info.has_faults any.
+ */
 void gpuval_device_add_image(struct gpuval_device *device, const struct vk_object_base *object,
                              uint64_t address, uint64_t size);
 void gpuval_device_remove_image(struct gpuval_device *device, const struct vk_object_base *object);

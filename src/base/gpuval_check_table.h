@@ -185,5 +185,11 @@ CHECK(VERTEX, "vertex", GPUVAL_SET_BASIC, 0, none, none, none,
 KIND(INDEX_BUFFER_OOB, VERTEX, "index-buffer-oob", none, outside_range, "")
 KIND(ATTRIBUTE_OOB, VERTEX, "attribute-oob", none, outside_range, "")
 
+/* Of work that does not end, with any check: GPUVAL_HANG_TIME */
+
+CHECK(HANG, "hang", GPUVAL_SET_ALWAYS, 0, none, none, none, "Work has not ended")
+KIND(HANG_SLOW_SUBMIT, HANG, "slow-submit", none, detail_or, "a submit takes long")
+KIND(HANG_DEVICE_LOST, HANG, "device-lost", none, detail_or, "the device is lost")
+
 #undef CHECK
 #undef KIND

@@ -56,7 +56,8 @@ static const struct {
 static bool
 is_available(enum gpuval_check check)
 {
-   return !(gpuval_check_infos[check].sets & (GPUVAL_SET_COMING | GPUVAL_SET_HIDDEN));
+   return !(gpuval_check_infos[check].sets &
+            (GPUVAL_SET_COMING | GPUVAL_SET_HIDDEN | GPUVAL_SET_ALWAYS));
 }
 
 static uint32_t
@@ -89,7 +90,7 @@ uint32_t
 gpuval_checks_from_name(const char *name, unsigned length)
 {
    for (unsigned i = 0; i < GPUVAL_CHECK_COUNT; i++) {
-      if (!(gpuval_check_infos[i].sets & GPUVAL_SET_HIDDEN) &&
+      if (!(gpuval_check_infos[i].sets & (GPUVAL_SET_HIDDEN | GPUVAL_SET_ALWAYS)) &&
           equals(gpuval_check_infos[i].name, name, length))
          return BITFIELD_BIT(i);
    }

@@ -36,6 +36,7 @@ enum gpuval_set {
    GPUVAL_SET_SHADER = 0x8,
    GPUVAL_SET_SEARCH = 0x10, /* none, and not in `all`: what the check finds may be meant */
    GPUVAL_SET_COMING = 0x20, /* none: users may name the check, which this version does not have */
+   GPUVAL_SET_ALWAYS = 0x80, /* none: it is on with any check, and users do not name it */
    GPUVAL_SET_HIDDEN = 0x40, /* none: another option asks for it, and it reports no failures */
 };
 

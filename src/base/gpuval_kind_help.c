@@ -437,5 +437,24 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
          "Indices that were made for another mesh or another vertex buffer look like this.",
          SPEC("fxvertex"),
       },
+   [GPUVAL_KIND_HANG_SLOW_SUBMIT] =
+      {
+         "A submit has been in flight for longer than GPUVAL_HANG_TIME. Nothing is wrong yet, and "
+         "nothing is done about it: but a kernel resets a GPU whose work does not end in time, and "
+         "the device is lost then.",
+         "Look at the commands that have begun and not ended. Work that takes long goes into "
+         "several submits; what should not take long waits for something, or goes round in a "
+         "loop: the check loop says which one.",
+         SPEC("devsandqueues-lost-device"),
+      },
+   [GPUVAL_KIND_HANG_DEVICE_LOST] =
+      {
+         "The kernel has reset the GPU, or has given up on the work of this program "
+         "(VK_ERROR_DEVICE_LOST): commands did not end, or have accessed memory that is not there.",
+         "Failures that were reported before are the likely reason. Otherwise look at the commands "
+         "that had begun and not ended, at the buffer that a page fault names, and whether it was "
+         "destroyed while work used it.",
+         SPEC("devsandqueues-lost-device"),
+      },
 };
 /* clang-format on */

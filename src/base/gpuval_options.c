@@ -43,9 +43,11 @@ static const char *const variables[] = {
    "GPUVAL_BACKTRACE",
    "GPUVAL_BLOOM_HASHES",
    "GPUVAL_BLOOM_SIZE_LOG2",
+   "GPUVAL_BREADCRUMBS",
    "GPUVAL_COVERAGE",
    "GPUVAL_DUMP",
    "GPUVAL_GEN_SUPPRESSIONS",
+   "GPUVAL_HANG_TIME",
    "GPUVAL_LOG",
    "GPUVAL_LOOP_LIMIT",
    "GPUVAL_MARK",
@@ -518,6 +520,8 @@ read_environment(void)
    options.poison = get_bool("GPUVAL_POISON", false);
    /* addr2line is looked for where the environment says. */
    options.backtrace = get_bool("GPUVAL_BACKTRACE", false) && !has_no_files;
+   options.breadcrumbs = get_bool("GPUVAL_BREADCRUMBS", false);
+   options.hang_time = get_number("GPUVAL_HANG_TIME", 0, 86400, 5);
    const char *dump = get_file_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;
    options.shadow_size = get_number("GPUVAL_SHADOW_SIZE", 1 << 16, 1ull << 40, 0);

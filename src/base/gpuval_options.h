@@ -61,6 +61,8 @@ struct gpuval_options {
    bool robust;         /* report what robustness makes defined, too */
    bool poison;         /* memory is allocated filled */
    bool backtrace;      /* call stacks of commands and objects */
+   bool breadcrumbs;    /* the GPU writes down which commands it is at */
+   uint32_t hang_time;  /* seconds after which a submit is said to take long; 0: never */
    enum gpuval_on_error on_error;
    enum gpuval_record_mode record;
    const char *dump;

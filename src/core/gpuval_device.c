@@ -41,6 +41,8 @@
  */
 #define IDLE_INTERVALS 10
 
+#define HANG_INTERVAL_NS 100000000 /* of looks for work that does not end */
+
 #define COVERAGE_INTERVAL_NS 1000000000ll /* of writing what was executed, at least */
 
 /* At exit and where a device goes, shaders may still print, on and on. */
@@ -176,6 +178,21 @@ write_coverage(struct gpuval_device *device, int64_t *next)
    *next = end + MAX2(COVERAGE_INTERVAL_NS, (end - begin) * 20);
 }
 
+/* Who is asked may wait for locks of the driver's, but not for work. */
+static void
+look_for_hang(struct gpuval_device *device)
+{
+   const int64_t limit = gpuval_options()->hang_time * 1000000000ll, now = os_time_get_nano();
+
+   if (!limit || !device->info.look_for_hang || now < device->hang_at)
+      return;
+   device->hang_at = now + HANG_INTERVAL_NS;
+   mtx_lock(&device->hang_mutex);
+   if (!device->is_retired)
+      device->info.look_for_hang(device->info.data, limit);
+   mtx_unlock(&device->hang_mutex);
+}
+
 static int
 watch(void *data)
 {
@@ -218,7 +235,10 @@ watch(void *data)
       cnd_timedwait(&device->work_begins, &device->mutex, &until);
       gpuval_device_drain(device, false);
       more = gpuval_device_drain_printf(device, false);
+      bool is_idle = gpuval_device_is_idle(device);
       gpuval_device_unlock(device);
+      if (!is_idle)
+         look_for_hang(device);
       mtx_lock(&device->mutex);
    }
    mtx_unlock(&device->mutex);
@@ -288,6 +308,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
 
    device->notices.vk = info->vk;
    mtx_init(&device->mutex, mtx_plain);
+   mtx_init(&device->hang_mutex, mtx_plain | mtx_recursive);
    cnd_init(&device->work_begins);
    gpuval_shaders_init(device);
    gpuval_ranges_init(device);
@@ -326,6 +347,7 @@ gpuval_device_destroy(struct gpuval_device *device)
       gpuval_structure_table_finish(device);
       gpuval_shaders_finish(device);
       cnd_destroy(&device->work_begins);
+      mtx_destroy(&device->hang_mutex);
       mtx_destroy(&device->mutex);
    }
 

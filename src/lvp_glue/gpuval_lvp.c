@@ -12,6 +12,7 @@
 #include "gpuval_lvp_jit.h"
 #include "gpuval_lvp_order.h"
 #include "gpuval_lvp_private.h"
+#include "gpuval_lvp_progress.h"
 #include "gpuval_lvp_race.h"
 #include "gpuval_lvp_recording.h"
 #include "gpuval_lvp_sets.h"
@@ -74,6 +75,7 @@ struct gpuval_lvp {
    struct gpuval_lvp_commands *commands;
    struct gpuval_lvp_draws *draws;
    struct gpuval_queue_labels *queue_labels;
+   struct gpuval_lvp_progress progress;
 
    /* On the queue's thread only */
    unsigned work;
@@ -132,6 +134,13 @@ wait_for_work(void *data, bool at_exit)
    } while (busy && os_time_get_nano() < end);
 }
 
+static void
+look_for_hang(void *data, int64_t limit)
+{
+   struct gpuval_lvp *gpuval = data;
+   gpuval_lvp_progress_look(&gpuval->progress, gpuval->device, gpuval->commands, limit);
+}
+
 /* A buffer from llvmpipe for each dispatch would be memory that has to be cleared and
  * is in no cache, which is most of what a small dispatch costs more. One does: a
  * dispatch has run when the next one comes. NULL: do without it.
@@ -177,6 +186,7 @@ gpuval_lvp_create(struct lvp_device *device)
       .describe_command = describe_command,
       .find_texel = gpuval_lvp_find_texel,
       .wait_for_work = wait_for_work,
+      .look_for_hang = look_for_hang,
       .data = gpuval,
    });
    if (!gpuval->device) {
@@ -408,11 +418,13 @@ gpuval_lvp_begin_submit(struct gpuval_lvp *gpuval)
 {
    executes = true;
    gpuval->work = gpuval_device_begin_work(gpuval->device);
+   gpuval_lvp_progress_begin(&gpuval->progress, gpuval->submission);
 }
 
 void
 gpuval_lvp_end_submit(struct gpuval_lvp *gpuval)
 {
+   gpuval_lvp_progress_end(&gpuval->progress);
    if (gpuval->race)
       gpuval_lvp_race_idle(gpuval->race, false);
    gpuval_device_end_work(gpuval->device, gpuval->work);
@@ -567,6 +579,7 @@ struct vk_cmd_queue_entry *
 gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
                         struct vk_cmd_queue_entry *command)
 {
+   gpuval_lvp_progress_next(&gpuval->progress, command->type);
    if (gpuval_lvp_builds_contain(gpuval->builds, command->type))
       return command;
 
@@ -717,6 +730,12 @@ emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *
    gpuval->emitted_sets = BITFIELD_BIT(type);
 }
 
+static void
+note_progress(struct gpuval_lvp *gpuval, uint32_t stages, uint32_t id)
+{
+   gpuval_lvp_progress_emit(&gpuval->progress, pipeline_type(stages) == LVP_PIPELINE_GRAPHICS, id);
+}
+
 void
 gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                 struct lvp_descriptor_set *const sets[][GPUVAL_LVP_MAX_SETS],
@@ -743,16 +762,18 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
       dirty[stage] = true;
       instrumented |= BITFIELD_BIT(stage);
    }
-   if (!instrumented && !gpuval->arguments)
-      return;
-
    note_pipeline(gpuval, stages, shaders);
+   if (!instrumented && !gpuval->arguments) {
+      note_progress(gpuval, stages, gpuval_lvp_commands_add(gpuval->commands, &gpuval->current));
+      return;
+   }
 
    data->root_address = gpuval_device_root_address(gpuval->device);
    data->functions = gpuval_lvp_jit_functions(gpuval->jit);
    if (gpuval_lvp_objects(gpuval))
       emit_sets(gpuval, instrumented, shaders, sets[type], type, (void *)data);
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
+   note_progress(gpuval, stages, data->command_id);
    gpuval_device_add_commands(gpuval->device, 1);
    if (gpuval->race)
       gpuval_lvp_race_shaders(gpuval->race, data->command_id, instrumented, shaders, sets[type],

@@ -426,3 +426,16 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
    }
    return true;
 }
+
+bool
+gpuval_lvp_commands_is_draw(struct gpuval_lvp_commands *commands, uint32_t id)
+{
+   uint64_t command;
+
+   simple_mtx_lock(&commands->mutex);
+   const struct run *run = find_run(commands, id, &command);
+   bool is_draw = run && (gpuval_command_kind(run->type) == GPUVAL_COMMAND_DRAW ||
+                          gpuval_command_kind(run->type) == GPUVAL_COMMAND_GENERATED);
+   simple_mtx_unlock(&commands->mutex);
+   return is_draw;
+}

@@ -45,6 +45,8 @@ unsigned gpuval_lvp_command_kind(struct gpuval_lvp_commands *commands, enum vk_c
  */
 uint32_t gpuval_lvp_commands_add(struct gpuval_lvp_commands *commands,
                                  const struct gpuval_lvp_command *command);
+/** Is the command with that id a draw? False, too, if it is too old to be known. */
+bool gpuval_lvp_commands_is_draw(struct gpuval_lvp_commands *commands, uint32_t id);
 void gpuval_lvp_commands_end_submit(struct gpuval_lvp_commands *commands);
 
 /**

@@ -130,6 +130,8 @@ gpuval_radv_create(struct radv_device *device)
       .max_shadow_size = (uint64_t)pdev->info.vram_vis_size_kb * 1024 / SHADOW_SHARE,
       .describe_command = gpuval_radv_describe_command,
       .wait_for_work = gpuval_radv_wait_for_work,
+      .look_for_hang = gpuval_radv_look_for_hang,
+      .has_faults = true,
       .data = gpuval,
    });
    if (!gpuval->device) {

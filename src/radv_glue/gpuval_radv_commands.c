@@ -9,6 +9,7 @@
  */
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_private.h"
 
 #include "radv_cmd_buffer.h"
@@ -99,6 +100,9 @@ struct gpuval_radv_commands {
    struct gpuval_radv_told told;
 
    struct gpuval_radv_race_note *pass; /* gpuval_radv_race.c */
+
+   struct gpuval_radv_crumbs *crumbs; /* gpuval_radv_crumbs.c */
+   unsigned num_flights;              /* gpuval_radv_hang.c: submits */
 };
 
 void
@@ -289,6 +293,22 @@ gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
    return &commands->target;
 }
 
+struct gpuval_radv_crumbs **
+gpuval_radv_crumbs(const struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands((struct radv_cmd_buffer *)cmd_buffer);
+
+   if (mem_ctx)
+      *mem_ctx = commands;
+   return &commands->crumbs;
+}
+
+unsigned *
+gpuval_radv_num_flights(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return &get_commands((struct radv_cmd_buffer *)cmd_buffer)->num_flights;
+}
+
 uint64_t *
 gpuval_radv_visit(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -447,6 +467,36 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    return chunk->first_id + chunk->count - 1;
 }
 
+static const struct radv_descriptor_state *
+descriptors_of(struct radv_cmd_buffer *cmd_buffer, const char *op)
+{
+   unsigned bind_point = !strncmp(op, "draw", 4)          ? 0
+                         : !strncmp(op, "dispatch", 8)    ? 1
+                         : !strncmp(op, "trace_rays", 10) ? 2
+                                                          : ~0u;
+
+   return bind_point < ARRAY_SIZE(cmd_buffer->descriptors) ? &cmd_buffer->descriptors[bind_point]
+                                                           : NULL;
+}
+
+uint32_t
+gpuval_radv_name_command(struct radv_cmd_buffer *cmd_buffer, const char *op)
+{
+   struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+   const char *action = commands->op;
+
+   if (!op)
+      return gpuval_radv_add_command(gpuval, cmd_buffer, descriptors_of(cmd_buffer, action));
+   commands->op = op;
+   commands->index = -1;
+   commands->has_draws = false;
+   commands->calls = gpuval_backtrace_capture();
+   uint32_t id = gpuval_radv_add_command(gpuval, cmd_buffer, NULL);
+   commands->op = action;
+   return id;
+}
+
 /* As often as they are executed */
 static void
 note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
@@ -459,6 +509,18 @@ note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
    gpuval_radv_note_built(gpuval, cmd_buffer);
    util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct secondary, secondary)
       note_execution(gpuval, secondary->cmd_buffer);
+}
+
+void
+gpuval_radv_collect(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *cmd_buffers)
+{
+   struct gpuval_radv_commands *commands = cmd_buffer->gpuval;
+
+   util_dynarray_append_typed(cmd_buffers, struct radv_cmd_buffer *, cmd_buffer);
+   if (!commands)
+      return;
+   util_dynarray_foreach (&commands->secondaries, struct secondary, secondary)
+      gpuval_radv_collect(secondary->cmd_buffer, cmd_buffers);
 }
 
 void
@@ -581,6 +643,7 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    commands->has_draws = has_draws;
    commands->calls = gpuval_backtrace_capture();
    commands->index = is_counted ? commands->next_index++ : -1;
+   gpuval_radv_begin_crumb(cmd_buffer, NULL);
    return true;
 }
 
@@ -599,8 +662,10 @@ gpuval_radv_changes_pipelines(const struct radv_cmd_buffer *cmd_buffer)
 void
 gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer, bool is_ours)
 {
-   if (is_ours)
-      cmd_buffer->gpuval->op = NULL;
+   if (!is_ours)
+      return;
+   gpuval_radv_end_crumb(cmd_buffer);
+   cmd_buffer->gpuval->op = NULL;
 }
 
 void

@@ -117,6 +117,17 @@ gpuval_radv_CreateImage(VkDevice device, const VkImageCreateInfo *info,
    return result;
 }
 
+/* For pages that fault */
+static void
+add_image_range(struct gpuval_radv *gpuval, VkImage handle)
+{
+   VK_FROM_HANDLE(radv_image, image, handle);
+
+   if (image->bindings[0].bo)
+      gpuval_device_add_image(gpuval->device, &image->vk.base, gpuval_radv_image_address(image),
+                              image->size);
+}
+
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCallbacks *allocator)
 {
@@ -125,6 +136,7 @@ gpuval_radv_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCall
 
    if (image) {
       gpuval_radv_images_remove(gpuval, image);
+      gpuval_device_remove_image(gpuval->device, &image->base);
       gpuval_hooks_remove_object(&gpuval->hooks, &image->base);
    }
    next(device)->DestroyImage(device, handle, allocator);
@@ -138,8 +150,12 @@ gpuval_radv_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageM
    gpuval_radv_images_bind(gpuval, count, infos);
    VkResult result = next(device)->BindImageMemory2(device, count, infos);
    gpuval_radv_written_bind_images(gpuval, count, infos);
-   if (result == VK_SUCCESS)
-      gpuval_hooks_bind_images(&gpuval->hooks, count, infos);
+   if (result != VK_SUCCESS)
+      return result;
+
+   gpuval_hooks_bind_images(&gpuval->hooks, count, infos);
+   for (uint32_t i = 0; i < count; i++)
+      add_image_range(gpuval, infos[i].image);
    return result;
 }
 

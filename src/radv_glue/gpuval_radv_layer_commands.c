@@ -5,6 +5,7 @@
  * late, so it is noted before RADV records them, unless it depends on what RADV does.
  */
 
+#include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_layer.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
@@ -26,6 +27,16 @@ next(VkCommandBuffer handle)
 {
    return &gpuval_of(handle)->hooks.next;
 }
+
+/* @call: RADV's entry point of a command that is no action, with its breadcrumbs */
+#define RECORD(handle, op, call)                                                                   \
+   do {                                                                                            \
+      VK_FROM_HANDLE(radv_cmd_buffer, recorded, handle);                                           \
+                                                                                                   \
+      gpuval_radv_begin_crumb(recorded, op);                                                       \
+      call;                                                                                        \
+      gpuval_radv_end_crumb(recorded);                                                             \
+   } while (0)
 
 /* Transfers from and to images */
 
@@ -49,7 +60,8 @@ gpuval_radv_CmdClearColorImage(VkCommandBuffer handle, VkImage image, VkImageLay
                                const VkImageSubresourceRange *ranges)
 {
    NOTE_TRANSFER(handle, "clear_color_image", gpuval_visit_clear, image, count, ranges);
-   next(handle)->CmdClearColorImage(handle, image, layout, color, count, ranges);
+   RECORD(handle, "clear_color_image",
+          next(handle)->CmdClearColorImage(handle, image, layout, color, count, ranges));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -58,35 +70,36 @@ gpuval_radv_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkI
                                       const VkImageSubresourceRange *ranges)
 {
    NOTE_TRANSFER(handle, "clear_depth_stencil_image", gpuval_visit_clear, image, count, ranges);
-   next(handle)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges);
+   RECORD(handle, "clear_depth_stencil_image",
+          next(handle)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges));
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdCopyImage2(VkCommandBuffer handle, const VkCopyImageInfo2 *info)
 {
    NOTE_TRANSFER(handle, "copy_image", gpuval_visit_copy_image, info);
-   next(handle)->CmdCopyImage2(handle, info);
+   RECORD(handle, "copy_image", next(handle)->CmdCopyImage2(handle, info));
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdBlitImage2(VkCommandBuffer handle, const VkBlitImageInfo2 *info)
 {
    NOTE_TRANSFER(handle, "blit_image", gpuval_visit_blit_image, info);
-   next(handle)->CmdBlitImage2(handle, info);
+   RECORD(handle, "blit_image", next(handle)->CmdBlitImage2(handle, info));
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdResolveImage2(VkCommandBuffer handle, const VkResolveImageInfo2 *info)
 {
    NOTE_TRANSFER(handle, "resolve_image", gpuval_visit_resolve_image, info);
-   next(handle)->CmdResolveImage2(handle, info);
+   RECORD(handle, "resolve_image", next(handle)->CmdResolveImage2(handle, info));
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdCopyBufferToImage2(VkCommandBuffer handle, const VkCopyBufferToImageInfo2 *info)
 {
    NOTE_TRANSFER(handle, "copy_buffer_to_image", gpuval_visit_copy_buffer_to_image, info);
-   next(handle)->CmdCopyBufferToImage2(handle, info);
+   RECORD(handle, "copy_buffer_to_image", next(handle)->CmdCopyBufferToImage2(handle, info));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -94,7 +107,7 @@ gpuval_radv_CmdCopyImageToBuffer2(VkCommandBuffer handle, const VkCopyImageToBuf
 {
    NOTE_TRANSFER(handle, "copy_image_to_buffer", gpuval_visit_copy_image_to_buffer, info);
    gpuval_radv_written_copy_image_to_buffer(gpuval_of(handle), info);
-   next(handle)->CmdCopyImageToBuffer2(handle, info);
+   RECORD(handle, "copy_image_to_buffer", next(handle)->CmdCopyImageToBuffer2(handle, info));
 }
 
 /* Transfers to buffers */
@@ -104,7 +117,7 @@ gpuval_radv_CmdCopyBuffer2(VkCommandBuffer handle, const VkCopyBufferInfo2 *info
 {
    NOTE_TRANSFER(handle, "copy_buffer", gpuval_visit_copy_buffer, info);
    gpuval_radv_written_copy_buffer(gpuval_of(handle), info);
-   next(handle)->CmdCopyBuffer2(handle, info);
+   RECORD(handle, "copy_buffer", next(handle)->CmdCopyBuffer2(handle, info));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -113,7 +126,7 @@ gpuval_radv_CmdFillBuffer(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize 
 {
    NOTE_TRANSFER(handle, "fill_buffer", gpuval_visit_fill_buffer, buffer, offset, size);
    gpuval_radv_written_buffer(gpuval_of(handle), buffer, offset, size);
-   next(handle)->CmdFillBuffer(handle, buffer, offset, size, value);
+   RECORD(handle, "fill_buffer", next(handle)->CmdFillBuffer(handle, buffer, offset, size, value));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -122,7 +135,8 @@ gpuval_radv_CmdUpdateBuffer(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSiz
 {
    NOTE_TRANSFER(handle, "update_buffer", gpuval_visit_fill_buffer, buffer, offset, size);
    gpuval_radv_written_buffer(gpuval_of(handle), buffer, offset, size);
-   next(handle)->CmdUpdateBuffer(handle, buffer, offset, size, data);
+   RECORD(handle, "update_buffer",
+          next(handle)->CmdUpdateBuffer(handle, buffer, offset, size, data));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -131,7 +145,9 @@ gpuval_radv_CmdCopyQueryPoolResults(VkCommandBuffer handle, VkQueryPool pool, ui
                                     VkDeviceSize stride, VkQueryResultFlags flags)
 {
    gpuval_radv_written_copy_queries(gpuval_of(handle), pool, count, buffer, offset, stride, flags);
-   next(handle)->CmdCopyQueryPoolResults(handle, pool, first, count, buffer, offset, stride, flags);
+   RECORD(handle, "copy_query_pool_results",
+          next(handle)->CmdCopyQueryPoolResults(handle, pool, first, count, buffer, offset, stride,
+                                                flags));
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -276,7 +292,8 @@ gpuval_radv_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_draw(cmd_buffer);
-   next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects);
+   RECORD(handle, "clear_attachments",
+          next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects));
 }
 
 /* Secondary command buffers may draw. */

@@ -23,6 +23,7 @@
 #include "gpuval/src/core/inputs/gpuval_arguments.h"
 #include "winsys/gpuval_winsys_radv.h"
 
+struct gpuval_hang;
 struct gpuval_race_segment;
 struct gpuval_radv_batch;
 struct gpuval_radv_indices;
@@ -36,6 +37,7 @@ struct gpuval_radv {
    uint64_t nonce; /* of this device */
    uint32_t warned_capture_replay;
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
+   bool executes_nothing;  /* what stands in for the kernel drops all work */
    bool swaps;             /* it has compare-and-swap where atomic bits get lost */
 
    struct gpuval_hooks hooks;            /* RADV's entry points among them, in hooks.next */
@@ -63,6 +65,9 @@ struct gpuval_radv {
    struct list_head starting; /* submits that the driver is about to make */
    struct list_head in_flight;
    struct list_head unused;
+   struct gpuval_hang *suspect; /* gpuval_radv_hang.c; NULL: none */
+   int64_t last_landed;         /* number of the submit that was seen to end last; -1: none was */
+   bool is_loss_reported;
 
    /* Where sync or race is on */
    simple_mtx_t sync_mutex; /* all that follows, and what commands are told */
@@ -361,6 +366,8 @@ void gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer
 void gpuval_radv_init_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_submits(struct gpuval_radv *gpuval);
 void gpuval_radv_wait_for_work(void *data, bool at_exit);
+/** As gpuval_device_info::look_for_hang */
+void gpuval_radv_look_for_hang(void *data, int64_t limit);
 /** Everything that has failed in work that is done gets into the log. */
 void gpuval_radv_look(void *data);
 

@@ -6,6 +6,7 @@
  * afterwards, for the next one. The GPU does no atomics here, since not every bus has them.
  */
 
+#include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_private.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
@@ -95,6 +96,21 @@ gpuval_radv_add_readback(struct radv_cmd_buffer *cmd_buffer, uint64_t size, uint
    block->used += size;
    *address = radv_buffer_get_va(block->bo) + offset;
    return memset(block->map + offset, 0, size);
+}
+
+void *
+gpuval_radv_add_readback_buffer(struct radv_cmd_buffer *cmd_buffer, uint64_t size,
+                                struct radv_buffer *buffer)
+{
+   uint64_t address;
+   void *map = gpuval_radv_add_readback(cmd_buffer, size, &address);
+
+   if (!map)
+      return NULL;
+   const struct gpuval_radv_readback *block =
+      list_first_entry(gpuval_radv_readbacks(cmd_buffer), struct gpuval_radv_readback, link);
+   *buffer = gpuval_radv_make_buffer(block->bo, address, size);
+   return map;
 }
 
 void

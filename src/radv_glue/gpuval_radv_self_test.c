@@ -389,6 +389,7 @@ judge(struct test *test, double milliseconds)
          gpuval_log_note("self-test: nothing was executed on %s: it is no real GPU, and no shader "
                          "can report anything",
                          name);
+      test->gpuval->executes_nothing = true;
       return true;
    }
 

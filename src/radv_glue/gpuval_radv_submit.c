@@ -6,8 +6,11 @@
  * Nothing waits that would not have waited, and no semaphore is delayed.
  */
 
+#include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_private.h"
 #include "gpuval_radv_race.h"
+
+#include <inttypes.h>
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -15,6 +18,7 @@
 #include "radv_queue.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "gpuval/src/core/events/gpuval_hang.h"
 #include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_queue.h"
@@ -31,12 +35,15 @@ struct submit {
    uint64_t visit;                   /* of gpuval_radv_begin_epochs() */
    struct util_dynarray buffers;     /* struct radv_cmd_buffer *, those with looks */
    struct gpuval_race_segment *race; /* or NULL */
+   struct gpuval_radv_flight flight;
 };
 
 /* What retires: works (unsigned), and what is wrong with commands (gpuval_radv_failure) */
 struct retired {
    struct util_dynarray works;
    struct util_dynarray failures;
+   struct util_dynarray hangs; /* struct gpuval_hang *: submits that have ended too early */
+   struct gpuval_hang *loss;   /* of the device, to be reported; or NULL */
 };
 
 static bool
@@ -91,6 +98,9 @@ retire_done(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retire
          continue;
 
       if (is_done(gpuval, submit, timeout)) {
+         struct gpuval_hang *hang = gpuval_radv_land(gpuval, &submit->flight);
+         if (hang)
+            util_dynarray_append_typed(&retired->hangs, struct gpuval_hang *, hang);
          list_move_to(&submit->link, &gpuval->unused);
          util_dynarray_append_typed(&retired->works, unsigned, submit->work);
          check_buffers(gpuval, submit, &retired->failures);
@@ -106,6 +116,79 @@ retire_done(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retire
    return found && num_busy;
 }
 
+/* What is known to be in flight when the device is seen to be lost, or NULL. Before what is in
+ * flight then is taken for done.
+ */
+static struct gpuval_hang *
+find_loss(struct gpuval_radv *gpuval)
+{
+   struct gpuval_hang *hang = gpuval->suspect;
+   bool has_any = hang != NULL;
+
+   if (gpuval->is_loss_reported || !vk_device_is_lost_no_report(&gpuval->radv->vk))
+      return NULL;
+   gpuval->is_loss_reported = true;
+   gpuval->suspect = NULL;
+   if (!hang)
+      hang = gpuval_hang_create_lost();
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link) {
+      gpuval_radv_describe_flight(gpuval, hang, &submit->flight);
+      has_any = true;
+   }
+   if (!has_any && gpuval->last_landed >= 0)
+      gpuval_hang_say(hang, "nothing by now; submission %" PRId64 " was the last one to end",
+                      gpuval->last_landed);
+   return hang;
+}
+
+static void
+report_hang(struct gpuval_radv *gpuval, struct gpuval_hang *hang)
+{
+   if (!hang)
+      return;
+   gpuval_radv_complete_hang(gpuval, hang);
+   gpuval_hang_report(hang, gpuval->device);
+}
+
+/* At the end, when no submit will tell whether the device is lost */
+static void
+report_suspect(struct gpuval_radv *gpuval)
+{
+   simple_mtx_lock(&gpuval->submit_mutex);
+   struct gpuval_hang *hang = gpuval->suspect;
+   gpuval->suspect = NULL;
+   simple_mtx_unlock(&gpuval->submit_mutex);
+   report_hang(gpuval, hang);
+}
+
+void
+gpuval_radv_look_for_hang(void *data, int64_t limit)
+{
+   struct gpuval_radv *gpuval = data;
+   const struct vk_queue *busy[GPUVAL_MAX_QUEUES];
+   unsigned num_busy = 0;
+   struct util_dynarray hangs;
+
+   util_dynarray_init(&hangs, NULL);
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link) {
+      bool is_behind = num_busy == ARRAY_SIZE(busy);
+      for (unsigned i = 0; i < num_busy; i++)
+         is_behind |= busy[i] == submit->queue;
+      if (is_behind || is_done(gpuval, submit, 0))
+         continue;
+      busy[num_busy++] = submit->queue;
+      struct gpuval_hang *hang = gpuval_radv_find_slow(gpuval, &submit->flight, limit);
+      if (hang)
+         util_dynarray_append_typed(&hangs, struct gpuval_hang *, hang);
+   }
+   simple_mtx_unlock(&gpuval->submit_mutex);
+
+   util_dynarray_foreach (&hangs, struct gpuval_hang *, hang)
+      report_hang(gpuval, *hang);
+   util_dynarray_fini(&hangs);
+}
+
 /* What has ended while we looked may be what something that is done comes after: race has to see
  * both.
  */
@@ -114,11 +197,16 @@ retire(struct gpuval_radv *gpuval, uint64_t timeout, struct retired *retired)
 {
    util_dynarray_init(&retired->works, NULL);
    util_dynarray_init(&retired->failures, NULL);
+   util_dynarray_init(&retired->hangs, NULL);
 
    simple_mtx_lock(&gpuval->submit_mutex);
+   retired->loss = find_loss(gpuval);
    while (retire_done(gpuval, timeout, retired) && gpuval->race)
       ;
    simple_mtx_unlock(&gpuval->submit_mutex);
+   util_dynarray_foreach (&retired->hangs, struct gpuval_hang *, hang)
+      gpuval_radv_suspect(gpuval, *hang);
+   util_dynarray_fini(&retired->hangs);
 }
 
 static void
@@ -161,12 +249,27 @@ forget_race(struct gpuval_radv *gpuval, const struct radv_cmd_buffer *cmd_buffer
    simple_mtx_unlock(&gpuval->submit_mutex);
 }
 
+static void
+forget_flights(struct gpuval_radv *gpuval, const struct radv_cmd_buffer *cmd_buffer)
+{
+   if (!*gpuval_radv_num_flights(cmd_buffer))
+      return;
+
+   simple_mtx_lock(&gpuval->submit_mutex);
+   list_for_each_entry (struct submit, submit, &gpuval->starting, link)
+      gpuval_radv_forget_flying(&submit->flight, cmd_buffer);
+   list_for_each_entry (struct submit, submit, &gpuval->in_flight, link)
+      gpuval_radv_forget_flying(&submit->flight, cmd_buffer);
+   simple_mtx_unlock(&gpuval->submit_mutex);
+}
+
 void
 gpuval_radv_forget_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
 {
    struct util_dynarray failures;
 
    forget_race(gpuval, cmd_buffer);
+   forget_flights(gpuval, cmd_buffer);
    if (!gpuval_radv_looks(cmd_buffer)->size)
       return;
    util_dynarray_init(&failures, NULL);
@@ -186,6 +289,7 @@ look_for(struct gpuval_radv *gpuval, uint64_t timeout)
    retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
    gpuval_radv_race_look(gpuval);
+   report_hang(gpuval, retired.loss);
    util_dynarray_foreach (&retired.works, unsigned, work)
       gpuval_device_end_work(gpuval->device, *work);
    /* Work that is in flight may have told the application something, and another thread may
@@ -231,8 +335,10 @@ take_submit(struct gpuval_radv *gpuval)
       return submit;
    if (!submit) {
       submit = rzalloc(NULL, struct submit);
-      if (submit)
+      if (submit) {
          util_dynarray_init(&submit->buffers, submit);
+         util_dynarray_init(&submit->flight.cmd_bufs, submit);
+      }
    } else {
       vk_sync_destroy(device, submit->sync);
    }
@@ -254,6 +360,7 @@ begin_submit(struct gpuval_radv *gpuval, struct submit *submit,
          container_of(original->command_buffers[i], struct radv_cmd_buffer, vk), &submit->buffers);
 
    simple_mtx_lock(&gpuval->submit_mutex);
+   gpuval_radv_begin_flight(&submit->flight, submit->queue, submit->number, original);
    list_addtail(&submit->link, &gpuval->starting);
    count_buffers(submit, 1);
    simple_mtx_unlock(&gpuval->submit_mutex);
@@ -306,6 +413,7 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    list_addtail(&submit->link, result == VK_SUCCESS ? &gpuval->in_flight : &gpuval->unused);
    if (result != VK_SUCCESS) {
       forget_buffers(submit);
+      gpuval_radv_cancel_flight(&submit->flight);
       gpuval_radv_race_drop(submit->race);
       submit->race = NULL;
    }
@@ -313,6 +421,8 @@ hook_submit(struct vk_queue *queue, struct vk_queue_submit *original)
    gpuval_radv_end_epochs(gpuval);
    if (result != VK_SUCCESS)
       gpuval_device_end_work(gpuval->device, work);
+   if (result == VK_ERROR_DEVICE_LOST)
+      gpuval_radv_look(gpuval);
    return result;
 }
 
@@ -330,6 +440,8 @@ gpuval_radv_wait_for_work(void *data, bool at_exit)
    retire(gpuval, timeout, &retired);
    report(gpuval, &retired.failures);
    gpuval_radv_race_look(gpuval);
+   report_hang(gpuval, retired.loss);
+   report_suspect(gpuval);
    util_dynarray_fini(&retired.works);
 }
 
@@ -361,6 +473,7 @@ gpuval_radv_init_submits(struct gpuval_radv *gpuval)
    list_inithead(&gpuval->starting);
    list_inithead(&gpuval->in_flight);
    list_inithead(&gpuval->unused);
+   gpuval->last_landed = -1;
 
    vk_foreach_queue (queue, &gpuval->radv->vk) {
       if (((struct radv_queue *)queue)->state.qf == RADV_QUEUE_SPARSE)
@@ -374,12 +487,14 @@ void
 gpuval_radv_finish_submits(struct gpuval_radv *gpuval)
 {
    gpuval_radv_look(gpuval);
+   report_suspect(gpuval);
    list_splicetail(&gpuval->in_flight,
                    &gpuval->unused); /* the application has waited, or should have */
 
    list_for_each_entry_safe (struct submit, submit, &gpuval->unused, link) {
       vk_sync_destroy(&gpuval->radv->vk, submit->sync);
       gpuval_radv_race_drop(submit->race);
+      ralloc_free(submit->flight.names);
       ralloc_free(submit);
    }
    simple_mtx_destroy(&gpuval->submit_mutex);

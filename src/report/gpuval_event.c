@@ -59,7 +59,7 @@ gpuval_object_type_name(uint32_t type)
 const char *
 gpuval_event_severity(const struct gpuval_event *event)
 {
-   if (gpuval_event_is_message(event))
+   if (gpuval_event_is_message(event) || gpuval_event_is_note(event))
       return "info";
    return gpuval_event_is_warning(event) ? "warning" : "error";
 }
@@ -68,6 +68,12 @@ bool
 gpuval_event_is_message(const struct gpuval_event *event)
 {
    return event->kind == GPUVAL_KIND_MESSAGE;
+}
+
+bool
+gpuval_event_is_note(const struct gpuval_event *event)
+{
+   return event->kind == GPUVAL_KIND_HANG_SLOW_SUBMIT;
 }
 
 bool

@@ -132,6 +132,10 @@ struct gpuval_event {
       } needs;
    } barrier;
 
+   /* hang: what is in flight, and commands that have begun and not ended, a line each */
+   const char *const *in_flight;
+   unsigned num_in_flight;
+
    /* sync, race: who has used the same memory before */
    bool has_other;
    bool other_is_certain;
@@ -141,9 +145,11 @@ struct gpuval_event {
 /** One of which nothing is known yet, for ralloc_free(). */
 struct gpuval_event *gpuval_event_create(enum gpuval_kind kind);
 
-/** Returns "error" or "warning", or "info" for a message that a shader has printed. */
+/** Returns "error" or "warning", or "info" for a note or a message that a shader has printed. */
 const char *gpuval_event_severity(const struct gpuval_event *event);
 bool gpuval_event_is_message(const struct gpuval_event *event);
+/** Returns whether the event says something that is no failure: `hang/slow-submit`. */
+bool gpuval_event_is_note(const struct gpuval_event *event);
 /**
  * Returns whether the failure is a warning: a race of stores that have never changed a value,
  * without GPUVAL_STRICT. Such a failure becomes an error when it changes one.

@@ -92,6 +92,13 @@ set_handle(struct gpuval_value *value, uint64_t handle)
       *value = (struct gpuval_value){GPUVAL_VALUE_HANDLE, .bits = handle};
 }
 
+static void
+set_strings(struct gpuval_value *value, const char *const *strings, uint32_t count)
+{
+   if (count)
+      *value = (struct gpuval_value){GPUVAL_VALUE_STRINGS, .strings = strings, .count = count};
+}
+
 /* @name: a getter that sets @value from @place or @event by one expression. */
 #define PLACE(name, expression)                                                                    \
    static void name(const struct gpuval_place *place, struct gpuval_value *value)                  \
@@ -151,16 +158,7 @@ PLACE(source_function, set_string(value, place->source.line ? place->source.func
 PLACE(source_extract_line,
       set_number(value, place->source.extract_count, place->source.extract_line))
 
-static void
-source_extract(const struct gpuval_place *place, struct gpuval_value *value)
-{
-   if (place->source.extract_count)
-      *value = (struct gpuval_value){
-         GPUVAL_VALUE_STRINGS,
-         .strings = place->source.extract,
-         .count = place->source.extract_count,
-      };
-}
+PLACE(source_extract, set_strings(value, place->source.extract, place->source.extract_count))
 
 PLACE(spirv_offset, set_number(value, place->spirv.offset, place->spirv.offset))
 PLACE(spirv_instruction, set_number(value, place->spirv.instruction >= 0, place->spirv.instruction))
@@ -297,19 +295,10 @@ values(const struct gpuval_event *event, struct gpuval_value *value)
          .count = event->num_values,
       };
 }
-
+EVENT(in_flight, set_strings(value, event->in_flight, event->num_in_flight))
 EVENT(resource_created, set_calls(value, event->resource.calls))
 
-static void
-command_labels(const struct gpuval_place *place, struct gpuval_value *value)
-{
-   if (place->command.num_labels)
-      *value = (struct gpuval_value){
-         GPUVAL_VALUE_STRINGS,
-         .strings = place->command.labels,
-         .count = place->command.num_labels,
-      };
-}
+PLACE(command_labels, set_strings(value, place->command.labels, place->command.num_labels))
 
 #define OF_PLACE .get_of_place =
 #define OF_EVENT .get =
@@ -403,6 +392,7 @@ const struct gpuval_field gpuval_fields[] = {
     .parent = "barrier"},
    {"needs", "dst_access", "barrier_needs_dst_access", EIGHTH, OF_EVENT needs_dst_access,
     .parent = "barrier"},
+   {"", "in_flight", NULL, EIGHTH, OF_EVENT in_flight},
 };
 const unsigned gpuval_num_fields = ARRAY_SIZE(gpuval_fields);
 static_assert(ARRAY_SIZE(gpuval_fields) <= GPUVAL_MAX_FIELDS, "gpuval_row has room for them");

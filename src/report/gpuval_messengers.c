@@ -79,7 +79,7 @@ add_objects(VkDebugUtilsObjectNameInfoEXT *objects, unsigned *count,
 static VkDebugUtilsMessageSeverityFlagBitsEXT
 severity_of(const struct gpuval_event *event)
 {
-   if (!event)
+   if (!event || gpuval_event_is_note(event))
       return VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
    return gpuval_event_is_warning(event) ? VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT
                                          : VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;

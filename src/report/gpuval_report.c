@@ -166,7 +166,8 @@ static void append_to_files(struct gpuval_event *event);
 static void
 tell(struct gpuval_event *event, struct gpuval_notices *notices)
 {
-   bool is_error = !gpuval_event_is_warning(event);
+   bool is_note = gpuval_event_is_note(event);
+   bool is_error = !is_note && !gpuval_event_is_warning(event);
    char *text = NULL;
    size_t size;
 
@@ -187,7 +188,8 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    if (text)
       write_block(event, text);
    hint_at_debug_information(event);
-   annotate(event);
+   if (!is_note)
+      annotate(event);
    event->is_reported = true;
    append_to_files(event);
    gpuval_report_unlock();
@@ -369,7 +371,7 @@ summarize(void)
    struct gpuval_summary summary = summarize_run();
 
    util_dynarray_foreach (&events, struct gpuval_event *, event) {
-      if (gpuval_event_is_message(*event))
+      if (gpuval_event_is_message(*event) || gpuval_event_is_note(*event))
          continue;
       if (gpuval_event_is_warning(*event)) {
          summary.warnings++;

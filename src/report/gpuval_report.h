@@ -39,6 +39,11 @@ void gpuval_text_write_event(FILE *f, const struct gpuval_event *event);
 void gpuval_text_write_row(FILE *f, const struct gpuval_row *row);
 /** "compute shader HASH, invocation (0, 0, 0)" */
 void gpuval_text_write_shader(FILE *f, const struct gpuval_event *event);
+/**
+ * Returns the command of @event as the log has it, "dispatch 0 of command buffer …", to be freed by
+ * free(); NULL: there is no memory.
+ */
+char *gpuval_text_of_command(const struct gpuval_event *event);
 void gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned num_events);
 void gpuval_text_write_summary(FILE *f, const struct gpuval_summary *summary);
 

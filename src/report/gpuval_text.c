@@ -193,7 +193,7 @@ write_calls(FILE *f, const char *before, const struct gpuval_value *calls)
 }
 
 static void
-write_command(FILE *f, const struct gpuval_row *row, bool other)
+write_command_line(FILE *f, const struct gpuval_row *row, bool other)
 {
    const struct gpuval_value *labels = gpuval_row_get(row, other, "command", "labels");
 
@@ -206,8 +206,44 @@ write_command(FILE *f, const struct gpuval_row *row, bool other)
    write_known(f, ", shader object ", row, other, "command", "shader");
    for (unsigned i = 0; labels->type == GPUVAL_VALUE_STRINGS && i < labels->count; i++)
       write_quoted(f, i ? " > " : ", labels ", labels->strings[i]);
+}
+
+static void
+write_command(FILE *f, const struct gpuval_row *row, bool other)
+{
+   write_command_line(f, row, other);
    fputc('\n', f);
    write_calls(f, "gpuval:    recorded by ", gpuval_row_get(row, other, "command", "recorded"));
+}
+
+char *
+gpuval_text_of_command(const struct gpuval_event *event)
+{
+   struct gpuval_row row;
+   char *text = NULL;
+   size_t size;
+
+   FILE *f = open_memstream(&text, &size);
+   if (!f)
+      return NULL;
+   gpuval_row_from_event(&row, event);
+   write_command_line(f, &row, false);
+   fclose(f);
+   return text;
+}
+
+/* The command of the row is one of them. */
+static void
+write_in_flight(FILE *f, const struct gpuval_row *row)
+{
+   const struct gpuval_value *lines = gpuval_row_get(row, false, "", "in_flight");
+
+   for (unsigned i = 0; lines->type == GPUVAL_VALUE_STRINGS && i < lines->count; i++) {
+      fputs("gpuval:    in flight: ", f);
+      gpuval_write_escaped(f, lines->strings[i]);
+      fputc('\n', f);
+   }
+   write_calls(f, "gpuval:    recorded by ", gpuval_row_get(row, false, "command", "recorded"));
 }
 
 /* Offset and allocation: what the message does not say of an address */
@@ -338,10 +374,19 @@ write_other(FILE *f, const struct gpuval_row *row)
    }
 }
 
+static const char *
+get_severity(const struct gpuval_row *row)
+{
+   bool is_note = gpuval_row_is_message(row) &&
+                  strcmp(gpuval_row_string(row, false, "", "check"), "printf") != 0;
+
+   return is_note ? "note" : gpuval_row_string(row, false, "", "severity");
+}
+
 void
 gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
 {
-   fprintf(f, "gpuval: %s: ", gpuval_row_string(row, false, "", "severity"));
+   fprintf(f, "gpuval: %s: ", get_severity(row));
    write_title(f, row);
    write_known(f, ": ", row, false, "", "message");
    fputc('\n', f);
@@ -360,7 +405,9 @@ gpuval_text_write_row(FILE *f, const struct gpuval_row *row)
       write_invocation(f, row);
       fputc('\n', f);
    }
-   if (is_known(row, false, "command", "op")) {
+   if (is_known(row, false, "", "in_flight")) {
+      write_in_flight(f, row);
+   } else if (is_known(row, false, "command", "op")) {
       fputs("gpuval:    ", f);
       write_command(f, row, false);
    }
@@ -412,7 +459,7 @@ gpuval_text_write_counts(FILE *f, struct gpuval_event *const *events, unsigned n
    struct gpuval_row row;
 
    for (unsigned i = 0; i < num_events; i++) {
-      if (gpuval_event_is_message(events[i]))
+      if (gpuval_event_is_message(events[i]) || gpuval_event_is_note(events[i]))
          continue;
       gpuval_row_from_event(&row, events[i]);
       write_counts(f, &row);

@@ -227,7 +227,11 @@ with SOFTGPU_MODE=lost=3
 lines err '^softgpu: the device is lost$' 1
 lines err '^gpuval: error: bounds/' 1
 tail -n 1 err >end
-lines end '^gpuval: 1 error \([1-9][0-9]* occurrences\)' 1
+lines end '^gpuval: 2 errors \([1-9][0-9]* occurrences\)' 1
+lines err '^gpuval: error: hang/device-lost: ' 1
+follows GPUVAL_BREADCRUMBS=1
+with SOFTGPU_MODE=lost=3 GPUVAL_BREADCRUMBS=1
+lines err '^gpuval: error: hang/device-lost: ' 1
 
 begin 'its shaders'
 follows GPUVAL_SHADERS GPUVAL_DUMP=FOLDER

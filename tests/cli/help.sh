@@ -104,7 +104,7 @@ else
       done
    done
    # shellcheck disable=SC2013 # names without spaces
-   for name in $(sed -n -e '/GPUVAL_SET_COMING/d' -e '/GPUVAL_SET_HIDDEN/d' -e 's/^CHECK([A-Z_]*, "\([a-z-]*\)", .*/\1/p' \
+   for name in $(sed -n -e '/GPUVAL_SET_COMING/d' -e '/GPUVAL_SET_HIDDEN/d' -e '/GPUVAL_SET_ALWAYS/d' -e 's/^CHECK([A-Z_]*, "\([a-z-]*\)", .*/\1/p' \
       -e 's/^   {"\([a-z-]*\)", .*/\1/p' "$root/src/base/gpuval_check_table.h" \
       "$root/src/base/gpuval_checks.c"); do
       case " $(complete_words gpuval run --checks "$name") " in

@@ -36,6 +36,7 @@ static const struct {
    const char *to; /* NULL: for the program */
 } kept_variables[] = {
    {"GPUVAL_TEST_NO_RESULTS", NULL},
+   {"GPUVAL_TEST_BREADCRUMBS", "GPUVAL_BREADCRUMBS"},
    {"GPUVAL_TEST_SYNC", "GPUVAL_SYNC"},
    {"GPUVAL_TEST_SHADOW_SIZE", "GPUVAL_SHADOW_SIZE"},
 };
@@ -88,6 +89,7 @@ set_environment(const struct scenario *scenario, const char *folder,
       return;
 
    setenv("GPUVAL", child->checks, 1);
+   setenv("GPUVAL_HANG_TIME", "0", 1); /* a machine may be busy */
    path = scenario_format("%s/%s.jsonl", folder, child->name);
    setenv("GPUVAL_REPORT", path, 1);
    free(path);

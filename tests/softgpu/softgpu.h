@@ -40,7 +40,10 @@
  * another submit, or some milliseconds late, with `views` host and GPU do not see at once what
  * the other one writes (softgpu_views.c), and with `lost=N` the device is lost in submit N of
  * those that have work, and what is in the memory of our buffers with it. With `prompt` work is
- * done when its submit returns.
+ * done when its submit returns. With `patient` a shader that does not end goes on and on.
+ *
+ * With SOFTGPU_FAULTS=1 it has a kernel that tells at which page the GPU has faulted last: where
+ * it has accessed what is not mapped.
  *
  * With SOFTGPU_BLIND=1 it leaves out draws whose stages it does not know, and blending, and
  * images are 0 that it does not know or whose memory is gone: enough for a program's reports, if
@@ -86,6 +89,9 @@ bool softgpu_takes_first_lane(void);
 void softgpu_yield(void);
 /* For a while. */
 void softgpu_pause(void);
+
+/* The GPU has accessed what is not mapped. */
+void softgpu_note_fault(uint64_t va, bool is_write);
 
 /* SOFTGPU_BROKEN, SOFTGPU_MODE */
 bool softgpu_is_broken(const char *what);

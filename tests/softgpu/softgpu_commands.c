@@ -583,6 +583,8 @@ execute_buffer(struct softgpu_processor *processor, uint64_t va, uint32_t dwords
             break;
          }
          at += packet.count + 1;
+         softgpu_count(SOFTGPU_PACKETS, 1);
+         softgpu_count(SOFTGPU_PACKET_DWORDS, packet.count + 1);
          if (PKT3_PREDICATE(header) && processor->skip_predicated)
             continue;
          /* The last one of a buffer may go on elsewhere without coming back. */

@@ -14,9 +14,11 @@
 enum softgpu_counter {
    SOFTGPU_DMA_COPY_BYTES,
    SOFTGPU_DMA_FILL_BYTES,
-   SOFTGPU_CP_SYNCS,  /* DMA that the command processor waits for */
-   SOFTGPU_PFP_SYNCS, /* PFP_SYNC_ME: it stops reading ahead */
-   SOFTGPU_WAITS,     /* for shaders: partial flushes */
+   SOFTGPU_CP_SYNCS,      /* DMA that the command processor waits for */
+   SOFTGPU_PFP_SYNCS,     /* PFP_SYNC_ME: it stops reading ahead */
+   SOFTGPU_WAITS,         /* for shaders: partial flushes */
+   SOFTGPU_PACKETS,       /* of the command processor */
+   SOFTGPU_PACKET_DWORDS, /* theirs */
    SOFTGPU_DRAWS,
    SOFTGPU_DISPATCHES,
    SOFTGPU_INSTRUCTIONS,   /* of NIR, executed by waves */

@@ -26,6 +26,7 @@
 #include "util/os_time.h"
 #include "util/u_atomic.h"
 #include "util/u_debug.h"
+#include "sid.h"
 
 #define MEMORY_SIZE  (UINT64_C(4) << 30)
 #define LINGER_NS    5000000
@@ -89,6 +90,16 @@ bool
 softgpu_is_broken(const char *what)
 {
    return has_word(getenv("SOFTGPU_BROKEN"), what);
+}
+
+/* The first counts: the job ends there. */
+void
+softgpu_note_fault(uint64_t va, bool is_write)
+{
+   if (softgpu.failed)
+      return;
+   softgpu.fault_address = va & ~UINT64_C(4095);
+   softgpu.fault_status = S_00A130_MORE_FAULTS(1) | S_00A130_RW(is_write);
 }
 
 bool
@@ -407,12 +418,23 @@ static ioctl_fn_t noop_info;
 /* As Mesa's shim answers, but that
  *
  * - no memory is where the pointers of 32 bits to nothing lead,
+ * - with SOFTGPU_FAULTS=1 it tells of faults,
  * - the host sees SOFTGPU_VISIBLE_MIB of video memory only, if that is set.
  */
 static int
 answer_info(int fd, unsigned long request, void *argument)
 {
    const struct drm_amdgpu_info *info = argument;
+   if (info->query == AMDGPU_INFO_GPUVM_FAULT && is_set("SOFTGPU_FAULTS")) {
+      const struct drm_amdgpu_info_gpuvm_fault fault = {
+         .addr = softgpu.fault_address,
+         .status = softgpu.fault_status,
+      };
+      memcpy((void *)(uintptr_t)info->return_pointer, &fault,
+             MIN2(sizeof(fault), info->return_size));
+      return 0;
+   }
+
    const int result = noop_info(fd, request, argument);
    const uint64_t visible = (uint64_t)debug_get_num_option("SOFTGPU_VISIBLE_MIB", 0) << 20;
 
@@ -468,6 +490,8 @@ drm_shim_device_init(void)
    util_vma_heap_init(&shim_device.mem_heap, 4096, MEMORY_SIZE - 4096);
 
    drm_shim_driver_init();
+   if (is_set("SOFTGPU_FAULTS"))
+      shim_device.version_minor = 55;
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_CREATE] = softgpu_gem_create;
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_MMAP] = softgpu_gem_mmap;
    shim_device.driver_ioctls[DRM_AMDGPU_GEM_VA] = softgpu_gem_va;

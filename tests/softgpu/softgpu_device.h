@@ -86,6 +86,8 @@ struct softgpu {
    bool lost;
    bool lost_as_asked;
    bool leaked;
+   uint64_t fault_address; /* of softgpu_note_fault(): the page */
+   uint32_t fault_status;  /* 0: there was none */
 };
 
 extern struct softgpu softgpu;

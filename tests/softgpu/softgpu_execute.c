@@ -318,6 +318,8 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
          wave->exec ? 1 + (step->block ? exec_list_length(&step->block->instr_list) : 0) : 0);
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
+      if (run->instructions > MAX_INSTRUCTIONS && softgpu_has_mode("patient"))
+         run->instructions = 0;
       if (run->instructions > MAX_INSTRUCTIONS) {
          softgpu_error("the shader does not end");
          return;

@@ -140,6 +140,7 @@ softgpu_map_some(uint64_t va, uint64_t size, enum softgpu_access access, uint64_
    const char *reason = "it is no address";
    const struct softgpu_mapping *mapping = is_canonical(va) ? look_up(va, access, &reason) : NULL;
    if (!mapping) {
+      softgpu_note_fault(va, access == SOFTGPU_WRITE);
       softgpu_error("cannot %s %" PRIu64 " bytes at address 0x%" PRIx64 ": %s",
                     access == SOFTGPU_WRITE ? "write" : "read", size, va, reason);
       return NULL;

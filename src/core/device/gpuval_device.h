@@ -42,6 +42,11 @@ struct gpuval_device {
 
    struct gpuval_notices notices; /* for gpuval_device_unlock() */
    int64_t reaction_at;           /* os_time_get_nano(): at the latest; 0: there is none due */
+   bool is_lost_on_purpose;       /* by GPUVAL_ON_ERROR; atomic */
+
+   mtx_t hang_mutex; /* recursive: around gpuval_device_info::look_for_hang */
+   bool is_retired;  /* it is not called any more; with hang_mutex */
+   int64_t hang_at;  /* os_time_get_nano(): when it is called next; the thread's */
 
    /* What each room keeps, in structs that its own header has. None is NULL but those that say so. */
    struct gpuval_submits *submits;         /* order/: the driver's; NULL: nobody asks for order */

@@ -189,6 +189,10 @@ gpuval_device_retire(struct gpuval_device *device)
    if (!device->link.next)
       return;
 
+   mtx_lock(&device->hang_mutex);
+   device->is_retired = true;
+   mtx_unlock(&device->hang_mutex);
+
    mtx_lock(&mutex);
    /* A messenger that is called meanwhile may destroy its device. */
    while (visiting == device && !thrd_equal(visiting_thread, thrd_current()))

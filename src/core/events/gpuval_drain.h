@@ -40,6 +40,7 @@ struct gpuval_failures {
    unsigned num_command_events; /* of the events, those that no shader is in, and */
    uint32_t command_period;     /* when: gpuval_report_period() */
    bool warned_command_events;
+   uint32_t num_hangs; /* gpuval_hang_report() */
 };
 
 /** gpuval_device::messages */

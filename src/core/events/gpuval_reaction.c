@@ -81,6 +81,7 @@ gpuval_device_react(struct gpuval_device *device)
       abort();
    case GPUVAL_ON_ERROR_DEVICE_LOST:
       gpuval_report_write_files();
+      p_atomic_set(&device->is_lost_on_purpose, true);
       if (device->info.vk)
          vk_device_set_lost(device->info.vk, "gpuval: GPUVAL_ON_ERROR=device-lost");
       break;

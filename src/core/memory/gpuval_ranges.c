@@ -3,6 +3,8 @@
 #include "gpuval_ranges.h"
 #include "gpuval_addresses.h"
 
+#include "base/gpuval_names.h"
+#include "util/os_time.h"
 #include "util/ralloc.h"
 #include "vk_buffer.h"
 
@@ -12,6 +14,8 @@ gpuval_ranges_init(struct gpuval_device *device)
    device->ranges->buffers = _mesa_pointer_hash_table_create(device);
    device->ranges->images = _mesa_pointer_hash_table_create(device);
    device->ranges->allocations = _mesa_pointer_hash_table_create(device);
+   if (device->info.has_faults)
+      device->ranges->gone = rzalloc_array(device, struct gpuval_gone_range, GPUVAL_GONE_RANGES);
 }
 
 static bool
@@ -20,6 +24,32 @@ has_address(const struct vk_object_base *object)
    return object->type == VK_OBJECT_TYPE_BUFFER &&
           container_of(object, struct vk_buffer, base)->usage &
              VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT;
+}
+
+/* device->mutex is held. */
+static void
+note_gone(struct gpuval_ranges *ranges, const struct vk_object_base *object)
+{
+   struct hash_table *const tables[] = {ranges->buffers, ranges->images, ranges->allocations};
+
+   for (unsigned i = 0; ranges->gone && i < ARRAY_SIZE(tables); i++) {
+      const struct hash_entry *entry = _mesa_hash_table_search(tables[i], object);
+      if (!entry)
+         continue;
+
+      const struct gpuval_range *range = entry->data;
+      struct gpuval_gone_range *gone = &ranges->gone[ranges->num_gone++ % GPUVAL_GONE_RANGES];
+      ralloc_free(gone->name);
+      *gone = (struct gpuval_gone_range){
+         .address = range->address,
+         .size = range->size,
+         .object = (uintptr_t)object,
+         .type = object->type,
+         .calls = object->gpuval_calls,
+         .name = gpuval_object_name(ranges->gone, object),
+         .when = os_time_get_nano(),
+      };
+   }
 }
 
 /* device->mutex is held. */
@@ -61,6 +91,7 @@ remove_range(struct gpuval_device *device, struct hash_table *ranges,
              const struct vk_object_base *object)
 {
    mtx_lock(&device->mutex);
+   note_gone(device->ranges, object);
    drop_range(device, ranges, object);
    mtx_unlock(&device->mutex);
 }

@@ -22,10 +22,25 @@ struct gpuval_range {
    bool is_addressed;
 };
 
+/* Ranges that are gone are known for a while, where the driver tells of page faults. */
+#define GPUVAL_GONE_RANGES 512
+
+struct gpuval_gone_range {
+   uint64_t address, size;
+   uint64_t object;
+   uint32_t type;  /* VkObjectType */
+   uint32_t calls; /* gpuval_backtrace_capture(), when it was created */
+   char *name;     /* debug_utils, or NULL */
+   int64_t when;   /* os_time_get_nano() */
+};
+
 /** gpuval_device::ranges */
 struct gpuval_ranges {
-   /* struct vk_object_base * -> struct gpuval_range; images that sync looks at */
+   /* struct vk_object_base * -> struct gpuval_range; of images see gpuval_device_add_image() */
    struct hash_table *buffers, *images, *allocations;
+
+   struct gpuval_gone_range *gone; /* a ring, or NULL */
+   uint32_t num_gone;              /* ever */
 };
 
 void gpuval_ranges_init(struct gpuval_device *device);

@@ -48,6 +48,8 @@ const facts_of = {
                                    after('entry point', s.entry), after('hash', s.hash))]],
    stack: (frames) => [['Called from', calls(frames)]],
    values: (list) => [['Values', list.map((v) => `${v.name} = ${v.value}`).join('; ')]],
+   in_flight: (lines) => [['In flight', make('div', {className: 'mono wrap'},
+                                             ...lines.map((line) => make('div', {}, line)))]],
    spirv: (s) => [['SPIR-V', list(after('instruction', s.instruction), after('byte', s.offset))]],
    invocation: (i) => [['Invocation', list(...Object.entries(i).map(
       ([key, value]) => `${key === 'global_id' ? '' : spaced(key)} ${vector(value)}`.trim()))]],
