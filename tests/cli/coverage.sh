@@ -34,7 +34,7 @@ variant() # NAME LINE
    sed "s/^buffer a 1024/$2\\nbuffer a 1024/" "$tests/coverage_lines.scn" >"$1.scn"
 }
 
-checks=$(sed -n -e '/GPUVAL_SET_COMING/d' -e '/GPUVAL_SET_HIDDEN/d' \
+checks=$(sed -n -e '/GPUVAL_SET_COMING/d' -e '/GPUVAL_SET_HIDDEN/d' -e '/GPUVAL_SET_ALWAYS/d' \
    -e 's/^CHECK([A-Z_]*, "\([a-z-]*\)", .*/\1/p' "$tests/../../src/base/gpuval_check_table.h")
 
 scenarios='coverage_lines coverage_draw'
