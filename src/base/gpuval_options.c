@@ -521,6 +521,7 @@ read_environment(void)
    /* addr2line is looked for where the environment says. */
    options.backtrace = get_bool("GPUVAL_BACKTRACE", false) && !has_no_files;
    options.breadcrumbs = get_bool("GPUVAL_BREADCRUMBS", false);
+   options.reports_slow = get_variable("GPUVAL_HANG_TIME") != NULL;
    options.hang_time = get_number("GPUVAL_HANG_TIME", 0, 86400, 5);
    const char *dump = get_file_variable("GPUVAL_DUMP");
    options.dump = dump ? expand_file_name(dump, strlen(dump)) : NULL;

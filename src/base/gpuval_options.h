@@ -62,6 +62,7 @@ struct gpuval_options {
    bool poison;         /* memory is allocated filled */
    bool backtrace;      /* call stacks of commands and objects */
    bool breadcrumbs;    /* the GPU writes down which commands it is at */
+   bool reports_slow;   /* hang_time is the user's: what takes longer is in report files, too */
    uint32_t hang_time;  /* seconds after which a submit is said to take long; 0: never */
    enum gpuval_on_error on_error;
    enum gpuval_record_mode record;

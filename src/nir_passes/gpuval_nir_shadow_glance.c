@@ -185,7 +185,7 @@ get_dependences(nir_scalar value, unsigned depth)
          found |= get_dependences(nir_scalar_chase_alu_src(value, i), depth - 1);
       return found;
    }
-   if (value.def->parent_instr->type == nir_instr_type_phi)
+   if (nir_def_instr(value.def)->type == nir_instr_type_phi)
       return GPUVAL_NIR_DEPENDS_ON_TURN;
    if (!nir_scalar_is_intrinsic(value))
       return GPUVAL_NIR_DEPENDS_ON_MEMORY;

@@ -162,6 +162,13 @@ mark_error(void)
 static void add_count(struct gpuval_event *event, uint64_t count);
 static void append_to_files(struct gpuval_event *event);
 
+/* Work that takes long is no finding, unless somebody has said what is too long. */
+static bool
+is_for_files(const struct gpuval_event *event)
+{
+   return event->kind != GPUVAL_KIND_HANG_SLOW_SUBMIT || gpuval_options()->reports_slow;
+}
+
 /* Writes the block of @event to the log, and tells @notices. */
 static void
 tell(struct gpuval_event *event, struct gpuval_notices *notices)
@@ -183,7 +190,8 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    gpuval_report_lock();
    if (is_error)
       mark_error();
-   if (!event->is_reported)
+   bool in_files = is_for_files(event);
+   if (!event->is_reported && in_files)
       util_dynarray_append_typed(&events, struct gpuval_event *, event);
    if (text)
       write_block(event, text);
@@ -191,7 +199,8 @@ tell(struct gpuval_event *event, struct gpuval_notices *notices)
    if (!is_note)
       annotate(event);
    event->is_reported = true;
-   append_to_files(event);
+   if (in_files)
+      append_to_files(event);
    gpuval_report_unlock();
 
    if (text)
