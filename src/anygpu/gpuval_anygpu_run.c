@@ -299,7 +299,9 @@ create_pipeline(struct run *run, const uint32_t *words, size_t size, const char 
       return fail("vkCreateShaderModule failed", NULL);
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .flags = run->options->statistics ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
+      .flags = run->options->statistics && run->vulkan.caps.has_statistics
+                  ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
+                  : 0,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

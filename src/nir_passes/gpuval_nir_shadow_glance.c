@@ -161,28 +161,35 @@ gpuval_shadow_forget_loaded(nir_builder *b, const struct gpuval_shadow_self *sel
    nir_pop_if(b, NULL);
 }
 
-/* Deeper trees of operations are not looked at. */
-#define MAX_DEPTH 16
+/* Operations that are looked at for one load. Their results may be used often, as those of hash
+ * functions, so that ways to what they depend on are many more than operations.
+ */
+#define MAX_OPERATIONS 64
 
 static unsigned
-get_dependences(nir_scalar value, unsigned depth)
+get_dependences(nir_scalar value, unsigned *budget)
 {
    unsigned found = 0;
 
    value = nir_scalar_chase_movs(value);
    if (nir_scalar_is_const(value))
       return 0;
-   if (!depth)
+   if (!*budget)
       return GPUVAL_NIR_DEPENDS_ON_MEMORY;
    if (nir_scalar_is_alu(value)) {
       const nir_op op = nir_scalar_alu_op(value);
       const unsigned num_inputs = nir_op_infos[op].num_inputs;
 
-      if (op != nir_op_iadd && op != nir_op_imul && op != nir_op_ishl && op != nir_op_mov &&
-          op != nir_op_u2u64 && op != nir_op_imad)
+      (*budget)--;
+      if (op != nir_op_iadd && op != nir_op_imul && op != nir_op_ishl && op != nir_op_u2u64 &&
+          op != nir_op_imad)
          found |= GPUVAL_NIR_IS_FOLDED;
-      for (unsigned i = 0; i < num_inputs; i++)
-         found |= get_dependences(nir_scalar_chase_alu_src(value, i), depth - 1);
+      for (unsigned i = 0; i < num_inputs; i++) {
+         /* A component of a vector cannot be told from the others of it. */
+         found |= nir_op_infos[op].input_sizes[i] > 1
+                     ? GPUVAL_NIR_DEPENDS_ON_MEMORY
+                     : get_dependences(nir_scalar_chase_alu_src(value, i), budget);
+      }
       return found;
    }
    if (nir_def_instr(value.def)->type == nir_instr_type_phi)
@@ -209,5 +216,6 @@ get_dependences(nir_scalar value, unsigned depth)
 unsigned
 gpuval_nir_find_dependences(nir_scalar value)
 {
-   return get_dependences(value, MAX_DEPTH);
+   unsigned budget = MAX_OPERATIONS;
+   return get_dependences(value, &budget);
 }

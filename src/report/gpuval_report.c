@@ -166,7 +166,7 @@ static void append_to_files(struct gpuval_event *event);
 static bool
 is_for_files(const struct gpuval_event *event)
 {
-   return event->kind != GPUVAL_KIND_HANG_SLOW_SUBMIT || gpuval_options()->reports_slow;
+   return !gpuval_event_is_note(event) || gpuval_options()->reports_slow;
 }
 
 /* Writes the block of @event to the log, and tells @notices. */
