@@ -73,7 +73,8 @@ struct gpuval_anygpu_layout {
 /** What a device can do that decides how code is made */
 struct gpuval_anygpu_caps {
    uint32_t subgroup_size;
-   bool has_quads; /* what the four lanes of one read of each other */
+   bool has_quads;      /* what the four lanes of one read of each other */
+   bool has_arithmetic; /* reductions and scans */
    uint32_t max_shared_size;
    bool has_statistics;      /* of pipelines */
    bool has_explicit_shared; /* VK_KHR_workgroup_memory_explicit_layout */
@@ -161,19 +162,54 @@ bool gpuval_anygpu_submit(struct gpuval_anygpu_vulkan *vulkan);
 /** Everything before, everything after */
 void gpuval_anygpu_barrier(struct gpuval_anygpu_vulkan *vulkan);
 
+/* gpuval_anygpu_sequence.c */
+
+/** Push constants: bytes, and in between addresses of buffers */
+struct gpuval_anygpu_push {
+   uint8_t bytes[GPUVAL_ANYGPU_MAX_PUSH];
+   uint8_t size;
+   uint8_t num_addresses;
+   struct {
+      uint8_t buffer; /* its number */
+      uint8_t offset; /* bytes */
+   } addresses[GPUVAL_ANYGPU_MAX_PUSH / 8];
+};
+
+/** Reads hexadecimal digits and @N. False: they are not that, or of more than 240 bytes. */
+bool gpuval_anygpu_parse_push(struct gpuval_anygpu_push *push, const char *text);
+
+enum gpuval_anygpu_step_type {
+   GPUVAL_ANYGPU_DISPATCH,
+   GPUVAL_ANYGPU_BARRIER,
+   GPUVAL_ANYGPU_HIDDEN_BARRIER, /* which the checks are not told of */
+   GPUVAL_ANYGPU_WAIT,           /* for all before */
+};
+
+struct gpuval_anygpu_step {
+   enum gpuval_anygpu_step_type type;
+   uint32_t groups[3];
+   struct gpuval_anygpu_push push;
+};
+
+struct gpuval_anygpu_sequence {
+   struct gpuval_anygpu_step *steps; /* malloc() */
+   uint32_t count;
+};
+
+/** Dispatches of one submission: commands have 16 bits in cells, and memory of their own. */
+#define GPUVAL_ANYGPU_MAX_BATCH 1024
+
+/** Reads @path, which docs/anygpu.rst describes. False after one message. */
+bool gpuval_anygpu_read_sequence(const char *path, struct gpuval_anygpu_sequence *sequence);
+
 /* gpuval_anygpu_run.c */
 
 struct gpuval_anygpu_buffer_info {
    uint64_t size;
+   int shares; /* the memory of this buffer; -1: it has its own */
    bool is_uniform;
    bool has_nodes; /* 16 bytes each, which begin with the address of another one */
    uint32_t limit; /* words are below it; 0: any */
-};
-
-/** Push constants that are the address of a buffer, 8 bytes */
-struct gpuval_anygpu_address {
-   unsigned buffer; /* its number */
-   unsigned offset; /* bytes */
 };
 
 struct gpuval_anygpu_options {
@@ -182,13 +218,11 @@ struct gpuval_anygpu_options {
    const char *device;
    struct gpuval_anygpu_buffer_info buffers[GPUVAL_ANYGPU_MAX_SLOTS];
    unsigned num_buffers;
-   uint8_t push[GPUVAL_ANYGPU_MAX_PUSH];
-   unsigned push_size;
-   struct gpuval_anygpu_address addresses[GPUVAL_ANYGPU_MAX_PUSH / 8];
-   unsigned num_addresses;
+   struct gpuval_anygpu_push push;
    uint32_t groups[3];
    uint32_t dispatches;
    bool barriers;
+   struct gpuval_anygpu_sequence sequence; /* count is 0: `dispatches` times the same */
    bool time;
    bool as_is; /* the shader without our passes: gpuval_options() says that nothing is checked */
    unsigned rounds;       /* of --time */

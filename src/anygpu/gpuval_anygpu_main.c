@@ -4,7 +4,6 @@
 
 #include "gpuval_anygpu.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -27,12 +26,15 @@ static const char help[] =
    "   --buffer BYTES      a storage buffer for the next binding of set 0, from 0 on; its\n"
    "                       contents are random, and the same each time. BYTES:N: words are\n"
    "                       below N; BYTES:nodes: each 16 bytes begin with the address of some\n"
+   "                       @N: the same memory as buffer N\n"
    "   --uniform BYTES     a uniform buffer for the next binding\n"
    "   --push HEX          push constants, bytes in order; in between, @N is the address of\n"
    "                       buffer N, 8 bytes; commas may stand anywhere between bytes\n"
    "   --groups X,Y,Z      workgroups of a dispatch; default: 1,1,1\n"
    "   --dispatches N      how many times; default: 1. 1,024 are a submission\n"
    "   --barriers 0|1      a full barrier between them; default: 1\n"
+   "   --sequence FILE     dispatches with push constants of their own, barriers and waits, in\n"
+   "                       place of those three\n"
    "   --time              GPU time of the shader as it is and with checks, in turns\n"
    "   --rounds N          of --time; default: 9\n"
    "   --as-is             the shader as it is, for a driver that checks by itself\n"
@@ -51,6 +53,7 @@ enum option_value {
    OPTION_GROUPS,
    OPTION_DISPATCHES,
    OPTION_BARRIERS,
+   OPTION_SEQUENCE,
    OPTION_TIME,
    OPTION_ROUNDS,
    OPTION_AS_IS,
@@ -71,6 +74,7 @@ static const struct option long_options[] = {
    {"groups", required_argument, NULL, OPTION_GROUPS},
    {"dispatches", required_argument, NULL, OPTION_DISPATCHES},
    {"barriers", required_argument, NULL, OPTION_BARRIERS},
+   {"sequence", required_argument, NULL, OPTION_SEQUENCE},
    {"time", no_argument, NULL, OPTION_TIME},
    {"rounds", required_argument, NULL, OPTION_ROUNDS},
    {"as-is", no_argument, NULL, OPTION_AS_IS},
@@ -101,7 +105,23 @@ parse_number(const char *name, const char *text, uint64_t max, uint64_t *value)
              : refuse(name, text, "a number above 0 that is possible");
 }
 
-/* BYTES, BYTES:LIMIT or BYTES:nodes */
+/* @N: the memory of one before */
+static bool
+share_buffer(struct gpuval_anygpu_options *options, const char *name, const char *text)
+{
+   struct gpuval_anygpu_buffer_info *info = &options->buffers[options->num_buffers];
+   char rest;
+
+   if (sscanf(text, "@%d%c", &info->shares, &rest) != 1 || info->shares < 0 ||
+       (unsigned)info->shares >= options->num_buffers ||
+       options->buffers[info->shares].shares >= 0)
+      return refuse(name, text, "a buffer before this one that has memory of its own");
+   info->size = options->buffers[info->shares].size;
+   options->num_buffers++;
+   return true;
+}
+
+/* BYTES, BYTES:LIMIT, BYTES:nodes, or @N */
 static bool
 parse_buffer(struct gpuval_anygpu_options *options, const char *name, const char *text,
              bool is_uniform)
@@ -114,7 +134,9 @@ parse_buffer(struct gpuval_anygpu_options *options, const char *name, const char
    if (options->num_buffers == GPUVAL_ANYGPU_MAX_SLOTS - 1)
       return refuse(name, text, "possible: there are 63 buffers already");
    snprintf(size, sizeof(size), "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
-   *info = (struct gpuval_anygpu_buffer_info){.is_uniform = is_uniform};
+   *info = (struct gpuval_anygpu_buffer_info){.is_uniform = is_uniform, .shares = -1};
+   if (*text == '@')
+      return share_buffer(options, name, text);
    if (!parse_number(name, size, 1ull << 40, &info->size))
       return false;
    if (colon && !strcmp(colon, ":nodes"))
@@ -124,38 +146,6 @@ parse_buffer(struct gpuval_anygpu_options *options, const char *name, const char
    info->limit = limit;
    options->num_buffers++;
    return true;
-}
-
-/* Bytes of two digits each, and @N: the address of buffer N, 8 bytes */
-static bool
-parse_push(struct gpuval_anygpu_options *options, const char *text)
-{
-   static const char accepted[] =
-      "up to 240 bytes of two hexadecimal digits each, or @N for a buffer's address";
-   const char *rest = text;
-
-   for (options->push_size = 0; *rest && options->push_size < GPUVAL_ANYGPU_MAX_PUSH;) {
-      if (*rest == ',') {
-         rest++;
-      } else if (*rest == '@' && isdigit((unsigned char)rest[1]) &&
-                 options->push_size + 8 <= GPUVAL_ANYGPU_MAX_PUSH &&
-                 options->num_addresses < ARRAY_SIZE(options->addresses)) {
-         char *end;
-         options->addresses[options->num_addresses++] = (struct gpuval_anygpu_address){
-            .buffer = strtoul(rest + 1, &end, 10),
-            .offset = options->push_size,
-         };
-         options->push_size += 8;
-         rest = end;
-      } else if (isxdigit((unsigned char)rest[0]) && isxdigit((unsigned char)rest[1])) {
-         const char digits[] = {rest[0], rest[1], 0};
-         options->push[options->push_size++] = strtoul(digits, NULL, 16);
-         rest += 2;
-      } else {
-         return refuse("push", text, accepted);
-      }
-   }
-   return *rest ? refuse("push", text, accepted) : true;
 }
 
 static bool
@@ -227,7 +217,11 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
    case OPTION_UNIFORM:
       return parse_buffer(options, "uniform", value, true);
    case OPTION_PUSH:
-      return parse_push(options, value);
+      return gpuval_anygpu_parse_push(&options->push, value)
+                ? true
+                : refuse("push", value,
+                         "up to 240 bytes of two hexadecimal digits each, or @N for a buffer's "
+                         "address");
    case OPTION_GROUPS:
       return parse_groups(options, value);
    case OPTION_DISPATCHES:
@@ -237,6 +231,8 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
       return true;
    case OPTION_BARRIERS:
       return parse_barriers(options, value);
+   case OPTION_SEQUENCE:
+      return gpuval_anygpu_read_sequence(value, &options->sequence);
    case OPTION_TIME:
       options->time = true;
       return true;
@@ -265,6 +261,20 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
    }
 }
 
+static bool
+has_buffers(const struct gpuval_anygpu_options *options, const struct gpuval_anygpu_push *push,
+            const char *from)
+{
+   for (unsigned i = 0; i < push->num_addresses; i++) {
+      if (push->addresses[i].buffer >= options->num_buffers) {
+         fprintf(stderr, "gpuval: error: anygpu: %s: @%u: there is no such buffer\n", from,
+                 push->addresses[i].buffer);
+         return false;
+      }
+   }
+   return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -290,12 +300,11 @@ main(int argc, char **argv)
       return 2;
    }
    options.shader = argv[optind];
-   for (unsigned i = 0; i < options.num_addresses; i++) {
-      if (options.addresses[i].buffer >= options.num_buffers) {
-         fprintf(stderr, "gpuval: error: anygpu: --push @%u: there is no such buffer\n",
-                 options.addresses[i].buffer);
+   if (!has_buffers(&options, &options.push, "--push"))
+      return 2;
+   for (unsigned i = 0; i < options.sequence.count; i++) {
+      if (!has_buffers(&options, &options.sequence.steps[i].push, "--sequence"))
          return 2;
-      }
    }
    if (options.time && options.as_is) {
       fputs("gpuval: error: anygpu: --time runs the shader as it is anyway: not with --as-is\n",
@@ -313,5 +322,7 @@ main(int argc, char **argv)
       /* If the loader finds a driver of ours, that does not check once more. */
       unsetenv("GPUVAL");
    }
-   return gpuval_anygpu_run(&options);
+   int status = gpuval_anygpu_run(&options);
+   free(options.sequence.steps);
+   return status;
 }

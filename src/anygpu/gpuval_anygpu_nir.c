@@ -434,7 +434,7 @@ lower_boolean(nir_builder *b, nir_alu_instr *alu, void *data)
 
 /* What nir_to_spirv() has no code for, and would end the process at. */
 static const nir_intrinsic_instr *
-find_unsupported(nir_shader *nir)
+find_unsupported(nir_shader *nir, const struct gpuval_anygpu_caps *caps)
 {
    nir_foreach_block (block, nir_shader_get_entrypoint(nir)) {
       nir_foreach_instr (instr, block) {
@@ -476,6 +476,15 @@ find_unsupported(nir_shader *nir)
          case nir_intrinsic_vote_any:
          case nir_intrinsic_vote_feq:
          case nir_intrinsic_vote_ieq:
+            break;
+         case nir_intrinsic_exclusive_scan:
+         case nir_intrinsic_inclusive_scan:
+            if (!caps->has_arithmetic)
+               return intrin;
+            break;
+         case nir_intrinsic_reduce:
+            if (!caps->has_arithmetic || nir_intrinsic_cluster_size(intrin))
+               return intrin;
             break;
          default:
             return intrin;
@@ -584,7 +593,7 @@ static bool
 emit_spirv(nir_shader *nir, const struct gpuval_anygpu_caps *caps,
            struct gpuval_anygpu_shader *shader)
 {
-   const nir_intrinsic_instr *unsupported = find_unsupported(nir);
+   const nir_intrinsic_instr *unsupported = find_unsupported(nir, caps);
    if (unsupported) {
       print_error("nir_to_spirv has no code for", nir_intrinsic_infos[unsupported->intrinsic].name);
       return false;

@@ -18,8 +18,7 @@
 #include "util/os_time.h"
 #include "util/rand_xor.h"
 
-/* Dispatches of one submission. Commands have 16 bits in cells, and memory of their own. */
-#define MAX_BATCH      1024
+#define MAX_BATCH      GPUVAL_ANYGPU_MAX_BATCH
 #define MAX_STATISTICS 64
 
 /* A buffer of the shader, as the checks know it */
@@ -43,6 +42,7 @@ struct run {
    struct buffer buffers[GPUVAL_ANYGPU_MAX_SLOTS];
    struct gpuval_anygpu_memory *commands; /* struct gpuval_anygpu_command[MAX_BATCH] */
    struct gpuval_anygpu_command template;
+   unsigned push_size; /* of what is in there */
    VkDescriptorPool descriptor_pool;
    VkDescriptorSet set;
    VkQueryPool queries;
@@ -156,6 +156,10 @@ create_buffers(struct run *run)
 
    for (unsigned i = 0; i < options->num_buffers; i++) {
       struct buffer *buffer = &run->buffers[i];
+      if (options->buffers[i].shares >= 0) {
+         buffer->memory = run->buffers[options->buffers[i].shares].memory;
+         continue;
+      }
       buffer->memory = gpuval_anygpu_alloc(&run->vulkan, options->buffers[i].size);
       if (!buffer->memory)
          return fail("there is no memory for the buffers", NULL);
@@ -177,7 +181,8 @@ write_descriptor(struct run *run, unsigned binding)
 {
    const struct gpuval_anygpu_binding *layout = &run->shader.layout.bindings[binding];
    struct gpuval_anygpu_command *command = &run->template;
-   struct buffer *buffer = &run->buffers[binding];
+   const int shares = run->options->buffers[binding].shares;
+   struct buffer *buffer = &run->buffers[shares >= 0 ? (unsigned)shares : binding];
 
    command->descriptors[layout->first_slot] = (struct gpuval_anygpu_descriptor){
       .address = buffer->memory->address,
@@ -198,6 +203,17 @@ write_descriptor(struct run *run, unsigned binding)
 }
 
 static void
+set_push(struct run *run, const struct gpuval_anygpu_push *push)
+{
+   run->push_size = push->size;
+   memset(run->template.push, 0, sizeof(run->template.push));
+   memcpy(run->template.push, push->bytes, push->size);
+   for (unsigned i = 0; i < push->num_addresses; i++)
+      memcpy(run->template.push + push->addresses[i].offset,
+             &run->buffers[push->addresses[i].buffer].memory->address, sizeof(uint64_t));
+}
+
+static void
 make_template(struct run *run)
 {
    const struct gpuval_anygpu_options *options = run->options;
@@ -206,10 +222,7 @@ make_template(struct run *run)
       if (run->shader.layout.bindings[i].count)
          write_descriptor(run, i);
    }
-   memcpy(run->template.push, options->push, options->push_size);
-   for (unsigned i = 0; i < options->num_addresses; i++)
-      memcpy(run->template.push + options->addresses[i].offset,
-             &run->buffers[options->addresses[i].buffer].memory->address, sizeof(uint64_t));
+   set_push(run, &options->push);
    for (unsigned i = 0; i < GPUVAL_STAGE_COUNT; i++)
       run->template.base.entry_base[i] = GPUVAL_SHADOW_NO_ENTRIES;
    if (!run->device) {
@@ -479,9 +492,9 @@ fill_command(struct run *run, uint32_t index)
 }
 
 static void
-record_dispatch(struct run *run, const struct pipeline *pipeline, uint64_t command)
+record_dispatch(struct run *run, const struct pipeline *pipeline, const uint32_t groups[3],
+                uint64_t command)
 {
-   const struct gpuval_anygpu_options *options = run->options;
    const struct vk_device_dispatch_table *table = &run->vulkan.table;
    VkCommandBuffer commands = run->vulkan.commands;
    uint8_t push[GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH] = {0};
@@ -490,15 +503,35 @@ record_dispatch(struct run *run, const struct pipeline *pipeline, uint64_t comma
    uint32_t size = run->shader.layout.push_size + (is_plain ? 0 : GPUVAL_ANYGPU_PUSH_OFFSET);
 
    memcpy(push, &command, sizeof(command));
-   memcpy(push + GPUVAL_ANYGPU_PUSH_OFFSET, run->template.push, options->push_size);
+   memcpy(push + GPUVAL_ANYGPU_PUSH_OFFSET, run->template.push, run->push_size);
    if (size)
       table->CmdPushConstants(commands, pipeline->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                               align(size, 4), constants);
-   table->CmdDispatch(commands, options->groups[0], options->groups[1], options->groups[2]);
+   table->CmdDispatch(commands, groups[0], groups[1], groups[2]);
+}
+
+/* The steps of a batch from `first` on */
+static void
+record_steps(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count)
+{
+   uint32_t dispatch = 0;
+
+   for (uint32_t i = first; i < first + count; i++) {
+      const struct gpuval_anygpu_step *step = &run->options->sequence.steps[i];
+      if (step->type != GPUVAL_ANYGPU_DISPATCH) {
+         gpuval_anygpu_barrier(&run->vulkan);
+         if (step->type == GPUVAL_ANYGPU_BARRIER)
+            begin_span(run);
+         continue;
+      }
+      set_push(run, &step->push);
+      record_dispatch(run, pipeline, step->groups,
+                      pipeline == &run->checked ? fill_command(run, dispatch++) : 0);
+   }
 }
 
 static void
-record(struct run *run, const struct pipeline *pipeline, uint32_t count)
+record(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count)
 {
    const struct vk_device_dispatch_table *table = &run->vulkan.table;
    VkCommandBuffer commands = run->vulkan.commands;
@@ -507,12 +540,17 @@ record(struct run *run, const struct pipeline *pipeline, uint32_t count)
    if (pipeline == &run->plain && run->set)
       table->CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->layout, 0, 1,
                                    &run->set, 0, NULL);
+   if (run->options->sequence.count) {
+      record_steps(run, pipeline, first, count);
+      return;
+   }
    for (uint32_t i = 0; i < count; i++) {
       if (i && run->options->barriers) {
          gpuval_anygpu_barrier(&run->vulkan);
          begin_span(run);
       }
-      record_dispatch(run, pipeline, pipeline == &run->checked ? fill_command(run, i) : 0);
+      record_dispatch(run, pipeline, run->options->groups,
+                      pipeline == &run->checked ? fill_command(run, i) : 0);
    }
 }
 
@@ -538,9 +576,10 @@ write_timestamp(struct run *run, uint32_t query)
          run->vulkan.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries, query);
 }
 
-/* One submission */
+/* One submission: dispatches, or steps of the sequence */
 static bool
-run_batch(struct run *run, const struct pipeline *pipeline, uint32_t count, double *ns)
+run_batch(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count,
+          double *ns)
 {
    struct gpuval_device *device = pipeline == &run->checked ? run->device : NULL;
    unsigned work = 0;
@@ -557,7 +596,7 @@ run_batch(struct run *run, const struct pipeline *pipeline, uint32_t count, doub
          run->vulkan.table.CmdResetQueryPool(run->vulkan.commands, run->queries, 0, 2);
       gpuval_anygpu_barrier(&run->vulkan);
       write_timestamp(run, 0);
-      record(run, pipeline, count);
+      record(run, pipeline, first, count);
       gpuval_anygpu_barrier(&run->vulkan);
       write_timestamp(run, 1);
       done = gpuval_anygpu_submit(&run->vulkan);
@@ -567,15 +606,29 @@ run_batch(struct run *run, const struct pipeline *pipeline, uint32_t count, doub
    return done && (!run->queries || read_time(run, ns));
 }
 
+/* With the wait */
+static uint32_t
+count_until_wait(const struct gpuval_anygpu_sequence *sequence, uint32_t first)
+{
+   for (uint32_t i = first; i < sequence->count; i++) {
+      if (sequence->steps[i].type == GPUVAL_ANYGPU_WAIT)
+         return i + 1 - first;
+   }
+   return sequence->count - first;
+}
+
 static bool
 run_all(struct run *run, const struct pipeline *pipeline, double *ns)
 {
+   const struct gpuval_anygpu_sequence *sequence = &run->options->sequence;
+   const uint32_t all = sequence->count ? sequence->count : run->options->dispatches;
+
    *ns = 0;
-   for (uint32_t first = 0; first < run->options->dispatches; first += MAX_BATCH) {
-      uint32_t count = MIN2(run->options->dispatches - first, MAX_BATCH);
+   for (uint32_t first = 0, count; first < all; first += count) {
+      count = sequence->count ? count_until_wait(sequence, first) : MIN2(all - first, MAX_BATCH);
       /* Ids say which submission it was. */
       run->num_commands = align(run->num_commands, MAX_BATCH);
-      if (!run_batch(run, pipeline, count, ns))
+      if (!run_batch(run, pipeline, first, count, ns))
          return false;
    }
    return true;
@@ -662,7 +715,7 @@ prepare(struct run *run, const uint32_t *source, size_t source_size)
       return false;
    if (options->write_spv && !write_file(options->write_spv, run->shader.words, run->shader.size))
       return false;
-   if (options->push_size < run->shader.layout.push_size)
+   if (!options->sequence.count && options->push.size < run->shader.layout.push_size)
       fprintf(stderr,
               "gpuval: note: anygpu: the shader has %u bytes of push constants, those that --push "
               "does not give are 0\n",
@@ -686,7 +739,7 @@ finish(struct run *run)
       if (run->shader.gpuval)
          gpuval_shader_release(run->shader.gpuval);
       for (unsigned i = 0; i < run->options->num_buffers; i++) {
-         if (run->buffers[i].memory)
+         if (run->buffers[i].memory && run->options->buffers[i].shares < 0)
             gpuval_device_remove_buffer(run->device, &run->buffers[i].vk.base);
       }
       gpuval_device_destroy(run->device);
@@ -696,8 +749,10 @@ finish(struct run *run)
       destroy_pipeline(run, &run->plain);
       table->DestroyDescriptorPool(run->vulkan.device, run->descriptor_pool, NULL);
       table->DestroyQueryPool(run->vulkan.device, run->queries, NULL);
-      for (unsigned i = 0; i < run->options->num_buffers; i++)
-         gpuval_anygpu_free(&run->vulkan, run->buffers[i].memory);
+      for (unsigned i = 0; i < run->options->num_buffers; i++) {
+         if (run->options->buffers[i].shares < 0)
+            gpuval_anygpu_free(&run->vulkan, run->buffers[i].memory);
+      }
       gpuval_anygpu_free(&run->vulkan, run->commands);
    }
    gpuval_anygpu_vulkan_finish(&run->vulkan);

@@ -190,6 +190,7 @@ get_caps(struct gpuval_anygpu_vulkan *vulkan, const struct features *features)
    vulkan->caps = (struct gpuval_anygpu_caps){
       .subgroup_size = MAX2(subgroup.subgroupSize, 1),
       .has_quads = subgroup.supportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT,
+      .has_arithmetic = subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT,
       .max_shared_size = vulkan->properties.limits.maxComputeSharedMemorySize,
       .has_statistics = features->executable.pipelineExecutableInfo,
       .has_explicit_shared =

@@ -49,6 +49,8 @@ struct engine {
 static const struct engine engines[] = {
    {"shadow", true, 100},
    {"bloom", false, 25},
+   /* Another GPU by cells, where a mark may be lost to one of the same moment */
+   {"gpu", false, 97},
 };
 
 static const struct {
@@ -65,6 +67,7 @@ static const struct {
    {"several", SOAK_SEVERAL},
    {"shared", SOAK_SHARED},
    {"images", SOAK_IMAGES},
+   {"more", SOAK_MORE},
    {"all", SOAK_ALL_FEATURES},
 };
 
@@ -72,7 +75,8 @@ static struct {
    const struct engine *engine;
    unsigned features;
    unsigned subgroup;
-   bool threads;
+   bool threads;   /* clean programs, which are in any order */
+   bool any_order; /* those that race as well, if each race is with a step before */
    const char *checks;
    char folder[32];
 } run = {
@@ -115,13 +119,15 @@ get_check(unsigned site)
    return soak_ops[site / 2].memory == SOAK_BUFFER ? "sync" : "shared";
 }
 
+/* `name`: of the shader, or NULL: the report says it */
 static uint64_t *
-find_count(struct counts *counts, const struct json *report)
+find_count(struct counts *counts, const struct json *report, const char *name)
 {
-   const char *name = json_get_string(report, "shader.name", "");
    const int64_t line = json_get_integer(report, "source.line", 0) - SOAK_FIRST_LINE;
    const int64_t site = line / SOAK_OP_LINES * 2 + line % SOAK_OP_LINES;
 
+   if (!name)
+      name = json_get_string(report, "shader.name", "");
    if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
        strcmp(json_get_string(report, "check", ""), get_check((unsigned)site)) ||
        strcmp(json_get_string(report, "kind", ""), kinds[site_type((unsigned)site)]))
@@ -135,7 +141,7 @@ find_count(struct counts *counts, const struct json *report)
 }
 
 static void
-read_report(const char *path, struct counts *counts)
+read_report(const char *path, const char *shader, struct counts *counts)
 {
    char *text = vkh_read_file(path, NULL), *rest = text, *line, error[160];
    bool has_summary = false;
@@ -146,7 +152,7 @@ read_report(const char *path, struct counts *counts)
       if (!report)
          vkh_die("%s: %s", path, error);
       if (!json_get(report, "summary"))
-         *find_count(counts, report) += (uint64_t)json_get_integer(report, "count", 0);
+         *find_count(counts, report, shader) += (uint64_t)json_get_integer(report, "count", 0);
       else
          counts->lost = (uint64_t)json_get_integer(report, "summary.lost", -1);
       has_summary |= json_get(report, "summary") != NULL;
@@ -230,7 +236,7 @@ run_child(const struct soak_program *programs, uint64_t count, struct counts *co
              WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
       exit(WIFEXITED(status) ? WEXITSTATUS(status) : VKH_EXIT_ERROR);
    }
-   read_report(report, counts);
+   read_report(report, NULL, counts);
 }
 
 static int
@@ -280,8 +286,8 @@ print_difference(const struct soak_program *programs, uint64_t count, const stru
       printf("seed %" PRIu64 ":\n", programs[0].seed);
       soak_print(&programs[0]);
    } else {
-      printf("seeds %" PRIu64 " to %" PRIu64 " together, but neither half of them alone:\n",
-             programs[0].seed, programs[count - 1].seed);
+      printf("seeds %" PRIu64 " to %" PRIu64 " together:\n", programs[0].seed,
+             programs[count - 1].seed);
    }
    for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
       const unsigned shader = i / SOAK_MAX_SITES, site = i % SOAK_MAX_SITES;
@@ -337,8 +343,28 @@ generate(uint64_t *seed, struct soak_program *programs, uint64_t count)
 {
    for (uint64_t i = 0; i < count; (*seed)++) {
       soak_generate(*seed, run.features, run.subgroup, &programs[i]);
-      i += !run.threads || (programs[i].clean && programs[i].any_order);
+      i += (!run.threads && !run.any_order) ||
+           (programs[i].any_order && (programs[i].clean || !run.threads));
    }
+}
+
+static int
+print_result(uint64_t count, uint64_t occurrences, uint64_t missed)
+{
+   int wrong = 0;
+
+   printf("%s, %s: %" PRIu64 " programs, %" PRIu64 " accesses that had to be reported, %" PRIu64
+          " missed\n",
+          run.engine->name, run.checks, count, occurrences, missed);
+   if (100 * (occurrences - missed) < run.engine->finds * occurrences) {
+      printf("less than %u %% are found\n", run.engine->finds);
+      wrong++;
+   }
+   if (!run.threads && !occurrences) {
+      printf("nothing had to be reported\n");
+      wrong++;
+   }
+   return wrong;
 }
 
 static int
@@ -362,17 +388,87 @@ run_all(uint64_t seed, uint64_t count)
          print_wrong(programs, chunk, &expected, &got);
       }
    }
-   printf("%s, %s: %" PRIu64 " programs, %" PRIu64 " accesses that had to be reported, %" PRIu64
-          " missed\n",
-          run.engine->name, run.checks, count, occurrences, missed);
-   if (100 * (occurrences - missed) < run.engine->finds * occurrences) {
-      printf("less than %u %% are found\n", run.engine->finds);
-      wrong++;
+   wrong += print_result(count, occurrences, missed);
+   return wrong != 0;
+}
+
+/* --- What anygpu runs ----------------------------------------------------- */
+
+static struct soak_program *
+generate_all(uint64_t seed, uint64_t count)
+{
+   struct soak_program *programs = vkh_calloc(count, sizeof(*programs));
+   generate(&seed, programs, count);
+   return programs;
+}
+
+static int
+write_sequences(const char *folder, uint64_t seed, uint64_t count)
+{
+   struct soak_program *programs = generate_all(seed, count);
+
+   soak_write_sequences(programs, count, folder);
+   free(programs);
+   return 0;
+}
+
+static void
+add_counts(struct counts *to, const struct counts *from)
+{
+   for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++)
+      (&to->by_site[0][0][0])[i] += (&from->by_site[0][0][0])[i];
+   to->elsewhere += from->elsewhere;
+   to->lost += from->lost;
+}
+
+/* Of a shader there are two only: of programs that are clean, and of others. */
+static void
+join_variants(struct counts *counts)
+{
+   for (unsigned barriers = 0; barriers < 2; barriers++) {
+      for (unsigned variant = 0; variant < SOAK_VARIANTS; variant++) {
+         const unsigned first = variant / (SOAK_VARIANTS / 2) * (SOAK_VARIANTS / 2);
+         for (unsigned site = 0; variant != first && site < SOAK_MAX_SITES; site++) {
+            uint64_t *from = &counts->by_site[barriers][variant][site];
+            counts->by_site[barriers][first][site] += *from;
+            *from = 0;
+         }
+      }
    }
-   if (!run.threads && !occurrences) {
-      printf("nothing had to be reported\n");
-      wrong++;
+}
+
+/* Shaders have no names there: each has run in a process of its own. */
+static void
+read_reports(const char *folder, struct counts *all)
+{
+   *all = (struct counts){0};
+   for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++) {
+      const unsigned barriers = i / SOAK_VARIANTS, variant = i % SOAK_VARIANTS;
+      struct counts counts;
+      char path[256];
+      snprintf(path, sizeof(path), "%s/%s.jsonl", folder, soak_shader_name(barriers, variant));
+      if (access(path, F_OK) != 0)
+         continue;
+      read_report(path, soak_shader_name(barriers, variant), &counts);
+      add_counts(all, &counts);
    }
+}
+
+static int
+judge(const char *folder, uint64_t seed, uint64_t count)
+{
+   struct soak_program *programs = generate_all(seed, count);
+   struct counts expected, got;
+   uint64_t missed;
+
+   get_answer(programs, count, &expected);
+   join_variants(&expected);
+   read_reports(folder, &got);
+   int wrong = !is_right(&expected, &got, &missed);
+   if (wrong || missed)
+      print_difference(programs, count, &expected, &got);
+   wrong += print_result(count, sum(&expected), missed);
+   free(programs);
    return wrong != 0;
 }
 
@@ -426,6 +522,10 @@ static const struct option long_options[] = {
    {"first", required_argument, NULL, 'f'},
    {"print", no_argument, NULL, 'p'},
    {"with-each", no_argument, NULL, 'w'},
+   {"any-order", no_argument, NULL, 'a'},
+   {"subgroup", required_argument, NULL, 's'},
+   {"write-sequences", required_argument, NULL, 'W'},
+   {"judge", required_argument, NULL, 'j'},
    {"child", required_argument, NULL, 'c'}, /* between parent and child */
    {0},
 };
@@ -462,6 +562,7 @@ main(int argc, char **argv)
 {
    uint64_t first = 1, count = 10000;
    bool print = false, with_each = false;
+   const char *sequences = NULL, *reports = NULL;
    int option;
 
    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -490,6 +591,18 @@ main(int argc, char **argv)
       case 'w':
          with_each = true;
          break;
+      case 'a':
+         run.any_order = true;
+         break;
+      case 's':
+         run.subgroup = (unsigned)strtoul(optarg, NULL, 0);
+         break;
+      case 'W':
+         sequences = optarg;
+         break;
+      case 'j':
+         reports = optarg;
+         break;
       case 'c':
          return run_in_child(optarg);
       default:
@@ -497,13 +610,18 @@ main(int argc, char **argv)
       }
    }
 
-   run.subgroup = soak_subgroup_size();
+   if (!run.subgroup)
+      run.subgroup = soak_subgroup_size();
    if (print) {
       struct soak_program program;
       soak_generate(first, run.features, run.subgroup, &program);
       soak_print(&program);
       return 0;
    }
+   if (sequences)
+      return write_sequences(sequences, first, count);
+   if (reports)
+      return judge(reports, first, count);
    create_folder();
    const int result = with_each ? run_with_each(first, count) : run_all(first, count);
    remove_folder();

@@ -4,7 +4,8 @@
  * accesses are 200 + 10 * op, and where an op has a second one the line behind.
  *
  * VARIANT: modules that differ in this only have sites of their own. BARRIERS: with
- * those of workgroups and subgroups.
+ * those of workgroups and subgroups. MORE: images, texel buffers, and
+ * more ways to access buffers.
  */
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -37,11 +38,13 @@ layout(set = 0, binding = 0, scalar) buffer Shifted { uint before; uvec4 shifted
 layout(set = 0, binding = 1, std140) uniform Uniforms { uvec4 uniforms[1024]; };
 layout(set = 0, binding = 2, std430) buffer Sink { uint sink[]; };
 layout(set = 0, binding = 3, std430) buffer Flags { uint flags[]; };
+#ifdef MORE
 layout(set = 0, binding = 4) uniform utextureBuffer texels;
 layout(set = 0, binding = 5, r32ui) uniform uimageBuffer image;
 layout(set = 0, binding = 6, r32ui) uniform uimageBuffer flag_texels;
 layout(set = 0, binding = 7, r32ui) uniform uimage1D image_words;
 layout(set = 0, binding = 8, rg32ui) uniform uimage1D image_pairs;
+#endif
 
 #define ALL_SEMANTICS (gl_StorageSemanticsBuffer | gl_StorageSemanticsImage)
 
@@ -114,18 +117,22 @@ main()
 #line 200
          result += uint(bytes[at]);
          break;
+#ifdef MORE
       case 1:
 #line 210
          result += uint(halves[at / 2u]);
          break;
+#endif
       case 2:
 #line 220
          result += words[at / 4u];
          break;
+#ifdef MORE
       case 3:
 #line 230
          result += uint(longs[at / 8u]);
          break;
+#endif
       case 4: {
 #line 240
          uvec4 vector = vectors[at / 16u];
@@ -138,6 +145,7 @@ main()
          result += vector.x + vector.y + vector.z + vector.w;
          break;
       }
+#ifdef MORE
       case 6:
 #line 260
          result += texelFetch(texels, int(at / 4u)).x;
@@ -156,26 +164,31 @@ main()
          result += pair.x + pair.y;
          break;
       }
+#endif
       case 10: {
 #line 300
          uvec4 vector = VectorAt(address(at)).x;
          result += vector.x + vector.y + vector.z + vector.w;
          break;
       }
+#ifdef MORE
       case 11: {
 #line 310
          uvec4 vector = shifted[at / 16u];
          result += vector.x + vector.y + vector.z + vector.w;
          break;
       }
+#endif
       case 12:
 #line 320
          bytes[at] = uint8_t(i);
          break;
+#ifdef MORE
       case 13:
 #line 330
          halves[at / 2u] = uint16_t(i);
          break;
+#endif
       case 14:
 #line 340
          words[at / 4u] = i;
@@ -188,6 +201,7 @@ main()
 #line 360
          vectors[at / 16u] = uvec4(i);
          break;
+#ifdef MORE
       case 17:
 #line 370
          imageStore(image, int(at / 4u), uvec4(i));
@@ -196,14 +210,17 @@ main()
 #line 380
          PairAt(address(at)).x = uvec2(i);
          break;
+#endif
       case 19:
 #line 390
          VectorAt(address(at)).x = uvec4(i);
          break;
+#ifdef MORE
       case 20:
 #line 400
          shifted[at / 16u] = uvec4(i);
          break;
+#endif
       case 21:
 #line 410
          atomicOr(words[at / 4u], 1u);
@@ -212,6 +229,7 @@ main()
 #line 420
          atomicOr(longs[at / 8u], 1ul);
          break;
+#ifdef MORE
       case 23:
 #line 430
          atomicOr(WordAt(address(at)).x, 1u);
@@ -220,18 +238,21 @@ main()
 #line 440
          imageAtomicOr(image, int(at / 4u), 1u);
          break;
+#endif
       case 25: {
 #line 450
          uint word = words[at / 4u];
          words[at / 4u] = word | 1u;
          break;
       }
+#ifdef MORE
       case 26:
 #line 460
          volatile_words[at / 4u] = i;
          result += volatile_words[at / 4u];
          break;
 
+#endif
       case 27:
 #line 470
          result += shared_words[(at & 511u) / 4u];
@@ -244,6 +265,7 @@ main()
 #line 490
          atomicOr(shared_words[(at & 511u) / 4u], 1u);
          break;
+#ifdef MORE
       case 30: {
 #line 500
          uint word = shared_words[(at & 511u) / 4u];
@@ -264,11 +286,13 @@ main()
 #line 530
          result += uint(shared_bytes[at & 511u]);
          break;
+#endif
       case 34:
 #line 540
          shared_bytes[at & 511u] = uint8_t(i);
          break;
 
+#ifdef MORE
       case 35:
 #line 550
          result += imageLoad(image_words, int(at / 4u)).x;
@@ -292,6 +316,7 @@ main()
          imageAtomicOr(image_words, int(at / 4u), 1u);
          break;
 
+#endif
       case 43:
          memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          atomicExchange(flags[code.y], code.w);
@@ -314,6 +339,7 @@ main()
       case 48:
          gate = atomicAdd(flags[code.y], 1u) + 1u == code.w;
          break;
+#ifdef MORE
       case 49:
          memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          imageAtomicExchange(flag_texels, int(code.y), code.w);
@@ -322,6 +348,7 @@ main()
          gate = imageAtomicAdd(flag_texels, int(code.y), 0u) == code.w;
          memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          break;
+#endif
       case 51:
          memoryBarrier(gl_ScopeSubgroup, ALL_SEMANTICS, gl_SemanticsRelease);
          atomicExchange(flags[code.y], code.w);

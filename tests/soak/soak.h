@@ -8,6 +8,7 @@
  *    soak_generate.c  random programs
  *    soak_model.c     which of their accesses race
  *    soak_machine.c   in the process: runs programs through Vulkan
+ *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
  *
  * A program is a few dispatches with something between them that orders them, or
@@ -53,8 +54,9 @@ enum soak_feature {
    SOAK_SEVERAL = 1 << 6,    /* invocations access more than one element */
    SOAK_SHARED = 1 << 7,     /* shared memory, under the check of that name */
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
+   SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
 };
-#define SOAK_ALL_FEATURES 511u
+#define SOAK_ALL_FEATURES 1023u
 
 enum soak_type {
    SOAK_LOAD,
@@ -102,6 +104,7 @@ struct soak_op {
    enum soak_loads loads;
    enum soak_memory memory;
    bool is_image;
+   bool is_more; /* SOAK_MORE */
 };
 
 extern const struct soak_op soak_ops[];
@@ -160,7 +163,7 @@ struct soak_program {
    uint16_t window; /* its first byte */
    uint8_t step_count;
    bool clean;     /* nothing races */
-   bool any_order; /* nor does it if things happen in another order */
+   bool any_order; /* the same races if what a step does happens in another order */
    struct soak_step steps[SOAK_MAX_STEPS];
 };
 
@@ -215,5 +218,17 @@ void soak_model_separate(struct soak_model *model, const struct soak_program *pr
 void soak_run(const struct soak_program *programs, uint64_t count);
 /* Invocations of a subgroup of that device */
 unsigned soak_subgroup_size(void);
+/* What becomes the push constants of a dispatch: for each instruction. */
+void soak_encode(const struct soak_instruction *code, uint32_t words[4]);
+/* No memory has it. */
+#define SOAK_NEVER 0xdeadbeefu
+
+/* --- soak_sequence.c ------------------------------------------------------ */
+
+/* Writes into @folder, for each shader that runs some of the programs, NAME.spv and NAME.seq,
+ * which gpuval-anygpu takes with the buffers of SOAK_ANYGPU_BUFFERS. What nothing orders is
+ * separated by hidden barriers: one step is over when the next one begins.
+ */
+void soak_write_sequences(const struct soak_program *programs, uint64_t count, const char *folder);
 
 #endif /* SOAK_H */

@@ -16,39 +16,39 @@
 /* In the order of the shader's cases */
 const struct soak_op soak_ops[] = {
    {"load 8", SOAK_LOAD, 1, 1},
-   {"load 16", SOAK_LOAD, 2, 2},
+   {"load 16", SOAK_LOAD, 2, 2, .is_more = true},
    {"load 32", SOAK_LOAD, 4, 4},
-   {"load 64", SOAK_LOAD, 8, 8},
+   {"load 64", SOAK_LOAD, 8, 8, .is_more = true},
    {"load 128", SOAK_LOAD, 16, 16},
    {"load 128 of a uniform buffer", SOAK_LOAD, 16, 16, 0, SOAK_LOADS_UNIFORM},
-   {"load 32 of a texel buffer", SOAK_LOAD, 4, 4, 0, SOAK_LOADS_SAMPLED},
-   {"load 32 of a storage texel buffer", SOAK_LOAD, 4, 4},
-   {"load 32 through an address", SOAK_LOAD, 4, 4},
-   {"load 2x32 through an address", SOAK_LOAD, 8, 4},
+   {"load 32 of a texel buffer", SOAK_LOAD, 4, 4, 0, SOAK_LOADS_SAMPLED, .is_more = true},
+   {"load 32 of a storage texel buffer", SOAK_LOAD, 4, 4, .is_more = true},
+   {"load 32 through an address", SOAK_LOAD, 4, 4, .is_more = true},
+   {"load 2x32 through an address", SOAK_LOAD, 8, 4, .is_more = true},
    {"load 4x32 through an address", SOAK_LOAD, 16, 4},
-   {"load 128 that straddles", SOAK_LOAD, 16, 16, 4},
+   {"load 128 that straddles", SOAK_LOAD, 16, 16, 4, .is_more = true},
    {"store 8", SOAK_STORE, 1, 1},
-   {"store 16", SOAK_STORE, 2, 2},
+   {"store 16", SOAK_STORE, 2, 2, .is_more = true},
    {"store 32", SOAK_STORE, 4, 4},
    {"store 64", SOAK_STORE, 8, 8},
    {"store 128", SOAK_STORE, 16, 16},
-   {"store 32 to a storage texel buffer", SOAK_STORE, 4, 4},
-   {"store 2x32 through an address", SOAK_STORE, 8, 4},
+   {"store 32 to a storage texel buffer", SOAK_STORE, 4, 4, .is_more = true},
+   {"store 2x32 through an address", SOAK_STORE, 8, 4, .is_more = true},
    {"store 4x32 through an address", SOAK_STORE, 16, 4},
-   {"store 128 that straddles", SOAK_STORE, 16, 16, 4},
+   {"store 128 that straddles", SOAK_STORE, 16, 16, 4, .is_more = true},
    {"atomic 32", SOAK_ATOMIC, 4, 4},
    {"atomic 64", SOAK_ATOMIC, 8, 8},
-   {"atomic 32 through an address", SOAK_ATOMIC, 4, 4},
-   {"atomic 32 of a storage texel buffer", SOAK_ATOMIC, 4, 4},
+   {"atomic 32 through an address", SOAK_ATOMIC, 4, 4, .is_more = true},
+   {"atomic 32 of a storage texel buffer", SOAK_ATOMIC, 4, 4, .is_more = true},
    {"load and store 32", SOAK_LOAD_STORE, 4, 4},
-   {"store and load 32", SOAK_STORE_LOAD, 4, 4},
+   {"store and load 32", SOAK_STORE_LOAD, 4, 4, .is_more = true},
    {"load 32 of shared memory", SOAK_LOAD, 4, 4, .memory = SOAK_SHARED_WORDS},
    {"store 32 to shared memory", SOAK_STORE, 4, 4, .memory = SOAK_SHARED_WORDS},
    {"atomic 32 of shared memory", SOAK_ATOMIC, 4, 4, .memory = SOAK_SHARED_WORDS},
-   {"load and store 32 of shared memory", SOAK_LOAD_STORE, 4, 4, .memory = SOAK_SHARED_WORDS},
-   {"load 128 of shared memory", SOAK_LOAD, 16, 16, .memory = SOAK_SHARED_VECTORS},
-   {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS},
-   {"load 8 of shared memory", SOAK_LOAD, 1, 1, .memory = SOAK_SHARED_BYTES},
+   {"load and store 32 of shared memory", SOAK_LOAD_STORE, 4, 4, .memory = SOAK_SHARED_WORDS, .is_more = true},
+   {"load 128 of shared memory", SOAK_LOAD, 16, 16, .memory = SOAK_SHARED_VECTORS, .is_more = true},
+   {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS, .is_more = true},
+   {"load 8 of shared memory", SOAK_LOAD, 1, 1, .memory = SOAK_SHARED_BYTES, .is_more = true},
    {"store 8 to shared memory", SOAK_STORE, 1, 1, .memory = SOAK_SHARED_BYTES},
    {"load 32 of an image", SOAK_LOAD, 4, 4, .is_image = true},
    {"load 64 of an image", SOAK_LOAD, 8, 8, .is_image = true},
@@ -141,6 +141,8 @@ is_allowed(const struct generator *g, const struct soak_op *op)
    if (op->memory != SOAK_BUFFER && !(g->features & SOAK_SHARED))
       return false;
    if (op->is_image && !(g->features & SOAK_IMAGES))
+      return false;
+   if (op->is_more && !(g->features & SOAK_MORE))
       return false;
    return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
 }
@@ -336,7 +338,7 @@ acquire_op(struct generator *g, bool relaxed)
 {
    if (relaxed)
       return OP_READ_FLAG;
-   return below(&g->random, 3) ? OP_ACQUIRE : OP_ACQUIRE_TEXEL;
+   return below(&g->random, 3) || !(g->features & SOAK_MORE) ? OP_ACQUIRE : OP_ACQUIRE_TEXEL;
 }
 
 static void
@@ -398,8 +400,8 @@ try_message(struct generator *g)
 
    struct soak_instruction release = write;
    release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG
-                : below(&g->random, 3)          ? OP_RELEASE
-                                                : OP_RELEASE_TEXEL;
+                : below(&g->random, 3) || !(g->features & SOAK_MORE) ? OP_RELEASE
+                                                                       : OP_RELEASE_TEXEL;
    release.flag = g->flags;
    release.value = 1 + below(&g->random, 1000);
 
@@ -594,6 +596,8 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    program->window = (uint16_t)(below(&g.random, (SOAK_MEMORY - SOAK_WINDOW) / 16) * 16);
    if (!(features & SOAK_WIDTHS))
       g.size = sizes[below(&g.random, VKH_COUNT(sizes))];
+   if (g.size == 2 && !(features & SOAK_MORE))
+      g.size = 4;
 
    soak_model_separate(model, program, SOAK_WAIT);
    for (unsigned i = 0; i < program->step_count; i++) {

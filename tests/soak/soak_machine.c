@@ -394,8 +394,8 @@ separate(struct machine *m, const struct soak_program *program, enum soak_separa
 
 /* --- Programs ------------------------------------------------------------- */
 
-static void
-encode(const struct soak_instruction *code, uint32_t words[4])
+void
+soak_encode(const struct soak_instruction *code, uint32_t words[4])
 {
    const bool flag = soak_ops[code->op].type >= SOAK_RELEASE_FLAG;
 
@@ -413,11 +413,11 @@ run_step(struct machine *m, const struct soak_program *program, const struct soa
    struct constants constants = {
       .address = m->memory.address,
       .count = step->code_count,
-      .never = 0xdeadbeef,
+      .never = SOAK_NEVER,
    };
 
    for (unsigned i = 0; i < step->code_count; i++)
-      encode(&step->code[i], constants.code[i]);
+      soak_encode(&step->code[i], constants.code[i]);
    if (!m->cmd)
       m->cmd = vkh_begin(m->ctx);
    vkCmdBindPipeline(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,

@@ -241,11 +241,13 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
 {
    bool found = false, hidden = false;
 
-   for (unsigned i = 0; i < byte->count && !found; i++) {
+   for (unsigned i = 0; i < byte->count; i++) {
       const struct touch *touch = &byte->touches[i];
       const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who);
       found |= meets && !touch->hidden;
       hidden |= meets && touch->hidden;
+      /* Of two in one step, either may come second. */
+      s->any_order &= !meets || touch->who >= MAX_INVOCATIONS;
    }
    s->ambiguous |= hidden && !found;
    return found;
@@ -385,8 +387,10 @@ use_flag(struct step *s, const struct soak_instruction *code, enum soak_type typ
    if (type == SOAK_ACQUIRE_SUBGROUP)
       fence_inside(s, who);
 
-   /* Who is the last one, or has come too early, may be another the next time. */
-   s->any_order &= releases || (acquires && s->gate[who]);
+   /* Who is the last one, or has come too early, may be another the next time. Of a program that
+    * is clean, what does not happen then is not missed.
+    */
+   s->any_order &= releases || (acquires && s->gate[who] && s->program->clean);
 }
 
 /* The instruction, for the invocations of a vector */
