@@ -172,7 +172,7 @@ get_answer(const struct soak_program *programs, uint64_t count, struct counts *e
    for (uint64_t i = 0; i < count; i++) {
       const struct soak_program *program = &programs[i];
       uint64_t *counts = expected->by_site[soak_has_barriers(program)][soak_variant(program)];
-      bool any_order = true;
+      bool any_order = false; /* is known */
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
          soak_model_separate(model, program, program->steps[j].separator);

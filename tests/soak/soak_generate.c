@@ -280,7 +280,7 @@ accesses_several(const struct soak_step *step)
 static bool
 keep(struct generator *g, unsigned count)
 {
-   bool any_order = true;
+   bool any_order = false; /* nobody asks */
 
    soak_model_copy(g->tried, g->model);
    const enum soak_verdict verdict =
@@ -403,7 +403,8 @@ try_message(struct generator *g)
                 : below(&g->random, 3) || !(g->features & SOAK_MORE) ? OP_RELEASE
                                                                        : OP_RELEASE_TEXEL;
    release.flag = g->flags;
-   release.value = 1 + below(&g->random, 1000);
+   /* Not what an earlier program has left in the same flag */
+   release.value = 1 + below(&g->random, INT32_MAX);
 
    struct soak_instruction acquire = release;
    acquire.op = acquire_op(g, relaxed && release.op != OP_WRITE_FLAG);

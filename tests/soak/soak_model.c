@@ -97,6 +97,8 @@ struct step {
    const struct soak_step *step;
    uint64_t *counts;
    bool races, ambiguous, any_order;
+   bool is_early; /* nobody finds a flag as it is wanted, or what was released with it */
+   bool has_acquires;
 
    clocks clock[MAX_INVOCATIONS];
    clocks shared_clock[MAX_INVOCATIONS];
@@ -375,6 +377,11 @@ use_flag(struct step *s, const struct soak_instruction *code, enum soak_type typ
       fence(s, who);
    if (type == SOAK_RELEASE_SUBGROUP)
       fence_inside(s, who);
+   s->has_acquires |= acquires;
+   if (acquires && s->is_early) {
+      s->gate[who] = false;
+      return;
+   }
    flag_atomic(s, flag, who);
    if (writes)
       flag->value = code->value;
@@ -388,7 +395,7 @@ use_flag(struct step *s, const struct soak_instruction *code, enum soak_type typ
       fence_inside(s, who);
 
    /* Who is the last one, or has come too early, may be another the next time. Of a program that
-    * is clean, what does not happen then is not missed.
+    * is clean, what does not happen then is not missed: is_clean_if_early().
     */
    s->any_order &= releases || (acquires && s->gate[who] && s->program->clean);
 }
@@ -493,6 +500,7 @@ soak_model_copy(struct soak_model *to, const struct soak_model *from)
       memcpy(to->bytes[i].touches, from->bytes[i].touches,
              from->bytes[i].count * sizeof(struct touch));
    }
+   to->subgroup = from->subgroup;
    to->seed = from->seed;
    to->released = from->released;
    to->handed_on = from->handed_on;
@@ -548,24 +556,57 @@ leave_step(struct soak_model *model)
    }
 }
 
+static void
+begin_step(struct step *s, struct soak_model *model, const struct soak_program *program,
+           const struct soak_step *step)
+{
+   memset(s, 0, sizeof(*s));
+   s->model = model;
+   s->program = program;
+   s->step = step;
+   s->any_order = true;
+   for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
+      s->clock[i][i] = s->shared_clock[i][i] = 1;
+}
+
+static void
+run_groups(struct step *s)
+{
+   for (unsigned group = 0; group < s->step->groups; group++)
+      run_group(s, group);
+}
+
+/* Whether the step is clean, too, if all acquires come before all releases */
+static bool
+is_clean_if_early(const struct soak_model *before, const struct soak_program *program,
+                  const struct soak_step *step)
+{
+   static struct soak_model early;
+   static struct step s;
+
+   soak_model_copy(&early, before);
+   begin_step(&s, &early, program, step);
+   s.is_early = true;
+   run_groups(&s);
+   return !s.races && !s.ambiguous;
+}
+
 enum soak_verdict
 soak_model_step(struct soak_model *model, const struct soak_program *program,
                 const struct soak_step *step, uint64_t *counts, bool *any_order)
 {
+   static struct soak_model before;
    static struct step s;
 
    begin_program(model, program);
-   memset(&s, 0, sizeof(s));
-   s.model = model;
-   s.program = program;
-   s.step = step;
+   if (*any_order)
+      soak_model_copy(&before, model);
+   begin_step(&s, model, program, step);
    s.counts = counts;
-   s.any_order = true;
-   for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
-      s.clock[i][i] = s.shared_clock[i][i] = 1;
-   for (unsigned group = 0; group < step->groups; group++)
-      run_group(&s, group);
+   run_groups(&s);
    *any_order &= s.any_order;
+   if (*any_order && s.has_acquires)
+      *any_order = is_clean_if_early(&before, program, step);
 
    leave_step(model);
    return s.ambiguous ? SOAK_AMBIGUOUS : s.races ? SOAK_RACES : SOAK_CLEAN;
