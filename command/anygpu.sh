@@ -38,12 +38,15 @@ shader goes through gpuval's passes and back to SPIR-V. Buffers are bound to set
    --buffer BYTES      a storage buffer for the next binding, from 0 on; its contents
                        are random, and the same each time. BYTES:N: words are below N;
                        BYTES:nodes: each 16 bytes begin with the address of some
+                       @N: the same memory as buffer N
    --uniform BYTES     a uniform buffer for the next binding
    --push HEX          push constants: bytes, two digits each; @N in between is the
                        address of buffer N, and commas may stand between bytes
    --groups X,Y,Z      workgroups of a dispatch (default 1,1,1)
    --dispatches N      how many dispatches (default 1); 1,024 of them are a submission
    --barriers 0|1      a full barrier between dispatches (default 1)
+   --sequence FILE     in place of those three: dispatches with push constants of their
+                       own, barriers and waits (docs/anygpu.rst)
    --time              GPU time of the shader as it is, and with checks, in turns
    --rounds N          turns of --time (default 9)
    --as-is             the shader as it is, for a driver that checks by itself

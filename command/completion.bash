@@ -24,7 +24,7 @@ _gpuval_options() # COMMAND
    test) echo '--mesa --all --quick --suite' ;;
    anygpu)
       echo '--checks --report --log --buffer --uniform --push --groups --dispatches --barriers
-         --time --rounds --as-is --entry --device --write-spv --print-program'
+         --sequence --time --rounds --as-is --entry --device --write-spv --print-program'
       ;;
    report) echo '--output --baseline --coverage --root --source-map --error-exitcode' ;;
    esac

@@ -113,8 +113,7 @@ share_buffer(struct gpuval_anygpu_options *options, const char *name, const char
    char rest;
 
    if (sscanf(text, "@%d%c", &info->shares, &rest) != 1 || info->shares < 0 ||
-       (unsigned)info->shares >= options->num_buffers ||
-       options->buffers[info->shares].shares >= 0)
+       (unsigned)info->shares >= options->num_buffers || options->buffers[info->shares].shares >= 0)
       return refuse(name, text, "a buffer before this one that has memory of its own");
    info->size = options->buffers[info->shares].size;
    options->num_buffers++;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/macros.h"
 #include "util/os_file.h"
-#include "gpuval/src/compat/gpuval_dynarray.h"
 
 bool
 gpuval_anygpu_parse_push(struct gpuval_anygpu_push *push, const char *text)

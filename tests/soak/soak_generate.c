@@ -45,9 +45,11 @@ const struct soak_op soak_ops[] = {
    {"load 32 of shared memory", SOAK_LOAD, 4, 4, .memory = SOAK_SHARED_WORDS},
    {"store 32 to shared memory", SOAK_STORE, 4, 4, .memory = SOAK_SHARED_WORDS},
    {"atomic 32 of shared memory", SOAK_ATOMIC, 4, 4, .memory = SOAK_SHARED_WORDS},
-   {"load and store 32 of shared memory", SOAK_LOAD_STORE, 4, 4, .memory = SOAK_SHARED_WORDS, .is_more = true},
+   {"load and store 32 of shared memory", SOAK_LOAD_STORE, 4, 4, .memory = SOAK_SHARED_WORDS,
+    .is_more = true},
    {"load 128 of shared memory", SOAK_LOAD, 16, 16, .memory = SOAK_SHARED_VECTORS, .is_more = true},
-   {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS, .is_more = true},
+   {"store 128 to shared memory", SOAK_STORE, 16, 16, .memory = SOAK_SHARED_VECTORS,
+    .is_more = true},
    {"load 8 of shared memory", SOAK_LOAD, 1, 1, .memory = SOAK_SHARED_BYTES, .is_more = true},
    {"store 8 to shared memory", SOAK_STORE, 1, 1, .memory = SOAK_SHARED_BYTES},
    {"load 32 of an image", SOAK_LOAD, 4, 4, .is_image = true},
@@ -399,9 +401,9 @@ try_message(struct generator *g)
    write.stride = write.group_stride = write.swap = 0;
 
    struct soak_instruction release = write;
-   release.op = relaxed && below(&g->random, 2) ? OP_WRITE_FLAG
+   release.op = relaxed && below(&g->random, 2)                      ? OP_WRITE_FLAG
                 : below(&g->random, 3) || !(g->features & SOAK_MORE) ? OP_RELEASE
-                                                                       : OP_RELEASE_TEXEL;
+                                                                     : OP_RELEASE_TEXEL;
    release.flag = g->flags;
    /* Not what an earlier program has left in the same flag */
    release.value = 1 + below(&g->random, INT32_MAX);

@@ -18,7 +18,10 @@
 #include "soak_few_plain0.h"
 #include "soak_few_plain2.h"
 
-#define SHADER(name) {name, sizeof(name)}
+#define SHADER(name)                                                                               \
+   {                                                                                               \
+      name, sizeof(name)                                                                           \
+   }
 
 static const struct {
    const uint32_t *code;
