@@ -697,7 +697,11 @@ class missing_barriers : public ::testing::Test {
 
    void add(uint32_t serial, const gpuval_order_barrier &barrier, unsigned queue = 0)
    {
-      gpuval_barriers_add(log, queue, serial, 1, &barrier);
+      gpuval_barriers_add(log, queue, serial, serial, 1, &barrier);
+   }
+   void add_wait(uint32_t set, uint32_t serial, const gpuval_order_barrier &barrier)
+   {
+      gpuval_barriers_add(log, 0, set, serial, 1, &barrier);
    }
 
    enum gpuval_barrier_missing find(uint32_t first, uint32_t second, uint64_t address = 0x1000,
@@ -742,6 +746,18 @@ TEST_F(missing_barriers, between_the_two)
    EXPECT_EQ(find(3, 4), GPUVAL_MISSING_ACCESS);
    gpuval_barriers_clear(log);
    EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+}
+
+TEST_F(missing_barriers, events)
+{
+   add_wait(1, 3, memory_barrier(COMPUTE, FRAGMENT));
+   EXPECT_EQ(find(1, 4), GPUVAL_MISSING_ACCESS);
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_NONE);
+   EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+   add_wait(0, 3, memory_barrier(COMPUTE, FRAGMENT)); /* set by whom this queue does not know */
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_NONE);
+   add(3, memory_barrier(FRAGMENT, COMPUTE));
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_STAGE);
 }
 
 TEST_F(missing_barriers, long_ago)
