@@ -679,6 +679,7 @@ memory_barrier(VkPipelineStageFlags2 src, VkPipelineStageFlags2 dst, uint64_t be
    gpuval_order_barrier barrier = {};
    barrier.src_stages = src;
    barrier.dst_stages = dst;
+   barrier.dst_access = VK_ACCESS_2_MEMORY_READ_BIT;
    barrier.begin = begin;
    barrier.end = end;
    return barrier;
@@ -746,6 +747,16 @@ TEST_F(missing_barriers, between_the_two)
    EXPECT_EQ(find(3, 4), GPUVAL_MISSING_ACCESS);
    gpuval_barriers_clear(log);
    EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+}
+
+TEST_F(missing_barriers, of_execution_only)
+{
+   gpuval_order_barrier barrier = memory_barrier(COMPUTE, FRAGMENT, 0, 0);
+   add(1, barrier); /* for what is not looked at */
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_RANGE);
+   barrier.dst_access = 0;
+   add(1, barrier);
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_ACCESS);
 }
 
 TEST_F(missing_barriers, events)

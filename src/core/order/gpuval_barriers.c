@@ -65,7 +65,9 @@ judge(const struct gpuval_order_barrier *barrier, VkPipelineStageFlags2 first,
        !(gpuval_order_second_stages(barrier->dst_stages).execution & second))
       return GPUVAL_MISSING_STAGE;
 
-   bool has_range = !address || (address >= barrier->begin && address < barrier->end);
+   /* Without accesses it is for no memory, and that is not what it lacks. */
+   bool has_range = !address || !(barrier->src_access | barrier->dst_access) ||
+                    (address >= barrier->begin && address < barrier->end);
    return has_range ? GPUVAL_MISSING_ACCESS : GPUVAL_MISSING_RANGE;
 }
 
