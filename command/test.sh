@@ -208,7 +208,8 @@ usage: ./gpuval test [--all] [ARGS]
        ./gpuval test --quick
        ./gpuval test radv [--mode busy|views|both|prompt]
        ./gpuval test cts --deqp FILE [--output FOLDER] [--checks LIST] [--jobs N]
-                         [--limit SECONDS] [--cases FILE] [PATTERN...]
+                         [--limit SECONDS] [--cases FILE] [--plain FILE]
+                         [--known FILE] [PATTERN...]
 
 Runs every test of this project and Mesa's own tests of NIR and SPIR-V, then
 the tests of the suites gpuval-asan and gpuval-tsan in builds with sanitizers.

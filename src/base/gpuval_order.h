@@ -81,6 +81,12 @@ enum gpuval_order_access {
    GPUVAL_ORDER_SAMPLED_READ, /* uniform texel buffers */
    GPUVAL_ORDER_ACCESSES,
 
+   /* A read behind a memory barrier of the shader that makes visible what is available: the
+    * execution watermark is enough. That nothing else has made it available is not known. As
+    * GPUVAL_SYNC_ACCESS_SHIFT has it; one more makes it the row's first watermark.
+    */
+   GPUVAL_ORDER_ACQUIRED_READ = 7,
+
    /* The same of classes without shaders, whose other reads are all alike */
    GPUVAL_ORDER_ATTRIBUTE_READ = GPUVAL_ORDER_STORAGE_READ, /* VERTEX_INPUT */
    GPUVAL_ORDER_INDEX_READ = GPUVAL_ORDER_UNIFORM_READ,
@@ -100,8 +106,9 @@ enum gpuval_order_access {
  * came before. A comes after B if
  *
  *    row = &table->rows[class][r]
- *    B.serial <= (B was a read ? row->execution_watermark[B.class]
- *                              : row->memory_watermark[access of A][B.class])
+ *    B.serial <= (B was a read or A is a GPUVAL_ORDER_ACQUIRED_READ
+ *                    ? row->execution_watermark[B.class]
+ *                    : row->memory_watermark[access of A][B.class])
  *
  * where r is 0, or i + 1 if range i of the table contains A's address. Two reads
  * need no order, nor do two atomics.

@@ -472,6 +472,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .set = set,
    .buffer_size = buffer_size,
    .checks_buffers = true,
+   .broadcasts = true,
    .buffer_address = buffer_address,
    .texels = texels,
    .strides = strides,

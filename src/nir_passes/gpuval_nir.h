@@ -275,6 +275,7 @@ struct gpuval_nir_driver {
    unsigned num_lanes;    /* where gpuval_nir_functions[] are called: of the vectors that call */
    unsigned merged_lanes; /* of a wave, one lane reports for all that fail at its site; 0: each
                            * reports */
+   bool broadcasts;       /* what is the same in all lanes should look so: gpuval_nir_address.c */
    bool swaps;            /* bits of records are set by compare-and-swap */
    bool records_first;    /* of a site that failed already no more records are wanted */
 

@@ -160,6 +160,71 @@ add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
    return gpuval_nir_add_entry(pass->state, &entry);
 }
 
+/* Operations that are looked at for one address */
+#define MAX_OPERATIONS 64
+
+static bool
+is_uniform(nir_def *def, unsigned *budget)
+{
+   nir_instr *instr = nir_def_instr(def);
+
+   if (instr->type == nir_instr_type_load_const)
+      return true;
+   if (!*budget)
+      return false;
+   (*budget)--;
+
+   if (instr->type == nir_instr_type_alu) {
+      const nir_alu_instr *alu = nir_instr_as_alu(instr);
+      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++) {
+         if (!is_uniform(alu->src[i].src.ssa, budget))
+            return false;
+      }
+      return true;
+   }
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_vulkan_resource_index:
+   case nir_intrinsic_load_vulkan_descriptor:
+   case nir_intrinsic_load_push_constant:
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_load_global:
+   case nir_intrinsic_load_global_constant:
+      for (unsigned i = 0; i < nir_intrinsic_infos[intrin->intrinsic].num_srcs; i++) {
+         if (!is_uniform(intrin->src[i].ssa, budget))
+            return false;
+      }
+      return true;
+   case nir_intrinsic_load_workgroup_id:
+   case nir_intrinsic_load_num_workgroups:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/* LLVM makes a load by one lane of a load at an address that all lanes have, and eight with a
+ * branch each of what it does not know to be one; a selection by lanes hides that. Where the first
+ * lane is active, reading its value costs nothing: outside of control flow, but for fragment
+ * shaders (invocation_0_must_be_active() in lp_bld_nir_soa.c).
+ */
+static nir_def *
+keep_uniform(struct gpuval_nir_state *state, const struct gpuval_access *access, nir_def *chosen)
+{
+   nir_builder *b = &state->b;
+   const bool is_outside = access->instr->block->cf_node.parent->type == nir_cf_node_function;
+   unsigned budget = MAX_OPERATIONS;
+
+   if (!state->options->driver->broadcasts || !is_outside ||
+       b->shader->info.stage == MESA_SHADER_FRAGMENT || !is_uniform(access->address, &budget))
+      return chosen;
+   return nir_read_first_invocation(b, chosen);
+}
+
 /* Zeros for loads, and what others may write to */
 static void
 make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
@@ -178,7 +243,8 @@ make_safe(struct pass *pass, struct gpuval_access *access, nir_def *bad)
                            is_load ? GPUVAL_ROOT_ZEROS : GPUVAL_ROOT_SCRATCH);
    }
    access->address = address->ssa;
-   nir_src_rewrite(address, nir_bcsel(b, bad, *safe, address->ssa));
+   nir_def *chosen = nir_bcsel(b, bad, *safe, address->ssa);
+   nir_src_rewrite(address, keep_uniform(state, access, chosen));
 
    if (access->op == GPUVAL_OP_ATOMIC) {
       b->cursor = nir_after_instr(access->instr);

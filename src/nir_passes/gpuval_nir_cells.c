@@ -122,7 +122,8 @@ is_before_by_table(nir_builder *b, const struct gpuval_shadow_self *self, nir_de
    nir_def *serial = gpuval_load_global(
       b, nir_iadd(b, self->serials, nir_u2u64(b, nir_ishl_imm(b, command, 2))), 4, 1, 32);
 
-   nir_def *rest = nir_imul_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_CLASSES);
+   nir_def *kind = nir_iand_imm(b, nir_iadd_imm(b, self->access, 1), GPUVAL_ORDER_ACQUIRED_READ);
+   nir_def *rest = nir_imul_imm(b, kind, GPUVAL_ORDER_CLASSES);
    nir_def *word = nir_iadd(b, class_, nir_bcsel(b, is_reader, nir_imm_int(b, 0), rest));
    nir_def *watermark = gpuval_load_global(
       b, nir_iadd(b, self->row, nir_u2u64(b, nir_ishl_imm(b, word, 2))), 4, 1, 32);

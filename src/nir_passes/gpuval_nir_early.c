@@ -161,16 +161,61 @@ gpuval_nir_as_early_report(const nir_instr *instr, enum gpuval_check check)
              : NULL;
 }
 
-static void
-take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
+static bool
+is_early_report(const nir_instr *instr)
 {
-   nir_builder *b = &state->b;
-   if (!is_on(state->options, report) ||
-       (nir_src_is_const(report->src[0]) && !nir_src_as_bool(report->src[0])))
-      return;
+   return instr->type == nir_instr_type_intrinsic &&
+          nir_instr_as_intrinsic((nir_instr *)instr)->intrinsic ==
+             nir_intrinsic_early_report_gpuval;
+}
 
+/* Behind @instr, invocations may be gone, or others may have run. */
+static bool
+ends_run(nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call;
+
+   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(instr);
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_early_report_gpuval:
+   case nir_intrinsic_store_output:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_store_shared:
+   case nir_intrinsic_store_scratch:
+      return false;
+   default:
+      return !(nir_intrinsic_infos[intrin->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE);
+   }
+}
+
+static bool
+is_same(nir_scalar a, nir_scalar b)
+{
+   a = nir_scalar_chase_movs(a);
+   b = nir_scalar_chase_movs(b);
+   return nir_scalar_equal(a, b) || (nir_scalar_is_const(a) && nir_scalar_is_const(b) &&
+                                     nir_scalar_as_uint(a) == nir_scalar_as_uint(b));
+}
+
+/* Do both fail together, with the same words? What an array in a block is in its range is another
+ * matter for each access.
+ */
+static bool
+fail_alike(const nir_intrinsic_instr *a, const nir_intrinsic_instr *b)
+{
+   return a->src[0].ssa == b->src[0].ssa && nir_intrinsic_component(b) != GPUVAL_ARRAY_BLOCK &&
+          is_same(nir_get_scalar(a->src[1].ssa, 0), nir_get_scalar(b->src[1].ssa, 0)) &&
+          is_same(nir_get_scalar(a->src[1].ssa, 1), nir_get_scalar(b->src[1].ssa, 1));
+}
+
+static struct gpuval_site
+get_site(struct gpuval_nir_state *state, const nir_intrinsic_instr *report)
+{
    const char *name = gpuval_get_name(&report->instr, &report->src[2]);
-   const struct gpuval_site site = {
+
+   return (struct gpuval_site){
       .kind = nir_intrinsic_range(report),
       .op = nir_intrinsic_flags(report),
       .spirv_offset = nir_intrinsic_base(report),
@@ -180,13 +225,75 @@ take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
       .length = nir_intrinsic_align_mul(report),
       .array = nir_intrinsic_component(report),
    };
+}
+
+/* @instance: of the entry, which tells copies of one site apart */
+static uint32_t
+add_entry(struct gpuval_nir_state *state, const nir_intrinsic_instr *report,
+          const struct gpuval_site *site, uint32_t instance)
+{
+   const struct gpuval_nir_entry entry = {
+      .size = nir_intrinsic_align_mul(report),
+      .site = gpuval_nir_add_site(state, site),
+      .instance = instance,
+   };
+   return gpuval_nir_add_entry(state, &entry);
+}
+
+/* A shader that reads several members of the element at an index has a report for each of them. One
+ * has the entries of those that follow in its block. They are looked for that far.
+ */
+#define MAX_RUN 1000
+
+/* Returns how many there are. They become reports that do not fail. */
+static uint32_t
+add_alike(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
+{
+   nir_def *never = NULL;
+   uint32_t count = 0, distance = 0;
+
+   for (nir_instr *instr = nir_instr_next(&report->instr);
+        instr && distance < MAX_RUN && !ends_run(instr);
+        instr = nir_instr_next(instr), distance++) {
+      if (!is_early_report(instr))
+         continue;
+      nir_intrinsic_instr *other = nir_instr_as_intrinsic(instr);
+      if (!is_on(state->options, other) || !fail_alike(report, other))
+         continue;
+
+      const struct gpuval_site site = get_site(state, other);
+      add_entry(state, other, &site, ++count);
+      if (!never)
+         never = nir_imm_false(&state->b);
+      nir_src_rewrite(&other->src[0], never);
+   }
+   return count;
+}
+
+static void
+take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
+{
+   nir_builder *b = &state->b;
+   if (!is_on(state->options, report) ||
+       (nir_src_is_const(report->src[0]) && !nir_src_as_bool(report->src[0])))
+      return;
+
+   const struct gpuval_site site = get_site(state, report);
    nir_def *words = report->src[1].ssa;
    b->cursor = nir_before_instr(&report->instr);
    if (gpuval_nir_report_block_array(state, &site, report))
       return;
 
-   gpuval_nir_report_plain(state, &site, nir_intrinsic_align_mul(report), report->src[0].ssa,
-                           nir_channel(b, words, 0), nir_channel(b, words, 1));
+   const uint32_t first = add_entry(state, report, &site, 0);
+   const uint32_t num_alike = add_alike(state, report);
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = report->src[0].ssa,
+                               .offset = nir_channel(b, words, 0),
+                               .slot = nir_channel(b, words, 1),
+                               .set = GPUVAL_REPORT_PLAIN,
+                               .first_entry = first,
+                               .num_entries = 1 + num_alike,
+                            });
 }
 
 bool
@@ -196,8 +303,7 @@ gpuval_nir_instrument_early_reports(struct gpuval_nir_state *state)
 
    nir_foreach_block (block, state->b.impl) {
       nir_foreach_instr_safe (instr, block) {
-         if (instr->type != nir_instr_type_intrinsic ||
-             nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_early_report_gpuval)
+         if (!is_early_report(instr))
             continue;
 
          take_over(state, nir_instr_as_intrinsic(instr));

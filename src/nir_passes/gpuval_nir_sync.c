@@ -256,6 +256,38 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
              : GPUVAL_ORDER_STORAGE_READ;
 }
 
+/* Memory barriers of the device are visibility operations: what has been made available, by one in
+ * the shader that has stored, and executed before, may be read behind it. In control flow it is not
+ * known who has come past one. To the filter it does not matter what was executed before, so that
+ * one beside which a barrier() stands is taken for a part of that.
+ */
+static void
+note_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER ||
+       access->instr->block->cf_node.parent->type != nir_cf_node_function)
+      return;
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   const nir_variable_mode modes = nir_intrinsic_memory_modes(barrier);
+   if (nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY &&
+       nir_intrinsic_memory_semantics(barrier) & NIR_MEMORY_ACQUIRE &&
+       (pass->shadow || gpuval_nir_is_fence(pass->state, access, modes, SCOPE_QUEUE_FAMILY)))
+      pass->visible |= modes;
+}
+
+static bool
+is_acquired(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   switch (access->type) {
+   case GPUVAL_ACCESS_IMAGE:
+      return pass->visible & nir_var_image;
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+      return pass->visible & (BUFFER_MODES | nir_var_image);
+   default:
+      return pass->visible & BUFFER_MODES;
+   }
+}
+
 /* The filter's, where shadow memory has been before */
 static bool
 is_beside(const struct gpuval_sync_pass *pass)
@@ -285,6 +317,9 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    enum gpuval_bloom_type type = access->is_interlocked || access->is_atomic ? GPUVAL_BLOOM_ATOMIC
                                  : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
                                                                              : GPUVAL_BLOOM_LOAD;
+   const bool has_acquired = type != GPUVAL_BLOOM_STORE && is_acquired(pass, access);
+   if (has_acquired && !pass->shadow)
+      return;
 
    const struct gpuval_site site = {
       .kind = kinds[type],
@@ -317,7 +352,9 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    if (pass->shadow) {
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
          flags |= GPUVAL_SYNC_ATOMIC_LOAD;
-      flags |= order_access(access, type) << GPUVAL_SYNC_ACCESS_SHIFT | GPUVAL_SYNC_SHADOW;
+      enum gpuval_order_access order =
+         has_acquired ? GPUVAL_ORDER_ACQUIRED_READ : order_access(access, type);
+      flags |= order << GPUVAL_SYNC_ACCESS_SHIFT | GPUVAL_SYNC_SHADOW;
       uint32_t number = MIN2(pass->num_sites, GPUVAL_SHADOW_SITE_UNKNOWN);
       pass->num_sites++;
       token = nir_imm_int(
@@ -563,6 +600,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
          instrument_words(&pass, &words);
          progress = true;
       } else {
+         note_barrier(&pass, access);
          progress |= instrument(&pass, access);
       }
       access = next;

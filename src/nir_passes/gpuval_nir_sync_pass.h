@@ -25,8 +25,9 @@ struct gpuval_sync_pass {
    nir_def *context;   /* invocation id, token, for those without phases also 0 */
    uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
    unsigned num_sites;
-   bool has_order;         /* atomics and barriers order accesses */
-   nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
+   bool has_order;            /* atomics and barriers order accesses */
+   nir_variable_mode visible; /* what memory barriers of the device so far are for */
+   nir_variable *acquired;    /* the filter: may something be ordered before? NULL: never */
 };
 
 static inline bool

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # cts.sh --deqp FILE --output FOLDER [--checks LIST] [--jobs N] [--limit SECONDS] [--cases FILE]
-# [--plain FILE] [PATTERN...]: runs cases of the Vulkan CTS without checks and with them, on the driver of
+# [--plain FILE] [--known FILE] [PATTERN...]: runs cases of the Vulkan CTS without checks and with them, on the driver of
 # VK_DRIVER_FILES, and prints which results differ, which cases crash, and what each
 # case has reported. FILE is a deqp-vk. Without --cases it is the sample of
 # cases.txt.xz that runs; a PATTERN is an extended regular expression of cases' names.
@@ -11,7 +11,8 @@
 # begun and has no result, and another process runs what is left. A process, so also a
 # case, may take 120 seconds, or --limit. What differs, crashes or
 # reports runs again in a process of its own, and that is what the table says.
-# Reports that known.txt explains are counted and not listed. --plain names the
+# Reports that known.txt, or the file of --known, explains are counted and not listed; the
+# head of known.txt says what its lines mean. --plain names the
 # results of an earlier run without checks, the file "plain" of its folder: that part is
 # not done again.
 #
@@ -21,7 +22,7 @@
 #    batches/          what the processes printed
 #    alone/            NUMBER.jsonl of each case that ran by itself; alone/names has
 #                      "NUMBER NAME"
-#    known, unknown    "CHECK/KIND COUNT NAME"
+#    known, unknown    "SEVERITY CHECK/KIND COUNT NAME"
 #    table             what is printed
 
 set -u
@@ -143,10 +144,10 @@ case ${1-} in
    ;;
 esac
 
-deqp='' output='' checks=all jobs=$(nproc) limit=120 cases='' plain=''
+deqp='' output='' checks=all jobs=$(nproc) limit=120 cases='' plain='' explained=$tests/known.txt
 while [ $# -gt 0 ]; do
    case $1 in
-   --deqp | --output | --checks | --jobs | --limit | --cases | --plain)
+   --deqp | --output | --checks | --jobs | --limit | --cases | --plain | --known)
       [ $# -gt 1 ] || die "$1 needs a value"
       ;;
    esac
@@ -161,6 +162,10 @@ while [ $# -gt 0 ]; do
       [ -f "$2" ] || die "there is no file $2"
       plain=$(readlink -f -- "$2")
       ;;
+   --known)
+      [ -f "$2" ] || die "there is no file $2"
+      explained=$2
+      ;;
    -*) die "there is no option $1" ;;
    *) break ;;
    esac
@@ -169,6 +174,8 @@ done
 [ -x "$deqp" ] || die "--deqp names a deqp-vk (docs/conformance.rst), not '$deqp'"
 [ -n "$output" ] || die "--output names a folder"
 [ -n "${VK_DRIVER_FILES-}" ] || die "VK_DRIVER_FILES names the driver"
+wrong=$(awk '!/^(#|$)/ && !(NF == 3 && $1 ~ /^(error|warning)$/ && $2 ~ "^[a-z-]+/[a-z-]+$") { print NR; exit }' "$explained")
+[ -z "$wrong" ] || die "line $wrong of $explained is not SEVERITY CHECK/KIND PATTERN"
 mkdir -p "$output" || exit 2
 output=$(cd "$output" && pwd)
 deqp=$(readlink -f -- "$deqp")
@@ -218,24 +225,30 @@ sort -u "$output/suspects" | awk '{ printf "%05d %s\n", NR, $1 }' >"$output/alon
 rm -f "$output/suspects" "$output"/batches/*.spirv
 xargs -r -n 2 -P "$jobs" sh "$0" --alone <"$output/alone/names"
 
-# "CHECK/KIND COUNT NAME"
+# "SEVERITY CHECK/KIND COUNT NAME"
 while read -r number name; do
    [ ! -f "$output/alone/$number.jsonl" ] ||
-      sed -n 's/^{"check":"\([a-z-]*\)","kind":"\([a-z-]*\)","severity":"\(error\|warning\)".*,"count":\([0-9]*\).*/\1\/\2 \4/p' \
+      sed -n 's/^{"check":"\([a-z-]*\)","kind":"\([a-z-]*\)","severity":"\(error\|warning\)".*,"count":\([0-9]*\).*/\3 \1\/\2 \4/p' \
          "$output/alone/$number.jsonl" | sed "s/\$/ $name/"
 done <"$output/alone/names" | sort >"$output/reports"
-sed -e '/^#/d' -e '/^$/d' "$tests/known.txt" >"$output/explained"
 awk -v known="$output/known" -v unknown="$output/unknown" '
    BEGIN { printf "" >known; printf "" >unknown }
-   FILENAME == ARGV[1] { kinds[++number] = $1; names[number] = $2; next }
+   FILENAME == ARGV[1] {
+      if (!/^(#|$)/) {
+         severities[++number] = $1
+         kinds[number] = $2
+         names[number] = $3
+      }
+      next
+   }
    {
       where = unknown
       for (i = 1; i <= number; i++)
-         if ($1 == kinds[i] && $3 ~ names[i])
+         if ($2 == kinds[i] && $4 ~ names[i] && (severities[i] == "error" || $1 == "warning"))
             where = known
       print >where
-   }' "$output/explained" "$output/reports"
-rm "$output/explained" "$output/reports"
+   }' "$explained" "$output/reports"
+rm "$output/reports"
 
 # A result that differs among other cases and not alone is one that differs.
 changed()
@@ -252,8 +265,8 @@ changed()
          "$(grep '^Pass ' "$output/plain" | here 2)" \
          "$(changed | here 1)" \
          "$(grep -E '^(Crash|Timeout) ' "$output/checked" | here 2)" \
-         "$(cut -d ' ' -f 3 "$output/known" "$output/unknown" | sort -u | here 1)" \
-         "$(cut -d ' ' -f 3 "$output/unknown" | sort -u | here 1)"
+         "$(cut -d ' ' -f 4 "$output/known" "$output/unknown" | sort -u | here 1)" \
+         "$(cut -d ' ' -f 4 "$output/unknown" | sort -u | here 1)"
    done
    changed | while read -r name before after; do
       number=$(awk -v name="$name" '$2 == name { print $1 }' "$output/alone/names")

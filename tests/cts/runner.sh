@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # runner.sh CTS.SH: what the runner says of a deqp-vk that crashes, hangs, changes its
-# results and reports.
+# results and reports, and which of its reports are explained.
 
 set -u
 
@@ -82,7 +82,7 @@ changed: dEQP-VK.a.crash.2: Pass, with checks Crash
 changed: dEQP-VK.a.hang.1: Pass, with checks Timeout
 changed: dEQP-VK.b.differ: Pass, with checks Fail
 changed: dEQP-VK.b.together: Pass, with checks Fail (alone: Pass)
-reported: bounds/buffer-oob 7 dEQP-VK.a.report.1"
+reported: error bounds/buffer-oob 7 dEQP-VK.a.report.1"
 
 VK_DRIVER_FILES=none "$runner" --deqp ./deqp-vk --output few --cases cases 'a\.pass' 'b\.p' >out 2>err ||
    bad=1
@@ -90,6 +90,25 @@ same few/checked "Pass dEQP-VK.a.pass.1
 Pass dEQP-VK.a.pass.2
 Pass dEQP-VK.b.pass"
 same err "" # where nothing is to run again, nothing does
+
+# What is explained as a warning is not as an error
+explain() # SEVERITY
+{
+   echo "$1 bounds/buffer-oob ^dEQP-VK\.a\.report" >explained
+   VK_DRIVER_FILES=none \
+      "$runner" --deqp ./deqp-vk --output few --cases cases --known explained 'report' >out 2>err
+}
+explain error || bad=1
+same few/known "error bounds/buffer-oob 7 dEQP-VK.a.report.1"
+same few/unknown ""
+! explain warning || bad=1
+same few/known ""
+same few/unknown "error bounds/buffer-oob 7 dEQP-VK.a.report.1"
+sed -i 's/"error"/"warning"/; s/error: bounds/warning: bounds/' deqp-vk
+for severity in error warning; do
+   explain "$severity" || bad=1
+   same few/known "warning bounds/buffer-oob 7 dEQP-VK.a.report.1"
+done
 
 # A run that takes the results without checks from another
 VK_DRIVER_FILES=none "$runner" --deqp ./deqp-vk --output few --cases cases --plain results/plain \
@@ -110,5 +129,7 @@ complain() # WORD ARGUMENT...
 complain nowhere --deqp nowhere --output results
 complain output --deqp ./deqp-vk
 complain 'no case' --deqp ./deqp-vk --output results --cases cases nothing
+echo "bounds/buffer-oob ^dEQP" >explained
+complain 'line 1' --deqp ./deqp-vk --output results --cases cases --known explained
 complain --speed --deqp ./deqp-vk --speed 3
 exit "$bad"

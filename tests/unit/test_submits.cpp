@@ -679,6 +679,7 @@ memory_barrier(VkPipelineStageFlags2 src, VkPipelineStageFlags2 dst, uint64_t be
    gpuval_order_barrier barrier = {};
    barrier.src_stages = src;
    barrier.dst_stages = dst;
+   barrier.dst_access = VK_ACCESS_2_MEMORY_READ_BIT;
    barrier.begin = begin;
    barrier.end = end;
    return barrier;
@@ -697,7 +698,11 @@ class missing_barriers : public ::testing::Test {
 
    void add(uint32_t serial, const gpuval_order_barrier &barrier, unsigned queue = 0)
    {
-      gpuval_barriers_add(log, queue, serial, 1, &barrier);
+      gpuval_barriers_add(log, queue, serial, serial, 1, &barrier);
+   }
+   void add_wait(uint32_t set, uint32_t serial, const gpuval_order_barrier &barrier)
+   {
+      gpuval_barriers_add(log, 0, set, serial, 1, &barrier);
    }
 
    enum gpuval_barrier_missing find(uint32_t first, uint32_t second, uint64_t address = 0x1000,
@@ -742,6 +747,28 @@ TEST_F(missing_barriers, between_the_two)
    EXPECT_EQ(find(3, 4), GPUVAL_MISSING_ACCESS);
    gpuval_barriers_clear(log);
    EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+}
+
+TEST_F(missing_barriers, of_execution_only)
+{
+   gpuval_order_barrier barrier = memory_barrier(COMPUTE, FRAGMENT, 0, 0);
+   add(1, barrier); /* for what is not looked at */
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_RANGE);
+   barrier.dst_access = 0;
+   add(1, barrier);
+   EXPECT_EQ(find(1, 2), GPUVAL_MISSING_ACCESS);
+}
+
+TEST_F(missing_barriers, events)
+{
+   add_wait(1, 3, memory_barrier(COMPUTE, FRAGMENT));
+   EXPECT_EQ(find(1, 4), GPUVAL_MISSING_ACCESS);
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_NONE);
+   EXPECT_EQ(find(1, 3), GPUVAL_MISSING_NONE);
+   add_wait(0, 3, memory_barrier(COMPUTE, FRAGMENT)); /* set by whom this queue does not know */
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_NONE);
+   add(3, memory_barrier(FRAGMENT, COMPUTE));
+   EXPECT_EQ(find(2, 4), GPUVAL_MISSING_STAGE);
 }
 
 TEST_F(missing_barriers, long_ago)

@@ -12,7 +12,7 @@
 
 struct entry {
    unsigned queue;
-   uint32_t serial;
+   uint32_t first_serial, serial;
    struct gpuval_order_barrier barrier;
 };
 
@@ -28,13 +28,14 @@ gpuval_barriers_create(void *mem_ctx)
 }
 
 void
-gpuval_barriers_add(struct gpuval_barriers *log, unsigned queue, uint32_t serial, unsigned count,
-                    const struct gpuval_order_barrier *barriers)
+gpuval_barriers_add(struct gpuval_barriers *log, unsigned queue, uint32_t first_serial,
+                    uint32_t serial, unsigned count, const struct gpuval_order_barrier *barriers)
 {
    for (unsigned i = 0; i < count; i++) {
       /* With an empty scope it orders nothing; render passes have such ones of their own. */
       if (barriers[i].src_stages && barriers[i].dst_stages)
-         log->entries[log->count++ % GPUVAL_BARRIERS] = (struct entry){queue, serial, barriers[i]};
+         log->entries[log->count++ % GPUVAL_BARRIERS] =
+            (struct entry){queue, first_serial, serial, barriers[i]};
    }
 }
 
@@ -64,7 +65,9 @@ judge(const struct gpuval_order_barrier *barrier, VkPipelineStageFlags2 first,
        !(gpuval_order_second_stages(barrier->dst_stages).execution & second))
       return GPUVAL_MISSING_STAGE;
 
-   bool has_range = !address || (address >= barrier->begin && address < barrier->end);
+   /* Without accesses it is for no memory, and that is not what it lacks. */
+   bool has_range = !address || !(barrier->src_access | barrier->dst_access) ||
+                    (address >= barrier->begin && address < barrier->end);
    return has_range ? GPUVAL_MISSING_ACCESS : GPUVAL_MISSING_RANGE;
 }
 
@@ -84,6 +87,8 @@ gpuval_barriers_find(const struct gpuval_barriers *log, const struct gpuval_barr
          continue;
       if (entry->serial < first->serial)
          return found;
+      if (entry->first_serial < first->serial)
+         continue; /* its event was set before */
 
       enum gpuval_barrier_missing missing =
          judge(&entry->barrier, first->stages, second->stages, address);

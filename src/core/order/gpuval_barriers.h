@@ -19,9 +19,13 @@ extern "C" {
 struct gpuval_barriers;
 
 struct gpuval_barriers *gpuval_barriers_create(void *mem_ctx);
-/** @serial: that of the queue's latest work. */
-void gpuval_barriers_add(struct gpuval_barriers *log, unsigned queue, uint32_t serial,
-                         unsigned count, const struct gpuval_order_barrier *barriers);
+/**
+ * Adds the parts of a dependency. @serial: that of the queue's latest work. @first_serial: of the
+ * latest that is in the first scope, which is work before the event was set where it waits for one.
+ */
+void gpuval_barriers_add(struct gpuval_barriers *log, unsigned queue, uint32_t first_serial,
+                         uint32_t serial, unsigned count,
+                         const struct gpuval_order_barrier *barriers);
 /** Serials begin again. */
 void gpuval_barriers_clear(struct gpuval_barriers *log);
 

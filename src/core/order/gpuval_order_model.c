@@ -362,6 +362,14 @@ gpuval_order_host_set_event(struct gpuval_order *order, const struct gpuval_orde
    return snapshot;
 }
 
+uint32_t
+gpuval_order_snapshot_serial(const struct gpuval_order *order, unsigned queue,
+                             const struct gpuval_order_snapshot *snapshot)
+{
+   bool is_known = snapshot->era == order->era && snapshot->queue == (int)queue;
+   return is_known ? snapshot->serial : 0;
+}
+
 void
 gpuval_order_wait_event(struct gpuval_order *order, unsigned queue,
                         const struct gpuval_order_snapshot *snapshot, unsigned count,

@@ -519,6 +519,10 @@ wait_event(struct gpuval_submits *submits, unsigned queue,
       _mesa_hash_table_u64_search(submits->objects, (uint64_t)part->event);
 
    if (object && object->event) {
+      gpuval_barriers_add(submits->barriers, queue,
+                          gpuval_order_snapshot_serial(submits->order, queue, object->event),
+                          gpuval_order_serial(submits->order, queue), part->num_barriers,
+                          part->barriers);
       gpuval_order_wait_event(submits->order, queue, object->event, part->num_barriers,
                               part->barriers);
       return;
@@ -535,13 +539,14 @@ gpuval_submits_dependency(struct gpuval_submits *submits, unsigned queue,
    simple_mtx_lock(&submits->mutex);
    for (uint32_t i = 0; i < dependency->num_parts; i++) {
       const struct gpuval_dependency_part *part = &dependency->parts[i];
-
-      gpuval_barriers_add(submits->barriers, queue, gpuval_order_serial(submits->order, queue),
-                          part->num_barriers, part->barriers);
-      if (part->event)
+      if (part->event) {
          wait_event(submits, queue, part);
-      else
-         gpuval_order_dependency(submits->order, queue, part->num_barriers, part->barriers);
+         continue;
+      }
+      const uint32_t serial = gpuval_order_serial(submits->order, queue);
+      gpuval_barriers_add(submits->barriers, queue, serial, serial, part->num_barriers,
+                          part->barriers);
+      gpuval_order_dependency(submits->order, queue, part->num_barriers, part->barriers);
    }
    gpuval_order_end_transition(submits->order, queue);
    simple_mtx_unlock(&submits->mutex);

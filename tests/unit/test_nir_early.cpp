@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Early reports that fail together become one report of several entries. */
+
+#include "nir_passes_test.h"
+
+#include "nir_passes/gpuval_nir_early.h"
+
+namespace {
+
+class nir_early_test : public nir_passes_test {
+ protected:
+   void SetUp() override
+   {
+      nir_passes_test::SetUp();
+      options.checks = BITFIELD_BIT(GPUVAL_CHECK_ARRAY) | BITFIELD_BIT(GPUVAL_CHECK_ARITHMETIC);
+      index = any_offset();
+      is_past = nir_uge_imm(b, index, 4);
+   }
+
+   void report(uint32_t spirv_offset, nir_def *failed, nir_def *word,
+               enum gpuval_array_type array = GPUVAL_ARRAY_PRIVATE)
+   {
+      struct gpuval_nir_early_report report = {};
+      report.kind = GPUVAL_KIND_ARRAY_OOB;
+      report.op = GPUVAL_OP_LOAD;
+      report.spirv_offset = spirv_offset;
+      report.set = report.binding = -1;
+      report.size = 4;
+      report.array = array;
+      report.failed = failed;
+      report.words[0] = word;
+      gpuval_nir_report_early(b, &report);
+   }
+
+   std::vector<unsigned> ranges()
+   {
+      std::vector<unsigned> ranges;
+      EXPECT_TRUE(run());
+      for (nir_intrinsic_instr *intrin : reports())
+         ranges.push_back(nir_intrinsic_range(intrin));
+      EXPECT_TRUE(find(nir_intrinsic_early_report_gpuval).empty());
+      return ranges;
+   }
+
+   typedef std::vector<unsigned> list;
+   nir_def *index, *is_past;
+};
+
+TEST_F(nir_early_test, of_one_condition)
+{
+   nir_def *is_far = nir_uge_imm(b, index, 8);
+   report(100, is_past, index);
+   report(200, is_far, index);
+   nir_store_ssbo(b, index, ssbo(), index, .align_mul = 4);
+   report(300, is_past, index);
+   report(100, is_past, index);
+   EXPECT_EQ(ranges(), (list{3, 1}));
+
+   ASSERT_EQ(num_entries(), 4u);
+   EXPECT_EQ(site(entry(0).site).spirv_offset, 100u);
+   EXPECT_EQ(site(entry(1).site).spirv_offset, 300u);
+   EXPECT_EQ(entry(2).site, entry(0).site);
+   EXPECT_EQ(site(entry(3).site).spirv_offset, 200u);
+   /* The second copy of a site counts as well. */
+   EXPECT_NE(entry(1).instance, entry(0).instance);
+   EXPECT_NE(entry(2).instance, entry(1).instance);
+}
+
+TEST_F(nir_early_test, of_other_words)
+{
+   report(100, is_past, index);
+   report(200, is_past, nir_iadd_imm(b, index, 1));
+   report(300, is_past, nir_imm_int(b, 7));
+   report(400, is_past, nir_imm_int(b, 7));
+   EXPECT_EQ(ranges(), (list{1, 1, 2}));
+}
+
+TEST_F(nir_early_test, of_blocks)
+{
+   report(100, is_past, index);
+   report(200, is_past, index, GPUVAL_ARRAY_BLOCK);
+   EXPECT_EQ(ranges(), (list{1, 1}));
+}
+
+TEST_F(nir_early_test, behind_what_ends_invocations)
+{
+   report(100, is_past, index);
+   nir_terminate_if(b, nir_ieq_imm(b, index, 2));
+   report(200, is_past, index);
+   report(300, is_past, index);
+   nir_push_if(b, nir_ieq_imm(b, index, 5));
+   report(400, is_past, index);
+   nir_pop_if(b, NULL);
+   EXPECT_EQ(ranges(), (list{1, 2, 1}));
+}
+
+} /* namespace */
