@@ -497,6 +497,18 @@ calls_always(const nir_intrinsic_instr *instr)
    return gpuval_lvp_is_plain_sync(gpuval_nir_sync_function(nir_intrinsic_flags(instr)));
 }
 
+/* 1 bit: is there a lane that has to call? Of those that share a branch, @instr is the first one. */
+static LLVMValueRef
+is_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValueRef calling)
+{
+   LLVMBuilderRef builder = soa->gallivm->builder;
+
+   if (instr->intrinsic != nir_intrinsic_call_gpuval ||
+       nir_intrinsic_base(instr) != GPUVAL_FUNCTION_DESCRIPTOR)
+      return gpuval_lvp_any_lane(soa, calling);
+   return LLVMBuildNot(builder, gpuval_lvp_is_good_use(soa, instr, calling), "");
+}
+
 /* Calls that share a branch; a single one may have a result. */
 static LLVMValueRef
 emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs, unsigned count)
@@ -521,7 +533,7 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
    struct lp_build_if_state ifthen;
    const bool has_branch = !calls_always(instrs[0]);
    if (has_branch)
-      lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, calling));
+      lp_build_if(&ifthen, gallivm, is_needed(soa, instrs[0], calling));
    for (unsigned i = 0; i < count; i++) {
       LLVMValueRef result = emit_call(soa, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {

@@ -74,6 +74,15 @@ void gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_inst
 /** Adds to the counter of @report, one of GPUVAL_REPORT_COVERED. */
 void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report);
 
+/* gpuval_lvp_gallivm_descriptor.c */
+
+/**
+ * 1 bit: has @call, of GPUVAL_FUNCTION_DESCRIPTOR, nothing to find for the lanes in @mask, and
+ * would return 0?
+ */
+LLVMValueRef gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *call,
+                                    LLVMValueRef mask);
+
 /* gpuval_lvp_gallivm_lanes.c */
 
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */

@@ -6,6 +6,7 @@
 
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir_local.h"
 
 /* struct lp_descriptor: a buffer begins with struct lp_jit_buffer. gpuval_lvp.c asserts that it is
  * so. TEXTURE is in struct lp_jit_texture (gpuval_lvp_descriptor.h).
@@ -374,7 +375,7 @@ shared_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 /* Compute, and what runs as compute. llvmpipe does not know global ids at this
  * point. */
 static nir_def *
-global_invocation_id(nir_builder *b)
+global_invocation_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    const uint16_t *size = b->shader->info.workgroup_size;
    nir_def *size_def = b->shader->info.workgroup_size_variable
@@ -382,7 +383,7 @@ global_invocation_id(nir_builder *b)
                           : nir_imm_ivec3(b, size[0], size[1], size[2]);
 
    return nir_iadd(b, nir_imul(b, nir_load_workgroup_id(b), size_def),
-                   nir_load_local_invocation_id(b));
+                   gpuval_nir_local_id(driver, b));
 }
 
 static nir_def *
@@ -419,7 +420,7 @@ invocation(const struct gpuval_nir_driver *driver, nir_builder *b)
    case MESA_SHADER_COMPUTE:
    case MESA_SHADER_TASK:
    case MESA_SHADER_MESH:
-      return global_invocation_id(b);
+      return global_invocation_id(driver, b);
    default:
       return nir_load_ray_launch_id(b);
    }
@@ -492,5 +493,6 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .entry_base = entry_base,
    .shared_address = shared_address,
    .active_lanes = active_lanes,
+   .has_linear_subgroups = true,
    .invocation = invocation,
 };

@@ -379,6 +379,8 @@ struct gpuval_nir_driver {
    nir_def *(*active_lanes)(const struct gpuval_nir_driver *driver, nir_builder *b,
                             nir_def *condition);
    unsigned subgroup_bits; /* of the number of an invocation in its subgroup */
+   /* Where invocations of a workgroup are in subgroups by their index, which then is cheap */
+   bool has_linear_subgroups;
 
    /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */
    nir_def *(*invocation)(const struct gpuval_nir_driver *driver, nir_builder *b);

@@ -29,6 +29,7 @@
 
 #include "gpuval_nir_early.h"
 #include "gpuval_nir_functions.h"
+#include "gpuval_nir_local.h"
 #include "gpuval_nir_private.h"
 
 #include "spirv/spirv.h"
@@ -480,7 +481,7 @@ order_words(nir_builder *b)
 static void
 clear_words(struct pass *pass, nir_builder *b)
 {
-   nir_push_if(b, nir_ieq_imm(b, nir_load_local_invocation_index(b), 0));
+   nir_push_if(b, nir_ieq_imm(b, gpuval_nir_local_index(pass->state->options->driver, b), 0));
    for (uint32_t offset = pass->begin; offset < pass->end; offset += 16)
       nir_store_shared(b, nir_imm_zero(b, 4, 32), nir_imm_int(b, offset), .align_mul = 16,
                        .write_mask = 0xf);

@@ -210,40 +210,26 @@ has_none(nir_def *word, uint32_t bits)
    return nir_scalar_is_const(scalar) && !(nir_scalar_as_uint(scalar) & bits);
 }
 
-/* Arguments of the function. The first one: the set, enum gpuval_use_flags << 8, and
- * whether there is an index
- */
-enum {
-   USE_WORD,
-   USE_SLOT,
-   USE_REQUIRED,
-   USE_FIRST_SLOT,
-   USE_NUM_SLOTS,
-   USE_INDEX,
-   USE_IS_HELPER,
-   USE_TEXEL, /* gpuval_nir_texel_of_use() */
-   USE_NUM_WORDS,
-};
-static_assert(USE_NUM_WORDS == GPUVAL_FUNCTION_DESCRIPTOR_WORDS, "a vector of NIR's");
-#define USE_HAS_INDEX 0x10000
-
 nir_def *
 gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot, nir_def *index)
 {
    nir_def *zero = nir_imm_int(b, 0);
    bool has_helpers = index && b->shader->info.stage == MESA_SHADER_FRAGMENT;
-   nir_def *words[USE_NUM_WORDS] = {
-      [USE_WORD] = nir_imm_int(b, use->set | use->flags << 8 | (index ? USE_HAS_INDEX : 0)),
-      [USE_SLOT] = slot,
-      [USE_REQUIRED] = nir_imm_int(b, use->required),
-      [USE_FIRST_SLOT] = nir_imm_int(b, use->first_slot),
-      [USE_NUM_SLOTS] = nir_imm_int(b, use->num_slots),
-      [USE_INDEX] = index ? nir_u2u32(b, index) : zero,
-      [USE_IS_HELPER] = has_helpers ? nir_b2i32(b, nir_load_helper_invocation(b, 1)) : zero,
-      [USE_TEXEL] = nir_imm_int(b, gpuval_nir_texel_of_use(use->required)),
+   nir_def *words[GPUVAL_FUNCTION_DESCRIPTOR_WORDS] = {
+      [GPUVAL_USE_WORD_FLAGS] =
+         nir_imm_int(b, use->set | use->flags << 8 | (index ? GPUVAL_USE_HAS_INDEX : 0)),
+      [GPUVAL_USE_WORD_SLOT] = slot,
+      [GPUVAL_USE_WORD_REQUIRED] = nir_imm_int(b, use->required),
+      [GPUVAL_USE_WORD_FIRST_SLOT] = nir_imm_int(b, use->first_slot),
+      [GPUVAL_USE_WORD_NUM_SLOTS] = nir_imm_int(b, use->num_slots),
+      [GPUVAL_USE_WORD_INDEX] = index ? nir_u2u32(b, index) : zero,
+      [GPUVAL_USE_WORD_IS_HELPER] =
+         has_helpers ? nir_b2i32(b, nir_load_helper_invocation(b, 1)) : zero,
+      [GPUVAL_USE_WORD_TEXEL] = nir_imm_int(b, gpuval_nir_texel_of_use(use->required)),
    };
 
-   return nir_call_gpuval(b, 32, nir_imm_true(b), nir_vec(b, words, USE_NUM_WORDS),
+   return nir_call_gpuval(b, 32, nir_imm_true(b),
+                          nir_vec(b, words, GPUVAL_FUNCTION_DESCRIPTOR_WORDS),
                           .base = GPUVAL_FUNCTION_DESCRIPTOR);
 }
 
@@ -251,25 +237,25 @@ nir_def *
 gpuval_nir_build_called_use(nir_builder *b, const struct gpuval_nir_driver *driver,
                             nir_def *const *words)
 {
-   nir_def *word = words[USE_WORD];
+   nir_def *word = words[GPUVAL_USE_WORD_FLAGS];
    const struct gpuval_nir_use_params params = {
       .set = nir_iand_imm(b, word, 0xff),
-      .slot = words[USE_SLOT],
-      .required = words[USE_REQUIRED],
-      .first_slot = words[USE_FIRST_SLOT],
-      .num_slots = words[USE_NUM_SLOTS],
+      .slot = words[GPUVAL_USE_WORD_SLOT],
+      .required = words[GPUVAL_USE_WORD_REQUIRED],
+      .first_slot = words[GPUVAL_USE_WORD_FIRST_SLOT],
+      .num_slots = words[GPUVAL_USE_WORD_NUM_SLOTS],
       .is_constant = has_any(b, word, GPUVAL_USE_CONSTANT << 8),
       .is_variable = has_any(b, word, GPUVAL_USE_VARIABLE << 8),
-      .texel = words[USE_TEXEL],
+      .texel = words[GPUVAL_USE_WORD_TEXEL],
       .may_require = ~0u,
    };
    struct gpuval_nir_verdict verdict = gpuval_nir_build_use(b, driver, &params);
 
    nir_def *differs = nir_imm_false(b);
-   if (!has_none(word, USE_HAS_INDEX)) {
-      nir_def *here =
-         nir_iand(b, has_any(b, word, USE_HAS_INDEX), nir_ieq_imm(b, words[USE_IS_HELPER], 0));
-      differs = build_differs(b, words[USE_INDEX], here);
+   if (!has_none(word, GPUVAL_USE_HAS_INDEX)) {
+      nir_def *here = nir_iand(b, has_any(b, word, GPUVAL_USE_HAS_INDEX),
+                               nir_ieq_imm(b, words[GPUVAL_USE_WORD_IS_HELPER], 0));
+      differs = build_differs(b, words[GPUVAL_USE_WORD_INDEX], here);
    }
    nir_def *result = nir_ior(b, nir_b2i32(b, gpuval_nir_is_bad(b, &verdict)),
                              nir_ishl_imm(b, nir_b2i32(b, differs), 1));

@@ -36,8 +36,23 @@ enum gpuval_function {
    GPUVAL_FUNCTION_LOOP,         /* gpuval_nir_build_loop() */
    GPUVAL_FUNCTION_COUNT,
 };
-#define GPUVAL_FUNCTION_MAX_WORDS        16
-#define GPUVAL_FUNCTION_DESCRIPTOR_WORDS 8
+#define GPUVAL_FUNCTION_MAX_WORDS 16
+
+/** Arguments of GPUVAL_FUNCTION_DESCRIPTOR: struct gpuval_nir_use, in which only slot and index are
+ * no constants
+ */
+enum gpuval_use_word {
+   GPUVAL_USE_WORD_FLAGS, /* the set, enum gpuval_use_flags << 8, and: */
+   GPUVAL_USE_WORD_SLOT,
+   GPUVAL_USE_WORD_REQUIRED,
+   GPUVAL_USE_WORD_FIRST_SLOT,
+   GPUVAL_USE_WORD_NUM_SLOTS,
+   GPUVAL_USE_WORD_INDEX, /* whether that differs is asked for */
+   GPUVAL_USE_WORD_IS_HELPER,
+   GPUVAL_USE_WORD_TEXEL, /* gpuval_nir_texel_of_use() */
+   GPUVAL_FUNCTION_DESCRIPTOR_WORDS,
+};
+#define GPUVAL_USE_HAS_INDEX 0x10000
 
 /** The function for a @sync_gpuval with these flags, of a driver that has its own */
 static inline enum gpuval_function

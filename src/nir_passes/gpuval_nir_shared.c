@@ -20,6 +20,7 @@
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval_nir_local.h"
 #include "gpuval_nir_private.h"
 
 enum {
@@ -135,11 +136,9 @@ clear_cells(const struct pass *pass, nir_builder *b)
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval cell");
    nir_def *step = nir_imul_imm(b, workgroup_size(b), 16);
    nir_def *zero = nir_imm_zero(b, 4, 32);
+   nir_def *index = gpuval_nir_local_index(pass->state->options->driver, b);
 
-   nir_store_var(
-      b, i_var,
-      nir_iadd_imm(b, nir_imul_imm(b, nir_load_local_invocation_index(b), 16), pass->order_begin),
-      0x1);
+   nir_store_var(b, i_var, nir_iadd_imm(b, nir_imul_imm(b, index, 16), pass->order_begin), 0x1);
    nir_loop *loop = nir_push_loop(b);
    {
       nir_def *offset = nir_load_var(b, i_var);
@@ -161,7 +160,7 @@ clear_cells(const struct pass *pass, nir_builder *b)
 static nir_def *
 build_number(struct pass *pass, nir_builder *b)
 {
-   nir_def *number = nir_load_local_invocation_index(b);
+   nir_def *number = gpuval_nir_local_index(pass->state->options->driver, b);
 
    if (pass->phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP)) {
       /* Where subgroups are is the driver's business. */

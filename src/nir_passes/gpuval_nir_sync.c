@@ -19,6 +19,7 @@
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_order.h"
 #include "gpuval/src/base/gpuval_shadow.h"
+#include "gpuval_nir_local.h"
 #include "gpuval_nir_sync_pass.h"
 
 /* Ray-tracing stages of one invocation are shaders of their own, and a vertex may be shaded more
@@ -50,7 +51,7 @@ build_linear_id(struct gpuval_nir_state *state, nir_builder *b)
    const shader_info *info = &b->shader->info;
    unsigned size = info->workgroup_size[0] * info->workgroup_size[1] * info->workgroup_size[2];
    nir_def *id =
-      nir_iadd(b, nir_imul_imm(b, build_linear_group(b), size), nir_load_local_invocation_index(b));
+      nir_iadd(b, nir_imul_imm(b, build_linear_group(b), size), gpuval_nir_local_index(driver, b));
 
    id = nir_iadd(b, id, nir_imul_imm(b, driver->execution(driver, b), 0x27d4eb2f));
    return nir_imul_imm(b, id, GPUVAL_BLOOM_INVOCATION_STEP);
@@ -157,7 +158,7 @@ build_number(struct gpuval_sync_pass *pass, nir_builder *b)
             ? 1024
             : info->workgroup_size[0] * info->workgroup_size[1] * info->workgroup_size[2];
       bits = util_logbase2_ceil(MAX2(size, 1));
-      local = nir_load_local_invocation_index(b);
+      local = gpuval_nir_local_index(pass->state->options->driver, b);
       if (pass->has_subgroups) {
          /* Where subgroups are is the driver's business. */
          unsigned lane_bits;

@@ -74,7 +74,7 @@ store(nir_builder *b, nir_def *value)
 
 /* The functions, under the numbers of others */
 
-const unsigned function_sum = GPUVAL_FUNCTION_DESCRIPTOR;
+const unsigned function_sum = GPUVAL_FUNCTION_LOOP;
 const unsigned function_pack = GPUVAL_FUNCTION_PRINTF;
 const unsigned function_exchange = GPUVAL_FUNCTION_SHARED;
 
