@@ -80,7 +80,7 @@ printf 'wait 3\n' >bad
 refused 'only "dispatch"' --sequence bad
 printf '# nothing\n' >bad
 refused 'nothing to run' --sequence bad
-for i in $(seq 1025); do echo 'dispatch 1,1,1'; done >bad
+yes 'dispatch 1,1,1' | head -n 1025 >bad
 refused '1,024 dispatches' --sequence bad
 printf 'dispatch 1,1,1 @2\n' >bad
 refused 'no such buffer' --buffer 256 --buffer 256 --sequence bad
