@@ -147,12 +147,28 @@ is_workgroup(nir_builder *b, const struct gpuval_shadow_self *self, struct party
       nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUP << GPUVAL_SHADOW_SHARE_SHIFT));
 }
 
+/* A load where others of this phase have loaded stands for all of the workgroup: those are in its
+ * half already, or have taken its mark away. Whoever stores at this moment, and has left its mark
+ * before, is looked at closely.
+ */
+static void
+join_loads(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address,
+           nir_variable *done)
+{
+   struct party all = self->mark;
+   all.lo = nir_ior_imm(b, all.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUP << GPUVAL_SHADOW_SHARE_SHIFT);
+   raise_word(b, address, 4, compress(b, all));
+   struct cell now = load_cell(b, address);
+   nir_store_var(b, done, is_past(b, self, now.writer), 0x1);
+}
+
 /* Most accesses: nobody else is there in this phase, or others that do the same harmless
  * thing. Returns, 1 bit, whether that was all there is to do. If not, *was_taken says that
  * somebody has taken the mark away a moment later.
  */
 static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, nir_def **was_taken)
+look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *by_phases, nir_def *address,
+     nir_def **was_taken)
 {
    struct cell cell = load_cell(b, address);
    struct party mine = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
@@ -164,8 +180,14 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, ni
    nir_def *theirs_past = is_past(b, self, theirs);
    nir_def *easy = nir_iand(b, theirs_past, nir_ior(b, covered, mine_past));
 
+   /* Not by atomics, which is a part of .hi */
+   nir_def *may_join = nir_iand(b, by_phases, nir_iand(b, self->is_read, theirs_past));
+   nir_def *met = nir_iand(b, nir_ieq(b, mine.hi, self->mark.hi), nir_inot(b, covered));
+
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
+   nir_variable *met_var = nir_local_variable_create(b->impl, glsl_bool_type(), "met");
    nir_store_var(b, done_var, easy, 0x1);
+   nir_store_var(b, met_var, nir_iand(b, may_join, met), 0x1);
    nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
    {
       struct cell marked = {
@@ -175,10 +197,15 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, ni
       store_cell(b, address, &marked);
       struct cell now = load_cell(b, address);
       struct party left = gpuval_shadow_select(b, self->is_read, now.readers, now.writer);
-      nir_store_var(
-         b, done_var,
-         nir_iand(b, nir_ieq(b, left.hi, self->mark.hi), nir_ieq(b, left.lo, self->mark.lo)), 0x1);
+      nir_def *of_phase = nir_ieq(b, left.hi, self->mark.hi);
+      nir_def *is_mine = nir_ieq(b, left.lo, self->mark.lo);
+      nir_store_var(b, done_var, nir_iand(b, of_phase, is_mine), 0x1);
+      nir_store_var(b, met_var,
+                    nir_iand(b, may_join, nir_iand(b, of_phase, nir_inot(b, is_mine))), 0x1);
    }
+   nir_pop_if(b, NULL);
+   nir_push_if(b, nir_load_var(b, met_var));
+   join_loads(b, self, address, done_var);
    nir_pop_if(b, NULL);
    nir_def *done = nir_load_var(b, done_var);
    *was_taken = nir_iand(b, easy, nir_inot(b, done));
@@ -243,6 +270,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    struct gpuval_shadow_self self = make_self(b, params);
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
+   nir_def *by_phases =
+      nir_ine_imm(b, nir_iand_imm(b, params->token, GPUVAL_SHARED_BY_PHASES << 16), 0);
    nir_def *size = nir_iand_imm(b, params->size, ~GPUVAL_SHARED_SAME);
    nir_def *count = nir_ushr(b, size, nir_iand_imm(b, params->token, 0xff));
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "granule");
@@ -255,7 +284,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
 
       nir_def *address = add(b, params->address, nir_imul_imm(b, i, GPUVAL_SHARED_CELL_SIZE));
       nir_def *was_taken;
-      nir_def *done = look(b, &self, address, &was_taken);
+      nir_def *done = look(b, &self, by_phases, address, &was_taken);
       if (params->was_taken)
          was_taken = nir_ior(b, was_taken, params->was_taken);
       nir_push_if(b, nir_inot(b, done));

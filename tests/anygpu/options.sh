@@ -5,7 +5,7 @@
 # message for what it does not take, and reductions.
 
 set -eu
-anygpu=$1 glslang=$2
+anygpu=$(realpath "$1") glslang=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
