@@ -2,9 +2,8 @@
 
 /* One shader, dispatched with checks; with --time also as it is, in turns. */
 
-#include "gpuval_anygpu.h"
+#include "gpuval_anygpu_runner.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,41 +17,10 @@
 #include "util/os_time.h"
 #include "util/rand_xor.h"
 
-#define MAX_BATCH      GPUVAL_ANYGPU_MAX_BATCH
-#define MAX_STATISTICS 64
+#define MAX_BATCH GPUVAL_ANYGPU_MAX_BATCH
 
-/* A buffer of the shader, as the checks know it */
-struct buffer {
-   struct gpuval_anygpu_memory *memory;
-   struct vk_buffer vk; /* what reports call it; the loader's drivers never see it */
-};
-
-struct pipeline {
-   VkDescriptorSetLayout set_layout; /* of the shader as it is */
-   VkPipelineLayout layout;
-   VkPipeline pipeline;
-};
-
-struct run {
-   const struct gpuval_anygpu_options *options;
-   struct gpuval_anygpu_vulkan vulkan;
-   struct gpuval_device *device; /* NULL: nothing is checked */
-   struct gpuval_anygpu_shader shader;
-   struct pipeline checked, plain;
-   struct buffer buffers[GPUVAL_ANYGPU_MAX_SLOTS];
-   struct gpuval_anygpu_memory *commands; /* struct gpuval_anygpu_command[MAX_BATCH] */
-   struct gpuval_anygpu_command template;
-   unsigned push_size; /* of what is in there */
-   VkDescriptorPool descriptor_pool;
-   VkDescriptorSet set;
-   VkQueryPool queries;
-   uint32_t num_commands; /* ever; ids begin at 1 */
-   uint32_t span;         /* what lies between two barriers */
-   uint32_t span_command; /* the first of it */
-};
-
-static bool
-fail(const char *what, const char *name)
+bool
+gpuval_anygpu_fail(const char *what, const char *name)
 {
    fprintf(stderr, "gpuval: error: anygpu: %s%s%s\n", what, name ? ": " : "", name ? name : "");
    return false;
@@ -64,7 +32,7 @@ static bool
 describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
                  struct gpuval_command *command)
 {
-   const struct run *run = data;
+   const struct gpuval_anygpu_runner *run = data;
 
    if (!command_id || command_id > run->num_commands)
       return false;
@@ -80,12 +48,12 @@ describe_command(void *data, uint32_t command_id, mesa_shader_stage stage,
 static void
 wait_for_work(void *data, bool at_exit)
 {
-   struct run *run = data;
+   struct gpuval_anygpu_runner *run = data;
    run->vulkan.table.DeviceWaitIdle(run->vulkan.device);
 }
 
 static bool
-create_device(struct run *run)
+create_device(struct gpuval_anygpu_runner *run)
 {
    if (!gpuval_options()->checks)
       return true;
@@ -132,7 +100,7 @@ fill(struct gpuval_anygpu_memory *memory, const struct gpuval_anygpu_buffer_info
 }
 
 static void
-tell_of_buffer(struct run *run, struct buffer *buffer)
+tell_of_buffer(struct gpuval_anygpu_runner *run, struct gpuval_anygpu_buffer *buffer)
 {
    const struct gpuval_anygpu_memory *memory = buffer->memory;
    struct gpuval_device *device = run->device;
@@ -150,19 +118,19 @@ tell_of_buffer(struct run *run, struct buffer *buffer)
 }
 
 static bool
-create_buffers(struct run *run)
+create_buffers(struct gpuval_anygpu_runner *run)
 {
    const struct gpuval_anygpu_options *options = run->options;
 
    for (unsigned i = 0; i < options->num_buffers; i++) {
-      struct buffer *buffer = &run->buffers[i];
+      struct gpuval_anygpu_buffer *buffer = &run->buffers[i];
       if (options->buffers[i].shares >= 0) {
          buffer->memory = run->buffers[options->buffers[i].shares].memory;
          continue;
       }
       buffer->memory = gpuval_anygpu_alloc(&run->vulkan, options->buffers[i].size);
       if (!buffer->memory)
-         return fail("there is no memory for the buffers", NULL);
+         return gpuval_anygpu_fail("there is no memory for the buffers", NULL);
       fill(buffer->memory, &options->buffers[i], i);
       if (run->device)
          tell_of_buffer(run, buffer);
@@ -172,17 +140,17 @@ create_buffers(struct run *run)
     */
    run->commands = gpuval_anygpu_alloc(
       &run->vulkan, MAX_BATCH * sizeof(struct gpuval_anygpu_command) + GPUVAL_ROOT_SIZE);
-   return run->commands ? true : fail("there is no memory for commands", NULL);
+   return run->commands ? true : gpuval_anygpu_fail("there is no memory for commands", NULL);
 }
 
 /* The first element of a binding; further ones are not written. */
 static void
-write_descriptor(struct run *run, unsigned binding)
+write_descriptor(struct gpuval_anygpu_runner *run, unsigned binding)
 {
    const struct gpuval_anygpu_binding *layout = &run->shader.layout.bindings[binding];
    struct gpuval_anygpu_command *command = &run->template;
    const int shares = run->options->buffers[binding].shares;
-   struct buffer *buffer = &run->buffers[shares >= 0 ? (unsigned)shares : binding];
+   struct gpuval_anygpu_buffer *buffer = &run->buffers[shares >= 0 ? (unsigned)shares : binding];
 
    command->descriptors[layout->first_slot] = (struct gpuval_anygpu_descriptor){
       .address = buffer->memory->address,
@@ -203,7 +171,7 @@ write_descriptor(struct run *run, unsigned binding)
 }
 
 static void
-set_push(struct run *run, const struct gpuval_anygpu_push *push)
+set_push(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_push *push)
 {
    run->push_size = push->size;
    memset(run->template.push, 0, sizeof(run->template.push));
@@ -214,7 +182,7 @@ set_push(struct run *run, const struct gpuval_anygpu_push *push)
 }
 
 static void
-make_template(struct run *run)
+make_template(struct gpuval_anygpu_runner *run)
 {
    const struct gpuval_anygpu_options *options = run->options;
 
@@ -238,236 +206,18 @@ make_template(struct run *run)
          gpuval_shader_entry_base(run->shader.gpuval);
 }
 
-/* Pipelines */
-
-static void
-print_statistic(const char *name, const VkPipelineExecutableStatisticKHR *statistic)
-{
-   printf("%s: %s ", name, statistic->name);
-   switch (statistic->format) {
-   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
-      printf("%s\n", statistic->value.b32 ? "yes" : "no");
-      break;
-   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
-      printf("%" PRId64 "\n", statistic->value.i64);
-      break;
-   case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR:
-      printf("%g\n", statistic->value.f64);
-      break;
-   default:
-      printf("%" PRIu64 "\n", statistic->value.u64);
-      break;
-   }
-}
-
-/* What the driver says of a pipeline: registers, sizes */
-static void
-print_statistics(const struct run *run, const struct pipeline *pipeline)
-{
-   const VkPipelineExecutableInfoKHR info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
-      .pipeline = pipeline->pipeline,
-   };
-   const struct vk_device_dispatch_table *table = &run->vulkan.table;
-   VkPipelineExecutableStatisticKHR statistics[MAX_STATISTICS];
-   uint32_t count = MAX_STATISTICS;
-
-   for (unsigned i = 0; i < MAX_STATISTICS; i++)
-      statistics[i] = (VkPipelineExecutableStatisticKHR){
-         .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR,
-      };
-   if (!run->vulkan.caps.has_statistics || table->GetPipelineExecutableStatisticsKHR(
-                                              run->vulkan.device, &info, &count, statistics) < 0) {
-      fprintf(stderr, "gpuval: warning: anygpu: the driver has no statistics\n");
-      return;
-   }
-   for (unsigned i = 0; i < count; i++)
-      print_statistic(pipeline == &run->checked ? "checked" : "plain", &statistics[i]);
-}
-
-static bool
-create_pipeline(struct run *run, const uint32_t *words, size_t size, const char *entry,
-                uint32_t push_size, struct pipeline *pipeline)
-{
-   const struct vk_device_dispatch_table *table = &run->vulkan.table;
-   VkDevice device = run->vulkan.device;
-   const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, push_size};
-   const VkPipelineLayoutCreateInfo layout_info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .setLayoutCount = pipeline->set_layout ? 1 : 0,
-      .pSetLayouts = &pipeline->set_layout,
-      .pushConstantRangeCount = push_size ? 1 : 0,
-      .pPushConstantRanges = &range,
-   };
-   const VkShaderModuleCreateInfo module_info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-      .codeSize = size,
-      .pCode = words,
-   };
-   VkShaderModule module;
-
-   if (table->CreatePipelineLayout(device, &layout_info, NULL, &pipeline->layout) != VK_SUCCESS)
-      return fail("vkCreatePipelineLayout failed", NULL);
-   if (table->CreateShaderModule(device, &module_info, NULL, &module) != VK_SUCCESS)
-      return fail("vkCreateShaderModule failed", NULL);
-   const VkComputePipelineCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .flags = run->options->statistics && run->vulkan.caps.has_statistics
-                  ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
-                  : 0,
-      .stage =
-         {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = module,
-            .pName = entry,
-         },
-      .layout = pipeline->layout,
-   };
-   VkResult result =
-      table->CreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline->pipeline);
-   table->DestroyShaderModule(device, module, NULL);
-   if (result != VK_SUCCESS)
-      return fail("vkCreateComputePipelines failed", NULL);
-   if (run->options->statistics)
-      print_statistics(run, pipeline);
-   return true;
-}
-
-static void
-destroy_pipeline(struct run *run, struct pipeline *pipeline)
-{
-   const struct vk_device_dispatch_table *table = &run->vulkan.table;
-
-   table->DestroyPipeline(run->vulkan.device, pipeline->pipeline, NULL);
-   table->DestroyPipelineLayout(run->vulkan.device, pipeline->layout, NULL);
-   table->DestroyDescriptorSetLayout(run->vulkan.device, pipeline->set_layout, NULL);
-}
-
-static bool
-create_checked(struct run *run)
-{
-   const uint32_t push_size = GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH <=
-                                    run->vulkan.properties.limits.maxPushConstantsSize
-                                 ? GPUVAL_ANYGPU_PUSH_OFFSET + GPUVAL_ANYGPU_MAX_PUSH
-                                 : run->vulkan.properties.limits.maxPushConstantsSize;
-
-   if (GPUVAL_ANYGPU_PUSH_OFFSET + run->shader.layout.push_size > push_size)
-      return fail("the device has no room for the shader's push constants and 16 bytes more", NULL);
-   return create_pipeline(run, run->shader.words, run->shader.size, "main", push_size,
-                          &run->checked);
-}
-
-/* Of the shader as it is: real descriptors */
-static bool
-write_set(struct run *run)
-{
-   const struct vk_device_dispatch_table *table = &run->vulkan.table;
-
-   for (unsigned i = 0; i < run->options->num_buffers; i++) {
-      const struct gpuval_anygpu_binding *binding = &run->shader.layout.bindings[i];
-      if (!binding->count)
-         continue;
-      const VkDescriptorBufferInfo buffer = {run->buffers[i].memory->buffer, 0, VK_WHOLE_SIZE};
-      const VkWriteDescriptorSet write = {
-         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-         .dstSet = run->set,
-         .dstBinding = i,
-         .descriptorCount = 1,
-         .descriptorType = binding->type,
-         .pBufferInfo = &buffer,
-      };
-      table->UpdateDescriptorSets(run->vulkan.device, 1, &write, 0, NULL);
-   }
-   return true;
-}
-
-static bool
-create_set(struct run *run)
-{
-   const struct vk_device_dispatch_table *table = &run->vulkan.table;
-   VkDescriptorSetLayoutBinding bindings[GPUVAL_ANYGPU_MAX_SLOTS];
-   uint32_t count = 0;
-
-   for (unsigned i = 0; i < GPUVAL_ANYGPU_MAX_SLOTS; i++) {
-      const struct gpuval_anygpu_binding *binding = &run->shader.layout.bindings[i];
-      if (!binding->count)
-         continue;
-      if (i >= run->options->num_buffers || binding->count > 1)
-         return fail(
-            "--time and --as-is need a buffer for each binding of the shader, and no arrays", NULL);
-      bindings[count++] = (VkDescriptorSetLayoutBinding){
-         .binding = i,
-         .descriptorType = binding->type,
-         .descriptorCount = 1,
-         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-      };
-   }
-   if (!count)
-      return true;
-
-   const VkDescriptorSetLayoutCreateInfo layout = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .bindingCount = count,
-      .pBindings = bindings,
-   };
-   const VkDescriptorPoolSize sizes[] = {
-      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, GPUVAL_ANYGPU_MAX_SLOTS},
-      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, GPUVAL_ANYGPU_MAX_SLOTS},
-   };
-   const VkDescriptorPoolCreateInfo pool = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-      .maxSets = 1,
-      .poolSizeCount = ARRAY_SIZE(sizes),
-      .pPoolSizes = sizes,
-   };
-   if (table->CreateDescriptorSetLayout(run->vulkan.device, &layout, NULL,
-                                        &run->plain.set_layout) != VK_SUCCESS ||
-       table->CreateDescriptorPool(run->vulkan.device, &pool, NULL, &run->descriptor_pool) !=
-          VK_SUCCESS)
-      return fail("vkCreateDescriptorSetLayout or vkCreateDescriptorPool failed", NULL);
-   const VkDescriptorSetAllocateInfo allocate = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-      .descriptorPool = run->descriptor_pool,
-      .descriptorSetCount = 1,
-      .pSetLayouts = &run->plain.set_layout,
-   };
-   if (table->AllocateDescriptorSets(run->vulkan.device, &allocate, &run->set) != VK_SUCCESS)
-      return fail("vkAllocateDescriptorSets failed", NULL);
-   return write_set(run);
-}
-
-static bool
-create_plain(struct run *run)
-{
-   const VkQueryPoolCreateInfo queries = {
-      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-      .queryType = VK_QUERY_TYPE_TIMESTAMP,
-      .queryCount = 2,
-   };
-
-   if (run->options->time && !run->vulkan.timestamp_bits)
-      return fail("--time: the queue has no timestamps", NULL);
-   if (run->options->time && run->vulkan.table.CreateQueryPool(run->vulkan.device, &queries, NULL,
-                                                               &run->queries) != VK_SUCCESS)
-      return fail("vkCreateQueryPool failed", NULL);
-   return create_set(run) &&
-          create_pipeline(run, run->shader.source, run->shader.source_size, run->options->entry,
-                          run->shader.layout.push_size, &run->plain);
-}
-
 /* Running */
 
 /* Everything that runs later is ordered after everything before. */
 static void
-begin_span(struct run *run)
+begin_span(struct gpuval_anygpu_runner *run)
 {
    run->span++;
    run->span_command = run->num_commands + 1;
 }
 
 static uint64_t
-fill_command(struct run *run, uint32_t index)
+fill_command(struct gpuval_anygpu_runner *run, uint32_t index)
 {
    struct gpuval_anygpu_command command = run->template;
 
@@ -492,8 +242,8 @@ fill_command(struct run *run, uint32_t index)
 }
 
 static void
-record_dispatch(struct run *run, const struct pipeline *pipeline, const uint32_t groups[3],
-                uint64_t command)
+record_dispatch(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_pipeline *pipeline,
+                const uint32_t groups[3], uint64_t command)
 {
    const struct vk_device_dispatch_table *table = &run->vulkan.table;
    VkCommandBuffer commands = run->vulkan.commands;
@@ -512,7 +262,8 @@ record_dispatch(struct run *run, const struct pipeline *pipeline, const uint32_t
 
 /* The steps of a batch from `first` on */
 static void
-record_steps(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count)
+record_steps(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_pipeline *pipeline,
+             uint32_t first, uint32_t count)
 {
    uint32_t dispatch = 0;
 
@@ -531,7 +282,8 @@ record_steps(struct run *run, const struct pipeline *pipeline, uint32_t first, u
 }
 
 static void
-record(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count)
+record(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_pipeline *pipeline,
+       uint32_t first, uint32_t count)
 {
    const struct vk_device_dispatch_table *table = &run->vulkan.table;
    VkCommandBuffer commands = run->vulkan.commands;
@@ -556,20 +308,20 @@ record(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_
 
 /* Adds the GPU's time to *ns. */
 static bool
-read_time(struct run *run, double *ns)
+read_time(struct gpuval_anygpu_runner *run, double *ns)
 {
    uint64_t times[2];
 
    if (run->vulkan.table.GetQueryPoolResults(
           run->vulkan.device, run->queries, 0, 2, sizeof(times), times, sizeof(*times),
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) != VK_SUCCESS)
-      return fail("vkGetQueryPoolResults failed", NULL);
+      return gpuval_anygpu_fail("vkGetQueryPoolResults failed", NULL);
    *ns += (times[1] - times[0]) * (double)run->vulkan.properties.limits.timestampPeriod;
    return true;
 }
 
 static void
-write_timestamp(struct run *run, uint32_t query)
+write_timestamp(struct gpuval_anygpu_runner *run, uint32_t query)
 {
    if (run->queries)
       run->vulkan.table.CmdWriteTimestamp(
@@ -578,8 +330,8 @@ write_timestamp(struct run *run, uint32_t query)
 
 /* One submission: dispatches, or steps of the sequence */
 static bool
-run_batch(struct run *run, const struct pipeline *pipeline, uint32_t first, uint32_t count,
-          double *ns)
+run_batch(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_pipeline *pipeline,
+          uint32_t first, uint32_t count, double *ns)
 {
    struct gpuval_device *device = pipeline == &run->checked ? run->device : NULL;
    unsigned work = 0;
@@ -618,7 +370,7 @@ count_until_wait(const struct gpuval_anygpu_sequence *sequence, uint32_t first)
 }
 
 static bool
-run_all(struct run *run, const struct pipeline *pipeline, double *ns)
+run_all(struct gpuval_anygpu_runner *run, const struct gpuval_anygpu_pipeline *pipeline, double *ns)
 {
    const struct gpuval_anygpu_sequence *sequence = &run->options->sequence;
    const uint32_t all = sequence->count ? sequence->count : run->options->dispatches;
@@ -652,7 +404,7 @@ get_median(double *values, unsigned count)
 
 /* A GPU that had nothing to do while shaders were compiled has a low clock at first. */
 static bool
-warm_up(struct run *run)
+warm_up(struct gpuval_anygpu_runner *run)
 {
    int64_t begin = os_time_get_nano();
    double ns;
@@ -668,7 +420,7 @@ warm_up(struct run *run)
  * memory is touched there for the first time.
  */
 static bool
-measure(struct run *run)
+measure(struct gpuval_anygpu_runner *run)
 {
    double plain[64], checked[64], ratio[64];
    const unsigned rounds = MIN2(run->options->rounds, ARRAY_SIZE(plain));
@@ -701,11 +453,11 @@ write_file(const char *name, const void *data, size_t size)
 
    if (file)
       done &= !fclose(file);
-   return done ? true : fail("cannot write", name);
+   return done ? true : gpuval_anygpu_fail("cannot write", name);
 }
 
 static bool
-prepare(struct run *run, const uint32_t *source, size_t source_size)
+prepare(struct gpuval_anygpu_runner *run, const uint32_t *source, size_t source_size)
 {
    const struct gpuval_anygpu_options *options = run->options;
 
@@ -723,12 +475,12 @@ prepare(struct run *run, const uint32_t *source, size_t source_size)
    if (!create_buffers(run))
       return false;
    make_template(run);
-   return (options->as_is || create_checked(run)) &&
-          (!(options->as_is || options->time) || create_plain(run));
+   return (options->as_is || gpuval_anygpu_create_checked(run)) &&
+          (!(options->as_is || options->time) || gpuval_anygpu_create_plain(run));
 }
 
 static void
-finish(struct run *run)
+finish(struct gpuval_anygpu_runner *run)
 {
    const struct vk_device_dispatch_table *table = &run->vulkan.table;
 
@@ -745,8 +497,8 @@ finish(struct run *run)
       gpuval_device_destroy(run->device);
    }
    if (run->vulkan.device) {
-      destroy_pipeline(run, &run->checked);
-      destroy_pipeline(run, &run->plain);
+      gpuval_anygpu_destroy_pipeline(run, &run->checked);
+      gpuval_anygpu_destroy_pipeline(run, &run->plain);
       table->DestroyDescriptorPool(run->vulkan.device, run->descriptor_pool, NULL);
       table->DestroyQueryPool(run->vulkan.device, run->queries, NULL);
       for (unsigned i = 0; i < run->options->num_buffers; i++) {
@@ -762,13 +514,13 @@ finish(struct run *run)
 int
 gpuval_anygpu_run(const struct gpuval_anygpu_options *options)
 {
-   struct run *run = calloc(1, sizeof(*run));
+   struct gpuval_anygpu_runner *run = calloc(1, sizeof(*run));
    size_t size;
    double ns;
 
    char *source = os_read_file(options->shader, &size);
    if (!source || !run) {
-      fail("cannot read", options->shader);
+      gpuval_anygpu_fail("cannot read", options->shader);
       free(run);
       return 2;
    }

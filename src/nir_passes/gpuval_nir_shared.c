@@ -177,8 +177,10 @@ emit_sync(struct pass *pass, nir_def *active, nir_def *address, nir_def *size, n
 {
    nir_builder *b = &pass->state->b;
    nir_def *phase = pass->phases.scopes ? nir_load_var(b, pass->phases.var) : nir_imm_int(b, 0);
+   const bool by_phases = !pass->order && !(pass->phases.scopes & BITFIELD_BIT(SCOPE_SUBGROUP));
    nir_def *token =
-      nir_imm_int(b, GPUVAL_SHADOW_CONTEXT(pass->granule_log2, pass->subgroup_shift, 0, site));
+      nir_imm_int(b, GPUVAL_SHADOW_CONTEXT(pass->granule_log2, pass->subgroup_shift,
+                                           by_phases ? GPUVAL_SHARED_BY_PHASES : 0, site));
 
    nir_sync_gpuval(b, active, address, size, offset, slot,
                    nir_vec4(b, pass->number, token, phase, value),

@@ -52,6 +52,16 @@ store_words(nir_builder *b, nir_def *address, nir_def *words)
 }
 
 static void
+store_readers(nir_builder *b, nir_def *address, nir_def *word)
+{
+   address = nir_iadd_imm(b, address, 4);
+   if (address->bit_size == 32)
+      nir_store_shared(b, word, address, .align_mul = 4, .write_mask = 0x1);
+   else
+      nir_build_store_global(b, word, address, .align_mul = 4, .access = ACCESS_COHERENT);
+}
+
+static void
 raise_word(nir_builder *b, nir_def *address, unsigned offset, nir_def *value)
 {
    address = nir_iadd_imm(b, address, offset);
@@ -130,21 +140,54 @@ make_self(nir_builder *b, const struct gpuval_nir_access_params *params)
    return self;
 }
 
-/* Nobody, or one of an earlier phase; what is not known is neither. */
-static nir_def *
-is_past(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+/* What most accesses are decided by, on words of cells as they are: few instructions, since code
+ * that uses shared memory has little else.
+ */
+struct quick {
+   nir_def *is_read, *by_phases;
+   nir_def *mark;        /* this invocation's, alone */
+   nir_def *mark_of_all; /* of the workgroup in this phase, as loads and atomics are */
+   nir_def *past;        /* words of nobody and of earlier phases are below it */
+};
+
+#define SHARE_OF_ALL ((uint32_t)GPUVAL_SHADOW_WORKGROUP << LO_BITS)
+/* Words that differ by less are of several invocations both, in the same phase; or of the same
+ * phase. */
+#define BELOW_SHARE (1u << (LO_BITS + 1))
+#define ONE_PHASE   (1u << (LO_BITS + 2))
+#define ATOMIC      (1u << 31)
+
+static struct quick
+make_quick(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *by_phases)
 {
-   nir_def *phase = gpuval_shadow_bits(b, party.hi, GPUVAL_SHADOW_PHASE_SHIFT, 8);
-   return nir_ior(b, nir_ieq_imm(b, party.hi, 0), nir_ult(b, phase, self->ordered_phase));
+   nir_def *mark = compress(b, self->mark);
+   nir_def *past = nir_ishl_imm(b, self->ordered_phase, LO_BITS + 2 + GPUVAL_SHADOW_PHASE_SHIFT);
+
+   static_assert(GPUVAL_SHADOW_WORKGROUP == 2 && GPUVAL_SHADOW_WORKGROUPS == 3,
+                 "one bit says that it is several of a workgroup");
+   return (struct quick){
+      .is_read = self->is_read,
+      .by_phases = by_phases,
+      .mark = mark,
+      .mark_of_all = nir_ior_imm(b, mark, SHARE_OF_ALL),
+      .past = nir_umax(b, past, nir_imm_int(b, 1)),
+   };
 }
 
-/* Those of this phase, as many as there may be, alike */
+/* Nobody, or one of an earlier phase; what is not known is neither. */
 static nir_def *
-is_workgroup(nir_builder *b, const struct gpuval_shadow_self *self, struct party party)
+is_past(nir_builder *b, const struct quick *quick, nir_def *word)
 {
-   return nir_iand(
-      b, nir_ieq(b, party.hi, self->mark.hi),
-      nir_uge_imm(b, party.lo, (uint32_t)GPUVAL_SHADOW_WORKGROUP << GPUVAL_SHADOW_SHARE_SHIFT));
+   return nir_ult(b, nir_iand_imm(b, word, ~ATOMIC), quick->past);
+}
+
+/* A load where others of this phase have loaded stands for all of the workgroup: those are in its
+ * half already, or have taken its mark away. The writer's half stays whoever's it is.
+ */
+static void
+join_loads(nir_builder *b, const struct quick *quick, nir_def *address)
+{
+   store_readers(b, address, quick->mark_of_all);
 }
 
 /* Most accesses: nobody else is there in this phase, or others that do the same harmless
@@ -152,33 +195,53 @@ is_workgroup(nir_builder *b, const struct gpuval_shadow_self *self, struct party
  * somebody has taken the mark away a moment later.
  */
 static nir_def *
-look(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *address, nir_def **was_taken)
+look(nir_builder *b, const struct gpuval_shadow_self *self, const struct quick *quick,
+     nir_def *address, nir_def **was_taken)
 {
-   struct cell cell = load_cell(b, address);
-   struct party mine = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
+   nir_def *words = load_words(b, address);
+   nir_def *writer = nir_channel(b, words, 0), *readers = nir_channel(b, words, 1);
+   nir_def *mine = nir_bcsel(b, quick->is_read, readers, writer);
+   nir_def *theirs_past = is_past(b, quick, nir_bcsel(b, quick->is_read, writer, readers));
    nir_def *joins = nir_ior(b, self->is_read, self->is_atomic);
-   nir_def *covered = nir_ior(b, gpuval_shadow_is_self(b, self, mine),
-                              nir_iand(b, joins, is_workgroup(b, self, mine)));
-   nir_def *mine_past = is_past(b, self, mine);
-   struct party theirs = gpuval_shadow_select(b, self->is_read, cell.writer, cell.readers);
-   nir_def *theirs_past = is_past(b, self, theirs);
-   nir_def *easy = nir_iand(b, theirs_past, nir_ior(b, covered, mine_past));
+
+   /* This invocation alone, whatever it did; or all of them, alike */
+   nir_def *difference = nir_ixor(b, mine, quick->mark);
+   nir_def *is_somebody = nir_ine_imm(b, mine, 0); /* not invocation 0 in phase 0 */
+   nir_def *is_self =
+      nir_iand(b, is_somebody, nir_ult_imm(b, difference, 1u << GPUVAL_SHADOW_INVOCATION_SHIFT));
+   nir_def *is_all = nir_ult_imm(b, nir_ixor(b, mine, quick->mark_of_all), BELOW_SHARE);
+   nir_def *covered = nir_ior(b, is_self, nir_iand(b, joins, is_all));
+   nir_def *easy = nir_iand(b, theirs_past, nir_ior(b, covered, is_past(b, quick, mine)));
+
+   /* Not by atomics, which is a part of what does not differ */
+   nir_def *may_join = nir_iand(b, quick->by_phases, nir_iand(b, self->is_read, theirs_past));
+   nir_def *met = nir_iand(b, nir_iand(b, is_somebody, nir_ult_imm(b, difference, ONE_PHASE)),
+                           nir_inot(b, covered));
 
    nir_variable *done_var = nir_local_variable_create(b->impl, glsl_bool_type(), "done");
+   nir_variable *met_var = nir_local_variable_create(b->impl, glsl_bool_type(), "met");
    nir_store_var(b, done_var, easy, 0x1);
+   nir_store_var(b, met_var, nir_iand(b, may_join, met), 0x1);
    nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
    {
-      struct cell marked = {
-         gpuval_shadow_select(b, self->is_read, cell.writer, self->mark),
-         gpuval_shadow_select(b, self->is_read, self->mark, cell.readers),
-      };
-      store_cell(b, address, &marked);
-      struct cell now = load_cell(b, address);
-      struct party left = gpuval_shadow_select(b, self->is_read, now.readers, now.writer);
+      store_words(b, address,
+                  nir_vec2(b, nir_bcsel(b, quick->is_read, writer, quick->mark),
+                           nir_bcsel(b, quick->is_read, quick->mark, readers)));
+      nir_def *now = load_words(b, address);
+      nir_def *left = nir_bcsel(b, quick->is_read, nir_channel(b, now, 1), nir_channel(b, now, 0));
+      nir_def *is_mine = nir_ieq(b, left, quick->mark);
+      nir_def *of_phase = nir_ult_imm(b, nir_ixor(b, left, quick->mark), ONE_PHASE);
+      nir_def *is_other = nir_iand(b, of_phase, nir_inot(b, is_mine));
+      nir_store_var(b, done_var, is_mine, 0x1);
       nir_store_var(
-         b, done_var,
-         nir_iand(b, nir_ieq(b, left.hi, self->mark.hi), nir_ieq(b, left.lo, self->mark.lo)), 0x1);
+         b, met_var,
+         nir_iand(b, nir_iand(b, may_join, is_other), is_past(b, quick, nir_channel(b, now, 0))),
+         0x1);
    }
+   nir_pop_if(b, NULL);
+   nir_push_if(b, nir_load_var(b, met_var));
+   join_loads(b, quick, address);
+   nir_store_var(b, done_var, nir_imm_true(b), 0x1);
    nir_pop_if(b, NULL);
    nir_def *done = nir_load_var(b, done_var);
    *was_taken = nir_iand(b, easy, nir_inot(b, done));
@@ -243,6 +306,9 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    struct gpuval_shadow_self self = make_self(b, params);
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
 
+   nir_def *by_phases =
+      nir_ine_imm(b, nir_iand_imm(b, params->token, GPUVAL_SHARED_BY_PHASES << 16), 0);
+   const struct quick quick = make_quick(b, &self, by_phases);
    nir_def *size = nir_iand_imm(b, params->size, ~GPUVAL_SHARED_SAME);
    nir_def *count = nir_ushr(b, size, nir_iand_imm(b, params->token, 0xff));
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "granule");
@@ -255,7 +321,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
 
       nir_def *address = add(b, params->address, nir_imul_imm(b, i, GPUVAL_SHARED_CELL_SIZE));
       nir_def *was_taken;
-      nir_def *done = look(b, &self, address, &was_taken);
+      nir_def *done = look(b, &self, &quick, address, &was_taken);
       if (params->was_taken)
          was_taken = nir_ior(b, was_taken, params->was_taken);
       nir_push_if(b, nir_inot(b, done));

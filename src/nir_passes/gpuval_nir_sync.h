@@ -153,6 +153,10 @@ nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver 
 #define GPUVAL_SHARED_INVOCATION_MASK 0x3ffu
 /* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order */
 #define GPUVAL_SHARED_IS_PAYLOAD 0x1u
+/* In the token, in the place of the class: only phases of the workgroup order what is shared, so
+ * that two who load in one are as good as all of it.
+ */
+#define GPUVAL_SHARED_BY_PHASES 1
 /* ... size, beside the bytes: a store of what is there already */
 #define GPUVAL_SHARED_SAME 0x80000000u
 
