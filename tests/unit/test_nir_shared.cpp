@@ -147,8 +147,8 @@ TEST_F(nir_shared_test, a_cell_for_each_word)
    EXPECT_EQ(size(list[0]), 4u);
    EXPECT_EQ(number(list[1], 3), 96u);
    EXPECT_EQ(number(list[1], 4), (unsigned)GPUVAL_SHARED_ORDER_SIZE);
-   EXPECT_EQ(token(list[0]), GPUVAL_SHADOW_CONTEXT(2, 0, 0, 1));
-   EXPECT_EQ(token(list[1]), GPUVAL_SHADOW_CONTEXT(2, 0, 0, 2));
+   EXPECT_EQ(token(list[0]), GPUVAL_SHADOW_CONTEXT(2, 0, GPUVAL_SHARED_BY_PHASES, 1));
+   EXPECT_EQ(token(list[1]), GPUVAL_SHADOW_CONTEXT(2, 0, GPUVAL_SHARED_BY_PHASES, 2));
    EXPECT_EQ(number(list[1], 5, 3), 1u);
    EXPECT_EQ(b->shader->info.shared_size, align(cells_begin + 25 * GPUVAL_SHARED_CELL_SIZE, 16));
 
