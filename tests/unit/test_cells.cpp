@@ -211,7 +211,7 @@ class cells_test : public ::testing::TestWithParam<place> {
       params.offset = zero;
       params.slot = zero;
       if (is_shared()) {
-         token = GPUVAL_SHADOW_CONTEXT(2, subgroup_log2, 0, 1);
+         token = GPUVAL_SHADOW_CONTEXT(2, subgroup_log2, by_phases, 1);
          address = (uintptr_t)state->shared;
          if (a.operation == GPUVAL_SYNC_NOTHING) {
             address += GPUVAL_SHARED_ORDER_SIZE + a.at / 4 * GPUVAL_SHARED_CELL_SIZE;
@@ -255,6 +255,7 @@ class cells_test : public ::testing::TestWithParam<place> {
    }
 
    device *state;
+   unsigned by_phases = 0; /* GPUVAL_SHARED_BY_PHASES, where nothing else orders what a test does */
    struct gpuval_nir_driver driver = {};
    uint32_t context = GPUVAL_SHADOW_CONTEXT(workgroup_log2, subgroup_log2, GPUVAL_ORDER_COMPUTE, 1);
 };
@@ -305,6 +306,31 @@ TEST_P(cells_test, who_has_read_with_others_may_not)
    EXPECT_FALSE(meets(load(3)));
    EXPECT_FALSE(meets(load(20)));
    EXPECT_TRUE(meets(store(3)));
+}
+
+TEST_P(cells_test, loads_that_meet_in_a_phase_stand_for_all)
+{
+   by_phases = GPUVAL_SHARED_BY_PHASES;
+   EXPECT_FALSE(meets(load(20)));
+   EXPECT_FALSE(meets(load(0)));
+   EXPECT_FALSE(meets(load(20)));
+   EXPECT_TRUE(meets(store(20)));
+   EXPECT_FALSE(meets(store(3, 1)));
+   EXPECT_FALSE(meets(load(3, 1)));
+   EXPECT_TRUE(meets(load(4, 1)));
+   EXPECT_FALSE(meets(load(4, 2)));
+   EXPECT_FALSE(meets(load(5, 2)));
+   EXPECT_FALSE(meets(load(6, 2)));
+   EXPECT_TRUE(meets(atomic(6, 2)));
+   EXPECT_FALSE(meets(store(7, 3)));
+   EXPECT_FALSE(meets(store(7, 3)));
+}
+
+TEST_P(cells_test, nobody_is_not_the_first_invocation)
+{
+   by_phases = GPUVAL_SHARED_BY_PHASES;
+   EXPECT_FALSE(meets(load(0)));
+   EXPECT_TRUE(meets(store(1)));
 }
 
 TEST_P(cells_test, others_of_the_workgroup_behind_a_barrier)
