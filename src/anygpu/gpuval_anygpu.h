@@ -178,6 +178,9 @@ struct gpuval_anygpu_push {
 /** Reads hexadecimal digits and @N. False: they are not that, or of more than 240 bytes. */
 bool gpuval_anygpu_parse_push(struct gpuval_anygpu_push *push, const char *text);
 
+/** Reads X,Y,Z. False: these are not three numbers above 0. */
+bool gpuval_anygpu_parse_groups(uint32_t groups[3], const char *text);
+
 enum gpuval_anygpu_step_type {
    GPUVAL_ANYGPU_DISPATCH,
    GPUVAL_ANYGPU_BARRIER,

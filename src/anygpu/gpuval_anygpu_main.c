@@ -148,18 +148,6 @@ parse_buffer(struct gpuval_anygpu_options *options, const char *name, const char
 }
 
 static bool
-parse_groups(struct gpuval_anygpu_options *options, const char *text)
-{
-   char rest;
-   unsigned count = sscanf(text, "%u,%u,%u%c", &options->groups[0], &options->groups[1],
-                           &options->groups[2], &rest);
-
-   return count == 3 && options->groups[0] && options->groups[1] && options->groups[2]
-             ? true
-             : refuse("groups", text, "three numbers above 0, X,Y,Z");
-}
-
-static bool
 parse_barriers(struct gpuval_anygpu_options *options, const char *text)
 {
    if (strcmp(text, "0") && strcmp(text, "1"))
@@ -222,7 +210,9 @@ parse_option(struct gpuval_anygpu_options *options, enum option_value option, co
                          "up to 240 bytes of two hexadecimal digits each, or @N for a buffer's "
                          "address");
    case OPTION_GROUPS:
-      return parse_groups(options, value);
+      return gpuval_anygpu_parse_groups(options->groups, value)
+                ? true
+                : refuse("groups", value, "three numbers above 0, X,Y,Z");
    case OPTION_DISPATCHES:
       if (!parse_number("dispatches", value, 1u << 30, &number))
          return false;

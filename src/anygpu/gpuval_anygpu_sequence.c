@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* --push, and the file of --sequence: a step a line. */
+/* --push, --groups, and the file of --sequence: a step a line. */
 
 #include "gpuval_anygpu.h"
 
@@ -42,15 +42,19 @@ gpuval_anygpu_parse_push(struct gpuval_anygpu_push *push, const char *text)
    return true;
 }
 
-static bool
-parse_dispatch(struct gpuval_anygpu_step *step, const char *groups, const char *push)
+bool
+gpuval_anygpu_parse_groups(uint32_t groups[3], const char *text)
 {
    char rest;
 
-   return groups &&
-          sscanf(groups, "%u,%u,%u%c", &step->groups[0], &step->groups[1], &step->groups[2],
-                 &rest) == 3 &&
-          step->groups[0] && step->groups[1] && step->groups[2] &&
+   return sscanf(text, "%u,%u,%u%c", &groups[0], &groups[1], &groups[2], &rest) == 3 && groups[0] &&
+          groups[1] && groups[2];
+}
+
+static bool
+parse_dispatch(struct gpuval_anygpu_step *step, const char *groups, const char *push)
+{
+   return groups && gpuval_anygpu_parse_groups(step->groups, groups) &&
           gpuval_anygpu_parse_push(&step->push, push ? push : "");
 }
 

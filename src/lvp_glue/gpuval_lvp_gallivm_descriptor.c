@@ -25,9 +25,6 @@ enum {
    CALL_WORDS,
 };
 
-/* Bytes of struct gpuval_lvp_set_header, which is right before the shadow */
-#define SET_HEADER 16
-
 struct look {
    struct gpuval_lvp_soa *soa;
    const nir_def *words;
@@ -196,9 +193,12 @@ find_limit(const struct look *look, LLVMValueRef shadow, LLVMValueRef has_shadow
    /* struct gpuval_lvp_set_header; in front of the table of objects is nothing. */
    LLVMValueRef header = LLVMBuildSelect(
       builder, has_shadow,
-      LLVMBuildSub(builder, shadow, lp_build_const_int64(look->soa->gallivm, SET_HEADER), ""),
+      LLVMBuildSub(builder, shadow,
+                   lp_build_const_int64(look->soa->gallivm, sizeof(struct gpuval_lvp_set_header)),
+                   ""),
       shadow, "");
-   LLVMValueRef count = load(look, look->i32, header, 0);
+   LLVMValueRef count =
+      load(look, look->i32, header, offsetof(struct gpuval_lvp_set_header, variable_count));
    if (is_constant)
       *relative = num_slots; /* that is the element */
    return is_constant ? count : LLVMBuildMul(builder, count, num_slots, "");

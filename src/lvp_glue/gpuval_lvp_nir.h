@@ -33,6 +33,12 @@ extern "C" {
 /* The exact size of a buffer in struct lp_descriptor */
 #define GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE 12
 
+/** Right before the shadow of a set (gpuval_lvp_sets.h), where shaders read it */
+struct gpuval_lvp_set_header {
+   uint32_t variable_count; /* elements of the binding that is a variable-count one */
+   uint32_t reserved[3];
+};
+
 /* What only lavapipe has behind that */
 struct gpuval_lvp_command_data {
    struct gpuval_command_data base;

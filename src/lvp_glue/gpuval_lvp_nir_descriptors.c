@@ -72,11 +72,13 @@ load(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_d
    return load_shadow(driver, b, set, offset, 4);
 }
 
-/* struct gpuval_lvp_set_header, right before the shadow */
 static nir_def *
 variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set)
 {
-   return load_shadow(driver, b, set, nir_imm_int64(b, -16), 1);
+   const int64_t header = -(int64_t)sizeof(struct gpuval_lvp_set_header);
+   return load_shadow(
+      driver, b, set,
+      nir_imm_int64(b, header + offsetof(struct gpuval_lvp_set_header, variable_count)), 1);
 }
 
 /* Of the shader's stage. As a push constant: gallivm knows that those are the same in all

@@ -29,11 +29,6 @@ extern "C" {
 struct gpuval_descriptor;
 struct gpuval_nir_use;
 
-struct gpuval_lvp_set_header {
-   uint32_t variable_count; /* elements of the binding that is a variable-count one */
-   uint32_t reserved[3];
-};
-
 /** The first of our two descriptors, as a slot of the set */
 uint32_t gpuval_lvp_stand_in_slot(const struct lvp_descriptor_set_layout *layout);
 

@@ -148,25 +148,22 @@ gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *op
    nir_validate_shader(nir, "after gpuval_nir_instrument_early");
 }
 
-const nir_intrinsic_instr *
-gpuval_nir_as_early_report(const nir_instr *instr, enum gpuval_check check)
-{
-   if (instr->type != nir_instr_type_intrinsic)
-      return NULL;
-
-   const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)instr);
-   return intrin->intrinsic == nir_intrinsic_early_report_gpuval &&
-                gpuval_kind_infos[nir_intrinsic_range(intrin)].check == check
-             ? intrin
-             : NULL;
-}
-
 static bool
 is_early_report(const nir_instr *instr)
 {
    return instr->type == nir_instr_type_intrinsic &&
           nir_instr_as_intrinsic((nir_instr *)instr)->intrinsic ==
              nir_intrinsic_early_report_gpuval;
+}
+
+const nir_intrinsic_instr *
+gpuval_nir_as_early_report(const nir_instr *instr, enum gpuval_check check)
+{
+   if (!is_early_report(instr))
+      return NULL;
+
+   const nir_intrinsic_instr *report = nir_instr_as_intrinsic((nir_instr *)instr);
+   return gpuval_kind_infos[nir_intrinsic_range(report)].check == check ? report : NULL;
 }
 
 /* Behind @instr, invocations may be gone, or others may have run. */

@@ -42,23 +42,17 @@ load_words(nir_builder *b, nir_def *address)
    return nir_build_load_global(b, 2, 32, address, .align_mul = 8, .access = ACCESS_COHERENT);
 }
 
+/* One word, or both */
 static void
 store_words(nir_builder *b, nir_def *address, nir_def *words)
 {
-   if (address->bit_size == 32)
-      nir_store_shared(b, words, address, .align_mul = 8, .write_mask = 0x3);
-   else
-      nir_build_store_global(b, words, address, .align_mul = 8, .access = ACCESS_COHERENT);
-}
+   const unsigned count = words->num_components;
 
-static void
-store_readers(nir_builder *b, nir_def *address, nir_def *word)
-{
-   address = nir_iadd_imm(b, address, 4);
    if (address->bit_size == 32)
-      nir_store_shared(b, word, address, .align_mul = 4, .write_mask = 0x1);
+      nir_store_shared(b, words, address, .align_mul = 4 * count,
+                       .write_mask = BITFIELD_MASK(count));
    else
-      nir_build_store_global(b, word, address, .align_mul = 4, .access = ACCESS_COHERENT);
+      nir_build_store_global(b, words, address, .align_mul = 4 * count, .access = ACCESS_COHERENT);
 }
 
 static void
@@ -144,15 +138,16 @@ make_self(nir_builder *b, const struct gpuval_nir_access_params *params)
  * that uses shared memory has little else.
  */
 struct quick {
-   nir_def *is_read, *by_phases;
+   nir_def *by_phases;   /* GPUVAL_SHARED_BY_PHASES, 1 bit */
    nir_def *mark;        /* this invocation's, alone */
    nir_def *mark_of_all; /* of the workgroup in this phase, as loads and atomics are */
    nir_def *past;        /* words of nobody and of earlier phases are below it */
 };
 
 #define SHARE_OF_ALL ((uint32_t)GPUVAL_SHADOW_WORKGROUP << LO_BITS)
-/* Words that differ by less are of several invocations both, in the same phase; or of the same
- * phase. */
+/* Two words whose difference, by exclusive or, is below the first are of several invocations of one
+ * phase, both; below the second, of one phase.
+ */
 #define BELOW_SHARE (1u << (LO_BITS + 1))
 #define ONE_PHASE   (1u << (LO_BITS + 2))
 #define ATOMIC      (1u << 31)
@@ -166,7 +161,6 @@ make_quick(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *by_ph
    static_assert(GPUVAL_SHADOW_WORKGROUP == 2 && GPUVAL_SHADOW_WORKGROUPS == 3,
                  "one bit says that it is several of a workgroup");
    return (struct quick){
-      .is_read = self->is_read,
       .by_phases = by_phases,
       .mark = mark,
       .mark_of_all = nir_ior_imm(b, mark, SHARE_OF_ALL),
@@ -181,15 +175,6 @@ is_past(nir_builder *b, const struct quick *quick, nir_def *word)
    return nir_ult(b, nir_iand_imm(b, word, ~ATOMIC), quick->past);
 }
 
-/* A load where others of this phase have loaded stands for all of the workgroup: those are in its
- * half already, or have taken its mark away. The writer's half stays whoever's it is.
- */
-static void
-join_loads(nir_builder *b, const struct quick *quick, nir_def *address)
-{
-   store_readers(b, address, quick->mark_of_all);
-}
-
 /* Most accesses: nobody else is there in this phase, or others that do the same harmless
  * thing. Returns, 1 bit, whether that was all there is to do. If not, *was_taken says that
  * somebody has taken the mark away a moment later.
@@ -200,8 +185,8 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, const struct quick *
 {
    nir_def *words = load_words(b, address);
    nir_def *writer = nir_channel(b, words, 0), *readers = nir_channel(b, words, 1);
-   nir_def *mine = nir_bcsel(b, quick->is_read, readers, writer);
-   nir_def *theirs_past = is_past(b, quick, nir_bcsel(b, quick->is_read, writer, readers));
+   nir_def *mine = nir_bcsel(b, self->is_read, readers, writer);
+   nir_def *theirs_past = is_past(b, quick, nir_bcsel(b, self->is_read, writer, readers));
    nir_def *joins = nir_ior(b, self->is_read, self->is_atomic);
 
    /* This invocation alone, whatever it did; or all of them, alike */
@@ -225,10 +210,10 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, const struct quick *
    nir_push_if(b, nir_iand(b, easy, nir_inot(b, covered)));
    {
       store_words(b, address,
-                  nir_vec2(b, nir_bcsel(b, quick->is_read, writer, quick->mark),
-                           nir_bcsel(b, quick->is_read, quick->mark, readers)));
+                  nir_vec2(b, nir_bcsel(b, self->is_read, writer, quick->mark),
+                           nir_bcsel(b, self->is_read, quick->mark, readers)));
       nir_def *now = load_words(b, address);
-      nir_def *left = nir_bcsel(b, quick->is_read, nir_channel(b, now, 1), nir_channel(b, now, 0));
+      nir_def *left = nir_bcsel(b, self->is_read, nir_channel(b, now, 1), nir_channel(b, now, 0));
       nir_def *is_mine = nir_ieq(b, left, quick->mark);
       nir_def *of_phase = nir_ult_imm(b, nir_ixor(b, left, quick->mark), ONE_PHASE);
       nir_def *is_other = nir_iand(b, of_phase, nir_inot(b, is_mine));
@@ -239,8 +224,11 @@ look(nir_builder *b, const struct gpuval_shadow_self *self, const struct quick *
          0x1);
    }
    nir_pop_if(b, NULL);
+   /* A load where others of this phase have loaded stands for all of the workgroup: those are in
+    * its half already, or have taken its mark away. The writer's half stays whoever's it is.
+    */
    nir_push_if(b, nir_load_var(b, met_var));
-   join_loads(b, quick, address);
+   store_words(b, nir_iadd_imm(b, address, 4), quick->mark_of_all);
    nir_store_var(b, done_var, nir_imm_true(b), 0x1);
    nir_pop_if(b, NULL);
    nir_def *done = nir_load_var(b, done_var);
