@@ -328,6 +328,7 @@ struct gpuval_binding {
 struct gpuval_shader_info {
    const uint32_t *spirv;
    size_t spirv_size; /* bytes */
+   uint64_t hash;     /* gpuval_shader_hash() of that */
    mesa_shader_stage stage;
    const char *entry;
    const char *name; /* debug_utils name of the module, or NULL */
@@ -337,6 +338,8 @@ struct gpuval_shader_info {
 
 /** First 64 bits of the BLAKE3 hash of a SPIR-V module: shader.hash. */
 uint64_t gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size);
+/** The same, of a module whose hash Mesa's runtime has already: vk_shader_module::hash. */
+uint64_t gpuval_shader_hash_of(const uint8_t *module_hash);
 
 /** Less than shader_info::source_blake3 holds: drivers keep a word of their own behind it. */
 #define GPUVAL_SHADER_KEY_SIZE 28

@@ -13,6 +13,8 @@
 
 #include "gpuval_lvp_gallivm_private.h"
 
+#include <math.h>
+
 #include "gallivm/lp_bld_arit.h"
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
@@ -306,12 +308,43 @@ is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
       LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[CHECK_EXCLUDED]), ""), "");
 }
 
+static bool
+is_of_set(const nir_intrinsic_instr *instr, unsigned set)
+{
+   return instr->intrinsic == nir_intrinsic_report_gpuval && nir_intrinsic_desc_set(instr) == set;
+}
+
+/* Of GPUVAL_REPORT_VALUES: NaNs and infinity have the highest magnitudes. */
+static LLVMValueRef
+is_not_finite(struct gpuval_lvp_soa *soa, const nir_src *values)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   const struct lp_type type = soa->uint_bld.type;
+   LLVMValueRef highest = soa->uint_bld.zero;
+
+   for (unsigned i = 0; i < nir_src_num_components(*values); i++) {
+      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(values->ssa, i));
+      if (nir_scalar_is_const(scalar) && isfinite(nir_scalar_as_float(scalar)))
+         continue;
+      LLVMValueRef value = LLVMBuildBitCast(
+         gallivm->builder, gpuval_lvp_get_component(soa, values, i), soa->uint_bld.vec_type, "");
+      LLVMValueRef magnitude = LLVMBuildAnd(
+         gallivm->builder, value, lp_build_const_int_vec(gallivm, type, 0x7fffffff), "");
+      highest = highest == soa->uint_bld.zero ? magnitude
+                                              : lp_build_max(&soa->uint_bld, highest, magnitude);
+   }
+   return lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, highest,
+                           lp_build_const_int_vec(gallivm, type, 0x7f800000));
+}
+
 /* Of those that have one: ~0 or 0 in each lane */
 static LLVMValueRef
 get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
    if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval)
       return is_outside(soa, instr);
+   if (is_of_set(instr, GPUVAL_REPORT_VALUES))
+      return is_not_finite(soa, &instr->src[1]);
    return gpuval_lvp_get_bool(soa, &instr->src[0]);
 }
 
@@ -626,12 +659,6 @@ emit_shared_address(struct gpuval_lvp_soa *soa)
       LLVMBuildPtrToInt(gallivm->builder, soa->shared_ptr, soa->uint64_bld.elem_type, "");
 
    return soa->has_bits ? address : lp_build_broadcast_scalar(&soa->uint64_bld, address);
-}
-
-static bool
-is_of_set(const nir_intrinsic_instr *instr, unsigned set)
-{
-   return instr->intrinsic == nir_intrinsic_report_gpuval && nir_intrinsic_desc_set(instr) == set;
 }
 
 bool

@@ -373,17 +373,26 @@ shared_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 }
 
 /* Compute, and what runs as compute. llvmpipe does not know global ids at this
- * point. */
+ * point. By component, as optimizations take another round for vectors, and nothing for sizes of 1.
+ */
 static nir_def *
 global_invocation_id(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   const uint16_t *size = b->shader->info.workgroup_size;
-   nir_def *size_def = b->shader->info.workgroup_size_variable
-                          ? nir_load_workgroup_size(b)
-                          : nir_imm_ivec3(b, size[0], size[1], size[2]);
+   const shader_info *info = &b->shader->info;
+   nir_def *sizes = info->workgroup_size_variable ? nir_load_workgroup_size(b) : NULL;
+   nir_def *groups = nir_load_workgroup_id(b), *local[3], *id[3];
 
-   return nir_iadd(b, nir_imul(b, nir_load_workgroup_id(b), size_def),
-                   gpuval_nir_local_id(driver, b));
+   gpuval_nir_local_id(driver, b, local);
+   for (unsigned i = 0; i < 3; i++) {
+      nir_def *group = nir_channel(b, groups, i);
+
+      if (sizes)
+         group = nir_imul(b, group, nir_channel(b, sizes, i));
+      else
+         group = nir_imul_imm(b, group, info->workgroup_size[i]);
+      id[i] = !sizes && info->workgroup_size[i] == 1 ? group : nir_iadd(b, group, local[i]);
+   }
+   return nir_vec(b, id, 3);
 }
 
 static nir_def *
@@ -473,6 +482,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .set = set,
    .buffer_size = buffer_size,
    .checks_buffers = true,
+   .checks_values = true,
    .broadcasts = true,
    .buffer_address = buffer_address,
    .texels = texels,

@@ -90,7 +90,8 @@ gpuval_lvp_shader_parsed(struct gpuval_lvp *gpuval, nir_shader *nir,
    parsed->entry = ralloc_strdup(parsed, info->pName);
    if (module)
       parsed->name = gpuval_object_name(parsed, &module->base);
-   parsed->hash = gpuval_shader_hash(spirv, spirv_size);
+   parsed->hash =
+      module ? gpuval_shader_hash_of(module->hash) : gpuval_shader_hash(spirv, spirv_size);
    parsed->checks = gpuval_options_shader_checks(gpuval_options(), parsed->hash, parsed->name);
    parsed->robust_uniform = gpuval_is_robust(robustness.uniform_buffers);
    parsed->robust_storage = gpuval_is_robust(robustness.storage_buffers);

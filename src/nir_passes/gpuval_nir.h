@@ -300,6 +300,8 @@ struct gpuval_nir_driver {
                            nir_def *slot);
    /* What bounds compares is left to it, as @check_buffer_gpuval, where the set is known. */
    bool checks_buffers;
+   /* So is what export compares, as GPUVAL_REPORT_VALUES. */
+   bool checks_values;
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                               nir_def *slot);
@@ -608,6 +610,10 @@ enum gpuval_undefined_use {
 
 /* In the place of a descriptor set */
 enum {
+   /* export, for functions: detail: components of 32 bits. The driver finds out whether one of them
+    * is a NaN or infinite, whatever the condition says.
+    */
+   GPUVAL_REPORT_VALUES = 0xf5,
    /* coverage: detail[0] is added to the counter of the entry. Not a failure. */
    GPUVAL_REPORT_COVERED = 0xf6,
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */

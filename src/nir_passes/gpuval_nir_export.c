@@ -399,11 +399,24 @@ add_entries(struct gpuval_nir_state *state, const struct gpuval_access *access, 
          .set = -1,
          .binding = output,
       };
-      const struct gpuval_nir_entry entry = {.site = gpuval_nir_add_site(state, &site)};
+      const struct gpuval_nir_entry entry = {
+         .offset = output << GPUVAL_EXPORT_OUTPUT_SHIFT, /* of a record: beside the mask */
+         .site = gpuval_nir_add_site(state, &site),
+      };
       uint32_t number = gpuval_nir_add_entry(state, &entry);
       first = i ? first : number;
    }
    return first;
+}
+
+/* Which of add_entries() it is */
+static nir_def *
+get_number(nir_builder *b, const struct finding *finding)
+{
+   nir_def *both =
+      nir_bcsel(b, nir_ieq_imm(b, finding->inf, 0), nir_imm_int(b, 0), nir_imm_int(b, 2));
+
+   return nir_bcsel(b, nir_ieq_imm(b, finding->nan, 0), nir_imm_int(b, 1), both);
 }
 
 static void
@@ -412,10 +425,8 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, int o
 {
    nir_builder *b = &state->b;
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *mask =
-      nir_ior_imm(b, nir_ior(b, finding->nan, finding->inf), output << GPUVAL_EXPORT_OUTPUT_SHIFT);
-   nir_def *both = nir_bcsel(b, nir_ieq_imm(b, finding->inf, 0), zero, nir_imm_int(b, 2));
-   nir_def *which = nir_bcsel(b, nir_ieq_imm(b, finding->nan, 0), nir_imm_int(b, 1), both);
+   nir_def *mask = nir_ior(b, finding->nan, finding->inf);
+   nir_def *which = get_number(b, finding);
 
    gpuval_nir_report(
       state, &(struct gpuval_nir_report){
@@ -428,6 +439,51 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, int o
              });
 }
 
+/* Leaves it to the driver to look at components of 32 bits. Those that are not looked at are 0. */
+static bool
+report_values(struct gpuval_nir_state *state, const struct gpuval_access *access, int output)
+{
+   nir_builder *b = &state->b;
+   nir_intrinsic_instr *store = get_store(access);
+   unsigned first = gpuval_nir_find_variable(access->resource)->data.location_frac;
+   nir_def *values[4] = {NULL};
+   bool has_any = false;
+
+   u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
+      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
+      if (is_undefined(scalar))
+         continue;
+      values[first + i] = nir_channel(b, scalar.def, scalar.comp);
+      has_any = true;
+   }
+   if (!has_any)
+      return false;
+
+   for (unsigned i = 0; i < ARRAY_SIZE(values); i++)
+      values[i] = values[i] ? values[i] : nir_imm_int(b, 0);
+   gpuval_nir_report(state, &(struct gpuval_nir_report){
+                               .failed = nir_imm_true(b),
+                               .detail = nir_vec(b, values, ARRAY_SIZE(values)),
+                               .slot = access->assigned,
+                               .set = GPUVAL_REPORT_VALUES,
+                               .first_entry = add_entries(state, access, output),
+                               .num_entries = 1,
+                            });
+   return true;
+}
+
+void
+gpuval_nir_find_in_values(nir_builder *b, nir_def *const values[4], nir_def **mask,
+                          nir_def **number)
+{
+   struct finding finding = {0};
+
+   for (unsigned i = 0; i < 4; i++)
+      add_component(b, &finding, values[i], i);
+   *mask = nir_ior(b, finding.nan, finding.inf);
+   *number = get_number(b, &finding);
+}
+
 static bool
 instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
 {
@@ -438,6 +494,9 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
    struct finding finding = {0};
 
    b->cursor = nir_before_instr(access->instr);
+   if (state->options->driver->checks_values && !access->born && store->src[1].ssa->bit_size == 32)
+      return report_values(state, access, output);
+
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
       if (!is_undefined(scalar))

@@ -27,16 +27,19 @@ gpuval_nir_local_index(const struct gpuval_nir_driver *driver, nir_builder *b)
                   nir_load_subgroup_invocation(b));
 }
 
-/** gl_LocalInvocationID */
-static inline nir_def *
-gpuval_nir_local_id(const struct gpuval_nir_driver *driver, nir_builder *b)
+/** gl_LocalInvocationID, by component */
+static inline void
+gpuval_nir_local_id(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *id[3])
 {
    const shader_info *info = &b->shader->info;
    const uint16_t *size = info->workgroup_size;
-   nir_def *id[3];
 
-   if (!gpuval_nir_is_linear(driver, info) || info->workgroup_size_variable)
-      return nir_load_local_invocation_id(b);
+   if (!gpuval_nir_is_linear(driver, info) || info->workgroup_size_variable) {
+      nir_def *all = nir_load_local_invocation_id(b);
+      for (unsigned i = 0; i < 3; i++)
+         id[i] = nir_channel(b, all, i);
+      return;
+   }
 
    nir_def *rest = gpuval_nir_local_index(driver, b);
    for (unsigned i = 0; i < 3; i++) {
@@ -45,7 +48,6 @@ gpuval_nir_local_id(const struct gpuval_nir_driver *driver, nir_builder *b)
       id[i] = is_last ? rest : nir_umod_imm(b, rest, size[i]);
       rest = is_last ? nir_imm_int(b, 0) : nir_udiv_imm(b, rest, size[i]);
    }
-   return nir_vec(b, id, 3);
 }
 
 #endif

@@ -365,6 +365,13 @@ void gpuval_nir_build_init(nir_builder *b, const struct gpuval_nir_driver *drive
 /** Makes code of what gpuval_nir_emit_block() has left: the check coverage. */
 void gpuval_nir_count_blocks(struct gpuval_nir_state *state);
 
+/**
+ * What a report says of an output with these components, of 32 bits each: as @mask which are NaNs
+ * and which infinite (GPUVAL_EXPORT_INF_SHIFT), and as @number which of its entries it is.
+ */
+void gpuval_nir_find_in_values(nir_builder *b, nir_def *const values[4], nir_def **mask,
+                               nir_def **number);
+
 /** Emits what GPUVAL_REPORT_COVERED does at b->cursor. */
 void gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
                               const struct gpuval_nir_report_params *params);

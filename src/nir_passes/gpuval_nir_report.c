@@ -500,11 +500,33 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_pop_if(b, NULL);
 }
 
+/* A report of GPUVAL_REPORT_VALUES as one that knows what it has found */
+static struct gpuval_nir_report_params
+take_values(nir_builder *b, const struct gpuval_nir_report_params *params)
+{
+   struct gpuval_nir_report_params taken = *params;
+   nir_def *is_values = nir_ieq_imm(b, params->set, GPUVAL_REPORT_VALUES);
+   nir_def *zero = nir_imm_int(b, 0), *mask, *number;
+
+   gpuval_nir_find_in_values(b, params->detail, &mask, &number);
+   nir_def *const detail[4] = {mask, number, zero, zero};
+   for (unsigned i = 0; i < ARRAY_SIZE(detail); i++)
+      taken.detail[i] = nir_bcsel(b, is_values, detail[i], params->detail[i]);
+   taken.set = nir_bcsel(b, is_values, nir_imm_int(b, GPUVAL_REPORT_PLAIN), params->set);
+   return taken;
+}
+
 void
 gpuval_nir_build_report(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_report_params *params)
 {
    const nir_scalar set = nir_get_scalar(params->set, 0);
+   struct gpuval_nir_report_params taken;
+
+   if (driver->checks_values) {
+      taken = take_values(b, params);
+      params = &taken;
+   }
 
    if (nir_scalar_is_const(set) && nir_scalar_as_uint(set) == GPUVAL_REPORT_COVERED) {
       gpuval_nir_build_covered(b, driver, params);

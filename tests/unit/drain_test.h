@@ -178,6 +178,7 @@ class drain_test : public ::testing::Test {
       struct gpuval_shader_info info = {};
       info.spirv = spirv;
       info.spirv_size = sizeof(spirv);
+      info.hash = gpuval_shader_hash(spirv, sizeof(spirv));
       info.stage = stage;
       info.entry = "main";
       shader = gpuval_device_add_shader(device, &info, &table, key);

@@ -126,6 +126,7 @@ class binaries_test : public drain_test {
       change();
       info.spirv = spirv;
       info.spirv_size = sizeof(spirv);
+      info.hash = gpuval_shader_hash(spirv, sizeof(spirv));
       info.stage = MESA_SHADER_FRAGMENT;
       info.entry = "main";
       info.bindings = &binding;

@@ -59,6 +59,7 @@ register_table(struct gpuval_device *device, const nir_shader *nir,
    const struct gpuval_shader_info shader = {
       .spirv = info->spirv,
       .spirv_size = info->spirv_size,
+      .hash = info->shader_hash,
       .stage = nir->info.stage,
       .entry = info->entry,
       .name = info->name,

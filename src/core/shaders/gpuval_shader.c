@@ -73,11 +73,11 @@ gpuval_shaders_finish(struct gpuval_device *device)
    gpuval_numbers_finish(&device->shaders->numbers);
 }
 
-static uint64_t
-first_bits(const blake3_hash hash)
+uint64_t
+gpuval_shader_hash_of(const uint8_t *module_hash)
 {
    uint64_t first;
-   memcpy(&first, hash, sizeof(first));
+   memcpy(&first, module_hash, sizeof(first));
    return first;
 }
 
@@ -86,7 +86,7 @@ gpuval_shader_hash(const uint32_t *spirv, size_t spirv_size)
 {
    blake3_hash hash;
    _mesa_blake3_compute(spirv, spirv_size, hash);
-   return first_bits(hash);
+   return gpuval_shader_hash_of(hash);
 }
 
 struct gpuval_shader *
@@ -118,11 +118,11 @@ gpuval_module_spirv(struct gpuval_module *module)
 }
 
 static struct gpuval_module *
-create_module(const struct gpuval_shader_info *info, uint64_t hash)
+create_module(const struct gpuval_shader_info *info)
 {
    struct gpuval_module *module = rzalloc(NULL, struct gpuval_module);
 
-   module->hash = hash;
+   module->hash = info->hash;
    module->words = ralloc_memdup(module, info->spirv, info->spirv_size);
    module->size = info->spirv_size;
    return module;
@@ -145,6 +145,13 @@ get_module(struct gpuval_device *device, struct gpuval_module *copy)
    return module;
 }
 
+/* Words at once: the blob's own functions take most of the time of what is a word each. */
+#define write_words(blob, ...)                                                                     \
+   do {                                                                                            \
+      const uint32_t words_[] = {__VA_ARGS__};                                                     \
+      blob_write_bytes(blob, words_, sizeof(words_));                                              \
+   } while (0)
+
 /* Everything that makes two shaders of a module different, in the form in which binaries
  * hold it, too.
  */
@@ -159,50 +166,29 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
 
    blob_write_uint32(blob, info->num_bindings);
    for (unsigned i = 0; i < info->num_bindings; i++) {
-      blob_write_uint32(blob, info->bindings[i].set);
-      blob_write_uint32(blob, info->bindings[i].binding);
-      blob_write_uint32(blob, info->bindings[i].type);
-      blob_write_uint32(blob, info->bindings[i].first_slot);
-      blob_write_uint32(blob, info->bindings[i].array_size);
-      blob_write_uint32(blob, info->bindings[i].stride);
-      blob_write_uint32(blob, info->bindings[i].inline_size);
-      blob_write_uint8(blob, info->bindings[i].is_variable);
+      const struct gpuval_binding *binding = &info->bindings[i];
+      write_words(blob, binding->set, binding->binding, binding->type, binding->first_slot,
+                  binding->array_size, binding->stride, binding->inline_size,
+                  binding->is_variable);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->sites, struct gpuval_site));
    util_dynarray_foreach (&table->sites, struct gpuval_site, site) {
-      blob_write_uint32(blob, site->kind);
-      blob_write_uint32(blob, site->op);
-      blob_write_uint32(blob, site->spirv_offset);
-      blob_write_uint32(blob, site->set);
-      blob_write_uint32(blob, site->binding);
-      blob_write_uint32(blob, site->num_kinds);
-      blob_write_uint8(blob, site->same_value);
-      blob_write_uint8(blob, site->by_filter);
+      write_words(blob, site->kind, site->op, site->spirv_offset, site->set, site->binding,
+                  site->num_kinds, site->length,
+                  site->array | site->same_value << 8 | site->by_filter << 9);
       blob_write_string(blob, gpuval_site_name(table->names.data, site) ?: "");
-      blob_write_uint32(blob, site->length);
-      blob_write_uint8(blob, site->array);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->entries, struct gpuval_nir_entry));
-   util_dynarray_foreach (&table->entries, struct gpuval_nir_entry, entry) {
-      blob_write_uint32(blob, entry->offset);
-      blob_write_uint32(blob, entry->size);
-      blob_write_uint32(blob, entry->site);
-      blob_write_uint32(blob, entry->instance);
-      blob_write_uint32(blob, entry->num_slots);
-      blob_write_uint8(blob, entry->set);
-      blob_write_uint8(blob, entry->flags);
-   }
+   util_dynarray_foreach (&table->entries, struct gpuval_nir_entry, entry)
+      write_words(blob, entry->offset, entry->size, entry->site, entry->instance, entry->num_slots,
+                  entry->set | entry->flags << 8);
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->uses, struct gpuval_nir_use));
-   util_dynarray_foreach (&table->uses, struct gpuval_nir_use, use) {
-      blob_write_uint32(blob, use->required);
-      blob_write_uint32(blob, use->first_slot);
-      blob_write_uint32(blob, use->num_slots);
-      blob_write_uint8(blob, use->set);
-      blob_write_uint8(blob, use->flags);
-   }
+   util_dynarray_foreach (&table->uses, struct gpuval_nir_use, use)
+      write_words(blob, use->required, use->first_slot, use->num_slots,
+                  use->set | use->flags << 8);
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->formats, struct gpuval_nir_format));
    util_dynarray_foreach (&table->formats, struct gpuval_nir_format, format) {
@@ -423,12 +409,11 @@ struct gpuval_shader *
 gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shader_info *info,
                          const struct gpuval_nir_table *table, uint8_t key[GPUVAL_SHADER_KEY_SIZE])
 {
-   blake3_hash spirv_hash, hash;
+   blake3_hash hash;
    struct blob blob;
 
-   _mesa_blake3_compute(info->spirv, info->spirv_size, spirv_hash);
    blob_init(&blob);
-   blob_write_bytes(&blob, spirv_hash, sizeof(spirv_hash));
+   blob_write_uint64(&blob, info->hash);
    write_info(&blob, info, table);
    _mesa_blake3_compute(blob.data, blob.size, hash);
    blob_finish(&blob);
@@ -441,7 +426,7 @@ gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shade
 
    /* What takes long is done without the mutex: many threads create shaders. Another one
     * may have created the same meanwhile. */
-   struct gpuval_module *module = create_module(info, first_bits(spirv_hash));
+   struct gpuval_module *module = create_module(info);
    mtx_lock(&device->mutex);
    shader = find_shader(device, key);
    if (shader) {
@@ -538,6 +523,7 @@ write_shader(const struct gpuval_shader *shader, struct blob *blob)
    const struct gpuval_shader_info info = {
       .spirv = shader->module->words,
       .spirv_size = shader->module->size,
+      .hash = shader->module->hash,
       .stage = shader->stage,
       .entry = shader->entry,
       .name = shader->name,
@@ -650,17 +636,21 @@ read_bindings(struct blob_reader *blob, void *mem_ctx, struct gpuval_shader_info
 {
    info->num_bindings = blob_read_uint32(blob);
 
+   uint32_t words[8] = {0};
    struct gpuval_binding *bindings =
-      array_for(blob, mem_ctx, info->num_bindings, 29, sizeof(*bindings));
+      array_for(blob, mem_ctx, info->num_bindings, sizeof(words), sizeof(*bindings));
    for (unsigned i = 0; bindings && i < info->num_bindings; i++) {
-      bindings[i].set = blob_read_uint32(blob);
-      bindings[i].binding = blob_read_uint32(blob);
-      bindings[i].type = blob_read_uint32(blob);
-      bindings[i].first_slot = blob_read_uint32(blob);
-      bindings[i].array_size = blob_read_uint32(blob);
-      bindings[i].stride = blob_read_uint32(blob);
-      bindings[i].inline_size = blob_read_uint32(blob);
-      bindings[i].is_variable = blob_read_uint8(blob);
+      blob_copy_bytes(blob, words, sizeof(words));
+      bindings[i] = (struct gpuval_binding){
+         .set = words[0],
+         .binding = words[1],
+         .type = words[2],
+         .first_slot = words[3],
+         .array_size = words[4],
+         .stride = words[5],
+         .inline_size = words[6],
+         .is_variable = words[7],
+      };
    }
    info->bindings = bindings;
    return bindings != NULL;
@@ -690,19 +680,22 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
    uint32_t num_sites = blob_read_uint32(blob);
 
    for (unsigned i = 0; i < num_sites && !blob->overrun; i++) {
-      struct gpuval_site site = {0};
-      site.kind = blob_read_uint32(blob);
-      site.op = blob_read_uint32(blob);
-      site.spirv_offset = blob_read_uint32(blob);
-      site.set = blob_read_uint32(blob);
-      site.binding = blob_read_uint32(blob);
-      site.num_kinds = blob_read_uint32(blob);
-      site.same_value = blob_read_uint8(blob);
-      site.by_filter = blob_read_uint8(blob);
+      uint32_t words[8] = {0};
+      blob_copy_bytes(blob, words, sizeof(words));
       const char *name = read_string(blob);
-      site.name = name && *name ? gpuval_nir_add_name(table, name) : 0;
-      site.length = blob_read_uint32(blob);
-      site.array = blob_read_uint8(blob);
+      const struct gpuval_site site = {
+         .kind = words[0],
+         .op = words[1],
+         .spirv_offset = words[2],
+         .set = words[3],
+         .binding = words[4],
+         .num_kinds = words[5],
+         .length = words[6],
+         .array = words[7],
+         .same_value = words[7] >> 8 & 1,
+         .by_filter = words[7] >> 9 & 1,
+         .name = name && *name ? gpuval_nir_add_name(table, name) : 0,
+      };
       if (!is_valid_site(table, &site))
          return false;
       util_dynarray_append_typed(&table->sites, struct gpuval_site, site);
@@ -751,14 +744,17 @@ read_entries(struct blob_reader *blob, const struct gpuval_device *device,
    uint32_t num_entries = blob_read_uint32(blob);
 
    for (unsigned i = 0; i < num_entries && !blob->overrun; i++) {
-      struct gpuval_nir_entry entry;
-      entry.offset = blob_read_uint32(blob);
-      entry.size = blob_read_uint32(blob);
-      entry.site = blob_read_uint32(blob);
-      entry.instance = blob_read_uint32(blob);
-      entry.num_slots = blob_read_uint32(blob);
-      entry.set = blob_read_uint8(blob);
-      entry.flags = blob_read_uint8(blob);
+      uint32_t words[6] = {0};
+      blob_copy_bytes(blob, words, sizeof(words));
+      const struct gpuval_nir_entry entry = {
+         .offset = words[0],
+         .size = words[1],
+         .site = words[2],
+         .instance = words[3],
+         .num_slots = words[4],
+         .set = words[5],
+         .flags = words[5] >> 8,
+      };
       if (!is_valid_entry(device, info, table, &entry))
          return false;
       util_dynarray_append_typed(&table->entries, struct gpuval_nir_entry, entry);
@@ -795,12 +791,15 @@ read_uses(struct blob_reader *blob, const struct gpuval_device *device,
    uint32_t num_uses = blob_read_uint32(blob);
 
    for (unsigned i = 0; i < num_uses && !blob->overrun; i++) {
-      struct gpuval_nir_use use;
-      use.required = blob_read_uint32(blob);
-      use.first_slot = blob_read_uint32(blob);
-      use.num_slots = blob_read_uint32(blob);
-      use.set = blob_read_uint8(blob);
-      use.flags = blob_read_uint8(blob);
+      uint32_t words[4] = {0};
+      blob_copy_bytes(blob, words, sizeof(words));
+      const struct gpuval_nir_use use = {
+         .required = words[0],
+         .first_slot = words[1],
+         .num_slots = words[2],
+         .set = words[3],
+         .flags = words[3] >> 8,
+      };
       if (!is_valid_use(device, info, table, &use))
          return false;
       util_dynarray_append_typed(&table->uses, struct gpuval_nir_use, use);
@@ -817,6 +816,7 @@ read_info(struct blob_reader *blob, const struct gpuval_device *device, void *me
    if (!spirv || info->spirv_size % 4)
       return false;
    info->spirv = ralloc_memdup(mem_ctx, spirv, info->spirv_size);
+   info->hash = gpuval_shader_hash(info->spirv, info->spirv_size);
    info->stage = blob_read_uint32(blob);
    info->entry = read_string(blob);
    bool has_name = blob_read_uint8(blob);
