@@ -328,8 +328,8 @@ is_not_finite(struct gpuval_lvp_soa *soa, const nir_src *values)
          continue;
       LLVMValueRef value = LLVMBuildBitCast(
          gallivm->builder, gpuval_lvp_get_component(soa, values, i), soa->uint_bld.vec_type, "");
-      LLVMValueRef magnitude = LLVMBuildAnd(
-         gallivm->builder, value, lp_build_const_int_vec(gallivm, type, 0x7fffffff), "");
+      LLVMValueRef magnitude = LLVMBuildAnd(gallivm->builder, value,
+                                            lp_build_const_int_vec(gallivm, type, 0x7fffffff), "");
       highest = highest == soa->uint_bld.zero ? magnitude
                                               : lp_build_max(&soa->uint_bld, highest, magnitude);
    }

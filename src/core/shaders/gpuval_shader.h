@@ -94,6 +94,13 @@ struct gpuval_shader *gpuval_device_entry_shader(struct gpuval_device *device, u
  */
 void gpuval_device_free_shaders(struct gpuval_device *device);
 
+/**
+ * Writes everything that makes two shaders of a module different, in the form in which binaries
+ * hold it, too.
+ */
+void gpuval_shader_write_info(struct blob *blob, const struct gpuval_shader_info *info,
+                              const struct gpuval_nir_table *table);
+
 /** Index of the module, made at first use; NULL if it cannot be read. */
 struct gpuval_spirv *gpuval_module_spirv(struct gpuval_module *module);
 
