@@ -13,8 +13,6 @@
 
 #include "gpuval_lvp_gallivm_private.h"
 
-#include <math.h>
-
 #include "gallivm/lp_bld_arit.h"
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
@@ -214,140 +212,6 @@ gpuval_lvp_bool_result(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
              : mask;
 }
 
-/* Sources of @check_buffer_gpuval */
-enum {
-   CHECK_INDEX, /* as lvp_lower_pipeline_layout makes it: set + 1, slot */
-   CHECK_OFFSET,
-   CHECK_EXCLUDED,
-   CHECK_INVOCATION,
-};
-
-/* A constant descriptor's exact size, one for all lanes; 0 where no set is bound that has it */
-static LLVMValueRef
-load_constant_size(struct gpuval_lvp_soa *soa, unsigned set, uint32_t slot)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type = soa->uint_bld.elem_type;
-   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
-
-   LLVMValueRef buffer = lp_build_const_int32(gallivm, set + 1);
-   LLVMValueRef words =
-      lp_llvm_buffer_base(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef num_words =
-      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef word = lp_build_const_int32(
-      gallivm, (slot * GPUVAL_LVP_DESCRIPTOR_STRIDE + GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE) / 4);
-   LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
-
-   /* Without a branch: where there is none, of anything else that can be read */
-   words = LLVMBuildBitCast(builder, words, pointer_type, "");
-   LLVMValueRef pointer =
-      LLVMBuildSelect(builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""),
-                      LLVMBuildBitCast(builder, soa->consts_ptr, pointer_type, ""), "");
-   return LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
-                          lp_build_const_int32(gallivm, 0), "");
-}
-
-/* The same in each lane, which may have descriptors of their own */
-static LLVMValueRef
-load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   struct lp_build_context *uint_bld = &soa->uint_bld;
-   LLVMValueRef size;
-
-   nir_scalar constant = nir_scalar_chase_movs(nir_get_scalar(index->ssa, 1));
-   if (nir_scalar_is_const(constant)) {
-      size = load_constant_size(soa, set, nir_scalar_as_uint(constant));
-      return lp_build_broadcast_scalar(uint_bld, size);
-   }
-
-   LLVMValueRef slot = LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, index, 1),
-                                        uint_bld->vec_type, "");
-   LLVMValueRef offset = LLVMBuildMul(
-      gallivm->builder, slot,
-      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
-   offset = LLVMBuildAdd(
-      gallivm->builder, offset,
-      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE), "");
-   size = soa->load_word(soa, set + 1, offset, nir_src_is_always_uniform(*index));
-   return LLVMBuildBitCast(gallivm->builder, size, uint_bld->vec_type, "");
-}
-
-/* What gpuval_nir_bounds.c compares: with last = size - 1, ~0 where there is no descriptor,
- *
- *    span == 1:   offset > last
- *    else         offset >= max(last, span - 2) - (span - 2)
- */
-static LLVMValueRef
-is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   const struct lp_type type = soa->uint_bld.type;
-   uint32_t span = nir_intrinsic_flags(check);
-
-   LLVMValueRef offset =
-      LLVMBuildBitCast(builder, gpuval_lvp_get_component(soa, &check->src[CHECK_OFFSET], 0),
-                       soa->uint_bld.vec_type, "");
-   LLVMValueRef last = LLVMBuildSub(
-      builder, load_sizes(soa, nir_intrinsic_desc_set(check), &check->src[CHECK_INDEX]),
-      lp_build_const_int_vec(gallivm, type, 1), "");
-   LLVMValueRef outside;
-   if (span == 1) {
-      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GREATER, offset, last);
-   } else {
-      LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 2);
-      LLVMValueRef starts =
-         LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, last, rest), rest, "");
-      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
-   }
-   return LLVMBuildAnd(
-      builder, outside,
-      LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[CHECK_EXCLUDED]), ""), "");
-}
-
-static bool
-is_of_set(const nir_intrinsic_instr *instr, unsigned set)
-{
-   return instr->intrinsic == nir_intrinsic_report_gpuval && nir_intrinsic_desc_set(instr) == set;
-}
-
-/* Of GPUVAL_REPORT_VALUES: NaNs and infinity have the highest magnitudes. */
-static LLVMValueRef
-is_not_finite(struct gpuval_lvp_soa *soa, const nir_src *values)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   const struct lp_type type = soa->uint_bld.type;
-   LLVMValueRef highest = soa->uint_bld.zero;
-
-   for (unsigned i = 0; i < nir_src_num_components(*values); i++) {
-      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(values->ssa, i));
-      if (nir_scalar_is_const(scalar) && isfinite(nir_scalar_as_float(scalar)))
-         continue;
-      LLVMValueRef value = LLVMBuildBitCast(
-         gallivm->builder, gpuval_lvp_get_component(soa, values, i), soa->uint_bld.vec_type, "");
-      LLVMValueRef magnitude = LLVMBuildAnd(gallivm->builder, value,
-                                            lp_build_const_int_vec(gallivm, type, 0x7fffffff), "");
-      highest = highest == soa->uint_bld.zero ? magnitude
-                                              : lp_build_max(&soa->uint_bld, highest, magnitude);
-   }
-   return lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, highest,
-                           lp_build_const_int_vec(gallivm, type, 0x7f800000));
-}
-
-/* Of those that have one: ~0 or 0 in each lane */
-static LLVMValueRef
-get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
-{
-   if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval)
-      return is_outside(soa, instr);
-   if (is_of_set(instr, GPUVAL_REPORT_VALUES))
-      return is_not_finite(soa, &instr->src[1]);
-   return gpuval_lvp_get_bool(soa, &instr->src[0]);
-}
-
 static unsigned
 add_source(struct gpuval_lvp_soa *soa, const nir_src *src, LLVMValueRef *args, unsigned num_args)
 {
@@ -422,12 +286,12 @@ get_words(struct gpuval_lvp_soa *soa, const struct call *call, const nir_intrins
    }
    if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval) {
       /* As of a report: detail, slot, invocation */
-      count = add_source(soa, &instr->src[CHECK_OFFSET], words, count);
+      count = add_source(soa, &instr->src[GPUVAL_LVP_CHECK_BUFFER_OFFSET], words, count);
       for (unsigned i = 0; i < 3; i++)
          words[count++] = gpuval_lvp_constant(soa, 0);
-      words[count++] =
-         gpuval_lvp_argument(soa, gpuval_lvp_get_component(soa, &instr->src[CHECK_INDEX], 1));
-      return add_source(soa, &instr->src[CHECK_INVOCATION], words, count);
+      words[count++] = gpuval_lvp_argument(
+         soa, gpuval_lvp_get_component(soa, &instr->src[GPUVAL_LVP_CHECK_BUFFER_INDEX], 1));
+      return add_source(soa, &instr->src[GPUVAL_LVP_CHECK_BUFFER_INVOCATION], words, count);
    }
    for (unsigned i = call->has_condition; i < num_srcs; i++)
       count = add_source(soa, &instr->src[i], words, count);
@@ -556,7 +420,8 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
    if (call->has_condition) {
       calling = NULL;
       for (unsigned i = 0; i < count; i++) {
-         masks[i] = LLVMBuildAnd(gallivm->builder, get_condition(soa, instrs[i]), mask, "");
+         masks[i] =
+            LLVMBuildAnd(gallivm->builder, gpuval_lvp_get_condition(soa, instrs[i]), mask, "");
          calling = calling ? LLVMBuildOr(gallivm->builder, calling, masks[i], "") : masks[i];
       }
    }
@@ -668,7 +533,7 @@ gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr
    struct gpuval_lvp_calls *state = soa->calls;
    const struct call *call = find_call(instr);
 
-   if (is_of_set(instr, GPUVAL_REPORT_COVERED))
+   if (gpuval_lvp_is_of_set(instr, GPUVAL_REPORT_COVERED))
       gpuval_lvp_add_covered(soa, instr);
    else if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
@@ -697,7 +562,7 @@ gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr
 static bool
 is_range(const nir_intrinsic_instr *instr)
 {
-   return is_of_set(instr, GPUVAL_REPORT_RANGE);
+   return gpuval_lvp_is_of_set(instr, GPUVAL_REPORT_RANGE);
 }
 
 /* Mesa 26.0 makes several scalars and an instruction of a vector. */
@@ -729,7 +594,7 @@ may_join(const struct gpuval_lvp_calls *state, const nir_instr *instr)
 
    const nir_intrinsic_instr *intrin = nir_instr_as_intrinsic((nir_instr *)instr);
    const struct call *call = find_call(intrin);
-   if (is_of_set(intrin, GPUVAL_REPORT_COVERED))
+   if (gpuval_lvp_is_of_set(intrin, GPUVAL_REPORT_COVERED))
       return true; /* it calls nothing */
    return call && call->shares_branch && state->num_pending < ARRAY_SIZE(state->pending) &&
           is_range(intrin) == is_range(state->pending[0]);

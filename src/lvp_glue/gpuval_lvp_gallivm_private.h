@@ -44,6 +44,25 @@ LLVMValueRef gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned funct
 LLVMValueRef gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
                                     LLVMValueRef resources, unsigned function, LLVMTypeRef type);
 
+static inline bool
+gpuval_lvp_is_of_set(const nir_intrinsic_instr *instr, unsigned set)
+{
+   return instr->intrinsic == nir_intrinsic_report_gpuval && nir_intrinsic_desc_set(instr) == set;
+}
+
+/* gpuval_lvp_gallivm_conditions.c */
+
+/** Sources of @check_buffer_gpuval */
+enum {
+   GPUVAL_LVP_CHECK_BUFFER_INDEX, /* as lvp_lower_pipeline_layout makes it: set + 1, slot */
+   GPUVAL_LVP_CHECK_BUFFER_OFFSET,
+   GPUVAL_LVP_CHECK_BUFFER_EXCLUDED,
+   GPUVAL_LVP_CHECK_BUFFER_INVOCATION,
+};
+
+/** Of an intrinsic that has one: ~0 or 0 in each lane */
+LLVMValueRef gpuval_lvp_get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr);
+
 /* gpuval_lvp_gallivm_sync.c */
 
 /** Is it one that gpuval_lvp_call_sync() calls: of loads and stores that are no atomics? */

@@ -13,54 +13,12 @@
  * On RADV nothing is known when a command begins: each access is looked at or marked, and nothing
  * is said here that is control flow.
  *
- * The level that is sampled is known to the sampler only. Where it has to be known, a
- * query asks for it, behind a branch which all invocations take together, as the bit is
- * the command's: so derivatives are there, and helper invocations come along. On RADV it stands
- * beside the access itself.
+ * Images are looked at in gpuval_nir_init_images.c.
  */
 
-#include "gpuval_nir_init.h"
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_shadow.h"
-#include "gpuval_nir_private.h"
-
-/* Reports that wait for others, so that one branch will do for them. */
-#define MAX_WAITING 8
-
-/* @size bytes behind @address, of which the first is @skipped bytes behind where @intrin accesses */
-struct range {
-   nir_def *address; /* NULL: there is none */
-   const nir_intrinsic_instr *intrin;
-   uint32_t skipped, size;
-};
-
-struct waiting {
-   struct gpuval_nir_report report;
-   struct range range; /* its detail is made with those of the others */
-};
-
-struct pass {
-   struct gpuval_nir_state *state;
-   const struct gpuval_nir_driver *driver;
-   nir_def *unwritten_uses; /* once it is asked for */
-   unsigned num_uses;
-
-   /* Of accesses of @block, @last being the last one that has one */
-   struct waiting waiting[MAX_WAITING];
-   unsigned num_waiting;
-   nir_instr *last;
-   const nir_block *block;
-};
-
-/* What is left of an access */
-struct look {
-   const struct gpuval_access *access;
-   struct range range;
-   struct gpuval_access_use use;
-   bool has_use;
-   bool is_constant;   /* the descriptor and @condition are the same in all invocations */
-   nir_def *condition; /* 1 bit */
-};
+#include "gpuval_nir_init_pass.h"
 
 static bool
 is_write(const struct gpuval_access *access)
@@ -72,7 +30,7 @@ is_write(const struct gpuval_access *access)
  * nothing, and nothing waits for it. On RADV reports come together by themselves.
  */
 static bool
-may_wait(const struct pass *pass, const struct gpuval_access *access)
+may_wait(const struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    if (pass->driver->has_marks || access->is_atomic ||
        (access->type != GPUVAL_ACCESS_BUFFER && access->type != GPUVAL_ACCESS_ADDRESS))
@@ -85,7 +43,7 @@ may_wait(const struct pass *pass, const struct gpuval_access *access)
 
 /* Is it looked at in its place? */
 static bool
-ends_waiting(const struct pass *pass, const struct gpuval_access *access)
+ends_waiting(const struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    switch (access->type) {
    case GPUVAL_ACCESS_BUFFER:
@@ -119,7 +77,7 @@ has_marks_in_word(const nir_intrinsic_instr *intrin, uint32_t skipped, uint32_t 
  * say so in one load. Returns those bytes, or 0.
  */
 static uint32_t
-get_marks(const struct range *range)
+get_marks(const struct gpuval_init_range *range)
 {
    if (!has_marks_in_word(range->intrin, range->skipped, range->size))
       return 0;
@@ -135,10 +93,10 @@ get_range_detail(nir_builder *b, nir_def *address, nir_def *size, uint32_t marks
 
 /* The detail is made where it is needed: otherwise it is alive along with the address. */
 static void
-complete(struct pass *pass, struct waiting *waiting)
+complete(struct gpuval_init_pass *pass, struct gpuval_init_waiting *waiting)
 {
    nir_builder *b = &pass->state->b;
-   const struct range *range = &waiting->range;
+   const struct gpuval_init_range *range = &waiting->range;
    bool has_marks = pass->driver->has_marks;
 
    if (!range->address)
@@ -151,7 +109,7 @@ complete(struct pass *pass, struct waiting *waiting)
 
 /* In the order of the accesses, as one may write what another one reads. */
 static void
-flush(struct pass *pass)
+flush(struct gpuval_init_pass *pass)
 {
    nir_builder *b = &pass->state->b;
 
@@ -165,9 +123,10 @@ flush(struct pass *pass)
 }
 
 static void
-add_report(struct pass *pass, const struct look *look, const struct gpuval_nir_report *report)
+add_report(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
+           const struct gpuval_nir_report *report)
 {
-   struct waiting waiting = {*report, look->range};
+   struct gpuval_init_waiting waiting = {*report, look->range};
 
    if (!may_wait(pass, look->access)) {
       complete(pass, &waiting);
@@ -182,7 +141,7 @@ add_report(struct pass *pass, const struct look *look, const struct gpuval_nir_r
 
 /* The bit of a constant use, or -1 */
 static int
-find_bit(struct pass *pass, const struct gpuval_nir_use *use)
+find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
 {
    const struct gpuval_nir_descriptors *descriptors = pass->driver->descriptors;
    struct util_dynarray *uses = &pass->state->table->uses;
@@ -214,10 +173,10 @@ find_bit(struct pass *pass, const struct gpuval_nir_use *use)
    return bit;
 }
 
-static struct look
-begin(struct pass *pass, const struct gpuval_access *access)
+struct gpuval_init_look
+gpuval_init_begin(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
-   struct look look = {.access = access};
+   struct gpuval_init_look look = {.access = access};
    nir_builder *b = &pass->state->b;
 
    look.has_use = gpuval_nir_find_use(pass->state, access, false, &look.use);
@@ -239,11 +198,8 @@ begin(struct pass *pass, const struct gpuval_access *access)
    return look;
 }
 
-/* What another check has found wrong is not performed with GPUVAL_SAFE, and a load is not reported
- * twice; without GPUVAL_SAFE a store writes all the same.
- */
-static nir_def *
-get_condition(struct pass *pass, const struct look *look)
+nir_def *
+gpuval_init_get_condition(struct gpuval_init_pass *pass, const struct gpuval_init_look *look)
 {
    nir_builder *b = &pass->state->b;
    const struct gpuval_access *access = look->access;
@@ -252,9 +208,10 @@ get_condition(struct pass *pass, const struct look *look)
    return nir_iand(b, look->condition, nir_inot(b, access->bad));
 }
 
-static void
-report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t flags,
-       uint32_t size, uint32_t image_flags, nir_def *slot, nir_def *detail)
+void
+gpuval_init_report(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
+                   nir_def *condition, uint32_t flags, uint32_t size, uint32_t image_flags,
+                   nir_def *slot, nir_def *detail)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_access *access = look->access;
@@ -293,11 +250,11 @@ report(struct pass *pass, const struct look *look, nir_def *condition, uint32_t 
 /* Buffers */
 
 static void
-report_address(struct pass *pass, const struct look *look, nir_def *condition, nir_def *address,
-               nir_def *size, nir_def *slot)
+report_address(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
+               nir_def *condition, nir_def *address, nir_def *size, nir_def *slot)
 {
-   report(pass, look, condition, 0, 0, 0, slot,
-          get_range_detail(&pass->state->b, address, size, 0));
+   gpuval_init_report(pass, look, condition, 0, 0, 0, slot,
+                      get_range_detail(&pass->state->b, address, size, 0));
 }
 
 /* Bytes of a load that nobody uses do not count. Returns whether there are others. */
@@ -317,7 +274,7 @@ get_bytes(const struct gpuval_access *access, uint32_t *skipped, uint32_t *size)
 }
 
 static bool
-instrument_buffer(struct pass *pass, const struct gpuval_access *access)
+instrument_buffer(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    const struct gpuval_nir_driver *driver = pass->driver;
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
@@ -326,14 +283,14 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
    if (!access->is_described || access->buffer.size || !get_bytes(access, &skipped, &size))
       return false;
 
-   struct look look = begin(pass, access);
+   struct gpuval_init_look look = gpuval_init_begin(pass, access);
    nir_def *offset = nir_iadd_imm(b, nir_u2u32(b, nir_get_io_offset_src(intrin)->ssa), skipped);
-   nir_def *condition = get_condition(pass, &look);
+   nir_def *condition = gpuval_init_get_condition(pass, &look);
    nir_def *slot = driver->slot(driver, b, intrin);
    if (look.has_use) {
       nir_def *zero = nir_imm_int(b, 0);
-      report(pass, &look, condition, GPUVAL_INIT_ENTRY_IS_BUFFER, size, 0, slot,
-             nir_vec4(b, offset, zero, zero, zero));
+      gpuval_init_report(pass, &look, condition, GPUVAL_INIT_ENTRY_IS_BUFFER, size, 0, slot,
+                         nir_vec4(b, offset, zero, zero, zero));
       return true;
    }
 
@@ -353,19 +310,20 @@ instrument_buffer(struct pass *pass, const struct gpuval_access *access)
 }
 
 static void
-instrument_range(struct pass *pass, const struct gpuval_access *access, const struct range *range)
+instrument_range(struct gpuval_init_pass *pass, const struct gpuval_access *access,
+                 const struct gpuval_init_range *range)
 {
-   const struct look look = {
+   const struct gpuval_init_look look = {
       .access = access,
       .range = *range,
       .condition = nir_imm_true(&pass->state->b),
    };
 
-   report(pass, &look, get_condition(pass, &look), 0, 0, 0, NULL, NULL);
+   gpuval_init_report(pass, &look, gpuval_init_get_condition(pass, &look), 0, 0, 0, NULL, NULL);
 }
 
 static bool
-instrument_address(struct pass *pass, const struct gpuval_access *access)
+instrument_address(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    nir_builder *b = &pass->state->b;
    uint32_t skipped, size;
@@ -374,7 +332,7 @@ instrument_address(struct pass *pass, const struct gpuval_access *access)
 
    b->cursor = nir_before_instr(access->instr);
    instrument_range(pass, access,
-                    &(struct range){
+                    &(struct gpuval_init_range){
                        .address = nir_iadd_imm(b, gpuval_nir_access_offset(access), skipped),
                        .intrin = nir_instr_as_intrinsic(access->instr),
                        .skipped = skipped,
@@ -401,7 +359,7 @@ remove_unused(struct gpuval_nir_words *words)
 
 /* Words behind addresses; @last is the access behind which they have all been accessed. */
 static bool
-instrument_words(struct pass *pass, struct gpuval_nir_words *words,
+instrument_words(struct gpuval_init_pass *pass, struct gpuval_nir_words *words,
                  const struct gpuval_access *last)
 {
    nir_builder *b = &pass->state->b;
@@ -412,7 +370,7 @@ instrument_words(struct pass *pass, struct gpuval_nir_words *words,
       count = gpuval_nir_count_words(words, i, 4);
       b->cursor = nir_before_instr(words->first->instr);
       instrument_range(pass, last,
-                       &(struct range){
+                       &(struct gpuval_init_range){
                           .address = nir_iadd_imm(b, gpuval_nir_access_offset(words->first),
                                                   word->offset - words->offset),
                           .intrin = nir_instr_as_intrinsic(word->access->instr),
@@ -423,31 +381,24 @@ instrument_words(struct pass *pass, struct gpuval_nir_words *words,
    return words->count;
 }
 
-static nir_def *
-get_src(const nir_tex_instr *tex, nir_tex_src_type type)
-{
-   int index = nir_tex_instr_src_index(tex, type);
-   return index < 0 ? NULL : tex->src[index].src.ssa;
-}
-
 static bool
-instrument_texels(struct pass *pass, const struct gpuval_access *access)
+instrument_texels(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    const struct gpuval_nir_driver *driver = pass->driver;
    nir_instr *instr = access->instr;
    nir_builder *b = &pass->state->b;
 
-   struct look look = begin(pass, access);
+   struct gpuval_init_look look = gpuval_init_begin(pass, access);
    if (!look.has_use && !driver->has_marks)
       return false;
 
-   nir_def *condition = get_condition(pass, &look);
+   nir_def *condition = gpuval_init_get_condition(pass, &look);
    if (!driver->has_marks)
       nir_push_if(b, condition);
    struct gpuval_nir_texels texels;
    if (driver->texels(driver, b, access->resource, &texels)) {
       nir_def *coord = instr->type == nir_instr_type_tex
-                          ? get_src(nir_instr_as_tex(instr), nir_tex_src_coord)
+                          ? gpuval_init_get_src(nir_instr_as_tex(instr), nir_tex_src_coord)
                           : nir_instr_as_intrinsic(instr)->src[1].ssa;
       nir_def *index = nir_u2u32(b, nir_channel(b, coord, 0));
       nir_def *offset = nir_imul(b, nir_u2u64(b, index), nir_u2u64(b, texels.size));
@@ -462,279 +413,8 @@ instrument_texels(struct pass *pass, const struct gpuval_access *access)
    return true;
 }
 
-/* Images */
-
-/* Formats of stencil are read as integers, those of depth as numbers; colours have all. */
-static uint32_t
-get_mask(nir_alu_type type)
-{
-   uint32_t mask =
-      nir_alu_type_get_base_type(type) == nir_type_float ? GPUVAL_INIT_COLOR : GPUVAL_INIT_STENCIL;
-   return mask << GPUVAL_INIT_ENTRY_MASK_SHIFT;
-}
-
-/* Integer coordinates as the record has them; the layer is the last one of an array. */
-static nir_def *
-get_detail(nir_builder *b, nir_def *coord, unsigned num_coords, nir_def *last)
-{
-   nir_def *words[4];
-
-   for (unsigned i = 0; i < 3; i++)
-      words[i] = i < num_coords ? nir_u2u32(b, nir_channel(b, coord, i)) : nir_imm_int(b, 0);
-   words[3] = last ? nir_u2u32(b, last) : nir_imm_int(b, 0);
-   return nir_vec(b, words, 4);
-}
-
 static bool
-instrument_image(struct pass *pass, const struct gpuval_access *access)
-{
-   nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-   enum glsl_sampler_dim dim = nir_intrinsic_image_dim(intrin);
-   nir_builder *b = &pass->state->b;
-
-   struct look look = begin(pass, access);
-   if (!look.has_use)
-      return false;
-
-   /* An input attachment's layer is that of the view; so it has been lowered. */
-   bool is_input = dim == GLSL_SAMPLER_DIM_SUBPASS || dim == GLSL_SAMPLER_DIM_SUBPASS_MS;
-   bool is_cube = dim == GLSL_SAMPLER_DIM_CUBE;
-   unsigned num_coords = is_input ? 3
-                                  : glsl_get_sampler_dim_coordinate_components(dim) +
-                                       (nir_intrinsic_image_array(intrin) && !is_cube);
-   bool has_layer = is_input || is_cube || nir_intrinsic_image_array(intrin);
-   uint32_t layer = has_layer ? num_coords - 1 : GPUVAL_INIT_LAYER_NONE;
-   uint32_t mask = access->op == GPUVAL_OP_LOAD ? get_mask(nir_intrinsic_dest_type(intrin)) : 0;
-
-   report(pass, &look, get_condition(pass, &look),
-          GPUVAL_INIT_ENTRY_IS_IMAGE | mask | layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
-             GPUVAL_INIT_LEVEL_NONE << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
-          0, MIN2(num_coords, 3) | GPUVAL_IMAGE_IS_ONE, gpuval_nir_get_slot(b, &look.use),
-          get_detail(b, intrin->src[1].ssa, num_coords, NULL));
-   return true;
-}
-
-static void
-fetch(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *slot)
-{
-   nir_builder *b = &pass->state->b;
-   nir_def *level = get_src(tex, nir_tex_src_lod);
-   bool is_multisampled = tex->sampler_dim == GLSL_SAMPLER_DIM_MS;
-   nir_def *last = is_multisampled ? get_src(tex, nir_tex_src_ms_index) : level;
-   uint32_t layer = tex->is_array ? tex->coord_components - 1 : GPUVAL_INIT_LAYER_NONE;
-   uint32_t kind = level && !is_multisampled ? GPUVAL_INIT_LEVEL_EXACT : GPUVAL_INIT_LEVEL_NONE;
-
-   report(pass, look, get_condition(pass, look),
-          GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
-             layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT | kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
-          0,
-          tex->coord_components | GPUVAL_IMAGE_IS_ONE |
-             (is_multisampled                   ? GPUVAL_IMAGE_HAS_SAMPLE
-              : kind == GPUVAL_INIT_LEVEL_EXACT ? GPUVAL_IMAGE_HAS_LEVEL
-                                                : 0),
-          slot, get_detail(b, get_src(tex, nir_tex_src_coord), tex->coord_components, last));
-}
-
-/* Face of a cube that a direction hits: Vulkan, "Cube Map Face Selection" */
-static nir_def *
-get_face(nir_builder *b, nir_def *direction)
-{
-   nir_def *x = nir_channel(b, direction, 0);
-   nir_def *y = nir_channel(b, direction, 1);
-   nir_def *z = nir_channel(b, direction, 2);
-   nir_def *abs_x = nir_fabs(b, x), *abs_y = nir_fabs(b, y), *abs_z = nir_fabs(b, z);
-   nir_def *zero = nir_imm_floatN_t(b, 0, direction->bit_size);
-   nir_def *face_x = nir_b2i32(b, nir_flt(b, x, zero));
-   nir_def *face_y = nir_iadd_imm(b, nir_b2i32(b, nir_flt(b, y, zero)), 2);
-   nir_def *face_z = nir_iadd_imm(b, nir_b2i32(b, nir_flt(b, z, zero)), 4);
-   nir_def *is_z = nir_iand(b, nir_fge(b, abs_z, abs_x), nir_fge(b, abs_z, abs_y));
-
-   return nir_bcsel(b, is_z, face_z, nir_bcsel(b, nir_fge(b, abs_y, abs_x), face_y, face_x));
-}
-
-/* Of the resource, as the sampler will find it: 32 bit */
-static nir_def *
-get_sampled_layer(nir_builder *b, const nir_tex_instr *tex)
-{
-   nir_def *coord = get_src(tex, nir_tex_src_coord);
-   nir_def *layer = NULL;
-
-   if (tex->is_array) {
-      nir_def *last = nir_channel(b, coord, tex->coord_components - 1);
-      nir_def *zero = nir_imm_floatN_t(b, 0, coord->bit_size);
-      layer = nir_f2u32(b, nir_fround_even(b, nir_fmax(b, last, zero)));
-   }
-   if (tex->sampler_dim == GLSL_SAMPLER_DIM_CUBE) {
-      nir_def *face = get_face(b, coord);
-      layer = layer ? nir_iadd(b, nir_imul_imm(b, layer, 6), face) : face;
-   }
-   return layer;
-}
-
-/* What textureQueryLod() says: the level, between those of the view, rounded where the
- * sampler takes the nearest.
- */
-static nir_def *
-query_level(nir_builder *b, nir_tex_instr *tex)
-{
-   static const nir_tex_src_type types[] = {
-      nir_tex_src_texture_deref,
-      nir_tex_src_sampler_deref,
-   };
-   nir_tex_instr *query = nir_tex_instr_create(b->shader, 1 + ARRAY_SIZE(types));
-   nir_def *coord = get_src(tex, nir_tex_src_coord);
-
-   query->op = nir_texop_lod;
-   query->sampler_dim = tex->sampler_dim;
-   query->is_array = tex->is_array;
-   query->is_shadow = tex->is_shadow;
-   query->coord_components = tex->coord_components - tex->is_array;
-   query->dest_type = nir_type_float32;
-   query->src[0] =
-      nir_tex_src_for_ssa(nir_tex_src_coord, nir_trim_vector(b, coord, query->coord_components));
-   for (unsigned i = 0; i < ARRAY_SIZE(types); i++)
-      query->src[1 + i] = nir_tex_src_for_ssa(types[i], get_src(tex, types[i]));
-   nir_def_init(&query->instr, &query->def, 2, 32);
-   nir_builder_instr_insert(b, &query->instr);
-   return nir_channel(b, &query->def, 0);
-}
-
-/* The sampler of an access, whose resource has @slot: returns its set, or
- * GPUVAL_INIT_SAMPLER_UNKNOWN.
- */
-static uint32_t
-find_sampler(struct pass *pass, const struct look *look, nir_def *slot, nir_def **sampler_slot)
-{
-   nir_builder *b = &pass->state->b;
-   struct gpuval_access_use sampler;
-
-   *sampler_slot = slot;
-   if (look->use.nir.required & GPUVAL_OFFERS_SAMPLER)
-      return look->use.set;
-
-   nir_cursor cursor = b->cursor;
-   bool found = gpuval_nir_find_use(pass->state, look->access, true, &sampler);
-   b->cursor = cursor;
-   if (!found || !(sampler.nir.flags & GPUVAL_USE_CONSTANT))
-      return GPUVAL_INIT_SAMPLER_UNKNOWN;
-   *sampler_slot = gpuval_nir_get_slot(b, &sampler);
-   return sampler.set;
-}
-
-/* What textureLod() asks for, within the sampler's limits */
-static nir_def *
-get_explicit_level(struct pass *pass, const nir_tex_instr *tex, uint32_t set, nir_def *slot)
-{
-   const struct gpuval_nir_driver *driver = pass->driver;
-   nir_builder *b = &pass->state->b;
-   nir_def *limits = driver->lod_limits(driver, b, nir_imm_int(b, set), slot);
-   nir_def *lowest = nir_channel(b, limits, 0);
-
-   nir_def *lod =
-      nir_fadd(b, nir_f2f32(b, get_src(tex, nir_tex_src_lod)), nir_channel(b, limits, 2));
-   lod = nir_fmax(b, nir_fmin(b, lod, nir_channel(b, limits, 1)), lowest);
-   /* What is no number is not known. */
-   return nir_bcsel(b, nir_ieq_imm(b, lowest, UINT32_MAX), lowest, lod);
-}
-
-/* What is asked of llvmpipe leaves out limits of the sampler that are equal: @level, or the only
- * one there is; between two of them it is not known.
- */
-static nir_def *
-get_only_level(struct pass *pass, nir_def *level, uint32_t set, nir_def *slot)
-{
-   const struct gpuval_nir_driver *driver = pass->driver;
-   nir_builder *b = &pass->state->b;
-   nir_def *limits = driver->lod_limits(driver, b, nir_imm_int(b, set), slot);
-   nir_def *lowest = nir_channel(b, limits, 0);
-   nir_def *only =
-      nir_bcsel(b, nir_feq(b, lowest, nir_ffloor(b, lowest)), lowest, nir_imm_int(b, UINT32_MAX));
-
-   return nir_bcsel(b, nir_feq(b, lowest, nir_channel(b, limits, 1)), only, level);
-}
-
-/* A bit for each axis on which the coordinate lies outside of the image, or may */
-static nir_def *
-get_outside(nir_builder *b, nir_tex_instr *tex)
-{
-   unsigned count = tex->sampler_dim == GLSL_SAMPLER_DIM_1D     ? 1
-                    : tex->sampler_dim == GLSL_SAMPLER_DIM_3D   ? 3
-                    : tex->sampler_dim == GLSL_SAMPLER_DIM_CUBE ? 0
-                                                                : 2;
-   nir_def *coord = get_src(tex, nir_tex_src_coord);
-   nir_def *outside = nir_imm_int(b, 0);
-
-   if (get_src(tex, nir_tex_src_offset) || nir_tex_instr_has_explicit_tg4_offsets(tex))
-      return nir_imm_int(b, BITFIELD_MASK(count));
-   for (unsigned i = 0; i < count; i++) {
-      nir_def *at = nir_channel(b, coord, i);
-      nir_def *is_inside = nir_feq(b, at, nir_fsat(b, at));
-      outside = nir_bcsel(b, is_inside, outside, nir_ior_imm(b, outside, BITFIELD_BIT(i)));
-   }
-   return outside;
-}
-
-static void
-sample(struct pass *pass, const struct look *look, nir_tex_instr *tex, nir_def *slot)
-{
-   nir_builder *b = &pass->state->b;
-   bool has_derivatives = b->shader->info.stage == MESA_SHADER_FRAGMENT;
-   enum gpuval_init_level kind = GPUVAL_INIT_LEVEL_UNKNOWN;
-   nir_def *level = nir_imm_int(b, 0);
-
-   /* It may be so in a subgroup only, and then there are no derivatives. */
-   if (!pass->driver->has_marks)
-      nir_push_if(b, look->condition);
-   nir_def *sampler_slot;
-   uint32_t sampler_set = find_sampler(pass, look, slot, &sampler_slot);
-   if (tex->op == nir_texop_tg4) {
-      kind = GPUVAL_INIT_LEVEL_NONE;
-   } else if (tex->op == nir_texop_txl && sampler_set != GPUVAL_INIT_SAMPLER_UNKNOWN) {
-      level = get_explicit_level(pass, tex, sampler_set, sampler_slot);
-      kind = GPUVAL_INIT_LEVEL_EXPLICIT;
-   } else if (tex->op == nir_texop_tex && has_derivatives && look->is_constant &&
-              (pass->driver->has_marks || sampler_set != GPUVAL_INIT_SAMPLER_UNKNOWN) &&
-              get_src(tex, nir_tex_src_sampler_deref) && !get_src(tex, nir_tex_src_min_lod)) {
-      /* Hardware may say where it lies before it takes the nearest. */
-      level = query_level(b, tex);
-      kind = pass->driver->has_marks ? GPUVAL_INIT_LEVEL_EXPLICIT : GPUVAL_INIT_LEVEL_SAMPLED;
-      if (!pass->driver->has_marks)
-         level = get_only_level(pass, level, sampler_set, sampler_slot);
-   }
-
-   nir_def *layer = get_sampled_layer(b, tex);
-   nir_def *zero = nir_imm_int(b, 0);
-   nir_def *good = look->access->bad ? nir_inot(b, look->access->bad) : nir_imm_true(b);
-   report(pass, look, good,
-          GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
-             (layer ? 2 : GPUVAL_INIT_LAYER_NONE) << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
-             kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT | GPUVAL_INIT_ENTRY_IS_SAMPLE |
-             sampler_set << GPUVAL_INIT_ENTRY_SAMPLER_SHIFT,
-          0, GPUVAL_IMAGE_IS_ONE | GPUVAL_IMAGE_HAS_LEVEL, slot,
-          nir_vec4(b, get_outside(b, tex), sampler_slot, layer ? layer : zero, level));
-   if (!pass->driver->has_marks)
-      nir_pop_if(b, NULL);
-}
-
-static bool
-instrument_texture(struct pass *pass, const struct gpuval_access *access)
-{
-   nir_tex_instr *tex = nir_instr_as_tex(access->instr);
-   nir_builder *b = &pass->state->b;
-   struct look look = begin(pass, access);
-   if (!look.has_use)
-      return false;
-
-   nir_def *slot = gpuval_nir_get_slot(b, &look.use);
-   if (access->op == GPUVAL_OP_FETCH)
-      fetch(pass, &look, tex, slot);
-   else
-      sample(pass, &look, tex, slot);
-   return true;
-}
-
-static bool
-instrument(struct pass *pass, const struct gpuval_access *access)
+instrument(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
    if (access->op == GPUVAL_OP_QUERY)
       return false;
@@ -747,9 +427,10 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    case GPUVAL_ACCESS_TEXEL_BUFFER:
       return instrument_texels(pass, access);
    case GPUVAL_ACCESS_IMAGE:
-      return instrument_image(pass, access);
+      return gpuval_init_instrument_image(pass, access);
    case GPUVAL_ACCESS_TEXTURE:
-      return access->instr->type == nir_instr_type_tex && instrument_texture(pass, access);
+      return access->instr->type == nir_instr_type_tex &&
+             gpuval_init_instrument_texture(pass, access);
    default:
       return false;
    }
@@ -759,7 +440,7 @@ bool
 gpuval_nir_instrument_init(struct gpuval_nir_state *state)
 {
    const struct gpuval_nir_driver *driver = state->options->driver;
-   struct pass pass = {.state = state, .driver = driver};
+   struct gpuval_init_pass pass = {.state = state, .driver = driver};
    bool progress = false;
 
    bool reports = state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_INIT);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What llvmpipe compares by itself, where NIR has no comparison: creating a pipeline spends most of
+ * its time on what NIR has. A buffer's range, and whether an output's components are finite.
+ */
+
+#include "gpuval_lvp_gallivm_private.h"
+
+#include <math.h>
+
+#include "gallivm/lp_bld_arit.h"
+#include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_ir_common.h"
+#include "gallivm/lp_bld_jit_types.h"
+#include "gallivm/lp_bld_logic.h"
+#include "gallivm/lp_bld_struct.h"
+#include "gallivm/lp_bld_swizzle.h"
+
+#include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
+
+/* A constant descriptor's exact size, one for all lanes; 0 where no set is bound that has it */
+static LLVMValueRef
+load_constant_size(struct gpuval_lvp_soa *soa, unsigned set, uint32_t slot)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   LLVMTypeRef type = soa->uint_bld.elem_type;
+   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+
+   LLVMValueRef buffer = lp_build_const_int32(gallivm, set + 1);
+   LLVMValueRef words =
+      lp_llvm_buffer_base(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef num_words =
+      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
+   LLVMValueRef word = lp_build_const_int32(
+      gallivm, (slot * GPUVAL_LVP_DESCRIPTOR_STRIDE + GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE) / 4);
+   LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
+
+   /* Without a branch: where there is none, of anything else that can be read */
+   words = LLVMBuildBitCast(builder, words, pointer_type, "");
+   LLVMValueRef pointer =
+      LLVMBuildSelect(builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""),
+                      LLVMBuildBitCast(builder, soa->consts_ptr, pointer_type, ""), "");
+   return LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
+                          lp_build_const_int32(gallivm, 0), "");
+}
+
+/* The same in each lane, which may have descriptors of their own */
+static LLVMValueRef
+load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct lp_build_context *uint_bld = &soa->uint_bld;
+   LLVMValueRef size;
+
+   nir_scalar constant = nir_scalar_chase_movs(nir_get_scalar(index->ssa, 1));
+   if (nir_scalar_is_const(constant)) {
+      size = load_constant_size(soa, set, nir_scalar_as_uint(constant));
+      return lp_build_broadcast_scalar(uint_bld, size);
+   }
+
+   LLVMValueRef slot = LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, index, 1),
+                                        uint_bld->vec_type, "");
+   LLVMValueRef offset = LLVMBuildMul(
+      gallivm->builder, slot,
+      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
+   offset = LLVMBuildAdd(
+      gallivm->builder, offset,
+      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE), "");
+   size = soa->load_word(soa, set + 1, offset, nir_src_is_always_uniform(*index));
+   return LLVMBuildBitCast(gallivm->builder, size, uint_bld->vec_type, "");
+}
+
+/* What gpuval_nir_bounds.c compares: with last = size - 1, ~0 where there is no descriptor,
+ *
+ *    span == 1:   offset > last
+ *    else         offset >= max(last, span - 2) - (span - 2)
+ */
+static LLVMValueRef
+is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const struct lp_type type = soa->uint_bld.type;
+   uint32_t span = nir_intrinsic_flags(check);
+
+   LLVMValueRef offset = LLVMBuildBitCast(
+      builder, gpuval_lvp_get_component(soa, &check->src[GPUVAL_LVP_CHECK_BUFFER_OFFSET], 0),
+      soa->uint_bld.vec_type, "");
+   LLVMValueRef last = LLVMBuildSub(
+      builder,
+      load_sizes(soa, nir_intrinsic_desc_set(check), &check->src[GPUVAL_LVP_CHECK_BUFFER_INDEX]),
+      lp_build_const_int_vec(gallivm, type, 1), "");
+   LLVMValueRef outside;
+   if (span == 1) {
+      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GREATER, offset, last);
+   } else {
+      LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 2);
+      LLVMValueRef starts =
+         LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, last, rest), rest, "");
+      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
+   }
+   return LLVMBuildAnd(
+      builder, outside,
+      LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[GPUVAL_LVP_CHECK_BUFFER_EXCLUDED]),
+                   ""),
+      "");
+}
+
+/* Of GPUVAL_REPORT_VALUES: NaNs and infinity have the highest magnitudes. */
+static LLVMValueRef
+is_not_finite(struct gpuval_lvp_soa *soa, const nir_src *values)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   const struct lp_type type = soa->uint_bld.type;
+   LLVMValueRef highest = soa->uint_bld.zero;
+
+   for (unsigned i = 0; i < nir_src_num_components(*values); i++) {
+      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(values->ssa, i));
+      if (nir_scalar_is_const(scalar) && isfinite(nir_scalar_as_float(scalar)))
+         continue;
+      LLVMValueRef value = LLVMBuildBitCast(
+         gallivm->builder, gpuval_lvp_get_component(soa, values, i), soa->uint_bld.vec_type, "");
+      LLVMValueRef magnitude = LLVMBuildAnd(gallivm->builder, value,
+                                            lp_build_const_int_vec(gallivm, type, 0x7fffffff), "");
+      highest = highest == soa->uint_bld.zero ? magnitude
+                                              : lp_build_max(&soa->uint_bld, highest, magnitude);
+   }
+   return lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, highest,
+                           lp_build_const_int_vec(gallivm, type, 0x7f800000));
+}
+
+LLVMValueRef
+gpuval_lvp_get_condition(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
+{
+   if (instr->intrinsic == nir_intrinsic_check_buffer_gpuval)
+      return is_outside(soa, instr);
+   if (gpuval_lvp_is_of_set(instr, GPUVAL_REPORT_VALUES))
+      return is_not_finite(soa, &instr->src[1]);
+   return gpuval_lvp_get_bool(soa, &instr->src[0]);
+}
