@@ -136,20 +136,13 @@ check_options()
    esac
 }
 
-exit_status() # VALUE
+# Is VALUE a number of at most 9 digits, and not above LIMIT?
+is_number() # VALUE LIMIT
 {
    case $1 in
-   *[!0-9]* | ????*) return 1 ;;
+   '' | *[!0-9]* | ??????????*) return 1 ;;
    esac
-   [ "$1" -le 255 ]
-}
-
-hang_time() # VALUE
-{
-   case $1 in
-   *[!0-9]* | ??????*) return 1 ;;
-   esac
-   [ "$1" -le 86400 ]
+   [ "$1" -le "$2" ]
 }
 
 run_option() # OPTION VALUE
@@ -186,11 +179,11 @@ run_option() # OPTION VALUE
       run_source_map=$run_source_map${run_source_map:+,}$map
       ;;
    --hang-time/*)
-      hang_time "$2" || usage_error "--hang-time is a number of seconds from 0 to 86400, not '$2'"
+      is_number "$2" 86400 || usage_error "--hang-time is a number of seconds from 0 to 86400, not '$2'"
       run_hang_time=$2
       ;;
    --error-exitcode/*)
-      exit_status "$2" || usage_error "--error-exitcode is a number from 0 to 255, not '$2'"
+      is_number "$2" 255 || usage_error "--error-exitcode is a number from 0 to 255, not '$2'"
       run_error_exitcode=$2
       ;;
    esac
