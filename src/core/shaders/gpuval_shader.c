@@ -201,7 +201,7 @@ write_info(struct blob *blob, const struct gpuval_shader_info *info,
       blob_write_uint32(blob, use->first_slot);
       blob_write_uint32(blob, use->num_slots);
       blob_write_uint8(blob, use->set);
-      blob_write_uint8(blob, use->flags);
+      blob_write_uint16(blob, use->flags);
    }
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->formats, struct gpuval_nir_format));
@@ -800,7 +800,7 @@ read_uses(struct blob_reader *blob, const struct gpuval_device *device,
       use.first_slot = blob_read_uint32(blob);
       use.num_slots = blob_read_uint32(blob);
       use.set = blob_read_uint8(blob);
-      use.flags = blob_read_uint8(blob);
+      use.flags = blob_read_uint16(blob);
       if (!is_valid_use(device, info, table, &use))
          return false;
       util_dynarray_append_typed(&table->uses, struct gpuval_nir_use, use);
