@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define GPUVAL_MAX_LABELS 16
 
@@ -28,5 +29,24 @@ struct gpuval_command {
    const char *shader_name;
    uint32_t calls; /* gpuval_backtrace_capture(), when it was recorded */
 };
+
+/** What pipelines a command executes, by its gpuval_command::op */
+enum gpuval_command_pipelines {
+   GPUVAL_COMMAND_NO_PIPELINES,
+   GPUVAL_COMMAND_DRAWS,
+   GPUVAL_COMMAND_DRAWS_MESHES,
+   GPUVAL_COMMAND_DISPATCHES,
+   GPUVAL_COMMAND_TRACES,
+};
+
+static inline enum gpuval_command_pipelines
+gpuval_command_pipelines(const char *op)
+{
+   return !strncmp(op, "draw_mesh", 9)     ? GPUVAL_COMMAND_DRAWS_MESHES
+          : !strncmp(op, "draw", 4)        ? GPUVAL_COMMAND_DRAWS
+          : !strncmp(op, "dispatch", 8)    ? GPUVAL_COMMAND_DISPATCHES
+          : !strncmp(op, "trace_rays", 10) ? GPUVAL_COMMAND_TRACES
+                                           : GPUVAL_COMMAND_NO_PIPELINES;
+}
 
 #endif

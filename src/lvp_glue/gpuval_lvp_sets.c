@@ -6,6 +6,7 @@
 
 #include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
+#include "gpuval/src/core/descriptors/gpuval_use.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "vk_descriptor_update_template.h"
 
@@ -254,9 +255,7 @@ gpuval_lvp_find_descriptor(const struct gpuval_nir_use *use, const struct lvp_de
    return is_outside ? NULL : &shadow[use->first_slot];
 }
 
-/* The same as gpuval_nir_build_use(). A set of another layout may be bound that the shader
- * does not use after all.
- */
+/* A set of another layout may be bound that the shader does not use after all. */
 static bool
 is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
        const struct lvp_descriptor_set *set, bool *harmful)
@@ -264,24 +263,7 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    *harmful = false;
    if (!set || use->first_slot >= set->layout->size)
       return false;
-
-   const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
-   if (!descriptor) {
-      *harmful = true;
-      return true;
-   }
-
-   uint32_t missing =
-      use->required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS) & ~descriptor->offers;
-   uint32_t format = use->required >> GPUVAL_USE_FORMAT_SHIFT;
-   bool other_format = format && gpuval_format_bits(format) & ~descriptor->format;
-   *harmful = missing & ~GPUVAL_OFFERS_CLASSES ||
-              (other_format && gpuval_nir_texel_of_use(use->required) & ~descriptor->offers) ||
-              (use->required & GPUVAL_OFFERS_RESOURCES &&
-               !gpuval_objects_is_alive(objects, descriptor->object)) ||
-              (use->required & GPUVAL_OFFERS_SAMPLER &&
-               !gpuval_objects_is_alive(objects, descriptor->sampler));
-   return *harmful || missing || other_format;
+   return gpuval_use_is_bad(objects, use, gpuval_lvp_find_descriptor(use, set), harmful);
 }
 
 /* Has the access to mark what it writes, or to look at what it reads? What is destroyed has no

@@ -77,6 +77,7 @@ struct gpuval_nir_binding {
    uint32_t count;   /* elements; a variable count is never more */
    bool is_variable; /* each set says how many there are */
    bool is_unknown;  /* no descriptor, or none that could be replaced or looked up */
+   bool is_late;     /* bad_uses() cannot tell: what it is may change until the command runs */
 };
 
 /* What an access asks of a descriptor */
@@ -85,7 +86,7 @@ struct gpuval_nir_use {
    uint32_t first_slot; /* of the binding */
    uint32_t num_slots;
    uint8_t set;
-   uint8_t flags;
+   uint16_t flags;
 };
 
 enum {
@@ -104,6 +105,10 @@ enum {
    GPUVAL_USE_WRITTEN = 0x40,
    /* Nor this: num_slots is race's, GPUVAL_RACE_USE_*. */
    GPUVAL_USE_RACE = 0x80,
+   /* Of a constant use that is told by a bit: only what GPUVAL_SAFE does not perform. */
+   GPUVAL_USE_HARMFUL = 0x100,
+   /* The same, not about the descriptor's type: of bounds, has its range num_slots bytes? */
+   GPUVAL_USE_SIZE = 0x200,
 };
 
 /* Of GPUVAL_USE_RACE: a site, and what it does there */
@@ -218,7 +223,10 @@ struct gpuval_nir_descriptors {
     * where the host knows when a command begins; else NULL.
     */
    nir_def *(*bad_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
-   /* Of these, those that GPUVAL_SAFE does not perform: gpuval_nir_verdict::harmful */
+   bool tells_sizes; /* uses with GPUVAL_USE_SIZE have bits there */
+   /* Of these, those that GPUVAL_SAFE does not perform: gpuval_nir_verdict::harmful. NULL: they
+    * are uses with GPUVAL_USE_HARMFUL, which have bits of bad_uses() of their own.
+    */
    nir_def *(*harmful_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
    /* The same of those with GPUVAL_USE_WRITTEN, which are counted for themselves: not all is
     * written. NULL: init is not checked.
@@ -270,14 +278,15 @@ nir_def *gpuval_nir_find_structure(nir_builder *b, nir_def *table, nir_def *addr
 
 /** A driver, as the passes see it. All but the first emit NIR at b->cursor. */
 struct gpuval_nir_driver {
-   const void *data;      /* the driver's own: each function gets its driver */
-   unsigned hashes;       /* GPUVAL_BLOOM_HASHES */
-   unsigned num_lanes;    /* where gpuval_nir_functions[] are called: of the vectors that call */
-   unsigned merged_lanes; /* of a wave, one lane reports for all that fail at its site; 0: each
-                           * reports */
-   bool broadcasts;       /* what is the same in all lanes should look so: gpuval_nir_address.c */
-   bool swaps;            /* bits of records are set by compare-and-swap */
-   bool records_first;    /* of a site that failed already no more records are wanted */
+   const void *data;       /* the driver's own: each function gets its driver */
+   unsigned hashes;        /* GPUVAL_BLOOM_HASHES */
+   unsigned num_lanes;     /* where gpuval_nir_functions[] are called: of the vectors that call */
+   unsigned merged_lanes;  /* of a wave, one lane reports for all that fail at its site; 0: each
+                            * reports */
+   bool broadcasts;        /* what is the same in all lanes should look so: gpuval_nir_address.c */
+   bool swaps;             /* bits of records are set by compare-and-swap */
+   bool records_first;     /* of a site that failed already no more records are wanted */
+   bool inlines_functions; /* what is called becomes code of the shader: it may have branches */
 
    /* How does @intrin find its buffer? Returns false for an access that is not to be
     * checked.

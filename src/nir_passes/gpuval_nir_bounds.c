@@ -216,6 +216,38 @@ is_group_outside(nir_builder *b, const struct group *group, uint32_t lowest, nir
    return is_outside(b, offset, size, span);
 }
 
+/* 1 bit, the same in all lanes and there already: may a group be outside whose last byte is at
+ * @highest? NULL: the host cannot tell.
+ */
+static nir_def *
+may_be_outside(struct gpuval_nir_state *state, const struct group *group, uint32_t highest)
+{
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   const nir_binding *binding = &group->first->binding;
+   struct gpuval_nir_binding layout;
+
+   if (!driver->descriptors || !driver->descriptors->tells_sizes || !binding->success ||
+       group->first->offset.num_terms || binding->num_indices != 1 ||
+       !nir_src_is_const(binding->indices[0]) || highest == UINT32_MAX ||
+       mesa_shader_stage_is_rt(state->b.shader->info.stage))
+      return NULL;
+
+   uint32_t index = nir_src_as_uint(binding->indices[0]);
+   driver->descriptors->binding(driver, binding->desc_set, binding->binding, &layout);
+   if (layout.is_unknown || layout.is_variable || layout.is_late || index >= layout.count)
+      return NULL;
+
+   int bit = gpuval_nir_add_use(state, &(struct gpuval_nir_use){
+                                          .first_slot = layout.first_slot + index * layout.stride,
+                                          .num_slots = highest + 1,
+                                          .set = binding->desc_set,
+                                          .flags = GPUVAL_USE_CONSTANT | GPUVAL_USE_SIZE,
+                                       });
+   return bit < 0 ? NULL
+                  : nir_has_bits_gpuval(&state->b, 1, gpuval_nir_bad_uses(state),
+                                        .base = BITFIELD_BIT(bit));
+}
+
 static uint32_t
 add_entries(struct gpuval_nir_state *state, const struct group *group, uint32_t lowest)
 {
@@ -330,6 +362,12 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
          nir_def *size = driver->buffer_size(driver, b, nir_imm_int(b, set), report.slot);
          report.failed =
             is_group_outside(b, group, first->offset.constant + lowest, report.offset, size, span);
+         const uint32_t first_byte = first->offset.constant + lowest;
+         nir_def *may_fail = buffer->set >= 0 && first_byte <= UINT32_MAX - (span - 1)
+                                ? may_be_outside(state, group, first_byte + (span - 1))
+                                : NULL;
+         if (may_fail) /* gpuval_nir_groups.c: that is all that is asked where nothing fails. */
+            report.failed = nir_iand(b, may_fail, report.failed);
          if (buffer->set < 0)
             report.failed = nir_iand(b, report.failed,
                                      nir_ieq_imm(b, driver->set(driver, b, first->intrin), set));

@@ -49,22 +49,13 @@ struct pending {
 struct pass {
    struct gpuval_nir_state *state;
    const struct gpuval_nir_driver *driver;
-   struct {
-      nir_def *word;     /* once it is asked for, */
-      nir_def *bits[32]; /* and its bits */
-   } bad_uses, harmful_uses;
+   nir_def *harmful_uses; /* once it is asked for */
+   nir_def *bad_bits[32], *harmful_bits[32];
    struct hash_table *lookups;   /* struct lookup_key -> struct lookup */
    struct util_dynarray pending; /* struct pending: of the block */
    unsigned run;                 /* number of the block, or of its part between edges */
    nir_instr *first;             /* the first access there */
 };
-
-static bool
-uses_equal(const struct gpuval_nir_use *a, const struct gpuval_nir_use *b)
-{
-   return a->required == b->required && a->first_slot == b->first_slot &&
-          a->num_slots == b->num_slots && a->set == b->set && a->flags == b->flags;
-}
 
 /* Sites and entries */
 
@@ -122,46 +113,42 @@ num_entries(const struct pass *pass)
 /* What is known about it */
 
 static nir_def *
-get_bad_uses(struct pass *pass)
-{
-   if (!pass->bad_uses.word) {
-      nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
-      pass->bad_uses.word = pass->driver->descriptors->bad_uses(pass->driver, &at_top);
-   }
-   return pass->bad_uses.word;
-}
-
-static nir_def *
 get_harmful_uses(struct pass *pass)
 {
-   if (!pass->harmful_uses.word) {
+   if (!pass->harmful_uses) {
       nir_builder at_top = nir_builder_at(nir_before_impl(pass->state->b.impl));
-      pass->harmful_uses.word = pass->driver->descriptors->harmful_uses(pass->driver, &at_top);
+      pass->harmful_uses = pass->driver->descriptors->harmful_uses(pass->driver, &at_top);
    }
-   return pass->harmful_uses.word;
+   return pass->harmful_uses;
 }
 
-/* The bit of a constant use, or -1 */
-static int
-find_bit(struct pass *pass, const struct gpuval_access_use *use)
+/* Which bits tell how a constant use is; bad: -1: none. harmful is there where that may be another
+ * verdict, in the word of harmful uses if there is one.
+ */
+struct use_bits {
+   int bad, harmful;
+};
+
+static struct use_bits
+find_bits(struct pass *pass, const struct gpuval_access_use *use)
 {
-   struct util_dynarray *uses = &pass->state->table->uses;
-   int bit = 0;
-
    const struct gpuval_nir_descriptors *descriptors = pass->driver->descriptors;
-   if (!descriptors->bad_uses || !(use->nir.flags & GPUVAL_USE_CONSTANT) ||
-       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
-      return -1;
+   struct use_bits bits = {-1, -1};
 
-   util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
-      if (uses_equal(known, &use->nir))
-         return bit;
-      bit++;
+   if (!descriptors->bad_uses || !(use->nir.flags & GPUVAL_USE_CONSTANT) || use->layout.is_late ||
+       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
+      return bits;
+
+   int bit = gpuval_nir_add_use(pass->state, &use->nir);
+   bits.harmful = bit;
+   if (!descriptors->harmful_uses && gpuval_nir_may_be_harmless(use->nir.required)) {
+      struct gpuval_nir_use harmful = use->nir;
+      harmful.flags |= GPUVAL_USE_HARMFUL;
+      bits.harmful = gpuval_nir_add_use(pass->state, &harmful);
    }
-   if (bit == (int)descriptors->max_uses)
-      return -1;
-   util_dynarray_append_typed(uses, struct gpuval_nir_use, use->nir);
-   return bit;
+   if (bits.harmful >= 0)
+      bits.bad = bit;
+   return bits;
 }
 
 /* May the index differ inside of a subgroup, without being said to? (Helper invocations run
@@ -326,7 +313,7 @@ has_bits(const struct pass *pass, nir_def *word, uint32_t bits)
 {
    nir_builder *b = &pass->state->b;
 
-   if (word == pass->bad_uses.word || word == pass->harmful_uses.word)
+   if (word == pass->state->bad_uses || word == pass->harmful_uses)
       return nir_has_bits_gpuval(b, 1, word, .base = bits);
    return nir_ine_imm(b, nir_iand_imm(b, word, bits), 0);
 }
@@ -335,7 +322,7 @@ has_bits(const struct pass *pass, nir_def *word, uint32_t bits)
 static nir_def *
 get_bit(struct pass *pass, nir_def *word, nir_def **bits, unsigned bit, nir_block *block)
 {
-   assert(bit < ARRAY_SIZE(pass->bad_uses.bits));
+   assert(bit < ARRAY_SIZE(pass->bad_bits));
 
    if (!bits[bit] || !nir_block_dominates(nir_def_instr(bits[bit])->block, block))
       bits[bit] = has_bits(pass, word, BITFIELD_BIT(bit));
@@ -344,19 +331,21 @@ get_bit(struct pass *pass, nir_def *word, nir_def **bits, unsigned bit, nir_bloc
 
 /* 1 bit each. Those that are bad and not harmful may be such views only. */
 static void
-get_verdict(struct pass *pass, const struct gpuval_access_use *use, int bit, nir_def *result,
-            nir_def **bad, nir_def **harmful)
+get_verdict(struct pass *pass, const struct gpuval_access_use *use, struct use_bits bits,
+            nir_def *result, nir_def **bad, nir_def **harmful)
 {
    nir_block *block = use->access->block;
    bool may_be_harmless = gpuval_nir_may_be_harmless(use->nir.required);
 
-   *bad = bit >= 0 ? get_bit(pass, pass->bad_uses.word, pass->bad_uses.bits, bit, block)
-                   : has_bits(pass, result, 0x1);
+   *bad = bits.bad >= 0 ? get_bit(pass, pass->state->bad_uses, pass->bad_bits, bits.bad, block)
+                        : has_bits(pass, result, 0x1);
    *harmful = *bad;
-   if (may_be_harmless && bit >= 0)
-      *harmful = get_bit(pass, get_harmful_uses(pass), pass->harmful_uses.bits, bit, block);
-   else if (may_be_harmless)
+   if (may_be_harmless && bits.bad < 0)
       *harmful = has_bits(pass, result, 0x4);
+   else if (may_be_harmless && pass->driver->descriptors->harmful_uses)
+      *harmful = get_bit(pass, get_harmful_uses(pass), pass->harmful_bits, bits.harmful, block);
+   else if (may_be_harmless)
+      *harmful = get_bit(pass, pass->state->bad_uses, pass->bad_bits, bits.harmful, block);
 }
 
 static void
@@ -364,12 +353,13 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
 {
    nir_builder *b = &pass->state->b;
    struct pending pending = {.use = *use};
-   int bit = find_bit(pass, use);
-   const struct gpuval_nir_constant_use *words = bit < 0 ? look_up_constant(pass, use) : NULL;
+   struct use_bits bits = find_bits(pass, use);
+   bool has_bit = bits.bad >= 0;
+   const struct gpuval_nir_constant_use *words = has_bit ? NULL : look_up_constant(pass, use);
 
-   if (bit >= 0) {
-      pending.bits = get_bad_uses(pass);
-      pending.bit = BITFIELD_BIT(bit);
+   if (has_bit) {
+      pending.bits = gpuval_nir_bad_uses(pass->state);
+      pending.bit = BITFIELD_BIT(bits.bad);
    } else if (words) {
       pending.bits = words->bad;
       pending.is_word = true;
@@ -394,12 +384,12 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
       harmful = nir_ine_imm(b, words->harmful, 0);
       bad = words->bad == words->harmful ? harmful : nir_ine_imm(b, words->bad, 0);
    } else {
-      get_verdict(pass, use, bit, pending.bits, &bad, &harmful);
+      get_verdict(pass, use, bits, pending.bits, &bad, &harmful);
    }
    set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad, harmful,
            words ? words->harmful : NULL);
 
-   if (bit < 0 && may_differ(use)) {
+   if (!has_bit && may_differ(use)) {
       pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;
       pending.bit = 2;
       util_dynarray_append_typed(&pass->pending, struct pending, pending);

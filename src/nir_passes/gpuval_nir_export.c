@@ -23,6 +23,8 @@
 #include "gpuval_nir_float.h"
 #include "gpuval_nir_private.h"
 
+#include <math.h>
+
 #include "util/hash_table.h"
 #include "util/ralloc.h"
 
@@ -331,14 +333,52 @@ is_undefined(nir_scalar scalar)
    return nir_def_instr(scalar.def)->type == nir_instr_type_undef;
 }
 
+static bool
+is_finite_constant(nir_scalar scalar)
+{
+   return nir_scalar_is_const(scalar) && isfinite(nir_scalar_as_float(scalar));
+}
+
 /* Components of an output, and what they have of NaN and of infinity: 32 bit each, where the report
  * is made
  */
 struct finding {
    nir_def *any;     /* 1 bit: either */
    nir_def *highest; /* magnitude */
+   nir_def *sum;     /* of magnitudes, as floats of 32 bits; NULL: there are others */
    nir_def *nan, *inf;
 };
+
+/* What is not finite leaves a sum that is not, and magnitudes cost an addition nothing. A sum of
+ * what is finite may be too large: so it is looked at more closely then.
+ */
+static void
+add_to_sum(nir_builder *b, struct finding *finding, nir_def *value)
+{
+   bool is_first = !finding->any;
+
+   if (value->bit_size != 32 || (!is_first && !finding->sum)) {
+      finding->sum = NULL;
+      return;
+   }
+   bool exact = b->exact;
+   b->exact = true;
+   nir_def *magnitude = nir_fabs(b, value);
+   finding->sum = is_first ? magnitude : nir_fadd(b, finding->sum, magnitude);
+   b->exact = exact;
+}
+
+/* 1 bit: whether @finding has to be looked at, as gpuval_nir_groups.c knows it */
+static nir_def *
+may_be_any(nir_builder *b, const struct finding *finding)
+{
+   bool exact = b->exact;
+
+   b->exact = true;
+   nir_def *is_finite = nir_flt(b, finding->sum, nir_imm_float(b, INFINITY));
+   b->exact = exact;
+   return nir_inot(b, is_finite);
+}
 
 /* A NaN and infinity have the highest magnitudes, so that one comparison does. */
 static void
@@ -363,9 +403,13 @@ add_bit(nir_builder *b, nir_def *bits, nir_def *found, unsigned bit)
 }
 
 static void
-add_component(nir_builder *b, struct finding *finding, nir_def *value, unsigned bit)
+add_component(nir_builder *b, struct finding *finding, nir_def *value, unsigned bit,
+              bool is_repeated)
 {
-   add_magnitude(b, finding, value);
+   if (!is_repeated) {
+      add_to_sum(b, finding, value);
+      add_magnitude(b, finding, value);
+   }
    finding->nan = add_bit(b, finding->nan, gpuval_nir_is_nan(b, value), bit);
    finding->inf =
       add_bit(b, finding->inf, gpuval_nir_is_infinite(b, value), bit + GPUVAL_EXPORT_INF_SHIFT);
@@ -425,18 +469,33 @@ report(struct gpuval_nir_state *state, const struct gpuval_access *access, int o
 {
    nir_builder *b = &state->b;
    nir_def *zero = nir_imm_int(b, 0);
+   bool asks_first = finding->sum && state->options->driver->inlines_functions;
    nir_def *mask = nir_ior(b, finding->nan, finding->inf);
    nir_def *which = get_number(b, finding);
 
    gpuval_nir_report(
-      state, &(struct gpuval_nir_report){
-                .failed = finding->any,
-                .detail = nir_vec4(b, mask, which, zero, access->born ? access->born : zero),
-                .slot = access->assigned,
-                .set = GPUVAL_REPORT_PLAIN,
-                .first_entry = add_entries(state, access, output),
-                .num_entries = 1,
-             });
+      state,
+      &(struct gpuval_nir_report){
+         .failed = asks_first ? nir_iand(b, may_be_any(b, finding), finding->any) : finding->any,
+         .detail = nir_vec4(b, mask, which, zero, access->born ? access->born : zero),
+         .slot = access->assigned,
+         .set = GPUVAL_REPORT_PLAIN,
+         .first_entry = add_entries(state, access, output),
+         .num_entries = 1,
+      });
+}
+
+/* Is the same scalar among the components before? */
+static bool
+is_repeated(const nir_intrinsic_instr *store, unsigned component)
+{
+   nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, component));
+
+   u_foreach_bit (i, nir_intrinsic_write_mask(store) & BITFIELD_MASK(component)) {
+      if (nir_scalar_equal(nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i)), scalar))
+         return true;
+   }
+   return false;
 }
 
 /* Leaves it to the driver to look at components of 32 bits. Those that are not looked at are 0. */
@@ -451,7 +510,7 @@ report_values(struct gpuval_nir_state *state, const struct gpuval_access *access
 
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (is_undefined(scalar))
+      if (is_undefined(scalar) || is_finite_constant(scalar))
          continue;
       values[first + i] = nir_channel(b, scalar.def, scalar.comp);
       has_any = true;
@@ -479,7 +538,7 @@ gpuval_nir_find_in_values(nir_builder *b, nir_def *const values[4], nir_def **ma
    struct finding finding = {0};
 
    for (unsigned i = 0; i < 4; i++)
-      add_component(b, &finding, values[i], i);
+      add_component(b, &finding, values[i], i, false);
    *mask = nir_ior(b, finding.nan, finding.inf);
    *number = get_number(b, &finding);
 }
@@ -499,9 +558,9 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
 
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (!is_undefined(scalar))
+      if (!is_undefined(scalar) && !is_finite_constant(scalar))
          add_component(b, &finding, nir_channel(b, scalar.def, scalar.comp),
-                       var->data.location_frac + i);
+                       var->data.location_frac + i, is_repeated(store, i));
    }
    if (!finding.any)
       return false;

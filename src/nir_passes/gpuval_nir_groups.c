@@ -4,6 +4,8 @@
 
 #include "gpuval_nir_groups.h"
 
+#include <math.h>
+
 #include "gpuval_nir_inline_address.h"
 #include "nir_builder.h"
 
@@ -149,6 +151,63 @@ gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow, struct util_
       collect_groups(impl, nir_intrinsic_sync_gpuval, true, false, groups);
 }
 
+static nir_intrinsic_instr *
+as_has_bits(nir_scalar scalar)
+{
+   return nir_scalar_is_intrinsic(scalar) &&
+                nir_scalar_intrinsic_op(scalar) == nir_intrinsic_has_bits_gpuval
+             ? nir_instr_as_intrinsic(nir_def_instr(scalar.def))
+             : NULL;
+}
+
+static bool
+is_infinity(nir_scalar scalar)
+{
+   return nir_scalar_is_const(scalar) && scalar.def->bit_size == 32 &&
+          nir_scalar_as_float(scalar) == INFINITY;
+}
+
+/* Is it what gpuval_nir_export.c asks first: not (sum < infinity)? Optimizations make sum >=
+ * infinity of that where there can be no NaN.
+ */
+static bool
+is_not_finite(nir_scalar scalar)
+{
+   bool is_not = nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_inot;
+   if (is_not)
+      scalar = nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 0));
+
+   return nir_scalar_is_alu(scalar) &&
+          nir_scalar_alu_op(scalar) == (is_not ? nir_op_flt : nir_op_fge) &&
+          is_infinity(nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 1)));
+}
+
+/* What has to be true, and is cheap to ask for, where a report fails */
+struct suspicion {
+   nir_intrinsic_instr *bits; /* of a word, one of which is set, or */
+   nir_def *condition;        /* 1 bit; both NULL: there is no such thing */
+};
+
+/* The condition of a report, which may be less than all there. */
+static nir_scalar
+get_condition(const struct group *group, unsigned i, struct suspicion *suspicion)
+{
+   nir_scalar failed = get_src(group, i, 0, 0);
+
+   *suspicion = (struct suspicion){as_has_bits(failed)};
+   if (suspicion->bits || !nir_scalar_is_alu(failed) || nir_scalar_alu_op(failed) != nir_op_iand)
+      return failed;
+   for (unsigned j = 0; j < 2; j++) {
+      nir_scalar one = nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, j));
+      suspicion->bits = as_has_bits(one);
+      if (is_not_finite(one))
+         suspicion->condition = one.def;
+      if (suspicion->bits || suspicion->condition)
+         return nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, !j));
+   }
+   return failed;
+}
+
 /* Is its condition but a comparison of what it hands over, which can be made once more? An index
  * of descriptors may have been kept inside its array.
  */
@@ -156,7 +215,8 @@ static bool
 is_comparison(const struct group *group, unsigned i)
 {
    unsigned set = nir_intrinsic_desc_set(group->intrins[i]);
-   nir_scalar failed = get_src(group, i, 0, 0), offset = get_src(group, i, 1, 0);
+   struct suspicion suspicion;
+   nir_scalar failed = get_condition(group, i, &suspicion), offset = get_src(group, i, 1, 0);
 
    if ((set >= GPUVAL_REPORT_UNWRITTEN_IMAGE && set != GPUVAL_REPORT_INLINE) ||
        !nir_scalar_is_const(get_src(group, i, 2, 0)) || !nir_scalar_is_alu(failed) ||
@@ -178,24 +238,41 @@ gpuval_nir_are_comparisons(const struct group *group)
    return true;
 }
 
+static nir_def *
+or_1(nir_builder *b, nir_def *any, nir_def *other)
+{
+   return any && other ? nir_ior(b, any, other) : any ? any : other;
+}
+
 nir_def *
 gpuval_nir_build_any(nir_builder *b, const struct group *group)
 {
    nir_scalar limits[MAX_GROUP];
    nir_def *highest[MAX_GROUP];
    unsigned num_limits = 0;
-   nir_def *any = NULL;
+   nir_def *any = NULL, *word = NULL;
+   uint32_t mask = 0;
 
    for (unsigned i = 0; i < group->count; i++) {
-      nir_intrinsic_instr *report = group->intrins[i];
+      struct suspicion suspicion;
+      nir_scalar failed = get_condition(group, i, &suspicion);
+      nir_intrinsic_instr *bits = suspicion.bits;
+      if (suspicion.condition) {
+         any = or_1(b, any, suspicion.condition);
+         continue;
+      }
+      if (bits && (!word || word == bits->src[0].ssa)) {
+         word = bits->src[0].ssa;
+         mask |= nir_intrinsic_base(bits);
+         continue;
+      }
       if (!is_comparison(group, i)) {
-         any = any ? nir_ior(b, any, report->src[0].ssa) : report->src[0].ssa;
+         any = or_1(b, any, group->intrins[i]->src[0].ssa);
          continue;
       }
 
-      nir_scalar limit =
-         nir_scalar_chase_movs(nir_scalar_chase_alu_src(get_src(group, i, 0, 0), 1));
-      nir_scalar compared = nir_scalar_chase_alu_src(get_src(group, i, 0, 0), 0);
+      nir_scalar limit = nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, 1));
+      nir_scalar compared = nir_scalar_chase_alu_src(failed, 0);
       nir_def *offset = nir_channel(b, compared.def, compared.comp);
       unsigned j = 0;
       while (j < num_limits && !nir_scalar_equal(limits[j], limit))
@@ -205,11 +282,19 @@ gpuval_nir_build_any(nir_builder *b, const struct group *group)
       num_limits = MAX2(num_limits, j + 1);
    }
 
-   for (unsigned j = 0; j < num_limits; j++) {
-      nir_def *outside = nir_uge(b, highest[j], nir_channel(b, limits[j].def, limits[j].comp));
-      any = any ? nir_ior(b, any, outside) : outside;
-   }
-   return any;
+   for (unsigned j = 0; j < num_limits; j++)
+      any = or_1(b, any, nir_uge(b, highest[j], nir_channel(b, limits[j].def, limits[j].comp)));
+   return word ? or_1(b, any, nir_ine_imm(b, nir_iand_imm(b, word, mask), 0)) : any;
+}
+
+bool
+gpuval_nir_is_any_exact(const struct group *group)
+{
+   struct suspicion suspicion;
+   nir_scalar failed = get_condition(group, 0, &suspicion);
+
+   return group->count == 1 && !suspicion.condition &&
+          (!suspicion.bits || &suspicion.bits->instr == nir_def_instr(failed.def));
 }
 
 /* What each invocation loads for itself nobody has loaded before. */

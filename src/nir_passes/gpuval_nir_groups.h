@@ -68,6 +68,8 @@ void gpuval_nir_collect_groups(nir_function_impl *impl, bool has_shadow,
 bool gpuval_nir_are_comparisons(const struct group *group);
 /** Has any of them failed? Of offsets with one limit the highest tells. */
 nir_def *gpuval_nir_build_any(struct nir_builder *b, const struct group *group);
+/** Is it the one report that fails where gpuval_nir_build_any() is true? */
+bool gpuval_nir_is_any_exact(const struct group *group);
 
 /** Loads that not only one invocation makes from where they are, and all other accesses */
 void gpuval_nir_part_loads(const struct group *group, struct group *loads, struct group *others);

@@ -143,8 +143,14 @@ lower_reports(struct inline_state *state, const struct group *group)
    state->driver = choose_driver(state->options->driver, group);
    _mesa_set_add(state->ifs, nir_push_if(b, failed));
    mark(state, group);
-   if (group->count == 1) {
+   if (gpuval_nir_is_any_exact(group)) {
       build_report(state, group, NULL, false);
+   } else if (group->count == 1 && gpuval_nir_are_comparisons(group)) {
+      build_report(state, group, NULL, true);
+   } else if (group->count == 1) {
+      nir_push_if(b, group->intrins[0]->src[0].ssa);
+      build_report(state, group, NULL, false);
+      nir_pop_if(b, NULL);
    } else {
       nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
       nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
@@ -612,6 +618,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    };
    struct util_dynarray groups;
 
+   nir_divergence_analysis(nir); /* gpuval_nir_turns.c */
    util_dynarray_init(&groups, NULL);
    state.ifs = _mesa_pointer_set_create(NULL);
    bool progress = lower_messages(&state);

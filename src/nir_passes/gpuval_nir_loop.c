@@ -19,6 +19,21 @@
  * looks at the same time whether the host wants all loops to end (gpuval_root::end_loops), so a
  * round that is fine costs an addition and a comparison of the low bits.
  *
+ * Where functions are inlined, what is not asked for in most rounds is behind one branch, and the
+ * first rounds do not ask at all: most loops end before they load anything.
+ *
+ *    left = -DISTANCE; n = FIRST - 1 + DISTANCE;
+ *    loop {
+ *       left++;
+ *       if (left == 0) {
+ *          ended = @call_gpuval(n, FIRST + limit + 1);
+ *          @report_gpuval(ended != 0);
+ *          if (ended != 0) break;      with GPUVAL_SAFE
+ *          left = -4096; n += 4096;
+ *       }
+ *       …
+ *    }
+ *
  * A round is one execution of the continue target. What runs first in a loop has been run once more
  * than that, but in loops that end with their condition: those count right before it. These are
  * do-while loops, and what nir_opt_loop has made of others (opt_loop_peel_initial_break()).
@@ -37,6 +52,13 @@
 
 #define ROUNDS_LOG2 16
 #define ROUNDS_MASK BITFIELD_MASK(ROUNDS_LOG2)
+
+/* Where functions are inlined: rounds from one time to the next, and before the first time, unless
+ * the limit is below that
+ */
+#define INLINE_ROUNDS 4096
+#define MIN_ROUNDS    1024
+static_assert((1u << ROUNDS_LOG2) % INLINE_ROUNDS == 0, "round limit + 1 is among them, too");
 
 /* A loop of the module; places are bytes from its start */
 struct spirv_loop {
@@ -293,6 +315,29 @@ find_first_condition(const struct loop *loop)
    return nif;
 }
 
+/* The components of a vector that are known in @block, and 0 for the others. NULL: none is. An
+ * address is such a vector: it begins with its descriptor, which is known (prepare_way_out()).
+ */
+static nir_def *
+find_known_components(nir_builder *b, nir_def *vector, nir_block *block)
+{
+   nir_instr *instr = nir_def_instr(vector);
+   if (instr->type != nir_instr_type_alu || !nir_op_is_vec(nir_instr_as_alu(instr)->op))
+      return NULL;
+
+   nir_builder at_end = nir_builder_at(nir_after_block_before_jump(block));
+   nir_def *components[NIR_MAX_VEC_COMPONENTS];
+   bool is_any_known = false;
+   for (unsigned i = 0; i < vector->num_components; i++) {
+      nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(vector, i));
+      bool is_known = nir_block_dominates(nir_def_instr(scalar.def)->block, block);
+      components[i] = is_known ? nir_channel(&at_end, scalar.def, scalar.comp)
+                               : nir_imm_intN_t(&at_end, 0, vector->bit_size);
+      is_any_known |= is_known;
+   }
+   return is_any_known ? nir_vec(&at_end, components, vector->num_components) : NULL;
+}
+
 /* A value of @phi that is known in @block, or 0 */
 static nir_def *
 get_known_value(nir_builder *b, nir_phi_instr *phi, nir_block *block)
@@ -301,23 +346,82 @@ get_known_value(nir_builder *b, nir_phi_instr *phi, nir_block *block)
       if (nir_block_dominates(nir_def_instr(src->src.ssa)->block, block))
          return src->src.ssa;
    }
+   nir_foreach_phi_src (src, phi) {
+      nir_def *value = find_known_components(b, src->src.ssa, block);
+      if (value)
+         return value;
+   }
 
    nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
    return nir_imm_zero(&at_top, phi->def.num_components, phi->def.bit_size);
 }
 
-/* Adds a way out of the loop. What is used behind the loop of its values comes through phis then. */
+static bool
+is_inside(const nir_loop *loop, const nir_block *block)
+{
+   for (const nir_cf_node *node = &block->cf_node; node; node = node->parent) {
+      if (node == &loop->cf_node)
+         return true;
+   }
+   return false;
+}
+
+static bool
+is_src_outside(nir_src *src, void *data)
+{
+   return !is_inside(data, nir_def_instr(src->ssa)->block);
+}
+
+/* Is it the same in front of the loop, where it costs nothing? */
+static bool
+may_stand_before(nir_instr *instr, nir_loop *loop)
+{
+   if (instr->type == nir_instr_type_load_const)
+      return true;
+   if (instr->type == nir_instr_type_alu)
+      return nir_foreach_src(instr, is_src_outside, loop);
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   switch (nir_instr_as_intrinsic(instr)->intrinsic) {
+   case nir_intrinsic_vulkan_resource_index:
+   case nir_intrinsic_vulkan_resource_reindex:
+   case nir_intrinsic_load_vulkan_descriptor:
+      return nir_foreach_src(instr, is_src_outside, loop);
+   default:
+      return false;
+   }
+}
+
+/* Makes a loop ready for a way out. Behind it, constants stay what they are for optimizations that
+ * look for them, and what does not change in the loop, as resources, is the same however it was
+ * left.
+ */
+static void
+prepare_way_out(nir_loop *loop)
+{
+   nir_foreach_block_in_cf_node_safe(block, &loop->cf_node)
+   {
+      nir_foreach_instr_safe (instr, block) {
+         if (may_stand_before(instr, loop))
+            nir_instr_move(nir_before_cf_node(&loop->cf_node), instr);
+      }
+   }
+   nir_convert_loop_to_lcssa(loop);
+}
+
+/* Adds a way out of the loop, whose values come through phis where they are used behind it
+ * (prepare_way_out(), before any block of ours is added).
+ */
 static void
 add_way_out(nir_builder *b, nir_loop *loop, nir_def *ended)
 {
-   nir_convert_loop_to_lcssa(loop);
-
    nir_block *behind = nir_cf_node_as_block(nir_cf_node_next(&loop->cf_node));
    nir_if *nif = nir_push_if(b, ended);
    nir_jump(b, nir_jump_break);
    nir_pop_if(b, NULL);
 
    nir_block *from = nir_if_last_then_block(nif);
+   nir_progress(true, b->impl, nir_metadata_none);
    nir_metadata_require(b->impl, nir_metadata_dominance);
    nir_foreach_phi (phi, behind) {
       nir_def *value = get_known_value(b, phi, from);
@@ -333,11 +437,106 @@ leave(nir_builder *b, const struct loop *loop, nir_if *last, nir_def *ended)
    nir_if *nif = last ? NULL : find_first_condition(loop);
 
    if (!nif) {
+      prepare_way_out(loop->nir);
       add_way_out(b, loop->nir, ended);
       return;
    }
    b->cursor = nir_before_src(&nif->condition);
    nir_src_rewrite(&nif->condition, nir_ior(b, nif->condition.ssa, ended));
+}
+
+/* How the rounds of a loop are counted: 32 bits, modulo 2^32 */
+struct count {
+   uint32_t first;    /* of the first round */
+   uint32_t before;   /* before anything is counted */
+   uint32_t too_many; /* of the first round that is not allowed; 0 modulo 1 << ROUNDS_LOG2 */
+   nir_if *last;      /* find_last_condition() */
+};
+
+static nir_variable *
+add_counter(nir_builder *b, const struct loop *loop, const char *name, uint32_t value)
+{
+   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), name);
+
+   b->cursor = nir_before_cf_node(&loop->nir->cf_node);
+   nir_store_var(b, var, nir_imm_int(b, value), 0x1);
+   return var;
+}
+
+/* Returns its new value. */
+static nir_def *
+add_one(nir_builder *b, nir_variable *var)
+{
+   nir_def *sum = nir_iadd_imm(b, nir_load_var(b, var), 1);
+   nir_store_var(b, var, sum, 0x1);
+   return sum;
+}
+
+static nir_def *
+report_rounds(struct gpuval_nir_state *state, const struct gpuval_site *site,
+              const struct count *count, nir_def *asks, nir_def *n)
+{
+   nir_builder *b = &state->b;
+   nir_def *answer = nir_call_gpuval(b, 32, asks, nir_vec2(b, n, nir_imm_int(b, count->too_many)),
+                                     .base = GPUVAL_FUNCTION_LOOP);
+   nir_def *ended = nir_ine_imm(b, answer, 0);
+
+   gpuval_nir_report_plain(state, site, 0, ended, nir_iadd_imm(b, n, -count->first), answer);
+   return ended;
+}
+
+static void
+go_where_rounds_are_counted(nir_builder *b, const struct loop *loop, const struct count *count)
+{
+   b->cursor = count->last ? nir_before_cf_node(&count->last->cf_node)
+                           : nir_after_phis(nir_loop_first_block(loop->nir));
+}
+
+static void
+count_rounds(struct gpuval_nir_state *state, const struct loop *loop,
+             const struct gpuval_site *site, const struct count *count)
+{
+   nir_builder *b = &state->b;
+   nir_variable *var = add_counter(b, loop, "gpuval rounds", count->before);
+
+   go_where_rounds_are_counted(b, loop, count);
+   nir_def *n = add_one(b, var);
+   nir_def *asks = nir_ieq_imm(b, nir_iand_imm(b, n, ROUNDS_MASK), 0);
+   nir_def *ended = report_rounds(state, site, count, asks, n);
+   if (state->options->safe)
+      leave(b, loop, count->last, ended);
+}
+
+static void
+count_rounds_inline(struct gpuval_nir_state *state, const struct loop *loop,
+                    const struct gpuval_site *site, const struct count *count)
+{
+   nir_builder *b = &state->b;
+   uint32_t distance = (-(count->before + 1) & (INLINE_ROUNDS - 1)) + 1;
+   bool is_limit = count->before + distance == count->too_many;
+   if (distance < MIN_ROUNDS && !is_limit)
+      distance += INLINE_ROUNDS;
+
+   if (state->options->safe)
+      prepare_way_out(loop->nir);
+   nir_variable *left_var = add_counter(b, loop, "gpuval rounds left", -distance);
+   nir_variable *var = add_counter(b, loop, "gpuval rounds", count->before + distance);
+
+   /* Values that the loop's own condition leaves behind are known there, too. */
+   nir_if *first = count->last ? NULL : find_first_condition(loop);
+   go_where_rounds_are_counted(b, loop, count);
+   if (first)
+      b->cursor = nir_before_cf_node(&first->cf_node);
+   nir_if *asks = nir_push_if(b, nir_ieq_imm(b, add_one(b, left_var), 0));
+   {
+      nir_def *n = nir_load_var(b, var);
+      nir_store_var(b, left_var, nir_imm_int(b, -INLINE_ROUNDS), 0x1);
+      nir_store_var(b, var, nir_iadd_imm(b, n, INLINE_ROUNDS), 0x1);
+      nir_def *ended = report_rounds(state, site, count, nir_imm_true(b), n);
+      if (state->options->safe)
+         add_way_out(b, loop->nir, ended);
+   }
+   nir_pop_if(b, asks);
 }
 
 static void
@@ -346,10 +545,13 @@ instrument(struct pass *pass, const struct loop *loop)
    struct gpuval_nir_state *state = pass->state;
    nir_builder *b = &state->b;
    uint32_t limit = state->options->loop_limit;
-   /* No round is the first too many where there is no limit. */
-   uint32_t first = limit ? -(limit + 1) & ROUNDS_MASK : 0;
-   uint32_t too_many = limit ? first + limit + 1 : 1;
-   nir_if *last = find_last_condition(loop);
+   struct count count = {
+      /* No round is the first too many where there is no limit. */
+      .first = limit ? -(limit + 1) & ROUNDS_MASK : 0,
+      .last = find_last_condition(loop),
+   };
+   count.before = count.first - (count.last ? 0 : 1);
+   count.too_many = limit ? count.first + limit + 1 : 1;
    const struct gpuval_site site = {
       .kind = GPUVAL_KIND_ENDLESS,
       .spirv_offset = loop->origin ? loop->origin->merge + loop->called : 0,
@@ -358,27 +560,13 @@ instrument(struct pass *pass, const struct loop *loop)
    };
 
    nir_def *is_long = gpuval_nir_find_rounds(state, loop->nir, limit);
-   if (is_long) {
+   if (is_long)
       gpuval_nir_report_plain(state, &site, 0, is_long, nir_imm_int(b, limit + 1),
                               nir_imm_int(b, GPUVAL_LOOP_LIMIT_REACHED));
-      return;
-   }
-
-   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "gpuval rounds");
-   b->cursor = nir_before_cf_node(&loop->nir->cf_node);
-   nir_store_var(b, var, nir_imm_int(b, first - (last ? 0 : 1)), 0x1);
-
-   b->cursor =
-      last ? nir_before_cf_node(&last->cf_node) : nir_after_phis(nir_loop_first_block(loop->nir));
-   nir_def *n = nir_iadd_imm(b, nir_load_var(b, var), 1);
-   nir_store_var(b, var, n, 0x1);
-   nir_def *asks = nir_ieq_imm(b, nir_iand_imm(b, n, ROUNDS_MASK), 0);
-   nir_def *answer = nir_call_gpuval(b, 32, asks, nir_vec2(b, n, nir_imm_int(b, too_many)),
-                                     .base = GPUVAL_FUNCTION_LOOP);
-   nir_def *ended = nir_ine_imm(b, answer, 0);
-   gpuval_nir_report_plain(state, &site, 0, ended, nir_iadd_imm(b, n, -first), answer);
-   if (state->options->safe)
-      leave(b, loop, last, ended);
+   else if (state->options->driver->inlines_functions)
+      count_rounds_inline(state, loop, &site, &count);
+   else
+      count_rounds(state, loop, &site, &count);
 }
 
 nir_def *

@@ -113,6 +113,7 @@ struct gpuval_nir_state {
    const struct gpuval_nir_options *options;
    struct gpuval_nir_table *table;
    nir_def *invocation;
+   nir_def *bad_uses;              /* once it is asked for */
    struct util_dynarray instances; /* uint32_t SPIR-V offsets, by nir_instr::index */
    struct util_dynarray accesses;  /* struct gpuval_access, in the order of blocks */
    /* struct gpuval_nir_replacement: made last, other checks see the application's own. */
@@ -292,6 +293,10 @@ void gpuval_nir_build_shadow_hazard(nir_builder *b, const struct gpuval_nir_driv
  */
 bool gpuval_nir_find_use(struct gpuval_nir_state *state, const struct gpuval_access *access,
                          bool is_sampler, struct gpuval_access_use *use);
+/** Returns the bit of gpuval_nir_bad_uses() that @use has from now on, or -1: there is no room. */
+int gpuval_nir_add_use(struct gpuval_nir_state *state, const struct gpuval_nir_use *use);
+/** gpuval_nir_descriptors::bad_uses(), where the driver has that */
+nir_def *gpuval_nir_bad_uses(struct gpuval_nir_state *state);
 /** Its slot, 32 bit, at b->cursor */
 nir_def *gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /* Intervals of signed integers: of constants, masks, clamps, sums, and variables of loops whose
- * rounds are known. Whatever else it is can have any value. Nothing is said of what may wrap.
+ * rounds are known, and of what comparisons with constants leave of them. Whatever else it is can
+ * have any value. Nothing is said of what may wrap.
  */
 
 #include "gpuval_nir_range.h"
@@ -141,6 +142,97 @@ find_builtin(nir_scalar scalar)
    }
 }
 
+/* Conditions within one that are looked at */
+#define MAX_DEPTH 4
+
+/* What @scalar can be where @condition @is_true, of 32 bits */
+static void
+narrow(struct interval *interval, nir_scalar scalar, nir_scalar condition, bool is_true,
+       unsigned depth)
+{
+   condition = nir_scalar_chase_movs(condition);
+   if (depth == MAX_DEPTH || scalar.def->bit_size != 32 || !nir_scalar_is_alu(condition))
+      return;
+
+   nir_op op = nir_scalar_alu_op(condition);
+   if (op == nir_op_inot) {
+      narrow(interval, scalar, nir_scalar_chase_alu_src(condition, 0), !is_true, depth + 1);
+      return;
+   }
+   if (op == (is_true ? nir_op_iand : nir_op_ior)) {
+      for (unsigned i = 0; i < 2; i++)
+         narrow(interval, scalar, nir_scalar_chase_alu_src(condition, i), is_true, depth + 1);
+      return;
+   }
+   if (op != nir_op_ilt && op != nir_op_ige && op != nir_op_ult && op != nir_op_uge)
+      return;
+
+   nir_scalar left = nir_scalar_chase_movs(nir_scalar_chase_alu_src(condition, 0));
+   nir_scalar right = nir_scalar_chase_movs(nir_scalar_chase_alu_src(condition, 1));
+   bool is_left = nir_scalar_equal(left, scalar) && nir_scalar_is_const(right);
+   if (!is_left && !(nir_scalar_equal(right, scalar) && nir_scalar_is_const(left)))
+      return;
+
+   int64_t bound = nir_scalar_as_int(is_left ? right : left);
+   bool is_less = is_true == (op == nir_op_ilt || op == nir_op_ult); /* left < right, or not */
+   bool is_unsigned = op == nir_op_ult || op == nir_op_uge;
+   if (is_unsigned && (is_less != is_left || bound < 0))
+      return; /* it is above something */
+   if (is_unsigned)
+      interval->min = MAX2(interval->min, 0);
+   if (is_left && is_less)
+      interval->max = MIN2(interval->max, bound - 1);
+   else if (is_left)
+      interval->min = MAX2(interval->min, bound);
+   else if (is_less)
+      interval->min = MAX2(interval->min, bound + 1);
+   else
+      interval->max = MIN2(interval->max, bound);
+}
+
+/* The same where one of two is chosen, and in @block, by the branches that lead there */
+static struct interval
+find_choice(nir_scalar choice, struct interval first, struct interval second)
+{
+   nir_scalar condition = nir_scalar_chase_alu_src(choice, 0);
+
+   narrow(&first, nir_scalar_chase_movs(nir_scalar_chase_alu_src(choice, 1)), condition, true, 0);
+   narrow(&second, nir_scalar_chase_movs(nir_scalar_chase_alu_src(choice, 2)), condition, false, 0);
+   return join(first, second);
+}
+
+static bool
+is_then(nir_if *nif, nir_cf_node *node)
+{
+   while (nir_cf_node_prev(node))
+      node = nir_cf_node_prev(node);
+   return node == &nir_if_first_then_block(nif)->cf_node;
+}
+
+static void
+narrow_by_branches(struct interval *interval, nir_scalar scalar, const nir_block *block)
+{
+   for (nir_cf_node *node = (nir_cf_node *)&block->cf_node; node->parent; node = node->parent) {
+      /* Who has not left by a branch before, */
+      for (nir_cf_node *before = nir_cf_node_prev(node); before;
+           before = nir_cf_node_prev(before)) {
+         if (before->type != nir_cf_node_if)
+            continue;
+         nir_if *nif = nir_cf_node_as_if(before);
+         nir_scalar condition = nir_get_scalar(nif->condition.ssa, 0);
+         if (nir_block_ends_in_jump(nir_if_last_then_block(nif)))
+            narrow(interval, scalar, condition, false, 0);
+         else if (nir_block_ends_in_jump(nir_if_last_else_block(nif)))
+            narrow(interval, scalar, condition, true, 0);
+      }
+      /* and who is behind one. */
+      if (node->parent->type == nir_cf_node_if) {
+         nir_if *nif = nir_cf_node_as_if(node->parent);
+         narrow(interval, scalar, nir_get_scalar(nif->condition.ssa, 0), is_then(nif, node), 0);
+      }
+   }
+}
+
 static struct interval
 find_alu(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
 {
@@ -227,7 +319,7 @@ find_alu(nir_scalar scalar, const nir_block *block, unsigned *num_visits)
          return anything;
       return (struct interval){a.min < 0 ? 1 - b.max : 0, b.max - 1};
    case nir_op_bcsel:
-      return join(sources[1], sources[2]);
+      return find_choice(scalar, sources[1], sources[2]);
    default:
       return anything;
    }
@@ -260,5 +352,6 @@ gpuval_nir_is_below(nir_scalar scalar, uint32_t count, const nir_block *block)
    unsigned num_visits = 0;
    struct interval interval = find_interval(scalar, block, &num_visits);
 
+   narrow_by_branches(&interval, nir_scalar_chase_movs(scalar), block);
    return interval.min >= 0 && interval.max < count;
 }

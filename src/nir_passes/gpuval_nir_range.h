@@ -9,6 +9,10 @@
 
 #include "gpuval/src/compat/gpuval_nir_names.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** To be called before gpuval_nir_is_below(), and again where @impl has changed. */
 void gpuval_nir_require_ranges(nir_function_impl *impl);
 
@@ -17,5 +21,9 @@ void gpuval_nir_require_ranges(nir_function_impl *impl);
  * @block executes.
  */
 bool gpuval_nir_is_below(nir_scalar scalar, uint32_t count, const nir_block *block);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -40,19 +40,26 @@ get_use_block(nir_src *src)
    return instr->block;
 }
 
-/* The one of @ifs behind whose branch all of its uses are, or NULL */
-static nir_if *
-find_if_of_uses(const struct set *ifs, nir_def *def)
+/* Branches that may have copies of one instruction */
+#define MAX_IFS 8
+
+/* Those of @ifs behind whose branches its uses are; 0: there are others */
+static unsigned
+find_ifs_of_uses(const struct set *ifs, nir_def *def, nir_if *found[MAX_IFS])
 {
-   nir_if *only = NULL;
+   unsigned count = 0;
 
    nir_foreach_use_including_if (src, def) {
       nir_if *nif = find_if(ifs, get_use_block(src));
-      if (!nif || (only && only != nif))
-         return NULL;
-      only = nif;
+      unsigned i = 0;
+      while (i < count && found[i] != nif)
+         i++;
+      if (!nif || i == MAX_IFS)
+         return 0;
+      found[i] = nif;
+      count = MAX2(count, i + 1);
    }
-   return only;
+   return count;
 }
 
 /* Is it the same wherever it stands, whichever lanes are there? */
@@ -73,7 +80,8 @@ may_move(const nir_instr *instr)
       if (intrin->intrinsic == nir_intrinsic_load_smem_amd)
          return true;
 #endif
-      return info->num_srcs == 0 || intrin->intrinsic == nir_intrinsic_load_global;
+      return info->num_srcs == 0 || intrin->intrinsic == nir_intrinsic_load_global ||
+             intrin->intrinsic == nir_intrinsic_has_bits_gpuval;
    }
    default:
       return false;
@@ -101,15 +109,36 @@ is_in_loop_of(const nir_block *block, nir_if *nif)
    return !loop;
 }
 
-static bool
-sink_instr(const struct set *ifs, nir_instr *instr)
+/* Gives the uses behind a branch a copy of their own. */
+static void
+copy_behind(const struct set *ifs, nir_shader *nir, nir_instr *instr, nir_if *nif)
 {
-   nir_def *def = may_move(instr) ? nir_instr_def(instr) : NULL;
-   nir_if *nif = def && !nir_def_is_unused(def) ? find_if_of_uses(ifs, def) : NULL;
+   nir_def *def = nir_instr_def(instr);
+   nir_instr *copy = nir_instr_clone(nir, instr);
 
-   if (!nif || find_if(ifs, instr->block) || !is_in_loop_of(instr->block, nif))
+   nir_instr_insert(nir_before_block_after_phis(nir_if_first_then_block(nif)), copy);
+   nir_foreach_use_including_if_safe (src, def) {
+      if (find_if(ifs, get_use_block(src)) == nif)
+         nir_src_rewrite(src, nir_instr_def(copy));
+   }
+}
+
+static bool
+sink_instr(nir_shader *nir, const struct set *ifs, nir_instr *instr)
+{
+   nir_if *found[MAX_IFS];
+   nir_def *def = may_move(instr) ? nir_instr_def(instr) : NULL;
+   unsigned count = def && !nir_def_is_unused(def) ? find_ifs_of_uses(ifs, def, found) : 0;
+
+   if (!count || find_if(ifs, instr->block))
       return false;
-   nir_instr_move(nir_before_block_after_phis(nir_if_first_then_block(nif)), instr);
+   for (unsigned i = 0; i < count; i++) {
+      if (!is_in_loop_of(instr->block, found[i]))
+         return false;
+   }
+   for (unsigned i = 1; i < count; i++)
+      copy_behind(ifs, nir, instr, found[i]);
+   nir_instr_move(nir_before_block_after_phis(nir_if_first_then_block(found[0])), instr);
    return true;
 }
 
@@ -120,7 +149,7 @@ gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs)
 
    nir_foreach_block_reverse (block, impl) {
       nir_foreach_instr_reverse_safe (instr, block)
-         progress |= sink_instr(ifs, instr);
+         progress |= sink_instr(impl->function->shader, ifs, instr);
    }
    return progress;
 }

@@ -73,6 +73,65 @@ gpuval_nir_select_value(nir_builder *b, const struct turn *turn, const uint32_t 
    return gpuval_nir_select(b, turn, scalars, count);
 }
 
+/* Instructions that a condition may take to be computed once more */
+#define MAX_REPEATED 16
+
+/* Returns what is the same as @def, but has to be computed where it is used: a turn's number is
+ * below MAX_GROUP, which optimizations do not know, so that they do not take what there is already.
+ */
+static nir_def *
+repeat(nir_builder *b, const struct turn *turn, nir_def *def, unsigned *left)
+{
+   nir_instr *instr = nir_def_instr(def);
+
+   if (instr->type == nir_instr_type_load_const)
+      return def;
+   if (instr->type == nir_instr_type_intrinsic &&
+       nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_has_bits_gpuval) {
+      nir_intrinsic_instr *bits = nir_instr_as_intrinsic(instr);
+      nir_def *word = repeat(b, turn, bits->src[0].ssa, left);
+      return nir_has_bits_gpuval(b, 1, word, .base = nir_intrinsic_base(bits));
+   }
+   if (instr->type != nir_instr_type_alu || !*left) {
+      if (def->bit_size != 32)
+         return def;
+      nir_def *nothing = nir_ushr_imm(b, turn->i, MAX_GROUP_LOG2);
+      return nir_ior(b, def, nir_replicate(b, nothing, def->num_components));
+   }
+
+   (*left)--;
+   nir_def *srcs[NIR_ALU_MAX_INPUTS];
+   for (unsigned i = 0; i < nir_op_infos[nir_instr_as_alu(instr)->op].num_inputs; i++)
+      srcs[i] = repeat(b, turn, nir_instr_as_alu(instr)->src[i].src.ssa, left);
+   nir_alu_instr *copy = nir_instr_as_alu(nir_instr_clone(b->shader, instr));
+   for (unsigned i = 0; i < nir_op_infos[copy->op].num_inputs; i++)
+      copy->src[i].src = nir_src_for_ssa(srcs[i]);
+   nir_builder_instr_insert(b, &copy->instr);
+   return &copy->def;
+}
+
+/* Where a bit is the same in all lanes, and only a branch asks for it, it is one of the scalar unit;
+ * but what is behind the branch would have it in registers, one a lane. So that is made once more.
+ */
+static nir_scalar
+repeat_bit(nir_builder *b, const struct turn *turn, nir_scalar scalar)
+{
+   unsigned left = MAX_REPEATED;
+
+   if (scalar.def->divergent || nir_scalar_is_const(scalar))
+      return scalar;
+   return nir_get_scalar(repeat(b, turn, scalar.def, &left), scalar.comp);
+}
+
+static nir_scalar
+repeat_bits(nir_builder *b, const struct turn *turn, nir_scalar scalar)
+{
+   bool is_bit = scalar.def->bit_size == 1;
+   bool is_of_bit = nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_b2i32;
+
+   return turn && (is_bit || is_of_bit) ? repeat_bit(b, turn, scalar) : scalar;
+}
+
 nir_def *
 gpuval_nir_select_src(nir_builder *b, const struct group *group, const struct turn *turn,
                       unsigned src, unsigned component)
@@ -80,7 +139,7 @@ gpuval_nir_select_src(nir_builder *b, const struct group *group, const struct tu
    nir_scalar scalars[MAX_GROUP];
 
    for (unsigned j = 0; j < group->count; j++)
-      scalars[j] = get_src(group, j, src, component);
+      scalars[j] = repeat_bits(b, turn, get_src(group, j, src, component));
    return gpuval_nir_select(b, turn, scalars, group->count);
 }
 

@@ -315,3 +315,39 @@ gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use)
    nir_def *index = use->index ? use->index : nir_imm_int(b, use->constant);
    return nir_iadd_imm(b, nir_imul_imm(b, index, use->layout.stride), use->layout.first_slot);
 }
+
+static bool
+uses_equal(const struct gpuval_nir_use *a, const struct gpuval_nir_use *b)
+{
+   return a->required == b->required && a->first_slot == b->first_slot &&
+          a->num_slots == b->num_slots && a->set == b->set && a->flags == b->flags;
+}
+
+int
+gpuval_nir_add_use(struct gpuval_nir_state *state, const struct gpuval_nir_use *use)
+{
+   struct util_dynarray *uses = &state->table->uses;
+   int bit = 0;
+
+   util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
+      if (uses_equal(known, use))
+         return bit;
+      bit++;
+   }
+   if (bit == (int)state->options->driver->descriptors->max_uses)
+      return -1;
+   util_dynarray_append_typed(uses, struct gpuval_nir_use, *use);
+   return bit;
+}
+
+nir_def *
+gpuval_nir_bad_uses(struct gpuval_nir_state *state)
+{
+   const struct gpuval_nir_driver *driver = state->options->driver;
+
+   if (!state->bad_uses) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+      state->bad_uses = driver->descriptors->bad_uses(driver, &at_top);
+   }
+   return state->bad_uses;
+}

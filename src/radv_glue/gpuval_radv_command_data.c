@@ -89,6 +89,9 @@ gpuval_radv_record(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffe
    if (gpuval_device_objects(gpuval->device)) {
       memset(command_data.race_used, 0, sizeof(command_data.race_used));
       gpuval_radv_record_sets(gpuval, cmd_buffer, descriptors, &command_data);
+      gpuval_radv_record_uses(
+         gpuval, cmd_buffer, descriptors, command_data.bad_uses,
+         (uint32_t *)((char *)data - first + offsetof(struct gpuval_radv_command_data, bad_uses)));
    }
    memcpy(data, (const char *)&command_data + first, size);
    if (gpuval_radv_needs_notes(gpuval)) {

@@ -89,6 +89,7 @@ struct gpuval_radv_commands {
    struct util_dynarray built;      /* gpuval_radv_structures.c */
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
+   struct gpuval_radv_uses *uses;   /* gpuval_radv_uses.c */
    struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
    struct list_head readbacks;      /* gpuval_radv_readback.c */
    struct gpuval_radv_indices *indices;
@@ -284,6 +285,16 @@ gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
    return &commands->bound;
 }
 
+struct gpuval_radv_uses **
+gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   if (mem_ctx)
+      *mem_ctx = commands;
+   return &commands->uses;
+}
+
 struct gpuval_radv_pass **
 gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
 {
@@ -470,13 +481,17 @@ gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
 static const struct radv_descriptor_state *
 descriptors_of(struct radv_cmd_buffer *cmd_buffer, const char *op)
 {
-   unsigned bind_point = !strncmp(op, "draw", 4)          ? 0
-                         : !strncmp(op, "dispatch", 8)    ? 1
-                         : !strncmp(op, "trace_rays", 10) ? 2
-                                                          : ~0u;
-
-   return bind_point < ARRAY_SIZE(cmd_buffer->descriptors) ? &cmd_buffer->descriptors[bind_point]
-                                                           : NULL;
+   switch (gpuval_command_pipelines(op)) {
+   case GPUVAL_COMMAND_DRAWS:
+   case GPUVAL_COMMAND_DRAWS_MESHES:
+      return &cmd_buffer->descriptors[VK_PIPELINE_BIND_POINT_GRAPHICS];
+   case GPUVAL_COMMAND_DISPATCHES:
+      return &cmd_buffer->descriptors[VK_PIPELINE_BIND_POINT_COMPUTE];
+   case GPUVAL_COMMAND_TRACES:
+      return &cmd_buffer->descriptors[vk_to_bind_point(VK_PIPELINE_BIND_POINT_RAY_TRACING_KHR)];
+   default:
+      return NULL;
+   }
 }
 
 uint32_t
@@ -505,6 +520,7 @@ note_execution(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
       return;
 
    gpuval_device_add_commands(gpuval->device, cmd_buffer->gpuval->next_index);
+   gpuval_radv_renew_uses(gpuval, cmd_buffer);
    gpuval_radv_report_failures(gpuval, cmd_buffer);
    gpuval_radv_note_built(gpuval, cmd_buffer);
    util_dynarray_foreach (&cmd_buffer->gpuval->secondaries, struct secondary, secondary)

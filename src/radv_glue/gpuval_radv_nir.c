@@ -323,4 +323,5 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .max_shared_size = max_shared_size,
    .active_lanes = active_lanes,
    .subgroup_bits = 6,
+   .inlines_functions = true,
 };

@@ -42,6 +42,9 @@ enum gpuval_radv_binding {
 #define GPUVAL_RADV_RACE_STAGES 8
 #define GPUVAL_RADV_MAX_USES    32
 
+/* Stages of one command whose constant uses of descriptors the host judges */
+#define GPUVAL_RADV_USE_WORDS 5
+
 /* In front of the table of descriptor sets, which the shader has a pointer to. Pointers are the low
  * halves of addresses, as in that table. Shadows of sets: gpuval_radv_sets.h
  *
@@ -52,11 +55,19 @@ struct gpuval_radv_command_data {
    uint32_t race_used[GPUVAL_RADV_RACE_STAGES]; /* race: a bit each of what was used; shaders
                                                  * write here */
    uint32_t shadows[GPUVAL_RADV_MAX_SETS];      /* backwards, gpuval_radv_shadow() */
-   uint64_t objects_address; /* where descriptors are looked at, as all that is above */
-   uint32_t dynamic_shadow;  /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
-   uint32_t stand_in;        /* null descriptors, for what is bad, and behind them what shadows are
-                              * where there are none: GPUVAL_RADV_STAND_IN_BYTES each */
+   uint32_t dynamic_shadow; /* of a descriptor with GPUVAL_RADV_DYNAMIC, without that */
+   uint32_t bad_uses[GPUVAL_RADV_USE_WORDS]; /* gpuval_radv_uses.c, by gpuval_radv_use_word() */
    struct gpuval_command_data base;
+};
+
+/* What is the same for all commands of a device is a constant in shaders: @load_command_gpuval has
+ * one of these in the place of an offset.
+ */
+enum {
+   GPUVAL_RADV_OBJECTS_LO = 0x10000, /* struct gpuval_object[], where descriptors are looked at */
+   GPUVAL_RADV_OBJECTS_HI,
+   GPUVAL_RADV_STAND_IN, /* null descriptors, for what is bad, and behind them what shadows are
+                          * where there are none: GPUVAL_RADV_STAND_IN_BYTES each */
 };
 
 #define GPUVAL_RADV_STAND_IN_BYTES 8192
@@ -77,6 +88,15 @@ gpuval_radv_shadow(unsigned set)
  * cache line of its own, which takes long (docs/sync.rst).
  */
 #define GPUVAL_RADV_HASHES 4
+
+/* The index in gpuval_radv_command_data::bad_uses: compute, task and mesh shaders are never beside
+ * those whose words they have.
+ */
+static inline unsigned
+gpuval_radv_use_word(mesa_shader_stage stage)
+{
+   return stage % GPUVAL_RADV_USE_WORDS;
+}
 
 struct gpuval_nir_binding;
 
@@ -110,9 +130,11 @@ struct gpuval_radv_nir_args {
    uint32_t address32_hi;  /* of both */
    uint32_t data_size;     /* in front of the table: of all of struct gpuval_radv_command_data */
    uint32_t hashes;        /* GPUVAL_BLOOM_HASHES */
-   bool swaps;             /* gpuval_nir_driver::swaps */
-   bool records_first;     /* gpuval_nir_driver::records_first */
-   bool has_shadow;        /* shadow memory is the engine of sync */
+   uint64_t objects_address;
+   uint32_t stand_in;
+   bool swaps;         /* gpuval_nir_driver::swaps */
+   bool records_first; /* gpuval_nir_driver::records_first */
+   bool has_shadow;    /* shadow memory is the engine of sync */
 };
 
 /* gpuval_radv_nir_descriptors.c */
@@ -131,6 +153,9 @@ void gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, struct nir_b
 nir_def *gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                uint32_t set, nir_def *slot);
 
+/** 1 bit: has the word of @has_bits_gpuval or @pick_gpuval one of its bits? */
+nir_def *gpuval_radv_nir_has_bits(struct nir_builder *b, const nir_intrinsic_instr *intrin);
+
 /** gpuval_nir_descriptors::load_constant */
 nir_def *gpuval_radv_nir_load_constant(const struct gpuval_nir_driver *driver,
                                        struct nir_builder *b, uint32_t set, uint32_t slot);
@@ -144,6 +169,10 @@ nir_def *gpuval_radv_nir_levels(const struct gpuval_nir_driver *driver, struct n
                                 nir_def *set, nir_def *slot);
 nir_def *gpuval_radv_nir_subresource(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                                      const struct gpuval_nir_subresource *subresource);
+
+/** What @load_command_gpuval of @base is if that is no offset; else NULL. */
+nir_def *gpuval_radv_nir_constant(struct nir_builder *b, const struct gpuval_radv_nir_args *args,
+                                  unsigned base);
 
 /** What gpuval_radv_nir_driver has left: right after radv_nir_apply_pipeline_layout(). */
 bool gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args *args);

@@ -31,6 +31,13 @@ static nir_def *
 load_word_late(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *offset)
 {
    const struct gpuval_radv_nir_args *args = driver->data;
+   nir_scalar scalar = nir_get_scalar(offset, 0);
+   nir_def *constant = nir_scalar_is_const(scalar)
+                          ? gpuval_radv_nir_constant(b, args, nir_scalar_as_uint(scalar))
+                          : NULL;
+   if (constant)
+      return constant;
+
    nir_def *table = nir_load_scalar_arg_amd(b, 1, .base = args->sets);
    nir_def *data = nir_pack_64_2x32_split(b, nir_iadd_imm(b, table, -(int64_t)args->data_size),
                                           nir_imm_int(b, args->address32_hi));
@@ -55,9 +62,8 @@ extend(nir_builder *b, nir_def *pointer, uint32_t address32_hi)
 static nir_def *
 build_objects_address(const struct gpuval_nir_driver *driver, nir_builder *b, load_word_func load)
 {
-   nir_def *lo = load(driver, b, nir_imm_int(b, FIELD(objects_address)));
-   return nir_pack_64_2x32_split(b, lo,
-                                 load(driver, b, nir_imm_int(b, FIELD(objects_address) + 4)));
+   nir_def *lo = load(driver, b, nir_imm_int(b, GPUVAL_RADV_OBJECTS_LO));
+   return nir_pack_64_2x32_split(b, lo, load(driver, b, nir_imm_int(b, GPUVAL_RADV_OBJECTS_HI)));
 }
 
 static nir_def *
@@ -77,7 +83,7 @@ static nir_def *
 is_known(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *shadow,
          load_word_func load)
 {
-   nir_def *stand_in = load(driver, b, nir_imm_int(b, FIELD(stand_in)));
+   nir_def *stand_in = load(driver, b, nir_imm_int(b, GPUVAL_RADV_STAND_IN));
    return nir_ine(b, shadow, nir_iadd_imm(b, stand_in, GPUVAL_RADV_STAND_IN_BYTES));
 }
 
@@ -374,10 +380,10 @@ replace_resource(const struct gpuval_radv_nir_layout *layout, nir_builder *b, ni
                          nir_bcsel(b, bad, nir_imm_int64(b, layout->null_structure), resource));
       return;
    }
-   resource =
-      replace_component(b, resource, 0, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)));
-   if (!replacement->word ||
-       !has_stand_in_at(nir_scalar_as_uint(nir_get_scalar(replacement->slot, 0))))
+   resource = replace_component(b, resource, 0, bad,
+                                nir_load_command_gpuval(b, .base = GPUVAL_RADV_STAND_IN));
+   nir_scalar slot = nir_get_scalar(replacement->slot, 0);
+   if (!nir_scalar_is_const(slot) || !has_stand_in_at(nir_scalar_as_uint(slot)))
       resource = replace_component(b, resource, 1, bad, nir_imm_int(b, 0));
    nir_src_rewrite(src, resource);
 }
@@ -402,6 +408,23 @@ get_array(nir_builder *b, const nir_variable *var)
    return array;
 }
 
+/* @stand_in where what is replaced is bad, else @other */
+static nir_def *
+pick(nir_builder *b, const struct gpuval_nir_replacement *replacement, uint32_t stand_in,
+     nir_def *other)
+{
+   const nir_instr *instr = nir_def_instr(replacement->bad);
+
+   if (replacement->word)
+      return nir_pick_gpuval(b, replacement->word, other, .base = ~0, .flags = stand_in);
+   if (instr->type == nir_instr_type_intrinsic &&
+       nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_has_bits_gpuval)
+      return nir_pick_gpuval(b, nir_instr_as_intrinsic(instr)->src[0].ssa, other,
+                             .base = nir_intrinsic_base(nir_instr_as_intrinsic(instr)),
+                             .flags = stand_in);
+   return nir_bcsel(b, replacement->bad, nir_imm_int(b, stand_in), other);
+}
+
 static void
 replace_deref(nir_builder *b, nir_src *src, const struct gpuval_nir_replacement *replacement)
 {
@@ -412,9 +435,7 @@ replace_deref(nir_builder *b, nir_src *src, const struct gpuval_nir_replacement 
       index = nir_iadd(b, index,
                        nir_imul_imm(b, nir_u2u32(b, deref->arr.index.ssa),
                                     MAX2(glsl_get_aoa_size(deref->type), 1)));
-   index = replacement->word
-              ? nir_pick_gpuval(b, replacement->word, index, .base = ~0, .flags = STAND_IN_INDEX)
-              : nir_bcsel(b, replacement->bad, nir_imm_int(b, STAND_IN_INDEX), index);
+   index = pick(b, replacement, STAND_IN_INDEX, index);
 
    nir_deref_instr *array = nir_build_deref_var(b, get_array(b, deref->var));
    nir_src_rewrite(src, &nir_build_deref_array(b, array, index)->def);
@@ -487,6 +508,15 @@ evaluate(nir_def *offset, const nir_def *index, uint32_t value, uint32_t *result
    }
 }
 
+nir_def *
+gpuval_radv_nir_has_bits(nir_builder *b, const nir_intrinsic_instr *intrin)
+{
+   const uint32_t bits = nir_intrinsic_base(intrin);
+   nir_def *word = intrin->src[0].ssa;
+
+   return nir_ine_imm(b, bits == ~0u ? word : nir_iand_imm(b, word, bits), 0);
+}
+
 /* The stand-in of a constant index: a null descriptor at the same offset */
 static bool
 stand_in_at_offset(nir_builder *b, nir_def *index, nir_def **set, nir_def **offset)
@@ -504,8 +534,8 @@ stand_in_at_offset(nir_builder *b, nir_def *index, nir_def **set, nir_def **offs
        !has_stand_in_at(constant))
       return false;
 
-   *set = nir_bcsel(b, nir_ine_imm(b, pick->src[0].ssa, 0),
-                    nir_load_command_gpuval(b, .base = FIELD(stand_in)), *set);
+   *set = nir_bcsel(b, gpuval_radv_nir_has_bits(b, pick),
+                    nir_load_command_gpuval(b, .base = GPUVAL_RADV_STAND_IN), *set);
    *offset = nir_imm_int(b, constant);
    return true;
 }
@@ -520,7 +550,7 @@ gpuval_radv_nir_stand_in(nir_builder *b, nir_deref_instr *deref, nir_def **set, 
       return;
 
    nir_def *bad = nir_ieq_imm(b, deref->arr.index.ssa, STAND_IN_INDEX);
-   *set = nir_bcsel(b, bad, nir_load_command_gpuval(b, .base = FIELD(stand_in)), *set);
+   *set = nir_bcsel(b, bad, nir_load_command_gpuval(b, .base = GPUVAL_RADV_STAND_IN), *set);
    *offset = nir_bcsel(b, bad, nir_imm_int(b, 0), *offset);
 }
 
@@ -534,10 +564,21 @@ race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
    return nir_inot(b, nir_load_command_gpuval(b, .base = FIELD(race_used) + stage * 4));
 }
 
+/* What gpuval_radv_uses.c has found when the command was recorded */
+static nir_def *
+bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
+{
+   const unsigned word = gpuval_radv_use_word(b->shader->info.stage);
+
+   return nir_load_command_gpuval(b, .base = FIELD(bad_uses) + word * sizeof(uint32_t));
+}
+
 const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors = {
    .object_index_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
    .max_uses = GPUVAL_RADV_MAX_USES,
    .binding = find_binding,
+   .bad_uses = bad_uses,
+   .tells_sizes = true,
    .race_uses = race_uses,
    .objects_address = objects_address,
    .load_constant = gpuval_radv_nir_load_constant,

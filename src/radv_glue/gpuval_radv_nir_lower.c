@@ -9,6 +9,7 @@
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/base/gpuval_options.h"
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 #include "gpuval/src/nir_passes/gpuval_nir_inline.h"
 
 /* Queries */
@@ -55,21 +56,42 @@ build_descriptor(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_de
                                 .align_mul = 16);
 }
 
-/* What is asked for most are two loads: of shadows, the tables and the root; and from there on. */
-#define NUM_WORDS 8
-#define SHADOWS   (offsetof(struct gpuval_radv_command_data, objects_address) - 2 * sizeof(uint32_t))
-#define BASE      offsetof(struct gpuval_radv_command_data, base)
-static_assert(SHADOWS + (NUM_WORDS - 2) * sizeof(uint32_t) == BASE, "with the root");
+nir_def *
+gpuval_radv_nir_constant(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned base)
+{
+   switch (base) {
+   case GPUVAL_RADV_OBJECTS_LO:
+      return nir_imm_int(b, args->objects_address);
+   case GPUVAL_RADV_OBJECTS_HI:
+      return nir_imm_int(b, args->objects_address >> 32);
+   case GPUVAL_RADV_STAND_IN:
+      return nir_imm_int(b, args->stand_in);
+   default:
+      return NULL;
+   }
+}
 
-/* The load that has the words, or @offset itself */
+/* What is asked for most are three loads: the root and what follows; what is bad, which is all that
+ * most shaders need where nothing fails; and shadows and tables.
+ */
+#define NUM_WORDS 8
+#define BASE      offsetof(struct gpuval_radv_command_data, base)
+#define USES      offsetof(struct gpuval_radv_command_data, bad_uses)
+#define SHADOWS   (offsetof(struct gpuval_radv_command_data, dynamic_shadow) - 2 * sizeof(uint32_t))
+static const unsigned loads[] = {BASE, USES, SHADOWS};
+static_assert(USES + NUM_WORDS * sizeof(uint32_t) >= BASE, "all of them");
+static_assert(SHADOWS + NUM_WORDS * sizeof(uint32_t) >= USES, "all tables");
+
+/* The load that has the words, or UINT_MAX */
 static unsigned
 find_words(unsigned components, unsigned offset)
 {
-   const unsigned end = offset + components * sizeof(uint32_t);
-
-   if (offset >= BASE && end <= BASE + NUM_WORDS * sizeof(uint32_t))
-      return BASE;
-   return offset >= SHADOWS && end <= SHADOWS + NUM_WORDS * sizeof(uint32_t) ? SHADOWS : offset;
+   for (unsigned i = 0; i < ARRAY_SIZE(loads); i++) {
+      if (offset >= loads[i] &&
+          offset + components * sizeof(uint32_t) <= loads[i] + NUM_WORDS * sizeof(uint32_t))
+         return loads[i];
+   }
+   return UINT_MAX;
 }
 
 /* @offset: in struct gpuval_radv_command_data */
@@ -77,8 +99,9 @@ static nir_def *
 build_data_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsigned components,
                 unsigned offset)
 {
-   const unsigned first = find_words(components, offset);
-   bool is_alone = first == offset && first != BASE && first != SHADOWS;
+   const unsigned load = find_words(components, offset);
+   bool is_alone = load == UINT_MAX;
+   const unsigned first = is_alone ? offset : load;
    nir_def *words = gpuval_load_smem(b, is_alone ? components : NUM_WORDS,
                                      load_data_pointer(b, args), nir_imm_int(b, first), 4);
 
@@ -229,6 +252,10 @@ static nir_def *
 build_call(nir_builder *b, const struct gpuval_radv_nir_args *args, nir_intrinsic_instr *call)
 {
    const struct gpuval_nir_driver driver = get_driver(args);
+
+   /* After a thousand rounds only */
+   if (gpuval_options()->marks_failures && nir_intrinsic_base(call) == GPUVAL_FUNCTION_LOOP)
+      nir_sleep_amd(b, .base = GPUVAL_NIR_FAILURE_MARK);
    return gpuval_nir_inline_call(b, &driver, call);
 }
 
@@ -244,7 +271,9 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
       result = build_descriptor(b, args, intrin->src[0].ssa);
       break;
    case nir_intrinsic_load_command_gpuval:
-      result = build_data_word(b, args, 1, nir_intrinsic_base(intrin));
+      result = gpuval_radv_nir_constant(b, args, nir_intrinsic_base(intrin));
+      if (!result)
+         result = build_data_word(b, args, 1, nir_intrinsic_base(intrin));
       break;
    case nir_intrinsic_invocation_gpuval:
       result = build_invocation_number(b, args);
@@ -253,7 +282,7 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
       result = build_call(b, args, intrin);
       break;
    case nir_intrinsic_pick_gpuval: /* what gpuval_radv_nir_stand_in() has not taken */
-      result = nir_bcsel(b, nir_ine_imm(b, intrin->src[0].ssa, 0),
+      result = nir_bcsel(b, gpuval_radv_nir_has_bits(b, intrin),
                          nir_imm_int(b, nir_intrinsic_flags(intrin)), intrin->src[1].ssa);
       break;
    default:
@@ -275,15 +304,29 @@ gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args
    return progress;
 }
 
+static bool
+lower_bits(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_has_bits_gpuval)
+      return false;
+   b->cursor = nir_before_instr(&intrin->instr);
+   nir_def_replace(&intrin->def, gpuval_radv_nir_has_bits(b, intrin));
+   return true;
+}
+
 bool
 gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args *args)
 {
    const struct gpuval_nir_driver driver = get_driver(args);
 
-   return gpuval_nir_inline_checks(nir, &(struct gpuval_nir_inline_options){
-                                           .driver = &driver,
-                                           .has_shadow = args->has_shadow,
-                                           .sync_off = GPUVAL_RADV_SYNC_OFF,
-                                           .marks_failures = gpuval_options()->marks_failures,
-                                        });
+   bool progress =
+      gpuval_nir_inline_checks(nir, &(struct gpuval_nir_inline_options){
+                                       .driver = &driver,
+                                       .has_shadow = args->has_shadow,
+                                       .sync_off = GPUVAL_RADV_SYNC_OFF,
+                                       .marks_failures = gpuval_options()->marks_failures,
+                                    });
+   /* Until here reports that ask for bits of a word ask once. */
+   progress |= nir_shader_intrinsics_pass(nir, lower_bits, nir_metadata_control_flow, NULL);
+   return progress;
 }

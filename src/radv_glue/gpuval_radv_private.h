@@ -23,7 +23,9 @@
 #include "gpuval/src/core/inputs/gpuval_arguments.h"
 #include "winsys/gpuval_winsys_radv.h"
 
+struct gpuval_descriptor;
 struct gpuval_hang;
+struct gpuval_nir_use;
 struct gpuval_race_segment;
 struct gpuval_radv_batch;
 struct gpuval_radv_indices;
@@ -149,6 +151,8 @@ bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+/** gpuval_radv_uses.c's, the same */
+struct gpuval_radv_uses **gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 /** gpuval_radv_written_images.c's, the same */
 struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 
@@ -349,6 +353,26 @@ void gpuval_radv_finish_sets(struct gpuval_radv *gpuval);
 void gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                              const struct radv_descriptor_state *descriptors,
                              struct gpuval_radv_command_data *data);
+
+/**
+ * Finds the descriptor that a constant use of the command that is recorded means; NULL where there
+ * is no such element. Returns false where nothing is known of it.
+ */
+bool gpuval_radv_find_descriptor(const struct radv_cmd_buffer *owner, unsigned bind_point,
+                                 const struct gpuval_nir_use *use,
+                                 const struct gpuval_descriptor **descriptor);
+
+/* gpuval_radv_uses.c */
+
+/**
+ * Judges the constant uses of the command that is being recorded. @words: what it is told, which
+ * @told_words, its place in the command's data, is to get from the caller.
+ */
+void gpuval_radv_record_uses(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
+                             const struct radv_descriptor_state *descriptors,
+                             uint32_t words[GPUVAL_RADV_USE_WORDS], uint32_t *told_words);
+/** A command buffer is about to be executed: finds what has been destroyed since it was recorded. */
+void gpuval_radv_renew_uses(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_submit.c */
 

@@ -13,6 +13,7 @@
 
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "util/vma.h"
 #include "vk_acceleration_structure.h"
 
@@ -533,8 +534,6 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    unsigned bind_point;
    const struct radv_cmd_buffer *owner = gpuval_radv_owner(cmd_buffer, descriptors, &bind_point);
 
-   data->objects_address = gpuval_objects_address(gpuval_device_objects(gpuval->device));
-   data->stand_in = gpuval->stand_in;
    const uint32_t unknown = gpuval->stand_in + GPUVAL_RADV_STAND_IN_BYTES;
    for (unsigned i = 0; i < MAX_SETS; i++) {
       bool is_bound = descriptors->valid & BITFIELD_BIT(i) && descriptors->sets[i];
@@ -548,6 +547,38 @@ gpuval_radv_record_sets(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
    if (bound && bound->dynamic_address[bind_point])
       data->dynamic_shadow =
          bound->dynamic_address[bind_point] - gpuval_radv_bound_dynamic_offset(owner, bind_point);
+}
+
+bool
+gpuval_radv_find_descriptor(const struct radv_cmd_buffer *owner, unsigned bind_point,
+                            const struct gpuval_nir_use *use,
+                            const struct gpuval_descriptor **descriptor)
+{
+   const struct radv_descriptor_state *descriptors = &owner->descriptors[bind_point];
+
+   if (use->first_slot & GPUVAL_RADV_DYNAMIC) {
+      const struct gpuval_radv_bound *bound =
+         *gpuval_radv_bound((struct radv_cmd_buffer *)owner, NULL);
+      uint32_t index = ((use->first_slot & ~GPUVAL_RADV_DYNAMIC) -
+                        gpuval_radv_bound_dynamic_offset(owner, bind_point)) /
+                       ENTRY_SIZE;
+      if (!bound || !bound->dynamic_address[bind_point] || index >= MAX_DYNAMIC_BUFFERS)
+         return false;
+      *descriptor = &bound->dynamic[bind_point][index];
+      return true;
+   }
+
+   const struct radv_descriptor_set *set =
+      descriptors->valid & BITFIELD_BIT(use->set) ? descriptors->sets[use->set] : NULL;
+   if (!set || !set->header.gpuval_shadow)
+      return false;
+
+   const struct gpuval_radv_set_header *header = (const void *)set->header.gpuval_shadow;
+   bool is_outside = use->flags & GPUVAL_USE_VARIABLE ? use->num_slots >= header[-1].variable_count
+                                                      : use->num_slots == 0;
+   *descriptor = is_outside ? NULL : &set->header.gpuval_shadow[use->first_slot / ENTRY_SIZE];
+   /* A set of another layout may be bound that the shader does not use after all. */
+   return is_outside || use->first_slot < set->header.size;
 }
 
 static_assert(GPUVAL_RADV_MAX_SETS == MAX_SETS, "RADV's");

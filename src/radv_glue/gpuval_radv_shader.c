@@ -11,6 +11,7 @@
 #include "radv_shader.h"
 #include "radv_shader_args.h"
 
+#include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
 #include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
@@ -62,6 +63,7 @@ gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval)
 
 struct layout_data {
    struct gpuval_radv_nir_layout base;
+   bool is_chosen_late; /* the GPU may choose the shader */
    const struct radv_shader_layout *layout;
 };
 
@@ -98,8 +100,8 @@ static void
 describe_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32_t number,
                  struct gpuval_nir_binding *out)
 {
-   const struct radv_shader_layout *layout =
-      container_of(base, const struct layout_data, base)->layout;
+   const struct layout_data *data = container_of(base, const struct layout_data, base);
+   const struct radv_shader_layout *layout = data->layout;
    const struct radv_descriptor_set_binding_layout *binding =
       get_binding_layout(layout, set, number);
 
@@ -115,6 +117,9 @@ describe_binding(const struct gpuval_radv_nir_layout *base, uint32_t set, uint32
       .count = binding->array_size,
       .is_variable = layout->set[set].layout->has_variable_descriptors &&
                      number == layout->set[set].layout->binding_count - 1,
+      .is_late =
+         data->is_chosen_late || layout->set[set].layout->flags &
+                                    VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
    };
    if (vk_descriptor_type_is_dynamic(binding->type)) {
       uint32_t index = layout->set[set].dynamic_offset_start + binding->dynamic_offset_offset;
@@ -270,6 +275,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
             .texels_in_bytes = radv_device_physical(gpuval->radv)->info.gfx_level == GFX8,
             .max_shared_size = radv_device_physical(gpuval->radv)->max_shared_size,
          },
+      .is_chosen_late = stage->key.indirect_bindable,
       .layout = &stage->layout,
    };
    for (unsigned i = 0; i < stage->layout.num_sets; i++) {
@@ -395,6 +401,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
    const struct ac_arg *table = stage->args.gpuval_table.used ? &stage->args.gpuval_table
                                                               : gpuval_radv_sets_arg(&stage->args);
 
+   const struct gpuval_objects *objects = gpuval_device_objects(gpuval->device);
    assert(stage->args.user_sgprs_locs.shader_data[GPUVAL_RADV_TABLE_OF_SETS].sgpr_idx != -1);
    return (struct gpuval_radv_nir_args){
       .sets = table->arg_index,
@@ -402,6 +409,8 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .address32_hi = radv_device_physical(gpuval->radv)->info.address32_hi,
       .data_size = gpuval_radv_data_size(gpuval),
       .hashes = gpuval_options_hashes(GPUVAL_RADV_HASHES),
+      .objects_address = objects ? gpuval_objects_address(objects) : 0,
+      .stand_in = gpuval->stand_in,
       .swaps = gpuval->swaps,
       .records_first = gpuval_options()->record == GPUVAL_RECORD_AUTO,
       .has_shadow = gpuval_device_has_shadow(gpuval->device),
@@ -417,10 +426,8 @@ static const nir_intrinsic_op queries[] = {
 };
 
 static const nir_intrinsic_op reports[] = {
-   nir_intrinsic_check_address_gpuval,
-   nir_intrinsic_report_gpuval,
-   nir_intrinsic_sync_gpuval,
-   nir_intrinsic_printf_gpuval,
+   nir_intrinsic_check_address_gpuval, nir_intrinsic_has_bits_gpuval, nir_intrinsic_report_gpuval,
+   nir_intrinsic_sync_gpuval,          nir_intrinsic_printf_gpuval,
 };
 
 bool

@@ -111,6 +111,25 @@ TEST_F(nir_control_flow_test, an_unknown_number_of_rounds_is_counted)
    EXPECT_EQ(nir_scalar_as_uint(too_many) & 0xffff, 0u);
 }
 
+TEST_F(nir_control_flow_test, where_functions_are_inlined_rounds_are_counted_down)
+{
+   driver.inlines_functions = true;
+   begin_loop(push_constant());
+   nir_break_if(b,
+                nir_ieq_imm(b, nir_load_ssbo(b, 1, 32, ssbo(), any_offset(), .align_mul = 4), 1));
+   end_loop();
+   run_on_ssa();
+   ASSERT_EQ(reports().size(), 1u);
+
+   /* Call and report are behind a branch of the loop. */
+   auto calls = find(nir_intrinsic_call_gpuval);
+   ASSERT_EQ(calls.size(), 1u);
+   EXPECT_EQ(calls[0]->instr.block, reports()[0]->instr.block);
+   EXPECT_EQ(calls[0]->instr.block->cf_node.parent->type, nir_cf_node_if);
+   nir_scalar too_many = nir_scalar_resolved(calls[0]->src[1].ssa, 1);
+   EXPECT_EQ(nir_scalar_as_uint(too_many) & 0xffff, 0u);
+}
+
 TEST_F(nir_control_flow_test, each_loop_is_counted)
 {
    begin_loop(push_constant());

@@ -5,6 +5,7 @@
 #include "nir_passes_test.h"
 
 #include "nir_passes/gpuval_nir_early.h"
+#include "nir_passes/gpuval_nir_range.h"
 
 namespace {
 
@@ -93,6 +94,40 @@ TEST_F(nir_early_test, behind_what_ends_invocations)
    report(400, is_past, index);
    nir_pop_if(b, NULL);
    EXPECT_EQ(ranges(), (list{1, 2, 1}));
+}
+
+TEST_F(nir_early_test, indices_are_what_comparisons_leave_of_them)
+{
+   auto is_below = [&](nir_def *def, uint32_t count) {
+      gpuval_nir_require_ranges(b->impl);
+      return gpuval_nir_is_below(nir_get_scalar(def, 0), count, nir_cursor_current_block(b->cursor));
+   };
+   nir_def *inside = nir_iand(b, nir_ige(b, index, nir_imm_int(b, 0)),
+                              nir_ilt(b, index, nir_imm_int(b, 4)));
+   nir_def *chosen = nir_bcsel(b, inside, index, nir_imm_int(b, 1));
+   EXPECT_TRUE(is_below(chosen, 4));
+   EXPECT_FALSE(is_below(chosen, 3));
+   EXPECT_FALSE(is_below(nir_bcsel(b, inside, nir_imm_int(b, 1), index), 4));
+   EXPECT_FALSE(is_below(index, 4));
+
+   nir_push_if(b, nir_ult(b, index, nir_imm_int(b, 8)));
+   EXPECT_TRUE(is_below(index, 8));
+   EXPECT_FALSE(is_below(index, 7));
+   nir_push_else(b, NULL);
+   EXPECT_FALSE(is_below(index, 8));
+   nir_pop_if(b, NULL);
+   EXPECT_FALSE(is_below(index, 8));
+
+   /* Whoever is still in the loop */
+   nir_loop *loop = nir_push_loop(b);
+   nir_push_if(b, nir_uge(b, index, nir_imm_int(b, 16)));
+   nir_jump(b, nir_jump_break);
+   nir_pop_if(b, NULL);
+   EXPECT_TRUE(is_below(index, 16));
+   EXPECT_FALSE(is_below(index, 15));
+   nir_jump(b, nir_jump_break);
+   nir_pop_loop(b, loop);
+   EXPECT_FALSE(is_below(index, 16));
 }
 
 } /* namespace */

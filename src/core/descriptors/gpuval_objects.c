@@ -29,7 +29,9 @@ struct place {
 };
 
 struct gpuval_objects {
-   struct gpuval_object *table; /* in GPU memory */
+   struct gpuval_object *table; /* in GPU memory, which the host may read slowly */
+   uint32_t *ids;               /* the same ids for the host */
+   uint64_t num_ended;          /* objects that have come to their ends */
    uint64_t address;
    unsigned index_bits;
 
@@ -74,6 +76,12 @@ gpuval_objects_create(struct gpuval_object *table, uint64_t address, unsigned in
    if (!objects)
       return NULL;
 
+   /* Only what is touched costs memory. */
+   objects->ids = calloc(1u << index_bits, sizeof(*objects->ids));
+   if (!objects->ids) {
+      ralloc_free(objects);
+      return NULL;
+   }
    objects->table = table;
    objects->address = address;
    objects->index_bits = index_bits;
@@ -82,6 +90,7 @@ gpuval_objects_create(struct gpuval_object *table, uint64_t address, unsigned in
    util_dynarray_init(&objects->free, objects);
 
    objects->num_places = 1;
+   objects->ids[0] = gpuval_objects_unknown(objects);
    objects->table[0] = (struct gpuval_object){
       .id = gpuval_objects_unknown(objects),
       .extent = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -97,6 +106,7 @@ gpuval_objects_destroy(struct gpuval_objects *objects)
    for (uint32_t i = 1; i < objects->num_places; i++)
       free(get_place(objects, i)->info.name);
    util_sparse_array_finish(&objects->places);
+   free(objects->ids);
    simple_mtx_destroy(&objects->mutex);
    ralloc_free(objects);
 }
@@ -134,13 +144,21 @@ place_of(struct gpuval_objects *objects, const struct vk_object_base *base)
 }
 
 static void
+set_id(struct gpuval_objects *objects, uint32_t index, uint32_t id)
+{
+   p_atomic_set(&objects->table[index].id, id);
+   p_atomic_set(&objects->ids[index], id);
+}
+
+static void
 end_place(struct gpuval_objects *objects, struct place *place, enum gpuval_object_end end)
 {
    if (place->info.end)
       return;
 
    place->info.end = end;
-   p_atomic_set(&objects->table[index_of(objects, place->id)].id, 0);
+   set_id(objects, index_of(objects, place->id), 0);
+   p_atomic_inc(&objects->num_ended);
 
    bool is_memory =
       end == GPUVAL_OBJECT_MEMORY_FREED || place->info.type == VK_OBJECT_TYPE_DEVICE_MEMORY;
@@ -209,7 +227,7 @@ gpuval_objects_add(struct gpuval_objects *objects, struct vk_object_base *base,
       object->levels = view->levels;
       object->samples = view->samples;
    }
-   p_atomic_set(&object->id, place->id);
+   set_id(objects, index, place->id);
 
    struct place *parent_place = place_of(objects, parent);
    set_parent(place, parent_place);
@@ -285,7 +303,13 @@ gpuval_objects_forget_marks(struct gpuval_objects *objects, const struct vk_obje
 bool
 gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id)
 {
-   return id && objects->table[index_of(objects, id)].id == id;
+   return id && p_atomic_read(&objects->ids[index_of(objects, id)]) == id;
+}
+
+uint64_t
+gpuval_objects_num_ended(const struct gpuval_objects *objects)
+{
+   return p_atomic_read(&objects->num_ended);
 }
 
 void

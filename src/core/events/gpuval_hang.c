@@ -125,10 +125,16 @@ gpuval_hang_set_fault(struct gpuval_hang *hang, const struct gpuval_hang_fault *
 static mesa_shader_stage
 main_stage(const char *op)
 {
-   return !strncmp(op, "dispatch", 8)      ? MESA_SHADER_COMPUTE
-          : !strncmp(op, "trace_rays", 10) ? MESA_SHADER_RAYGEN
-          : !strncmp(op, "draw_mesh", 9)   ? MESA_SHADER_MESH
-                                           : MESA_SHADER_VERTEX;
+   switch (gpuval_command_pipelines(op)) {
+   case GPUVAL_COMMAND_DRAWS_MESHES:
+      return MESA_SHADER_MESH;
+   case GPUVAL_COMMAND_DISPATCHES:
+      return MESA_SHADER_COMPUTE;
+   case GPUVAL_COMMAND_TRACES:
+      return MESA_SHADER_RAYGEN;
+   default:
+      return MESA_SHADER_VERTEX;
+   }
 }
 
 static void
