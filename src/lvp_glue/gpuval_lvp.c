@@ -101,6 +101,7 @@ struct gpuval_lvp {
    struct gpuval_host_memory memory;
    bool waits;        /* the last command: what comes behind it finds nothing that runs */
    bool is_generated; /* the command that comes next */
+   bool begins_query; /* it: lavapipe emits the state, but nothing that shaders do */
 
    bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
@@ -580,6 +581,8 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
                         struct vk_cmd_queue_entry *command)
 {
    gpuval_lvp_progress_next(&gpuval->progress, command->type);
+   gpuval->begins_query =
+      command->type == VK_CMD_BEGIN_QUERY || command->type == VK_CMD_BEGIN_QUERY_INDEXED_EXT;
    if (gpuval_lvp_builds_contain(gpuval->builds, command->type))
       return command;
 
@@ -746,6 +749,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    uint8_t *constants = is_compute && gpuval->constants ? gpuval->constants_map : push_constants;
    struct gpuval_command_data *data = (void *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    uint32_t instrumented = 0;
+
+   /* The command noted last may be one of a submit whose command buffer is gone. */
+   if (gpuval->begins_query)
+      return;
 
    u_foreach_bit (stage, stages) {
       if (!shaders[stage] || !shaders[stage]->pipeline_nir)
