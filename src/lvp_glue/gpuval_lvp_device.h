@@ -59,6 +59,7 @@ struct gpuval_lvp {
    struct gpuval_host_memory memory;
    bool waits;        /* the last command: what comes behind it finds nothing that runs */
    bool is_generated; /* the command that comes next */
+   bool begins_query; /* it: lavapipe emits the state, but nothing that shaders do */
 
    bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */

@@ -193,6 +193,8 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
                         struct vk_cmd_queue_entry *command)
 {
    gpuval_lvp_progress_next(&gpuval->progress, command->type);
+   gpuval->begins_query =
+      command->type == VK_CMD_BEGIN_QUERY || command->type == VK_CMD_BEGIN_QUERY_INDEXED_EXT;
    if (gpuval_lvp_builds_contain(gpuval->builds, command->type))
       return command;
 
@@ -359,6 +361,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    uint8_t *constants = is_compute && gpuval->constants ? gpuval->constants_map : push_constants;
    struct gpuval_command_data *data = (void *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
    uint32_t instrumented = 0;
+
+   /* The command noted last may be one of a submit whose command buffer is gone. */
+   if (gpuval->begins_query)
+      return;
 
    u_foreach_bit (stage, stages) {
       if (!shaders[stage] || !shaders[stage]->pipeline_nir)

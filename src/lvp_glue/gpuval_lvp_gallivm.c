@@ -636,6 +636,7 @@ flush_loads(struct gpuval_lvp_soa *soa, struct gpuval_lvp_calls *state)
    emit_calls(soa, state->loads, count);
    lp_build_endif(&ifthen);
    state->num_loads = 0;
+   state->sync_block = NULL;
 }
 
 void

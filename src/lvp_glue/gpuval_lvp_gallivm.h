@@ -29,7 +29,8 @@ struct gpuval_lvp_address_group {
    LLVMValueRef bad; /* a bit for each of them */
 };
 
-#define GPUVAL_LVP_MAX_PENDING 8
+#define GPUVAL_LVP_MAX_PENDING     8
+#define GPUVAL_LVP_SYNC_ARRAY_SIZE 6
 
 /* Of one function that gallivm builds. The context's field `gpuval` is NULL until it has the first
  * intrinsic that gallivm does not know; the context's `vars` owns it.
@@ -41,8 +42,10 @@ struct gpuval_lvp_calls {
    /* Uniform loads for shadow memory to look at, which share one */
    const nir_intrinsic_instr *loads[GPUVAL_LVP_MAX_PENDING];
    unsigned num_loads;
-   LLVMValueRef printf_words;  /* array for payloads, once there is one */
-   LLVMValueRef sync_words;    /* the same for what is seldom looked at */
+   LLVMValueRef printf_words;                          /* array for payloads, once there is one */
+   LLVMValueRef sync_words;                            /* the same for what is seldom looked at, */
+   nir_scalar sync_stored[GPUVAL_LVP_SYNC_ARRAY_SIZE]; /* what has been stored there */
+   const nir_block *sync_block;                        /* in this block; NULL: nothing is known */
    LLVMValueRef nobody;        /* what lanes that do not run access, 64 bytes; the same */
    LLVMValueRef met;           /* memory of gpuval_lvp_check_address(); the same */
    LLVMValueRef range_vectors; /* array of gpuval_lvp_call_ranges(); the same */
@@ -123,7 +126,6 @@ enum gpuval_lvp_sync_arg {
 
 /* GPUVAL_SYNC_WORD_… that an element of the array is */
 extern const unsigned gpuval_lvp_sync_array[];
-#define GPUVAL_LVP_SYNC_ARRAY_SIZE 6
 
 LLVMTypeRef gpuval_lvp_sync_array_type(struct gallivm_state *gallivm);
 LLVMTypeRef gpuval_lvp_sync_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);

@@ -61,8 +61,11 @@ enum {
    SYNC_ADDRESS = 1,
    SYNC_SIZE,
    SYNC_OFFSET,
-   SYNC_NUMBERS = 5,
+   SYNC_SLOT,
+   SYNC_NUMBERS,
+   SYNC_INVOCATION,
    NUMBERS_TOKEN = 1,
+   NUMBERS_VALUE = 3,
 };
 
 /* One 64-bit word of a constant descriptor, the same in all lanes? */
@@ -115,15 +118,58 @@ load_base(struct gpuval_lvp_soa *soa, nir_scalar base)
    return LLVMBuildExtractElement(gallivm->builder, value, lp_build_const_int32(gallivm, 0), "");
 }
 
-/* Where the buffer begins, if that and the offset are the address, whose sum need not be computed
- * then; else NULL.
- */
-static LLVMValueRef
-find_base(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
+/* An address as the sum of a number and what each lane has, if that need not be computed then */
+struct sum {
+   LLVMValueRef base; /* 64 bits */
+   LLVMValueRef halves[2];
+};
+
+/* Members of one struct behind an address are a constant apart: what they share is taken apart
+ * once. */
+static bool
+find_constant(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, struct sum *sum)
 {
+   struct gallivm_state *gallivm = soa->gallivm;
+   nir_scalar address = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_ADDRESS].ssa, 0));
+   if (!nir_scalar_is_alu(address) || nir_scalar_alu_op(address) != nir_op_iadd)
+      return false;
+
+   for (unsigned i = 0; i < 2; i++) {
+      nir_scalar constant = nir_scalar_chase_movs(nir_scalar_chase_alu_src(address, i));
+      nir_scalar rest = nir_scalar_chase_movs(nir_scalar_chase_alu_src(address, 1 - i));
+      if (!nir_scalar_is_const(constant))
+         continue;
+
+      LLVMValueRef value = LLVMBuildBitCast(
+         gallivm->builder, soa->get_value(soa, rest.def, rest.comp), soa->uint64_bld.vec_type, "");
+      sum->base = lp_build_const_int64(gallivm, nir_scalar_as_uint(constant));
+      gpuval_lvp_split_64(gallivm, value, lp_build_const_int_vec(gallivm, soa->uint64_bld.type, 32),
+                          soa->uint_bld.vec_type, sum->halves);
+      for (unsigned j = 0; j < 2; j++)
+         sum->halves[j] = gpuval_lvp_argument(soa, sum->halves[j]);
+      return true;
+   }
+   return false;
+}
+
+/* @words: of the call. */
+static struct sum
+find_sum(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, const LLVMValueRef *words)
+{
+   struct sum sum = {
+      .base = lp_build_const_int64(soa->gallivm, 0),
+      .halves = {words[GPUVAL_SYNC_WORD_ADDRESS], words[GPUVAL_SYNC_WORD_ADDRESS + 1]},
+   };
    nir_scalar base;
 
-   return find_descriptor(instr, &base) ? load_base(soa, base) : NULL;
+   if (find_descriptor(instr, &base))
+      sum = (struct sum){
+         .base = load_base(soa, base),
+         .halves = {words[GPUVAL_SYNC_WORD_OFFSET], gpuval_lvp_constant(soa, 0)},
+      };
+   else
+      find_constant(soa, instr, &sum);
+   return sum;
 }
 
 /* --- Uniform loads -------------------------------------------------------- */
@@ -317,28 +363,72 @@ gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr
 
 /* --- Calls ---------------------------------------------------------------- */
 
+/* What element @index of the array is in NIR */
+static nir_scalar
+get_stored(const nir_intrinsic_instr *instr, unsigned index)
+{
+   const unsigned word = gpuval_lvp_sync_array[index];
+
+   switch (word) {
+   case GPUVAL_SYNC_WORD_OFFSET:
+      return nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_OFFSET].ssa, 0));
+   case GPUVAL_SYNC_WORD_SLOT:
+      return nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_SLOT].ssa, 0));
+   case GPUVAL_SYNC_WORD_VALUE:
+      return nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_NUMBERS].ssa, NUMBERS_VALUE));
+   default:
+      return nir_scalar_chase_movs(
+         nir_get_scalar(instr->src[SYNC_INVOCATION].ssa, word - GPUVAL_SYNC_WORD_INVOCATION));
+   }
+}
+
+static bool
+is_same(nir_scalar a, nir_scalar b)
+{
+   if (nir_scalar_is_const(a) && nir_scalar_is_const(b))
+      return nir_scalar_as_uint(a) == nir_scalar_as_uint(b);
+   return nir_scalar_equal(a, b);
+}
+
+/* Stores what the array has not from a call before, in the same block. Functions only read it. */
+static LLVMValueRef
+fill_array(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, unsigned count,
+           const LLVMValueRef *words)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct gpuval_lvp_calls *state = soa->calls;
+   LLVMTypeRef array_type = gpuval_lvp_sync_array_type(gallivm);
+
+   if (!state->sync_words)
+      state->sync_words = lp_build_alloca_undef(gallivm, array_type, "");
+   if (state->sync_block != instr->instr.block)
+      memset(state->sync_stored, 0, sizeof(state->sync_stored));
+   state->sync_block = instr->instr.block;
+   for (unsigned i = 0; i < count; i++) {
+      const nir_scalar scalar = get_stored(instr, i);
+      if (state->sync_stored[i].def && is_same(state->sync_stored[i], scalar))
+         continue;
+      state->sync_stored[i] = scalar;
+      LLVMValueRef indices[2] = {lp_build_const_int32(gallivm, 0),
+                                 lp_build_const_int32(gallivm, i)};
+      LLVMBuildStore(
+         gallivm->builder, words[gpuval_lvp_sync_array[i]],
+         LLVMBuildGEP2(gallivm->builder, array_type, state->sync_words, indices, 2, ""));
+   }
+   return state->sync_words;
+}
+
 void
 gpuval_lvp_call_sync(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                      unsigned function, LLVMValueRef mask, const LLVMValueRef *words)
 {
    struct gallivm_state *gallivm = soa->gallivm;
    LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef array_type = gpuval_lvp_sync_array_type(gallivm);
-   LLVMValueRef *array = &soa->calls->sync_words;
    LLVMValueRef zero = lp_build_const_int32(gallivm, 0);
-
-   if (!*array)
-      *array = lp_build_alloca_undef(gallivm, array_type, "");
    const bool is_load =
       function == GPUVAL_FUNCTION_SYNC_LOAD || function == GPUVAL_FUNCTION_SHARED_LOAD;
-   unsigned count = GPUVAL_LVP_SYNC_ARRAY_SIZE - is_load;
-   for (unsigned i = 0; i < count; i++) {
-      LLVMValueRef indices[2] = {zero, lp_build_const_int32(gallivm, i)};
-      LLVMBuildStore(builder, words[gpuval_lvp_sync_array[i]],
-                     LLVMBuildGEP2(builder, array_type, *array, indices, 2, ""));
-   }
-
-   LLVMValueRef base = find_base(soa, instr);
+   LLVMValueRef array = fill_array(soa, instr, GPUVAL_LVP_SYNC_ARRAY_SIZE - is_load, words);
+   const struct sum sum = find_sum(soa, instr, words);
    LLVMValueRef args[GPUVAL_LVP_SYNC_COUNT] = {
       [GPUVAL_LVP_SYNC_MASK] = mask,
       [GPUVAL_LVP_SYNC_RESOURCES] = soa->resources_ptr,
@@ -347,14 +437,13 @@ gpuval_lvp_call_sync(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *inst
          LLVMBuildExtractElement(builder, words[GPUVAL_FUNCTION_WORD], zero, ""),
       [GPUVAL_LVP_SYNC_TOKEN] =
          LLVMBuildExtractElement(builder, words[GPUVAL_SYNC_WORD_TOKEN], zero, ""),
-      [GPUVAL_LVP_SYNC_BASE] = base ? base : lp_build_const_int64(gallivm, 0),
-      [GPUVAL_LVP_SYNC_ADDRESS] = words[base ? GPUVAL_SYNC_WORD_OFFSET : GPUVAL_SYNC_WORD_ADDRESS],
-      [GPUVAL_LVP_SYNC_ADDRESS + 1] =
-         base ? gpuval_lvp_constant(soa, 0) : words[GPUVAL_SYNC_WORD_ADDRESS + 1],
+      [GPUVAL_LVP_SYNC_BASE] = sum.base,
+      [GPUVAL_LVP_SYNC_ADDRESS] = sum.halves[0],
+      [GPUVAL_LVP_SYNC_ADDRESS + 1] = sum.halves[1],
       [GPUVAL_LVP_SYNC_SIZE] = words[GPUVAL_SYNC_WORD_SIZE],
       [GPUVAL_LVP_SYNC_ID] = words[GPUVAL_SYNC_WORD_ID],
       [GPUVAL_LVP_SYNC_PHASE] = words[GPUVAL_SYNC_WORD_PHASE],
-      [GPUVAL_LVP_SYNC_ARRAY] = *array,
+      [GPUVAL_LVP_SYNC_ARRAY] = array,
    };
    LLVMTypeRef type = gpuval_lvp_sync_type(gallivm, LLVMTypeOf(soa->resources_ptr));
    LLVMBuildCall2(builder, type, gpuval_lvp_load_function(soa, function, type), args,

@@ -210,8 +210,9 @@ gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_
 
    struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
    note->events = events;
-   gpuval_race_add_event_transitions(&note->parts, events);
-   if (!note->parts.size || name_command(cmd_buffer, "wait_events", &note->command_id))
+   gpuval_race_add_events(&note->parts, events);
+   if (!gpuval_race_has_transitions(&note->parts) ||
+       name_command(cmd_buffer, "wait_events", &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
 }
 
@@ -376,7 +377,7 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
       break;
    case NOTE_TRANSITION:
       if (note->events)
-         gpuval_race_queue_event_transition(queue, note->command_id, note->events, &note->parts);
+         gpuval_race_queue_events(queue, note->command_id, note->events, &note->parts);
       else
          gpuval_race_queue_barrier(queue, note->command_id, note->stages, note->is_for_resources,
                                    &note->parts);

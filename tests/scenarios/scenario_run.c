@@ -367,6 +367,7 @@ static const struct {
    {"push", do_push},
    {"push_range", do_nothing},
    {"query", run_query},
+   {"samples", run_samples},
    {"copy_query", run_copy_query},
    {"queue", run_select_queue},
    {"render_pass", run_create_pass},

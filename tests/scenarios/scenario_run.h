@@ -262,6 +262,7 @@ enum run_object_type {
    RUN_OBJECT_BINARY, /* semaphores */
    RUN_OBJECT_TIMELINE,
    RUN_OBJECT_QUERY,
+   RUN_OBJECT_SAMPLES,
 };
 
 struct run_object {
@@ -292,6 +293,7 @@ void run_signal_semaphore(struct run *run);
 void run_reset_event(struct run *run);
 void run_reset_fence(struct run *run);
 void run_query(struct run *run);
+void run_samples(struct run *run);
 void run_copy_query(struct run *run);
 void run_wait_query(struct run *run);
 void run_wait_idle(struct run *run);

@@ -314,23 +314,33 @@ run_set_event(struct run *run)
       vkCmdSetEvent2(run_need_commands(run), event, &d.info);
 }
 
-/* `wait_event NAME [sync1] KIND SRC DST …` */
+/* `wait_event NAME[+NAME] [sync1] KIND SRC DST …` */
 void
 run_wait_event(struct run *run)
 {
    struct dependency d;
-   VkEvent event = run_get_object(run, run_word(run, 1), RUN_OBJECT_EVENT)->event;
+   char names[64];
+   VkEvent events[2];
+   uint32_t count = 0;
+
+   snprintf(names, sizeof(names), "%s", run_word(run, 1));
+   for (char *rest, *name = strtok_r(names, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
+      if (count == sizeof(events) / sizeof(events[0]))
+         RUN_ERROR(run, "too many events");
+      events[count++] = run_get_object(run, name, RUN_OBJECT_EVENT)->event;
+   }
 
    run_end_rendering(run);
    read_dependency(run, 2, &d);
    if (!d.sync1) {
-      vkCmdWaitEvents2(run_need_commands(run), 1, &event, &d.info);
+      const VkDependencyInfo infos[] = {d.info, d.info};
+      vkCmdWaitEvents2(run_need_commands(run), count, events, infos);
       return;
    }
 
    struct dependency1 d1;
    fill_sync1(&d, &d1);
-   vkCmdWaitEvents(run_need_commands(run), 1, &event, (VkPipelineStageFlags)d.src.stages,
+   vkCmdWaitEvents(run_need_commands(run), count, events, (VkPipelineStageFlags)d.src.stages,
                    (VkPipelineStageFlags)d.dst.stages, d.info.memoryBarrierCount, d1.memory,
                    d.info.bufferMemoryBarrierCount, d1.buffers, d.info.imageMemoryBarrierCount,
                    d1.images);

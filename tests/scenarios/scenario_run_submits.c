@@ -54,10 +54,10 @@ run_get_object(struct run *run, const char *name, enum run_object_type type)
    } else if (type == RUN_OBJECT_FENCE) {
       const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
       VKH_CHECK(vkCreateFence(device, &info, NULL, &object->fence));
-   } else if (type == RUN_OBJECT_QUERY) {
+   } else if (type == RUN_OBJECT_QUERY || type == RUN_OBJECT_SAMPLES) {
       const VkQueryPoolCreateInfo info = {
          .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-         .queryType = VK_QUERY_TYPE_TIMESTAMP,
+         .queryType = type == RUN_OBJECT_QUERY ? VK_QUERY_TYPE_TIMESTAMP : VK_QUERY_TYPE_OCCLUSION,
          .queryCount = 1,
       };
       VKH_CHECK(vkCreateQueryPool(device, &info, NULL, &object->query));
@@ -239,6 +239,7 @@ run_free_command_buffer(struct run *run, const char *name)
    if (strcmp(name, "last") != 0 || !*last)
       RUN_ERROR(run, "there is no command buffer %s", name);
    vkFreeCommandBuffers(run->ctx->device, run->ctx->command_pool, 1, last);
+   vkTrimCommandPool(run->ctx->device, run->ctx->command_pool, 0); /* else it is used again */
    *last = VK_NULL_HANDLE;
 }
 
@@ -330,6 +331,25 @@ run_query(struct run *run)
    vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, 0);
 }
 
+/* `samples reset|begin|end NAME`: an occlusion query, begun and ended where the program is */
+void
+run_samples(struct run *run)
+{
+   const char *how = run_word(run, 1);
+   VkQueryPool pool = run_get_object(run, run_word(run, 2), RUN_OBJECT_SAMPLES)->query;
+
+   if (strcmp(how, "reset") == 0) {
+      run_end_rendering(run);
+      vkCmdResetQueryPool(run_need_commands(run), pool, 0, 1);
+   } else if (strcmp(how, "begin") == 0) {
+      vkCmdBeginQuery(run_need_commands(run), pool, 0, 0);
+   } else if (strcmp(how, "end") == 0) {
+      vkCmdEndQuery(run_need_commands(run), pool, 0);
+   } else {
+      RUN_ERROR(run, "samples are reset, begun or ended, not %s", how);
+   }
+}
+
 /* `copy_query NAME BUFFER OFFSET [available]`: to memory, 8 bytes, or 16 */
 void
 run_copy_query(struct run *run)
@@ -387,7 +407,7 @@ run_destroy_submits(struct run *run)
          vkDestroyEvent(device, s->objects[i].event, NULL);
       else if (s->objects[i].type == RUN_OBJECT_FENCE)
          vkDestroyFence(device, s->objects[i].fence, NULL);
-      else if (s->objects[i].type == RUN_OBJECT_QUERY)
+      else if (s->objects[i].type == RUN_OBJECT_QUERY || s->objects[i].type == RUN_OBJECT_SAMPLES)
          vkDestroyQueryPool(device, s->objects[i].query, NULL);
       else
          vkDestroySemaphore(device, s->objects[i].semaphore, NULL);

@@ -125,18 +125,29 @@ convert(struct gpuval_order_barrier *to, const VkDependencyInfo *info, uint32_t 
 }
 
 static uint32_t
-copy_transitions(VkImageMemoryBarrier2 *to, const VkDependencyInfo *info)
+copy_images(VkImageMemoryBarrier2 *to, const VkDependencyInfo *info)
 {
    uint32_t count = 0;
 
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
       const VkImageMemoryBarrier2 *barrier = &info->pImageMemoryBarriers[i];
-      if (!barrier->image || barrier->oldLayout == barrier->newLayout)
+      if (!barrier->image)
          continue;
       to[count] = *barrier;
       to[count++].pNext = NULL;
    }
    return count;
+}
+
+/* gpuval_upgrade_wait_events() leaves a memory barrier for execution. */
+static bool
+is_for_resources(const VkDependencyInfo *info)
+{
+   for (uint32_t i = 0; i < info->memoryBarrierCount; i++) {
+      if (info->pMemoryBarriers[i].srcAccessMask || info->pMemoryBarriers[i].dstAccessMask)
+         return false;
+   }
+   return info->bufferMemoryBarrierCount || info->imageMemoryBarrierCount;
 }
 
 void
@@ -159,10 +170,12 @@ gpuval_dependency_init(struct gpuval_dependency *dependency, uint32_t count, con
 
    dependency->num_images = 0;
    dependency->images = (VkImageMemoryBarrier2 *)barriers;
+   dependency->is_for_resources = events != NULL;
    for (uint32_t i = 0; events && i < count; i++) {
+      dependency->is_for_resources &= is_for_resources(&infos[i]);
       if (has_own_images(infos, i))
          dependency->num_images +=
-            copy_transitions(&dependency->images[dependency->num_images], &infos[i]);
+            copy_images(&dependency->images[dependency->num_images], &infos[i]);
    }
 }
 

@@ -30,9 +30,10 @@ struct gpuval_dependency_part {
 
 /** All of one command, in one piece of memory. */
 struct gpuval_dependency {
-   /* Those that events' barriers change the layout of, once each; without what is behind pNext */
+   /* What events' barriers for images say, once each; without what is behind pNext */
    uint32_t num_images;
    VkImageMemoryBarrier2 *images;
+   bool is_for_resources; /* each of its events' infos: for images and buffers only */
 
    uint32_t num_parts;
    struct gpuval_dependency_part parts[];

@@ -672,6 +672,23 @@ gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
    return serial;
 }
 
+bool
+gpuval_submits_has_set_events(struct gpuval_submits *submits, unsigned queue,
+                              const struct gpuval_dependency *events)
+{
+   bool has_set = true;
+
+   simple_mtx_lock(&submits->mutex);
+   for (uint32_t i = 0; i < events->num_parts; i++) {
+      const struct object *object =
+         _mesa_hash_table_u64_search(submits->objects, (uint64_t)events->parts[i].event);
+      has_set &= object && object->event &&
+                 gpuval_order_snapshot_serial(submits->order, queue, object->event);
+   }
+   simple_mtx_unlock(&submits->mutex);
+   return has_set;
+}
+
 uint32_t
 gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
                                 const struct gpuval_dependency *events, uint32_t *before)

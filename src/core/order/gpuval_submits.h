@@ -146,6 +146,9 @@ unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
 uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
                                    VkPipelineStageFlags2 stages, uint32_t *before);
+/** Has @queue itself set all of them? What others have set may stand for all there has been. */
+bool gpuval_submits_has_set_events(struct gpuval_submits *submits, unsigned queue,
+                                   const struct gpuval_dependency *events);
 /** The same with a wait for events: all of its transitions come after all of the events. */
 uint32_t gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
                                          const struct gpuval_dependency *events, uint32_t *before);

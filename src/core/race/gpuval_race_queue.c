@@ -496,12 +496,12 @@ gpuval_race_is_for_resources(const VkDependencyInfo *info)
 }
 
 void
-gpuval_race_add_event_transitions(struct util_dynarray *parts,
-                                  const struct gpuval_dependency *events)
+gpuval_race_add_events(struct util_dynarray *parts, const struct gpuval_dependency *events)
 {
    for (uint32_t i = 0; i < events->num_images; i++) {
       if (!is_empty_scope(events->images[i].srcStageMask))
          add_transition(parts, &events->images[i]);
+      add_barrier(parts, &events->images[i]);
    }
 }
 
@@ -525,14 +525,20 @@ note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipeline
    }
 }
 
+/* What is for images and buffers only takes so many steps of the order of commands, else 0. */
 static void
-note_barriers(struct gpuval_race_queue *queue, const struct util_dynarray *parts)
+note_barriers(struct gpuval_race_queue *queue, unsigned num_steps,
+              const struct util_dynarray *parts)
 {
    const struct gpuval_race_use use = {.site = GPUVAL_RACE_NO_SITE, .is_barrier = true};
 
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
       if (part->is_barrier)
          note_part(queue, use, NULL, NULL, part);
+   }
+   if (num_steps) {
+      bring_up_to_date(queue);
+      queue->resources_version = queue->version + num_steps;
    }
 }
 
@@ -543,20 +549,22 @@ gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
 {
    queue->has_ended_subpass = false;
    note_transition(queue, command_id, stages, NULL, parts);
-   note_barriers(queue, parts);
-   if (is_for_resources) {
-      bring_up_to_date(queue);
-      queue->resources_version = queue->version + 1;
-   }
+   note_barriers(queue, is_for_resources ? 1 : 0, parts);
 }
 
+/* What was used behind the set is not told from what was before it: for an image that the wait has
+ * a barrier for, memory counts as ordered. Execution the order of commands knows.
+ */
 void
-gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
-                                   const struct gpuval_dependency *events,
-                                   const struct util_dynarray *parts)
+gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_id,
+                         const struct gpuval_dependency *events, const struct util_dynarray *parts)
 {
+   bool is_for_resources = events->is_for_resources &&
+                           gpuval_submits_has_set_events(queue->submits, queue->number, events);
+
    queue->has_ended_subpass = false;
    note_transition(queue, command_id, 0, events, parts);
+   note_barriers(queue, is_for_resources ? events->num_parts : 0, parts);
 }
 
 /* Shaders */

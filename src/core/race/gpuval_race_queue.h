@@ -59,8 +59,7 @@ bool gpuval_race_has_transitions(const struct util_dynarray *parts);
 /** Is it for images and buffers only, and not for all memory? */
 bool gpuval_race_is_for_resources(const VkDependencyInfo *info);
 /** The same of a wait for events */
-void gpuval_race_add_event_transitions(struct util_dynarray *parts,
-                                       const struct gpuval_dependency *events);
+void gpuval_race_add_events(struct util_dynarray *parts, const struct gpuval_dependency *events);
 
 /* Execution */
 
@@ -97,9 +96,9 @@ void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t comman
 void gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
                                VkPipelineStageFlags2 stages, bool is_for_resources,
                                const struct util_dynarray *parts);
-void gpuval_race_queue_event_transition(struct gpuval_race_queue *queue, uint32_t command_id,
-                                        const struct gpuval_dependency *events,
-                                        const struct util_dynarray *parts);
+void gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_id,
+                              const struct gpuval_dependency *events,
+                              const struct util_dynarray *parts);
 
 /**
  * What the host does itself, before it does so: @op is static. @queue is none that executes
