@@ -100,10 +100,11 @@ TEST_F(nir_early_test, indices_are_what_comparisons_leave_of_them)
 {
    auto is_below = [&](nir_def *def, uint32_t count) {
       gpuval_nir_require_ranges(b->impl);
-      return gpuval_nir_is_below(nir_get_scalar(def, 0), count, nir_cursor_current_block(b->cursor));
+      return gpuval_nir_is_below(nir_get_scalar(def, 0), count,
+                                 nir_cursor_current_block(b->cursor));
    };
-   nir_def *inside = nir_iand(b, nir_ige(b, index, nir_imm_int(b, 0)),
-                              nir_ilt(b, index, nir_imm_int(b, 4)));
+   nir_def *inside =
+      nir_iand(b, nir_ige(b, index, nir_imm_int(b, 0)), nir_ilt(b, index, nir_imm_int(b, 4)));
    nir_def *chosen = nir_bcsel(b, inside, index, nir_imm_int(b, 1));
    EXPECT_TRUE(is_below(chosen, 4));
    EXPECT_FALSE(is_below(chosen, 3));
