@@ -33,7 +33,8 @@ struct inline_state {
    unsigned num_accesses; /* of all groups */
    bool has_orders;       /* something is released or acquired */
    bool glances;          /* at some of them */
-   struct set *ifs; /* nir_if *: what is behind their branches is executed where something fails */
+   struct set *ifs;      /* nir_if *: what is behind their branches need not be in front of them, */
+   struct set *failures; /* and those of which it is executed only where something fails */
 };
 
 /* More accesses of a group, or of a shader, are looked at in turns, one piece of code for all. */
@@ -141,7 +142,10 @@ lower_reports(struct inline_state *state, const struct group *group)
    nir_def *failed = gpuval_nir_build_any(b, group);
 
    state->driver = choose_driver(state->options->driver, group);
-   _mesa_set_add(state->ifs, nir_push_if(b, failed));
+   nir_if *nif = nir_push_if(b, failed);
+   _mesa_set_add(state->ifs, nif);
+   if (is_failure(group))
+      _mesa_set_add(state->failures, nif);
    mark(state, group);
    if (gpuval_nir_is_any_exact(group)) {
       build_report(state, group, NULL, false);
@@ -158,7 +162,8 @@ lower_reports(struct inline_state *state, const struct group *group)
       nir_loop *loop = nir_push_loop(b);
       {
          nir_def *i = nir_load_var(b, i_var);
-         const struct turn turn = gpuval_nir_begin_turn(b, i);
+         struct turn turn = gpuval_nir_begin_turn(b, i);
+         turn.is_failure = is_failure(group);
          if (gpuval_nir_are_comparisons(group)) {
             build_report(state, group, &turn, true);
          } else {
@@ -621,6 +626,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    nir_divergence_analysis(nir); /* gpuval_nir_turns.c */
    util_dynarray_init(&groups, NULL);
    state.ifs = _mesa_pointer_set_create(NULL);
+   state.failures = _mesa_pointer_set_create(state.ifs);
    bool progress = lower_messages(&state);
    gpuval_nir_collect_groups(impl, options->has_shadow, &groups);
    progress |= groups.size > 0;
@@ -640,7 +646,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    nir_progress(true, impl, nir_metadata_none);
    nir_lower_vars_to_ssa(nir);
    nir_opt_dce(nir); /* the reports' vectors, which use what is to be sunk */
-   gpuval_nir_sink(impl, state.ifs);
+   gpuval_nir_sink(impl, state.ifs, state.failures);
    _mesa_set_destroy(state.ifs, NULL);
    nir_remove_dead_variables(nir, nir_var_function_temp, NULL);
    nir_validate_shader(nir, "after gpuval_nir_inline_checks");

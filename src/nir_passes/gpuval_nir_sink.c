@@ -124,7 +124,7 @@ copy_behind(const struct set *ifs, nir_shader *nir, nir_instr *instr, nir_if *ni
 }
 
 static bool
-sink_instr(nir_shader *nir, const struct set *ifs, nir_instr *instr)
+sink_instr(nir_shader *nir, const struct set *ifs, const struct set *failures, nir_instr *instr)
 {
    nir_if *found[MAX_IFS];
    nir_def *def = may_move(instr) ? nir_instr_def(instr) : NULL;
@@ -133,7 +133,8 @@ sink_instr(nir_shader *nir, const struct set *ifs, nir_instr *instr)
    if (!count || find_if(ifs, instr->block))
       return false;
    for (unsigned i = 0; i < count; i++) {
-      if (!is_in_loop_of(instr->block, found[i]))
+      bool may_copy = count == 1 || _mesa_set_search(failures, found[i]);
+      if (!may_copy || !is_in_loop_of(instr->block, found[i]))
          return false;
    }
    for (unsigned i = 1; i < count; i++)
@@ -143,13 +144,13 @@ sink_instr(nir_shader *nir, const struct set *ifs, nir_instr *instr)
 }
 
 bool
-gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs)
+gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs, const struct set *failures)
 {
    bool progress = false;
 
    nir_foreach_block_reverse (block, impl) {
       nir_foreach_instr_reverse_safe (instr, block)
-         progress |= sink_instr(impl->function->shader, ifs, instr);
+         progress |= sink_instr(impl->function->shader, ifs, failures, instr);
    }
    return progress;
 }

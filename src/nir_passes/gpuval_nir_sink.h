@@ -11,8 +11,11 @@
 extern "C" {
 #endif
 
-/** Moves what is used behind the branch of one of @ifs only there. @ifs: nir_if * */
-bool gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs);
+/**
+ * Moves what is used behind the branch of one of @ifs only there, and where several use it and are
+ * among @failures, a copy behind each of these. Both: nir_if *
+ */
+bool gpuval_nir_sink(nir_function_impl *impl, const struct set *ifs, const struct set *failures);
 
 #ifdef __cplusplus
 }

@@ -129,7 +129,7 @@ repeat_bits(nir_builder *b, const struct turn *turn, nir_scalar scalar)
    bool is_bit = scalar.def->bit_size == 1;
    bool is_of_bit = nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_b2i32;
 
-   return turn && (is_bit || is_of_bit) ? repeat_bit(b, turn, scalar) : scalar;
+   return turn && turn->is_failure && (is_bit || is_of_bit) ? repeat_bit(b, turn, scalar) : scalar;
 }
 
 nir_def *

@@ -11,6 +11,10 @@ struct turn {
    nir_def *i; /* number in the group, the same in all lanes */
    /* ... in binary, 1 bit each: each is one condition, whatever is selected by it. */
    nir_def *bits[MAX_GROUP_LOG2];
+   /* It is executed only where something fails: what it needs is computed there once more, and not
+    * kept in registers until then.
+    */
+   bool is_failure;
 };
 
 struct turn gpuval_nir_begin_turn(struct nir_builder *b, nir_def *i);

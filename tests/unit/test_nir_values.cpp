@@ -292,6 +292,14 @@ class nir_sink_test : public nir_passes_test {
 
    nir_if *push_failure(nir_def *condition)
    {
+      nir_if *nif = push_other(condition);
+      _mesa_set_add(failures, nif);
+      return nif;
+   }
+
+   /* One that may be executed always */
+   nir_if *push_other(nir_def *condition)
+   {
       nir_if *nif = nir_push_if(b, condition);
       _mesa_set_add(ifs, nif);
       return nif;
@@ -304,14 +312,48 @@ class nir_sink_test : public nir_passes_test {
 
    bool sink()
    {
-      bool progress = gpuval_nir_sink(b->impl, ifs);
+      bool progress = gpuval_nir_sink(b->impl, ifs, failures);
+      _mesa_set_destroy(failures, NULL);
       _mesa_set_destroy(ifs, NULL);
       nir_validate_shader(b->shader, "after gpuval_nir_sink");
       return progress;
    }
 
    struct set *ifs = _mesa_pointer_set_create(NULL);
+   struct set *failures = _mesa_pointer_set_create(NULL);
 };
+
+TEST_F(nir_sink_test, failures_have_copies_of_what_several_need)
+{
+   nir_def *sum = nir_iadd_imm(b, any_offset(), 1);
+   nir_if *nifs[2];
+   for (unsigned i = 0; i < 2; i++) {
+      nifs[i] = push_failure(nir_imm_true(b));
+      use(sum);
+      nir_pop_if(b, NULL);
+   }
+
+   EXPECT_TRUE(sink());
+   unsigned num_sums = 0;
+   for (unsigned i = 0; i < 2; i++) {
+      nir_foreach_instr (instr, nir_if_first_then_block(nifs[i]))
+         num_sums +=
+            instr->type == nir_instr_type_alu && nir_instr_as_alu(instr)->op == nir_op_iadd;
+   }
+   EXPECT_EQ(num_sums, 2u);
+}
+
+TEST_F(nir_sink_test, what_is_executed_always_has_none)
+{
+   nir_def *sum = nir_iadd_imm(b, any_offset(), 1);
+   push_failure(nir_imm_true(b));
+   use(sum);
+   nir_pop_if(b, NULL);
+   push_other(nir_imm_true(b));
+   use(sum);
+   nir_pop_if(b, NULL);
+   EXPECT_FALSE(sink());
+}
 
 TEST_F(nir_sink_test, what_only_a_failure_needs)
 {
