@@ -43,8 +43,6 @@ struct gpuval_access {
    bool is_edge;
    bool is_atomic;      /* also a load or store that is one in SPIR-V */
    bool is_interlocked; /* between the ends of a fragment shader interlock */
-   /* What memory barriers of the device on the way to it may be for: gpuval_sync_find_visible() */
-   nir_variable_mode visible;
 
    /* Whatever has data: BUFFER, ADDRESS, SHARED, TASK_PAYLOAD */
    uint8_t component_bytes;

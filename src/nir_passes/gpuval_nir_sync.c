@@ -257,16 +257,35 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
              : GPUVAL_ORDER_STORAGE_READ;
 }
 
+/* Memory barriers of the device are visibility operations: what has been made available, by one in
+ * the shader that has stored, and executed before, may be read behind it. In control flow it is not
+ * known who has come past one. To the filter it does not matter what was executed before, so that
+ * one beside which a barrier() stands is taken for a part of that.
+ */
+static void
+note_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER ||
+       access->instr->block->cf_node.parent->type != nir_cf_node_function)
+      return;
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   const nir_variable_mode modes = nir_intrinsic_memory_modes(barrier);
+   if (nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY &&
+       nir_intrinsic_memory_semantics(barrier) & NIR_MEMORY_ACQUIRE &&
+       (pass->shadow || gpuval_nir_is_fence(pass->state, access, modes, SCOPE_QUEUE_FAMILY)))
+      pass->visible |= modes;
+}
+
 static bool
-is_acquired(const struct gpuval_access *access)
+is_acquired(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
    switch (access->type) {
    case GPUVAL_ACCESS_IMAGE:
-      return access->visible & nir_var_image;
+      return pass->visible & nir_var_image;
    case GPUVAL_ACCESS_TEXEL_BUFFER:
-      return access->visible & (BUFFER_MODES | nir_var_image);
+      return pass->visible & (BUFFER_MODES | nir_var_image);
    default:
-      return access->visible & BUFFER_MODES;
+      return pass->visible & BUFFER_MODES;
    }
 }
 
@@ -299,7 +318,7 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    enum gpuval_bloom_type type = access->is_interlocked || access->is_atomic ? GPUVAL_BLOOM_ATOMIC
                                  : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
                                                                              : GPUVAL_BLOOM_LOAD;
-   const bool has_acquired = type != GPUVAL_BLOOM_STORE && is_acquired(access);
+   const bool has_acquired = type != GPUVAL_BLOOM_STORE && is_acquired(pass, access);
    if (has_acquired && !pass->shadow)
       return;
 
@@ -571,7 +590,6 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
    pass.has_texels = has_access(&pass, TEXEL_TYPES);
    count_phases(&pass);
 
-   gpuval_sync_find_visible(&pass);
    gpuval_sync_find_order(&pass);
    struct gpuval_access *access = util_dynarray_begin(&state->accesses);
    struct gpuval_access *end = util_dynarray_end(&state->accesses);
@@ -583,6 +601,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
          instrument_words(&pass, &words);
          progress = true;
       } else {
+         note_barrier(&pass, access);
          progress |= instrument(&pass, access);
       }
       access = next;

@@ -2,7 +2,6 @@
 
 /* Missing barriers: what atomics and memory barriers of a shader order. In shadow memory they
  * release and acquire, gpuval_nir_clocks.c; the filter does not know, and is silent from there on.
- * What commands before have made available, memory barriers of the device make visible.
  */
 
 #include "gpuval/src/base/gpuval_order.h"
@@ -231,83 +230,6 @@ gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
             order_atomic(pass, access, &releases);
       }
    }
-}
-
-/* What a memory barrier of the device makes visible. To the filter it does not matter what was
- * executed before, so that one beside which a barrier() stands is taken for a part of that.
- */
-static nir_variable_mode
-get_visible(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
-{
-   if (access->type != GPUVAL_ACCESS_BARRIER)
-      return 0;
-
-   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   const nir_variable_mode modes = nir_intrinsic_memory_modes(barrier);
-   bool counts =
-      nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY &&
-      nir_intrinsic_memory_semantics(barrier) & NIR_MEMORY_ACQUIRE &&
-      (pass->shadow || gpuval_nir_is_fence(pass->state, access, modes, SCOPE_QUEUE_FAMILY));
-   return counts ? modes : 0;
-}
-
-/* By block: what is visible at its beginning, on some way there, and what its barriers add */
-struct visible {
-   nir_variable_mode before, added;
-};
-
-/* Returns whether the successors of @block have learned something. */
-static bool
-go_on(struct visible *blocks, const nir_block *block)
-{
-   nir_variable_mode behind = blocks[block->index].before | blocks[block->index].added;
-   bool progress = false;
-
-   for (unsigned i = 0; i < ARRAY_SIZE(block->successors); i++) {
-      if (!block->successors[i])
-         continue;
-      nir_variable_mode *before = &blocks[block->successors[i]->index].before;
-      progress |= behind & ~*before;
-      *before |= behind;
-   }
-   return progress;
-}
-
-/* Memory barriers of the device are visibility operations: what has been made available, by one in
- * the shader that has stored, and executed before, may be read behind it. Whether an invocation has
- * come past one in control flow is not known: it is if there is a way.
- */
-void
-gpuval_sync_find_visible(struct gpuval_sync_pass *pass)
-{
-   nir_function_impl *impl = pass->state->b.impl;
-   bool has_any = false;
-
-   gpuval_nir_foreach_access(pass->state, access)
-   {
-      access->visible = 0;
-      has_any |= get_visible(pass, access) != 0;
-   }
-   if (!has_any)
-      return;
-
-   nir_metadata_require(impl, nir_metadata_block_index);
-   struct visible *blocks = rzalloc_array(NULL, struct visible, impl->num_blocks + 1);
-   gpuval_nir_foreach_access(pass->state, access) blocks[access->instr->block->index].added |=
-      get_visible(pass, access);
-   bool progress;
-   do {
-      progress = false;
-      nir_foreach_block (block, impl)
-         progress |= go_on(blocks, block);
-   } while (progress);
-   gpuval_nir_foreach_access(pass->state, access)
-   {
-      struct visible *here = &blocks[access->instr->block->index];
-      access->visible = here->before;
-      here->before |= get_visible(pass, access);
-   }
-   ralloc_free(blocks);
 }
 
 static bool

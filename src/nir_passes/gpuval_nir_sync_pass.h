@@ -25,8 +25,9 @@ struct gpuval_sync_pass {
    nir_def *context;   /* invocation id, token, for those without phases also 0 */
    uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
    unsigned num_sites;
-   bool has_order;         /* atomics and barriers order accesses */
-   nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
+   bool has_order;            /* atomics and barriers order accesses */
+   nir_variable_mode visible; /* what memory barriers of the device so far are for */
+   nir_variable *acquired;    /* the filter: may something be ordered before? NULL: never */
 };
 
 static inline bool
@@ -46,9 +47,7 @@ void gpuval_sync_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intr
 
 /* gpuval_nir_sync_order.c */
 
-/** Before accesses are looked at: gpuval_access::visible, */
-void gpuval_sync_find_visible(struct gpuval_sync_pass *pass);
-/** what atomics and barriers make of them, */
+/** Before accesses are looked at: what atomics and barriers make of them, */
 void gpuval_sync_find_order(struct gpuval_sync_pass *pass);
 /** and after it. */
 void gpuval_sync_instrument_order(struct gpuval_sync_pass *pass);
