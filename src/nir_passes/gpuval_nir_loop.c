@@ -357,19 +357,9 @@ get_known_value(nir_builder *b, nir_phi_instr *phi, nir_block *block)
 }
 
 static bool
-is_inside(const nir_loop *loop, const nir_block *block)
-{
-   for (const nir_cf_node *node = &block->cf_node; node; node = node->parent) {
-      if (node == &loop->cf_node)
-         return true;
-   }
-   return false;
-}
-
-static bool
 is_src_outside(nir_src *src, void *data)
 {
-   return !is_inside(data, nir_def_instr(src->ssa)->block);
+   return !gpuval_nir_is_inside(data, nir_def_instr(src->ssa)->block);
 }
 
 /* Is it the same in front of the loop, where it costs nothing? */

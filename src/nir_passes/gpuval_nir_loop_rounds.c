@@ -30,16 +30,6 @@ struct condition {
    nir_scalar left, right;
 };
 
-static bool
-is_inside(const nir_loop *loop, const nir_block *block)
-{
-   for (const nir_cf_node *node = &block->cf_node; node; node = node->parent) {
-      if (node == &loop->cf_node)
-         return true;
-   }
-   return false;
-}
-
 /* Does the loop have a loop in it, or end invocations on its way? */
 static bool
 is_simple(const struct exec_list *list)
@@ -145,7 +135,7 @@ read_variable(nir_loop *loop, nir_scalar scalar, struct variable *variable)
       nir_def *init = NULL;
       nir_scalar update = {0};
       nir_foreach_phi_src (src, phi) {
-         if (is_inside(loop, src->pred))
+         if (gpuval_nir_is_inside(loop, src->pred))
             update = nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
          else
             init = src->src.ssa;
@@ -243,7 +233,7 @@ hoist(struct hoisting *hoisting, nir_def *def)
    struct hash_entry *known = _mesa_hash_table_search(hoisting->copies, def);
    if (known)
       return known->data;
-   if (!is_inside(hoisting->loop, instr->block))
+   if (!gpuval_nir_is_inside(hoisting->loop, instr->block))
       return def;
    if (!hoisting->depth || !is_same_in_all_rounds(instr))
       return NULL;
