@@ -30,6 +30,10 @@ command_bench()
       bench_compile "$@"
       exit
       ;;
+   game/1 | game\ */*)
+      shift
+      VK_DRIVER_FILES=$GPUVAL_BENCH_ICD exec "$root/bench/game.sh" "$@"
+      ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)
       "$obj/src/gpuval/bench/gpuval-bench" || exit
@@ -101,6 +105,7 @@ usage: ./gpuval bench [ARGS]
        ./gpuval bench reports
        ./gpuval bench card [ROUNDS]
        ./gpuval bench compile [--rounds N] [--checks LIST] [--cache] [WORKLOAD...]
+       ./gpuval bench game [--size WIDTHxHEIGHT] [--seconds N] [--rounds N] [CHECKS...]
 
 Measures run time, pipeline creation, first use, page faults and a barrier with
 checks on over the same with checks off, on lavapipe, on one thread and on all, and
@@ -111,8 +116,9 @@ DebugPrintf come through in a second, beside GPU-AV's.
 ARGS are handed to the benchmark, which then is all that runs; '--section printf'
 measures the messages only, 'card' the GPU time of compute shaders with checks, by anygpu,
 on whatever Vulkan driver the loader finds (docs/anygpu.rst), 'compile' the user time of
-processes that compile shaders which are hard to check, and run them once, 'reports' the reports
-only, 'radv' asks RADV's compiler only,
+processes that compile shaders which are hard to check, and run them once, 'game' how fast
+SuperTuxKart draws without checks and with the sets CHECKS (basic, sync, init and all), where Debian's
+packages supertuxkart and xvfb are installed, 'reports' the reports only, 'radv' asks RADV's compiler only,
 for GPU (navi31) or navi21, navi31, gfx1150 (strix1 on Mesa 26) and gfx1201, which need
 not be there. Among its shaders is what packages have installed as *.spv below /usr, or below the folders that
 GPUVAL_BENCH_SPIRV names; GPUVAL_BENCH_CHECKS are the sets of checks.
