@@ -66,7 +66,7 @@ stop()
 trap stop EXIT
 trap 'exit 1' INT TERM HUP
 
-Xvfb -displayfd 3 -screen 0 1920x1080x24 -nolisten tcp 3>"$folder/display" 2>"$folder/xvfb" &
+Xvfb -displayfd 3 -screen 0 1920x1080x24 -nolisten tcp -noreset 3>"$folder/display" 2>"$folder/xvfb" &
 server=$!
 waited=0
 until [ -s "$folder/display" ]; do
@@ -92,6 +92,9 @@ play() # CHECKS|off FILE
    ) >"$folder/output" 2>&1
    status=$?
    times >"$folder/after"
+   # It draws by OpenGL where it finds no driver for Vulkan, or has just failed to open a window.
+   grep -q 'Vulkan renderer: ' "$folder/output" ||
+      die "supertuxkart with checks '$1' ended with status $status and did not use Vulkan"
    case $status in
    124 | 137) die "supertuxkart with checks '$1' did not end in $limit seconds" ;;
    esac

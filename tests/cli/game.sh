@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# game.sh GAME.SH: what `gpuval bench game` makes of a game that draws, ends early, or hangs, and of
+# game.sh GAME.SH: what `gpuval bench game` makes of a game that draws, ends early, hangs, or draws by OpenGL, and of
 # machines that have no game or no X server. Game and server are imitations.
 
 set -u
@@ -17,6 +17,10 @@ cat >tools/supertuxkart <<'EOT'
 #!/bin/sh
 echo "$DISPLAY ${GPUVAL-off} $*" >>"$GAME_CALLS"
 rounds=$(wc -l <"$GAME_CALLS")
+case ${GPUVAL-off}/$GAME_DOES in
+init/opengl) ;;
+*) echo 'Vulkan renderer: imitation' ;;
+esac
 case ${GPUVAL-off}/$GAME_DOES in
 init/crash)
    echo 'a fatal error'
@@ -94,6 +98,8 @@ game GAME_DOES=crash -- init
 fails "supertuxkart with checks 'init' ended with status 3 and measured nothing: a fatal error"
 game GAME_DOES=hang GAME_LIMIT=1 -- init
 fails "supertuxkart with checks 'init' did not end in 1 seconds"
+game GAME_DOES=opengl -- init
+fails "supertuxkart with checks 'init' ended with status 0 and did not use Vulkan"
 game SERVER_FAILS=yes -- init
 fails 'Xvfb does not start: no display'
 mv tools/supertuxkart kept
