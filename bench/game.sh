@@ -101,7 +101,7 @@ play() # CHECKS|off FILE
    frames=$(sed -n 's/.*Average FPS: \([0-9.]*\).*/\1/p' "$folder/output" | tail -n 1)
    [ -n "$frames" ] ||
       die "supertuxkart with checks '$1' ended with status $status and measured nothing: $(grep -i -E 'error|fatal' "$folder/output" | tail -n 1)"
-   failures=$(grep -c -E '^gpuval: (error|warning): ' "$folder/log" 2>/dev/null)
+   failures=$(grep -c -E '^gpuval: (error|warning): [a-z-]+/[a-z-]+: ' "$folder/log" 2>/dev/null)
    echo "$frames $(cat "$folder/before" "$folder/after" | of_children) ${failures:-0}" >>"$2"
 }
 

@@ -32,7 +32,9 @@ command_bench()
       ;;
    game/1 | game\ */*)
       shift
-      VK_DRIVER_FILES=$GPUVAL_BENCH_ICD exec "$root/bench/game.sh" "$@"
+      export VK_DRIVER_FILES="$GPUVAL_BENCH_ICD"
+      unset GPUVAL_BENCH_SPIRV GPUVAL_BENCH_CHECKS GPUVAL_BENCH_ICD # no variables of gpuval's
+      exec "$root/bench/game.sh" "$@"
       ;;
    '--section printf/2' | '--section=printf/1') ;;
    */0)

@@ -28,7 +28,11 @@ init/crash)
    ;;
 init/hang) sleep 100 ;;
 esac
-[ "${GPUVAL-off}" = off ] || echo 'gpuval: error: export/nan: output 0: x is NaN' >"$GPUVAL_LOG"
+[ "${GPUVAL-off}" = off ] || {
+   echo 'gpuval: error: GPUVAL_X is no variable of gpuval'
+   echo 'gpuval: error: export/nan: output 0: x is NaN'
+   echo 'gpuval: 1 error (1 occurrence), 0 records lost'
+} >"$GPUVAL_LOG"
 i=0
 while [ "${GPUVAL-off}" = sync ] && [ $i -lt 100000 ]; do i=$((i + 1)); done
 case ${GPUVAL-off} in
