@@ -87,7 +87,8 @@ play() # CHECKS|off FILE
    times >"$folder/before"
    (
       [ "$1" = off ] || export GPUVAL="$1" GPUVAL_LOG="$folder/log"
-      exec timeout -k 5 "$limit" "$game" --render-driver=vulkan --profile-time="$seconds" \
+      # In the group of this script: Ctrl-C is for the game, too.
+      exec timeout --foreground -k 5 "$limit" "$game" --render-driver=vulkan --profile-time="$seconds" \
          --screensize="$size" --windowed </dev/null
    ) >"$folder/output" 2>&1
    status=$?

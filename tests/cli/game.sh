@@ -1,17 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# game.sh GAME.SH: what `gpuval bench game` makes of a game that draws, ends early, hangs, or draws by OpenGL, and of
-# machines that have no game or no X server. Game and server are imitations.
+# What `gpuval bench game` makes of a game that draws, ends early, hangs, or draws by OpenGL, of
+# machines that have no game or no X server, and of signals. Game and server are imitations.
+#
+#    game.sh GAME.SH
 
-set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 
-measure=$(readlink -f -- "$1")
-folder=$(mktemp -d "${TMPDIR:-/tmp}/gpuval-game.XXXXXX") || exit 99
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 99' INT TERM HUP
-cd "$folder" || exit 99
-mkdir tools server
+cd "$private" || exit 99
+mkdir tools server temporary
 
 cat >tools/supertuxkart <<'EOT'
 #!/bin/sh
@@ -26,7 +25,7 @@ init/crash)
    echo 'a fatal error'
    exit 3
    ;;
-init/hang) sleep 100 ;;
+init/hang) exec sleep 100 ;;
 esac
 [ "${GPUVAL-off}" = off ] || {
    echo 'gpuval: error: GPUVAL_X is no variable of gpuval'
@@ -48,46 +47,42 @@ exec sleep 100
 EOT
 chmod +x tools/supertuxkart server/Xvfb
 
-bad=0
-wrong()
-{
-   echo "$1"
-   cat out err
-   bad=$((bad + 1))
-}
-
-# game NAME=VALUE... -- ARGUMENTS: $status, and the files out and err
+# game NAME=VALUE... -- ARGUMENTS: $status, and the files out, err, and calls
 game()
 {
-   rm -f calls
+   begin "$*"
    : >calls
-   set -- GAME_CALLS="$folder/calls" "$@"
+   set -- GAME_CALLS="$PWD/calls" "$@"
    assignments=
    while [ "$1" != -- ]; do
       assignments="$assignments $1"
       shift
    done
    shift
+   # It has 2 seconds where it is interrupted, and then 30 to end.
    # shellcheck disable=SC2086 # words without spaces
-   env PATH="$folder/tools:$folder/server:$PATH" GAME_DOES=fine $assignments "$measure" "$@" >out 2>err
+   env PATH="$private/tools:$private/server:$PATH" TMPDIR="$private/temporary" GAME_DOES=fine \
+      $assignments ${interrupt:+timeout -k 30 2} "$runner" "$@" >out 2>err
    status=$?
+   [ -z "$(names "$private/temporary")" ] || wrong 'files are left behind'
 }
 
 fails() # TEXT
 {
-   [ "$status" -eq 1 ] || wrong "status $status, where it should say: $1"
-   [ "$(grep -cF -e "$1" err)/$(wc -l <err)" = 1/1 ] || wrong "it does not say: $1"
-   [ ! -s out ] || wrong "it prints a table"
+   [ "$status" -eq 1 ] || wrong "status $status"
+   last_line err "game: $1"
+   lines err . 1
+   empty out
 }
 
+interrupt=
 game -- --rounds 3 --seconds 2 --size 64x48 sync all
 [ "$status" -eq 0 ] || wrong "status $status"
-[ "$(wc -l <calls)" -eq 9 ] || wrong "$(wc -l <calls) runs, not 3 of each of 3"
-[ "$(grep -c '^:93 off --render-driver=vulkan --profile-time=2 --screensize=64x48' calls)" -eq 3 ] ||
-   wrong 'the game has other options'
+lines calls . 9
+lines calls '^:93 off --render-driver=vulkan --profile-time=2 --screensize=64x48' 3
 # The median of 100.5, 60.5 and 60.5; twice as long with checks.
-grep -Eq '^off +60\.5 +1\.00 ' out || wrong 'no median'
-grep -Eq '^all +40\.2 +1\.50 .* 1$' out || wrong 'no ratio'
+lines out '^off +60\.5 +1\.00 ' 1
+lines out '^all +40\.2 +1\.50 .* 1$' 1
 awk '$1 == "sync" && $5 > 1.5 { found = 1 } END { exit !found }' out || wrong 'no time of the processor'
 
 game -- --size 3x
@@ -106,9 +101,17 @@ game GAME_DOES=opengl -- init
 fails "supertuxkart with checks 'init' ended with status 0 and did not use Vulkan"
 game SERVER_FAILS=yes -- init
 fails 'Xvfb does not start: no display'
-mv tools/supertuxkart kept
+
+# Ctrl-C goes to the game as well, and is not put off until that ends.
+interrupt=yes
+game GAME_DOES=hang -- init
+[ "$status" -eq 124 ] || wrong "it does not end: $status"
+interrupt=
+
+mv "$private/tools/supertuxkart" "$private/kept"
 if ! PATH=$PATH:/usr/games command -v supertuxkart >/dev/null; then
    game -- init
-   fails 'supertuxkart is not installed'
+   fails "supertuxkart is not installed (Debian's package supertuxkart)"
 fi
-[ "$bad" -eq 0 ]
+
+finish
