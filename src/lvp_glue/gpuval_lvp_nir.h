@@ -36,7 +36,8 @@ extern "C" {
 /** Right before the shadow of a set (gpuval_lvp_sets.h), where shaders read it */
 struct gpuval_lvp_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */
-   uint32_t reserved[3];
+   uint32_t update;         /* of the last update: no other has this number */
+   uint32_t reserved[2];
 };
 
 /* What only lavapipe has behind that */

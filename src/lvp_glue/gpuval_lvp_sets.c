@@ -7,7 +7,10 @@
 #include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/descriptors/gpuval_use.h"
+#include "gpuval/src/core/memory/gpuval_written.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
+#include "util/hash_table.h"
+#include "util/u_atomic.h"
 #include "vk_descriptor_update_template.h"
 
 uint32_t
@@ -40,6 +43,21 @@ get_shadow(const struct lvp_descriptor_set *set)
       .slots = (void *)((uint8_t *)set->map + gpuval_lvp_shadow_offset(set->layout)),
       .step = 1,
    };
+}
+
+static struct gpuval_lvp_set_header *
+get_header(const struct lvp_descriptor_set *set)
+{
+   return (void *)((uint8_t *)set->map + gpuval_lvp_header_offset(set->layout));
+}
+
+/* Behind all that has been written: what is known of the set's descriptors is no longer so. */
+static void
+note_update(const struct lvp_descriptor_set *set)
+{
+   static uint32_t last;
+
+   p_atomic_set(&get_header(set)->update, p_atomic_inc_return(&last));
 }
 
 static struct gpuval_shadow_binding
@@ -98,6 +116,7 @@ gpuval_lvp_init_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
          gpuval_shadow_init_sampler(objects, get_shadow(set), &binding, j,
                                     &layout->binding[i].immutable_samplers[j]->vk.base);
    }
+   note_update(set);
 }
 
 void
@@ -106,11 +125,8 @@ gpuval_lvp_count_descriptors(struct gpuval_lvp *gpuval, struct lvp_descriptor_se
 {
    const VkDescriptorSetVariableDescriptorCountAllocateInfo *counts =
       vk_find_struct_const(info->pNext, DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO);
-   struct gpuval_lvp_set_header *header =
-      (void *)((uint8_t *)set->map + gpuval_lvp_header_offset(set->layout));
-
    if (gpuval_lvp_objects(gpuval))
-      header->variable_count =
+      get_header(set)->variable_count =
          counts && index < counts->descriptorSetCount ? counts->pDescriptorCounts[index] : 0;
 }
 
@@ -165,6 +181,7 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
       forget_views(set, writes[i].dstBinding, writes[i].descriptorType, writes[i].dstArrayElement,
                    writes[i].descriptorCount, gpuval_descriptor_infos(&writes[i]),
                    gpuval_descriptor_info_size(writes[i].descriptorType));
+      note_update(set);
    }
 
    for (uint32_t i = 0; i < copy_count; i++) {
@@ -177,6 +194,7 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
           VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
          gpuval_shadow_copy(get_shadow(to), &to_binding, get_shadow(from), &from_binding,
                             &copies[i]);
+      note_update(to);
    }
 }
 
@@ -200,6 +218,7 @@ gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descri
       forget_views(set, entry->binding, entry->type, entry->array_element, entry->array_count,
                    infos, entry->stride);
    }
+   note_update(set);
 }
 
 void
@@ -266,9 +285,60 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    return gpuval_use_is_bad(objects, use, gpuval_lvp_find_descriptor(use, set), harmful);
 }
 
-/* Has the access to mark what it writes, or to look at what it reads? What is destroyed has no
- * memory to look at; a descriptor may lead there as long as nobody uses it.
+/* Looking at more descriptors whenever something has changed would take longer than shaders do. */
+#define MAX_UNWRITTEN_LOOKS 4096
+
+struct unwritten_look {
+   struct gpuval_lvp_written *written;
+   struct gpuval_objects *objects;
+   const struct lvp_descriptor_set *set;
+   uint32_t required, first_slot;
+};
+
+/* Is all written that the descriptor at that slot leads to? What is destroyed has no memory to look
+ * at; a descriptor may lead there as long as nobody uses it.
  */
+static bool
+is_written(void *data, uint32_t index)
+{
+   const struct unwritten_look *look = data;
+   const uint32_t slot = look->first_slot + index;
+   const struct gpuval_descriptor *descriptor = &get_shadow(look->set).slots[slot];
+   if (!(look->required & descriptor->offers) ||
+       !gpuval_objects_is_alive(look->objects, descriptor->object))
+      return true;
+
+   const struct lp_descriptor *slots = look->set->map;
+   return !gpuval_lvp_written_look(
+      look->written, &slots[slot], look->required,
+      (descriptor->offers & GPUVAL_OFFERS_DIMENSIONS) == GPUVAL_OFFERS_3D);
+}
+
+/* Dynamic offsets are put into copies of the set, which have the number of its last update. */
+static bool
+is_array_written(struct unwritten_look *look, const struct gpuval_nir_use *use)
+{
+   const struct lvp_descriptor_set *set = look->set;
+   const struct gpuval_lvp_set_header *header = get_header(set);
+   uint64_t count = use->num_slots;
+   if (use->flags & GPUVAL_USE_VARIABLE)
+      count *= header->variable_count;
+   count = MIN2(count, set->layout->size - use->first_slot);
+   if (count > MAX_UNWRITTEN_LOOKS || set->layout->dynamic_offset_count)
+      return false;
+
+   const uint32_t key[3] = {p_atomic_read(&header->update), count, use->required};
+   return gpuval_lvp_written_look_list(
+      look->written, &(struct gpuval_written_list){
+                        .address = (uintptr_t)&get_shadow(set).slots[use->first_slot],
+                        .key = (uint64_t)_mesa_hash_data(key, sizeof(key)) << 32 | key[0],
+                        .count = count,
+                        .is_marked = is_written,
+                        .data = look,
+                     });
+}
+
+/* Has the access to mark what it writes, or to look at what it reads? */
 static bool
 is_unwritten(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
              const struct gpuval_nir_use *use, const struct lvp_descriptor_set *set)
@@ -276,15 +346,10 @@ is_unwritten(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
    if (!written || !set || use->first_slot >= set->layout->size)
       return written && !set;
 
-   const struct gpuval_descriptor *descriptor = gpuval_lvp_find_descriptor(use, set);
-   if (!descriptor || !(use->required & descriptor->offers) ||
-       !gpuval_objects_is_alive(objects, descriptor->object))
-      return false;
-
-   const struct lp_descriptor *slots = set->map;
-   return gpuval_lvp_written_look(
-      written, &slots[use->first_slot], use->required,
-      (descriptor->offers & GPUVAL_OFFERS_DIMENSIONS) == GPUVAL_OFFERS_3D);
+   struct unwritten_look look = {written, objects, set, use->required, use->first_slot};
+   if (!(use->flags & GPUVAL_USE_CONSTANT))
+      return !is_array_written(&look, use);
+   return gpuval_lvp_find_descriptor(use, set) && !is_written(&look, 0);
 }
 
 void

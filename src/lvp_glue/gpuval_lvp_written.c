@@ -372,3 +372,10 @@ gpuval_lvp_written_look(struct gpuval_lvp_written *state, const struct lp_descri
       return !is_texture_written(state, &texture, is_3d);
    }
 }
+
+bool
+gpuval_lvp_written_look_list(struct gpuval_lvp_written *state,
+                             const struct gpuval_written_list *list)
+{
+   return gpuval_written_is_list_marked(state->written, list);
+}

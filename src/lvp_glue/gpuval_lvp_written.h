@@ -14,6 +14,7 @@ struct gpuval_commands;
 struct gpuval_lvp;
 struct gpuval_lvp_written;
 struct gpuval_written;
+struct gpuval_written_list;
 struct lp_descriptor;
 struct lvp_device;
 
@@ -33,5 +34,8 @@ void gpuval_lvp_written_flush(struct gpuval_lvp_written *written);
  */
 bool gpuval_lvp_written_look(struct gpuval_lvp_written *written,
                              const struct lp_descriptor *descriptor, uint32_t required, bool is_3d);
+/** gpuval_written_is_list_marked() */
+bool gpuval_lvp_written_look_list(struct gpuval_lvp_written *written,
+                                  const struct gpuval_written_list *list);
 
 #endif

@@ -5,10 +5,10 @@
  *
  * Mostly all is written that a descriptor leads to, and that does not change while a
  * command runs: the driver says so when it begins one, with a bit for each descriptor of
- * a constant index (gpuval_nir_descriptors::unwritten_uses). Then neither a load has to
- * look nor a store to mark, and an access costs the test of a bit. Everything else is
- * done by the report's function: it marks what is written, looks at what is read, and
- * reports that if need be.
+ * a constant index, and for each binding where it is none (gpuval_nir_descriptors::unwritten_uses).
+ * Then neither a load has to look nor a store to mark, and an access costs the test of a bit.
+ * Everything else is done by the report's function: it marks what is written, looks at what is
+ * read, and reports that if need be.
  *
  * On RADV nothing is known when a command begins: each access is looked at or marked, and nothing
  * is said here that is control flow.
@@ -139,7 +139,9 @@ add_report(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
       flush(pass);
 }
 
-/* The bit of a constant use, or -1 */
+/* The bit of a use, or -1. Where the index is no constant, it is that of all descriptors which
+ * there are in the binding.
+ */
 static int
 find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
 {
@@ -150,12 +152,11 @@ find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
       .first_slot = use->first_slot,
       .num_slots = use->num_slots,
       .set = use->set,
-      .flags = (use->flags & GPUVAL_USE_VARIABLE) | GPUVAL_USE_CONSTANT | GPUVAL_USE_WRITTEN,
+      .flags = (use->flags & (GPUVAL_USE_VARIABLE | GPUVAL_USE_CONSTANT)) | GPUVAL_USE_WRITTEN,
    };
    int bit = 0;
 
-   if (!(use->flags & GPUVAL_USE_CONSTANT) || !descriptors->unwritten_uses ||
-       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
+   if (!descriptors->unwritten_uses || mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
       return -1;
 
    util_dynarray_foreach (uses, struct gpuval_nir_use, known) {
@@ -189,12 +190,11 @@ gpuval_init_begin(struct gpuval_init_pass *pass, const struct gpuval_access *acc
          pass->unwritten_uses = pass->driver->descriptors->unwritten_uses(pass->driver, &at_top);
       }
       look.condition = nir_ine_imm(b, nir_iand_imm(b, pass->unwritten_uses, BITFIELD_BIT(bit)), 0);
-      look.is_constant = true;
    } else {
       look.condition = nir_imm_true(b);
-      look.is_constant =
-         pass->driver->has_marks && look.has_use && look.use.nir.flags & GPUVAL_USE_CONSTANT;
    }
+   look.is_constant = look.has_use && look.use.nir.flags & GPUVAL_USE_CONSTANT &&
+                      (bit >= 0 || pass->driver->has_marks);
    return look;
 }
 

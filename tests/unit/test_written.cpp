@@ -112,6 +112,58 @@ TEST_F(Written, ViewsHaveAllLevelsAndLayers)
    EXPECT_FALSE(gpuval_written_is_view_marked(written, &view));
 }
 
+struct things {
+   uint32_t num_marked, num_asked;
+   struct gpuval_written *clears; /* @address while they are looked at, or NULL */
+   uint64_t address;
+};
+
+bool
+is_marked(void *data, uint32_t index)
+{
+   struct things *things = (struct things *)data;
+
+   things->num_asked++;
+   if (things->clears)
+      gpuval_written_clear(things->clears, things->address, GPUVAL_INIT_ALL);
+   return index < things->num_marked;
+}
+
+TEST_F(Written, ListsGoOnWhereTheyWereNotMarked)
+{
+   struct things things = {3, 0, NULL, 0};
+   struct gpuval_written_list list = {base, 1, 8, is_marked, &things};
+
+   EXPECT_FALSE(gpuval_written_is_list_marked(written, &list));
+   EXPECT_EQ(things.num_asked, 4u);
+   EXPECT_FALSE(gpuval_written_is_list_marked(written, &list));
+   EXPECT_EQ(things.num_asked, 5u);
+   things.num_marked = 8;
+   EXPECT_TRUE(gpuval_written_is_list_marked(written, &list));
+   EXPECT_EQ(things.num_asked, 10u);
+   EXPECT_TRUE(gpuval_written_is_list_marked(written, &list));
+   EXPECT_EQ(things.num_asked, 10u);
+
+   /* Others are there, or something is cleared. */
+   things = {0, 0, NULL, 0};
+   list.key = 2;
+   EXPECT_FALSE(gpuval_written_is_list_marked(written, &list));
+   list.key = 1;
+   EXPECT_TRUE(gpuval_written_is_list_marked(written, &list));
+   gpuval_written_clear(written, base, GPUVAL_INIT_ALL);
+   EXPECT_FALSE(gpuval_written_is_list_marked(written, &list));
+}
+
+TEST_F(Written, WhatIsClearedMeanwhileIsNotRemembered)
+{
+   struct things things = {4, 0, written, base};
+   const struct gpuval_written_list list = {base, 1, 4, is_marked, &things};
+
+   EXPECT_TRUE(gpuval_written_is_list_marked(written, &list));
+   things = {0, 0, NULL, 0};
+   EXPECT_FALSE(gpuval_written_is_list_marked(written, &list));
+}
+
 /* There is no table that could be too small. */
 TEST_F(Written, AHundredThousandResources)
 {

@@ -236,3 +236,21 @@ gpuval_written_is_view_marked(struct gpuval_written *written,
    }
    return true;
 }
+
+/* What is asked for on the way may take the list's place, and another thread clears subresources. */
+bool
+gpuval_written_is_list_marked(struct gpuval_written *written,
+                              const struct gpuval_written_list *list)
+{
+   const uint32_t version = p_atomic_read(&written->version);
+   uint64_t done = get_prefix(written, list->address, list->key)->done;
+   if (done == list->count)
+      return true;
+
+   while (done < list->count && list->is_marked(list->data, done))
+      done++;
+   struct prefix *prefix = get_prefix(written, list->address, list->key);
+   if (prefix->version == version)
+      prefix->done = done;
+   return done == list->count;
+}

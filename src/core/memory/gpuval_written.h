@@ -57,6 +57,19 @@ struct gpuval_written_view {
 bool gpuval_written_is_view_marked(struct gpuval_written *written,
                                    const struct gpuval_written_view *view);
 
+/** Many things that are kept at @address, such as descriptors */
+struct gpuval_written_list {
+   uint64_t address;
+   uint64_t key; /* which things are there: another one whenever that changes */
+   uint32_t count;
+   bool (*is_marked)(void *data, uint32_t index);
+   void *data;
+};
+
+/** Are all of them? As gpuval_written_is_marked(): goes on where the last time one was not. */
+bool gpuval_written_is_list_marked(struct gpuval_written *written,
+                                   const struct gpuval_written_list *list);
+
 #ifdef __cplusplus
 }
 #endif
