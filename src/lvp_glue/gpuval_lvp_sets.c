@@ -314,7 +314,10 @@ is_written(void *data, uint32_t index)
       (descriptor->offers & GPUVAL_OFFERS_DIMENSIONS) == GPUVAL_OFFERS_3D);
 }
 
-/* Dynamic offsets are put into copies of the set, which have the number of its last update. */
+/* Other threads may be updating descriptors meanwhile that no command uses. Nothing is done with
+ * those but to ask for bytes of the window, which are there for any address, and they change the
+ * number.
+ */
 static bool
 is_array_written(struct unwritten_look *look, const struct gpuval_nir_use *use)
 {
@@ -324,7 +327,7 @@ is_array_written(struct unwritten_look *look, const struct gpuval_nir_use *use)
    if (use->flags & GPUVAL_USE_VARIABLE)
       count *= header->variable_count;
    count = MIN2(count, set->layout->size - use->first_slot);
-   if (count > MAX_UNWRITTEN_LOOKS || set->layout->dynamic_offset_count)
+   if (count > MAX_UNWRITTEN_LOOKS)
       return false;
 
    const uint32_t key[3] = {p_atomic_read(&header->update), count, use->required};

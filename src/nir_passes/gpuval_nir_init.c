@@ -139,8 +139,8 @@ add_report(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
       flush(pass);
 }
 
-/* The bit of a use, or -1. Where the index is no constant, it is that of all descriptors which
- * there are in the binding.
+/* The bit of a use, or -1. Where the index is no constant, it is that of all descriptors which there
+ * are in the binding; not of buffers, of which those may be gone by then that nobody accesses.
  */
 static int
 find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
@@ -156,6 +156,8 @@ find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
    };
    int bit = 0;
 
+   if (!(use->flags & GPUVAL_USE_CONSTANT) && use->required & GPUVAL_OFFERS_BUFFERS)
+      return -1;
    if (!descriptors->unwritten_uses || mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
       return -1;
 

@@ -264,7 +264,17 @@ TEST_F(binaries_test, uses)
       EXPECT_FALSE(is_read([&] { get_use(i)->first_slot = UINT32_MAX; })) << i;
       EXPECT_FALSE(is_read([&] { get_use(i)->set = num_sets; })) << i;
       EXPECT_FALSE(is_read([&] { get_use(i)->set = 200; })) << i;
-      EXPECT_FALSE(is_read([&] { get_use(i)->flags &= ~GPUVAL_USE_CONSTANT; })) << i;
+      EXPECT_FALSE(is_read([&] {
+         get_use(i)->required = GPUVAL_OFFERS_STORAGE_BUFFER;
+         get_use(i)->flags &= ~GPUVAL_USE_CONSTANT;
+      })) << i;
+      /* Of init it may be a whole array, unless that is of buffers. */
+      EXPECT_EQ(is_read([&] {
+                   get_use(i)->required = GPUVAL_OFFERS_STORAGE_IMAGE;
+                   get_use(i)->flags &= ~GPUVAL_USE_CONSTANT;
+                }),
+                i == 1)
+         << i;
    }
    /* Two types at once, of which the descriptor has one */
    EXPECT_FALSE(is_read([&] { get_use(1)->required |= GPUVAL_OFFERS_UNIFORM_BUFFER; }));

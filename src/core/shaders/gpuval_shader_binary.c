@@ -323,8 +323,10 @@ static bool
 is_valid_use(const struct gpuval_device *device, const struct gpuval_shader_info *info,
              const struct gpuval_nir_table *table, const struct gpuval_nir_use *use)
 {
-   if (!(use->flags & (GPUVAL_USE_CONSTANT | GPUVAL_USE_WRITTEN)) ||
-       use->set >= device->info.max_sets || !is_slot(info, use->set, use->first_slot))
+   bool has_array = (use->flags & (GPUVAL_USE_WRITTEN | GPUVAL_USE_RACE)) == GPUVAL_USE_WRITTEN &&
+                    !(use->required & GPUVAL_OFFERS_BUFFERS);
+   if (!(use->flags & GPUVAL_USE_CONSTANT || has_array) || use->set >= device->info.max_sets ||
+       !is_slot(info, use->set, use->first_slot))
       return false;
 
    bool is_one = util_is_power_of_two_nonzero(use->required & GPUVAL_OFFERS_RESOURCES);
