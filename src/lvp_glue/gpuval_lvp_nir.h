@@ -36,7 +36,7 @@ extern "C" {
 /** Right before the shadow of a set (gpuval_lvp_sets.h), where shaders read it */
 struct gpuval_lvp_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */
-   uint32_t update;         /* of the last update: no other has this number */
+   uint32_t update;         /* number of the set's last update, which no other update has */
    uint32_t reserved[2];
 };
 

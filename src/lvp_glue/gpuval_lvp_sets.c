@@ -51,7 +51,9 @@ get_header(const struct lvp_descriptor_set *set)
    return (void *)((uint8_t *)set->map + gpuval_lvp_header_offset(set->layout));
 }
 
-/* Behind all that has been written: what is known of the set's descriptors is no longer so. */
+/* Called after descriptors of the set have been written: what is remembered of the set's last
+ * update (is_array_written()) does not count any more.
+ */
 static void
 note_update(const struct lvp_descriptor_set *set)
 {
@@ -285,7 +287,7 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    return gpuval_use_is_bad(objects, use, gpuval_lvp_find_descriptor(use, set), harmful);
 }
 
-/* Looking at more descriptors whenever something has changed would take longer than shaders do. */
+/* Going through more descriptors after each change would take longer than the shaders' own looks. */
 #define MAX_UNWRITTEN_LOOKS 4096
 
 struct unwritten_look {
@@ -314,9 +316,9 @@ is_written(void *data, uint32_t index)
       (descriptor->offers & GPUVAL_OFFERS_DIMENSIONS) == GPUVAL_OFFERS_3D);
 }
 
-/* Other threads may be updating descriptors meanwhile that no command uses. Nothing is done with
- * those but to ask for bytes of the window, which are there for any address, and they change the
- * number.
+/* Meanwhile other threads may update descriptors that no command uses. What such a descriptor says
+ * is only used to read bytes of gpuval_init.h, which are there for any address of the window, and
+ * its update gives the set another number.
  */
 static bool
 is_array_written(struct unwritten_look *look, const struct gpuval_nir_use *use)

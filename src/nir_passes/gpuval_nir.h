@@ -101,8 +101,8 @@ enum {
    GPUVAL_USE_NOT_UNIFORM = 0x10,
    /* Behind the entry of its texture: what is wrong with both is reported of that. */
    GPUVAL_USE_SAMPLER = 0x20,
-   /* Not about the descriptor: of init, is all written that it leads to? Without CONSTANT: that
-    * any descriptor of the binding does, which has no buffers.
+   /* Not about the descriptor: of init, is all written that it leads to? Without CONSTANT: all that
+    * the descriptors of the binding lead to, which are images or textures.
     */
    GPUVAL_USE_WRITTEN = 0x40,
    /* Nor this: num_slots is race's, GPUVAL_RACE_USE_*. */

@@ -139,8 +139,9 @@ add_report(struct gpuval_init_pass *pass, const struct gpuval_init_look *look,
       flush(pass);
 }
 
-/* The bit of a use, or -1. Where the index is no constant, it is that of all descriptors which there
- * are in the binding; not of buffers, of which those may be gone by then that nobody accesses.
+/* The bit of a use, or -1. Where the index is no constant, the bit stands for all descriptors of
+ * the binding. A binding of buffers has none then: the host may have to read their memory, which
+ * the program may free while it does if no shader accesses it.
  */
 static int
 find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)

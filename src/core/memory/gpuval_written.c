@@ -237,7 +237,9 @@ gpuval_written_is_view_marked(struct gpuval_written *written,
    return true;
 }
 
-/* What is asked for on the way may take the list's place, and another thread clears subresources. */
+/* The prefix is looked up once more at the end: is_marked() may have put that of a view in its
+ * place, and another thread may have cleared a subresource.
+ */
 bool
 gpuval_written_is_list_marked(struct gpuval_written *written,
                               const struct gpuval_written_list *list)
