@@ -282,6 +282,7 @@ get_params(struct inline_state *state, const struct group *group, const struct t
    nir_builder *b = &state->b;
    nir_def *word = gpuval_nir_select_constant(b, group, turn, get_access_word);
    nir_def *flags = nir_iand_imm(b, word, 0xffff);
+   nir_def *id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0);
 
    return (struct gpuval_nir_access_params){
       .address = gpuval_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
@@ -291,7 +292,8 @@ get_params(struct inline_state *state, const struct group *group, const struct t
       .notes = state->glances && !state->has_orders,
       .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
       .entry = gpuval_nir_select_constant(b, group, turn, get_base),
-      .invocation_id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0),
+      .invocation_id = id,
+      .is_visible = gpuval_nir_is_visible(b, flags, id),
       .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),
       .token = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 1),
       .phase = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),

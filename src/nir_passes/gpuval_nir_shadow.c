@@ -316,7 +316,9 @@ gpuval_shadow_make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_shadow_command *command,
                         const struct gpuval_nir_access_params *params)
 {
-   nir_def *ordered = nir_bcsel(b, nir_uge_imm(b, params->access, GPUVAL_ORDER_UNIFORM_READ),
+   nir_def *access =
+      nir_bcsel(b, params->is_visible, nir_imm_int(b, GPUVAL_ORDER_ACQUIRED_READ), params->access);
+   nir_def *ordered = nir_bcsel(b, nir_uge_imm(b, access, GPUVAL_ORDER_UNIFORM_READ),
                                 command->others, command->ordered);
    nir_def *type = params->type;
    struct gpuval_shadow_self self = {
@@ -326,7 +328,7 @@ gpuval_shadow_make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
       .ordered = ordered,
       .layout = command->layout,
       .order = command->order,
-      .access = params->access,
+      .access = access,
       .phase = gpuval_nir_phase(b, params->phase),
       .ordered_phase = gpuval_nir_ordered_phase(b, params->phase),
       .sub =

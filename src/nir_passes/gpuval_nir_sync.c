@@ -257,38 +257,6 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
              : GPUVAL_ORDER_STORAGE_READ;
 }
 
-/* Memory barriers of the device are visibility operations: what has been made available, by one in
- * the shader that has stored, and executed before, may be read behind it. In control flow it is not
- * known who has come past one. To the filter it does not matter what was executed before, so that
- * one beside which a barrier() stands is taken for a part of that.
- */
-static void
-note_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
-{
-   if (access->type != GPUVAL_ACCESS_BARRIER ||
-       access->instr->block->cf_node.parent->type != nir_cf_node_function)
-      return;
-   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
-   const nir_variable_mode modes = nir_intrinsic_memory_modes(barrier);
-   if (nir_intrinsic_memory_scope(barrier) >= SCOPE_QUEUE_FAMILY &&
-       nir_intrinsic_memory_semantics(barrier) & NIR_MEMORY_ACQUIRE &&
-       (pass->shadow || gpuval_nir_is_fence(pass->state, access, modes, SCOPE_QUEUE_FAMILY)))
-      pass->visible |= modes;
-}
-
-static bool
-is_acquired(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
-{
-   switch (access->type) {
-   case GPUVAL_ACCESS_IMAGE:
-      return pass->visible & nir_var_image;
-   case GPUVAL_ACCESS_TEXEL_BUFFER:
-      return pass->visible & (BUFFER_MODES | nir_var_image);
-   default:
-      return pass->visible & BUFFER_MODES;
-   }
-}
-
 /* The filter's, where shadow memory has been before */
 static bool
 is_beside(const struct gpuval_sync_pass *pass)
@@ -318,7 +286,9 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    enum gpuval_bloom_type type = access->is_interlocked || access->is_atomic ? GPUVAL_BLOOM_ATOMIC
                                  : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
                                                                              : GPUVAL_BLOOM_LOAD;
-   const bool has_acquired = type != GPUVAL_BLOOM_STORE && is_acquired(pass, access);
+   nir_def *is_visible = NULL;
+   const bool has_acquired =
+      type != GPUVAL_BLOOM_STORE && gpuval_sync_is_visible(pass, access, &is_visible);
    if (has_acquired && !pass->shadow)
       return;
 
@@ -344,6 +314,7 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    if (pass->acquired)
       active = nir_iand(b, active, nir_inot(b, nir_load_var(b, pass->acquired)));
    nir_def *context = gpuval_sync_context(pass);
+   nir_def *id = nir_channel(b, context, 0);
    nir_variable *phases = get_phases(pass, access)->var;
    nir_def *phase = phases ? nir_load_var(b, phases) : nir_imm_int(b, 0);
    nir_def *token = nir_channel(b, context, 1);
@@ -358,13 +329,19 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
       flags |= order << GPUVAL_SYNC_ACCESS_SHIFT | GPUVAL_SYNC_SHADOW;
       uint32_t number = MIN2(pass->num_sites, GPUVAL_SHADOW_SITE_UNKNOWN);
       pass->num_sites++;
+      if (is_visible) {
+         flags |= GPUVAL_SYNC_MAY_BE_VISIBLE;
+         id = nir_bcsel(b, is_visible, nir_ior_imm(b, id, GPUVAL_SHADOW_VISIBLE),
+                        nir_iand_imm(b, id, ~GPUVAL_SHADOW_VISIBLE));
+      }
       token = nir_imm_int(
          b, pass->shifts | GPUVAL_SHADOW_CONTEXT(
                               0, 0, gpuval_order_stage_class(b->shader->info.stage), number));
+   } else if (is_visible) {
+      active = nir_iand(b, active, nir_inot(b, is_visible));
    }
    nir_sync_gpuval(b, active, piece->address, piece->size, piece->offset, piece->slot,
-                   nir_vec4(b, nir_channel(b, context, 0), token, phase,
-                            piece->value ? piece->value : nir_imm_int(b, 0)),
+                   nir_vec4(b, id, token, phase, piece->value ? piece->value : nir_imm_int(b, 0)),
                    gpuval_nir_invocation(state), .base = base,
                    .desc_set = piece->is_address ? GPUVAL_REPORT_PLAIN : MAX2(piece->set, 0),
                    .flags = flags);
@@ -601,7 +578,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
          instrument_words(&pass, &words);
          progress = true;
       } else {
-         note_barrier(&pass, access);
+         gpuval_sync_note_barrier(&pass, access);
          progress |= instrument(&pass, access);
       }
       access = next;
@@ -609,7 +586,7 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
 
    if (pass.has_order)
       gpuval_sync_instrument_order(&pass);
-   if (pass.has_phases || pass.has_order || pass.acquired)
+   if (pass.has_phases || pass.has_order || pass.acquired || pass.has_visible)
       nir_lower_vars_to_ssa(state->b.shader);
    return progress;
 }

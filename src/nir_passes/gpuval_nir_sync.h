@@ -6,6 +6,7 @@
 #define GPUVAL_NIR_SYNC_H
 
 #include "gpuval/src/base/gpuval_bloom.h"
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir.h"
 
 #ifdef __cplusplus
@@ -40,6 +41,7 @@ struct gpuval_nir_access_params {
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *has_value;     /* 1 bit */
    nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_SYNC_WAS_TAKEN; NULL: it was not */
+   nir_def *is_visible;    /* 1 bit, shadow: GPUVAL_SYNC_MAY_BE_VISIBLE, and it is */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor; of an image: GPUVAL_TEXEL_* */
    nir_def *slot;
@@ -180,7 +182,17 @@ enum {
    GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
    GPUVAL_SYNC_FILTER = 0x400,    /* gpuval_nir_options::filter_beside: see there */
    GPUVAL_SYNC_SHADOW = 0x800,    /* the engine is shadow memory */
+   /* Invocations of which the id has GPUVAL_SHADOW_VISIBLE read as GPUVAL_ORDER_ACQUIRED_READ. */
+   GPUVAL_SYNC_MAY_BE_VISIBLE = 0x1000,
 };
+
+/** gpuval_nir_access_params::is_visible */
+static inline nir_def *
+gpuval_nir_is_visible(nir_builder *b, nir_def *flags, nir_def *id)
+{
+   nir_def *may = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_MAY_BE_VISIBLE), 0);
+   return nir_iand(b, may, nir_ine_imm(b, nir_iand_imm(b, id, GPUVAL_SHADOW_VISIBLE), 0));
+}
 
 #ifdef __cplusplus
 }

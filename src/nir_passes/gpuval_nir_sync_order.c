@@ -284,9 +284,93 @@ find_acquired(struct gpuval_sync_pass *pass)
    }
 }
 
+/* Memory barriers of the device are visibility operations: what has been made available, by one in
+ * the shader that has stored, and executed before, may be read behind it. To the filter it does not
+ * matter what was executed before, so that one beside which a barrier() stands is taken for a part
+ * of that.
+ */
+static nir_variable_mode
+makes_visible(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   if (access->type != GPUVAL_ACCESS_BARRIER)
+      return 0;
+
+   const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+   const nir_variable_mode modes = nir_intrinsic_memory_modes(barrier);
+   if (nir_intrinsic_memory_scope(barrier) < SCOPE_QUEUE_FAMILY ||
+       !(nir_intrinsic_memory_semantics(barrier) & NIR_MEMORY_ACQUIRE) ||
+       (!pass->shadow && !gpuval_nir_is_fence(pass->state, access, modes, SCOPE_QUEUE_FAMILY)))
+      return 0;
+   return modes & (BUFFER_MODES | nir_var_image);
+}
+
+static bool
+is_passed_by_all(const struct gpuval_access *barrier)
+{
+   return barrier->instr->block->cf_node.parent->type == nir_cf_node_function;
+}
+
+void
+gpuval_sync_note_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   if (is_passed_by_all(access))
+      pass->visible |= makes_visible(pass, access);
+}
+
+static void
+set_visible(nir_builder *b, nir_variable **visible)
+{
+   if (!*visible) {
+      nir_builder at_top = nir_builder_at(nir_before_impl(b->impl));
+      *visible = nir_local_variable_create(b->impl, glsl_bool_type(), "gpuval visible");
+      nir_store_var(&at_top, *visible, nir_imm_false(&at_top), 0x1);
+   }
+   nir_store_var(b, *visible, nir_imm_true(b), 0x1);
+}
+
+static void
+find_visible(struct gpuval_sync_pass *pass)
+{
+   nir_builder *b = &pass->state->b;
+
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      const nir_variable_mode modes = makes_visible(pass, access);
+      if (!modes || is_passed_by_all(access))
+         continue;
+      pass->has_visible = true;
+      b->cursor = nir_after_instr(access->instr);
+      if (modes & BUFFER_MODES)
+         set_visible(b, &pass->visible_buffers);
+      if (modes & nir_var_image)
+         set_visible(b, &pass->visible_images);
+   }
+}
+
+bool
+gpuval_sync_is_visible(const struct gpuval_sync_pass *pass, const struct gpuval_access *access,
+                       nir_def **dynamic)
+{
+   nir_builder *b = &pass->state->b;
+   const bool is_texel_buffer = access->type == GPUVAL_ACCESS_TEXEL_BUFFER;
+   const bool is_buffer = access->type != GPUVAL_ACCESS_IMAGE;
+   const bool is_image = is_texel_buffer || !is_buffer;
+
+   if (pass->visible & ((is_buffer ? BUFFER_MODES : 0) | (is_image ? nir_var_image : 0)))
+      return true;
+   if (is_buffer && pass->visible_buffers)
+      *dynamic = nir_load_var(b, pass->visible_buffers);
+   if (is_image && pass->visible_images) {
+      nir_def *visible = nir_load_var(b, pass->visible_images);
+      *dynamic = *dynamic ? nir_ior(b, *dynamic, visible) : visible;
+   }
+   return false;
+}
+
 void
 gpuval_sync_find_order(struct gpuval_sync_pass *pass)
 {
+   find_visible(pass);
    if (pass->shadow)
       find_order(pass);
    else

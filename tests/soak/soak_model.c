@@ -14,6 +14,8 @@
  *                       subgroup scope those of its subgroup
  *    barrier            all know what any of them knows
  *
+ * A fence also makes visible to its invocation what was executed before the step.
+ *
  * Of shared memory invocations know by clocks of their own: a barrier of the workgroup orders
  * it, whatever that is to buffers.
  *
@@ -63,7 +65,8 @@ enum touch_type {
 struct touch {
    uint8_t type;
    uint8_t who;
-   bool hidden; /* a cell has it no more, since an atomic came: docs/sync.rst */
+   bool hidden;   /* a cell has it no more, since an atomic came: docs/sync.rst */
+   bool executed; /* before what comes now, which alone makes nothing visible */
    uint16_t time;
 };
 
@@ -215,6 +218,13 @@ is_before(const clocks clock, const struct touch *touch, unsigned who)
    return touch->who != BEFORE && (touch->who == who || touch->time <= clock[touch->who]);
 }
 
+/* Who has come past a fence reads what has been executed before. */
+static bool
+is_visible(const struct step *s, const struct touch *touch, enum touch_type type, unsigned who)
+{
+   return touch->executed && s->has_fence[who] && type != TOUCH_STORE;
+}
+
 /* `before` came first: docs/sync-scopes.rst, "How it is kept". An atomic that is seen has
  * nothing on a store that is.
  */
@@ -245,7 +255,8 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
 
    for (unsigned i = 0; i < byte->count; i++) {
       const struct touch *touch = &byte->touches[i];
-      const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who);
+      const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who) &&
+                         !is_visible(s, touch, type, who);
       found |= meets && !touch->hidden;
       hidden |= meets && touch->hidden;
       /* Of two in one step, either may come second. */
@@ -258,7 +269,7 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
 static void
 touch(struct step *s, struct byte *byte, enum touch_type type, const clocks clock, unsigned who)
 {
-   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, clock[who]};
+   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, false, clock[who]};
 
    /* What is in order with a store is so with what comes after it. */
    if (type == TOUCH_STORE && !byte->raced)
@@ -533,17 +544,18 @@ leave_step(struct soak_model *model)
 {
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       struct byte *byte = &model->bytes[i];
-      bool types[TOUCH_TYPES] = {0};
+      bool types[TOUCH_TYPES][2] = {0};
       unsigned kept = 0;
       for (unsigned j = 0; j < byte->count; j++) {
          struct touch touch = byte->touches[j];
+         bool *is_there = &types[touch.type][touch.executed];
          if (touch.who < MAX_INVOCATIONS)
             touch.who += MAX_INVOCATIONS;
-         else if (!types[touch.type])
+         else if (!*is_there)
             touch.who = BEFORE;
          else
             continue;
-         types[touch.type] |= touch.who == BEFORE;
+         *is_there |= touch.who == BEFORE;
          byte->touches[kept++] = touch;
       }
       byte->count = (uint8_t)kept;
@@ -641,6 +653,17 @@ turn(struct soak_model *model, enum touch_type from, enum touch_type to)
    }
 }
 
+/* All that was is executed before what comes. Loads need no more than that. */
+static void
+execute_before(struct soak_model *model)
+{
+   forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      for (unsigned j = 0; j < model->bytes[i].count; j++)
+         model->bytes[i].touches[j].executed = true;
+   }
+}
+
 bool
 soak_model_is_empty(const struct soak_model *model)
 {
@@ -658,7 +681,7 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
    switch (separator) {
    case SOAK_BARRIER_EXECUTION:
    case SOAK_BARRIER_OTHER:
-      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      execute_before(model);
       break;
    case SOAK_BARRIER:
    case SOAK_BARRIER_BUFFER:
@@ -668,16 +691,16 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
       forget(model, SOAK_WINDOW, ALL_TOUCHES);
       break;
    case SOAK_BARRIER_RANGE:
-      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      execute_before(model);
       forget(model, SOAK_WINDOW / 2, ALL_TOUCHES);
       break;
    case SOAK_BARRIER_AVAILABLE:
-      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      execute_before(model);
       turn(model, TOUCH_STORE, TOUCH_STORE_AVAILABLE);
       turn(model, TOUCH_ATOMIC, TOUCH_ATOMIC_AVAILABLE);
       break;
    case SOAK_BARRIER_READS:
-      forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
+      execute_before(model);
       turn(model, TOUCH_STORE, TOUCH_STORE_SEEN);
       turn(model, TOUCH_ATOMIC, TOUCH_STORE_SEEN);
       turn(model, TOUCH_STORE_AVAILABLE, TOUCH_STORE_SEEN);

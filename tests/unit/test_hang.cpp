@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What is said of work that does not end: commands in flight, and what was at the page of a fault. */
+/* What is said of work that does not end: commands in flight, and what was at the page of a fault.
+ */
 
 #include "drain_test.h"
 
