@@ -316,8 +316,9 @@ gpuval_shadow_make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
                         const struct gpuval_nir_shadow_command *command,
                         const struct gpuval_nir_access_params *params)
 {
-   nir_def *access =
-      nir_bcsel(b, params->is_visible, nir_imm_int(b, GPUVAL_ORDER_ACQUIRED_READ), params->access);
+   nir_def *access = params->access;
+   if (params->is_visible)
+      access = nir_bcsel(b, params->is_visible, nir_imm_int(b, GPUVAL_ORDER_ACQUIRED_READ), access);
    nir_def *ordered = nir_bcsel(b, nir_uge_imm(b, access, GPUVAL_ORDER_UNIFORM_READ),
                                 command->others, command->ordered);
    nir_def *type = params->type;

@@ -82,7 +82,8 @@ find_one_load(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_def *is_one = nir_iand(b, gpuval_shadow_is_first_s(b, lo), gpuval_shadow_is_first_s(b, hi));
    is_one = nir_iand(b, is_one, gpuval_shadow_is_first_s(b, params->size));
    is_one = nir_iand(b, is_one, nir_iand(b, is_able, self->is_read));
-   is_one = nir_iand(b, is_one, nir_inot(b, params->is_visible));
+   if (params->is_visible)
+      is_one = nir_iand(b, is_one, nir_inot(b, params->is_visible));
    is_one = nir_iand(b, is_one, nir_ieq_imm(b, parts, 0));
    is_one = nir_iand(b, is_one, nir_uge(b, nir_ishl_imm(b, count, 2), params->size));
    quick->for_all = nir_vote_all(b, 1, is_one);

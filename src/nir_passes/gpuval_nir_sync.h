@@ -41,7 +41,7 @@ struct gpuval_nir_access_params {
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *has_value;     /* 1 bit */
    nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_SYNC_WAS_TAKEN; NULL: it was not */
-   nir_def *is_visible;    /* 1 bit, shadow: GPUVAL_SYNC_MAY_BE_VISIBLE, and it is */
+   nir_def *is_visible;    /* 1 bit, shadow: GPUVAL_SYNC_MAY_BE_VISIBLE; NULL: never */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
    nir_def *offset;        /* in the range of the descriptor; of an image: GPUVAL_TEXEL_* */
    nir_def *slot;

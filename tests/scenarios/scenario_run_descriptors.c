@@ -480,6 +480,15 @@ run_write(struct run *run)
    struct run_binding *binding = run_statement_binding(run, set);
    unsigned element;
    const unsigned count = read_items(run, binding, &element);
+
+   if (set->update == UPDATE_COPY) {
+      update_by_copy(run, set, set->set);
+      return;
+   }
+   if (set->update == UPDATE_TEMPLATE) {
+      update_by_template(run, set, set->set);
+      return;
+   }
    struct writes *writes = collect_writes(run, set, set->set);
 
    for (unsigned i = 0; i < writes->count; i++) {
