@@ -31,6 +31,7 @@ struct radv_buffer;
 struct radv_cmd_buffer;
 struct radv_descriptor_state;
 struct radv_device;
+struct radv_shader;
 struct radv_shader_stage;
 struct radv_shader_stage_key;
 struct spirv_to_nir_options;
@@ -110,9 +111,8 @@ void gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir);
 /** The numbers of what @shaders, as they are now, are made from. They go with the code. */
 void gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shaders,
                                 unsigned count, uint32_t numbers[2]);
-/** Code that has these numbers uses @shaders until it releases them. */
-void gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, const uint32_t numbers[2],
-                              struct gpuval_shader *shaders[2]);
+/** @shader uses what its radv_shader_info::gpuval_shaders are the numbers of until it releases them. */
+void gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, struct radv_shader *shader);
 void gpuval_radv_release_shaders(struct gpuval_shader *const shaders[2]);
 /** The code is out of our hands: they stay. */
 void gpuval_radv_pin_shaders(struct gpuval_shader *const shaders[2]);

@@ -93,15 +93,14 @@ run_if_noop(struct radv_shader *shader)
 }
 
 void
-gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, const uint32_t numbers[2],
-                         struct gpuval_shader *shaders[2])
+gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, struct radv_shader *shader)
 {
-   struct radv_shader *shader = container_of(shaders, struct radv_shader, gpuval[0]);
-
    for (unsigned i = 0; i < 2; i++) {
-      shaders[i] = gpuval_device_hold_shader(gpuval->device, numbers[i]);
-      if (shaders[i] && shaders[i]->num_formats && shader->info.stage == MESA_SHADER_FRAGMENT)
+      struct gpuval_shader *held =
+         gpuval_device_hold_shader(gpuval->device, shader->info.gpuval_shaders[i]);
+      if (held && held->num_formats && shader->info.stage == MESA_SHADER_FRAGMENT)
          run_if_noop(shader);
+      shader->gpuval[i] = held;
    }
 }
 
