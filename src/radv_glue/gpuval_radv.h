@@ -111,7 +111,7 @@ void gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir);
 /** The numbers of what @shaders, as they are now, are made from. They go with the code. */
 void gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shaders,
                                 unsigned count, uint32_t numbers[2]);
-/** @shader uses what its radv_shader_info::gpuval_shaders are the numbers of until it releases them. */
+/** @shader uses those whose numbers are in its info.gpuval_shaders, until it releases them. */
 void gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, struct radv_shader *shader);
 void gpuval_radv_release_shaders(struct gpuval_shader *const shaders[2]);
 /** The code is out of our hands: they stay. */
