@@ -175,7 +175,7 @@ get_dependences(nir_scalar value, unsigned *budget)
    if (nir_scalar_is_const(value))
       return 0;
    if (!*budget)
-      return GPUVAL_NIR_DEPENDS_ON_MEMORY;
+      return GPUVAL_NIR_DEPENDS_ON_OTHERS;
    if (nir_scalar_is_alu(value)) {
       const nir_op op = nir_scalar_alu_op(value);
       const unsigned num_inputs = nir_op_infos[op].num_inputs;
@@ -187,7 +187,7 @@ get_dependences(nir_scalar value, unsigned *budget)
       for (unsigned i = 0; i < num_inputs; i++) {
          /* A component of a vector cannot be told from the others of it. */
          found |= nir_op_infos[op].input_sizes[i] > 1
-                     ? GPUVAL_NIR_DEPENDS_ON_MEMORY
+                     ? GPUVAL_NIR_DEPENDS_ON_OTHERS
                      : get_dependences(nir_scalar_chase_alu_src(value, i), budget);
       }
       return found;
@@ -195,7 +195,7 @@ get_dependences(nir_scalar value, unsigned *budget)
    if (nir_def_instr(value.def)->type == nir_instr_type_phi)
       return GPUVAL_NIR_DEPENDS_ON_TURN;
    if (!nir_scalar_is_intrinsic(value))
-      return GPUVAL_NIR_DEPENDS_ON_MEMORY;
+      return GPUVAL_NIR_DEPENDS_ON_OTHERS;
    switch (nir_scalar_intrinsic_op(value)) {
    case nir_intrinsic_load_global_invocation_id:
    case nir_intrinsic_load_global_invocation_index:
@@ -209,7 +209,7 @@ get_dependences(nir_scalar value, unsigned *budget)
    case nir_intrinsic_load_push_constant:
       return 0;
    default:
-      return GPUVAL_NIR_DEPENDS_ON_MEMORY;
+      return GPUVAL_NIR_DEPENDS_ON_OTHERS;
    }
 }
 

@@ -117,7 +117,7 @@ struct gpuval_nir_quick {
 enum {
    GPUVAL_NIR_DEPENDS_ON_INVOCATION = BITFIELD_BIT(0),
    GPUVAL_NIR_DEPENDS_ON_TURN = BITFIELD_BIT(1),   /* of a loop, or on the way control has taken */
-   GPUVAL_NIR_DEPENDS_ON_MEMORY = BITFIELD_BIT(2), /* or on anything else */
+   GPUVAL_NIR_DEPENDS_ON_OTHERS = BITFIELD_BIT(2), /* memory, or what is not looked into */
    GPUVAL_NIR_IS_FOLDED = BITFIELD_BIT(3),         /* by a mask, a quotient and so on */
 };
 unsigned gpuval_nir_find_dependences(nir_scalar value);
