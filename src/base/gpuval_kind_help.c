@@ -43,8 +43,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_ARITHMETIC_CONVERSION] =
       {
-         "A floating-point number was converted to an integer that cannot hold it, or is NaN. "
-         "The "
+         "A floating-point number was converted to an integer that cannot hold it, or is NaN. The "
          "result is undefined: some GPUs saturate, others do not.",
          "Clamp the number to the range of the integer before the conversion. A negative number "
          "does not fit an unsigned integer: convert to a signed one first.",
@@ -52,19 +51,16 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_ARITHMETIC_DOMAIN] =
       {
-         "A function of GLSL.std.450 was called with arguments for which its result is "
-         "undefined, "
+         "A function of GLSL.std.450 was called with arguments for which its result is undefined, "
          "such as the square root of a negative number.",
-         "Clamp the arguments: sqrt(max(x, 0.0)), acos(clamp(x, -1.0, 1.0)), pow(abs(x), y). "
-         "Test "
+         "Clamp the arguments: sqrt(max(x, 0.0)), acos(clamp(x, -1.0, 1.0)), pow(abs(x), y). Test "
          "a "
          "vector's length before normalize.",
          "https://registry.khronos.org/SPIR-V/specs/unified1/GLSL.std.450.html",
       },
    [GPUVAL_KIND_ARITHMETIC_BIT_RANGE] =
       {
-         "bitfieldInsert or bitfieldExtract of bits that are not all in the word: offset and "
-         "count "
+         "bitfieldInsert or bitfieldExtract of bits that are not all in the word: offset and count "
          "together are more than its width. The result is undefined.",
          "Limit the count to the width less the offset.",
          SPIRV("_bit_instructions"),
@@ -72,8 +68,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_UNDEFINED_VALUE] =
       {
          "A variable was used before anything was assigned to it on this path, and its value "
-         "decides a branch, an address, an index, a store, an output or what is sampled. Each "
-         "GPU, "
+         "decides a branch, an address, an index, a store, an output or what is sampled. Each GPU, "
          "and each version of a compiler, makes something else of it.",
          "Assign a value where the variable is declared, or on the path that is missing.",
          SPIRV("OpUndef"),
@@ -82,8 +77,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       {
          "A floating-point operation has made NaN of numbers that are none, such as 0 / 0. "
          "This is legal, and often where a wrong picture begins.",
-         "Look at the operands of the reported invocation. The report of export names this line "
-         "as "
+         "Look at the operands of the reported invocation. The report of export names this line as "
          "the other place.",
          SPIRV("_arithmetic_instructions"),
       },
@@ -116,8 +110,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       {
          "The descriptor is of another type than the shader's variable, as happens with mutable "
          "descriptors and with descriptor buffers.",
-         "Write the descriptor with the type that the shader declares, or index another "
-         "element.",
+         "Write the descriptor with the type that the shader declares, or index another element.",
          SPEC("descriptorsets"),
       },
    [GPUVAL_KIND_DESTROYED] =
@@ -257,12 +250,10 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_CONVERGE_BARRIER] =
       {
          "Some invocations of a workgroup wait at a barrier that the others never come to: they "
-         "have taken another branch, wait at another barrier, or have ended. Hardware may hang, "
-         "or "
+         "have taken another branch, wait at another barrier, or have ended. Hardware may hang, or "
          "go on with memory that is not ordered.",
          "Move the barrier to where all invocations of the workgroup come, out of branches and "
-         "loops whose conditions differ, and before the first return. An early exit has to be "
-         "one "
+         "loops whose conditions differ, and before the first return. An early exit has to be one "
          "of the whole workgroup.",
          SPEC("shaders-scope-workgroup"),
       },
@@ -270,8 +261,7 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       {
          "A derivative, or a texture access that takes one to find its level of detail, is "
          "executed "
-         "where a part of the quad of fragments is not there: it has taken another branch, or "
-         "was "
+         "where a part of the quad of fragments is not there: it has taken another branch, or was "
          "discarded. The result is undefined.",
          "Take the derivative or sample before the branch and before the discard, use demote "
          "instead of discard, or pass the level of detail or the gradients (textureLod(), "
@@ -290,10 +280,8 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_MESH_COUNT] =
       {
-         "A mesh shader has set more vertices or primitives than it declares, has set the "
-         "numbers "
-         "twice or after it has stored an output, or stores to a vertex or a primitive that is "
-         "not "
+         "A mesh shader has set more vertices or primitives than it declares, has set the numbers "
+         "twice or after it has stored an output, or stores to a vertex or a primitive that is not "
          "below the number that it has set.",
          "Call SetMeshOutputsEXT() once, in uniform control flow and before the first output is "
          "stored, with numbers within max_vertices and max_primitives. Store only what is below "
@@ -302,11 +290,9 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_PRIMITIVE_INDEX] =
       {
-         "The indices of a primitive name a vertex that is not below the number of vertices "
-         "that "
+         "The indices of a primitive name a vertex that is not below the number of vertices that "
          "the mesh shader has set. The device may read whatever lies there.",
-         "Look at how the index is computed, and at the number of vertices of "
-         "SetMeshOutputsEXT().",
+         "Look at how the index is computed, and at the number of vertices of SetMeshOutputsEXT().",
          SPEC("mesh"),
       },
    [GPUVAL_KIND_TASK_COUNT] =
@@ -319,12 +305,10 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_ENDLESS] =
       {
-         "A loop of a shader has gone round more often than GPUVAL_LOOP_LIMIT allows, or was "
-         "still "
+         "A loop of a shader has gone round more often than GPUVAL_LOOP_LIMIT allows, or was still "
          "going round when the program had ended. On a GPU a loop that does not end takes the "
          "device with it (VK_ERROR_DEVICE_LOST).",
-         "Look at what the loop's condition depends on in the reported invocation: a counter "
-         "that "
+         "Look at what the loop's condition depends on in the reported invocation: a counter that "
          "does not change, a list that leads back to itself, NaN in a comparison, a flag that "
          "another invocation never sets. A loop that needs more rounds needs a higher limit.",
          SPEC("shaders-scope"),
@@ -455,10 +439,8 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
       },
    [GPUVAL_KIND_HANG_SLOW_SUBMIT] =
       {
-         "A submit has been in flight for longer than GPUVAL_HANG_TIME. Nothing is wrong yet, "
-         "and "
-         "nothing is done about it: but a kernel resets a GPU whose work does not end in time, "
-         "and "
+         "A submit has been in flight for longer than GPUVAL_HANG_TIME. Nothing is wrong yet, and "
+         "nothing is done about it: but a kernel resets a GPU whose work does not end in time, and "
          "the device is lost then.",
          "Look at the commands that have begun and not ended. Work that takes long goes into "
          "several submits; what should not take long waits for something, or goes round in a "
@@ -468,12 +450,9 @@ const struct gpuval_kind_help gpuval_kind_helps[GPUVAL_KIND_COUNT] = {
    [GPUVAL_KIND_HANG_DEVICE_LOST] =
       {
          "The kernel has reset the GPU, or has given up on the work of this program "
-         "(VK_ERROR_DEVICE_LOST): commands did not end, or have accessed memory that is not "
-         "there.",
-         "Failures that were reported before are the likely reason. Otherwise look at the "
-         "commands "
-         "that had begun and not ended, at the buffer that a page fault names, and whether it "
-         "was "
+         "(VK_ERROR_DEVICE_LOST): commands did not end, or have accessed memory that is not there.",
+         "Failures that were reported before are the likely reason. Otherwise look at the commands "
+         "that had begun and not ended, at the buffer that a page fault names, and whether it was "
          "destroyed while work used it.",
          SPEC("devsandqueues-lost-device"),
       },

@@ -394,8 +394,7 @@ calls_always(const nir_intrinsic_instr *instr)
    return gpuval_lvp_is_plain_sync(gpuval_nir_sync_function(nir_intrinsic_flags(instr)));
 }
 
-/* 1 bit: is there a lane that has to call? Of those that share a branch, @instr is the first one.
- */
+/* 1 bit: is there a lane that has to call? Of those that share a branch, @instr is the first one. */
 static LLVMValueRef
 is_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValueRef calling)
 {

@@ -20,8 +20,7 @@ LLVMValueRef gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
 LLVMValueRef gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src,
                                       unsigned component);
 
-/** A source of 1 bit: ~0 or 0 in each lane; and what an instruction of 1 bit leaves of such a mask
- */
+/** A source of 1 bit: ~0 or 0 in each lane; and what an instruction of 1 bit leaves of such a mask */
 LLVMValueRef gpuval_lvp_get_bool(struct gpuval_lvp_soa *soa, const nir_src *src);
 LLVMValueRef gpuval_lvp_bool_result(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
 

@@ -52,8 +52,7 @@ struct gpuval_lvp_pending *gpuval_lvp_pending_create(void *mem_ctx, struct lvp_d
 void gpuval_lvp_pending_destroy(struct gpuval_lvp_pending *pending);
 struct gpuval_lvp_pending *gpuval_lvp_pending(struct gpuval_lvp *gpuval);
 
-/** Returns whether this thread executes a submit: what it calls is lavapipe's, not the program's.
- */
+/** Returns whether this thread executes a submit: what it calls is lavapipe's, not the program's. */
 bool gpuval_lvp_executes(void);
 
 /** Id of the command that comes next, which is for reports only. On the queue's thread. */

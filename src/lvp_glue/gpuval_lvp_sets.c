@@ -287,8 +287,7 @@ is_bad(struct gpuval_objects *objects, const struct gpuval_nir_use *use,
    return gpuval_use_is_bad(objects, use, gpuval_lvp_find_descriptor(use, set), harmful);
 }
 
-/* Going through more descriptors after each change would take longer than the shaders' own looks.
- */
+/* Going through more descriptors after each change would take longer than the shaders' own looks. */
 #define MAX_UNWRITTEN_LOOKS 4096
 
 struct unwritten_look {

@@ -13,8 +13,7 @@
 /* Reports that wait for others, so that one branch will do for them. */
 #define MAX_WAITING 8
 
-/* @size bytes behind @address, of which the first is @skipped bytes behind where @intrin accesses
- */
+/* @size bytes behind @address, of which the first is @skipped bytes behind where @intrin accesses */
 struct gpuval_init_range {
    nir_def *address; /* NULL: there is none */
    const nir_intrinsic_instr *intrin;

@@ -110,9 +110,8 @@ repeat(nir_builder *b, const struct turn *turn, nir_def *def, unsigned *left)
    return &copy->def;
 }
 
-/* Where a bit is the same in all lanes, and only a branch asks for it, it is one of the scalar
- * unit; but what is behind the branch would have it in registers, one a lane. So that is made once
- * more.
+/* Where a bit is the same in all lanes, and only a branch asks for it, it is one of the scalar unit;
+ * but what is behind the branch would have it in registers, one a lane. So that is made once more.
  */
 static nir_scalar
 repeat_bit(nir_builder *b, const struct turn *turn, nir_scalar scalar)

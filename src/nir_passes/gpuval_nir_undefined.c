@@ -188,8 +188,7 @@ is_branch(const nir_instr *instr)
           gpuval_nir_is_branch(nir_intrinsic_range(nir_instr_as_intrinsic(instr)));
 }
 
-/* What one invocation does fails once: of several parts that are undefined, the first is reported.
- */
+/* What one invocation does fails once: of several parts that are undefined, the first is reported. */
 static void
 report(struct gpuval_undefined *undefined, const struct use *use)
 {

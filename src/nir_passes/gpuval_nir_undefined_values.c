@@ -214,8 +214,7 @@ is_alu(nir_scalar scalar, nir_op op)
    return nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == op;
 }
 
-/* isnan(x) ? y : x, where x is a product with 0: that is 0, unless the other factor makes it NaN.
- */
+/* isnan(x) ? y : x, where x is a product with 0: that is 0, unless the other factor makes it NaN. */
 static bool
 drops_nan_of_zero(const nir_alu_instr *selection, unsigned component)
 {

@@ -371,8 +371,7 @@ bool gpuval_radv_find_descriptor(const struct radv_cmd_buffer *owner, unsigned b
 void gpuval_radv_record_uses(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                              const struct radv_descriptor_state *descriptors,
                              uint32_t words[GPUVAL_RADV_USE_WORDS], uint32_t *told_words);
-/** A command buffer is about to be executed: finds what has been destroyed since it was recorded.
- */
+/** A command buffer is about to be executed: finds what has been destroyed since it was recorded. */
 void gpuval_radv_renew_uses(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_submit.c */

@@ -47,16 +47,14 @@ void gpuval_merge_runs_limit(struct gpuval_merge_runs *runs, uint64_t first_seen
 /** Sorts the notes by failure, when all is read; once. False: the files cannot be written. */
 bool gpuval_merge_runs_finish(struct gpuval_merge_runs *runs, uint32_t num_failures);
 
-/** The runs that @failure was in, in their order, until the next call. NULL: they cannot be read.
- */
+/** The runs that @failure was in, in their order, until the next call. NULL: they cannot be read. */
 const struct gpuval_seen *gpuval_merge_runs_of(struct gpuval_merge_runs *runs, uint32_t failure,
                                                unsigned *count);
 /** The machines of those runs, in the order in which any run has named them. Once */
 const struct gpuval_seen_machine *gpuval_merge_runs_machines(struct gpuval_merge_runs *runs,
                                                              unsigned *count);
 
-/** A run; its strings stay until the next call, host and driver for good. gpuval_summary::get_run
- */
+/** A run; its strings stay until the next call, host and driver for good. gpuval_summary::get_run */
 const struct gpuval_run *gpuval_merge_runs_get(void *runs, unsigned index);
 
 #ifdef __cplusplus

@@ -65,8 +65,7 @@ void gpuval_tracefile_add_branch(struct gpuval_lcov_file *file,
 /** Adds all that @from has. */
 void gpuval_tracefile_add(struct gpuval_tracefile *trace, const struct gpuval_tracefile *from);
 
-/** Returns whether the text is a tracefile of LCOV 1 or 2, or nothing yet, and adds it to @trace.
- */
+/** Returns whether the text is a tracefile of LCOV 1 or 2, or nothing yet, and adds it to @trace. */
 bool gpuval_tracefile_read(struct gpuval_tracefile *trace, FILE *f);
 
 /**

@@ -2,8 +2,7 @@
 
 /* A process that has made a device, and a child that it forks then. With the argument "device" the
  * child makes one as well, and ends without destroying it. (The parent has destroyed its own one
- * then: exit() in a child waits for threads of queues that Mesa's util_queue.c knows of its
- * parent.)
+ * then: exit() in a child waits for threads of queues that Mesa's util_queue.c knows of its parent.)
  */
 
 #include <stdbool.h>

@@ -217,8 +217,7 @@ add_group(struct groups *groups, enum region region, VkRayTracingShaderGroupType
    return group;
 }
 
-/* One group for what may be hit, which other stages have a place in, and one for each other stage
- */
+/* One group for what may be hit, which other stages have a place in, and one for each other stage */
 static void
 make_groups(const struct legal_program *program, struct groups *groups)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * gpuval-threads QUEUES FOLDER: what threads of a program do beside each other, for
- * ThreadSanitizer.
+ * gpuval-threads QUEUES FOLDER: what threads of a program do beside each other, for ThreadSanitizer.
  *
  * Two threads submit dispatches and draws, each to a queue of its own where there are two. Each
  * frame has an image, a view, a buffer and a descriptor set of its own, and is waited for when the

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What is said of work that does not end: commands in flight, and what was at the page of a fault.
- */
+/* What is said of work that does not end: commands in flight, and what was at the page of a fault. */
 
 #include "drain_test.h"
 

@@ -30,8 +30,7 @@ void gpuval_describe_transfer(const struct gpuval_access_sink *sink,
                               const struct vk_cmd_queue_entry *command);
 void gpuval_describe_structure(const struct gpuval_access_sink *sink,
                                const struct vk_cmd_queue_entry *command);
-/** Arguments, counts, counters and shader binding tables, and what generated commands are made of.
- */
+/** Arguments, counts, counters and shader binding tables, and what generated commands are made of. */
 void gpuval_describe_action(const struct gpuval_access_sink *sink,
                             const struct vk_cmd_queue_entry *command);
 /** Attachments that are not drawn to. */

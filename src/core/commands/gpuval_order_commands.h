@@ -23,8 +23,7 @@ struct gpuval_order_commands *gpuval_order_commands_create(void *mem_ctx,
                                                            unsigned queue, uint32_t queue_family,
                                                            const struct gpuval_places *places);
 
-/** For a struct gpuval_order_commands. Behind observers that ask what is ordered before a barrier.
- */
+/** For a struct gpuval_order_commands. Behind observers that ask what is ordered before a barrier. */
 extern const struct gpuval_command_observer gpuval_order_observer;
 
 #ifdef __cplusplus

@@ -98,8 +98,7 @@ void gpuval_objects_forget_marks(struct gpuval_objects *objects,
 /** Is the object alive that @id was given to? */
 bool gpuval_objects_is_alive(const struct gpuval_objects *objects, uint32_t id);
 
-/** How many objects have come to their ends by now: where that is unchanged, all are alive still.
- */
+/** How many objects have come to their ends by now: where that is unchanged, all are alive still. */
 uint64_t gpuval_objects_num_ended(const struct gpuval_objects *objects);
 
 /**

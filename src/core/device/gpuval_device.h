@@ -48,8 +48,7 @@ struct gpuval_device {
    bool is_retired;  /* it is not called any more; with hang_mutex */
    int64_t hang_at;  /* os_time_get_nano(): when it is called next; the thread's */
 
-   /* What each room keeps, in structs that its own header has. None is NULL but those that say so.
-    */
+   /* What each room keeps, in structs that its own header has. None is NULL but those that say so. */
    struct gpuval_submits *submits;         /* order/: the driver's; NULL: nobody asks for order */
    struct gpuval_objects *objects;         /* descriptors/; NULL where no check asks for them */
    struct gpuval_shaders *shaders;         /* shaders/ */

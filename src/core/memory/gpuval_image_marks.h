@@ -51,8 +51,7 @@ void gpuval_image_marks_add_view(struct gpuval_device *device, const struct vk_i
 /** GPUVAL_INIT_*, COLOR being depth, too: what some aspects of an image are. */
 uint8_t gpuval_image_aspect_bits(const struct vk_image *image, VkImageAspectFlags aspects);
 
-/** Some words at @address, which is a multiple of 4: each of them to become GPUVAL_INIT_ALL, or 0
- */
+/** Some words at @address, which is a multiple of 4: each of them to become GPUVAL_INIT_ALL, or 0 */
 typedef void (*gpuval_image_marks_function)(void *data, uint64_t address, uint32_t count);
 /** Calls nothing for an image without marks. */
 void gpuval_image_marks_visit(struct gpuval_device *device, const struct vk_image *image,

@@ -99,8 +99,7 @@ struct gpuval_order_snapshot *gpuval_order_set_event(struct gpuval_order *order,
 struct gpuval_order_point;
 struct gpuval_order_snapshot *gpuval_order_host_set_event(struct gpuval_order *order,
                                                           const struct gpuval_order_point *host);
-/** The serial of what had come last in @queue when the event was set; 0: of another queue, or era.
- */
+/** The serial of what had come last in @queue when the event was set; 0: of another queue, or era. */
 uint32_t gpuval_order_snapshot_serial(const struct gpuval_order *order, unsigned queue,
                                       const struct gpuval_order_snapshot *snapshot);
 /** A wait for an event: as a dependency, but what was set is the first scope. */

@@ -13,8 +13,7 @@
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
 
-/* Of a subresource, that are unordered with each other: boxes of one that is put together of many
- */
+/* Of a subresource, that are unordered with each other: boxes of one that is put together of many */
 #define MAX_USES 256
 /* Of buffers' bytes, all together */
 #define MAX_RANGES 1024

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The check `ray`, which commands build and copy acceleration structures: an observer of commands.
- */
+/* The check `ray`, which commands build and copy acceleration structures: an observer of commands. */
 
 #ifndef GPUVAL_STRUCTURE_COMMANDS_H
 #define GPUVAL_STRUCTURE_COMMANDS_H
