@@ -77,9 +77,7 @@ extern "C" {
 #define GPUVAL_SHADOW_INVOCATION_SHIFT 8
 #define GPUVAL_SHADOW_INVOCATION_BITS  22
 #define GPUVAL_SHADOW_INVOCATION_MASK  ((1u << GPUVAL_SHADOW_INVOCATION_BITS) - 1)
-/* Beside the number, as a shader says it with an access: GPUVAL_SYNC_MAY_BE_VISIBLE */
-#define GPUVAL_SHADOW_VISIBLE     (1u << 31)
-#define GPUVAL_SHADOW_SHARE_SHIFT 30
+#define GPUVAL_SHADOW_SHARE_SHIFT      30
 
 #define GPUVAL_SHADOW_SUB_UNKNOWN   7u
 #define GPUVAL_SHADOW_PHASE_SHIFT   3
@@ -112,6 +110,12 @@ enum gpuval_shadow_share {
  */
 #define GPUVAL_SHADOW_CONTEXT(workgroup_shift, subgroup_shift, class, site)                        \
    ((workgroup_shift) | (subgroup_shift) << 8 | (class) << 16 | (uint32_t)(site) << 24)
+
+/* In gpuval_nir_access_params::invocation_id, above the bits that a cell keeps: a memory barrier
+ * has made visible to the invocation what was executed before its command. It counts where the
+ * access has GPUVAL_SYNC_MAY_BE_VISIBLE.
+ */
+#define GPUVAL_SHADOW_VISIBLE (1u << 31)
 
 /** Memory outside the window that has its cells inside it nevertheless. */
 struct gpuval_shadow_range {

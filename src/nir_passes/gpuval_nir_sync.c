@@ -287,9 +287,9 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
                                  : access->op == GPUVAL_OP_STORE             ? GPUVAL_BLOOM_STORE
                                                                              : GPUVAL_BLOOM_LOAD;
    nir_def *is_visible = NULL;
-   const bool has_acquired =
+   const bool is_always_visible =
       type != GPUVAL_BLOOM_STORE && gpuval_sync_is_visible(pass, access, &is_visible);
-   if (has_acquired && !pass->shadow)
+   if (is_always_visible && !pass->shadow)
       return;
 
    const struct gpuval_site site = {
@@ -325,7 +325,7 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
          flags |= GPUVAL_SYNC_ATOMIC_LOAD;
       enum gpuval_order_access order =
-         has_acquired ? GPUVAL_ORDER_ACQUIRED_READ : order_access(access, type);
+         is_always_visible ? GPUVAL_ORDER_ACQUIRED_READ : order_access(access, type);
       flags |= order << GPUVAL_SYNC_ACCESS_SHIFT | GPUVAL_SYNC_SHADOW;
       uint32_t number = MIN2(pass->num_sites, GPUVAL_SHADOW_SITE_UNKNOWN);
       pass->num_sites++;
@@ -586,7 +586,8 @@ instrument_all(struct gpuval_nir_state *state, bool shadow)
 
    if (pass.has_order)
       gpuval_sync_instrument_order(&pass);
-   if (pass.has_phases || pass.has_order || pass.acquired || pass.has_visible)
+   if (pass.has_phases || pass.has_order || pass.acquired || pass.visible_buffers ||
+       pass.visible_images)
       nir_lower_vars_to_ssa(state->b.shader);
    return progress;
 }

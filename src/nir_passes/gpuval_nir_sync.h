@@ -182,7 +182,9 @@ enum {
    GPUVAL_SYNC_SHARED = 0x80,     /* memory of a workgroup: gpuval_nir_build_shared() */
    GPUVAL_SYNC_FILTER = 0x400,    /* gpuval_nir_options::filter_beside: see there */
    GPUVAL_SYNC_SHADOW = 0x800,    /* the engine is shadow memory */
-   /* Invocations of which the id has GPUVAL_SHADOW_VISIBLE read as GPUVAL_ORDER_ACQUIRED_READ. */
+   /* Shadow: an invocation whose id has GPUVAL_SHADOW_VISIBLE reads as
+    * GPUVAL_ORDER_ACQUIRED_READ.
+    */
    GPUVAL_SYNC_MAY_BE_VISIBLE = 0x1000,
 };
 

@@ -328,6 +328,7 @@ set_visible(nir_builder *b, nir_variable **visible)
    nir_store_var(b, *visible, nir_imm_true(b), 0x1);
 }
 
+/* Barriers that only some invocations come past: variables say which. */
 static void
 find_visible(struct gpuval_sync_pass *pass)
 {
@@ -338,7 +339,6 @@ find_visible(struct gpuval_sync_pass *pass)
       const nir_variable_mode modes = makes_visible(pass, access);
       if (!modes || is_passed_by_all(access))
          continue;
-      pass->has_visible = true;
       b->cursor = nir_after_instr(access->instr);
       if (modes & BUFFER_MODES)
          set_visible(b, &pass->visible_buffers);
@@ -347,20 +347,32 @@ find_visible(struct gpuval_sync_pass *pass)
    }
 }
 
+/* The kinds of memory that @access is to: a barrier for any of them is for it. */
+static nir_variable_mode
+get_access_modes(const struct gpuval_access *access)
+{
+   switch (access->type) {
+   case GPUVAL_ACCESS_IMAGE:
+      return nir_var_image;
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+      return BUFFER_MODES | nir_var_image;
+   default:
+      return BUFFER_MODES;
+   }
+}
+
 bool
 gpuval_sync_is_visible(const struct gpuval_sync_pass *pass, const struct gpuval_access *access,
                        nir_def **dynamic)
 {
    nir_builder *b = &pass->state->b;
-   const bool is_texel_buffer = access->type == GPUVAL_ACCESS_TEXEL_BUFFER;
-   const bool is_buffer = access->type != GPUVAL_ACCESS_IMAGE;
-   const bool is_image = is_texel_buffer || !is_buffer;
+   const nir_variable_mode modes = get_access_modes(access);
 
-   if (pass->visible & ((is_buffer ? BUFFER_MODES : 0) | (is_image ? nir_var_image : 0)))
+   if (pass->visible & modes)
       return true;
-   if (is_buffer && pass->visible_buffers)
+   if (modes & BUFFER_MODES && pass->visible_buffers)
       *dynamic = nir_load_var(b, pass->visible_buffers);
-   if (is_image && pass->visible_images) {
+   if (modes & nir_var_image && pass->visible_images) {
       nir_def *visible = nir_load_var(b, pass->visible_images);
       *dynamic = *dynamic ? nir_ior(b, *dynamic, visible) : visible;
    }

@@ -26,10 +26,9 @@ struct gpuval_sync_pass {
    uint32_t shifts;    /* of GPUVAL_SHADOW_CONTEXT */
    unsigned num_sites;
    bool has_order;            /* atomics and barriers order accesses */
-   nir_variable_mode visible; /* what memory barriers of the device so far are for, all come past */
-   bool has_visible;          /* some are in control flow: */
-   nir_variable *visible_buffers; /* NULL, or whether an invocation has come past one of them */
-   nir_variable *visible_images;
+   nir_variable_mode visible; /* of memory barriers so far that all invocations have come past */
+   /* Has the invocation come past a barrier in control flow? NULL: there is none for that. */
+   nir_variable *visible_buffers, *visible_images;
    nir_variable *acquired; /* the filter: may something be ordered before? NULL: never */
 };
 
@@ -54,11 +53,15 @@ void gpuval_sync_range(struct gpuval_nir_state *state, nir_intrinsic_instr *intr
 void gpuval_sync_find_order(struct gpuval_sync_pass *pass);
 /** and after it. */
 void gpuval_sync_instrument_order(struct gpuval_sync_pass *pass);
-/** In the order of the shader: @access may be a memory barrier that all invocations come past. */
+/**
+ * Called for each access in the shader's order: where it is a memory barrier that all invocations
+ * come past, gpuval_sync_is_visible() is true of what follows.
+ */
 void gpuval_sync_note_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access);
 /**
- * Has a memory barrier of the device before made visible what a load or an atomic reads? *@dynamic
- * stays as it is, or becomes 1 bit at b->cursor: some invocations have come past one.
+ * Returns whether a memory barrier of the device has made visible to all invocations what a load or
+ * an atomic reads. If not, but to some of them: *@dynamic, else unchanged, becomes 1 bit, loaded at
+ * b->cursor.
  */
 bool gpuval_sync_is_visible(const struct gpuval_sync_pass *pass, const struct gpuval_access *access,
                             nir_def **dynamic);

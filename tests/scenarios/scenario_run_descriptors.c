@@ -410,6 +410,21 @@ update_descriptor_buffer(struct run *run, struct run_set *set)
    }
 }
 
+/* All that is bound */
+static void
+fill_set(struct run *run, struct run_set *set)
+{
+   if (set->update == UPDATE_COPY) {
+      update_by_copy(run, set, set->set);
+   } else if (set->update == UPDATE_TEMPLATE) {
+      update_by_template(run, set, set->set);
+   } else {
+      struct writes *writes = collect_writes(run, set, set->set);
+      vkUpdateDescriptorSets(run->ctx->device, writes->count, writes->writes, 0, NULL);
+      free(writes);
+   }
+}
+
 /* A set that commands use must not change, so changes go to a new one. */
 static void
 update_set(struct run *run, struct run_set *set)
@@ -423,15 +438,7 @@ update_set(struct run *run, struct run_set *set)
    }
 
    set->set = allocate_set(run, set);
-   if (set->update == UPDATE_COPY) {
-      update_by_copy(run, set, set->set);
-   } else if (set->update == UPDATE_TEMPLATE) {
-      update_by_template(run, set, set->set);
-   } else {
-      struct writes *writes = collect_writes(run, set, set->set);
-      vkUpdateDescriptorSets(run->ctx->device, writes->count, writes->writes, 0, NULL);
-      free(writes);
-   }
+   fill_set(run, set);
 }
 
 static void
@@ -481,12 +488,8 @@ run_write(struct run *run)
    unsigned element;
    const unsigned count = read_items(run, binding, &element);
 
-   if (set->update == UPDATE_COPY) {
-      update_by_copy(run, set, set->set);
-      return;
-   }
-   if (set->update == UPDATE_TEMPLATE) {
-      update_by_template(run, set, set->set);
+   if (set->update == UPDATE_COPY || set->update == UPDATE_TEMPLATE) {
+      fill_set(run, set);
       return;
    }
    struct writes *writes = collect_writes(run, set, set->set);
