@@ -405,6 +405,10 @@ generate_all(uint64_t seed, uint64_t count)
 static int
 write_sequences(const char *folder, uint64_t seed, uint64_t count)
 {
+   /* anygpu binds buffers, and nothing else, and has one kind of barrier. */
+   if (run.features & (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE))
+      vkh_die("anygpu runs no programs with the features \"scopes\", \"images\", \"more\"");
+
    struct soak_program *programs = generate_all(seed, count);
 
    soak_write_sequences(programs, count, folder);

@@ -102,7 +102,7 @@ write_separator(struct sequence *sequence, enum soak_separator separator)
       sequence->dispatches = 0;
       break;
    default:
-      vkh_die("anygpu has no such barriers: leave the feature \"scopes\" out");
+      vkh_die("anygpu has no such barriers");
    }
 }
 
