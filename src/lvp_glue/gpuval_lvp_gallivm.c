@@ -133,6 +133,18 @@ gpuval_lvp_get_mask(struct gpuval_lvp_soa *soa, bool with_helpers)
 }
 
 LLVMValueRef
+gpuval_lvp_where(struct gpuval_lvp_soa *soa, LLVMValueRef condition, LLVMValueRef value)
+{
+   LLVMBuilderRef builder = soa->gallivm->builder;
+
+   if (LLVMIsConstant(value) || condition == LLVMConstAllOnes(LLVMTypeOf(condition)))
+      return LLVMBuildAnd(builder, condition, value, ""); /* which is folded */
+   LLVMValueRef is_set =
+      LLVMBuildICmp(builder, LLVMIntNE, condition, LLVMConstNull(LLVMTypeOf(condition)), "");
+   return LLVMBuildSelect(builder, is_set, value, LLVMConstNull(LLVMTypeOf(value)), "");
+}
+
+LLVMValueRef
 gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector)
 {
    LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, LLVMGetVectorSize(LLVMTypeOf(vector)));
@@ -418,12 +430,13 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
    LLVMValueRef mask = gpuval_lvp_get_mask(soa, results > 0);
    LLVMValueRef calling = mask, masks[ARRAY_SIZE(soa->calls->pending)] = {mask};
    if (call->has_condition) {
-      calling = NULL;
+      LLVMValueRef any = NULL;
       for (unsigned i = 0; i < count; i++) {
-         masks[i] =
-            LLVMBuildAnd(gallivm->builder, gpuval_lvp_get_condition(soa, instrs[i]), mask, "");
-         calling = calling ? LLVMBuildOr(gallivm->builder, calling, masks[i], "") : masks[i];
+         LLVMValueRef condition = gpuval_lvp_get_condition(soa, instrs[i]);
+         masks[i] = gpuval_lvp_where(soa, condition, mask);
+         any = any ? LLVMBuildOr(gallivm->builder, any, condition, "") : condition;
       }
+      calling = count > 1 ? gpuval_lvp_where(soa, any, mask) : masks[0];
    }
    for (unsigned i = 0; i < results; i++)
       pointers[i] = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
@@ -438,8 +451,7 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
          LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");
          word = gpuval_lvp_resize(soa, word, soa->uint_bld.type.length);
          /* What the others get is anything. */
-         LLVMBuildStore(gallivm->builder, LLVMBuildAnd(gallivm->builder, word, calling, ""),
-                        pointers[j]);
+         LLVMBuildStore(gallivm->builder, gpuval_lvp_where(soa, calling, word), pointers[j]);
       }
    }
    if (has_branch)

@@ -383,7 +383,7 @@ emit_group(struct gpuval_lvp_soa *soa, const struct group *group)
       address = LLVMBuildAdd(builder, address, constant_64(soa, group->lowest - first->offset), "");
 
    LLVMValueRef mask = gpuval_lvp_get_mask(soa, true);
-   LLVMValueRef suspects = LLVMBuildAnd(builder, is_suspect(soa, group, memory, address), mask, "");
+   LLVMValueRef suspects = gpuval_lvp_where(soa, is_suspect(soa, group, memory, address), mask);
    LLVMValueRef bad = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
    lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, suspects));
    LLVMBuildStore(builder, find_bad(soa, group, memory, address, mask), bad);

@@ -259,6 +259,6 @@ gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *ca
    is_good = LLVMBuildOr(builder, is_good, LLVMBuildNot(builder, has_shadow, ""), "");
    if (!look.differs)
       return is_good;
-   LLVMValueRef others = gpuval_lvp_any_lane(soa, LLVMBuildAnd(builder, look.differs, mask, ""));
+   LLVMValueRef others = gpuval_lvp_any_lane(soa, gpuval_lvp_where(soa, look.differs, mask));
    return LLVMBuildAnd(builder, is_good, LLVMBuildNot(builder, others, ""), "");
 }

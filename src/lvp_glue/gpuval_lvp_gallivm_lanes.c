@@ -210,7 +210,7 @@ emit_active_lanes(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
    LLVMTypeRef bits = LLVMIntTypeInContext(gallivm->context, uint_bld->type.length);
    LLVMValueRef lanes = gpuval_lvp_get_bool(soa, &instr->src[0]);
 
-   lanes = LLVMBuildAnd(builder, lanes, gpuval_lvp_get_mask(soa, true), "");
+   lanes = gpuval_lvp_where(soa, lanes, gpuval_lvp_get_mask(soa, true));
    lanes = LLVMBuildICmp(builder, LLVMIntNE, lanes, uint_bld->zero, "");
    lanes =
       LLVMBuildZExt(builder, LLVMBuildBitCast(builder, lanes, bits, ""), uint_bld->elem_type, "");

@@ -310,7 +310,8 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    /* struct gpuval_address_table with one range */
    alignas(8) uint8_t
       addresses[sizeof(struct gpuval_address_table) + sizeof(struct gpuval_address_range)] = {};
-   unsigned num_calls = 0; /* in the code, by pointers */
+   unsigned num_calls = 0;        /* in the code, by pointers */
+   unsigned num_reassociable = 0; /* count_reassociable() */
    static const uint32_t site = 9, now = 5 << 16, before = 4 << 16;
    struct gpuval_shadow_layout layout = {};
    struct gpuval_root root = {};
@@ -334,6 +335,31 @@ count_calls(LLVMValueRef function)
       for (LLVMValueRef instr = LLVMGetFirstInstruction(block); instr;
            instr = LLVMGetNextInstruction(instr))
          count += LLVMIsACallInst(instr) && !LLVMIsAFunction(LLVMGetCalledValue(instr));
+   }
+   return count;
+}
+
+bool
+is_mask(LLVMValueRef value)
+{
+   return LLVMIsALoadInst(value) &&
+          std::string(LLVMGetValueName(LLVMGetOperand(value, 0))) == "execution_mask";
+}
+
+/* Operations on the mask of the lanes that LLVM would reassociate */
+unsigned
+count_reassociable(LLVMValueRef function)
+{
+   unsigned count = 0;
+
+   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+        block = LLVMGetNextBasicBlock(block)) {
+      for (LLVMValueRef instr = LLVMGetFirstInstruction(block); instr;
+           instr = LLVMGetNextInstruction(instr)) {
+         const LLVMOpcode opcode = LLVMGetInstructionOpcode(instr);
+         if (opcode == LLVMAnd || opcode == LLVMOr || opcode == LLVMXor)
+            count += is_mask(LLVMGetOperand(instr, 0)) || is_mask(LLVMGetOperand(instr, 1));
+      }
    }
    return count;
 }
@@ -381,6 +407,7 @@ gallivm_calls::run()
    LLVMBuildRetVoid(builder);
    gallivm_verify_function(gallivm, function);
    num_calls = count_calls(function);
+   num_reassociable = count_reassociable(function);
    gallivm_compile_module(gallivm);
 
    alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
@@ -614,6 +641,20 @@ TEST_P(gallivm_calls, reports_that_share_a_branch_have_lanes_and_arguments_of_th
       for (unsigned j = 0; j < ARRAY_SIZE(expected); j++)
          EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
    }
+}
+
+/* Long chains of conditions are in that mask, and LLVM must not be led to order them anew. */
+TEST_P(gallivm_calls, nothing_reassociates_the_mask)
+{
+   nir_def *bad = check_address(add_buffer(20), 0);
+   nir_def *sum = call_sum(condition());
+   report(nir_ige_imm(b, nir_load_subgroup_invocation(b), 2), 11, sum);
+   report(nir_ieq_imm(b, sum, 1), 12, bad);
+   store(b, nir_ior(b, sum, bad));
+   run();
+
+   EXPECT_EQ(num_calls, 4u);
+   EXPECT_EQ(num_reassociable, 0u);
 }
 
 TEST_P(gallivm_calls, cells_are_loaded_and_stored_lane_by_lane)
