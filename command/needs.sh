@@ -94,6 +94,7 @@ wayland|library wayland-server >= 1.18|libwayland-dev
 extra|command Xvfb|xvfb
 extra|command ccache|ccache
 extra|command clang-format|clang-format
+extra|command dpkg-shlibdeps|dpkg-dev
 extra|command shellcheck|shellcheck
 extra|module jsonschema|python3-jsonschema
 extra|fuzzer clang|clang libclang-rt-$(clang_version)-dev

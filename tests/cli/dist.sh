@@ -13,6 +13,10 @@ if [ $# -lt 7 ]; then
    echo "there is no RADV in this build, and packages have both drivers"
    exit 77
 fi
+if ! command -v dpkg-shlibdeps >/dev/null; then
+   echo "there is no dpkg-shlibdeps (Debian: dpkg-dev)"
+   exit 77
+fi
 
 # shellcheck source-path=SCRIPTDIR source=checkout.sh
 . "$(dirname "$0")/checkout.sh"
@@ -167,7 +171,8 @@ unpacked()
    grep -r -I -l -F "$private" "$unpacked" && wrong 'these files have the name of the build'
    find "$unpacked" -name '*.so*' | grep -q libLLVM || wrong 'there is no LLVM'
    [ -s "$unpacked/share/doc/gpuval/licences/LLVM" ] || wrong 'there is no licence of LLVM'
-   [ -z "$(find "$unpacked" -type f -exec sh -c 'file -b "$0" | grep -l "not stripped"' {} \;)" ] ||
+   [ -z "$(find "$unpacked" -type f \
+      -exec sh -c 'readelf -SW "$0" 2>/dev/null | grep "\.symtab"' {} \;)" ] ||
       wrong 'there are symbols'
 }
 
@@ -266,10 +271,6 @@ packaged()
 {
    begin 'a package'
    deb=$(find "$packages" -name '*.deb')
-   if [ -z "$deb" ]; then
-      echo 'no dpkg-dev: no .deb'
-      return
-   fi
    dpkg-deb -f "$deb" >control || wrong 'it cannot be read'
    lines control '^Depends: .*libc6 \(>= 2\.[0-9]*\), .*libllvm[0-9.]+( \([^)]*\))?,.* libvulkan1' 1
    lines control '^Version: 0\.1\.0\+deb' 1
