@@ -41,7 +41,7 @@ deqp_vk()
 {
    list_file=$1 output_file=$2
    shift 2
-   env "$@" timeout -k 5 "$limit" "$deqp" --deqp-caselist-file="$list_file" \
+   env "$@" timeout --foreground -k 5 "$limit" "$deqp" --deqp-caselist-file="$list_file" \
       --deqp-archive-dir="$(dirname "$deqp")" --deqp-log-filename=/dev/null \
       --deqp-log-images=disable --deqp-log-shader-sources=disable \
       --deqp-shadercache-filename="$spirv" --deqp-shadercache-truncate=disable \
