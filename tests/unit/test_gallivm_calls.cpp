@@ -311,7 +311,7 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    alignas(8) uint8_t
       addresses[sizeof(struct gpuval_address_table) + sizeof(struct gpuval_address_range)] = {};
    unsigned num_calls = 0;        /* in the code, by pointers */
-   unsigned num_reassociable = 0; /* count_reassociable() */
+   unsigned num_reassociable = 0; /* operations on the mask of the lanes */
    static const uint32_t site = 9, now = 5 << 16, before = 4 << 16;
    struct gpuval_shadow_layout layout = {};
    struct gpuval_root root = {};
@@ -326,7 +326,7 @@ struct gpuval_lvp_jit *gallivm_calls::jit;
 const nir_shader_compiler_options gallivm_calls::compiler_options = {};
 
 unsigned
-count_calls(LLVMValueRef function)
+count_instructions(LLVMValueRef function, bool (*matches)(LLVMValueRef))
 {
    unsigned count = 0;
 
@@ -334,9 +334,15 @@ count_calls(LLVMValueRef function)
         block = LLVMGetNextBasicBlock(block)) {
       for (LLVMValueRef instr = LLVMGetFirstInstruction(block); instr;
            instr = LLVMGetNextInstruction(instr))
-         count += LLVMIsACallInst(instr) && !LLVMIsAFunction(LLVMGetCalledValue(instr));
+         count += matches(instr);
    }
    return count;
+}
+
+bool
+calls_pointer(LLVMValueRef instr)
+{
+   return LLVMIsACallInst(instr) && !LLVMIsAFunction(LLVMGetCalledValue(instr));
 }
 
 bool
@@ -346,22 +352,14 @@ is_mask(LLVMValueRef value)
           std::string(LLVMGetValueName(LLVMGetOperand(value, 0))) == "execution_mask";
 }
 
-/* Operations on the mask of the lanes that LLVM would reassociate */
-unsigned
-count_reassociable(LLVMValueRef function)
+/* Does it use the mask of the lanes, and would LLVM reassociate it? */
+bool
+reassociates_mask(LLVMValueRef instr)
 {
-   unsigned count = 0;
+   const LLVMOpcode opcode = LLVMGetInstructionOpcode(instr);
 
-   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
-        block = LLVMGetNextBasicBlock(block)) {
-      for (LLVMValueRef instr = LLVMGetFirstInstruction(block); instr;
-           instr = LLVMGetNextInstruction(instr)) {
-         const LLVMOpcode opcode = LLVMGetInstructionOpcode(instr);
-         if (opcode == LLVMAnd || opcode == LLVMOr || opcode == LLVMXor)
-            count += is_mask(LLVMGetOperand(instr, 0)) || is_mask(LLVMGetOperand(instr, 1));
-      }
-   }
-   return count;
+   return (opcode == LLVMAnd || opcode == LLVMOr || opcode == LLVMXor) &&
+          (is_mask(LLVMGetOperand(instr, 0)) || is_mask(LLVMGetOperand(instr, 1)));
 }
 
 void
@@ -406,8 +404,8 @@ gallivm_calls::run()
    lp_build_mask_end(&mask);
    LLVMBuildRetVoid(builder);
    gallivm_verify_function(gallivm, function);
-   num_calls = count_calls(function);
-   num_reassociable = count_reassociable(function);
+   num_calls = count_instructions(function, calls_pointer);
+   num_reassociable = count_instructions(function, reassociates_mask);
    gallivm_compile_module(gallivm);
 
    alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
