@@ -16,13 +16,14 @@
 LLVMValueRef gpuval_lvp_get_mask(struct gpuval_lvp_soa *soa, bool with_helpers);
 
 /**
- * @value in the lanes whose @condition, a mask, is set, and else 0: a select, which InstCombine
- * makes of an `and` in any case. But an `and` that uses the mask of the lanes makes Reassociate
- * rank it, and order it anew where it is a chain of conditions; of 2,000, InstCombine then takes
- * half a minute.
+ * @value in the lanes whose @condition is not 0, and 0 in the others. It is a select, as
+ * InstCombine makes of an `and`. An `and` with the mask of the lanes would be a reason for LLVM's
+ * Reassociate to order that mask's operands anew: where they are 2,000 conditions of the shader,
+ * InstCombine takes half a minute for the new order.
  */
 LLVMValueRef gpuval_lvp_where(struct gpuval_lvp_soa *soa, LLVMValueRef condition,
                               LLVMValueRef value);
+
 /** 1 bit: is one set of a vector of bits? Of one of words, @mask: is a lane in it? */
 LLVMValueRef gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
 LLVMValueRef gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
