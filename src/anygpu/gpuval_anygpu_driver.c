@@ -148,8 +148,8 @@ describe(const struct gpuval_nir_driver *driver, const nir_intrinsic_instr *intr
 }
 
 static bool
-texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
-       struct gpuval_nir_texels *out)
+texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_instr *instr,
+       nir_deref_instr *deref, struct gpuval_nir_texels *out)
 {
    return false; /* no shader with texel buffers is accepted */
 }

@@ -33,38 +33,6 @@ gpuval_gallivm_get_value(const struct gpuval_lvp_soa *soa, const nir_def *def, u
    return value;
 }
 
-static LLVMValueRef
-gpuval_gallivm_load_word(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
-                         bool is_uniform)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type = soa->uint_bld.elem_type;
-   LLVMValueRef index = lp_build_const_int32(gallivm, buffer);
-   LLVMValueRef words =
-      lp_llvm_buffer_base(gallivm, soa->consts_ptr, index, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef num_words =
-      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, index, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef result = soa->uint_bld.undef;
-
-   offset = LLVMBuildBitCast(builder, offset, soa->uint_bld.vec_type, "");
-   offset = lp_build_shr_imm((struct lp_build_context *)&soa->uint_bld, offset, 2);
-   for (unsigned i = 0; i < (is_uniform ? 1 : soa->uint_bld.type.length); i++) {
-      LLVMValueRef lane = lp_build_const_int32(gallivm, i);
-      LLVMValueRef word = LLVMBuildExtractElement(builder, offset, lane, "");
-      LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
-      LLVMValueRef pointer = LLVMBuildSelect(
-         builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""), soa->consts_ptr, "");
-      LLVMValueRef value =
-         LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
-                         lp_build_const_int32(gallivm, 0), "");
-      if (is_uniform)
-         return lp_build_broadcast_scalar((struct lp_build_context *)&soa->uint_bld, value);
-      result = LLVMBuildInsertElement(builder, result, value, lane, "");
-   }
-   return result;
-}
-
 static struct gpuval_lvp_soa
 gpuval_gallivm_begin(gpuval_gallivm_context *bld)
 {
@@ -82,7 +50,6 @@ gpuval_gallivm_begin(gpuval_gallivm_context *bld)
       .calls = bld->gpuval,
       .has_bits = true,
       .get_value = gpuval_gallivm_get_value,
-      .load_word = gpuval_gallivm_load_word,
    };
 }
 
@@ -99,18 +66,6 @@ gpuval_gallivm_get_value(const struct gpuval_lvp_soa *soa, const nir_def *def, u
    if (def->num_components == 1)
       return value;
    return LLVMBuildExtractValue(soa->gallivm->builder, value, component, "");
-}
-
-static LLVMValueRef
-gpuval_gallivm_load_word(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
-                         bool is_uniform)
-{
-   gpuval_gallivm_context *bld_base = soa->context;
-   LLVMValueRef word;
-
-   bld_base->load_ubo(bld_base, 1, 32, is_uniform, lp_build_const_int32(soa->gallivm, buffer),
-                      offset, &word);
-   return word;
 }
 
 static struct gpuval_lvp_soa
@@ -131,7 +86,6 @@ gpuval_gallivm_begin(gpuval_gallivm_context *bld_base)
       .mask = bld->mask,
       .calls = bld_base->gpuval,
       .get_value = gpuval_gallivm_get_value,
-      .load_word = gpuval_gallivm_load_word,
    };
 }
 

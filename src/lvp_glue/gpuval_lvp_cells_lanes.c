@@ -236,7 +236,7 @@ gpuval_lvp_cells_build_lanes(struct cells *c)
    LLVMValueRef cells = build_phi(c, c->vec64, first, begin);
    LLVMValueRef size = build_phi(c, c->i32, c->size, begin);
    get_pointers(c, cells, open, nobody, 0, cell_type, pointers);
-   gpuval_lvp_load_fours(c->gallivm, pointers, c->num_lanes, words);
+   gpuval_lvp_load_fours(c->gallivm, pointers, c->num_lanes, 16, words);
    const struct half writer = {words[0], words[1]}, readers = {words[2], words[3]};
    struct verdict verdict = c->is_read ? look_at_readers(c, &writer, &readers, may_join)
                                        : look_at_writer(c, &writer, &readers);

@@ -17,6 +17,7 @@
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
+#include "gallivm/lp_bld_intr.h"
 #include "gallivm/lp_bld_ir_common.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_logic.h"
@@ -159,6 +160,28 @@ gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
 
    return gpuval_lvp_any_bit(
       gallivm, LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, soa->uint_bld.zero, ""));
+}
+
+LLVMValueRef
+gpuval_lvp_find_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMBuilderRef builder = gallivm->builder;
+   const unsigned length = LLVMGetVectorSize(LLVMTypeOf(mask));
+   LLVMTypeRef i32 = LLVMInt32TypeInContext(gallivm->context);
+   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, length);
+
+   if (LLVMIsConstant(mask))
+      return lp_build_const_int32(gallivm, 0);
+   LLVMValueRef runs = LLVMBuildICmp(builder, LLVMIntNE, mask, LLVMConstNull(LLVMTypeOf(mask)), "");
+   LLVMValueRef bits = LLVMBuildZExt(builder, LLVMBuildBitCast(builder, runs, type, ""), i32, "");
+   bits = LLVMBuildOr(builder, bits, lp_build_const_int32(gallivm, 1u << (length - 1)), "");
+   const LLVMValueRef arguments[] = {
+      bits,
+      LLVMConstInt(LLVMInt1TypeInContext(gallivm->context), 1, 0),
+   };
+   return lp_build_intrinsic(builder, "llvm.cttz.i32", i32, (LLVMValueRef *)arguments,
+                             ARRAY_SIZE(arguments), 0);
 }
 
 LLVMValueRef
@@ -561,6 +584,10 @@ gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr
       result[0] = emit_has_bits(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_pick_gpuval)
       result[0] = emit_pick(soa, instr);
+   else if (instr->intrinsic == nir_intrinsic_load_descriptor_gpuval)
+      gpuval_lvp_visit_load(soa, instr, result);
+   else if (instr->intrinsic == nir_intrinsic_as_uniform)
+      result[0] = gpuval_lvp_get_component(soa, &instr->src[0], 0);
    else if (instr->intrinsic == nir_intrinsic_check_address_gpuval)
       result[0] = gpuval_lvp_check_address(soa, instr);
    else if (instr->intrinsic == nir_intrinsic_load_shared_base_ptr)
@@ -629,6 +656,8 @@ keeps_loads(const struct gpuval_lvp_calls *state, const nir_instr *next)
    case nir_intrinsic_load_ssbo:
    case nir_intrinsic_report_gpuval:
    case nir_intrinsic_has_bits_gpuval:
+   case nir_intrinsic_load_descriptor_gpuval:
+   case nir_intrinsic_as_uniform:
    case nir_intrinsic_pick_gpuval:
       return true;
    default:

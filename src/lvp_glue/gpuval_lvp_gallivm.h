@@ -70,9 +70,6 @@ struct gpuval_lvp_soa {
    /* A vector of what each lane has */
    LLVMValueRef (*get_value)(const struct gpuval_lvp_soa *soa, const nir_def *def,
                              unsigned component);
-   /* A word of a constant buffer, at an offset of each lane's in bytes; 0 behind its end */
-   LLVMValueRef (*load_word)(const struct gpuval_lvp_soa *soa, unsigned buffer, LLVMValueRef offset,
-                             bool is_uniform);
 };
 
 /**

@@ -19,57 +19,18 @@
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 
-/* A constant descriptor's exact size, one for all lanes; 0 where no set is bound that has it */
-static LLVMValueRef
-load_constant_size(struct gpuval_lvp_soa *soa, unsigned set, uint32_t slot)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   LLVMTypeRef type = soa->uint_bld.elem_type;
-   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
-
-   LLVMValueRef buffer = lp_build_const_int32(gallivm, set + 1);
-   LLVMValueRef words =
-      lp_llvm_buffer_base(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef num_words =
-      lp_llvm_buffer_num_elements(gallivm, soa->consts_ptr, buffer, LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef word = lp_build_const_int32(
-      gallivm, (slot * GPUVAL_LVP_DESCRIPTOR_STRIDE + GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE) / 4);
-   LLVMValueRef is_there = LLVMBuildICmp(builder, LLVMIntULT, word, num_words, "");
-
-   /* Without a branch: where there is none, of anything else that can be read */
-   words = LLVMBuildBitCast(builder, words, pointer_type, "");
-   LLVMValueRef pointer =
-      LLVMBuildSelect(builder, is_there, LLVMBuildGEP2(builder, type, words, &word, 1, ""),
-                      LLVMBuildBitCast(builder, soa->consts_ptr, pointer_type, ""), "");
-   return LLVMBuildSelect(builder, is_there, LLVMBuildLoad2(builder, type, pointer, ""),
-                          lp_build_const_int32(gallivm, 0), "");
-}
-
-/* The same in each lane, which may have descriptors of their own */
+/* A descriptor's exact size in each lane; 0 where no set is bound that has it */
 static LLVMValueRef
 load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
 {
-   struct gallivm_state *gallivm = soa->gallivm;
-   struct lp_build_context *uint_bld = &soa->uint_bld;
-   LLVMValueRef size;
+   const unsigned offset = GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE;
+   LLVMValueRef words[4];
 
-   nir_scalar constant = nir_scalar_chase_movs(nir_get_scalar(index->ssa, 1));
-   if (nir_scalar_is_const(constant)) {
-      size = load_constant_size(soa, set, nir_scalar_as_uint(constant));
-      return lp_build_broadcast_scalar(uint_bld, size);
-   }
-
-   LLVMValueRef slot = LLVMBuildBitCast(gallivm->builder, gpuval_lvp_get_component(soa, index, 1),
-                                        uint_bld->vec_type, "");
-   LLVMValueRef offset = LLVMBuildMul(
-      gallivm->builder, slot,
-      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_STRIDE), "");
-   offset = LLVMBuildAdd(
-      gallivm->builder, offset,
-      lp_build_const_int_vec(gallivm, uint_bld->type, GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE), "");
-   size = soa->load_word(soa, set + 1, offset, nir_src_is_always_uniform(*index));
-   return LLVMBuildBitCast(gallivm->builder, size, uint_bld->vec_type, "");
+   const bool is_one =
+      gpuval_lvp_load_descriptor(soa, lp_build_const_int32(soa->gallivm, set + 1),
+                                 nir_get_scalar(index->ssa, 1), offset & ~15u, words);
+   LLVMValueRef size = words[offset % 16 / 4];
+   return is_one ? lp_build_broadcast_scalar(&soa->uint_bld, size) : size;
 }
 
 /* What gpuval_nir_bounds.c compares: with last = size - 1, ~0 where there is no descriptor,

@@ -80,29 +80,6 @@ add_bad(struct look *look, LLVMValueRef word)
    look->bad = look->bad ? LLVMBuildOr(look->soa->gallivm->builder, look->bad, word, "") : word;
 }
 
-/* One of those in @mask, any where there are none */
-static LLVMValueRef
-find_lane(const struct look *look, LLVMValueRef mask)
-{
-   struct gallivm_state *gallivm = look->soa->gallivm;
-   const unsigned length = LLVMGetVectorSize(LLVMTypeOf(mask));
-   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, length);
-
-   if (LLVMIsConstant(mask))
-      return constant(look, 0);
-   LLVMValueRef runs =
-      LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask, LLVMConstNull(LLVMTypeOf(mask)), "");
-   LLVMValueRef bits = LLVMBuildZExt(
-      gallivm->builder, LLVMBuildBitCast(gallivm->builder, runs, type, ""), look->i32, "");
-   bits = LLVMBuildOr(gallivm->builder, bits, constant(look, 1u << (length - 1)), "");
-   const LLVMValueRef arguments[] = {
-      bits,
-      LLVMConstInt(LLVMInt1TypeInContext(gallivm->context), 1, 0),
-   };
-   return lp_build_intrinsic(gallivm->builder, "llvm.cttz.i32", look->i32,
-                             (LLVMValueRef *)arguments, ARRAY_SIZE(arguments), 0);
-}
-
 /* Of the lane; where others have another one is added to what differs. */
 static LLVMValueRef
 pick_word(struct look *look, unsigned word)
@@ -233,7 +210,7 @@ gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *ca
    LLVMValueRef objects = begin(&look);
    const uint32_t word = get_constant(&look, GPUVAL_USE_WORD_FLAGS);
 
-   look.lane = find_lane(&look, mask);
+   look.lane = gpuval_lvp_find_lane(soa, mask);
    LLVMValueRef slot = pick_word(&look, GPUVAL_USE_WORD_SLOT);
    if (word & GPUVAL_USE_HAS_INDEX)
       pick_word(&look, GPUVAL_USE_WORD_INDEX);

@@ -94,7 +94,7 @@ load_aligned(struct gallivm_state *gallivm, LLVMTypeRef type, LLVMValueRef point
 /* One load a lane, which take less time than gathers of words. */
 void
 gpuval_lvp_load_fours(struct gallivm_state *gallivm, const LLVMValueRef *pointers, unsigned length,
-                      LLVMValueRef words[4])
+                      unsigned alignment, LLVMValueRef words[4])
 {
    LLVMTypeRef type = LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), 4);
    LLVMValueRef rows[4];
@@ -102,7 +102,7 @@ gpuval_lvp_load_fours(struct gallivm_state *gallivm, const LLVMValueRef *pointer
    for (unsigned i = 0; i < 4; i++) {
       LLVMValueRef lanes[LP_MAX_VECTOR_LENGTH / 4];
       for (unsigned j = 0; j < length / 4; j++)
-         lanes[j] = load_aligned(gallivm, type, pointers[4 * j + i], 16);
+         lanes[j] = load_aligned(gallivm, type, pointers[4 * j + i], alignment);
       rows[i] = concat_fours(gallivm, lanes, length);
    }
 
@@ -174,7 +174,7 @@ emit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValu
 
    get_pointers(soa, &instr->src[0], nir_intrinsic_base(instr), type, pointers);
    if (fours)
-      gpuval_lvp_load_fours(gallivm, pointers, length, result);
+      gpuval_lvp_load_fours(gallivm, pointers, length, 16, result);
    else
       gpuval_lvp_load_twos(gallivm, pointers, length, result);
 }

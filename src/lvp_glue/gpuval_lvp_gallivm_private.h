@@ -27,6 +27,8 @@ LLVMValueRef gpuval_lvp_where(struct gpuval_lvp_soa *soa, LLVMValueRef condition
 /** 1 bit: is one set of a vector of bits? Of one of words, @mask: is a lane in it? */
 LLVMValueRef gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
 LLVMValueRef gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
+/** A number: the first lane in @mask, or the last one where there is none */
+LLVMValueRef gpuval_lvp_find_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
 LLVMValueRef gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src,
                                       unsigned component);
 
@@ -112,6 +114,30 @@ void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_inst
 LLVMValueRef gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *call,
                                     LLVMValueRef mask);
 
+/* gpuval_lvp_gallivm_load.c */
+
+/** Words of the source of @load_descriptor_gpuval: the set's constant buffer, which descriptor, and
+ * which four of its words, a constant in bytes
+ */
+enum {
+   GPUVAL_LVP_LOAD_BUFFER,
+   GPUVAL_LVP_LOAD_SLOT,
+   GPUVAL_LVP_LOAD_OFFSET,
+};
+
+/**
+ * Four words of a descriptor, @offset bytes from where it begins; 0 where no set is bound that has
+ * it. Returns whether @slot is the same in all lanes: then they are numbers, else vectors.
+ */
+bool gpuval_lvp_load_descriptor(struct gpuval_lvp_soa *soa, LLVMValueRef buffer, nir_scalar slot,
+                                unsigned offset, LLVMValueRef words[4]);
+/** Is the slot of @load, one of @load_descriptor_gpuval, a constant; the same in all lanes? */
+bool gpuval_lvp_loads_constant(const nir_intrinsic_instr *load);
+bool gpuval_lvp_loads_one(const nir_intrinsic_instr *load);
+/** @load_descriptor_gpuval */
+void gpuval_lvp_visit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *load,
+                           LLVMValueRef result[4]);
+
 /* gpuval_lvp_gallivm_lanes.c */
 
 /** As gpuval_lvp_visit_intrinsic(): loads and stores of cells. */
@@ -121,9 +147,9 @@ bool gpuval_lvp_visit_lanes(struct gpuval_lvp_soa *soa, const nir_intrinsic_inst
 /* Addresses are vectors of 64 bits, pointers one a lane, words vectors of 32 bits. */
 void gpuval_lvp_lane_pointers(struct gallivm_state *gallivm, LLVMValueRef addresses, unsigned base,
                               LLVMTypeRef type, LLVMValueRef *pointers);
-/** Of vectors of four words; @length lanes */
+/** Of vectors of four words; @length lanes, @alignment in bytes */
 void gpuval_lvp_load_fours(struct gallivm_state *gallivm, const LLVMValueRef *pointers,
-                           unsigned length, LLVMValueRef words[4]);
+                           unsigned length, unsigned alignment, LLVMValueRef words[4]);
 /** Of 64 bits */
 void gpuval_lvp_load_twos(struct gallivm_state *gallivm, const LLVMValueRef *pointers,
                           unsigned length, LLVMValueRef words[2]);

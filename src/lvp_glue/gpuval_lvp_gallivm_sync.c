@@ -68,21 +68,25 @@ enum {
    NUMBERS_VALUE = 3,
 };
 
-/* One 64-bit word of a constant descriptor, the same in all lanes? */
-static bool
-is_descriptor(nir_scalar scalar)
+/* The load that @scalar is an address of, if it is the same in all lanes */
+static const nir_intrinsic_instr *
+find_load(nir_scalar scalar)
 {
-   const nir_instr *instr = nir_def_instr(scalar.def);
+   if (!nir_scalar_is_alu(scalar) || nir_scalar_alu_op(scalar) != nir_op_pack_64_2x32_split)
+      return NULL;
+   const nir_instr *instr =
+      nir_def_instr(nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 0)).def);
    if (instr->type != nir_instr_type_intrinsic)
-      return false;
+      return NULL;
 
    const nir_intrinsic_instr *load = nir_instr_as_intrinsic((nir_instr *)instr);
-   return load->intrinsic == nir_intrinsic_load_ubo && nir_src_is_const(load->src[0]) &&
-          nir_src_is_const(load->src[1]);
+   return load->intrinsic == nir_intrinsic_load_descriptor_gpuval && gpuval_lvp_loads_one(load)
+             ? load
+             : NULL;
 }
 
-/* Is the address where the buffer of a constant descriptor begins, and the offset? Returns the word
- * of the descriptor in *@base.
+/* Is the address where the buffer of such a descriptor begins, and the offset? Returns where it
+ * begins in *@base.
  */
 static bool
 find_descriptor(const nir_intrinsic_instr *instr, nir_scalar *base)
@@ -96,7 +100,7 @@ find_descriptor(const nir_intrinsic_instr *instr, nir_scalar *base)
       nir_scalar rest = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, 1 - i));
 
       *base = nir_scalar_chase_movs(nir_scalar_chase_alu_src(sum, i));
-      if (!is_descriptor(*base))
+      if (!find_load(*base))
          continue;
       if (nir_scalar_is_const(rest))
          return nir_scalar_is_const(offset) &&
@@ -194,7 +198,8 @@ gpuval_lvp_is_uniform_load(const nir_intrinsic_instr *instr)
    const uint64_t offset = nir_src_as_uint(instr->src[SYNC_OFFSET]);
    const uint64_t size = nir_src_as_uint(instr->src[SYNC_SIZE]);
    return offset % GPUVAL_SHADOW_WORD == 0 && size % GPUVAL_SHADOW_WORD == 0 && size &&
-          offset + size <= GPUVAL_SHADOW_WINDOW_MARGIN && find_descriptor(instr, &base);
+          offset + size <= GPUVAL_SHADOW_WINDOW_MARGIN && find_descriptor(instr, &base) &&
+          gpuval_lvp_loads_constant(find_load(base));
 }
 
 /* What uniform loads of a group are compared with */

@@ -56,12 +56,18 @@ load_constants(nir_builder *b, unsigned bit_size, nir_def *buffer, nir_def *offs
    return nir_load_ubo(b, 1, bit_size, buffer, offset, .align_mul = bit_size / 8, .range = ~0);
 }
 
+/* By fours, of which those that are asked for again are found: gpuval_lvp_gallivm_load.c */
 static nir_def *
 load_descriptor(nir_builder *b, unsigned bit_size, nir_def *set, nir_def *slot, unsigned offset)
 {
-   /* Not folded: lvp_lower_pipeline_layout would take a constant for a binding. */
-   return load_constants(b, bit_size, nir_iadd_imm(b, set, 1),
-                         nir_iadd_imm(b, nir_imul_imm(b, slot, DESCRIPTOR_STRIDE), offset));
+   nir_def *index = nir_vec3(b, nir_iadd_imm(b, set, 1), slot, nir_imm_int(b, offset & ~15u));
+   nir_def *words = nir_load_descriptor_gpuval(b, index);
+   nir_def *word = nir_channel(b, words, offset % 16 / 4);
+
+   assert(offset % (bit_size / 8) == 0);
+   return bit_size == 64
+             ? nir_pack_64_2x32_split(b, word, nir_channel(b, words, offset % 16 / 4 + 1))
+             : word;
 }
 
 static nir_def *root_address(const struct gpuval_nir_driver *driver, nir_builder *b);
@@ -112,8 +118,8 @@ buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
 
 /* As lvp_lower_pipeline_layout has it. */
 static bool
-texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
-       struct gpuval_nir_texels *out)
+texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_instr *instr,
+       nir_deref_instr *deref, struct gpuval_nir_texels *out)
 {
    const struct gpuval_lvp_nir_layout *layout = driver->data;
    nir_def *index = nir_imm_int(b, 0);
@@ -134,7 +140,9 @@ texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *
    *out = (struct gpuval_nir_texels){
       .set = var->data.descriptor_set,
       .binding = var->data.binding,
-      .slot = nir_iadd_imm(b, nir_imul_imm(b, index, binding.stride), binding.first_slot),
+      .slot = gpuval_nir_uniform_slot(
+         b, driver, instr,
+         nir_iadd_imm(b, nir_imul_imm(b, index, binding.stride), binding.first_slot)),
    };
    nir_def *set = nir_imm_int(b, out->set);
    out->address = load_descriptor(b, 64, set, out->slot, DESCRIPTOR_TEXEL_ADDRESS);

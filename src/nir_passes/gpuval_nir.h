@@ -285,7 +285,7 @@ struct gpuval_nir_driver {
    unsigned num_lanes;     /* where gpuval_nir_functions[] are called: of the vectors that call */
    unsigned merged_lanes;  /* of a wave, one lane reports for all that fail at its site; 0: each
                             * reports */
-   bool broadcasts;        /* what is the same in all lanes should look so: gpuval_nir_address.c */
+   bool broadcasts;        /* what is the same in all lanes should look so */
    bool swaps;             /* bits of records are set by compare-and-swap */
    bool records_first;     /* of a site that failed already no more records are wanted */
    bool inlines_functions; /* what is called becomes code of the shader: it may have branches */
@@ -317,11 +317,11 @@ struct gpuval_nir_driver {
    nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                               nir_def *slot);
 
-   /* The texel buffer that a texture's or image's deref leads to. Returns false
+   /* The texel buffer of @instr, which the texture's or image's @deref leads to. Returns false
     * where that is not known.
     */
-   bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
-                  struct gpuval_nir_texels *texels);
+   bool (*texels)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_instr *instr,
+                  nir_deref_instr *deref, struct gpuval_nir_texels *texels);
 
    /* sync: where the texels of a storage image are. NULL: they are not looked at. */
    void (*strides)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
@@ -398,6 +398,13 @@ struct gpuval_nir_driver {
    /* 3 x 32 bit: docs/protocols.rst, "Invocations". Emitted once, first thing. */
    nir_def *(*invocation)(const struct gpuval_nir_driver *driver, nir_builder *b);
 };
+
+/**
+ * @slot of what @instr accesses. Where no decoration says that it may differ between invocations, it
+ * is the first invocation's, as drivers have it: then a look at the descriptor is the same for all.
+ */
+nir_def *gpuval_nir_uniform_slot(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                 const nir_instr *instr, nir_def *slot);
 
 /** Table of one shader, entries with shader-local site numbers. */
 struct gpuval_nir_table {

@@ -341,7 +341,10 @@ instrument_group(struct gpuval_nir_state *state, struct pending *pending, const 
 
    const struct gpuval_nir_driver *driver = state->options->driver;
    if (driver->checks_buffers && !buffer->size && buffer->set >= 0) {
-      report.index = gpuval_nir_index_src(first->intrin)->ssa;
+      nir_def *index = gpuval_nir_index_src(first->intrin)->ssa;
+      nir_def *slot = nir_channel(b, index, 1);
+      nir_def *uniform = gpuval_nir_uniform_slot(b, driver, &first->intrin->instr, slot);
+      report.index = uniform == slot ? index : nir_vector_insert_imm(b, index, uniform, 1);
       report.excluded = first->access->bad;
       report.span = span;
       report.set = buffer->set;

@@ -78,7 +78,8 @@ instrument_image(struct pass *pass, const struct gpuval_access_use *use)
    gpuval_nir_get_operands(b, use->access, &operands);
 
    struct gpuval_nir_extent extent;
-   nir_def *slot = gpuval_nir_get_slot(b, use);
+   nir_def *slot =
+      gpuval_nir_uniform_slot(b, driver, use->access->instr, gpuval_nir_get_slot(b, use));
    driver->extent(driver, b, operands.is_texture, operands.dim, use->set, slot, operands.level,
                   &extent);
 
@@ -102,7 +103,8 @@ instrument_texel(struct pass *pass, const struct gpuval_access_use *use)
    nir_builder *b = &state->b;
    struct gpuval_nir_texels texels;
 
-   if (!driver->texels || !driver->texels(driver, b, use->access->resource, &texels))
+   if (!driver->texels ||
+       !driver->texels(driver, b, use->access->instr, use->access->resource, &texels))
       return false;
 
    /* None at all: no descriptor, or a null one */

@@ -289,7 +289,8 @@ instrument_buffer(struct gpuval_init_pass *pass, const struct gpuval_access *acc
    struct gpuval_init_look look = gpuval_init_begin(pass, access);
    nir_def *offset = nir_iadd_imm(b, nir_u2u32(b, nir_get_io_offset_src(intrin)->ssa), skipped);
    nir_def *condition = gpuval_init_get_condition(pass, &look);
-   nir_def *slot = driver->slot(driver, b, intrin);
+   nir_def *slot =
+      gpuval_nir_uniform_slot(b, driver, access->instr, driver->slot(driver, b, intrin));
    if (look.has_use) {
       nir_def *zero = nir_imm_int(b, 0);
       gpuval_init_report(pass, &look, condition, GPUVAL_INIT_ENTRY_IS_BUFFER, size, 0, slot,
@@ -399,7 +400,7 @@ instrument_texels(struct gpuval_init_pass *pass, const struct gpuval_access *acc
    if (!driver->has_marks)
       nir_push_if(b, condition);
    struct gpuval_nir_texels texels;
-   if (driver->texels(driver, b, access->resource, &texels)) {
+   if (driver->texels(driver, b, access->instr, access->resource, &texels)) {
       nir_def *coord = instr->type == nir_instr_type_tex
                           ? gpuval_init_get_src(nir_instr_as_tex(instr), nir_tex_src_coord)
                           : nir_instr_as_intrinsic(instr)->src[1].ssa;

@@ -137,7 +137,8 @@ gpuval_nir_find_texel(struct gpuval_nir_state *state, const struct gpuval_access
    struct gpuval_nir_operands operands;
    struct gpuval_nir_extent extent;
    struct gpuval_nir_strides strides;
-   nir_def *slot = gpuval_nir_get_slot(b, &use), *zero = nir_imm_int(b, 0);
+   nir_def *slot = gpuval_nir_uniform_slot(b, driver, access->instr, gpuval_nir_get_slot(b, &use));
+   nir_def *zero = nir_imm_int(b, 0);
    gpuval_nir_get_operands(b, access, &operands);
    driver->extent(driver, b, false, operands.dim, use.set, slot, NULL, &extent);
    driver->strides(driver, b, nir_imm_int(b, use.set), slot, &strides);

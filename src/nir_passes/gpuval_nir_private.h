@@ -299,6 +299,8 @@ int gpuval_nir_add_use(struct gpuval_nir_state *state, const struct gpuval_nir_u
 nir_def *gpuval_nir_bad_uses(struct gpuval_nir_state *state);
 /** Its slot, 32 bit, at b->cursor */
 nir_def *gpuval_nir_get_slot(nir_builder *b, const struct gpuval_access_use *use);
+/** May @instr have other descriptors in other invocations, or is that not known? */
+bool gpuval_nir_is_non_uniform(const nir_instr *instr, bool is_sampler);
 
 /* gpuval_nir_operands.c */
 

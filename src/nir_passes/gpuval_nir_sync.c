@@ -374,7 +374,8 @@ emit_range(struct gpuval_sync_pass *pass, const struct gpuval_access *access, in
       piece.set = access->buffer.set;
       piece.binding = access->buffer.binding;
       piece.offset = nir_iadd_imm(b, nir_get_io_offset_src(intrin)->ssa, skip);
-      piece.slot = driver->slot(driver, b, intrin);
+      piece.slot =
+         gpuval_nir_uniform_slot(b, driver, access->instr, driver->slot(driver, b, intrin));
       gpuval_sync_range(state, intrin, piece.set, piece.slot, &piece.address, &range);
       piece.active = nir_iand(b, nir_uge_imm(b, range, size),
                               nir_uge(b, nir_iadd_imm(b, range, -(int64_t)size), piece.offset));
@@ -446,7 +447,7 @@ instrument_texel(struct gpuval_sync_pass *pass, const struct gpuval_access *acce
    struct gpuval_nir_texels texels;
 
    if (access->op == GPUVAL_OP_QUERY || !driver->texels ||
-       !driver->texels(driver, b, access->resource, &texels))
+       !driver->texels(driver, b, access->instr, access->resource, &texels))
       return false;
 
    nir_def *index = gpuval_nir_texel_index(b, access->instr);

@@ -84,7 +84,7 @@ texel_address(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
    struct gpuval_nir_texels texels;
 
    if (access->type == GPUVAL_ACCESS_IMAGE || !driver->texels ||
-       !driver->texels(driver, b, access->resource, &texels))
+       !driver->texels(driver, b, access->instr, access->resource, &texels))
       return texel_number(b, nir_instr_as_intrinsic(access->instr));
    nir_def *offset = nir_imul(b, gpuval_nir_texel_index(b, access->instr), texels.size);
    return nir_iadd(b, texels.address, nir_u2u64(b, offset));
@@ -103,9 +103,10 @@ atomic_address(struct gpuval_sync_pass *pass, const struct gpuval_access *access
    nir_def *offset = nir_get_io_offset_src(intrin)->ssa, *address, *size;
    if (access->type == GPUVAL_ACCESS_ADDRESS)
       return offset;
-   gpuval_sync_range(state, intrin, access->buffer.set,
-                     state->options->driver->slot(state->options->driver, b, intrin), &address,
-                     &size);
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   nir_def *slot =
+      gpuval_nir_uniform_slot(b, driver, access->instr, driver->slot(driver, b, intrin));
+   gpuval_sync_range(state, intrin, access->buffer.set, slot, &address, &size);
    return nir_iadd(b, address, nir_u2u64(b, offset));
 }
 

@@ -201,8 +201,8 @@ find_index(nir_builder *b, nir_src src, struct gpuval_access_use *use)
    return true;
 }
 
-static bool
-is_non_uniform(const nir_instr *instr, bool is_sampler)
+bool
+gpuval_nir_is_non_uniform(const nir_instr *instr, bool is_sampler)
 {
    if (instr->type == nir_instr_type_tex) {
       const nir_tex_instr *tex = nir_instr_as_tex(instr);
@@ -216,6 +216,18 @@ is_non_uniform(const nir_instr *instr, bool is_sampler)
        intrin->intrinsic == nir_intrinsic_ssbo_atomic_swap)
       return true;
    return !nir_intrinsic_has_access(intrin) || nir_intrinsic_access(intrin) & ACCESS_NON_UNIFORM;
+}
+
+nir_def *
+gpuval_nir_uniform_slot(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const nir_instr *instr, nir_def *slot)
+{
+   nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(slot, 0));
+
+   if (!driver->broadcasts || gpuval_nir_is_non_uniform(instr, false) ||
+       nir_src_is_always_uniform(nir_src_for_ssa(scalar.def)))
+      return slot;
+   return nir_as_uniform(b, slot);
 }
 
 static bool
@@ -282,7 +294,7 @@ gpuval_nir_find_use(struct gpuval_nir_state *state, const struct gpuval_access *
    if (use->layout.is_unknown)
       return false;
 
-   use->is_non_uniform = is_non_uniform(access->instr, is_sampler);
+   use->is_non_uniform = gpuval_nir_is_non_uniform(access->instr, is_sampler);
    use->nir.set = use->set;
    use->nir.first_slot = use->layout.first_slot;
    use->nir.num_slots = use->layout.is_variable

@@ -177,8 +177,8 @@ buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
  * in the set.
  */
 static bool
-texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_deref_instr *deref,
-       struct gpuval_nir_texels *out)
+texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_instr *instr,
+       nir_deref_instr *deref, struct gpuval_nir_texels *out)
 {
    const struct gpuval_radv_nir_layout *layout = driver->data;
    const nir_variable *var = gpuval_nir_find_variable(deref);
