@@ -42,7 +42,8 @@ struct cells {
    LLVMValueRef lanes; /* 1 bit each: those that call */
 
    /* The same in all lanes */
-   LLVMValueRef data; /* struct gpuval_command_data */
+   LLVMValueRef constants; /* the table of constant buffers */
+   LLVMValueRef data;      /* struct gpuval_command_data */
    LLVMValueRef command, ordered, size, token;
    struct half mark;
 };
@@ -184,6 +185,15 @@ load_at(const struct cells *c, LLVMValueRef address, uint64_t offset, LLVMTypeRe
    return LLVMBuildLoad2(c->b, type, pointer_to(c, address, type), "");
 }
 
+/* Number @index of an array of vectors */
+static inline LLVMValueRef
+load_vector(const struct cells *c, LLVMValueRef array, unsigned index)
+{
+   LLVMValueRef place = imm(c, index);
+
+   return LLVMBuildLoad2(c->b, c->vec32, LLVMBuildGEP2(c->b, c->vec32, array, &place, 1, ""), "");
+}
+
 static inline LLVMValueRef
 load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
 {
@@ -191,6 +201,16 @@ load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
 }
 
 /** A call of @function, which is the last thing to do */
+/**
+ * Sets types and what leads to memory, and begins @function, whose parameter @resources is a
+ * pointer to struct lp_jit_resources.
+ */
+void gpuval_lvp_cells_begin(struct cells *c, struct gallivm_state *gallivm,
+                            LLVMTypeRef resources_type, LLVMValueRef function, unsigned resources);
+
+/** The first of @lanes, of 1 bit each, or the last lane where there is none: a number */
+LLVMValueRef gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes);
+
 void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueRef function,
                                   LLVMValueRef *args);
 

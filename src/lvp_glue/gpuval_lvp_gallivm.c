@@ -429,18 +429,6 @@ calls_always(const nir_intrinsic_instr *instr)
    return gpuval_lvp_is_plain_sync(gpuval_nir_sync_function(nir_intrinsic_flags(instr)));
 }
 
-/* 1 bit: is there a lane that has to call? Of those that share a branch, @instr is the first one. */
-static LLVMValueRef
-is_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMValueRef calling)
-{
-   LLVMBuilderRef builder = soa->gallivm->builder;
-
-   if (instr->intrinsic != nir_intrinsic_call_gpuval ||
-       nir_intrinsic_base(instr) != GPUVAL_FUNCTION_DESCRIPTOR)
-      return gpuval_lvp_any_lane(soa, calling);
-   return LLVMBuildNot(builder, gpuval_lvp_is_good_use(soa, instr, calling), "");
-}
-
 /* Calls that share a branch; a single one may have a result. */
 static LLVMValueRef
 emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs, unsigned count)
@@ -467,7 +455,7 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
    struct lp_build_if_state ifthen;
    const bool has_branch = !calls_always(instrs[0]);
    if (has_branch)
-      lp_build_if(&ifthen, gallivm, is_needed(soa, instrs[0], calling));
+      lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, calling));
    for (unsigned i = 0; i < count; i++) {
       LLVMValueRef result = emit_call(soa, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
@@ -561,6 +549,28 @@ emit_shared_address(struct gpuval_lvp_soa *soa)
    return soa->has_bits ? address : lp_build_broadcast_scalar(&soa->uint64_bld, address);
 }
 
+/* Those of a shader that compares more than these are left to a function: code of its own for each
+ * takes less time to execute, and more to compile.
+ */
+#define MAX_DYNAMIC 8
+
+static bool
+is_left_to_function(struct gpuval_lvp_calls *state, const nir_intrinsic_instr *instr)
+{
+   if (instr->intrinsic != nir_intrinsic_check_buffer_gpuval)
+      return false;
+   const nir_scalar slot = nir_get_scalar(instr->src[GPUVAL_LVP_CHECK_BUFFER_INDEX].ssa, 1);
+   return !nir_scalar_is_const(nir_scalar_chase_movs(slot)) && state->num_dynamic++ >= MAX_DYNAMIC;
+}
+
+static bool
+is_look(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_look_gpuval ||
+          (instr->intrinsic == nir_intrinsic_call_gpuval &&
+           nir_intrinsic_base(instr) == GPUVAL_FUNCTION_DESCRIPTOR);
+}
+
 bool
 gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr,
                            LLVMValueRef *result)
@@ -570,10 +580,14 @@ gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr
 
    if (gpuval_lvp_is_of_set(instr, GPUVAL_REPORT_COVERED))
       gpuval_lvp_add_covered(soa, instr);
+   else if (is_left_to_function(state, instr))
+      gpuval_lvp_call_outside(soa, instr);
    else if (call && call->shares_branch)
       state->pending[state->num_pending++] = instr;
    else if (gpuval_lvp_is_uniform_load(instr))
       state->loads[state->num_loads++] = instr;
+   else if (is_look(instr))
+      result[0] = gpuval_lvp_look(soa, instr);
    else if (call)
       result[0] = emit_calls(soa, &instr, 1);
    else if (instr->intrinsic == nir_intrinsic_quad_swap_horizontal)

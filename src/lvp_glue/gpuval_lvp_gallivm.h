@@ -46,9 +46,13 @@ struct gpuval_lvp_calls {
    LLVMValueRef sync_words;                            /* the same for what is seldom looked at, */
    nir_scalar sync_stored[GPUVAL_LVP_SYNC_ARRAY_SIZE]; /* what has been stored there */
    const nir_block *sync_block;                        /* in this block; NULL: nothing is known */
-   LLVMValueRef nobody;        /* what lanes that do not run access, 64 bytes; the same */
-   LLVMValueRef met;           /* memory of gpuval_lvp_check_address(); the same */
-   LLVMValueRef range_vectors; /* array of gpuval_lvp_call_ranges(); the same */
+   LLVMValueRef nobody;         /* what lanes that do not run access, 64 bytes; the same */
+   LLVMValueRef met;            /* memory of gpuval_lvp_check_address(); the same */
+   LLVMValueRef range_vectors;  /* array of gpuval_lvp_call_ranges(); the same */
+   LLVMValueRef look_words;     /* of gpuval_lvp_look() and such; the same */
+   const nir_block *look_block; /* where what they are is known: */
+   nir_scalar look_stored[3];
+   unsigned num_dynamic; /* comparisons with buffers whose descriptor is not constant */
    struct gpuval_lvp_address_group addresses[8];
 };
 
@@ -191,6 +195,55 @@ enum gpuval_lvp_range_word {
    GPUVAL_LVP_RANGE_WORDS,
 };
 #define GPUVAL_LVP_RANGES_HEADER 2
+
+/* GPUVAL_FUNCTION_LOOK looks at a descriptor, reports what is wrong, and returns what
+ * GPUVAL_FUNCTION_DESCRIPTOR does.
+ */
+enum gpuval_lvp_look_arg {
+   GPUVAL_LVP_LOOK_MASK, /* ~0 or 0: of the lanes that run, helper invocations included, */
+   GPUVAL_LVP_LOOK_RESOURCES,
+   GPUVAL_LVP_LOOK_RUNNING,    /* and without those: what is wrong is reported of these */
+   GPUVAL_LVP_LOOK_TABLE,      /* pointer to the words below */
+   GPUVAL_LVP_LOOK_SLOT,       /* a vector, as the next one */
+   GPUVAL_LVP_LOOK_INDEX,      /* 0 in all lanes where it may differ */
+   GPUVAL_LVP_LOOK_INVOCATION, /* pointer to three vectors */
+   GPUVAL_LVP_LOOK_COUNT,
+};
+
+/* The table: GPUVAL_FUNCTION_DESCRIPTOR_WORDS of the use, of which slot, index and helper
+ * invocations are 0, and these
+ */
+enum gpuval_lvp_look_word {
+   GPUVAL_LVP_LOOK_FORMAT, /* gpuval_format_bits(), 0: any */
+   GPUVAL_LVP_LOOK_ENTRY,  /* of what is bad; the next one is about an index that differs */
+   GPUVAL_LVP_LOOK_REPORT, /* the second word of GPUVAL_FUNCTION_REPORT, 0: nothing is reported */
+   GPUVAL_LVP_LOOK_WORDS,
+};
+
+/* GPUVAL_FUNCTION_OUTSIDE compares the ranges of an access with the size of a buffer, and calls
+ * GPUVAL_FUNCTION_REPORT for those that leave it.
+ */
+enum gpuval_lvp_outside_arg {
+   GPUVAL_LVP_OUTSIDE_MASK, /* of the lanes that are looked at */
+   GPUVAL_LVP_OUTSIDE_RESOURCES,
+   GPUVAL_LVP_OUTSIDE_TABLE, /* pointer to the words below */
+   GPUVAL_LVP_OUTSIDE_SLOT,  /* a vector, as the next one */
+   GPUVAL_LVP_OUTSIDE_OFFSET,
+   GPUVAL_LVP_OUTSIDE_INVOCATION, /* pointer to three vectors */
+   GPUVAL_LVP_OUTSIDE_COUNT,
+};
+
+enum gpuval_lvp_outside_word {
+   GPUVAL_LVP_OUTSIDE_ENTRY,
+   GPUVAL_LVP_OUTSIDE_REPORT,     /* the second word of GPUVAL_FUNCTION_REPORT */
+   GPUVAL_LVP_OUTSIDE_BUFFER,     /* the set + 1 */
+   GPUVAL_LVP_OUTSIDE_SPAN,       /* bytes, at least 1 */
+   GPUVAL_LVP_OUTSIDE_IS_UNIFORM, /* not 0: the slot of the first lane is that of all. */
+   GPUVAL_LVP_OUTSIDE_WORDS,
+};
+
+LLVMTypeRef gpuval_lvp_outside_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
+LLVMTypeRef gpuval_lvp_look_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 
 LLVMTypeRef gpuval_lvp_ranges_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 

@@ -1,241 +1,203 @@
 /* SPDX-License-Identifier: MIT */
 
-/* In front of a call of GPUVAL_FUNCTION_DESCRIPTOR: is that the same descriptor in all lanes, and
- * good? Then there is nothing to call. An index may differ between lanes and yet mostly does not,
- * and what is the same in all lanes is looked up by a dozen scalar instructions.
- *
- * The function looks again and decides. Here anything that could be wrong is not good, as in
- * gpuval_nir_build_constant_use().
+/* Calls of GPUVAL_FUNCTION_LOOK and GPUVAL_FUNCTION_OUTSIDE: gpuval_lvp_look.h. What is constant is
+ * in a table, and what identifies the invocation in memory, as most calls do not look at it.
  */
 
 #include "gpuval_lvp_gallivm_private.h"
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_init.h"
-#include "gallivm/lp_bld_intr.h"
-#include "gallivm/lp_bld_jit_types.h"
-#include "gallivm/lp_bld_limits.h"
 
-#include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
+#include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/nir_passes/gpuval_nir_functions.h"
 
-/* Sources of @call_gpuval */
+/* Sources of @call_gpuval and of @look_gpuval */
 enum {
-   CALL_CONDITION,
-   CALL_WORDS,
+   CALL_WORDS = 1,
+   LOOK_WORDS = 0,
+   LOOK_INVOCATION,
 };
 
-struct look {
-   struct gpuval_lvp_soa *soa;
-   const nir_def *words;
-   LLVMTypeRef i32, i64;
-   LLVMValueRef data;    /* struct gpuval_lvp_command_data, its address */
-   LLVMValueRef lane;    /* one that runs */
-   LLVMValueRef bad;     /* a word: not 0 where anything is wrong */
-   LLVMValueRef differs; /* NULL, or the same in each lane: where slot or index is not that lane's */
-};
+static LLVMTypeRef
+get_vector_type(struct gallivm_state *gallivm)
+{
+   return LLVMVectorType(LLVMInt32TypeInContext(gallivm->context), gpuval_lvp_num_lanes());
+}
+
+LLVMTypeRef
+gpuval_lvp_look_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type)
+{
+   LLVMTypeRef vec_type = get_vector_type(gallivm);
+   LLVMTypeRef args[GPUVAL_LVP_LOOK_COUNT] = {
+      [GPUVAL_LVP_LOOK_MASK] = vec_type,
+      [GPUVAL_LVP_LOOK_RESOURCES] = resources_ptr_type,
+      [GPUVAL_LVP_LOOK_RUNNING] = vec_type,
+      [GPUVAL_LVP_LOOK_TABLE] = LLVMPointerType(LLVMInt32TypeInContext(gallivm->context), 0),
+      [GPUVAL_LVP_LOOK_SLOT] = vec_type,
+      [GPUVAL_LVP_LOOK_INDEX] = vec_type,
+      [GPUVAL_LVP_LOOK_INVOCATION] = LLVMPointerType(vec_type, 0),
+   };
+   return LLVMFunctionType(vec_type, args, GPUVAL_LVP_LOOK_COUNT, 0);
+}
+
+LLVMTypeRef
+gpuval_lvp_outside_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type)
+{
+   LLVMTypeRef vec_type = get_vector_type(gallivm);
+   LLVMTypeRef args[GPUVAL_LVP_OUTSIDE_COUNT] = {
+      [GPUVAL_LVP_OUTSIDE_MASK] = vec_type,
+      [GPUVAL_LVP_OUTSIDE_RESOURCES] = resources_ptr_type,
+      [GPUVAL_LVP_OUTSIDE_TABLE] = LLVMPointerType(LLVMInt32TypeInContext(gallivm->context), 0),
+      [GPUVAL_LVP_OUTSIDE_SLOT] = vec_type,
+      [GPUVAL_LVP_OUTSIDE_OFFSET] = vec_type,
+      [GPUVAL_LVP_OUTSIDE_INVOCATION] = LLVMPointerType(vec_type, 0),
+   };
+   return LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), args, GPUVAL_LVP_OUTSIDE_COUNT,
+                           0);
+}
+
+#define MAX_TABLE (GPUVAL_FUNCTION_DESCRIPTOR_WORDS + GPUVAL_LVP_LOOK_WORDS)
+static_assert(GPUVAL_LVP_OUTSIDE_WORDS <= MAX_TABLE, "");
 
 static nir_scalar
-get_word(const struct look *look, unsigned word)
+get_word(const nir_def *words, unsigned word)
 {
-   return nir_scalar_chase_movs(nir_get_scalar((nir_def *)look->words, word));
+   return nir_scalar_chase_movs(nir_get_scalar((nir_def *)words, word));
 }
 
-static uint32_t
-get_constant(const struct look *look, unsigned word)
+/* A constant of the module. Returns a pointer to its first word. */
+static LLVMValueRef
+add_table(struct gpuval_lvp_soa *soa, const uint32_t *table, unsigned count)
 {
-   return nir_scalar_as_uint(get_word(look, word));
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
+   LLVMValueRef values[MAX_TABLE];
+
+   assert(count <= MAX_TABLE);
+   for (unsigned i = 0; i < count; i++)
+      values[i] = lp_build_const_int32(gallivm, table[i]);
+   LLVMValueRef global = LLVMAddGlobal(gallivm->module, LLVMArrayType(type, count), "use");
+   LLVMSetInitializer(global, LLVMConstArray(type, values, count));
+   LLVMSetLinkage(global, LLVMInternalLinkage);
+   LLVMSetGlobalConstant(global, 1);
+   return LLVMBuildBitCast(gallivm->builder, global, LLVMPointerType(type, 0), "");
 }
 
 static LLVMValueRef
-constant(const struct look *look, uint32_t value)
+build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, const nir_def *words)
 {
-   return lp_build_const_int32(look->soa->gallivm, value);
+   uint32_t table[MAX_TABLE] = {0};
+   uint32_t *more = &table[GPUVAL_FUNCTION_DESCRIPTOR_WORDS];
+
+   for (unsigned i = 0; i < GPUVAL_FUNCTION_DESCRIPTOR_WORDS; i++) {
+      const bool is_value =
+         i == GPUVAL_USE_WORD_SLOT || i == GPUVAL_USE_WORD_INDEX || i == GPUVAL_USE_WORD_IS_HELPER;
+      table[i] = is_value ? 0 : nir_scalar_as_uint(get_word(words, i));
+   }
+   const uint32_t format = table[GPUVAL_USE_WORD_REQUIRED] >> GPUVAL_USE_FORMAT_SHIFT;
+   more[GPUVAL_LVP_LOOK_FORMAT] = format ? gpuval_format_bits(format) : 0;
+   if (instr->intrinsic == nir_intrinsic_look_gpuval) {
+      more[GPUVAL_LVP_LOOK_ENTRY] = nir_intrinsic_base(instr);
+      more[GPUVAL_LVP_LOOK_REPORT] =
+         (gpuval_nir_function_word(instr, soa->stage) & ~0xffffu) | 1; /* entry */
+   }
+
+   return add_table(soa, table, ARRAY_SIZE(table));
+}
+
+/* Stores what is not there from a call before, in the same block. */
+static LLVMValueRef
+store_invocation(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, unsigned src)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct gpuval_lvp_calls *state = soa->calls;
+   LLVMTypeRef vec_type = get_vector_type(gallivm);
+   LLVMTypeRef array_type = LLVMArrayType(vec_type, ARRAY_SIZE(state->look_stored));
+
+   if (!state->look_words)
+      state->look_words = lp_build_alloca_undef(gallivm, array_type, "");
+   LLVMValueRef words =
+      LLVMBuildBitCast(gallivm->builder, state->look_words, LLVMPointerType(vec_type, 0), "");
+   if (state->look_block != instr->instr.block)
+      memset(state->look_stored, 0, sizeof(state->look_stored));
+   state->look_block = instr->instr.block;
+   for (unsigned i = 0; i < ARRAY_SIZE(state->look_stored); i++) {
+      const nir_scalar scalar = get_word(instr->src[src].ssa, i);
+      if (state->look_stored[i].def && nir_scalar_equal(state->look_stored[i], scalar))
+         continue;
+      state->look_stored[i] = scalar;
+      LLVMValueRef place = lp_build_const_int32(gallivm, i);
+      LLVMBuildStore(gallivm->builder,
+                     gpuval_lvp_argument(soa, soa->get_value(soa, scalar.def, scalar.comp)),
+                     LLVMBuildGEP2(gallivm->builder, vec_type, words, &place, 1, ""));
+   }
+   return words;
 }
 
 static LLVMValueRef
-load(const struct look *look, LLVMTypeRef type, LLVMValueRef address, int offset)
+get_argument(struct gpuval_lvp_soa *soa, const nir_def *words, unsigned word)
 {
-   LLVMBuilderRef builder = look->soa->gallivm->builder;
-
-   address = LLVMBuildAdd(builder, address, lp_build_const_int64(look->soa->gallivm, offset), "");
-   return LLVMBuildLoad2(builder, type,
-                         LLVMBuildIntToPtr(builder, address, LLVMPointerType(type, 0), ""), "");
-}
-
-/* @index * @size bytes behind @address */
-static LLVMValueRef
-element(const struct look *look, LLVMValueRef address, LLVMValueRef index, unsigned size)
-{
-   LLVMBuilderRef builder = look->soa->gallivm->builder;
-   LLVMValueRef offset = LLVMBuildMul(builder, LLVMBuildZExt(builder, index, look->i64, ""),
-                                      lp_build_const_int64(look->soa->gallivm, size), "");
-
-   return LLVMBuildAdd(builder, address, offset, "");
-}
-
-static void
-add_bad(struct look *look, LLVMValueRef word)
-{
-   look->bad = look->bad ? LLVMBuildOr(look->soa->gallivm->builder, look->bad, word, "") : word;
-}
-
-/* Of the lane; where others have another one is added to what differs. */
-static LLVMValueRef
-pick_word(struct look *look, unsigned word)
-{
-   struct gpuval_lvp_soa *soa = look->soa;
-   LLVMBuilderRef builder = soa->gallivm->builder;
-   const nir_scalar scalar = get_word(look, word);
+   const nir_scalar scalar = get_word(words, word);
 
    if (nir_scalar_is_const(scalar))
-      return constant(look, nir_scalar_as_uint(scalar));
-   LLVMValueRef vector = LLVMBuildBitCast(builder, soa->get_value(soa, scalar.def, scalar.comp),
-                                          soa->uint_bld.vec_type, "");
-   LLVMValueRef picked = LLVMBuildExtractElement(builder, vector, look->lane, "");
-   if (nir_src_is_always_uniform(nir_src_for_ssa(scalar.def)))
-      return picked;
-
-   LLVMValueRef differs = LLVMBuildXor(
-      builder, vector, lp_build_broadcast(soa->gallivm, soa->uint_bld.vec_type, picked), "");
-   look->differs = look->differs ? LLVMBuildOr(builder, look->differs, differs, "") : differs;
-   return picked;
-}
-
-/* Not 0 where the object that @id was given to is not alive */
-static LLVMValueRef
-find_other_id(const struct look *look, LLVMValueRef objects, LLVMValueRef id)
-{
-   LLVMBuilderRef builder = look->soa->gallivm->builder;
-   LLVMValueRef index =
-      LLVMBuildAnd(builder, id, constant(look, BITFIELD_MASK(GPUVAL_OBJECT_INDEX_BITS)), "");
-   LLVMValueRef object = element(look, objects, index, sizeof(struct gpuval_object));
-
-   return LLVMBuildXor(builder, load(look, look->i32, object, offsetof(struct gpuval_object, id)),
-                       id, "");
-}
-
-/* Bits of @required that are not in a word of the descriptor */
-static void
-require(struct look *look, LLVMValueRef descriptor, unsigned offset, uint32_t required)
-{
-   LLVMBuilderRef builder = look->soa->gallivm->builder;
-   LLVMValueRef word = load(look, look->i32, descriptor, offset);
-
-   add_bad(look,
-           LLVMBuildAnd(builder, LLVMBuildNot(builder, word, ""), constant(look, required), ""));
-}
-
-static void
-look_at_descriptor(struct look *look, LLVMValueRef objects, LLVMValueRef descriptor)
-{
-   const uint32_t required = get_constant(look, GPUVAL_USE_WORD_REQUIRED);
-   const uint32_t format = required >> GPUVAL_USE_FORMAT_SHIFT;
-
-   require(look, descriptor, offsetof(struct gpuval_descriptor, offers),
-           required & (GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS));
-   if (format)
-      require(look, descriptor, offsetof(struct gpuval_descriptor, format),
-              gpuval_format_bits(format));
-
-   const struct {
-      uint32_t types;
-      unsigned offset;
-   } ids[] = {
-      {GPUVAL_OFFERS_RESOURCES, offsetof(struct gpuval_descriptor, object)},
-      {GPUVAL_OFFERS_SAMPLER, offsetof(struct gpuval_descriptor, sampler)},
-   };
-   for (unsigned i = 0; i < ARRAY_SIZE(ids); i++) {
-      if (required & ids[i].types)
-         add_bad(look,
-                 find_other_id(look, objects, load(look, look->i32, descriptor, ids[i].offset)));
-   }
-}
-
-/* Slots behind the first one. *@relative: what is to be below that */
-static LLVMValueRef
-find_limit(const struct look *look, LLVMValueRef shadow, LLVMValueRef has_shadow, LLVMValueRef slot,
-           LLVMValueRef *relative)
-{
-   LLVMBuilderRef builder = look->soa->gallivm->builder;
-   const uint32_t flags = get_constant(look, GPUVAL_USE_WORD_FLAGS) >> 8;
-   LLVMValueRef num_slots = constant(look, get_constant(look, GPUVAL_USE_WORD_NUM_SLOTS));
-   const bool is_constant = flags & GPUVAL_USE_CONSTANT;
-
-   *relative = LLVMBuildSub(builder, slot,
-                            constant(look, get_constant(look, GPUVAL_USE_WORD_FIRST_SLOT)), "");
-   if (!(flags & GPUVAL_USE_VARIABLE))
-      return num_slots;
-
-   /* struct gpuval_lvp_set_header; in front of the table of objects is nothing. */
-   LLVMValueRef header = LLVMBuildSelect(
-      builder, has_shadow,
-      LLVMBuildSub(builder, shadow,
-                   lp_build_const_int64(look->soa->gallivm, sizeof(struct gpuval_lvp_set_header)),
-                   ""),
-      shadow, "");
-   LLVMValueRef count =
-      load(look, look->i32, header, offsetof(struct gpuval_lvp_set_header, variable_count));
-   if (is_constant)
-      *relative = num_slots; /* that is the element */
-   return is_constant ? count : LLVMBuildMul(builder, count, num_slots, "");
-}
-
-static LLVMValueRef
-begin(struct look *look)
-{
-   struct gallivm_state *gallivm = look->soa->gallivm;
-   LLVMValueRef constants = lp_llvm_buffer_base(gallivm, look->soa->consts_ptr, constant(look, 0),
-                                                LP_MAX_TGSI_CONST_BUFFERS);
-
-   look->data =
-      LLVMBuildAdd(gallivm->builder, LLVMBuildPtrToInt(gallivm->builder, constants, look->i64, ""),
-                   lp_build_const_int64(gallivm, GPUVAL_LVP_COMMAND_DATA_OFFSET), "");
-   return load(look, look->i64, look->data,
-               offsetof(struct gpuval_lvp_command_data, objects_address));
+      return gpuval_lvp_constant(soa, nir_scalar_as_uint(scalar));
+   return gpuval_lvp_argument(soa, soa->get_value(soa, scalar.def, scalar.comp));
 }
 
 LLVMValueRef
-gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *call,
-                       LLVMValueRef mask)
+gpuval_lvp_look(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
    struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   struct look look = {
-      .soa = soa,
-      .words = call->src[CALL_WORDS].ssa,
-      .i32 = LLVMInt32TypeInContext(gallivm->context),
-      .i64 = LLVMInt64TypeInContext(gallivm->context),
+   const bool reports = instr->intrinsic == nir_intrinsic_look_gpuval;
+   const nir_def *words = instr->src[reports ? LOOK_WORDS : CALL_WORDS].ssa;
+   LLVMTypeRef type = gpuval_lvp_look_type(gallivm, LLVMTypeOf(soa->resources_ptr));
+   LLVMValueRef args[GPUVAL_LVP_LOOK_COUNT] = {
+      [GPUVAL_LVP_LOOK_MASK] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, true)),
+      [GPUVAL_LVP_LOOK_RESOURCES] = soa->resources_ptr,
+      [GPUVAL_LVP_LOOK_RUNNING] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
+      [GPUVAL_LVP_LOOK_TABLE] = build_table(soa, instr, words),
+      [GPUVAL_LVP_LOOK_SLOT] = get_argument(soa, words, GPUVAL_USE_WORD_SLOT),
+      [GPUVAL_LVP_LOOK_INDEX] = get_argument(soa, words, GPUVAL_USE_WORD_INDEX),
+      [GPUVAL_LVP_LOOK_INVOCATION] =
+         reports ? store_invocation(soa, instr, LOOK_INVOCATION)
+                 : LLVMConstNull(LLVMPointerType(get_vector_type(gallivm), 0)),
    };
-   LLVMValueRef objects = begin(&look);
-   const uint32_t word = get_constant(&look, GPUVAL_USE_WORD_FLAGS);
+   LLVMValueRef result = LLVMBuildCall2(gallivm->builder, type,
+                                        gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_LOOK, type),
+                                        args, ARRAY_SIZE(args), "");
 
-   look.lane = gpuval_lvp_find_lane(soa, mask);
-   LLVMValueRef slot = pick_word(&look, GPUVAL_USE_WORD_SLOT);
-   if (word & GPUVAL_USE_HAS_INDEX)
-      pick_word(&look, GPUVAL_USE_WORD_INDEX);
+   return gpuval_lvp_resize(soa, result, soa->uint_bld.type.length);
+}
 
-   /* Where there is no shadow or no such slot, it looks at something else. */
-   LLVMValueRef shadow =
-      load(&look, look.i64, look.data,
-           offsetof(struct gpuval_lvp_command_data, shadows) + (word & 0xff) * sizeof(uint64_t));
-   LLVMValueRef has_shadow =
-      LLVMBuildICmp(builder, LLVMIntNE, shadow, lp_build_const_int64(gallivm, 0), "");
-   shadow = LLVMBuildSelect(builder, has_shadow, shadow, objects, "");
+void
+gpuval_lvp_call_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   const nir_def *index = check->src[GPUVAL_LVP_CHECK_BUFFER_INDEX].ssa;
+   const uint32_t table[GPUVAL_LVP_OUTSIDE_WORDS] = {
+      [GPUVAL_LVP_OUTSIDE_ENTRY] = nir_intrinsic_base(check),
+      [GPUVAL_LVP_OUTSIDE_REPORT] = gpuval_nir_function_word(check, soa->stage),
+      [GPUVAL_LVP_OUTSIDE_BUFFER] = nir_intrinsic_desc_set(check) + 1,
+      [GPUVAL_LVP_OUTSIDE_SPAN] = nir_intrinsic_flags(check),
+      [GPUVAL_LVP_OUTSIDE_IS_UNIFORM] = gpuval_lvp_is_one_slot(get_word(index, 1)),
+   };
+   LLVMValueRef excluded = gpuval_lvp_get_bool(soa, &check->src[GPUVAL_LVP_CHECK_BUFFER_EXCLUDED]);
+   LLVMValueRef mask = gpuval_lvp_where(soa, LLVMBuildNot(gallivm->builder, excluded, ""),
+                                        gpuval_lvp_get_mask(soa, false));
+   LLVMTypeRef type = gpuval_lvp_outside_type(gallivm, LLVMTypeOf(soa->resources_ptr));
+   LLVMValueRef args[GPUVAL_LVP_OUTSIDE_COUNT] = {
+      [GPUVAL_LVP_OUTSIDE_MASK] = gpuval_lvp_argument(soa, mask),
+      [GPUVAL_LVP_OUTSIDE_RESOURCES] = soa->resources_ptr,
+      [GPUVAL_LVP_OUTSIDE_TABLE] = add_table(soa, table, ARRAY_SIZE(table)),
+      [GPUVAL_LVP_OUTSIDE_SLOT] = get_argument(soa, index, 1),
+      [GPUVAL_LVP_OUTSIDE_OFFSET] =
+         get_argument(soa, check->src[GPUVAL_LVP_CHECK_BUFFER_OFFSET].ssa, 0),
+      [GPUVAL_LVP_OUTSIDE_INVOCATION] =
+         store_invocation(soa, check, GPUVAL_LVP_CHECK_BUFFER_INVOCATION),
+   };
 
-   LLVMValueRef relative;
-   LLVMValueRef limit = find_limit(&look, shadow, has_shadow, slot, &relative);
-   LLVMValueRef is_inside = LLVMBuildICmp(builder, LLVMIntULT, relative, limit, "");
-   LLVMValueRef is_there = LLVMBuildAnd(builder, has_shadow, is_inside, "");
-   slot = LLVMBuildSelect(builder, is_there, slot, constant(&look, 0), "");
-   look_at_descriptor(&look, objects,
-                      element(&look, shadow, slot, sizeof(struct gpuval_descriptor)));
-
-   LLVMValueRef is_good = LLVMBuildAnd(
-      builder, is_inside, LLVMBuildICmp(builder, LLVMIntEQ, look.bad, constant(&look, 0), ""), "");
-   is_good = LLVMBuildOr(builder, is_good, LLVMBuildNot(builder, has_shadow, ""), "");
-   if (!look.differs)
-      return is_good;
-   LLVMValueRef others = gpuval_lvp_any_lane(soa, gpuval_lvp_where(soa, look.differs, mask));
-   return LLVMBuildAnd(builder, is_good, LLVMBuildNot(builder, others, ""), "");
+   LLVMBuildCall2(gallivm->builder, type,
+                  gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_OUTSIDE, type), args,
+                  ARRAY_SIZE(args), "");
 }

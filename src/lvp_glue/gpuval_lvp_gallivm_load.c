@@ -103,8 +103,8 @@ load_each(struct gpuval_lvp_soa *soa, struct table *table, LLVMValueRef slots, u
 }
 
 /* The same in all lanes that run. @as_uniform (gpuval_nir_uniform_slot) has what its source has. */
-static bool
-is_uniform(nir_scalar slot)
+bool
+gpuval_lvp_is_one_slot(nir_scalar slot)
 {
    const nir_instr *instr = nir_def_instr(slot.def);
 
@@ -134,7 +134,7 @@ gpuval_lvp_load_descriptor(struct gpuval_lvp_soa *soa, LLVMValueRef buffer, nir_
    struct table table = get_set(soa, buffer);
 
    slot = nir_scalar_chase_movs(slot);
-   if (is_uniform(slot)) {
+   if (gpuval_lvp_is_one_slot(slot)) {
       load_one(soa, &table, get_number(soa, slot), offset, words);
       return true;
    }
@@ -159,7 +159,7 @@ gpuval_lvp_loads_constant(const nir_intrinsic_instr *load)
 bool
 gpuval_lvp_loads_one(const nir_intrinsic_instr *load)
 {
-   return is_uniform(get_word(load, GPUVAL_LVP_LOAD_SLOT));
+   return gpuval_lvp_is_one_slot(get_word(load, GPUVAL_LVP_LOAD_SLOT));
 }
 
 void

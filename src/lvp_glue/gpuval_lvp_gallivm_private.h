@@ -107,12 +107,10 @@ void gpuval_lvp_add_covered(struct gpuval_lvp_soa *soa, const nir_intrinsic_inst
 
 /* gpuval_lvp_gallivm_descriptor.c */
 
-/**
- * 1 bit: has @call, of GPUVAL_FUNCTION_DESCRIPTOR, nothing to find for the lanes in @mask, and
- * would return 0?
- */
-LLVMValueRef gpuval_lvp_is_good_use(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *call,
-                                    LLVMValueRef mask);
+/** @look_gpuval, or @call_gpuval of GPUVAL_FUNCTION_DESCRIPTOR: its result, a word in each lane */
+LLVMValueRef gpuval_lvp_look(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr);
+/** @check_buffer_gpuval by GPUVAL_FUNCTION_OUTSIDE */
+void gpuval_lvp_call_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check);
 
 /* gpuval_lvp_gallivm_load.c */
 
@@ -134,6 +132,7 @@ bool gpuval_lvp_load_descriptor(struct gpuval_lvp_soa *soa, LLVMValueRef buffer,
 /** Is the slot of @load, one of @load_descriptor_gpuval, a constant; the same in all lanes? */
 bool gpuval_lvp_loads_constant(const nir_intrinsic_instr *load);
 bool gpuval_lvp_loads_one(const nir_intrinsic_instr *load);
+bool gpuval_lvp_is_one_slot(nir_scalar slot);
 /** @load_descriptor_gpuval */
 void gpuval_lvp_visit_load(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *load,
                            LLVMValueRef result[4]);

@@ -16,6 +16,7 @@
 #include "gpuval_lvp_cells.h"
 #include "gpuval_lvp_code_cache.h"
 #include "gpuval_lvp_gallivm.h"
+#include "gpuval_lvp_look.h"
 #include "gpuval_lvp_nir.h"
 #include "gpuval_lvp_ranges.h"
 
@@ -220,6 +221,10 @@ get_type(struct gallivm_state *gallivm, const struct gpuval_nir_function *row, u
    switch (function) {
    case GPUVAL_FUNCTION_ADDRESSES:
       return gpuval_lvp_addresses_type(gallivm, resources_ptr_type);
+   case GPUVAL_FUNCTION_LOOK:
+      return gpuval_lvp_look_type(gallivm, resources_ptr_type);
+   case GPUVAL_FUNCTION_OUTSIDE:
+      return gpuval_lvp_outside_type(gallivm, resources_ptr_type);
    case GPUVAL_FUNCTION_RANGES:
       return gpuval_lvp_ranges_type(gallivm, resources_ptr_type);
    default:
@@ -286,6 +291,10 @@ compile_function(struct gpuval_lvp_jit *jit, unsigned function)
       llvm = add_nir_function(gallivm, resources_type, row, type, nir);
    else if (function == GPUVAL_FUNCTION_ADDRESSES)
       llvm = gpuval_lvp_build_addresses(gallivm, resources_type, row->name);
+   else if (function == GPUVAL_FUNCTION_LOOK)
+      llvm = gpuval_lvp_build_look(gallivm, resources_type, row->name);
+   else if (function == GPUVAL_FUNCTION_OUTSIDE)
+      llvm = gpuval_lvp_build_outside(gallivm, resources_type, row->name);
    else if (function == GPUVAL_FUNCTION_RANGES)
       llvm = gpuval_lvp_build_ranges(gallivm, resources_type, row->name);
    else if (function == GPUVAL_FUNCTION_SHARED_LOAD || function == GPUVAL_FUNCTION_SHARED_STORE)

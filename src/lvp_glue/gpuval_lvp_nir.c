@@ -489,6 +489,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .slot = slot,
    .set = set,
    .buffer_size = buffer_size,
+   .reports_uses = true,
    .checks_buffers = true,
    .checks_values = true,
    .broadcasts = true,

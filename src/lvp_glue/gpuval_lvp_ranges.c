@@ -24,7 +24,6 @@
 
 struct function {
    struct cells c;
-   LLVMTypeRef resources_type;
    LLVMValueRef args[GPUVAL_LVP_RANGES_COUNT];
    LLVMValueRef root, window, written; /* addresses */
 };
@@ -52,7 +51,7 @@ load_word(const struct function *f, LLVMValueRef row, unsigned index)
 }
 
 static LLVMValueRef
-load_vector(const struct function *f, LLVMValueRef row, unsigned index)
+load_of_row(const struct function *f, LLVMValueRef row, unsigned index)
 {
    const struct cells *c = &f->c;
    LLVMValueRef place = LLVMBuildMul(c->b, row, imm(c, GPUVAL_LVP_RANGE_VECTORS), "");
@@ -69,9 +68,9 @@ load_row(const struct function *f, LLVMValueRef number)
    const struct cells *c = &f->c;
 
    return (struct row){
-      .low = load_vector(f, number, GPUVAL_LVP_RANGE_LOW),
-      .high = load_vector(f, number, GPUVAL_LVP_RANGE_HIGH),
-      .running = compare(c, LLVMIntNE, load_vector(f, number, GPUVAL_LVP_RANGE_MASK),
+      .low = load_of_row(f, number, GPUVAL_LVP_RANGE_LOW),
+      .high = load_of_row(f, number, GPUVAL_LVP_RANGE_HIGH),
+      .running = compare(c, LLVMIntNE, load_of_row(f, number, GPUVAL_LVP_RANGE_MASK),
                          LLVMConstNull(c->vec32)),
       .entry = load_word(f, number, GPUVAL_LVP_RANGE_ENTRY),
       .size = load_word(f, number, GPUVAL_LVP_RANGE_SIZE),
@@ -143,7 +142,7 @@ call_report(const struct function *f, const struct row *row, LLVMValueRef lanes)
    LLVMTypeRef type = gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]),
                                                ARRAY_SIZE(args) - LP_RESV_FUNC_ARGS, 0);
    LLVMValueRef report =
-      gpuval_lvp_load_called(c->gallivm, f->resources_type, args[1], GPUVAL_FUNCTION_REPORT, type);
+      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], GPUVAL_FUNCTION_REPORT, type);
 
    LLVMBuildCall2(c->b, type, report, args, ARRAY_SIZE(args), "");
 }
@@ -181,30 +180,12 @@ LLVMValueRef
 gpuval_lvp_build_ranges(struct gallivm_state *gallivm, LLVMTypeRef resources_type, const char *name)
 {
    LLVMTypeRef type = gpuval_lvp_ranges_type(gallivm, LLVMPointerType(resources_type, 0));
-   struct function f = {
-      .c =
-         {
-            .gallivm = gallivm,
-            .b = gallivm->builder,
-            .function = LLVMAddFunction(gallivm->module, name, type),
-            .num_lanes = gpuval_lvp_num_lanes(),
-            .i32 = LLVMInt32TypeInContext(gallivm->context),
-            .i64 = LLVMInt64TypeInContext(gallivm->context),
-         },
-      .resources_type = resources_type,
-   };
+   struct function f;
    struct cells *c = &f.c;
 
-   c->vec32 = LLVMVectorType(c->i32, c->num_lanes);
-   c->vec64 = LLVMVectorType(c->i64, c->num_lanes);
-   continue_at(c, create_block(c, "entry"));
+   gpuval_lvp_cells_begin(c, gallivm, resources_type, LLVMAddFunction(gallivm->module, name, type),
+                          GPUVAL_LVP_RANGES_RESOURCES);
    LLVMGetParams(c->function, f.args);
-
-   LLVMValueRef constants =
-      lp_jit_resources_constants(gallivm, resources_type, f.args[GPUVAL_LVP_RANGES_RESOURCES]);
-   constants = lp_llvm_buffer_base(gallivm, constants, imm(c, 0), LP_MAX_TGSI_CONST_BUFFERS);
-   c->data = LLVMBuildAdd(c->b, LLVMBuildPtrToInt(c->b, constants, c->i64, ""),
-                          imm64(c, GPUVAL_LVP_COMMAND_DATA_OFFSET), "");
    f.root = load_data(c, offsetof(struct gpuval_command_data, root_address), c->i64);
    f.window = load_at(c, f.root, offsetof(struct gpuval_root, written_window), c->i64);
    f.written = load_at(c, f.root, offsetof(struct gpuval_root, written), c->i64);

@@ -309,6 +309,8 @@ struct gpuval_nir_driver {
     */
    nir_def *(*buffer_size)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                            nir_def *slot);
+   /* A look at a descriptor may report what it finds, as @look_gpuval. */
+   bool reports_uses;
    /* What bounds compares is left to it, as @check_buffer_gpuval, where the set is known. */
    bool checks_buffers;
    /* So is what export compares, as GPUVAL_REPORT_VALUES. */

@@ -18,6 +18,7 @@ gpuval_nir_has_site(const nir_intrinsic_instr *intrin)
    return intrin->intrinsic == nir_intrinsic_report_gpuval ||
           intrin->intrinsic == nir_intrinsic_check_buffer_gpuval ||
           intrin->intrinsic == nir_intrinsic_check_address_gpuval ||
+          intrin->intrinsic == nir_intrinsic_look_gpuval ||
           intrin->intrinsic == nir_intrinsic_sync_gpuval;
 }
 

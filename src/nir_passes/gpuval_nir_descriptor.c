@@ -217,26 +217,68 @@ find_lookup(struct pass *pass, const struct gpuval_access_use *use, bool has_ind
    return entry->data;
 }
 
+/* May a look report what it finds? It has to stand where the access is. One failing access gives
+ * one report: what has been found about it before is not known to the function.
+ */
+static bool
+may_report(const struct pass *pass, const struct gpuval_access_use *use)
+{
+   const struct gpuval_access *access = use->access;
+
+   return pass->driver->reports_uses && !access->bad && !access->forbidden &&
+          nir_cursor_current_block(pass->state->b.cursor) == access->block;
+}
+
+static struct gpuval_access_use
+get_not_uniform(const struct gpuval_access_use *use)
+{
+   struct gpuval_access_use other = *use;
+
+   other.nir.flags = GPUVAL_USE_NOT_UNIFORM;
+   return other;
+}
+
+/* *@is_reported: by the look itself */
+static nir_def *
+look(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, bool *is_reported)
+{
+   const uint32_t first_entry = num_entries(pass);
+   nir_def *index = may_differ(use) ? use->index : NULL;
+
+   *is_reported = may_report(pass, use);
+   if (!*is_reported)
+      return gpuval_nir_call_use(&pass->state->b, &use->nir, slot, index);
+
+   add_entry(pass, use);
+   if (index) {
+      const struct gpuval_access_use other = get_not_uniform(use);
+      add_entry(pass, &other);
+   }
+   return gpuval_nir_look_at_use(pass->state, &use->nir, slot, index, first_entry,
+                                 num_entries(pass) - first_entry);
+}
+
 /* Bits of check_use, found once for a block and those that it dominates. Blocks come in the order
  * of the code: one that does not dominate this one dominates hardly any of those that come, and is
  * not remembered.
  */
 static nir_def *
-look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot)
+look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, bool *is_reported)
 {
    nir_builder *b = &pass->state->b;
    bool has_index = may_differ(use);
 
    if (use->index && !use->scalar.def) /* none that could be compared */
-      return gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL);
+      return look(pass, use, slot, is_reported);
 
    struct lookup *lookup = find_lookup(pass, use, has_index);
    bool is_there =
       lookup->result && (has_index ? lookup->run == pass->run
                                    : nir_block_dominates(lookup->block, use->access->block));
+   *is_reported = false;
    if (!is_there)
       *lookup = (struct lookup){
-         .result = gpuval_nir_call_use(b, &use->nir, slot, has_index ? use->index : NULL),
+         .result = look(pass, use, slot, is_reported),
          .run = pass->run,
          .block = nir_cursor_current_block(b->cursor),
       };
@@ -356,6 +398,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    struct use_bits bits = find_bits(pass, use);
    bool has_bit = bits.bad >= 0;
    const struct gpuval_nir_constant_use *words = has_bit ? NULL : look_up_constant(pass, use);
+   bool is_reported = false;
 
    if (has_bit) {
       pending.bits = gpuval_nir_bad_uses(pass->state);
@@ -366,7 +409,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    } else {
       b->cursor = get_cursor(use->access, use->index, may_differ(use));
       pending.slot = gpuval_nir_get_slot(b, use);
-      pending.bits = look_up(pass, use, pending.slot);
+      pending.bits = look_up(pass, use, pending.slot, &is_reported);
       pending.bit = 1;
       /* One failing access gives one report. (Of two constants, the report's function
        * sees to that.)
@@ -376,7 +419,8 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
       if (use->access->forbidden)
          pending.other = nir_ior(b, pending.other, use->access->forbidden);
    }
-   util_dynarray_append_typed(&pass->pending, struct pending, pending);
+   if (!is_reported)
+      util_dynarray_append_typed(&pass->pending, struct pending, pending);
 
    b->cursor = nir_before_instr(use->access->instr);
    nir_def *bad, *harmful;
@@ -389,8 +433,8 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    set_bad(pass, use, pending.slot ? pending.slot : gpuval_nir_get_slot(b, use), bad, harmful,
            words ? words->harmful : NULL);
 
-   if (!has_bit && may_differ(use)) {
-      pending.use.nir.flags = GPUVAL_USE_NOT_UNIFORM;
+   if (!has_bit && !is_reported && may_differ(use)) {
+      pending.use = get_not_uniform(use);
       pending.bit = 2;
       util_dynarray_append_typed(&pass->pending, struct pending, pending);
    }

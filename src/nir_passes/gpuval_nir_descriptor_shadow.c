@@ -210,8 +210,8 @@ has_none(nir_def *word, uint32_t bits)
    return nir_scalar_is_const(scalar) && !(nir_scalar_as_uint(scalar) & bits);
 }
 
-nir_def *
-gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot, nir_def *index)
+static nir_def *
+get_use_words(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot, nir_def *index)
 {
    nir_def *zero = nir_imm_int(b, 0);
    bool has_helpers = index && b->shader->info.stage == MESA_SHADER_FRAGMENT;
@@ -228,9 +228,25 @@ gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *s
       [GPUVAL_USE_WORD_TEXEL] = nir_imm_int(b, gpuval_nir_texel_of_use(use->required)),
    };
 
-   return nir_call_gpuval(b, 32, nir_imm_true(b),
-                          nir_vec(b, words, GPUVAL_FUNCTION_DESCRIPTOR_WORDS),
+   return nir_vec(b, words, GPUVAL_FUNCTION_DESCRIPTOR_WORDS);
+}
+
+nir_def *
+gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot, nir_def *index)
+{
+   return nir_call_gpuval(b, 32, nir_imm_true(b), get_use_words(b, use, slot, index),
                           .base = GPUVAL_FUNCTION_DESCRIPTOR);
+}
+
+nir_def *
+gpuval_nir_look_at_use(struct gpuval_nir_state *state, const struct gpuval_nir_use *use,
+                       nir_def *slot, nir_def *index, uint32_t first_entry, uint32_t num_entries)
+{
+   nir_builder *b = &state->b;
+
+   return nir_look_gpuval(b, get_use_words(b, use, slot, index), gpuval_nir_invocation(state),
+                          .base = first_entry, .range = num_entries,
+                          .desc_set = GPUVAL_REPORT_DESCRIPTOR);
 }
 
 nir_def *

@@ -272,6 +272,16 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .num_results = 1,
          .build = gpuval_nir_build_called_use,
       },
+   [GPUVAL_FUNCTION_LOOK] =
+      {
+         .name = "look",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR),
+      },
+   [GPUVAL_FUNCTION_OUTSIDE] =
+      {
+         .name = "outside",
+         .checks = BITFIELD_BIT(GPUVAL_CHECK_BOUNDS),
+      },
    [GPUVAL_FUNCTION_SHARED] =
       {
          .name = "shared",

@@ -32,6 +32,8 @@ enum gpuval_function {
    GPUVAL_FUNCTION_SHARED,       /* @sync_gpuval with GPUVAL_SYNC_SHARED */
    GPUVAL_FUNCTION_SHARED_LOAD,  /* the same, by no atomic; drivers have their own of these */
    GPUVAL_FUNCTION_SHARED_STORE, /* two, which leave to GPUVAL_FUNCTION_SHARED what they do not do */
+   GPUVAL_FUNCTION_LOOK,         /* @look_gpuval; drivers have their own */
+   GPUVAL_FUNCTION_OUTSIDE,      /* @check_buffer_gpuval; the same */
    GPUVAL_FUNCTION_RANGES,       /* @report_gpuval of GPUVAL_REPORT_RANGE; drivers have their own */
    GPUVAL_FUNCTION_LOOP,         /* gpuval_nir_build_loop() */
    GPUVAL_FUNCTION_COUNT,

@@ -332,6 +332,12 @@ nir_def *gpuval_nir_is_bad(nir_builder *b, const struct gpuval_nir_verdict *verd
  */
 nir_def *gpuval_nir_call_use(nir_builder *b, const struct gpuval_nir_use *use, nir_def *slot,
                              nir_def *index);
+/** The same where gpuval_nir_driver::reports_uses: what it finds is reported by @first_entry, and
+ * bit 1 without bit 0 by the next one, if there are two.
+ */
+nir_def *gpuval_nir_look_at_use(struct gpuval_nir_state *state, const struct gpuval_nir_use *use,
+                                nir_def *slot, nir_def *index, uint32_t first_entry,
+                                uint32_t num_entries);
 
 /** What is wrong with a descriptor at a constant slot: 32 bit, the same in all lanes. */
 struct gpuval_nir_constant_use {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+
+#ifndef GPUVAL_LVP_LOOK_H
+#define GPUVAL_LVP_LOOK_H
+
+#include "gallivm/lp_bld.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gallivm_state;
+
+/**
+ * Build GPUVAL_FUNCTION_LOOK of enum gpuval_lvp_look_arg, and GPUVAL_FUNCTION_OUTSIDE of enum
+ * gpuval_lvp_outside_arg.
+ */
+LLVMValueRef gpuval_lvp_build_look(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                   const char *name);
+LLVMValueRef gpuval_lvp_build_outside(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                      const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
