@@ -341,31 +341,52 @@ load_pointer(struct gallivm_state *gallivm, LLVMValueRef array, unsigned index, 
                                 lp_build_const_int32(gallivm, index));
 }
 
+/* The table of functions */
 static LLVMValueRef
-load_function(struct gallivm_state *gallivm, LLVMValueRef constants, unsigned function,
-              LLVMTypeRef type)
+load_functions(struct gallivm_state *gallivm, LLVMValueRef constants)
 {
-   LLVMTypeRef pointer_type = LLVMPointerType(type, 0);
+   LLVMTypeRef pointer_type = LLVMPointerType(LLVMInt8TypeInContext(gallivm->context), 0);
 
    constants = lp_llvm_buffer_base(gallivm, constants, lp_build_const_int32(gallivm, 0),
                                    LP_MAX_TGSI_CONST_BUFFERS);
-   LLVMValueRef functions = load_pointer(gallivm, constants, GPUVAL_LVP_FUNCTIONS_INDEX,
-                                         LLVMPointerType(pointer_type, 0));
-   return load_pointer(gallivm, functions, function, pointer_type);
+   return load_pointer(gallivm, constants, GPUVAL_LVP_FUNCTIONS_INDEX,
+                       LLVMPointerType(pointer_type, 0));
+}
+
+/* The same once for a function, where that begins: its resources are an argument. */
+static LLVMValueRef
+get_functions(struct gpuval_lvp_soa *soa)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMValueRef *functions = &soa->calls->functions;
+
+   if (!LLVMIsAArgument(soa->resources_ptr))
+      return load_functions(gallivm, soa->consts_ptr);
+   if (!*functions) {
+      LLVMBasicBlockRef here = LLVMGetInsertBlock(gallivm->builder);
+      LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(here));
+      LLVMPositionBuilderBefore(gallivm->builder, LLVMGetFirstInstruction(entry));
+      *functions = load_functions(
+         gallivm, lp_jit_resources_constants(gallivm, soa->resources_type, soa->resources_ptr));
+      LLVMPositionBuilderAtEnd(gallivm->builder, here);
+   }
+   return *functions;
 }
 
 LLVMValueRef
 gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned function, LLVMTypeRef type)
 {
-   return load_function(soa->gallivm, soa->consts_ptr, function, type);
+   return load_pointer(soa->gallivm, get_functions(soa), function, LLVMPointerType(type, 0));
 }
 
 LLVMValueRef
 gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
                        LLVMValueRef resources, unsigned function, LLVMTypeRef type)
 {
-   return load_function(gallivm, lp_jit_resources_constants(gallivm, resources_type, resources),
-                        function, type);
+   LLVMValueRef constants = lp_jit_resources_constants(gallivm, resources_type, resources);
+
+   return load_pointer(gallivm, load_functions(gallivm, constants), function,
+                       LLVMPointerType(type, 0));
 }
 
 LLVMValueRef

@@ -42,6 +42,7 @@ struct gpuval_lvp_calls {
    /* Uniform loads for shadow memory to look at, which share one */
    const nir_intrinsic_instr *loads[GPUVAL_LVP_MAX_PENDING];
    unsigned num_loads;
+   LLVMValueRef functions;                             /* the table of them, once it is asked for */
    LLVMValueRef printf_words;                          /* array for payloads, once there is one */
    LLVMValueRef sync_words;                            /* the same for what is seldom looked at, */
    nir_scalar sync_stored[GPUVAL_LVP_SYNC_ARRAY_SIZE]; /* what has been stored there */
@@ -64,6 +65,7 @@ struct gpuval_lvp_soa {
    struct gallivm_state *gallivm;
    mesa_shader_stage stage;
    struct lp_build_context uint_bld, uint64_bld;
+   LLVMTypeRef resources_type;
    LLVMValueRef consts_ptr, resources_ptr, shared_ptr;
    struct lp_exec_mask *exec_mask;
    struct lp_build_mask_context *mask; /* or NULL */
