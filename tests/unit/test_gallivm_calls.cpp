@@ -50,6 +50,16 @@ struct {
    alignas(16) uint32_t cells[max_lanes][4];
    alignas(4) uint8_t written[4 * max_lanes]; /* marks of the words from `window` on */
    uint32_t sync_word[max_lanes]; /* GPUVAL_FUNCTION_WORD, as GPUVAL_FUNCTION_SYNC has it */
+   uint32_t result[max_lanes];    /* of GPUVAL_FUNCTION_DESCRIPTOR, */
+   uint32_t looked_at[max_lanes]; /* and the slot it was called for */
+
+   /* Set 0: words of descriptors, sizes of which are 16, 32, ..., and their shadow, all alive */
+   uint32_t descriptors[4][GPUVAL_LVP_DESCRIPTOR_STRIDE / 4];
+   struct {
+      struct gpuval_lvp_set_header header;
+      struct gpuval_descriptor descriptors[4];
+   } shadow;
+   struct gpuval_object objects[5];
 } memory;
 
 nir_def *
@@ -132,6 +142,16 @@ build_sync(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
    return NULL;
 }
 
+/* Of a close look */
+nir_def *
+build_descriptor(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *const *words)
+{
+   nir_def *lane = nir_load_subgroup_invocation(b);
+   gpuval_store_global(b, element(b, memory.looked_at, lane, 4), 4, words[GPUVAL_USE_WORD_SLOT],
+                       0x1);
+   return load(b, memory.result);
+}
+
 struct functions {
    struct gpuval_nir_function rows[GPUVAL_FUNCTION_COUNT] = {};
 
@@ -148,6 +168,10 @@ struct functions {
       add(GPUVAL_FUNCTION_SYNC_LOAD, "load", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_STORE, "store", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_RANGES, "ranges", 0, 0, NULL);
+      add(GPUVAL_FUNCTION_DESCRIPTOR, "descriptor", GPUVAL_FUNCTION_DESCRIPTOR_WORDS, 1,
+          build_descriptor);
+      add(GPUVAL_FUNCTION_LOOK, "look", 0, 0, NULL);
+      add(GPUVAL_FUNCTION_OUTSIDE, "outside", 0, 0, NULL);
    }
 
    void add(unsigned number, const char *name, unsigned num_words, unsigned num_results,
@@ -195,6 +219,15 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
          memory.words[0][i] = i;
          memory.words[1][i] = i + 1;
          memory.words[2][i] = i + 2;
+         memory.looked_at[i] = ~0;
+      }
+      for (unsigned i = 0; i < 4; i++) {
+         memory.descriptors[i][0] = 10 + i;
+         memory.descriptors[i][1] = 20 + i;
+         memory.descriptors[i][3] = 16 * (i + 1);
+         memory.objects[1 + i].id = 1 + i;
+         memory.shadow.descriptors[i].object = 1 + i;
+         memory.shadow.descriptors[i].offers = GPUVAL_OFFERS_STORAGE_BUFFER;
       }
    }
 
@@ -263,6 +296,34 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
    {
       nir_report_gpuval(b, condition, detail, nir_imm_int(b, 0), nir_imm_ivec3(b, 6, 7, 8),
                         .base = base, .range = 1, .desc_set = GPUVAL_REPORT_RANGE);
+   }
+
+   /* At a slot that the shader computes, of a binding of four. Entries 20 and 21 */
+   nir_def *look(nir_def *slot)
+   {
+      nir_def *words[GPUVAL_FUNCTION_DESCRIPTOR_WORDS];
+      for (auto &word : words)
+         word = nir_imm_int(b, 0);
+      words[GPUVAL_USE_WORD_FLAGS] = nir_imm_int(b, GPUVAL_USE_HAS_INDEX);
+      words[GPUVAL_USE_WORD_SLOT] = words[GPUVAL_USE_WORD_INDEX] = slot;
+      words[GPUVAL_USE_WORD_REQUIRED] = nir_imm_int(b, GPUVAL_OFFERS_STORAGE_BUFFER);
+      words[GPUVAL_USE_WORD_NUM_SLOTS] = nir_imm_int(b, 4);
+      return nir_look_gpuval(b, nir_vec(b, words, ARRAY_SIZE(words)), nir_imm_ivec3(b, 6, 7, 8),
+                             .base = 20, .range = 2, .desc_set = GPUVAL_REPORT_DESCRIPTOR);
+   }
+
+   /* A range of @size bytes of that descriptor's buffer */
+   void check_buffer(nir_def *slot, nir_def *offset, unsigned size, int base)
+   {
+      nir_check_buffer_gpuval(b, nir_vec3(b, nir_imm_int(b, 1), slot, nir_imm_int(b, 0)), offset,
+                              nir_ieq_imm(b, load(b, memory.condition), 0),
+                              nir_imm_ivec3(b, 6, 7, 8), .base = base, .range = 3, .flags = size);
+   }
+
+   void expect_reports(uint32_t expected)
+   {
+      for (unsigned i = 0; i < lanes; i++)
+         EXPECT_EQ(memory.num_reports[i], expected >> i & 1) << "lane " << i;
    }
 
    /* An access to the word that is @stride words behind that of the lane before */
@@ -408,8 +469,11 @@ gallivm_calls::run()
    num_reassociable = count_instructions(function, reassociates_mask);
    gallivm_compile_module(gallivm);
 
-   alignas(8) uint8_t constants[GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(gpuval_command_data)] = {};
-   auto *data = (struct gpuval_command_data *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
+   alignas(8) uint8_t constants[GPUVAL_LVP_CONSTANTS_SIZE] = {};
+   auto *all = (struct gpuval_lvp_command_data *)(constants + GPUVAL_LVP_COMMAND_DATA_OFFSET);
+   auto *data = &all->base;
+   all->objects_address = (uintptr_t)memory.objects;
+   all->shadows[0] = (uintptr_t)memory.shadow.descriptors;
    root.shadow_address = (uintptr_t)&layout;
    root.written_window = window;
    root.written = (uintptr_t)memory.written - window / 4;
@@ -422,6 +486,8 @@ gallivm_calls::run()
    auto *resources = (struct lp_jit_resources *)calloc(1, sizeof(struct lp_jit_resources));
    resources->constants[0].u = (const uint32_t *)constants;
    resources->constants[0].num_elements = sizeof(constants) / 4;
+   resources->constants[1].u = memory.descriptors[0];
+   resources->constants[1].num_elements = sizeof(memory.descriptors) / 4;
 
    auto *main = (void (*)(const uint32_t *, const struct lp_jit_resources *))gallivm_jit_function(
       gallivm, function, "main");
@@ -532,6 +598,151 @@ TEST_P(gallivm_calls, functions_are_compiled_when_they_are_called)
    EXPECT_EQ(functions[GPUVAL_FUNCTION_REPORT], function);
    EXPECT_EQ(memory.num_reports[1], 2);
    gpuval_lvp_jit_destroy(fresh);
+}
+
+/* Where the slot is the same in all lanes that run, or in each one */
+TEST_P(gallivm_calls, descriptors_are_loaded)
+{
+   for (unsigned i = 0; i < lanes; i++)
+      memory.words[1][i] = i ? 2 : 77777; /* which lane 0 has, and does not run */
+   memory.mask[0] = 0;
+   nir_def *one = nir_as_uniform(b, load(b, memory.words[1])), *buffer = nir_imm_int(b, 1);
+   nir_def *zero = nir_imm_int(b, 0), *each = load(b, memory.words[0]);
+   nir_def *of_one = nir_load_descriptor_gpuval(b, nir_vec3(b, buffer, one, zero));
+   nir_def *of_each = nir_load_descriptor_gpuval(b, nir_vec3(b, buffer, each, zero));
+   nir_def *of_constant =
+      nir_load_descriptor_gpuval(b, nir_vec3(b, buffer, nir_imm_int(b, 3), zero));
+   nir_def *of_none = nir_load_descriptor_gpuval(
+      b, nir_vec3(b, buffer, nir_imm_int(b, 4), zero)); /* behind the end */
+   nir_def *sum = nir_iadd(b, nir_imul_imm(b, nir_channel(b, of_one, 1), 1000000),
+                           nir_imul_imm(b, nir_channel(b, of_each, 3), 1000));
+   store(b,
+         nir_iadd(b, sum, nir_iadd(b, nir_channel(b, of_constant, 0), nir_channel(b, of_none, 0))));
+   run();
+
+   for (unsigned i = 1; i < lanes; i++)
+      EXPECT_EQ(memory.out[i], 22000013 + (i < 4 ? 16000 * (i + 1) : 0)) << "lane " << i;
+}
+
+TEST_P(gallivm_calls, good_descriptors_need_no_close_look)
+{
+   for (unsigned i = 0; i < lanes; i++)
+      memory.words[0][i] = i == 1 ? 99 : 3;
+   memory.mask[1] = 0;
+   if (GetParam().stage == MESA_SHADER_FRAGMENT) /* It may be a helper invocation, which runs. */
+      memory.words[0][1] = 3;
+   memset(memory.result, 0xff, sizeof(memory.result));
+   store(b, nir_iadd_imm(b, look(load(b, memory.words[0])), 7));
+   run();
+
+   EXPECT_EQ(num_calls, 1);
+   for (unsigned i = 0; i < lanes; i++) {
+      EXPECT_EQ(memory.looked_at[i], ~0u) << "lane " << i;
+      EXPECT_EQ(memory.out[i], i == 1 ? 0 : 7) << "lane " << i;
+   }
+   expect_reports(0);
+}
+
+/* One that is not alive, that was never written, of another type, outside, and one of each lane */
+TEST_P(gallivm_calls, others_are_looked_at_and_reported)
+{
+   for (unsigned kind = 0; kind < 5; kind++) {
+      ralloc_free(b->shader);
+      bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
+      memset(memory.num_reports, 0, sizeof(memory.num_reports));
+      memory.objects[1 + 2].id = kind == 0 ? 100 : 3;
+      memory.shadow.descriptors[2].offers = kind == 1   ? 0
+                                            : kind == 2 ? GPUVAL_OFFERS_UNIFORM_BUFFER
+                                                        : GPUVAL_OFFERS_STORAGE_BUFFER;
+      for (unsigned i = 0; i < lanes; i++) {
+         memory.words[0][i] = kind == 3 ? 4 : kind == 4 ? i % 4 : 2;
+         memory.looked_at[i] = ~0;
+         memory.result[i] = i; /* bad, not uniform, both */
+      }
+      memory.mask[3] = 0;
+      store(b, nir_ior_imm(b, look(load(b, memory.words[0])), 16));
+      run();
+
+      for (unsigned i = 0; i < lanes; i++) {
+         if (i != 3) {
+            EXPECT_EQ(memory.looked_at[i], memory.words[0][i]) << kind << " lane " << i;
+            EXPECT_EQ(memory.out[i], 16 | i) << kind << " lane " << i;
+         }
+         const bool is_bad = i & 1, differs = (i & 3) == 2;
+         EXPECT_EQ(memory.num_reports[i], i != 3 && (is_bad || differs)) << kind << " lane " << i;
+         if (i == 3 || !(is_bad || differs))
+            continue;
+         const uint32_t expected[num_report_words] = {
+            is_bad ? 20u : 21u,
+            1u | GPUVAL_REPORT_DESCRIPTOR << 16 | (uint32_t)GetParam().stage << 24,
+            0,
+            0,
+            0,
+            0,
+            memory.words[0][i],
+            6,
+            7,
+            8,
+         };
+         for (unsigned j = 0; j < num_report_words; j++)
+            EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
+      }
+   }
+}
+
+/* The first ones are compared in the shader, and the others by a function. */
+TEST_P(gallivm_calls, comparisons_of_large_shaders_are_calls)
+{
+   nir_def *each = nir_iand_imm(b, load(b, memory.words[0]), 3);
+   for (unsigned i = 0; i < 12; i++)
+      check_buffer(each, nir_imm_int(b, 0), 16, 30); /* fits into each buffer */
+   check_buffer(each, nir_imm_int(b, 12), 8, 40);    /* leaves the first one's */
+   memory.condition[4 % lanes] = 0;                  /* which is not looked at there */
+   run();
+
+   const uint32_t firsts = 0x1111 & BITFIELD_MASK(lanes);
+   expect_reports(firsts & ~(1u << 4 % lanes));
+   for (unsigned i = 0; i < lanes; i++) {
+      if (!memory.num_reports[i])
+         continue;
+      const uint32_t expected[num_report_words] = {
+         40, 3u | (uint32_t)GetParam().stage << 24, 12, 0, 0, 0, 0, 6, 7, 8};
+      for (unsigned j = 0; j < num_report_words; j++)
+         EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
+   }
+}
+
+/* Bytes at the ends of a buffer of 48 bytes, by the function and in the shader */
+TEST_P(gallivm_calls, both_comparisons_are_exact)
+{
+   const struct {
+      uint32_t offset, size;
+      bool is_outside;
+   } ranges[] = {
+      {0, 48, false},        {0, 49, true},
+      {47, 1, false},        {48, 1, true},
+      {44, 4, false},        {45, 4, true},
+      {UINT32_MAX, 1, true}, {UINT32_MAX - 3, 4, true},
+      {46, 2, false},        {UINT32_MAX - 1, 16, true},
+   };
+
+   for (const auto &range : ranges) {
+      for (unsigned num_before = 0; num_before <= 8; num_before += 8) {
+         ralloc_free(b->shader);
+         bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
+         memset(memory.num_reports, 0, sizeof(memory.num_reports));
+         memset(memory.words[0], 0, sizeof(memory.words[0]));
+         for (unsigned i = 0; i < lanes; i++)
+            memory.words[1][i] = 2;
+         nir_def *slot = nir_as_uniform(b, load(b, memory.words[1]));
+         for (unsigned i = 0; i < num_before; i++)
+            check_buffer(slot, nir_imm_int(b, 0), 1, 30);
+         check_buffer(slot, nir_iadd_imm(b, load(b, memory.words[0]), range.offset), range.size,
+                      40);
+         run();
+         expect_reports(range.is_outside ? BITFIELD_MASK(lanes) : 0);
+      }
+   }
 }
 
 /* The report's function marks, or looks and reports. */
