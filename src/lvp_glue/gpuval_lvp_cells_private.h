@@ -208,6 +208,9 @@ load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
 void gpuval_lvp_cells_begin(struct cells *c, struct gallivm_state *gallivm,
                             LLVMTypeRef resources_type, LLVMValueRef function, unsigned resources);
 
+/** Sets cells::data, which c->constants lead to. */
+void gpuval_lvp_cells_find_data(struct cells *c);
+
 /** The first of @lanes, of 1 bit each, or the last lane where there is none: a number */
 LLVMValueRef gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes);
 

@@ -53,7 +53,8 @@ struct gpuval_lvp_calls {
    LLVMValueRef look_words;     /* of gpuval_lvp_look() and such; the same */
    const nir_block *look_block; /* where what they are is known: */
    nir_scalar look_stored[3];
-   unsigned num_dynamic; /* comparisons with buffers whose descriptor is not constant */
+   unsigned num_dynamic; /* comparisons with buffers whose descriptor is not constant, */
+   unsigned num_looks;   /* and looks at such descriptors */
    struct gpuval_lvp_address_group addresses[8];
 };
 
@@ -221,6 +222,7 @@ enum gpuval_lvp_look_word {
    GPUVAL_LVP_LOOK_REPORT, /* the second word of GPUVAL_FUNCTION_REPORT, 0: nothing is reported */
    GPUVAL_LVP_LOOK_WORDS,
 };
+#define GPUVAL_LVP_LOOK_TABLE_SIZE (GPUVAL_FUNCTION_DESCRIPTOR_WORDS + GPUVAL_LVP_LOOK_WORDS)
 
 /* GPUVAL_FUNCTION_OUTSIDE compares the ranges of an access with the size of a buffer, and calls
  * GPUVAL_FUNCTION_REPORT for those that leave it.

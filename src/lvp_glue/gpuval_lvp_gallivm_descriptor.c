@@ -5,8 +5,10 @@
  */
 
 #include "gpuval_lvp_gallivm_private.h"
+#include "gpuval_lvp_look.h"
 
 #include "gallivm/lp_bld_const.h"
+#include "gallivm/lp_bld_flow.h"
 #include "gallivm/lp_bld_init.h"
 
 #include "gpuval/src/base/gpuval_descriptor.h"
@@ -57,7 +59,7 @@ gpuval_lvp_outside_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr
                            0);
 }
 
-#define MAX_TABLE (GPUVAL_FUNCTION_DESCRIPTOR_WORDS + GPUVAL_LVP_LOOK_WORDS)
+#define MAX_TABLE GPUVAL_LVP_LOOK_TABLE_SIZE
 static_assert(GPUVAL_LVP_OUTSIDE_WORDS <= MAX_TABLE, "");
 
 static nir_scalar
@@ -84,12 +86,13 @@ add_table(struct gpuval_lvp_soa *soa, const uint32_t *table, unsigned count)
    return LLVMBuildBitCast(gallivm->builder, global, LLVMPointerType(type, 0), "");
 }
 
-static LLVMValueRef
-build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, const nir_def *words)
+static void
+fill_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, const nir_def *words,
+           uint32_t table[GPUVAL_LVP_LOOK_TABLE_SIZE])
 {
-   uint32_t table[MAX_TABLE] = {0};
    uint32_t *more = &table[GPUVAL_FUNCTION_DESCRIPTOR_WORDS];
 
+   memset(table, 0, GPUVAL_LVP_LOOK_TABLE_SIZE * sizeof(*table));
    for (unsigned i = 0; i < GPUVAL_FUNCTION_DESCRIPTOR_WORDS; i++) {
       const bool is_value =
          i == GPUVAL_USE_WORD_SLOT || i == GPUVAL_USE_WORD_INDEX || i == GPUVAL_USE_WORD_IS_HELPER;
@@ -102,8 +105,6 @@ build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, const 
       more[GPUVAL_LVP_LOOK_REPORT] =
          (gpuval_nir_function_word(instr, soa->stage) & ~0xffffu) | 1; /* entry */
    }
-
-   return add_table(soa, table, ARRAY_SIZE(table));
 }
 
 /* Stores what is not there from a call before, in the same block. */
@@ -145,6 +146,41 @@ get_argument(struct gpuval_lvp_soa *soa, const nir_def *words, unsigned word)
    return gpuval_lvp_argument(soa, soa->get_value(soa, scalar.def, scalar.comp));
 }
 
+/* As many of a shader are in front of a branch around the call. */
+#define MAX_IN_FRONT 8
+
+/* Calls where something is not good; the result is 0 elsewhere. */
+static LLVMValueRef
+call_if_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLVMTypeRef type,
+               LLVMValueRef *args, const uint32_t *table)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct gpuval_lvp_calls *state = soa->calls;
+   LLVMTypeRef vec_type = get_vector_type(gallivm);
+   const bool has_branch = state->num_looks++ < MAX_IN_FRONT;
+   LLVMValueRef result = NULL;
+   struct lp_build_if_state ifthen;
+
+   if (has_branch) {
+      result = lp_build_alloca(gallivm, vec_type, "");
+      LLVMValueRef good = gpuval_lvp_build_good(soa, args, table);
+      lp_build_if(&ifthen, gallivm, LLVMBuildNot(gallivm->builder, good, ""));
+      state->look_block = NULL; /* What is stored here may not be there behind it, */
+   }
+   if (instr->intrinsic == nir_intrinsic_look_gpuval)
+      args[GPUVAL_LVP_LOOK_INVOCATION] = store_invocation(soa, instr, LOOK_INVOCATION);
+   LLVMValueRef called = LLVMBuildCall2(gallivm->builder, type,
+                                        gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_LOOK, type),
+                                        args, GPUVAL_LVP_LOOK_COUNT, "");
+   if (!has_branch)
+      return called;
+
+   LLVMBuildStore(gallivm->builder, called, result);
+   lp_build_endif(&ifthen);
+   state->look_block = NULL; /* nor what has been stored before. */
+   return LLVMBuildLoad2(gallivm->builder, vec_type, result, "");
+}
+
 LLVMValueRef
 gpuval_lvp_look(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
 {
@@ -152,22 +188,21 @@ gpuval_lvp_look(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
    const bool reports = instr->intrinsic == nir_intrinsic_look_gpuval;
    const nir_def *words = instr->src[reports ? LOOK_WORDS : CALL_WORDS].ssa;
    LLVMTypeRef type = gpuval_lvp_look_type(gallivm, LLVMTypeOf(soa->resources_ptr));
+   uint32_t table[GPUVAL_LVP_LOOK_TABLE_SIZE];
+
+   fill_table(soa, instr, words, table);
    LLVMValueRef args[GPUVAL_LVP_LOOK_COUNT] = {
       [GPUVAL_LVP_LOOK_MASK] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, true)),
       [GPUVAL_LVP_LOOK_RESOURCES] = soa->resources_ptr,
       [GPUVAL_LVP_LOOK_RUNNING] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
-      [GPUVAL_LVP_LOOK_TABLE] = build_table(soa, instr, words),
+      [GPUVAL_LVP_LOOK_TABLE] = add_table(soa, table, ARRAY_SIZE(table)),
       [GPUVAL_LVP_LOOK_SLOT] = get_argument(soa, words, GPUVAL_USE_WORD_SLOT),
       [GPUVAL_LVP_LOOK_INDEX] = get_argument(soa, words, GPUVAL_USE_WORD_INDEX),
-      [GPUVAL_LVP_LOOK_INVOCATION] =
-         reports ? store_invocation(soa, instr, LOOK_INVOCATION)
-                 : LLVMConstNull(LLVMPointerType(get_vector_type(gallivm), 0)),
+      [GPUVAL_LVP_LOOK_INVOCATION] = LLVMConstNull(LLVMPointerType(get_vector_type(gallivm), 0)),
    };
-   LLVMValueRef result = LLVMBuildCall2(gallivm->builder, type,
-                                        gpuval_lvp_load_function(soa, GPUVAL_FUNCTION_LOOK, type),
-                                        args, ARRAY_SIZE(args), "");
 
-   return gpuval_lvp_resize(soa, result, soa->uint_bld.type.length);
+   return gpuval_lvp_resize(soa, call_if_needed(soa, instr, type, args, table),
+                            soa->uint_bld.type.length);
 }
 
 void

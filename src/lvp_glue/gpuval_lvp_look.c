@@ -10,8 +10,8 @@
  *
  * An index may differ between lanes and yet mostly does not, and what is the same in all lanes is
  * looked up by two dozen scalar instructions. Here anything that could be wrong is not good, as in
- * gpuval_nir_build_constant_use(). In shaders, the same and its reports took more code than
- * all else of an access.
+ * gpuval_nir_build_constant_use(). Shaders that do not look often have that in front of the call
+ * as well: values that are kept across calls are stored and loaded.
  */
 
 #include "gpuval_lvp_look.h"
@@ -26,27 +26,25 @@
 struct look {
    struct cells c;
    LLVMValueRef args[GPUVAL_LVP_LOOK_COUNT];
-   LLVMValueRef lanes, running; /* 1 bit each */
-   LLVMValueRef slot;           /* of a lane that runs */
-   LLVMValueRef objects;        /* where their table begins */
+   LLVMValueRef words[GPUVAL_LVP_LOOK_TABLE_SIZE]; /* of the table, numbers */
+   LLVMValueRef lanes, running;                    /* 1 bit each */
+   LLVMValueRef slot;                              /* of a lane that runs */
+   LLVMValueRef objects;                           /* where their table begins */
 };
 
-/* Of the table */
 static LLVMValueRef
-load_word(const struct look *look, unsigned index)
+get_more(const struct look *look, enum gpuval_lvp_look_word word)
 {
-   const struct cells *c = &look->c;
-   LLVMValueRef place = imm(c, index);
-
-   return LLVMBuildLoad2(
-      c->b, c->i32, LLVMBuildGEP2(c->b, c->i32, look->args[GPUVAL_LVP_LOOK_TABLE], &place, 1, ""),
-      "");
+   return look->words[GPUVAL_FUNCTION_DESCRIPTOR_WORDS + word];
 }
 
-static LLVMValueRef
-load_more(const struct look *look, enum gpuval_lvp_look_word word)
+static void
+begin(struct look *look)
 {
-   return load_word(look, GPUVAL_FUNCTION_DESCRIPTOR_WORDS + word);
+   const struct cells *c = &look->c;
+
+   look->objects = load_data(c, offsetof(struct gpuval_lvp_command_data, objects_address), c->i64);
+   look->lanes = compare(c, LLVMIntNE, look->args[GPUVAL_LVP_LOOK_MASK], LLVMConstNull(c->vec32));
 }
 
 static LLVMValueRef
@@ -104,6 +102,9 @@ find_dead(const struct look *look, LLVMValueRef descriptor, unsigned offset, LLV
 {
    const struct cells *c = &look->c;
    LLVMValueRef is_required = compare(c, LLVMIntNE, and_(c, required, imm(c, types)), imm(c, 0));
+
+   if (LLVMIsConstant(is_required) && LLVMIsNull(is_required))
+      return imm(c, 0);
    LLVMValueRef id = load_at(c, descriptor, offset, c->i32);
 
    /* Of 0, nothing is known: it is alive. */
@@ -114,14 +115,14 @@ static LLVMValueRef
 is_descriptor_good(const struct look *look, LLVMValueRef descriptor)
 {
    const struct cells *c = &look->c;
-   LLVMValueRef required = load_word(look, GPUVAL_USE_WORD_REQUIRED);
+   LLVMValueRef required = look->words[GPUVAL_USE_WORD_REQUIRED];
    LLVMValueRef bad =
       find_missing(look, descriptor, offsetof(struct gpuval_descriptor, offers),
                    and_(c, required, imm(c, GPUVAL_OFFERS_TYPES | GPUVAL_OFFERS_VIEWS)));
 
    bad = or_(c, bad,
              find_missing(look, descriptor, offsetof(struct gpuval_descriptor, format),
-                          load_more(look, GPUVAL_LVP_LOOK_FORMAT)));
+                          get_more(look, GPUVAL_LVP_LOOK_FORMAT)));
    bad = or_(c, bad,
              find_dead(look, descriptor, offsetof(struct gpuval_descriptor, object), required,
                        GPUVAL_OFFERS_RESOURCES));
@@ -139,7 +140,7 @@ is_slot_inside(const struct look *look, LLVMValueRef flags, LLVMValueRef shadow,
    const struct cells *c = &look->c;
    LLVMValueRef is_variable = has_flag(look, flags, GPUVAL_USE_VARIABLE);
    LLVMValueRef is_constant = has_flag(look, flags, GPUVAL_USE_CONSTANT);
-   LLVMValueRef num_slots = load_word(look, GPUVAL_USE_WORD_NUM_SLOTS);
+   LLVMValueRef num_slots = look->words[GPUVAL_USE_WORD_NUM_SLOTS];
 
    /* struct gpuval_lvp_set_header; in front of the table of objects is nothing. */
    LLVMValueRef header =
@@ -153,7 +154,7 @@ is_slot_inside(const struct look *look, LLVMValueRef flags, LLVMValueRef shadow,
 
    /* Of a constant and a variable count, @num_slots is the element. */
    LLVMValueRef relative =
-      LLVMBuildSub(c->b, look->slot, load_word(look, GPUVAL_USE_WORD_FIRST_SLOT), "");
+      LLVMBuildSub(c->b, look->slot, look->words[GPUVAL_USE_WORD_FIRST_SLOT], "");
    relative = LLVMBuildSelect(c->b, and_(c, is_variable, is_constant), num_slots, relative, "");
    return compare(c, LLVMIntULT, relative, limit);
 }
@@ -164,7 +165,7 @@ is_good(struct look *look)
 {
    const struct cells *c = &look->c;
    LLVMValueRef others = find_others(look);
-   LLVMValueRef flags = load_word(look, GPUVAL_USE_WORD_FLAGS);
+   LLVMValueRef flags = look->words[GPUVAL_USE_WORD_FLAGS];
    LLVMValueRef set = LLVMBuildZExt(c->b, and_(c, flags, imm(c, 0xff)), c->i64, "");
    LLVMValueRef place =
       LLVMBuildAdd(c->b, c->data, LLVMBuildMul(c->b, set, imm64(c, sizeof(uint64_t)), ""), "");
@@ -182,6 +183,32 @@ is_good(struct look *look)
    LLVMValueRef good = and_(c, is_inside, is_descriptor_good(look, descriptor));
    good = and_(c, or_(c, good, not_(c, has_shadow)), not_(c, others));
    return or_(c, good, not_(c, any(c, look->lanes)));
+}
+
+LLVMValueRef
+gpuval_lvp_build_good(struct gpuval_lvp_soa *soa, const LLVMValueRef *args, const uint32_t *table)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   struct look look = {
+      .c =
+         {
+            .gallivm = gallivm,
+            .b = gallivm->builder,
+            .num_lanes = gpuval_lvp_num_lanes(),
+            .i32 = LLVMInt32TypeInContext(gallivm->context),
+            .i64 = LLVMInt64TypeInContext(gallivm->context),
+            .constants = soa->consts_ptr,
+         },
+   };
+   struct cells *c = &look.c;
+
+   c->vec32 = LLVMVectorType(c->i32, c->num_lanes);
+   gpuval_lvp_cells_find_data(c);
+   memcpy(look.args, args, sizeof(look.args));
+   for (unsigned i = 0; i < ARRAY_SIZE(look.words); i++)
+      look.words[i] = imm(c, table[i]);
+   begin(&look);
+   return is_good(&look);
 }
 
 static LLVMValueRef
@@ -209,7 +236,7 @@ find_result(const struct look *look)
    LLVMValueRef words[GPUVAL_FUNCTION_DESCRIPTOR_WORDS];
 
    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
-      words[i] = each(c, load_word(look, i));
+      words[i] = each(c, look->words[i]);
    words[GPUVAL_USE_WORD_SLOT] = look->args[GPUVAL_LVP_LOOK_SLOT];
    words[GPUVAL_USE_WORD_INDEX] = look->args[GPUVAL_LVP_LOOK_INDEX];
    words[GPUVAL_USE_WORD_IS_HELPER] =
@@ -227,8 +254,8 @@ report(const struct look *look, LLVMValueRef lanes, unsigned number)
    const struct cells *c = &look->c;
    LLVMValueRef zero = LLVMConstNull(c->vec32);
    LLVMValueRef words[10] = {
-      each(c, LLVMBuildAdd(c->b, load_more(look, GPUVAL_LVP_LOOK_ENTRY), imm(c, number), "")),
-      each(c, load_more(look, GPUVAL_LVP_LOOK_REPORT)),
+      each(c, LLVMBuildAdd(c->b, get_more(look, GPUVAL_LVP_LOOK_ENTRY), imm(c, number), "")),
+      each(c, get_more(look, GPUVAL_LVP_LOOK_REPORT)),
       zero, /* detail */
       zero,
       zero,
@@ -270,7 +297,7 @@ build_body(struct look *look)
    continue_at(c, bad);
    LLVMValueRef result = find_result(look);
    LLVMValueRef is_reported =
-      compare(c, LLVMIntNE, load_more(look, GPUVAL_LVP_LOOK_REPORT), imm(c, 0));
+      compare(c, LLVMIntNE, get_more(look, GPUVAL_LVP_LOOK_REPORT), imm(c, 0));
    LLVMBuildCondBr(c->b, is_reported, reports, end);
 
    continue_at(c, reports);
@@ -292,8 +319,13 @@ gpuval_lvp_build_look(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
    gpuval_lvp_cells_begin(c, gallivm, resources_type, LLVMAddFunction(gallivm->module, name, type),
                           GPUVAL_LVP_LOOK_RESOURCES);
    LLVMGetParams(c->function, look.args);
-   look.objects = load_data(c, offsetof(struct gpuval_lvp_command_data, objects_address), c->i64);
-   look.lanes = compare(c, LLVMIntNE, look.args[GPUVAL_LVP_LOOK_MASK], LLVMConstNull(c->vec32));
+   for (unsigned i = 0; i < ARRAY_SIZE(look.words); i++) {
+      LLVMValueRef place = imm(c, i);
+      look.words[i] = LLVMBuildLoad2(
+         c->b, c->i32, LLVMBuildGEP2(c->b, c->i32, look.args[GPUVAL_LVP_LOOK_TABLE], &place, 1, ""),
+         "");
+   }
+   begin(&look);
    look.running =
       compare(c, LLVMIntNE, look.args[GPUVAL_LVP_LOOK_RUNNING], LLVMConstNull(c->vec32));
    build_body(&look);

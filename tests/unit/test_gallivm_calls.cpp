@@ -312,6 +312,13 @@ class gallivm_calls : public ::testing::TestWithParam<variant> {
                              .base = 20, .range = 2, .desc_set = GPUVAL_REPORT_DESCRIPTOR);
    }
 
+   /* Those that come behind them are left to the function as a whole. */
+   void look_often(unsigned count)
+   {
+      for (unsigned i = 0; i < count; i++)
+         look(nir_imm_int(b, 0));
+   }
+
    /* A range of @size bytes of that descriptor's buffer */
    void check_buffer(nir_def *slot, nir_def *offset, unsigned size, int base)
    {
@@ -632,10 +639,11 @@ TEST_P(gallivm_calls, good_descriptors_need_no_close_look)
    if (GetParam().stage == MESA_SHADER_FRAGMENT) /* It may be a helper invocation, which runs. */
       memory.words[0][1] = 3;
    memset(memory.result, 0xff, sizeof(memory.result));
+   look_often(8);
    store(b, nir_iadd_imm(b, look(load(b, memory.words[0])), 7));
    run();
 
-   EXPECT_EQ(num_calls, 1);
+   EXPECT_EQ(num_calls, 9);
    for (unsigned i = 0; i < lanes; i++) {
       EXPECT_EQ(memory.looked_at[i], ~0u) << "lane " << i;
       EXPECT_EQ(memory.out[i], i == 1 ? 0 : 7) << "lane " << i;
@@ -646,7 +654,8 @@ TEST_P(gallivm_calls, good_descriptors_need_no_close_look)
 /* One that is not alive, that was never written, of another type, outside, and one of each lane */
 TEST_P(gallivm_calls, others_are_looked_at_and_reported)
 {
-   for (unsigned kind = 0; kind < 5; kind++) {
+   for (unsigned test = 0; test < 10; test++) {
+      const unsigned kind = test / 2;
       ralloc_free(b->shader);
       bld = nir_builder_init_simple_shader(GetParam().stage, &compiler_options, "test");
       memset(memory.num_reports, 0, sizeof(memory.num_reports));
@@ -660,6 +669,7 @@ TEST_P(gallivm_calls, others_are_looked_at_and_reported)
          memory.result[i] = i; /* bad, not uniform, both */
       }
       memory.mask[3] = 0;
+      look_often(test % 2 * 8);
       store(b, nir_ior_imm(b, look(load(b, memory.words[0])), 16));
       run();
 
