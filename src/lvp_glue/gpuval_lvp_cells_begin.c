@@ -55,3 +55,19 @@ gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes)
 
    return lp_build_intrinsic(c->b, "llvm.cttz.i32", c->i32, arguments, ARRAY_SIZE(arguments), 0);
 }
+
+LLVMValueRef
+gpuval_lvp_cells_call(const struct cells *c, enum gpuval_function function, LLVMValueRef resources,
+                      LLVMValueRef lanes, const LLVMValueRef *words, unsigned num_words,
+                      unsigned num_results)
+{
+   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS] = {
+      LLVMBuildSExt(c->b, lanes, c->vec32, ""), resources};
+   LLVMTypeRef type =
+      gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(resources), num_words, num_results);
+   LLVMValueRef pointer =
+      gpuval_lvp_load_called(c->gallivm, c->resources_type, resources, function, type);
+
+   memcpy(&args[LP_RESV_FUNC_ARGS], words, num_words * sizeof(*words));
+   return LLVMBuildCall2(c->b, type, pointer, args, LP_RESV_FUNC_ARGS + num_words, "");
+}

@@ -214,6 +214,12 @@ void gpuval_lvp_cells_find_data(struct cells *c);
 /** The first of @lanes, of 1 bit each, or the last lane where there is none: a number */
 LLVMValueRef gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes);
 
+/** Calls a function of gpuval_nir_functions[] for @lanes, of 1 bit each; returns its results. */
+LLVMValueRef gpuval_lvp_cells_call(const struct cells *c, enum gpuval_function function,
+                                   LLVMValueRef resources, LLVMValueRef lanes,
+                                   const LLVMValueRef *words, unsigned num_words,
+                                   unsigned num_results);
+
 void gpuval_lvp_cells_return_call(const struct cells *c, LLVMTypeRef type, LLVMValueRef function,
                                   LLVMValueRef *args);
 

@@ -211,23 +211,6 @@ gpuval_lvp_build_good(struct gpuval_lvp_soa *soa, const LLVMValueRef *args, cons
    return is_good(&look);
 }
 
-static LLVMValueRef
-call(const struct look *look, enum gpuval_function function, LLVMValueRef lanes,
-     const LLVMValueRef *words, unsigned num_words, unsigned num_results)
-{
-   const struct cells *c = &look->c;
-   LLVMValueRef resources = look->args[GPUVAL_LVP_LOOK_RESOURCES];
-   LLVMValueRef args[LP_RESV_FUNC_ARGS + GPUVAL_FUNCTION_MAX_WORDS] = {
-      LLVMBuildSExt(c->b, lanes, c->vec32, ""), resources};
-   LLVMTypeRef type =
-      gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(resources), num_words, num_results);
-
-   memcpy(&args[LP_RESV_FUNC_ARGS], words, num_words * sizeof(*words));
-   return LLVMBuildCall2(
-      c->b, type, gpuval_lvp_load_called(c->gallivm, c->resources_type, resources, function, type),
-      args, LP_RESV_FUNC_ARGS + num_words, "");
-}
-
 /* The bits of a close look */
 static LLVMValueRef
 find_result(const struct look *look)
@@ -242,7 +225,8 @@ find_result(const struct look *look)
    words[GPUVAL_USE_WORD_IS_HELPER] =
       LLVMBuildSExt(c->b, and_(c, look->lanes, not_(c, look->running)), c->vec32, "");
    LLVMValueRef result =
-      call(look, GPUVAL_FUNCTION_DESCRIPTOR, look->lanes, words, ARRAY_SIZE(words), 1);
+      gpuval_lvp_cells_call(c, GPUVAL_FUNCTION_DESCRIPTOR, look->args[GPUVAL_LVP_LOOK_RESOURCES],
+                            look->lanes, words, ARRAY_SIZE(words), 1);
    result = LLVMBuildExtractValue(c->b, result, 0, "");
    return LLVMBuildSelect(c->b, look->lanes, result, LLVMConstNull(c->vec32), "");
 }
@@ -270,7 +254,8 @@ report(const struct look *look, LLVMValueRef lanes, unsigned number)
    continue_at(c, fails);
    for (unsigned i = 0; i < 3; i++)
       words[7 + i] = load_vector(c, look->args[GPUVAL_LVP_LOOK_INVOCATION], i);
-   call(look, GPUVAL_FUNCTION_REPORT, lanes, words, ARRAY_SIZE(words), 0);
+   gpuval_lvp_cells_call(c, GPUVAL_FUNCTION_REPORT, look->args[GPUVAL_LVP_LOOK_RESOURCES], lanes,
+                         words, ARRAY_SIZE(words), 0);
    LLVMBuildBr(c->b, next);
    continue_at(c, next);
 }

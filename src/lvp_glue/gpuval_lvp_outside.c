@@ -118,9 +118,7 @@ call_report(const struct outside *f, LLVMValueRef lanes)
 {
    const struct cells *c = &f->c;
    LLVMValueRef zero = LLVMConstNull(c->vec32);
-   LLVMValueRef args[] = {
-      LLVMBuildSExt(c->b, lanes, c->vec32, ""),
-      f->args[GPUVAL_LVP_OUTSIDE_RESOURCES],
+   const LLVMValueRef words[] = {
       each(c, load_word(f, GPUVAL_LVP_OUTSIDE_ENTRY)),
       each(c, load_word(f, GPUVAL_LVP_OUTSIDE_REPORT)),
       f->args[GPUVAL_LVP_OUTSIDE_OFFSET], /* detail */
@@ -132,12 +130,8 @@ call_report(const struct outside *f, LLVMValueRef lanes)
       load_vector(c, f->args[GPUVAL_LVP_OUTSIDE_INVOCATION], 1),
       load_vector(c, f->args[GPUVAL_LVP_OUTSIDE_INVOCATION], 2),
    };
-   LLVMTypeRef type = gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]),
-                                               ARRAY_SIZE(args) - LP_RESV_FUNC_ARGS, 0);
-   LLVMValueRef report =
-      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], GPUVAL_FUNCTION_REPORT, type);
-
-   LLVMBuildCall2(c->b, type, report, args, ARRAY_SIZE(args), "");
+   gpuval_lvp_cells_call(c, GPUVAL_FUNCTION_REPORT, f->args[GPUVAL_LVP_OUTSIDE_RESOURCES], lanes,
+                         words, ARRAY_SIZE(words), 0);
 }
 
 static void

@@ -12,10 +12,6 @@
 
 #include "gpuval_lvp_ranges.h"
 
-#include "gallivm/lp_bld_jit_types.h"
-#include "gallivm/lp_bld_limits.h"
-#include "gallivm/lp_bld_struct.h"
-
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/base/gpuval_layout.h"
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
@@ -125,9 +121,7 @@ call_report(const struct function *f, const struct row *row, LLVMValueRef lanes)
 {
    const struct cells *c = &f->c;
    LLVMValueRef zero = LLVMConstNull(c->vec32);
-   LLVMValueRef args[] = {
-      LLVMBuildSExt(c->b, lanes, c->vec32, ""),
-      f->args[GPUVAL_LVP_RANGES_RESOURCES],
+   const LLVMValueRef words[] = {
       each(c, row->entry),
       each(c, load_word(f, NULL, 1)),
       row->low, /* detail */
@@ -139,12 +133,8 @@ call_report(const struct function *f, const struct row *row, LLVMValueRef lanes)
       f->args[GPUVAL_LVP_RANGES_INVOCATION + 1],
       f->args[GPUVAL_LVP_RANGES_INVOCATION + 2],
    };
-   LLVMTypeRef type = gpuval_lvp_function_type(c->gallivm, LLVMTypeOf(args[1]),
-                                               ARRAY_SIZE(args) - LP_RESV_FUNC_ARGS, 0);
-   LLVMValueRef report =
-      gpuval_lvp_load_called(c->gallivm, c->resources_type, args[1], GPUVAL_FUNCTION_REPORT, type);
-
-   LLVMBuildCall2(c->b, type, report, args, ARRAY_SIZE(args), "");
+   gpuval_lvp_cells_call(c, GPUVAL_FUNCTION_REPORT, f->args[GPUVAL_LVP_RANGES_RESOURCES], lanes,
+                         words, ARRAY_SIZE(words), 0);
 }
 
 static void

@@ -298,6 +298,51 @@ TEST_F(nir_passes_test, what_a_check_emits_is_no_access_for_others)
    EXPECT_EQ(find(nir_intrinsic_sync_gpuval).size(), 1u);
 }
 
+nir_def *
+slot_of_index(const struct gpuval_nir_driver *driver, nir_builder *b, nir_intrinsic_instr *intrin)
+{
+   return nir_chase_binding(*gpuval_nir_index_src(intrin)).indices[0].ssa;
+}
+
+/* As drivers have it: the first invocation's, unless something says that they may differ. */
+TEST_F(nir_passes_test, slots_are_taken_as_uniform)
+{
+   struct gpuval_nir_driver driver = test_driver;
+   driver.epoch = driver.sync_flags = driver.epoch_command = zero;
+   driver.slot = slot_of_index;
+   driver.broadcasts = true;
+   options.driver = &driver;
+   options.checks = BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+
+   load(ssbo(), any_offset());
+   load(ssbo(1, any_offset()), any_offset());
+   nir_load_ssbo(b, 1, 32, ssbo(2, any_offset()), any_offset(), .align_mul = 4,
+                 .access = ACCESS_NON_UNIFORM);
+   /* vtn forgets what is said of an atomic's pointer. */
+   nir_ssbo_atomic(b, 32, ssbo(3, any_offset()), any_offset(), nir_imm_int(b, 1),
+                   .atomic_op = nir_atomic_op_iadd);
+   EXPECT_TRUE(run());
+   EXPECT_EQ(find(nir_intrinsic_sync_gpuval).size(), 4u);
+   auto uniform = find(nir_intrinsic_as_uniform);
+   ASSERT_EQ(uniform.size(), 1u);
+   auto resources = find(nir_intrinsic_vulkan_resource_index);
+   EXPECT_EQ(uniform[0]->src[0].ssa, resources[1]->src[0].ssa);
+}
+
+TEST_F(nir_passes_test, what_differs_on_a_driver_stays)
+{
+   struct gpuval_nir_driver driver = test_driver;
+   driver.epoch = driver.sync_flags = driver.epoch_command = zero;
+   driver.slot = slot_of_index;
+   options.driver = &driver;
+   options.checks = BITFIELD_BIT(GPUVAL_CHECK_SYNC);
+
+   load(ssbo(1, any_offset()), any_offset());
+   EXPECT_TRUE(run());
+   EXPECT_EQ(find(nir_intrinsic_sync_gpuval).size(), 1u);
+   EXPECT_TRUE(find(nir_intrinsic_as_uniform).empty());
+}
+
 TEST_F(nir_passes_test, groups_of_many_accesses_are_found_without_comparing_all)
 {
    std::vector<nir_def *> offsets;
