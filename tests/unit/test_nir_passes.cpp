@@ -316,8 +316,8 @@ TEST_F(nir_passes_test, slots_are_taken_as_uniform)
 
    load(ssbo(), any_offset());
    load(ssbo(1, any_offset()), any_offset());
-   nir_load_ssbo(b, 1, 32, ssbo(2, any_offset()), any_offset(), .align_mul = 4,
-                 .access = ACCESS_NON_UNIFORM);
+   nir_load_ssbo(b, 1, 32, ssbo(2, any_offset()), any_offset(), .access = ACCESS_NON_UNIFORM,
+                 .align_mul = 4);
    /* vtn forgets what is said of an atomic's pointer. */
    nir_ssbo_atomic(b, 32, ssbo(3, any_offset()), any_offset(), nir_imm_int(b, 1),
                    .atomic_op = nir_atomic_op_iadd);
