@@ -4,7 +4,6 @@
 
 #include "gpuval_lvp_cells_private.h"
 
-#include "gallivm/lp_bld_intr.h"
 #include "gallivm/lp_bld_jit_types.h"
 #include "gallivm/lp_bld_limits.h"
 #include "gallivm/lp_bld_struct.h"
@@ -12,11 +11,21 @@
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
 
 void
-gpuval_lvp_cells_find_data(struct cells *c)
+gpuval_lvp_cells_init(struct cells *c, struct gallivm_state *gallivm, LLVMValueRef constants)
 {
-   LLVMValueRef data =
-      lp_llvm_buffer_base(c->gallivm, c->constants, imm(c, 0), LP_MAX_TGSI_CONST_BUFFERS);
+   *c = (struct cells){
+      .gallivm = gallivm,
+      .b = gallivm->builder,
+      .num_lanes = gpuval_lvp_num_lanes(),
+      .i32 = LLVMInt32TypeInContext(gallivm->context),
+      .i64 = LLVMInt64TypeInContext(gallivm->context),
+      .constants = constants,
+   };
+   c->vec32 = LLVMVectorType(c->i32, c->num_lanes);
+   c->vec64 = LLVMVectorType(c->i64, c->num_lanes);
 
+   LLVMValueRef data =
+      lp_llvm_buffer_base(gallivm, constants, imm(c, 0), LP_MAX_TGSI_CONST_BUFFERS);
    c->data = LLVMBuildAdd(c->b, LLVMBuildPtrToInt(c->b, data, c->i64, ""),
                           imm64(c, GPUVAL_LVP_COMMAND_DATA_OFFSET), "");
 }
@@ -25,35 +34,13 @@ void
 gpuval_lvp_cells_begin(struct cells *c, struct gallivm_state *gallivm, LLVMTypeRef resources_type,
                        LLVMValueRef function, unsigned resources)
 {
-   *c = (struct cells){
-      .gallivm = gallivm,
-      .b = gallivm->builder,
-      .resources_type = resources_type,
-      .function = function,
-      .num_lanes = gpuval_lvp_num_lanes(),
-      .i32 = LLVMInt32TypeInContext(gallivm->context),
-      .i64 = LLVMInt64TypeInContext(gallivm->context),
-   };
-   c->vec32 = LLVMVectorType(c->i32, c->num_lanes);
-   c->vec64 = LLVMVectorType(c->i64, c->num_lanes);
-   continue_at(c, create_block(c, "entry"));
-
-   c->constants =
-      lp_jit_resources_constants(gallivm, resources_type, LLVMGetParam(function, resources));
-   gpuval_lvp_cells_find_data(c);
-}
-
-LLVMValueRef
-gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes)
-{
-   LLVMTypeRef type = LLVMIntTypeInContext(c->gallivm->context, c->num_lanes);
-   LLVMValueRef bits = LLVMBuildZExt(c->b, LLVMBuildBitCast(c->b, lanes, type, ""), c->i32, "");
-   LLVMValueRef arguments[] = {
-      or_(c, bits, imm(c, 1u << (c->num_lanes - 1))),
-      LLVMConstInt(LLVMInt1TypeInContext(c->gallivm->context), 1, 0),
-   };
-
-   return lp_build_intrinsic(c->b, "llvm.cttz.i32", c->i32, arguments, ARRAY_SIZE(arguments), 0);
+   LLVMPositionBuilderAtEnd(gallivm->builder,
+                            LLVMAppendBasicBlockInContext(gallivm->context, function, "entry"));
+   gpuval_lvp_cells_init(
+      c, gallivm,
+      lp_jit_resources_constants(gallivm, resources_type, LLVMGetParam(function, resources)));
+   c->resources_type = resources_type;
+   c->function = function;
 }
 
 LLVMValueRef

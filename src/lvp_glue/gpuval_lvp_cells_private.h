@@ -201,18 +201,15 @@ load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
 }
 
 /** A call of @function, which is the last thing to do */
+/** Sets types, and what @constants, the table of constant buffers, lead to. */
+void gpuval_lvp_cells_init(struct cells *c, struct gallivm_state *gallivm, LLVMValueRef constants);
+
 /**
- * Sets types and what leads to memory, and begins @function, whose parameter @resources is a
- * pointer to struct lp_jit_resources.
+ * The same where @function begins, whose parameter @resources is a pointer to struct
+ * lp_jit_resources
  */
 void gpuval_lvp_cells_begin(struct cells *c, struct gallivm_state *gallivm,
                             LLVMTypeRef resources_type, LLVMValueRef function, unsigned resources);
-
-/** Sets cells::data, which c->constants lead to. */
-void gpuval_lvp_cells_find_data(struct cells *c);
-
-/** The first of @lanes, of 1 bit each, or the last lane where there is none: a number */
-LLVMValueRef gpuval_lvp_cells_find_lane(const struct cells *c, LLVMValueRef lanes);
 
 /** Calls a function of gpuval_nir_functions[] for @lanes, of 1 bit each; returns its results. */
 LLVMValueRef gpuval_lvp_cells_call(const struct cells *c, enum gpuval_function function,

@@ -163,25 +163,31 @@ gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
 }
 
 LLVMValueRef
+gpuval_lvp_first_bit(struct gallivm_state *gallivm, LLVMValueRef vector)
+{
+   const unsigned length = LLVMGetVectorSize(LLVMTypeOf(vector));
+   LLVMTypeRef i32 = LLVMInt32TypeInContext(gallivm->context);
+   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, length);
+   LLVMValueRef bits = LLVMBuildZExt(gallivm->builder,
+                                     LLVMBuildBitCast(gallivm->builder, vector, type, ""), i32, "");
+   LLVMValueRef arguments[] = {
+      LLVMBuildOr(gallivm->builder, bits, lp_build_const_int32(gallivm, 1u << (length - 1)), ""),
+      LLVMConstInt(LLVMInt1TypeInContext(gallivm->context), 1, 0),
+   };
+
+   return lp_build_intrinsic(gallivm->builder, "llvm.cttz.i32", i32, arguments,
+                             ARRAY_SIZE(arguments), 0);
+}
+
+LLVMValueRef
 gpuval_lvp_find_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask)
 {
    struct gallivm_state *gallivm = soa->gallivm;
-   LLVMBuilderRef builder = gallivm->builder;
-   const unsigned length = LLVMGetVectorSize(LLVMTypeOf(mask));
-   LLVMTypeRef i32 = LLVMInt32TypeInContext(gallivm->context);
-   LLVMTypeRef type = LLVMIntTypeInContext(gallivm->context, length);
 
    if (LLVMIsConstant(mask))
       return lp_build_const_int32(gallivm, 0);
-   LLVMValueRef runs = LLVMBuildICmp(builder, LLVMIntNE, mask, LLVMConstNull(LLVMTypeOf(mask)), "");
-   LLVMValueRef bits = LLVMBuildZExt(builder, LLVMBuildBitCast(builder, runs, type, ""), i32, "");
-   bits = LLVMBuildOr(builder, bits, lp_build_const_int32(gallivm, 1u << (length - 1)), "");
-   const LLVMValueRef arguments[] = {
-      bits,
-      LLVMConstInt(LLVMInt1TypeInContext(gallivm->context), 1, 0),
-   };
-   return lp_build_intrinsic(builder, "llvm.cttz.i32", i32, (LLVMValueRef *)arguments,
-                             ARRAY_SIZE(arguments), 0);
+   return gpuval_lvp_first_bit(gallivm, LLVMBuildICmp(gallivm->builder, LLVMIntNE, mask,
+                                                      LLVMConstNull(LLVMTypeOf(mask)), ""));
 }
 
 LLVMValueRef
@@ -387,6 +393,23 @@ gpuval_lvp_load_called(struct gallivm_state *gallivm, LLVMTypeRef resources_type
 
    return load_pointer(gallivm, load_functions(gallivm, constants), function,
                        LLVMPointerType(type, 0));
+}
+
+LLVMValueRef
+gpuval_lvp_add_table(struct gpuval_lvp_soa *soa, const uint32_t *words, unsigned count)
+{
+   struct gallivm_state *gallivm = soa->gallivm;
+   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
+   LLVMValueRef values[GPUVAL_LVP_MAX_TABLE];
+
+   assert(count <= ARRAY_SIZE(values));
+   for (unsigned i = 0; i < count; i++)
+      values[i] = lp_build_const_int32(gallivm, words[i]);
+   LLVMValueRef table = LLVMAddGlobal(gallivm->module, LLVMArrayType(type, count), "table");
+   LLVMSetInitializer(table, LLVMConstArray(type, values, count));
+   LLVMSetLinkage(table, LLVMInternalLinkage);
+   LLVMSetGlobalConstant(table, 1);
+   return LLVMBuildBitCast(gallivm->builder, table, LLVMPointerType(type, 0), "");
 }
 
 LLVMValueRef

@@ -208,7 +208,7 @@ enum gpuval_lvp_look_arg {
    GPUVAL_LVP_LOOK_RUNNING,    /* and without those: what is wrong is reported of these */
    GPUVAL_LVP_LOOK_TABLE,      /* pointer to the words below */
    GPUVAL_LVP_LOOK_SLOT,       /* a vector, as the next one */
-   GPUVAL_LVP_LOOK_INDEX,      /* 0 in all lanes where it may differ */
+   GPUVAL_LVP_LOOK_INDEX,      /* 0 in all lanes where nothing is asked of it */
    GPUVAL_LVP_LOOK_INVOCATION, /* pointer to three vectors */
    GPUVAL_LVP_LOOK_COUNT,
 };

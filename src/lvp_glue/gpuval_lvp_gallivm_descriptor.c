@@ -59,31 +59,10 @@ gpuval_lvp_outside_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr
                            0);
 }
 
-#define MAX_TABLE GPUVAL_LVP_LOOK_TABLE_SIZE
-static_assert(GPUVAL_LVP_OUTSIDE_WORDS <= MAX_TABLE, "");
-
 static nir_scalar
 get_word(const nir_def *words, unsigned word)
 {
    return nir_scalar_chase_movs(nir_get_scalar((nir_def *)words, word));
-}
-
-/* A constant of the module. Returns a pointer to its first word. */
-static LLVMValueRef
-add_table(struct gpuval_lvp_soa *soa, const uint32_t *table, unsigned count)
-{
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
-   LLVMValueRef values[MAX_TABLE];
-
-   assert(count <= MAX_TABLE);
-   for (unsigned i = 0; i < count; i++)
-      values[i] = lp_build_const_int32(gallivm, table[i]);
-   LLVMValueRef global = LLVMAddGlobal(gallivm->module, LLVMArrayType(type, count), "use");
-   LLVMSetInitializer(global, LLVMConstArray(type, values, count));
-   LLVMSetLinkage(global, LLVMInternalLinkage);
-   LLVMSetGlobalConstant(global, 1);
-   return LLVMBuildBitCast(gallivm->builder, global, LLVMPointerType(type, 0), "");
 }
 
 static void
@@ -165,7 +144,7 @@ call_if_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLV
       result = lp_build_alloca(gallivm, vec_type, "");
       LLVMValueRef good = gpuval_lvp_build_good(soa, args, table);
       lp_build_if(&ifthen, gallivm, LLVMBuildNot(gallivm->builder, good, ""));
-      state->look_block = NULL; /* What is stored here may not be there behind it, */
+      state->look_block = NULL; /* all three vectors are stored behind the branch */
    }
    if (instr->intrinsic == nir_intrinsic_look_gpuval)
       args[GPUVAL_LVP_LOOK_INVOCATION] = store_invocation(soa, instr, LOOK_INVOCATION);
@@ -177,7 +156,7 @@ call_if_needed(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr, LLV
 
    LLVMBuildStore(gallivm->builder, called, result);
    lp_build_endif(&ifthen);
-   state->look_block = NULL; /* nor what has been stored before. */
+   state->look_block = NULL; /* and may not have been where nothing was called */
    return LLVMBuildLoad2(gallivm->builder, vec_type, result, "");
 }
 
@@ -195,7 +174,7 @@ gpuval_lvp_look(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *instr)
       [GPUVAL_LVP_LOOK_MASK] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, true)),
       [GPUVAL_LVP_LOOK_RESOURCES] = soa->resources_ptr,
       [GPUVAL_LVP_LOOK_RUNNING] = gpuval_lvp_argument(soa, gpuval_lvp_get_mask(soa, false)),
-      [GPUVAL_LVP_LOOK_TABLE] = add_table(soa, table, ARRAY_SIZE(table)),
+      [GPUVAL_LVP_LOOK_TABLE] = gpuval_lvp_add_table(soa, table, ARRAY_SIZE(table)),
       [GPUVAL_LVP_LOOK_SLOT] = get_argument(soa, words, GPUVAL_USE_WORD_SLOT),
       [GPUVAL_LVP_LOOK_INDEX] = get_argument(soa, words, GPUVAL_USE_WORD_INDEX),
       [GPUVAL_LVP_LOOK_INVOCATION] = LLVMConstNull(LLVMPointerType(get_vector_type(gallivm), 0)),
@@ -224,7 +203,7 @@ gpuval_lvp_call_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *c
    LLVMValueRef args[GPUVAL_LVP_OUTSIDE_COUNT] = {
       [GPUVAL_LVP_OUTSIDE_MASK] = gpuval_lvp_argument(soa, mask),
       [GPUVAL_LVP_OUTSIDE_RESOURCES] = soa->resources_ptr,
-      [GPUVAL_LVP_OUTSIDE_TABLE] = add_table(soa, table, ARRAY_SIZE(table)),
+      [GPUVAL_LVP_OUTSIDE_TABLE] = gpuval_lvp_add_table(soa, table, ARRAY_SIZE(table)),
       [GPUVAL_LVP_OUTSIDE_SLOT] = get_argument(soa, index, 1),
       [GPUVAL_LVP_OUTSIDE_OFFSET] =
          get_argument(soa, check->src[GPUVAL_LVP_CHECK_BUFFER_OFFSET].ssa, 0),

@@ -9,6 +9,8 @@
 
 #include "gallivm/lp_bld_nir.h"
 
+#include "gpuval/src/nir_passes/gpuval_nir_functions.h"
+
 /**
  * The lanes that run. Where a call has a result, those of helper invocations do, too:
  * what they compute may have a derivative.
@@ -27,6 +29,8 @@ LLVMValueRef gpuval_lvp_where(struct gpuval_lvp_soa *soa, LLVMValueRef condition
 /** 1 bit: is one set of a vector of bits? Of one of words, @mask: is a lane in it? */
 LLVMValueRef gpuval_lvp_any_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
 LLVMValueRef gpuval_lvp_any_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
+/** A number: the first bit that is set in a vector of bits, or the last one where none is */
+LLVMValueRef gpuval_lvp_first_bit(struct gallivm_state *gallivm, LLVMValueRef vector);
 /** A number: the first lane in @mask, or the last one where there is none */
 LLVMValueRef gpuval_lvp_find_lane(struct gpuval_lvp_soa *soa, LLVMValueRef mask);
 LLVMValueRef gpuval_lvp_get_component(struct gpuval_lvp_soa *soa, const nir_src *src,
@@ -48,6 +52,16 @@ LLVMValueRef gpuval_lvp_constant(struct gpuval_lvp_soa *soa, uint32_t word);
 /** Calls one for the lanes in @mask. */
 LLVMValueRef gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVMValueRef mask,
                              const LLVMValueRef *words, unsigned num_words, unsigned num_results);
+
+/** A constant of the module, of at most GPUVAL_LVP_MAX_TABLE words: a pointer to the first one */
+LLVMValueRef gpuval_lvp_add_table(struct gpuval_lvp_soa *soa, const uint32_t *words,
+                                  unsigned count);
+#define GPUVAL_LVP_MAX_TABLE 32
+static_assert(GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS <=
+                    GPUVAL_LVP_MAX_TABLE &&
+                 GPUVAL_LVP_LOOK_TABLE_SIZE <= GPUVAL_LVP_MAX_TABLE &&
+                 GPUVAL_LVP_OUTSIDE_WORDS <= GPUVAL_LVP_MAX_TABLE,
+              "");
 
 /** Function number @function of the table in constant buffer 0 */
 LLVMValueRef gpuval_lvp_load_function(struct gpuval_lvp_soa *soa, unsigned function,

@@ -51,15 +51,13 @@ get_constant(const nir_intrinsic_instr *range, unsigned component)
 static LLVMValueRef
 build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
 {
-   struct gallivm_state *gallivm = soa->gallivm;
-   LLVMTypeRef type = LLVMInt32TypeInContext(gallivm->context);
-   LLVMValueRef words[GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS];
+   uint32_t words[GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS];
    uint32_t word = gpuval_nir_function_word(ranges[0], soa->stage);
    unsigned size = 0;
 
    word = (word & ~(0xffu << 16)) | (uint32_t)GPUVAL_REPORT_UNWRITTEN << 16;
-   words[size++] = lp_build_const_int32(gallivm, count);
-   words[size++] = lp_build_const_int32(gallivm, word);
+   words[size++] = count;
+   words[size++] = word;
    for (unsigned i = 0; i < count; i++) {
       const uint32_t row[GPUVAL_LVP_RANGE_WORDS] = {
          [GPUVAL_LVP_RANGE_ENTRY] = nir_intrinsic_base(ranges[i]),
@@ -67,15 +65,10 @@ build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges
          [GPUVAL_LVP_RANGE_MARKS] = get_constant(ranges[i], 3),
       };
       for (unsigned j = 0; j < ARRAY_SIZE(row); j++)
-         words[size++] = lp_build_const_int32(gallivm, row[j]);
+         words[size++] = row[j];
    }
 
-   LLVMTypeRef array_type = LLVMArrayType(type, size);
-   LLVMValueRef table = LLVMAddGlobal(gallivm->module, array_type, "ranges");
-   LLVMSetInitializer(table, LLVMConstArray(type, words, size));
-   LLVMSetLinkage(table, LLVMInternalLinkage);
-   LLVMSetGlobalConstant(table, 1);
-   return LLVMBuildBitCast(gallivm->builder, table, LLVMPointerType(type, 0), "");
+   return gpuval_lvp_add_table(soa, words, size);
 }
 
 /* Stores what differs between lanes, and returns a pointer to it. */

@@ -60,7 +60,7 @@ static LLVMValueRef
 find_others(struct look *look)
 {
    const struct cells *c = &look->c;
-   LLVMValueRef lane = gpuval_lvp_cells_find_lane(c, look->lanes), other = NULL;
+   LLVMValueRef lane = gpuval_lvp_first_bit(c->gallivm, look->lanes), other = NULL;
 
    for (unsigned i = GPUVAL_LVP_LOOK_SLOT; i <= GPUVAL_LVP_LOOK_INDEX; i++) {
       LLVMValueRef picked = LLVMBuildExtractElement(c->b, look->args[i], lane, "");
@@ -188,22 +188,10 @@ is_good(struct look *look)
 LLVMValueRef
 gpuval_lvp_build_good(struct gpuval_lvp_soa *soa, const LLVMValueRef *args, const uint32_t *table)
 {
-   struct gallivm_state *gallivm = soa->gallivm;
-   struct look look = {
-      .c =
-         {
-            .gallivm = gallivm,
-            .b = gallivm->builder,
-            .num_lanes = gpuval_lvp_num_lanes(),
-            .i32 = LLVMInt32TypeInContext(gallivm->context),
-            .i64 = LLVMInt64TypeInContext(gallivm->context),
-            .constants = soa->consts_ptr,
-         },
-   };
+   struct look look;
    struct cells *c = &look.c;
 
-   c->vec32 = LLVMVectorType(c->i32, c->num_lanes);
-   gpuval_lvp_cells_find_data(c);
+   gpuval_lvp_cells_init(c, soa->gallivm, soa->consts_ptr);
    memcpy(look.args, args, sizeof(look.args));
    for (unsigned i = 0; i < ARRAY_SIZE(look.words); i++)
       look.words[i] = imm(c, table[i]);

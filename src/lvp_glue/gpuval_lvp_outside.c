@@ -75,7 +75,7 @@ load_sizes(const struct outside *f)
    const struct cells *c = &f->c;
    LLVMValueRef slots = f->args[GPUVAL_LVP_OUTSIDE_SLOT];
    LLVMValueRef first =
-      LLVMBuildExtractElement(c->b, slots, gpuval_lvp_cells_find_lane(c, f->lanes), "");
+      LLVMBuildExtractElement(c->b, slots, gpuval_lvp_first_bit(c->gallivm, f->lanes), "");
    LLVMValueRef differs = and_(c, compare(c, LLVMIntNE, slots, each(c, first)), f->lanes);
    LLVMValueRef may_differ =
       compare(c, LLVMIntEQ, load_word(f, GPUVAL_LVP_OUTSIDE_IS_UNIFORM), imm(c, 0));
