@@ -102,7 +102,7 @@ enum gpuval_order_access {
 /* What shaders read: struct gpuval_command_data::order_address is that of a table. It
  * holds for all commands of one queue between two dependencies.
  *
- * An access A of stage class @class comes to memory where B, of (serial, class),
+ * An access A of class @class comes to memory where B, of (serial, class),
  * came before. A comes after B if
  *
  *    row = &table->rows[class][r]
@@ -116,7 +116,7 @@ enum gpuval_order_access {
  * What B marked itself with: B.serial is the serial in its command's data. B.class
  * is the class of its stage, or order_class of its command's data if that is not 0.
  *
- * Rows are filled in for the stages of the commands that have the table. Only what
+ * Rows are filled in for the classes of the commands that have the table. Only what
  * is needed of it is written and read.
  */
 
@@ -139,7 +139,7 @@ struct gpuval_order_table {
    uint32_t num_ranges;
    uint32_t reserved[3];
    struct gpuval_order_range ranges[GPUVAL_ORDER_MAX_RANGES]; /* disjoint, ascending */
-   struct gpuval_order_row rows[GPUVAL_ORDER_STAGE_CLASSES][1 + GPUVAL_ORDER_MAX_RANGES];
+   struct gpuval_order_row rows[GPUVAL_ORDER_CLASSES][1 + GPUVAL_ORDER_MAX_RANGES];
 };
 static_assert(offsetof(struct gpuval_order_table, ranges) == 16, "shaders know the offsets");
 static_assert(offsetof(struct gpuval_order_table, rows) == 256, "shaders know the offsets");

@@ -291,14 +291,17 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    struct party read =
       gpuval_shadow_select(b, nir_iand(b, joins, alike), join(b, self, *readers), self->mark);
    /* Those of an earlier command that are not ordered before: from now on this command
-    * stands for them, too, and whoever writes in it meets them.
+    * stands for them, too, and whoever writes in it meets them. Without a shader nobody does.
     */
-   struct party several = {
-      nir_ior_imm(b, self->mark.lo,
-                  GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
-                                                  << GPUVAL_SHADOW_SHARE_SHIFT),
-      self->mark.hi,
-   };
+   struct party several =
+      self->is_command
+         ? self->mark
+         : (struct party){
+              nir_ior_imm(b, self->mark.lo,
+                          GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
+                                                          << GPUVAL_SHADOW_SHARE_SHIFT),
+              self->mark.hi,
+           };
    nir_def *is_older =
       nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
    read = gpuval_shadow_select(b, is_older, several, read);
@@ -370,6 +373,8 @@ gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found, 
       nir_store_var(b, found->lo, other.lo, 0x1);
       nir_store_var(b, found->hi, other.hi, 0x1);
       nir_store_var(b, found->is_lane, is_lane, 0x1);
+      if (found->byte)
+         nir_store_var(b, found->byte, nir_load_var(b, found->now), 0x1);
    }
    nir_pop_if(b, NULL);
 }

@@ -122,11 +122,11 @@ look_twice(nir_builder *b, const struct gpuval_shadow_self *self,
    nir_pop_loop(b, loop);
 }
 
-/* One word, any way: @mask says which of its bytes. */
+/* One word, any way: @mask says which of its bytes; it begins @skipped bytes behind the access. */
 static void
 look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
              const struct gpuval_shadow_self *self, const struct gpuval_shadow_found *found,
-             nir_def *cell, nir_def *word, nir_def *mask, nir_def *was_taken)
+             nir_def *cell, nir_def *word, nir_def *mask, nir_def *skipped, nir_def *was_taken)
 {
    nir_def *is_whole = nir_ieq_imm(b, mask, BITFIELD_MASK(GPUVAL_SHADOW_WORD));
    nir_def *has_bytes;
@@ -152,6 +152,8 @@ look_closely(nir_builder *b, const struct gpuval_nir_driver *driver,
          nir_def *byte =
             nir_iadd(b, bytes, nir_u2u64(b, nir_imul_imm(b, i, GPUVAL_SHADOW_CELL_SIZE)));
          nir_def *address = nir_bcsel(b, has_bytes, byte, cell);
+         if (found->now)
+            nir_store_var(b, found->now, nir_iadd(b, skipped, i), 0x1);
          look_twice(b, self, found, address, was_taken, clean_var);
       }
       nir_pop_if(b, NULL);
@@ -357,16 +359,21 @@ gpuval_shadow_make_self(nir_builder *b, const struct gpuval_nir_driver *driver,
    return self;
 }
 
-static void
-build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
-             const struct gpuval_nir_shadow_command *command,
-             const struct gpuval_nir_access_params *params, struct gpuval_shadow_cells cells)
+/* Looks at all cells of the access, and leaves its marks. */
+static struct gpuval_shadow_found
+look_at_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
+              const struct gpuval_nir_access_params *params, struct gpuval_shadow_cells cells,
+              struct gpuval_shadow_self self)
 {
-   struct gpuval_shadow_self self = gpuval_shadow_make_self(b, driver, command, params);
-   nir_def *layout = command->layout;
+   nir_def *layout = self.layout;
    nir_def *address = cells.address;
 
    struct gpuval_shadow_found found = gpuval_shadow_create_found(b);
+   if (self.is_command) {
+      found.now = nir_local_variable_create(b->impl, glsl_uint_type(), "now");
+      found.byte = nir_local_variable_create(b->impl, glsl_uint_type(), "byte");
+      nir_store_var(b, found.byte, nir_imm_int(b, 0), 0x1);
+   }
 
    nir_def *first = nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, address), GPUVAL_SHADOW_WORD - 1);
    nir_def *end = nir_iadd(b, first, params->size);
@@ -435,7 +442,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       {
          nir_def *where = nir_iadd(b, params->address, nir_u2u64(b, nir_iadd(b, skipped, begin)));
          gpuval_shadow_find_order(b, &self, nir_isub(b, where, nir_u2u64(b, first)));
-         look_closely(b, driver, &self, &found, cell, word, mask, was_taken);
+         look_closely(b, driver, &self, &found, cell, word, mask, nir_isub(b, skipped, first),
+                      was_taken);
          if (params->notes)
             gpuval_shadow_forget_loaded(b, &self, &cells, word);
       }
@@ -447,6 +455,16 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
       gpuval_shadow_make_whole(
          b, driver, &self, &cells, &block,
          nir_iand(b, nir_ine_imm(b, count, 0), nir_inot(b, nir_load_var(b, found.hazard))));
+   return found;
+}
+
+static void
+build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+             const struct gpuval_nir_shadow_command *command,
+             const struct gpuval_nir_access_params *params, struct gpuval_shadow_cells cells)
+{
+   struct gpuval_shadow_self self = gpuval_shadow_make_self(b, driver, command, params);
+   struct gpuval_shadow_found found = look_at_cells(b, driver, params, cells, self);
 
    nir_push_if(b, nir_load_var(b, found.hazard));
    {
@@ -496,4 +514,20 @@ gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
       build_order(b, driver, command, params, cells);
       nir_pop_if(b, NULL);
    }
+}
+
+nir_def *
+gpuval_nir_build_command_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                const struct gpuval_nir_access_params *params, nir_def *other[2],
+                                nir_def **byte)
+{
+   struct gpuval_shadow_self self = gpuval_shadow_make_self(b, driver, params->command, params);
+   struct gpuval_shadow_cells cells = gpuval_shadow_find_cells(b, driver, params->command, params);
+
+   self.is_command = true;
+   struct gpuval_shadow_found found = look_at_cells(b, driver, params, cells, self);
+   other[0] = nir_load_var(b, found.lo);
+   other[1] = nir_load_var(b, found.hi);
+   *byte = nir_load_var(b, found.byte);
+   return nir_load_var(b, found.hazard);
 }

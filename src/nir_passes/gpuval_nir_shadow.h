@@ -20,6 +20,7 @@ struct gpuval_shadow_self {
    nir_def *is_read;   /* 1 bit: a load, also an atomic one */
    nir_def *is_atomic; /* 1 bit */
    nir_def *ordered;   /* upper halves below this are of what is ordered before */
+   bool is_command;    /* one without a shader: gpuval_nir_build_command_access() */
    nir_def *phase, *sub;
    nir_def *ordered_phase; /* phases of the workgroup below this are ordered before */
    nir_def *workgroup_shift, *subgroup_shift;
@@ -285,6 +286,10 @@ struct gpuval_shadow_found {
    nir_variable *hazard;
    nir_variable *lo, *hi; /* the other party of the first */
    nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
+   /* Of commands: which byte of the access the cell that is looked at begins with, and that of the
+    * first hazard. NULL: nobody asks.
+    */
+   nir_variable *now, *byte;
 };
 
 /** Nothing yet */

@@ -95,6 +95,18 @@ enum gpuval_sync_order {
 /** The same with cells of shadow memory. */
 void gpuval_nir_build_shadow(nir_builder *b, const struct gpuval_nir_driver *driver,
                              const struct gpuval_nir_access_params *params);
+/**
+ * Looks at the cells of what a command accesses without a shader, and leaves its mark, with
+ * gpuval_nir_driver::has_table; of @params the address, the size, the type, the access, the id, the
+ * token, whose site is what a cell names the command by, and the command. What is not in one
+ * block is looked at word by word. Returns, 1 bit, whether somebody has been there whom the command
+ * is not ordered after, with the half of the cell that names him, and from which byte of the access
+ * on.
+ */
+nir_def *gpuval_nir_build_command_access(nir_builder *b, const struct gpuval_nir_driver *driver,
+                                         const struct gpuval_nir_access_params *params,
+                                         nir_def *other[2], nir_def **byte);
+
 /** The part of struct gpuval_shadow_area that glances need, of the area that one has been in */
 struct gpuval_nir_near {
    nir_variable *begin;  /* 64 bit */

@@ -93,6 +93,9 @@ struct gpuval_radv_commands {
    struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
    struct list_head readbacks;      /* gpuval_radv_readback.c */
    struct gpuval_radv_indices *indices;
+   struct gpuval_radv_bytes *bytes;
+   bool has_waited; /* for looks of earlier command buffers, */
+   bool looks_run;  /* and since then some have begun */
 
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
@@ -267,6 +270,37 @@ gpuval_radv_indices(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
 
    *mem_ctx = commands;
    return &commands->indices;
+}
+
+struct gpuval_radv_bytes **
+gpuval_radv_bytes(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   *mem_ctx = commands;
+   return &commands->bytes;
+}
+
+void
+gpuval_radv_looks_run(struct radv_cmd_buffer *cmd_buffer)
+{
+   get_commands(cmd_buffer)->looks_run = true;
+   p_atomic_set(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_run, true);
+}
+
+/* Looks of another command buffer may run, too: of an earlier one, or of a secondary one. */
+void
+gpuval_radv_wait_for_looks(struct radv_cmd_buffer *cmd_buffer)
+{
+   if (!p_atomic_read(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_run) ||
+       (cmd_buffer->qf != RADV_QUEUE_GENERAL && cmd_buffer->qf != RADV_QUEUE_COMPUTE))
+      return;
+
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+   if (commands->looks_run || !commands->has_waited)
+      cmd_buffer->state.flush_bits |= RADV_CMD_FLAG_CS_PARTIAL_FLUSH;
+   commands->has_waited = true;
+   commands->looks_run = false;
 }
 
 unsigned *
@@ -663,6 +697,18 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    return true;
 }
 
+bool
+gpuval_radv_identify_command(struct radv_cmd_buffer *cmd_buffer, const char *op,
+                             uint32_t *command_id)
+{
+   if (!gpuval_radv_begin_action(cmd_buffer, op, false, false))
+      return false;
+   *command_id =
+      gpuval_radv_add_command(radv_cmd_buffer_device(cmd_buffer)->gpuval, cmd_buffer, NULL);
+   gpuval_radv_end_action(cmd_buffer, true);
+   return true;
+}
+
 void
 gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes)
 {
@@ -696,6 +742,7 @@ gpuval_radv_add_secondary(struct gpuval_radv *gpuval, struct radv_cmd_buffer *pr
    };
 
    get_commands(cmd_buffer);
+   commands->has_waited = false;
    simple_mtx_lock(&gpuval->mutex);
    util_dynarray_append_typed(&commands->secondaries, struct secondary, secondary);
    simple_mtx_unlock(&gpuval->mutex);

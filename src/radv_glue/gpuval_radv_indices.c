@@ -92,7 +92,6 @@ struct gpuval_radv_indices {
    struct hash_table *known;        /* struct chunk of a whole draw -> its first chunk, plus 1 */
    const struct gpuval_vertex_input *input; /* of the last draw */
    const struct gpuval_radv_look *last;     /* gpuval_radv_last_indices() */
-   bool is_running;                         /* no barrier has waited for the last dispatch */
 };
 
 /* The shader */
@@ -286,9 +285,6 @@ get_indices(struct radv_cmd_buffer *cmd_buffer)
 
    if (!*indices) {
       *indices = rzalloc(mem_ctx, struct gpuval_radv_indices);
-      /* That of an earlier command buffer may be. */
-      (*indices)->is_running =
-         p_atomic_read(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_at_indices);
       (*indices)->known = _mesa_hash_table_create(*indices, hash_chunk, chunks_equal);
       util_dynarray_init(&(*indices)->chunks, *indices);
    }
@@ -431,25 +427,12 @@ gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
       struct gpuval_radv_look *look = rzalloc(mem_ctx, struct gpuval_radv_look);
       look->batch = batch;
       util_dynarray_append_typed(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
-      indices->is_running = true;
-      p_atomic_set(&radv_cmd_buffer_device(cmd_buffer)->gpuval->looks_at_indices, true);
+      gpuval_radv_looks_run(cmd_buffer);
    } else {
       warn_of_memory();
    }
    _mesa_hash_table_clear(indices->known, NULL);
    util_dynarray_clear(&indices->chunks);
-}
-
-void
-gpuval_radv_wait_for_indices(struct radv_cmd_buffer *cmd_buffer)
-{
-   if (!gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || cmd_buffer->qf != RADV_QUEUE_GENERAL)
-      return;
-
-   struct gpuval_radv_indices *indices = get_indices(cmd_buffer);
-   if (indices->is_running)
-      cmd_buffer->state.flush_bits |= RADV_CMD_FLAG_CS_PARTIAL_FLUSH;
-   indices->is_running = false;
 }
 
 /* The host's part */

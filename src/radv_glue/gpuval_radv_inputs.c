@@ -16,6 +16,7 @@
 #include "radv_device.h"
 #include "radv_shader.h"
 
+#include "gpuval/src/core/checks/gpuval_sync_events.h"
 #include "gpuval/src/core/inputs/gpuval_arguments.h"
 #include "gpuval/src/core/memory/gpuval_image_marks.h"
 #include "gpuval/src/core/shaders/gpuval_instrument.h"
@@ -97,6 +98,12 @@ gpuval_radv_note(struct gpuval_radv_recording *recording,
 void
 gpuval_radv_report_failure(struct gpuval_radv *gpuval, const struct gpuval_radv_failure *note)
 {
+   if (note->conflict) {
+      gpuval_sync_report_conflict(gpuval->device, note->conflict);
+      free(note->conflict);
+      return;
+   }
+
    struct gpuval_command_failure failure = note->failure;
    struct gpuval_command_range *range = &failure.range, there = {0};
 
@@ -265,7 +272,7 @@ gpuval_radv_check_multi_draw(VkCommandBuffer handle, uint32_t count,
       gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    uint32_t i = 0;
 
-   if (!gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+   if (!gpuval_radv_looks_at_draws(recording.gpuval))
       return;
 
    struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);
@@ -290,7 +297,7 @@ gpuval_radv_check_multi_draw_indexed(VkCommandBuffer handle, uint32_t count,
       gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
    uint32_t i = 0;
 
-   if (!gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+   if (!gpuval_radv_looks_at_draws(recording.gpuval))
       return;
 
    struct gpuval_draw *draws = rzalloc_array(NULL, struct gpuval_draw, count);

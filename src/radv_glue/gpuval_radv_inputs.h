@@ -7,6 +7,8 @@
 
 #include "gpuval_radv_private.h"
 
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
+
 /** The command that is being recorded */
 struct gpuval_radv_recording {
    struct gpuval_radv *gpuval;
@@ -53,6 +55,13 @@ void gpuval_radv_look_at_indices(struct gpuval_radv_recording *recording,
 const struct gpuval_radv_look **gpuval_radv_last_indices(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_vertices.c: behind the command, when RADV has bound its shaders */
+
+/** vertex looks at what draws have bound, sync at what they fetch. */
+static inline bool
+gpuval_radv_looks_at_draws(const struct gpuval_radv *gpuval)
+{
+   return gpuval_options_may_check(GPUVAL_CHECK_VERTEX) || gpuval->shadow;
+}
 
 void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,
                              const struct gpuval_draw *draws, uint32_t count);

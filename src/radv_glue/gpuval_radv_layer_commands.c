@@ -40,8 +40,8 @@ next(VkCommandBuffer handle)
 
 /* Transfers from and to images */
 
-/* What commands of this section have in common: init marks, race notes. @visit: a call of a
- * function of core/memory/gpuval_transfers.h, but for its last two arguments.
+/* What commands of this section have in common: init marks, race notes, bytes of buffers. @visit: a
+ * call of a function of core/memory/gpuval_transfers.h, but for its last two arguments.
  */
 #define NOTE_TRANSFER(handle, op, visit, ...)                                                      \
    do {                                                                                            \
@@ -52,6 +52,8 @@ next(VkCommandBuffer handle)
       note = gpuval_radv_race_begin_transfer(cmd_buffer);                                          \
       visit(__VA_ARGS__, gpuval_radv_race_add_transfer, note);                                     \
       gpuval_radv_race_end_transfer(cmd_buffer, note, op);                                         \
+      visit(__VA_ARGS__, gpuval_radv_add_bytes, gpuval_radv_begin_bytes(cmd_buffer, op));          \
+      gpuval_radv_flush_bytes(cmd_buffer);                                                         \
    } while (0)
 
 VKAPI_ATTR void VKAPI_CALL
@@ -194,6 +196,7 @@ gpuval_radv_EndCommandBuffer(VkCommandBuffer handle)
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_flush_indices(cmd_buffer);
+   gpuval_radv_flush_bytes(cmd_buffer);
    return next(handle)->EndCommandBuffer(handle);
 }
 
@@ -207,7 +210,7 @@ gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *
 
    info = gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier);
    gpuval_radv_note_barrier(cmd_buffer, info);
-   gpuval_radv_wait_for_indices(cmd_buffer);
+   gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
    gpuval_radv_images_transition(cmd_buffer, 1, info);
 }
@@ -218,7 +221,7 @@ gpuval_radv_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependen
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_set_event(cmd_buffer, event, info);
-   gpuval_radv_wait_for_indices(cmd_buffer);
+   gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdSetEvent2(handle, event, info);
 }
 
@@ -238,7 +241,7 @@ gpuval_radv_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_wait_events(cmd_buffer, count, events, infos);
-   gpuval_radv_wait_for_indices(cmd_buffer);
+   gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdWaitEvents2(handle, count, events, infos);
    gpuval_radv_images_transition(cmd_buffer, count, infos);
 }
@@ -281,6 +284,7 @@ gpuval_radv_CmdEndRendering(VkCommandBuffer handle)
    gpuval_radv_race_end_rendering(cmd_buffer);
    next(handle)->CmdEndRendering(handle);
    gpuval_radv_flush_indices(cmd_buffer);
+   gpuval_radv_flush_bytes(cmd_buffer);
    gpuval_radv_images_end_rendering(cmd_buffer);
 }
 

@@ -332,6 +332,10 @@ gpuval_radv_check_looks(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_
          gpuval_radv_check_batch(look->batch, found);
          continue;
       }
+      if (look->bytes) {
+         gpuval_radv_check_bytes(gpuval, look->bytes, found);
+         continue;
+      }
       if (p_atomic_read(&look->copy->done) != DONE)
          continue;
       add(found, look, look->failures.data,

@@ -27,8 +27,14 @@ struct gpuval_descriptor;
 struct gpuval_hang;
 struct gpuval_nir_use;
 struct gpuval_race_segment;
+struct gpuval_command_access;
+struct gpuval_draw;
 struct gpuval_radv_batch;
+struct gpuval_radv_bytes;
+struct gpuval_radv_bytes_batch;
 struct gpuval_radv_indices;
+struct gpuval_sync_conflict;
+struct gpuval_vertex_input;
 struct gpuval_radv_race;
 struct gpuval_radv_race_note;
 
@@ -58,7 +64,7 @@ struct gpuval_radv {
 
    struct hash_table_u64 *retained; /* VkPipeline -> what its library keeps alive */
 
-   bool looks_at_indices;      /* gpuval_radv_indices.c has ever dispatched */
+   bool looks_run;             /* gpuval_radv_looks_run() has ever been called */
    struct list_head readbacks; /* unused blocks of gpuval_radv_readback.c */
 
    void *description; /* strings of the last gpuval_radv_describe_command() */
@@ -113,6 +119,11 @@ void gpuval_radv_end_earlier_label(struct radv_cmd_buffer *cmd_buffer);
 /** Gives the command that is being recorded an id. @descriptors: NULL where it has no pipeline. */
 uint32_t gpuval_radv_add_command(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,
                                  const struct radv_descriptor_state *descriptors);
+/**
+ * Gives command @op an id, which is no action. Returns false for what Mesa makes another one of.
+ */
+bool gpuval_radv_identify_command(struct radv_cmd_buffer *cmd_buffer, const char *op,
+                                  uint32_t *command_id);
 
 /** What gpuval_radv_inputs.c, sync and race need to know of a command buffer. */
 struct util_dynarray *gpuval_radv_failures(struct radv_cmd_buffer *cmd_buffer);
@@ -122,6 +133,12 @@ struct list_head *gpuval_radv_readbacks(struct radv_cmd_buffer *cmd_buffer);
 /** gpuval_radv_indices.c's, for ralloc_free(); NULL until it sets it */
 struct gpuval_radv_indices **gpuval_radv_indices(struct radv_cmd_buffer *cmd_buffer,
                                                  void **mem_ctx);
+/** gpuval_radv_bytes.c's, the same */
+struct gpuval_radv_bytes **gpuval_radv_bytes(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+/** A dispatch of ours looks at memory, which nothing waits for. */
+void gpuval_radv_looks_run(struct radv_cmd_buffer *cmd_buffer);
+/** In front of a barrier of the program's, which waits for those, too. */
+void gpuval_radv_wait_for_looks(struct radv_cmd_buffer *cmd_buffer);
 /** Submits with it, as gpuval_radv_submit.c knows them, where it has looks. */
 unsigned *gpuval_radv_in_flight(struct radv_cmd_buffer *cmd_buffer);
 /** Appends it and its secondaries (struct radv_cmd_buffer *), those that have looks. */
@@ -184,6 +201,7 @@ struct gpuval_radv_failure {
    uint32_t command_id;
    uint64_t bound;
    struct gpuval_command_failure failure;
+   struct gpuval_sync_conflict *conflict; /* NULL, or instead of these: malloc()ed */
 };
 
 /** Appends @failures of one command to @found (struct gpuval_radv_failure). */
@@ -249,7 +267,9 @@ struct gpuval_radv_look {
    const struct gpuval_vertex_input *input; /* NULL: vertex does not look at it */
    const struct gpuval_radv_look *indices;  /* of indirect draws: all that are there, or NULL */
 
-   const struct gpuval_radv_batch *batch; /* gpuval_radv_indices.c's: instead of all that */
+   /* gpuval_radv_indices.c's or gpuval_radv_bytes.c's: instead of all that */
+   const struct gpuval_radv_batch *batch;
+   const struct gpuval_radv_bytes_batch *bytes;
 
    struct gpuval_radv_copy *copy; /* gpuval_radv_looks.c's */
    uint32_t num_copied;           /* structs */
@@ -310,12 +330,42 @@ void gpuval_radv_finish_written_images(struct gpuval_radv *gpuval);
 /** An action is about to be recorded: within a pass it is a draw. */
 void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
 
+/* gpuval_radv_bytes.c: where shadow memory is the engine of sync, else these do nothing */
+
+/** What commands of one class do without a shader has that number. */
+struct gpuval_radv_bytes_part {
+   uint32_t class_; /* enum gpuval_order_class */
+   uint32_t command_id;
+   struct gpuval_command_data *data; /* where the GPU reads it, */
+   uint64_t address;                 /* which is there for it */
+   uint32_t serial;                  /* of the last execution */
+};
+
+/**
+ * Command @op, which is no action, is about to be recorded: NULL, or what
+ * gpuval_radv_add_bytes() needs to be told what it accesses.
+ */
+struct gpuval_radv_bytes *gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer,
+                                                  const char *op);
+/** A gpuval_access_function. @bytes: what gpuval_radv_begin_bytes() has returned. */
+void gpuval_radv_add_bytes(void *bytes, const struct gpuval_command_access *access);
+/** What a draw fetches that has that id. */
+void gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
+                           const struct gpuval_vertex_input *input, const struct gpuval_draw *draw);
+/**
+ * In front of a command that is no draw, behind a pass, and at the end of the command buffer: has
+ * the GPU look at what has been added.
+ */
+void gpuval_radv_flush_bytes(struct radv_cmd_buffer *cmd_buffer);
+/** Appends what has been found (gpuval_radv_failure) when it has been executed. */
+void gpuval_radv_check_bytes(struct gpuval_radv *gpuval,
+                             const struct gpuval_radv_bytes_batch *batch,
+                             struct util_dynarray *found);
+
 /* gpuval_radv_indices.c */
 
 /** Behind a pass, and at the end of the command buffer: looks at the indices of its draws. */
 void gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer);
-/** In front of a barrier of the program's, which waits for that, too. */
-void gpuval_radv_wait_for_indices(struct radv_cmd_buffer *cmd_buffer);
 /** Appends what has been found (gpuval_radv_failure) when it has been executed. */
 void gpuval_radv_check_batch(const struct gpuval_radv_batch *batch, struct util_dynarray *found);
 
@@ -419,6 +469,9 @@ uint32_t gpuval_radv_note_entries(const struct radv_cmd_buffer *cmd_buffer, unsi
 /** No work is in flight; with sync_mutex, as what follows. */
 void gpuval_radv_begin_shadow(struct gpuval_radv *gpuval);
 /** gpuval_submits_work() with all that shadow memory needs, in @data. */
+/** The same of a command without a shader, with shadow memory only. */
+void gpuval_radv_order_command(struct gpuval_radv *gpuval, unsigned queue,
+                               enum gpuval_order_class class_, struct gpuval_command_data *data);
 void gpuval_radv_order_work(struct gpuval_radv *gpuval, unsigned queue, uint32_t classes,
                             struct gpuval_command_data *data);
 
@@ -434,6 +487,8 @@ void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *not
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                            struct gpuval_command_data *data, uint32_t command_id,
                            const struct gpuval_radv_race_note *race);
+void gpuval_radv_note_bytes(struct radv_cmd_buffer *cmd_buffer,
+                            struct gpuval_radv_bytes_part *part);
 void gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer,
                            const struct gpuval_radv_race_note *race);
 void gpuval_radv_note_execute(struct radv_cmd_buffer *primary, struct radv_cmd_buffer *secondary);

@@ -115,19 +115,6 @@ create_note(struct radv_cmd_buffer *cmd_buffer, enum note_type type)
    return note;
 }
 
-/* The command that is being recorded is @op, and has no number. Returns false for what Mesa makes
- * another one of.
- */
-static bool
-name_command(struct radv_cmd_buffer *cmd_buffer, const char *op, uint32_t *command_id)
-{
-   if (!gpuval_radv_begin_action(cmd_buffer, op, false, false))
-      return false;
-   *command_id = gpuval_radv_add_command(get_gpuval(cmd_buffer), cmd_buffer, NULL);
-   gpuval_radv_end_action(cmd_buffer, true);
-   return true;
-}
-
 struct gpuval_radv_race_note *
 gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -149,7 +136,7 @@ gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
 {
    if (!note)
       return;
-   if (note->parts.size && name_command(cmd_buffer, op, &note->command_id))
+   if (note->parts.size && gpuval_radv_identify_command(cmd_buffer, op, &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
    else
       ralloc_free(note);
@@ -161,7 +148,8 @@ gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRen
 {
    uint32_t command_id;
 
-   if (!get_gpuval(cmd_buffer)->race || !name_command(cmd_buffer, "begin_rendering", &command_id))
+   if (!get_gpuval(cmd_buffer)->race ||
+       !gpuval_radv_identify_command(cmd_buffer, "begin_rendering", &command_id))
       return;
 
    struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);
@@ -198,7 +186,7 @@ gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyI
    note->stages = gpuval_event_stages(info);
    note->is_for_resources = gpuval_race_is_for_resources(info);
    if (!gpuval_race_has_transitions(&note->parts) ||
-       name_command(cmd_buffer, "pipeline_barrier", &note->command_id))
+       gpuval_radv_identify_command(cmd_buffer, "pipeline_barrier", &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
 }
 
@@ -212,7 +200,7 @@ gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_
    note->events = events;
    gpuval_race_add_events(&note->parts, events);
    if (!gpuval_race_has_transitions(&note->parts) ||
-       name_command(cmd_buffer, "wait_events", &note->command_id))
+       gpuval_radv_identify_command(cmd_buffer, "wait_events", &note->command_id))
       gpuval_radv_note_race(cmd_buffer, note);
 }
 

@@ -13,11 +13,12 @@
 #include "radv_shader.h"
 
 #include "gpuval/src/core/memory/gpuval_cells.h"
+#include "gpuval/src/core/memory/gpuval_shadow_device.h"
 
 #include "util/bitscan.h"
 #include "util/ralloc.h"
 
-/* Tables, 46 KiB each. What needs more of them before the GPU is idle is not looked at. */
+/* Tables, 96 KiB each. What needs more of them before the GPU is idle is not looked at. */
 #define NUM_TABLES 256
 
 struct queue {
@@ -25,6 +26,8 @@ struct queue {
    uint64_t version;                  /* of that, what the GPU's has; 0: it has none */
    uint32_t classes;
    uint32_t number;
+   /* By class, of the last command without a shader */
+   struct gpuval_command_data last[GPUVAL_ORDER_CLASSES];
 };
 
 struct gpuval_radv_shadow {
@@ -65,17 +68,19 @@ gpuval_radv_finish_shadow(struct gpuval_radv *gpuval)
     VK_BUFFER_USAGE_2_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_2_STORAGE_BUFFER_BIT |                  \
     VK_BUFFER_USAGE_2_SHADER_DEVICE_ADDRESS_BIT)
 
-/* All of an allocation when the first such buffer is there */
+/* All of an allocation when the first buffer is there that the GPU may write, or that shaders may
+ * access: what is only copied from, nobody races for.
+ */
 void
 gpuval_radv_bind_cells(struct gpuval_radv *gpuval, const struct radv_buffer *buffer)
 {
-   if (!gpuval->shadow || !(buffer->vk.usage & BY_SHADERS))
+   if (!gpuval->shadow || !(buffer->vk.usage & ~VK_BUFFER_USAGE_2_TRANSFER_SRC_BIT))
       return;
 
-   if (buffer->vk.create_flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT)
-      gpuval_cells_add_other(gpuval->device);
-   else
+   if (!(buffer->vk.create_flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT))
       gpuval_cells_add(gpuval->device, radv_buffer_get_va(buffer->bo), buffer->bo->size);
+   else if (buffer->vk.usage & BY_SHADERS)
+      gpuval_cells_add_other(gpuval->device);
 }
 
 /* Recording */
@@ -131,8 +136,10 @@ gpuval_radv_begin_shadow(struct gpuval_radv *gpuval)
       return;
    gpuval_device_shadow_idle(gpuval->device);
    shadow->num_used = 0;
-   for (unsigned i = 0; i < GPUVAL_MAX_QUEUES; i++)
+   for (unsigned i = 0; i < GPUVAL_MAX_QUEUES; i++) {
       shadow->queues[i].version = 0;
+      memset(shadow->queues[i].last, 0, sizeof(shadow->queues[i].last));
+   }
 }
 
 static void
@@ -170,6 +177,18 @@ publish_table(struct gpuval_radv_shadow *shadow, struct queue *queue)
    return shadow->address + queue->number * sizeof(struct gpuval_order_table);
 }
 
+static void
+tell_shadow(struct gpuval_radv *gpuval, struct queue *queue,
+            struct gpuval_order_threshold threshold, struct gpuval_command_data *data)
+{
+   bool needs_table = threshold.storage != UINT32_MAX || threshold.others != UINT32_MAX;
+
+   data->shadow_words = gpuval_cells_table(gpuval->device);
+   data->order_address = needs_table ? publish_table(gpuval->shadow, queue) : 0;
+   if (!needs_table || data->order_address)
+      gpuval_device_shadow_command(gpuval->device, threshold, false, data);
+}
+
 void
 gpuval_radv_order_work(struct gpuval_radv *gpuval, unsigned queue_index, uint32_t classes,
                        struct gpuval_command_data *data)
@@ -182,11 +201,27 @@ gpuval_radv_order_work(struct gpuval_radv *gpuval, unsigned queue_index, uint32_
 
    struct queue *queue = &shadow->queues[queue_index];
    gpuval_submits_work(gpuval->hooks.submits, queue_index, classes, &queue->table, data);
-   const struct gpuval_order_threshold threshold = queue->table.threshold;
-   bool needs_table = threshold.storage != UINT32_MAX || threshold.others != UINT32_MAX;
+   tell_shadow(gpuval, queue, queue->table.threshold, data);
+}
 
-   data->shadow_words = gpuval_cells_table(gpuval->device);
-   data->order_address = needs_table ? publish_table(shadow, queue) : 0;
-   if (!needs_table || data->order_address)
-      gpuval_device_shadow_command(gpuval->device, threshold, false, data);
+void
+gpuval_radv_order_command(struct gpuval_radv *gpuval, unsigned queue_index,
+                          enum gpuval_order_class class_, struct gpuval_command_data *data)
+{
+   struct queue *queue = &gpuval->shadow->queues[queue_index];
+   struct gpuval_command_data *last = &queue->last[class_];
+   struct gpuval_order_threshold threshold;
+
+   for (unsigned i = 0; i < GPUVAL_STAGE_COUNT; i++)
+      data->entry_base[i] = GPUVAL_SHADOW_NO_ENTRIES;
+   gpuval_submits_command(gpuval->hooks.submits, queue_index, class_, &queue->table, data,
+                          &threshold);
+   /* Those of one span that come too many share the number of the one before. */
+   if (gpuval_device_shadow_is_short(gpuval->device) && last->shadow_command &&
+       last->serial == data->serial) {
+      *data = *last;
+      return;
+   }
+   tell_shadow(gpuval, queue, threshold, data);
+   *last = *data;
 }

@@ -37,6 +37,7 @@ enum note_type {
    NOTE_RESET_EVENT,
    NOTE_EXECUTE,
    NOTE_RACE,
+   NOTE_BYTES,
 };
 
 struct note {
@@ -50,6 +51,7 @@ struct note {
    VkPipelineStageFlags2 stages; /* of the event */
    struct radv_cmd_buffer *secondary;
    const struct gpuval_radv_race_note *race; /* RACE, WORK; or NULL */
+   struct gpuval_radv_bytes_part *bytes;     /* BYTES */
 };
 
 static struct gpuval_radv *
@@ -100,6 +102,13 @@ void
 gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *race)
 {
    const struct note note = {.type = NOTE_RACE, .race = race};
+   util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
+}
+
+void
+gpuval_radv_note_bytes(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_bytes_part *part)
+{
+   const struct note note = {.type = NOTE_BYTES, .bytes = part};
    util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
@@ -253,6 +262,36 @@ is_second_visit(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
    return is_pending;
 }
 
+/* What is being executed has to be of one command. */
+static void
+tell_order(struct gpuval_command_data *to, const struct gpuval_command_data *data, bool again)
+{
+   to->sync_flags = data->sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
+   if (again)
+      return;
+
+   to->serial = data->serial;
+   to->order_class = data->order_class;
+   to->order_address = data->order_address;
+   to->shadow_words = data->shadow_words;
+   to->shadow_command = data->shadow_command;
+   to->shadow_ordered = data->shadow_ordered;
+   to->shadow_others = data->shadow_others;
+}
+
+static void
+tell_bytes(struct gpuval_radv *gpuval, unsigned queue, struct gpuval_radv_bytes_part *part,
+           bool again)
+{
+   struct gpuval_command_data data = {.command_id = part->command_id};
+
+   gpuval_radv_order_command(gpuval, queue, part->class_, &data);
+   gpuval->serial = data.serial;
+   tell_order(part->data, &data, again);
+   if (!again)
+      part->serial = data.serial;
+}
+
 static void
 tell_command(struct gpuval_radv *gpuval, unsigned queue, const struct note *note, bool again)
 {
@@ -262,21 +301,13 @@ tell_command(struct gpuval_radv *gpuval, unsigned queue, const struct note *note
       memcpy(data.entry_base, note->entry_base, sizeof(data.entry_base));
    gpuval_radv_order_work(gpuval, queue, note->classes, &data);
    gpuval->serial = data.serial;
-   /* What is being executed has to be of one command. */
-   note->data->sync_flags = data.sync_flags | (again ? GPUVAL_RADV_SYNC_OFF : 0);
+   tell_order(note->data, &data, again);
    if (again)
       return;
 
    note->data->epoch = data.epoch;
    /* Ids do not grow with time here: any may be of this epoch. */
    note->data->epoch_command = note->command_id + 1;
-   note->data->serial = data.serial;
-   note->data->order_class = data.order_class;
-   note->data->order_address = data.order_address;
-   note->data->shadow_words = data.shadow_words;
-   note->data->shadow_command = data.shadow_command;
-   note->data->shadow_ordered = data.shadow_ordered;
-   note->data->shadow_others = data.shadow_others;
    note->data->execution = ++gpuval->executions;
 }
 
@@ -294,6 +325,9 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
          gpuval_radv_race_execute(gpuval, queue, cmd_buffer, note->race, again);
          if (gpuval_options_sync())
             tell_command(gpuval, queue, note, again);
+         break;
+      case NOTE_BYTES:
+         tell_bytes(gpuval, queue, note->bytes, again);
          break;
       case NOTE_DEPENDENCY:
          gpuval_submits_dependency(submits, queue, note->dependency);

@@ -133,9 +133,7 @@ describe_input(struct gpuval_radv_recording *recording, const struct radv_shader
 static const struct radv_shader *
 get_vertex_shader(const struct gpuval_radv_recording *recording)
 {
-   return gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
-             ? radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX)
-             : NULL;
+   return radv_get_shader(recording->cmd_buffer->state.shaders, MESA_SHADER_VERTEX);
 }
 
 static struct gpuval_radv_look *
@@ -206,23 +204,36 @@ look_at_all_indices(struct gpuval_radv_recording *recording,
    return look;
 }
 
+static void
+check_draw(struct gpuval_radv_recording *recording, const struct gpuval_vertex_input *input,
+           const struct gpuval_draw *draw)
+{
+   struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
+   unsigned num_failures = gpuval_check_draw(input, draw, failures);
+
+   for (unsigned i = 0; i < num_failures; i++)
+      gpuval_radv_note(recording, &failures[i]);
+   look_at_draw(recording, input, draw);
+}
+
 void
 gpuval_radv_check_draws(struct gpuval_radv_recording *recording, const struct gpuval_draw *draws,
                         uint32_t count)
 {
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
    const struct radv_shader *vertex = get_vertex_shader(recording);
+   bool may_fetch = recording->gpuval->shadow && !cmd_buffer->state.predicating;
    struct gpuval_vertex_input input = {0};
 
-   if (!vertex || !count)
+   if (!vertex || !count || !gpuval_radv_looks_at_draws(recording->gpuval))
       return;
 
    describe_input(recording, vertex, draws[0].indexed, &input);
    for (uint32_t i = 0; i < count; i++) {
-      struct gpuval_command_failure failures[GPUVAL_DRAW_MAX_FAILURES];
-      unsigned num_failures = gpuval_check_draw(&input, &draws[i], failures);
-      for (unsigned j = 0; j < num_failures; j++)
-         gpuval_radv_note(recording, &failures[j]);
-      look_at_draw(recording, &input, &draws[i]);
+      if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
+         check_draw(recording, &input, &draws[i]);
+      if (may_fetch)
+         gpuval_radv_add_fetch(cmd_buffer, gpuval_radv_get_id(recording), &input, &draws[i]);
    }
 }
 
@@ -241,7 +252,7 @@ gpuval_radv_finish_look(struct gpuval_radv_recording *recording, struct gpuval_r
    at->limits = gpuval_arguments_get_limits(
       &recording->gpuval->radv->vk, at->arguments.type,
       is_draw && radv_get_shader(cmd_buffer->state.shaders, MESA_SHADER_TASK));
-   if (!vertex || !is_draw)
+   if (!vertex || !is_draw || !gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
       return;
 
    bool indexed = at->arguments.type == GPUVAL_ARGUMENTS_DRAW_INDEXED;

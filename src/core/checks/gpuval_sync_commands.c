@@ -51,12 +51,6 @@ gpuval_sync_commands_create(void *mem_ctx, struct gpuval_device *device,
 
 /* Kinds of accesses */
 
-struct kind {
-   enum gpuval_order_class class_;
-   enum gpuval_order_access read;
-   enum gpuval_op op;
-};
-
 #define COPIES                                                                                     \
    (VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |                                  \
     VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT |                              \
@@ -68,7 +62,7 @@ struct kind {
 static const struct {
    VkPipelineStageFlags2 stages;
    VkAccessFlags2 access;
-   struct kind kind;
+   struct gpuval_sync_kind kind;
 } kinds[] = {
    {COPIES,
     VK_ACCESS_2_TRANSFER_READ_BIT,
@@ -114,10 +108,11 @@ static const struct {
     {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_WRITE, GPUVAL_OP_TRANSFER_WRITE}},
 };
 
-/* NULL: it is not looked at, or not here, as with arguments that draws and dispatches read. */
-static const struct kind *
-find_kind(const struct gpuval_command_access *access)
+const struct gpuval_sync_kind *
+gpuval_sync_find_kind(const struct gpuval_command_access *access)
 {
+   if (access->image || access->size == VK_WHOLE_SIZE || (access->has_gaps && !access->row_size))
+      return NULL;
    for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
       if (access->stages & kinds[i].stages && access->access & kinds[i].access)
          return &kinds[i].kind;
@@ -143,7 +138,7 @@ begin_part(struct gpuval_sync_commands *sync, struct part *part, enum gpuval_ord
 
    for (unsigned i = 0; i < GPUVAL_STAGE_COUNT; i++)
       data.entry_base[i] = GPUVAL_SHADOW_NO_ENTRIES;
-   gpuval_submits_command(sync->submits, sync->queue, class_, &data, &threshold);
+   gpuval_submits_command(sync->submits, sync->queue, class_, NULL, &data, &threshold);
    if (shares_number(sync, part, data.serial)) {
       data.shadow_command = part->data.shadow_command;
       data.shadow_ordered = part->data.shadow_ordered;
@@ -170,7 +165,7 @@ get_row(struct gpuval_sync_commands *sync, struct part *part, enum gpuval_order_
 }
 
 static void
-mark_bytes(struct gpuval_sync_commands *sync, const struct kind *kind, uint64_t address,
+mark_bytes(struct gpuval_sync_commands *sync, const struct gpuval_sync_kind *kind, uint64_t address,
            uint64_t size, struct gpuval_sync_conflict *conflict)
 {
    struct part *part = &sync->parts[kind->class_ - FIRST_CLASS];
@@ -214,7 +209,7 @@ is_own_counter(struct gpuval_sync_commands *sync, const struct gpuval_sync_confl
 
 static void
 mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *access,
-     const struct kind *kind, uint64_t address)
+     const struct gpuval_sync_kind *kind, uint64_t address)
 {
    bool has_rows = access->row_size != 0;
    uint64_t count = has_rows ? access->num_rows : 1;
@@ -225,7 +220,7 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
       .op = kind->op,
    };
 
-   if (!address || access->size == VK_WHOLE_SIZE || (access->has_gaps && !has_rows))
+   if (!address)
       return;
    for (uint64_t i = 0; i < count; i++)
       mark_bytes(sync, kind, address + i * access->row_stride,
@@ -263,7 +258,7 @@ static void
 note_access(void *data, const struct gpuval_command_access *access)
 {
    struct gpuval_sync_commands *sync = data;
-   const struct kind *kind = access->image ? NULL : find_kind(access);
+   const struct gpuval_sync_kind *kind = gpuval_sync_find_kind(access);
    uint64_t address = access->address;
 
    if (!kind)

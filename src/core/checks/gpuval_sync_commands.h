@@ -16,6 +16,7 @@
 
 #include "base/gpuval_order.h"
 #include "core/commands/gpuval_commands.h"
+#include "core/device/gpuval_device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,19 @@ struct gpuval_draw;
 struct gpuval_submits;
 struct gpuval_sync_commands;
 struct gpuval_vertex_input;
+
+/** What an access of a command is to `sync`. */
+struct gpuval_sync_kind {
+   enum gpuval_order_class class_;
+   enum gpuval_order_access read; /* GPUVAL_ORDER_WRITE: it writes */
+   enum gpuval_op op;
+};
+
+/**
+ * NULL: it is not looked at, or not here, as with arguments that draws and dispatches read, images,
+ * and bytes of which it is not known which these are.
+ */
+const struct gpuval_sync_kind *gpuval_sync_find_kind(const struct gpuval_command_access *access);
 
 /** What only a driver can say. */
 struct gpuval_sync_driver {

@@ -586,12 +586,15 @@ gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_t cla
 
 void
 gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
-                       enum gpuval_order_class class_, struct gpuval_command_data *data,
-                       struct gpuval_order_threshold *threshold)
+                       enum gpuval_order_class class_, struct gpuval_submits_table *table,
+                       struct gpuval_command_data *data, struct gpuval_order_threshold *threshold)
 {
    simple_mtx_lock(&submits->mutex);
    data->order_class = gpuval_order_queue_class(queue);
-   *threshold = gpuval_order_get_threshold(submits->order, queue, BITFIELD_BIT(class_));
+   if (table)
+      gpuval_submits_fill_table(submits->order, queue, BITFIELD_BIT(class_), table);
+   *threshold = table ? table->threshold
+                      : gpuval_order_get_threshold(submits->order, queue, BITFIELD_BIT(class_));
    data->serial = gpuval_order_work(submits->order, queue, BITFIELD_BIT(class_));
    simple_mtx_unlock(&submits->mutex);
 }

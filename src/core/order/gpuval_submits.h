@@ -113,10 +113,11 @@ bool gpuval_submits_work(struct gpuval_submits *submits, unsigned queue, uint32_
                          struct gpuval_submits_table *table, struct gpuval_command_data *data);
 /**
  * The same of what a command does without a shader, in a class that is none of a stage: fills in
- * the serial and @threshold. Epochs know nothing of it.
+ * the serial, @threshold, and @table, which may be NULL. Epochs know nothing of it.
  */
 void gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
-                            enum gpuval_order_class class_, struct gpuval_command_data *data,
+                            enum gpuval_order_class class_, struct gpuval_submits_table *table,
+                            struct gpuval_command_data *data,
                             struct gpuval_order_threshold *threshold);
 /** gpuval_order_get_row() */
 uint64_t gpuval_submits_get_row(struct gpuval_submits *submits, unsigned queue,
