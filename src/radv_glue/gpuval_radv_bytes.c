@@ -56,9 +56,15 @@ struct chunk {
    uint32_t token;      /* GPUVAL_SHADOW_CONTEXT() */
    uint32_t type;       /* enum gpuval_bloom_type */
    uint32_t access;     /* enum gpuval_order_access */
-   uint32_t reserved;
+   uint32_t index_size; /* 0: one row after the other; else indices and an offset choose them, */
+   uint64_t indices;
+   int32_t vertex_offset;
+   uint32_t num_elements; /* as far as there are so many, */
+   uint32_t restart;      /* and @has_restart, but for this index */
+   uint32_t has_restart;
+   uint32_t reserved[2];
 };
-static_assert(sizeof(struct chunk) == 48, "the shader knows the offsets");
+static_assert(sizeof(struct chunk) == 80, "the shader knows the offsets");
 
 /* What it says if there is a hazard; 0 else */
 struct result {
@@ -142,19 +148,18 @@ load_words(nir_builder *b, nir_def *chunk, unsigned offset)
 
 /* What an invocation has found */
 struct found {
-   nir_variable *position; /* of the piece; UINT32_MAX: nothing */
+   nir_variable *position; /* in bytes, behind the address of the chunk; UINT32_MAX: nothing */
    nir_variable *address;  /* 64 bit */
    nir_variable *other[2];
 };
 
-/* A piece of a row, all in one block, or nothing */
+/* A piece of the row at @begin, all in one block, or nothing */
 static void
 look_at_piece(nir_builder *b, const struct gpuval_nir_driver *driver,
-              const struct gpuval_nir_access_params *template, nir_def *begin, nir_def *row_size,
-              nir_def *piece, nir_def *position, const struct found *found)
+              const struct gpuval_nir_access_params *template, nir_def *chunk_address,
+              nir_def *begin, nir_def *row_size, nir_def *piece, const struct found *found)
 {
-   nir_def *skipped =
-      nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, begin), GPUVAL_SHADOW_BLOCK - 1);
+   nir_def *skipped = nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, begin), GPUVAL_SHADOW_BLOCK - 1);
    /* Bytes of the row, from the beginning of the block that it begins in */
    nir_def *first = nir_umax(b, nir_imul_imm(b, piece, GPUVAL_SHADOW_BLOCK), skipped);
    nir_def *end = nir_umin(b, nir_imul_imm(b, nir_iadd_imm(b, piece, 1), GPUVAL_SHADOW_BLOCK),
@@ -168,17 +173,49 @@ look_at_piece(nir_builder *b, const struct gpuval_nir_driver *driver,
       params.size = nir_isub(b, end, first);
       nir_def *hazard = gpuval_nir_build_command_access(b, driver, &params, other, &byte);
 
-      nir_def *is_first = nir_ieq_imm(b, nir_load_var(b, found->position), UINT32_MAX);
-      nir_push_if(b, nir_iand(b, hazard, is_first));
+      nir_def *address = nir_iadd(b, params.address, nir_u2u64(b, byte));
+      nir_def *position = nir_u2u32(b, nir_isub(b, address, chunk_address));
+      nir_push_if(b, nir_iand(b, hazard, nir_ult(b, position, nir_load_var(b, found->position))));
       {
          nir_store_var(b, found->position, position, 0x1);
-         nir_store_var(b, found->address, nir_iadd(b, params.address, nir_u2u64(b, byte)), 0x1);
+         nir_store_var(b, found->address, address, 0x1);
          for (unsigned i = 0; i < 2; i++)
             nir_store_var(b, found->other[i], other[i], 0x1);
       }
       nir_pop_if(b, NULL);
    }
    nir_pop_if(b, NULL);
+}
+
+static nir_def *
+load_index(nir_builder *b, nir_def *address, unsigned size)
+{
+   return nir_u2u32(b, nir_build_load_global(b, 1, size * 8, address, .align_mul = size,
+                                             .access = ACCESS_COHERENT));
+}
+
+/* The row that the index at @number chooses, or UINT32_MAX */
+static nir_def *
+find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number)
+{
+   nir_def *indices = load_words(b, chunk, offsetof(struct chunk, indices));
+   nir_def *restarts = load_words(b, chunk, offsetof(struct chunk, restart));
+   nir_def *address = nir_iadd(b, nir_pack_64_2x32(b, nir_channels(b, indices, 0x3)),
+                               nir_umul_2x32_64(b, number, index_size));
+   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "index");
+
+   for (unsigned size = 1; size <= 4; size *= 2) {
+      nir_push_if(b, nir_ieq_imm(b, index_size, size));
+      nir_store_var(b, var, load_index(b, address, size), 0x1);
+      nir_pop_if(b, NULL);
+   }
+   nir_def *index = nir_load_var(b, var);
+   nir_def *is_none = nir_iand(b, nir_ine_imm(b, nir_channel(b, restarts, 1), 0),
+                               nir_ieq(b, index, nir_channel(b, restarts, 0)));
+   nir_def *vertex = nir_iadd(b, index, nir_channel(b, indices, 2));
+
+   is_none = nir_ior(b, is_none, nir_uge(b, vertex, nir_channel(b, indices, 3)));
+   return nir_bcsel(b, is_none, nir_imm_int(b, UINT32_MAX), vertex);
 }
 
 /* Each lane looks at every 64th piece. */
@@ -189,7 +226,7 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
    nir_def *rows = load_words(b, chunk, offsetof(struct chunk, row_size));
    nir_def *kind = load_words(b, chunk, offsetof(struct chunk, token));
    nir_def *address = nir_pack_64_2x32(b, nir_channels(b, places, 0x3));
-   nir_def *num_pieces = nir_channel(b, rows, 3);
+   nir_def *num_pieces = nir_channel(b, rows, 3), *index_size = nir_channel(b, kind, 3);
    const struct gpuval_nir_driver driver = {
       .root_address = root_address,
       .command_data = command_data,
@@ -221,12 +258,19 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
    {
       nir_def *now = nir_load_var(b, at);
       nir_break_if(b, nir_uge(b, now, count));
-      nir_def *row = nir_udiv(b, now, num_pieces);
-      nir_def *piece = nir_isub(b, now, nir_imul(b, row, num_pieces));
+      nir_store_var(b, at, nir_iadd_imm(b, now, WORKGROUP_SIZE), 0x1);
+
+      nir_def *number = nir_udiv(b, now, num_pieces);
+      nir_def *piece = nir_isub(b, now, nir_imul(b, number, num_pieces));
+      nir_push_if(b, nir_ine_imm(b, index_size, 0));
+      nir_def *vertex = find_vertex(b, chunk, index_size, number);
+      nir_pop_if(b, NULL);
+      nir_def *row = nir_if_phi(b, vertex, number);
+      nir_def *size =
+         nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), nir_channel(b, rows, 0));
       nir_def *begin = nir_iadd(b, address, nir_umul_2x32_64(b, row, nir_channel(b, rows, 1)));
 
-      look_at_piece(b, &driver, &params, begin, nir_channel(b, rows, 0), piece, now, found);
-      nir_store_var(b, at, nir_iadd_imm(b, now, WORKGROUP_SIZE), 0x1);
+      look_at_piece(b, &driver, &params, address, begin, size, piece, found);
    }
    nir_pop_loop(b, NULL);
 }
@@ -390,10 +434,11 @@ get_part(struct gpuval_radv_bytes *bytes, enum gpuval_order_class class_)
 
 /* Adds so many rows, as chunks. */
 static void
-add_rows(struct gpuval_radv_bytes *bytes, struct chunk chunk, uint64_t row_size, uint64_t num_rows)
+add_chunks(struct gpuval_radv_bytes *bytes, struct chunk chunk, uint64_t row_size,
+           uint64_t num_rows)
 {
    const uint64_t max_size = CHUNK * GPUVAL_SHADOW_BLOCK;
-   uint64_t begin = chunk.address;
+   uint64_t begin = chunk.address, indices = chunk.indices;
 
    for (uint64_t done = 0; done < row_size; done += max_size) {
       uint64_t rest = num_rows;
@@ -401,10 +446,14 @@ add_rows(struct gpuval_radv_bytes *bytes, struct chunk chunk, uint64_t row_size,
       chunk.row_size = MIN2(row_size - done, max_size);
       chunk.num_pieces = DIV_ROUND_UP(chunk.row_size, GPUVAL_SHADOW_BLOCK) + 1;
       chunk.address = begin + done;
+      chunk.indices = indices;
       while (rest) {
          chunk.num_rows = MIN2(rest, MAX2(CHUNK / chunk.num_pieces, 1));
          util_dynarray_append_typed(&bytes->chunks, struct chunk, chunk);
-         chunk.address += (uint64_t)chunk.num_rows * chunk.row_stride;
+         if (chunk.index_size)
+            chunk.indices += (uint64_t)chunk.num_rows * chunk.index_size;
+         else
+            chunk.address += (uint64_t)chunk.num_rows * chunk.row_stride;
          rest -= chunk.num_rows;
       }
    }
@@ -420,45 +469,94 @@ get_batch(struct gpuval_radv_bytes *bytes)
    return bytes->batch;
 }
 
-void
-gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
+/* @rows: what is special of their chunks */
+static void
+add_rows(struct gpuval_radv_bytes *bytes, const struct gpuval_sync_kind *kind,
+         const struct gpuval_command_access *access, const struct chunk *rows)
 {
-   struct gpuval_radv_bytes *bytes = data;
-   const struct gpuval_sync_kind *kind = bytes ? gpuval_sync_find_kind(access) : NULL;
-   struct look look = {.access = *access};
-   struct chunk chunk;
-
-   if (!kind || kind->class_ < FIRST_CLASS)
-      return;
-   look.kind = *kind;
-   if (access->buffer) {
-      const struct radv_buffer *buffer = container_of(access->buffer, const struct radv_buffer, vk);
-      uint64_t begin = gpuval_radv_buffer_address(buffer);
-
-      look.access.address = begin ? begin + access->offset : 0;
-      look.access.buffer = NULL;
-   }
-   look.part = look.access.address ? get_part(bytes, kind->class_) : NULL;
+   struct look look = {
+      .access = *access,
+      .kind = *kind,
+      .part = get_part(bytes, kind->class_),
+   };
+   bool is_write = kind->read == GPUVAL_ORDER_WRITE;
+   uint32_t site = kind->op | (is_write ? GPUVAL_SHADOW_COMMAND_WRITES : 0);
+   struct chunk chunk = *rows;
    if (!look.part)
       return;
 
-   bool is_write = kind->read == GPUVAL_ORDER_WRITE;
-   uint32_t site = kind->op | (is_write ? GPUVAL_SHADOW_COMMAND_WRITES : 0);
-   chunk.address = look.access.address;
+   chunk.address = access->address;
    chunk.data = look.part->address;
    chunk.row_stride = access->row_stride;
    chunk.token = GPUVAL_SHADOW_CONTEXT(0, 0, kind->class_, site);
    chunk.type = is_write ? GPUVAL_BLOOM_STORE : GPUVAL_BLOOM_LOAD;
    chunk.access = kind->read;
-   chunk.reserved = 0;
 
    if (util_dynarray_num_elements(&bytes->chunks, struct chunk) > MAX_CHUNKS)
       gpuval_radv_flush_bytes(bytes->cmd_buffer);
    look.first_chunk = util_dynarray_num_elements(&bytes->chunks, struct chunk);
-   add_rows(bytes, chunk, access->row_size ? access->row_size : access->size,
-            access->row_size ? access->num_rows : 1);
+   add_chunks(bytes, chunk, access->row_size ? access->row_size : access->size,
+              access->row_size ? access->num_rows : 1);
    look.num_chunks = util_dynarray_num_elements(&bytes->chunks, struct chunk) - look.first_chunk;
    util_dynarray_append_typed(&get_batch(bytes)->looks, struct look, look);
+}
+
+void
+gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
+{
+   static const struct chunk rows;
+   struct gpuval_radv_bytes *bytes = data;
+   const struct gpuval_sync_kind *kind = bytes ? gpuval_sync_find_kind(access) : NULL;
+   struct gpuval_command_access there = *access;
+
+   if (!kind || kind->class_ < FIRST_CLASS)
+      return;
+   if (access->buffer) {
+      const struct radv_buffer *buffer =
+         container_of(access->buffer, const struct radv_buffer, vk);
+      uint64_t begin = gpuval_radv_buffer_address(buffer);
+
+      there.address = begin ? begin + access->offset : 0;
+      there.buffer = NULL; /* It may be gone when something is reported. */
+   }
+   if (there.address)
+      add_rows(bytes, kind, &there, &rows);
+}
+
+/* Attributes of vertices that indices choose: of those that are in the buffer */
+static void
+add_vertices(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *input,
+             const struct gpuval_draw *draw, const struct gpuval_vertex_attribute *attribute)
+{
+   const struct gpuval_vertex_binding *binding = &input->bindings[attribute->binding];
+   const struct gpuval_index_buffer *indices = &input->indices;
+   const struct gpuval_command_range *range = &binding->range;
+   uint64_t first = (uint64_t)draw->first * indices->index_size;
+   uint64_t needed = (uint64_t)attribute->offset + attribute->size;
+   if (!indices->range.address || indices->range.size < first || !range->address ||
+       !attribute->size || range->size < needed)
+      return;
+
+   const struct gpuval_command_access access = {
+      .stages = VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
+      .access = VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT,
+      .address = range->address + attribute->offset,
+      .size = range->size - attribute->offset,
+      .has_gaps = true,
+      .row_size = attribute->size,
+      .row_stride = binding->stride,
+      .num_rows = MIN2(draw->count, (indices->range.size - first) / indices->index_size),
+   };
+   uint64_t num_elements = binding->stride ? (range->size - needed) / binding->stride + 1 : UINT32_MAX;
+   const struct chunk rows = {
+      .index_size = indices->index_size,
+      .indices = indices->range.address + first,
+      .vertex_offset = draw->vertex_offset,
+      .num_elements = MIN2(num_elements, UINT32_MAX),
+      .restart = BITFIELD_MASK(indices->index_size * 8),
+      .has_restart = indices->restart,
+   };
+   add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
 }
 
 void
@@ -472,6 +570,10 @@ gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
    bytes->has_id = true;
    bytes->command_id = command_id;
    gpuval_visit_fetch(input, draw, gpuval_radv_add_bytes, bytes);
+   for (unsigned i = 0; draw->indexed && draw->num_instances && i < input->num_attributes; i++) {
+      if (!input->bindings[input->attributes[i].binding].per_instance)
+         add_vertices(bytes, input, draw, &input->attributes[i]);
+   }
 }
 
 static bool
@@ -540,33 +642,42 @@ is_own(struct gpuval_device *device, const struct look *look, const struct resul
           party.command_id == look->part->command_id;
 }
 
+/* The one with the lowest address; NULL: none. A range counts as one access. */
+static const struct result *
+find_result(struct gpuval_device *device, const struct look *look, const struct result *results)
+{
+   const struct result *found = NULL;
+
+   for (uint32_t i = 0; i < look->num_chunks; i++) {
+      const struct result *result = &results[look->first_chunk + i];
+      if (result->other[1] && (!found || result->address < found->address) &&
+          !is_own(device, look, result))
+         found = result;
+   }
+   return found;
+}
+
 static void
 check_look(struct gpuval_device *device, const struct look *look, const struct result *results,
            struct util_dynarray *found)
 {
-   for (uint32_t i = 0; i < look->num_chunks; i++) {
-      const struct result *result = &results[look->first_chunk + i];
-      struct gpuval_radv_failure failure = {.command_id = look->part->command_id};
+   const struct result *result = find_result(device, look, results);
+   struct gpuval_radv_failure failure = {.command_id = look->part->command_id};
 
-      if (!result->other[1] || is_own(device, look, result))
-         continue;
-      failure.conflict = calloc(1, sizeof(*failure.conflict));
-      if (!failure.conflict)
-         return;
-      *failure.conflict = (struct gpuval_sync_conflict){
-         .what = look->access,
-         .class_ = look->kind.class_,
-         .read = look->kind.read,
-         .op = look->kind.op,
-         .command_id = look->part->command_id,
-         .serial = look->part->serial,
-         .begin = look->access.address,
-         .address = result->address,
-         .other = result->other[0] | (uint64_t)result->other[1] << 32,
-      };
-      util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
-      return; /* A range counts as one access. */
-   }
+   if (!result || !(failure.conflict = calloc(1, sizeof(*failure.conflict))))
+      return;
+   *failure.conflict = (struct gpuval_sync_conflict){
+      .what = look->access,
+      .class_ = look->kind.class_,
+      .read = look->kind.read,
+      .op = look->kind.op,
+      .command_id = look->part->command_id,
+      .serial = look->part->serial,
+      .begin = look->access.address,
+      .address = result->address,
+      .other = result->other[0] | (uint64_t)result->other[1] << 32,
+   };
+   util_dynarray_append_typed(found, struct gpuval_radv_failure, failure);
 }
 
 void
