@@ -14,8 +14,8 @@
  * queues without compute shaders do.
  */
 
+#include "gpuval_radv_inputs.h"
 #include "gpuval_radv_nir.h"
-#include "gpuval_radv_private.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/compat/gpuval_radv_driver.h"
@@ -43,8 +43,6 @@
 /* Of a dispatch: at most so many chunks; more are another dispatch. */
 #define MAX_CHUNKS 16384
 
-#define FIRST_CLASS GPUVAL_ORDER_TRANSFER
-
 /* What a workgroup is told: rows of bytes, and who accesses them. The shader loads it as vectors of
  * four words.
  */
@@ -62,9 +60,11 @@ struct chunk {
    uint32_t num_elements; /* as far as there are so many, */
    uint32_t restart;      /* and @has_restart, but for this index */
    uint32_t has_restart;
-   uint32_t reserved[2];
+   uint64_t count_address; /* of a word: there are no more rows than that; 0: all */
+   uint32_t first_row;     /* of these, the first one here */
+   uint32_t reserved[3];
 };
-static_assert(sizeof(struct chunk) == 80, "the shader knows the offsets");
+static_assert(sizeof(struct chunk) == 96, "the shader knows the offsets");
 
 /* What it says if there is a hazard; 0 else */
 struct result {
@@ -105,7 +105,7 @@ struct gpuval_radv_bytes {
    const char *op;
    bool has_id;
    uint32_t command_id;
-   struct gpuval_radv_bytes_part *parts[GPUVAL_ORDER_CLASSES - FIRST_CLASS];
+   struct gpuval_radv_bytes_part *parts[GPUVAL_ORDER_CLASSES];
 };
 
 /* The shader */
@@ -188,7 +188,7 @@ look_at_piece(nir_builder *b, const struct gpuval_nir_driver *driver,
 }
 
 static nir_def *
-load_index(nir_builder *b, nir_def *address, unsigned size)
+load_word(nir_builder *b, nir_def *address, unsigned size)
 {
    return nir_u2u32(b, nir_build_load_global(b, 1, size * 8, address, .align_mul = size,
                                              .access = ACCESS_COHERENT));
@@ -206,7 +206,7 @@ find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number
 
    for (unsigned size = 1; size <= 4; size *= 2) {
       nir_push_if(b, nir_ieq_imm(b, index_size, size));
-      nir_store_var(b, var, load_index(b, address, size), 0x1);
+      nir_store_var(b, var, load_word(b, address, size), 0x1);
       nir_pop_if(b, NULL);
    }
    nir_def *index = nir_load_var(b, var);
@@ -216,6 +216,21 @@ find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number
 
    is_none = nir_ior(b, is_none, nir_uge(b, vertex, nir_channel(b, indices, 3)));
    return nir_bcsel(b, is_none, nir_imm_int(b, UINT32_MAX), vertex);
+}
+
+/* Of @num_rows, those that the word says that there are */
+static nir_def *
+count_rows(nir_builder *b, nir_def *chunk, nir_def *num_rows)
+{
+   nir_def *restarts = load_words(b, chunk, offsetof(struct chunk, restart));
+   nir_def *counts = load_words(b, chunk, offsetof(struct chunk, first_row));
+   nir_def *address = nir_pack_64_2x32(b, nir_channels(b, restarts, 0xc));
+
+   nir_push_if(b, nir_ine_imm(b, address, 0));
+   nir_def *count = nir_usub_sat(b, load_word(b, address, 4), nir_channel(b, counts, 0));
+   nir_def *fewer = nir_umin(b, num_rows, count);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, fewer, num_rows);
 }
 
 /* Each lane looks at every 64th piece. */
@@ -236,7 +251,7 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
    struct gpuval_nir_shadow_command command = gpuval_nir_load_shadow_command(b, &driver);
    nir_def *flags = command_data(&driver, b, 32, offsetof(struct gpuval_command_data, sync_flags));
    nir_def *is_off = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_RADV_SYNC_OFF), 0);
-   nir_def *count = nir_imul(b, num_pieces, nir_channel(b, rows, 2));
+   nir_def *count = nir_imul(b, num_pieces, count_rows(b, chunk, nir_channel(b, rows, 2)));
    nir_variable *at = nir_local_variable_create(b->impl, glsl_uint_type(), "at");
    nir_variable *area = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "area");
    const struct gpuval_nir_access_params params = {
@@ -386,7 +401,7 @@ begin_command(struct radv_cmd_buffer *cmd_buffer)
 struct gpuval_radv_bytes *
 gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer, const char *op)
 {
-   if (!may_look(cmd_buffer))
+   if (!may_look(cmd_buffer) || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
       return NULL;
 
    struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
@@ -401,7 +416,7 @@ get_part(struct gpuval_radv_bytes *bytes, enum gpuval_order_class class_)
 {
    struct radv_cmd_buffer *cmd_buffer = bytes->cmd_buffer;
    struct gpuval_device *device = radv_cmd_buffer_device(cmd_buffer)->gpuval->device;
-   struct gpuval_radv_bytes_part **part = &bytes->parts[class_ - FIRST_CLASS];
+   struct gpuval_radv_bytes_part **part = &bytes->parts[class_];
    uint32_t offset;
    void *map;
 
@@ -432,13 +447,17 @@ get_part(struct gpuval_radv_bytes *bytes, enum gpuval_order_class class_)
    return *part;
 }
 
+/* Rows that are failures of their own, up to so many */
+#define MAX_SINGLE_ROWS 64
+
 /* Adds so many rows, as chunks. */
 static void
 add_chunks(struct gpuval_radv_bytes *bytes, struct chunk chunk, uint64_t row_size,
            uint64_t num_rows)
 {
    const uint64_t max_size = CHUNK * GPUVAL_SHADOW_BLOCK;
-   uint64_t begin = chunk.address, indices = chunk.indices;
+   const uint64_t begin = chunk.address, indices = chunk.indices;
+   const uint32_t first_row = chunk.first_row;
 
    for (uint64_t done = 0; done < row_size; done += max_size) {
       uint64_t rest = num_rows;
@@ -449,6 +468,7 @@ add_chunks(struct gpuval_radv_bytes *bytes, struct chunk chunk, uint64_t row_siz
       chunk.indices = indices;
       while (rest) {
          chunk.num_rows = MIN2(rest, MAX2(CHUNK / chunk.num_pieces, 1));
+         chunk.first_row = first_row + num_rows - rest;
          util_dynarray_append_typed(&bytes->chunks, struct chunk, chunk);
          if (chunk.index_size)
             chunk.indices += (uint64_t)chunk.num_rows * chunk.index_size;
@@ -509,7 +529,7 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
    const struct gpuval_sync_kind *kind = bytes ? gpuval_sync_find_kind(access) : NULL;
    struct gpuval_command_access there = *access;
 
-   if (!kind || kind->class_ < FIRST_CLASS)
+   if (!kind)
       return;
    if (access->buffer) {
       const struct radv_buffer *buffer =
@@ -563,7 +583,7 @@ void
 gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
                       const struct gpuval_vertex_input *input, const struct gpuval_draw *draw)
 {
-   if (!may_look(cmd_buffer))
+   if (!may_look(cmd_buffer) || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
       return;
 
    struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
@@ -574,6 +594,47 @@ gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
       if (!input->bindings[input->attributes[i].binding].per_instance)
          add_vertices(bytes, input, draw, &input->attributes[i]);
    }
+}
+
+void
+gpuval_radv_add_arguments(struct gpuval_radv_recording *recording,
+                          const struct gpuval_arguments *arguments, uint64_t count_address)
+{
+   static const struct gpuval_sync_kind kind = {
+      .class_ = GPUVAL_ORDER_INDIRECT,
+      .read = GPUVAL_ORDER_STORAGE_READ,
+      .op = GPUVAL_OP_INDIRECT,
+   };
+   static const struct chunk no_rows;
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
+   const uint64_t begin = arguments->range.address + arguments->offset;
+   uint32_t count = gpuval_arguments_inside(arguments);
+   uint32_t num_singles = MIN2(count, MAX_SINGLE_ROWS);
+   struct gpuval_command_access access = {.address = count_address, .size = 4};
+   bool is_dispatch = arguments->type == GPUVAL_ARGUMENTS_DISPATCH;
+   if (!may_look(cmd_buffer) || cmd_buffer->state.predicating || !arguments->range.address ||
+       !(gpuval_options_may_check(GPUVAL_CHECK_SYNC) || is_dispatch)) /* sync-compute */
+      return;
+
+   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
+   bytes->has_id = true;
+   bytes->command_id = gpuval_radv_get_id(recording);
+   if (count_address)
+      add_rows(bytes, &kind, &access, &no_rows);
+
+   access.has_gaps = true;
+   access.row_size = gpuval_arguments_size(arguments->type);
+   access.row_stride = arguments->stride;
+   for (uint32_t i = 0; i < count; i += access.num_rows) {
+      const struct chunk rows = {.count_address = count_address, .first_row = i};
+
+      access.num_rows = i < num_singles ? 1 : count - i;
+      access.address = begin + i * arguments->stride;
+      access.size = (access.num_rows - 1) * arguments->stride + access.row_size;
+      add_rows(bytes, &kind, &access, &rows);
+   }
+   if (recording->bind_point != VK_PIPELINE_BIND_POINT_GRAPHICS) /* else it is in a pass */
+      gpuval_radv_flush_bytes(cmd_buffer);
 }
 
 static bool

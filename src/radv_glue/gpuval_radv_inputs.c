@@ -370,10 +370,13 @@ gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffe
    indirect->offset = offset;
    indirect->count = count;
    indirect->stride = stride;
-   if (!indirect->is_checked)
+   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
       return;
 
    const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);
+   gpuval_radv_add_arguments(&indirect->recording, &arguments, 0);
+   if (!indirect->is_checked)
+      return;
    indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
    indirect->look = look_at_structs(&indirect->recording, &arguments);
    read_safe(indirect, arguments);
@@ -390,7 +393,7 @@ gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkComman
    indirect->offset = offset;
    indirect->count = max_count;
    indirect->stride = stride;
-   if (!indirect->is_checked)
+   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
       return;
 
    const struct gpuval_arguments arguments = get_structs(type, buffer, offset, max_count, stride);
@@ -400,6 +403,10 @@ gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkComman
       .max_count = max_count,
    };
    bool inside = check_bytes(&indirect->recording, count_buffer, count_offset, "the count");
+   if (inside)
+      gpuval_radv_add_arguments(&indirect->recording, &arguments, at.count_address);
+   if (!indirect->is_checked)
+      return;
 
    indirect->look = inside ? gpuval_radv_look_before(&indirect->recording, &at) : NULL;
    if (gpuval_options()->safe && checks_arguments())
@@ -439,10 +446,13 @@ gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkComman
    begin_indirect(indirect, handle, type);
    indirect->address = address;
    indirect->count = 1;
-   if (!indirect->is_checked)
+   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
       return;
 
    const struct gpuval_arguments arguments = get_structs_at(&indirect->recording, type, address);
+   gpuval_radv_add_arguments(&indirect->recording, &arguments, 0);
+   if (!indirect->is_checked)
+      return;
    indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
    indirect->look = look_at_structs(&indirect->recording, &arguments);
    read_safe(indirect, arguments);

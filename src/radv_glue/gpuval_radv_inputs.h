@@ -44,6 +44,15 @@ uint32_t gpuval_radv_get_id(struct gpuval_radv_recording *recording);
 uint64_t gpuval_radv_what_is_bound(const struct radv_cmd_buffer *cmd_buffer,
                                    VkPipelineBindPoint bind_point);
 
+/* gpuval_radv_bytes.c */
+
+/**
+ * In front of an indirect command: what it reads there, as many structs as the word at
+ * @count_address says, or all, if that is 0. Does nothing where nobody looks.
+ */
+void gpuval_radv_add_arguments(struct gpuval_radv_recording *recording,
+                               const struct gpuval_arguments *arguments, uint64_t count_address);
+
 /* gpuval_radv_indices.c */
 
 /** Of a direct draw that nothing predicates; @count of its indices are in the buffer. */

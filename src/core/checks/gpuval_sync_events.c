@@ -65,11 +65,28 @@ complete(struct gpuval_device *device, struct gpuval_event *event, const void *d
    gpuval_event_describe(event);
 }
 
+static void
+report_arguments(struct gpuval_device *device, const struct gpuval_sync_conflict *conflict)
+{
+   const struct gpuval_command_access *what = &conflict->what;
+   const struct gpuval_indirect_read read = {
+      .command = {.command_id = conflict->command_id},
+      .address = conflict->begin,
+      .size = what->row_size ? what->row_size : what->size,
+   };
+   gpuval_device_report_indirect(device, &read, conflict->other);
+}
+
 void
 gpuval_sync_report_conflict(struct gpuval_device *device,
                             const struct gpuval_sync_conflict *conflict)
 {
    const struct gpuval_command_access *what = &conflict->what;
+   if (conflict->class_ == GPUVAL_ORDER_INDIRECT) {
+      report_arguments(device, conflict);
+      return;
+   }
+
    struct gpuval_command_failure failure = {
       .kind = gpuval_access_is_write(what) ? GPUVAL_KIND_WRITE_AFTER_ACCESS
                                            : GPUVAL_KIND_READ_AFTER_WRITE,

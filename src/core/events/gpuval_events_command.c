@@ -60,7 +60,7 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       .access_size = read->size,
       .address = {read->address, read->address >> 32},
    };
-   if (device->shadow->memory) {
+   if (device->shadow->is_on) {
       record.bound = claim;
       record.other = claim >> 32;
    } else if (claim) {
