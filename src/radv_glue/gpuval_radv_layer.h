@@ -141,6 +141,10 @@ void gpuval_radv_written_address(struct gpuval_radv *gpuval, VkDeviceAddress add
 void gpuval_radv_written_copy_buffer(struct gpuval_radv *gpuval, const VkCopyBufferInfo2 *info);
 void gpuval_radv_written_copy_image_to_buffer(struct gpuval_radv *gpuval,
                                               const VkCopyImageToBufferInfo2 *info);
+/** The bytes that the results of so many queries are copied to */
+void gpuval_radv_visit_queries(VkQueryPool pool, uint32_t count, VkBuffer buffer,
+                               VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags,
+                               gpuval_access_function function, void *data);
 void gpuval_radv_written_copy_queries(struct gpuval_radv *gpuval, VkQueryPool pool, uint32_t count,
                                       VkBuffer buffer, VkDeviceSize offset, VkDeviceSize stride,
                                       VkQueryResultFlags flags);
@@ -215,6 +219,17 @@ void gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkC
                                       enum gpuval_arguments_type type, VkDeviceAddress address);
 /** After RADV's. */
 void gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect);
+
+/* gpuval_radv_bytes.c: sync */
+
+/* In front of a command, which is no draw. @visit: a call of a function of
+ * core/memory/gpuval_transfers.h, but for its last two arguments.
+ */
+#define GPUVAL_RADV_NOTE_BYTES(cmd_buffer, op, visit, ...)                                         \
+   do {                                                                                            \
+      visit(__VA_ARGS__, gpuval_radv_add_bytes, gpuval_radv_begin_bytes(cmd_buffer, op));          \
+      gpuval_radv_flush_bytes(cmd_buffer);                                                         \
+   } while (0)
 
 /* gpuval_radv_generated.c: indirect */
 

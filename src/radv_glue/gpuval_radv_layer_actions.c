@@ -263,6 +263,8 @@ gpuval_radv_CmdBuildAccelerationStructuresKHR(
 
    for (uint32_t i = 0; i < count; i++)
       gpuval_radv_written_address(gpuval, infos[i].scratchData.deviceAddress);
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "build_acceleration_structures_khr",
+                          gpuval_visit_build_structures, count, infos, ranges);
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "build_acceleration_structures_khr", false, false);
    VkAccelerationStructureBuildGeometryInfoKHR *safe =
@@ -277,6 +279,9 @@ gpuval_radv_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
                                             const VkCopyAccelerationStructureInfoKHR *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_khr", gpuval_visit_copy_structure,
+                          info);
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_khr", false, false);
 
@@ -293,6 +298,8 @@ gpuval_radv_CmdCopyAccelerationStructureToMemoryKHR(
    struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
 
    gpuval_radv_written_address(gpuval, info->dst.deviceAddress);
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
+                          gpuval_visit_copy_structure_to_memory, info);
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
                                            false, false);
    next(cmd_buffer)->CmdCopyAccelerationStructureToMemoryKHR(handle, info);
@@ -304,6 +311,9 @@ gpuval_radv_CmdCopyMemoryToAccelerationStructureKHR(
    VkCommandBuffer handle, const VkCopyMemoryToAccelerationStructureInfoKHR *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
+                          gpuval_visit_copy_memory_to_structure, info);
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
                                            false, false);
 

@@ -52,8 +52,7 @@ next(VkCommandBuffer handle)
       note = gpuval_radv_race_begin_transfer(cmd_buffer);                                          \
       visit(__VA_ARGS__, gpuval_radv_race_add_transfer, note);                                     \
       gpuval_radv_race_end_transfer(cmd_buffer, note, op);                                         \
-      visit(__VA_ARGS__, gpuval_radv_add_bytes, gpuval_radv_begin_bytes(cmd_buffer, op));          \
-      gpuval_radv_flush_bytes(cmd_buffer);                                                         \
+      GPUVAL_RADV_NOTE_BYTES(cmd_buffer, op, visit, __VA_ARGS__);                                  \
    } while (0)
 
 VKAPI_ATTR void VKAPI_CALL
@@ -146,7 +145,11 @@ gpuval_radv_CmdCopyQueryPoolResults(VkCommandBuffer handle, VkQueryPool pool, ui
                                     uint32_t count, VkBuffer buffer, VkDeviceSize offset,
                                     VkDeviceSize stride, VkQueryResultFlags flags)
 {
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
    gpuval_radv_written_copy_queries(gpuval_of(handle), pool, count, buffer, offset, stride, flags);
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_query_pool_results", gpuval_radv_visit_queries, pool,
+                          count, buffer, offset, stride, flags);
    RECORD(handle, "copy_query_pool_results",
           next(handle)->CmdCopyQueryPoolResults(handle, pool, first, count, buffer, offset, stride,
                                                 flags));
@@ -179,6 +182,21 @@ gpuval_radv_CmdEndTransformFeedbackEXT(VkCommandBuffer handle, uint32_t first, u
    for (uint32_t i = 0; counters && i < count; i++)
       gpuval_radv_written_buffer(gpuval_of(handle), counters[i], offsets ? offsets[i] : 0, 4);
    next(handle)->CmdEndTransformFeedbackEXT(handle, first, count, counters, offsets);
+}
+
+/* Within a pass the predicate is looked at behind it. */
+VKAPI_ATTR void VKAPI_CALL
+gpuval_radv_CmdBeginConditionalRenderingEXT(VkCommandBuffer handle,
+                                            const VkConditionalRenderingBeginInfoEXT *info)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   gpuval_visit_begin_conditional_rendering(
+      info, gpuval_radv_add_bytes,
+      gpuval_radv_begin_bytes(cmd_buffer, "begin_conditional_rendering_ext"));
+   if (!cmd_buffer->state.render.active)
+      gpuval_radv_flush_bytes(cmd_buffer);
+   next(handle)->CmdBeginConditionalRenderingEXT(handle, info);
 }
 
 VKAPI_ATTR void VKAPI_CALL

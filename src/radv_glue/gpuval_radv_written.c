@@ -180,15 +180,39 @@ gpuval_radv_written_copy_image_to_buffer(struct gpuval_radv *gpuval,
 
 /* The stride may be anything, 0 if there is one query. */
 void
-gpuval_radv_written_copy_queries(struct gpuval_radv *gpuval, VkQueryPool pool_handle,
-                                 uint32_t count, VkBuffer buffer, VkDeviceSize offset,
-                                 VkDeviceSize stride, VkQueryResultFlags flags)
+gpuval_radv_visit_queries(VkQueryPool pool_handle, uint32_t count, VkBuffer buffer_handle,
+                          VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags,
+                          gpuval_access_function function, void *data)
 {
    VK_FROM_HANDLE(radv_query_pool, pool, pool_handle);
+   VK_FROM_HANDLE(vk_buffer, buffer, buffer_handle);
    uint64_t size = gpuval_query_size(pool->vk.query_type, pool->vk.pipeline_statistics, flags);
 
-   for (uint32_t i = 0; i < count; i++)
-      gpuval_radv_written_buffer(gpuval, buffer, offset + i * stride, size);
+   for (uint32_t i = 0; i < count; i++) {
+      const struct gpuval_command_access access = {
+         .stages = VK_PIPELINE_STAGE_2_COPY_BIT,
+         .access = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+         .buffer = buffer,
+         .offset = offset + i * stride,
+         .size = size,
+      };
+      function(data, &access);
+   }
+}
+
+static void
+write_access(void *gpuval, const struct gpuval_command_access *access)
+{
+   gpuval_radv_written_buffer(gpuval, vk_buffer_to_handle((struct vk_buffer *)access->buffer),
+                              access->offset, access->size);
+}
+
+void
+gpuval_radv_written_copy_queries(struct gpuval_radv *gpuval, VkQueryPool pool, uint32_t count,
+                                 VkBuffer buffer, VkDeviceSize offset, VkDeviceSize stride,
+                                 VkQueryResultFlags flags)
+{
+   gpuval_radv_visit_queries(pool, count, buffer, offset, stride, flags, write_access, gpuval);
 }
 
 void

@@ -32,6 +32,29 @@ GPUVAL_DEFINE_VISIT(copy_image_to_buffer, VkCopyImageToBufferInfo2, VK_CMD_COPY_
 GPUVAL_DEFINE_VISIT(copy_buffer, VkCopyBufferInfo2, VK_CMD_COPY_BUFFER2, copy_buffer2,
                     copy_buffer_info)
 
+GPUVAL_DEFINE_VISIT(copy_structure, VkCopyAccelerationStructureInfoKHR,
+                    VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR, copy_acceleration_structure_khr, info)
+GPUVAL_DEFINE_VISIT(copy_structure_to_memory, VkCopyAccelerationStructureToMemoryInfoKHR,
+                    VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR,
+                    copy_acceleration_structure_to_memory_khr, info)
+GPUVAL_DEFINE_VISIT(copy_memory_to_structure, VkCopyMemoryToAccelerationStructureInfoKHR,
+                    VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR,
+                    copy_memory_to_acceleration_structure_khr, info)
+GPUVAL_DEFINE_VISIT(begin_conditional_rendering, VkConditionalRenderingBeginInfoEXT,
+                    VK_CMD_BEGIN_CONDITIONAL_RENDERING_EXT, begin_conditional_rendering_ext,
+                    conditional_rendering_begin)
+
+static inline void
+gpuval_visit_build_structures(uint32_t count,
+                              const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                              const VkAccelerationStructureBuildRangeInfoKHR *const *ranges,
+                              gpuval_access_function function, void *data)
+{
+   GPUVAL_VISIT(VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR, build_acceleration_structures_khr,
+                .info_count = count, .infos = (VkAccelerationStructureBuildGeometryInfoKHR *)infos,
+                .pp_build_range_infos = (const VkAccelerationStructureBuildRangeInfoKHR **)ranges);
+}
+
 static inline void
 gpuval_visit_clear(VkImage image, uint32_t count, const VkImageSubresourceRange *ranges,
                    gpuval_access_function function, void *data)
