@@ -383,6 +383,12 @@ may_look(const struct radv_cmd_buffer *cmd_buffer)
           (cmd_buffer->qf == RADV_QUEUE_GENERAL || cmd_buffer->qf == RADV_QUEUE_COMPUTE);
 }
 
+bool
+gpuval_radv_looks_at_bytes(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return may_look(cmd_buffer) && gpuval_options_may_check(GPUVAL_CHECK_SYNC);
+}
+
 static struct gpuval_radv_bytes *
 begin_command(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -401,7 +407,7 @@ begin_command(struct radv_cmd_buffer *cmd_buffer)
 struct gpuval_radv_bytes *
 gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer, const char *op)
 {
-   if (!may_look(cmd_buffer) || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
+   if (!gpuval_radv_looks_at_bytes(cmd_buffer))
       return NULL;
 
    struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
@@ -583,7 +589,7 @@ void
 gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
                       const struct gpuval_vertex_input *input, const struct gpuval_draw *draw)
 {
-   if (!may_look(cmd_buffer) || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
+   if (!gpuval_radv_looks_at_bytes(cmd_buffer))
       return;
 
    struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);

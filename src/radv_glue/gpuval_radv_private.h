@@ -341,6 +341,8 @@ struct gpuval_radv_bytes_part {
    uint32_t serial;                  /* of the last execution */
 };
 
+/** Are bytes of buffers that commands access the business of sync there, and not of race? */
+bool gpuval_radv_looks_at_bytes(const struct radv_cmd_buffer *cmd_buffer);
 /**
  * Command @op, which is no action, is about to be recorded: NULL, or what
  * gpuval_radv_add_bytes() needs to be told what it accesses.

@@ -61,6 +61,7 @@ struct gpuval_radv_race_note {
    VkRenderingFlags flags;
    VkPipelineStageFlags2 stages;
    bool is_for_resources;                  /* gpuval_race_is_for_resources() */
+   bool leaves_buffers;                    /* sync looks at them */
    const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
    struct util_dynarray parts;             /* struct gpuval_race_part */
    struct util_dynarray uses;              /* of shaders: struct shader_use */
@@ -118,7 +119,12 @@ create_note(struct radv_cmd_buffer *cmd_buffer, enum note_type type)
 struct gpuval_radv_race_note *
 gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer)
 {
-   return get_gpuval(cmd_buffer)->race ? create_note(cmd_buffer, NOTE_USE) : NULL;
+   if (!get_gpuval(cmd_buffer)->race)
+      return NULL;
+
+   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_USE);
+   note->leaves_buffers = gpuval_radv_looks_at_bytes(cmd_buffer);
+   return note;
 }
 
 void
@@ -126,7 +132,7 @@ gpuval_radv_race_add_transfer(void *note, const struct gpuval_transfer *transfer
 {
    struct gpuval_radv_race_note *race_note = note;
 
-   if (race_note)
+   if (race_note && (transfer->image || !race_note->leaves_buffers))
       gpuval_race_add_transfer(&race_note->parts, transfer);
 }
 

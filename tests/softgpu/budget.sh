@@ -32,12 +32,9 @@ counted 3 '^gpuval: error: sync/read-after-write'
 counted 1 '^gpuval:    after the store at '
 counted 2 '^gpuval:    likely after the store at '
 
-# An engine that nobody has asked for is named.
-note='gpuval: note: sync: its bloom filter is used'
-run 0 ''
-counted 1 "$note"
-run 0 bloom
-counted 0 "$note"
-run 65536 shadow
-counted 0 "$note"
+# Cells are the engine where none is asked for, and the filter where that is.
+run 1073741824 ''
+counted 3 '^gpuval:    after the store at '
+run 1073741824 bloom
+counted 3 '^gpuval:    likely after the store at '
 exit $bad

@@ -17,23 +17,13 @@
 #include "util/u_atomic.h"
 #include "vk_image.h"
 
-static void
-note_engine(void)
-{
-   static uint32_t noted;
-
-   if (!p_atomic_xchg(&noted, 1))
-      gpuval_log_note("sync: its bloom filter is used, as GPUVAL_SYNC asks for no engine; on this "
-                      "driver shadow, which is exact, has to be asked for");
-}
-
 /* The engine that was asked for, or else the one that there is */
 static bool
 alloc_sync(struct gpuval_device *device)
 {
    enum gpuval_sync_engine engine = gpuval_options()->sync_engine;
 
-   if (engine == GPUVAL_SYNC_ENGINE_SHADOW && device->info.has_table) {
+   if (engine != GPUVAL_SYNC_ENGINE_BLOOM && device->info.has_table) {
       if (!gpuval_device_init_shadow(device))
          gpuval_log_warning("sync: there is no memory for shadow memory, its bloom filter is used");
       return gpuval_device_alloc_filter(device); /* for what has no cells */
@@ -46,8 +36,6 @@ alloc_sync(struct gpuval_device *device)
    } else if (engine == GPUVAL_SYNC_ENGINE_SHADOW) {
       gpuval_log_warning("GPUVAL_SYNC=shadow: this driver has no shadow memory yet, the bloom "
                          "filter is used");
-   } else if (engine == GPUVAL_SYNC_ENGINE_DEFAULT && device->info.has_table) {
-      note_engine();
    }
    return gpuval_device_alloc_filter(device);
 }
