@@ -159,7 +159,8 @@ look_at_piece(nir_builder *b, const struct gpuval_nir_driver *driver,
               const struct gpuval_nir_access_params *template, nir_def *chunk_address,
               nir_def *begin, nir_def *row_size, nir_def *piece, const struct found *found)
 {
-   nir_def *skipped = nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, begin), GPUVAL_SHADOW_BLOCK - 1);
+   nir_def *skipped =
+      nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, begin), GPUVAL_SHADOW_BLOCK - 1);
    /* Bytes of the row, from the beginning of the block that it begins in */
    nir_def *first = nir_umax(b, nir_imul_imm(b, piece, GPUVAL_SHADOW_BLOCK), skipped);
    nir_def *end = nir_umin(b, nir_imul_imm(b, nir_iadd_imm(b, piece, 1), GPUVAL_SHADOW_BLOCK),
@@ -538,8 +539,7 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
    if (!kind)
       return;
    if (access->buffer) {
-      const struct radv_buffer *buffer =
-         container_of(access->buffer, const struct radv_buffer, vk);
+      const struct radv_buffer *buffer = container_of(access->buffer, const struct radv_buffer, vk);
       uint64_t begin = gpuval_radv_buffer_address(buffer);
 
       there.address = begin ? begin + access->offset : 0;
@@ -573,7 +573,8 @@ add_vertices(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *
       .row_stride = binding->stride,
       .num_rows = MIN2(draw->count, (indices->range.size - first) / indices->index_size),
    };
-   uint64_t num_elements = binding->stride ? (range->size - needed) / binding->stride + 1 : UINT32_MAX;
+   uint64_t num_elements =
+      binding->stride ? (range->size - needed) / binding->stride + 1 : UINT32_MAX;
    const struct chunk rows = {
       .index_size = indices->index_size,
       .indices = indices->range.address + first,

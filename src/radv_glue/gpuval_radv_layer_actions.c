@@ -280,8 +280,8 @@ gpuval_radv_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_khr", gpuval_visit_copy_structure,
-                          info);
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_khr",
+                          gpuval_visit_copy_structure, info);
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_khr", false, false);
 

@@ -10,7 +10,7 @@
  * What an engine of sync promises is in the table of engines below: one that is exact
  * has to agree with the model both ways; another must never report what is right, and
  * find a part of what is wrong. --features: what programs consist of beside what they
- * always do, all by default; with `shared` the check of that name is on as well.
+ * always do, all by default but for `commands`; with `shared` the check of that name is on as well.
  * --threads: lavapipe has its threads. Who comes second is open then, so that only
  * programs run that are right in any order, and nothing must be reported. --checks: with
  * other checks on as well, which have nothing to say; --with-each: the same with each
@@ -68,6 +68,7 @@ static const struct {
    {"shared", SOAK_SHARED},
    {"images", SOAK_IMAGES},
    {"more", SOAK_MORE},
+   {"commands", SOAK_COMMANDS},
    {"all", SOAK_ALL_FEATURES},
 };
 
@@ -119,6 +120,30 @@ get_check(unsigned site)
    return soak_ops[site / 2].memory == SOAK_BUFFER ? "sync" : "shared";
 }
 
+/* Of a command, whose op is all that a report says of it: whichever program's it is */
+static uint64_t *
+find_command_count(struct counts *counts, const struct json *report, const char *kind)
+{
+   static const struct {
+      const char *op, *access;
+      enum soak_command command;
+   } commands[] = {
+      {"fill_buffer", "transfer_write", SOAK_FILL},
+      {"update_buffer", "transfer_write", SOAK_UPDATE},
+      {"copy_buffer", "transfer_write", SOAK_COPY_TO},
+      {"copy_buffer", "transfer_read", SOAK_COPY_FROM},
+   };
+
+   for (unsigned i = 0; i < VKH_COUNT(commands); i++) {
+      const bool writes = commands[i].command != SOAK_COPY_FROM;
+      if (strcmp(json_get_string(report, "command.op", ""), commands[i].op) == 0 &&
+          strcmp(json_get_string(report, "access.op", ""), commands[i].access) == 0 &&
+          strcmp(kind, kinds[writes ? SOAK_STORE : SOAK_LOAD]) == 0)
+         return &counts->by_site[0][0][SOAK_COMMAND_SITE(commands[i].command)];
+   }
+   return &counts->elsewhere;
+}
+
 /* `name`: of the shader, or NULL: the report says it */
 static uint64_t *
 find_count(struct counts *counts, const struct json *report, const char *name)
@@ -126,6 +151,8 @@ find_count(struct counts *counts, const struct json *report, const char *name)
    const int64_t line = json_get_integer(report, "source.line", 0) - SOAK_FIRST_LINE;
    const int64_t site = line / SOAK_OP_LINES * 2 + line % SOAK_OP_LINES;
 
+   if (!json_get(report, "shader"))
+      return find_command_count(counts, report, json_get_string(report, "kind", ""));
    if (!name)
       name = json_get_string(report, "shader.name", "");
    if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
@@ -176,6 +203,12 @@ get_answer(const struct soak_program *programs, uint64_t count, struct counts *e
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
          soak_model_separate(model, program, program->steps[j].separator);
+      }
+      /* Reports of commands name no shader. */
+      for (unsigned j = SOAK_FILL; j < SOAK_COMMAND_COUNT; j++) {
+         const uint64_t found = counts[SOAK_COMMAND_SITE(j)];
+         counts[SOAK_COMMAND_SITE(j)] = 0;
+         expected->by_site[0][0][SOAK_COMMAND_SITE(j)] += found;
       }
    }
    soak_model_destroy(model);
@@ -292,7 +325,10 @@ print_difference(const struct soak_program *programs, uint64_t count, const stru
    for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
       const unsigned shader = i / SOAK_MAX_SITES, site = i % SOAK_MAX_SITES;
       const uint64_t a = (&expected->by_site[0][0][0])[i], b = (&got->by_site[0][0][0])[i];
-      if (a != b)
+      if (a != b && site >= SOAK_COMMAND_SITE(0))
+         printf("   command %u: expected %" PRIu64 " times, reported %" PRIu64 " times\n",
+                site - SOAK_COMMAND_SITE(0), a, b);
+      else if (a != b)
          printf("   %s of \"%s\" in %s: expected %" PRIu64 " times, reported %" PRIu64 " times\n",
                 kinds[site_type(site)], soak_ops[site / 2].name,
                 soak_shader_name(shader / SOAK_VARIANTS, shader % SOAK_VARIANTS), a, b);
@@ -406,8 +442,9 @@ static int
 write_sequences(const char *folder, uint64_t seed, uint64_t count)
 {
    /* anygpu binds buffers, and nothing else, and has one kind of barrier. */
-   if (run.features & (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE))
-      vkh_die("anygpu runs no programs with the features \"scopes\", \"images\", \"more\"");
+   if (run.features & (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE | SOAK_COMMANDS))
+      vkh_die("anygpu runs no programs with the features \"scopes\", \"images\", \"more\", "
+              "\"commands\"");
 
    struct soak_program *programs = generate_all(seed, count);
 

@@ -11,8 +11,8 @@
  *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
  *
- * A program is a few dispatches with something between them that orders them, or
- * does not. A dispatch is a list of instructions, which all invocations go through;
+ * A program is a few dispatches, or fills, updates and copies, with something between them that
+ * orders them, or does not. A dispatch is a list of instructions, which all invocations go through;
  * each is for some of them, and says which element an invocation accesses.
  *
  * The model knows nothing of how races are found. It goes by what counts for Vulkan:
@@ -55,7 +55,9 @@ enum soak_feature {
    SOAK_SHARED = 1 << 7,     /* shared memory, under the check of that name */
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
+   SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
 };
+/* But for commands, which only shadow memory knows */
 #define SOAK_ALL_FEATURES 1023u
 
 enum soak_type {
@@ -113,9 +115,11 @@ extern const unsigned soak_op_count;
 /* Two an op that accesses: the second one for types that do two things. In the shader,
  * the sites of an op have a line of their own, and the next.
  */
-#define SOAK_MAX_SITES  80
-#define SOAK_FIRST_LINE 200
-#define SOAK_OP_LINES   10
+#define SOAK_MAX_SITES 96
+/* And behind them, one a command: SOAK_COMMAND_SITE */
+#define SOAK_COMMAND_SITE(command) (SOAK_MAX_SITES - SOAK_COMMAND_COUNT + (command))
+#define SOAK_FIRST_LINE            200
+#define SOAK_OP_LINES              10
 
 /* Invocation (local, group) takes part if (local - first) % SOAK_GROUP < count, the
  * group's bit is set, and the gate is open where that counts. It accesses the bytes
@@ -148,7 +152,21 @@ enum soak_separator {
    SOAK_BARRIER_OTHER,       /* of another buffer: orders execution */
    SOAK_SEMAPHORE,           /* which the next submit waits for */
    SOAK_SEMAPHORE_ELSEWHERE, /* in another stage */
+   /* SOAK_COMMANDS: from one kind of step to the other */
+   SOAK_TO_TRANSFER,
+   SOAK_FROM_TRANSFER,
+   SOAK_FROM_TRANSFER_EXECUTION,
    SOAK_SEPARATOR_COUNT,
+};
+
+/* What a step is, if it is no dispatch: of `base` and `size` the bytes in the buffer */
+enum soak_command {
+   SOAK_DISPATCH,
+   SOAK_FILL,
+   SOAK_UPDATE,
+   SOAK_COPY_TO,   /* the buffer; from one that nobody writes */
+   SOAK_COPY_FROM, /* to one that has room of its own for each step */
+   SOAK_COMMAND_COUNT,
 };
 
 struct soak_step {
@@ -156,6 +174,8 @@ struct soak_step {
    uint8_t code_count;
    uint8_t groups;
    uint8_t separator; /* enum soak_separator */
+   uint8_t command;   /* enum soak_command */
+   uint16_t base, size;
 };
 
 struct soak_program {

@@ -88,6 +88,16 @@ static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_BARRIER_OTHER] = "a barrier for another buffer",
    [SOAK_SEMAPHORE] = "a semaphore",
    [SOAK_SEMAPHORE_ELSEWHERE] = "a semaphore for others",
+   [SOAK_TO_TRANSFER] = "a barrier for commands",
+   [SOAK_FROM_TRANSFER] = "a barrier for what commands have done",
+   [SOAK_FROM_TRANSFER_EXECUTION] = "the same, of execution",
+};
+
+static const char *const command_names[SOAK_COMMAND_COUNT] = {
+   [SOAK_FILL] = "fill",
+   [SOAK_UPDATE] = "update",
+   [SOAK_COPY_TO] = "copy to",
+   [SOAK_COPY_FROM] = "copy from",
 };
 
 enum {
@@ -512,17 +522,59 @@ random_separator(struct generator *g)
 
    if (is_island(g->step))
       return SOAK_BARRIER;
+   if ((g->features & SOAK_COMMANDS) && below(&g->random, 3) == 0)
+      return SOAK_TO_TRANSFER + below(&g->random, 3);
    while (number >= weights[separator])
       number -= weights[separator++];
    return separator;
+}
+
+/* Returns false where the model does not know what is right, or must not race and does. */
+static bool
+try_command(struct generator *g)
+{
+   bool any_order = false; /* nobody asks */
+
+   g->step->command = (uint8_t)(SOAK_FILL + below(&g->random, SOAK_COMMAND_COUNT - SOAK_FILL));
+   /* Copies are of any bytes, others of words. */
+   const unsigned align = g->step->command >= SOAK_COPY_TO && (g->features & SOAK_WIDTHS) ? 1 : 4;
+   const unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
+   g->step->size = (uint16_t)(count * align);
+   g->step->base = (uint16_t)(g->program->window +
+                              below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
+
+   soak_model_copy(g->tried, g->model);
+   const enum soak_verdict verdict =
+      soak_model_step(g->tried, g->program, g->step, NULL, &any_order);
+   if (verdict == SOAK_CLEAN || (verdict == SOAK_RACES && !g->program->clean))
+      return true;
+   g->step->command = SOAK_DISPATCH;
+   return false;
+}
+
+static void
+end_step(struct generator *g)
+{
+   bool any_order = true;
+
+   soak_model_step(g->model, g->program, g->step, NULL, &any_order);
+   /* Whose atomic comes first decides about what is in order. */
+   g->program->any_order &= any_order && !is_island(g->step) && !g->step->command;
+   g->step->separator = (uint8_t)random_separator(g);
+   soak_model_separate(g->model, g->program, g->step->separator);
 }
 
 static void
 generate_step(struct generator *g)
 {
    const unsigned tries = 2 + below(&g->random, 6);
-   bool any_order = true;
 
+   for (unsigned i = 0; (g->features & SOAK_COMMANDS) && i < tries; i++) {
+      if (below(&g->random, 5) == 0 && try_command(g)) {
+         end_step(g);
+         return;
+      }
+   }
    g->step->groups = (uint8_t)(1 + below(&g->random, SOAK_MAX_GROUPS));
    for (unsigned i = 0; i < tries && g->step->code_count < SOAK_MAX_CODE; i++) {
       const unsigned what = below(&g->random, 8);
@@ -537,11 +589,7 @@ generate_step(struct generator *g)
       else
          try_access(g);
    }
-   soak_model_step(g->model, g->program, g->step, NULL, &any_order);
-   /* Whose atomic comes first decides about what is in order. */
-   g->program->any_order &= any_order && !is_island(g->step);
-   g->step->separator = (uint8_t)random_separator(g);
-   soak_model_separate(g->model, g->program, g->step->separator);
+   end_step(g);
 }
 
 /* --- Public --------------------------------------------------------------- */
@@ -633,7 +681,11 @@ soak_print(const struct soak_program *program)
    printf("   window at %u, %s\n", program->window, program->clean ? "clean" : "may race");
    for (unsigned i = 0; i < program->step_count; i++) {
       const struct soak_step *step = &program->steps[i];
-      printf("   %u workgroups:\n", step->groups);
+      if (step->command)
+         printf("   %s %u to %u\n", command_names[step->command], step->base,
+                step->base + step->size - 1);
+      else
+         printf("   %u workgroups:\n", step->groups);
       for (unsigned j = 0; j < step->code_count; j++)
          print_instruction(step, &step->code[j]);
       printf("   then %s\n", separator_names[step->separator]);

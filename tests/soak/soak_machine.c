@@ -46,6 +46,7 @@ struct constants {
 struct machine {
    struct vkh_context *ctx;
    struct vkh_buffer memory, sink, flags;
+   struct vkh_buffer source, target; /* of copies */
    VkBufferView view, flag_view;
    VkImage images[2]; /* words and pairs of words, in the same memory */
    VkImageView image_views[2];
@@ -204,6 +205,8 @@ create_machine(struct machine *m)
    m->memory = vkh_buffer_create(m->ctx, SOAK_MEMORY, "memory");
    m->sink = vkh_buffer_create(m->ctx, 4 * SOAK_GROUP, "sink");
    m->flags = vkh_buffer_create(m->ctx, 4 * SOAK_FLAGS, "flags");
+   m->source = vkh_buffer_create(m->ctx, SOAK_WINDOW, "source");
+   m->target = vkh_buffer_create(m->ctx, SOAK_MAX_STEPS * SOAK_WINDOW, "target");
    for (unsigned i = 0; i < SOAK_MAX_STEPS; i++) {
       const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
       VKH_CHECK(vkCreateSemaphore(m->ctx->device, &info, NULL, &m->semaphores[i]));
@@ -231,6 +234,8 @@ destroy_machine(struct machine *m)
    vkh_buffer_destroy(m->ctx, &m->memory);
    vkh_buffer_destroy(m->ctx, &m->sink);
    vkh_buffer_destroy(m->ctx, &m->flags);
+   vkh_buffer_destroy(m->ctx, &m->source);
+   vkh_buffer_destroy(m->ctx, &m->target);
    vkh_context_destroy(m->ctx);
 }
 
@@ -343,6 +348,7 @@ separate(struct machine *m, const struct soak_program *program, enum soak_separa
    const VkAccessFlags2 loads = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
                                 VK_ACCESS_2_SHADER_SAMPLED_READ_BIT | VK_ACCESS_2_UNIFORM_READ_BIT;
    const VkAccessFlags2 stores = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+   const VkPipelineStageFlags2 transfer = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
 
    switch (separator) {
    case SOAK_NOTHING:
@@ -389,6 +395,16 @@ separate(struct machine *m, const struct soak_program *program, enum soak_separa
    case SOAK_BARRIER_OTHER:
       buffer_barrier(m, &m->sink, 0, VK_WHOLE_SIZE);
       break;
+   case SOAK_TO_TRANSFER:
+      memory_barrier(m, compute, stores, transfer,
+                     VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT);
+      break;
+   case SOAK_FROM_TRANSFER:
+      memory_barrier(m, transfer, VK_ACCESS_2_TRANSFER_WRITE_BIT, compute, loads | stores);
+      break;
+   case SOAK_FROM_TRANSFER_EXECUTION:
+      memory_barrier(m, transfer, 0, compute, 0);
+      break;
    }
 }
 
@@ -408,6 +424,32 @@ soak_encode(const struct soak_instruction *code, uint32_t words[4])
 }
 
 static void
+run_command(struct machine *m, const struct soak_program *program, const struct soak_step *step)
+{
+   const VkDeviceSize room = (VkDeviceSize)(step - program->steps) * SOAK_WINDOW;
+   static const uint8_t zeros[SOAK_WINDOW];
+   VkBufferCopy copy = {.size = step->size};
+
+   switch (step->command) {
+   case SOAK_FILL:
+      vkCmdFillBuffer(m->cmd, m->memory.buffer, step->base, step->size, 0);
+      break;
+   case SOAK_UPDATE:
+      vkCmdUpdateBuffer(m->cmd, m->memory.buffer, step->base, step->size, zeros);
+      break;
+   case SOAK_COPY_TO:
+      copy.dstOffset = step->base;
+      vkCmdCopyBuffer(m->cmd, m->source.buffer, m->memory.buffer, 1, &copy);
+      break;
+   default:
+      copy.srcOffset = step->base;
+      copy.dstOffset = room;
+      vkCmdCopyBuffer(m->cmd, m->memory.buffer, m->target.buffer, 1, &copy);
+      break;
+   }
+}
+
+static void
 run_step(struct machine *m, const struct soak_program *program, const struct soak_step *step)
 {
    struct constants constants = {
@@ -420,6 +462,11 @@ run_step(struct machine *m, const struct soak_program *program, const struct soa
       soak_encode(&step->code[i], constants.code[i]);
    if (!m->cmd)
       m->cmd = vkh_begin(m->ctx);
+   if (step->command) {
+      run_command(m, program, step);
+      separate(m, program, step->separator);
+      return;
+   }
    vkCmdBindPipeline(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,
                      get_pipeline(m, soak_has_barriers(program), soak_variant(program)));
    vkCmdBindDescriptorSets(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, m->layout, 0, 1, &m->set, 0,

@@ -23,6 +23,11 @@
  * known from one step to the next, and invocations of the step before, as those from
  * MAX_INVOCATIONS on: so invocations that nothing else orders know of each other by flags.
  *
+ * Fills, updates and copies are in another stage. What is in order with shaders need not be with
+ * them: each byte has a second list, of what they are not in order with. An access that is in order
+ * with one stage and, by a barrier behind that, with the other one, is so by a chain: whether it is
+ * visible then is a question of its own, and there is no right answer here.
+ *
  * The exact engine keeps releases and acquires by workgroups, and does not report what
  * they may have ordered (base/gpuval_shadow.h). So there is no right answer about whoever
  * races when its workgroup has acquired something.
@@ -67,13 +72,31 @@ struct touch {
    uint8_t who;
    bool hidden;   /* a cell has it no more, since an atomic came: docs/sync.rst */
    bool executed; /* before what comes now, which alone makes nothing visible */
+   bool is_command;
+   bool before_command; /* in order with commands that come, */
+   bool is_chained;     /* and these with shaders that come */
    uint16_t time;
+};
+
+/* Of one kind of access, by shaders or by commands, whom a command that comes is not in order with */
+struct party {
+   bool is_there;
+   bool hidden;        /* a cell may have it no more */
+   bool before_shader; /* in order with shaders that come, */
+   bool is_chained;    /* and these with commands that come */
+};
+
+enum {
+   READS,
+   WRITES,
 };
 
 struct byte {
    uint8_t count;
    bool raced;
+   bool raced_for_commands;
    struct touch touches[MAX_TOUCHES];
+   struct party parties[2][2]; /* of shaders and of commands: READS, WRITES */
 };
 
 struct flag {
@@ -257,6 +280,7 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
       const struct touch *touch = &byte->touches[i];
       const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who) &&
                          !is_visible(s, touch, type, who);
+      s->ambiguous |= meets && touch->is_chained;
       found |= meets && !touch->hidden;
       hidden |= meets && touch->hidden;
       /* Of two in one step, either may come second. */
@@ -266,14 +290,28 @@ races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_l
    return found;
 }
 
+/* For commands that come. A cell keeps one of those that read: others may be gone. */
+static void
+note_party(struct byte *byte, bool is_command, bool writes, bool forgets)
+{
+   struct party *others = byte->parties[!is_command];
+
+   if (forgets)
+      memset(byte->parties, 0, sizeof(byte->parties));
+   others[READS].hidden = true;
+   others[WRITES].hidden |= writes;
+   byte->parties[is_command][writes] = (struct party){.is_there = true};
+}
+
 static void
 touch(struct step *s, struct byte *byte, enum touch_type type, const clocks clock, unsigned who)
 {
-   const struct touch touch = {(uint8_t)type, (uint8_t)who, false, false, clock[who]};
+   const struct touch touch = {.type = (uint8_t)type, .who = (uint8_t)who, .time = clock[who]};
 
    /* What is in order with a store is so with what comes after it. */
    if (type == TOUCH_STORE && !byte->raced)
       byte->count = 0;
+   note_party(byte, false, type != TOUCH_LOAD, !byte->raced && type == TOUCH_STORE);
    for (unsigned i = 0; type == TOUCH_ATOMIC && i < byte->count; i++) {
       struct touch *before = &byte->touches[i];
       const bool is_own = before->who == who && before->time == touch.time;
@@ -281,8 +319,11 @@ touch(struct step *s, struct byte *byte, enum touch_type type, const clocks cloc
       before->hidden |=
          (before->type == TOUCH_STORE && !is_own) || (is_atomic && before->who == BEFORE);
    }
+   for (unsigned i = 0; i < byte->count; i++)
+      byte->touches[i].hidden |= byte->touches[i].is_command && byte->touches[i].type == type;
    for (unsigned i = 0; i < byte->count; i++) {
-      if (byte->touches[i].type == type && byte->touches[i].who == who) {
+      if (byte->touches[i].type == type && byte->touches[i].who == who &&
+          !byte->touches[i].is_command) {
          byte->touches[i] = touch;
          return;
       }
@@ -336,7 +377,7 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
    for (unsigned i = 0; i < op->size; i++) {
       s->ambiguous |= bytes[i].raced;
       if (races(s, &bytes[i], type, op->loads, clock, who)) {
-         bytes[i].raced = true;
+         bytes[i].raced = bytes[i].raced_for_commands = true;
          raced = true;
          s->ambiguous |= !is_shared && s->model->released &&
                          (s->acquired[who / SOAK_GROUP] || s->model->handed_on);
@@ -490,6 +531,62 @@ run_group(struct step *s, unsigned group)
    }
 }
 
+/* --- Commands ------------------------------------------------------------- */
+
+static bool
+command_races(struct step *s, const struct byte *byte, bool writes)
+{
+   bool found = false, hidden = false;
+
+   s->ambiguous |= byte->raced_for_commands;
+   for (unsigned i = 0; i < 4; i++) {
+      const struct party *party = &byte->parties[i / 2][i % 2];
+      if (!party->is_there || (!writes && i % 2 == READS))
+         continue;
+      s->ambiguous |= party->is_chained;
+      found |= !party->hidden;
+      hidden |= party->hidden;
+   }
+   s->ambiguous |= hidden && !found;
+   return found;
+}
+
+/* One range, which counts once */
+static void
+run_command(struct step *s)
+{
+   const bool writes = s->step->command != SOAK_COPY_FROM;
+   const struct touch touch = {
+      .type = writes ? TOUCH_STORE : TOUCH_LOAD,
+      .who = BEFORE,
+      .is_command = true,
+   };
+   bool raced = false;
+
+   for (unsigned i = 0; i < s->step->size; i++) {
+      struct byte *byte = &s->model->bytes[s->step->base - s->program->window + i];
+
+      if (command_races(s, byte, writes)) {
+         byte->raced = byte->raced_for_commands = true;
+         raced = true;
+      }
+      const bool forgets = writes && !byte->raced_for_commands;
+      if (forgets)
+         byte->count = 0;
+      note_party(byte, true, writes, forgets);
+      for (unsigned j = 0; j < byte->count; j++)
+         byte->touches[j].hidden |= byte->touches[j].type == touch.type;
+      if (byte->count == MAX_TOUCHES)
+         s->ambiguous = true;
+      else
+         byte->touches[byte->count++] = touch;
+   }
+   s->ambiguous |= raced && s->model->released && s->model->handed_on;
+   s->races |= raced;
+   if (raced && s->counts)
+      s->counts[SOAK_COMMAND_SITE(s->step->command)]++;
+}
+
 /* --- Public --------------------------------------------------------------- */
 
 struct soak_model *
@@ -507,6 +604,8 @@ soak_model_copy(struct soak_model *to, const struct soak_model *from)
 {
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       to->bytes[i].raced = from->bytes[i].raced;
+      to->bytes[i].raced_for_commands = from->bytes[i].raced_for_commands;
+      memcpy(to->bytes[i].parties, from->bytes[i].parties, sizeof(to->bytes[i].parties));
       to->bytes[i].count = from->bytes[i].count;
       memcpy(to->bytes[i].touches, from->bytes[i].touches,
              from->bytes[i].count * sizeof(struct touch));
@@ -544,11 +643,11 @@ leave_step(struct soak_model *model)
 {
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       struct byte *byte = &model->bytes[i];
-      bool types[TOUCH_TYPES][2] = {0};
+      bool types[TOUCH_TYPES][2][2] = {0};
       unsigned kept = 0;
       for (unsigned j = 0; j < byte->count; j++) {
          struct touch touch = byte->touches[j];
-         bool *is_there = &types[touch.type][touch.executed];
+         bool *is_there = &types[touch.type][touch.executed][touch.is_command];
          if (touch.who < MAX_INVOCATIONS)
             touch.who += MAX_INVOCATIONS;
          else if (!*is_there)
@@ -584,6 +683,8 @@ begin_step(struct step *s, struct soak_model *model, const struct soak_program *
 static void
 run_groups(struct step *s)
 {
+   if (s->step->command)
+      run_command(s);
    for (unsigned group = 0; group < s->step->groups; group++)
       run_group(s, group);
 }
@@ -624,20 +725,109 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
    return s.ambiguous ? SOAK_AMBIGUOUS : s.races ? SOAK_RACES : SOAK_CLEAN;
 }
 
-/* Forgets what is in order with all that comes, by types of touches. */
+/* Forgets what of shaders, or of commands, is in order with all shaders that come, by types of
+ * touches.
+ */
 static void
-forget(struct soak_model *model, unsigned bytes, unsigned types)
+forget_of(struct soak_model *model, unsigned bytes, unsigned types, bool of_commands)
 {
    for (unsigned i = 0; i < bytes; i++) {
       struct byte *byte = &model->bytes[i];
       unsigned kept = 0;
       for (unsigned j = 0; j < byte->count; j++) {
-         if (!(types >> byte->touches[j].type & 1))
+         if (!(types >> byte->touches[j].type & 1) || byte->touches[j].is_command != of_commands)
             byte->touches[kept++] = byte->touches[j];
       }
       byte->count = (uint8_t)kept;
-      byte->raced &= types != ALL_TOUCHES;
+      byte->raced &= types != ALL_TOUCHES || kept > 0;
    }
+}
+
+static void
+forget(struct soak_model *model, unsigned bytes, unsigned types)
+{
+   forget_of(model, bytes, types, false);
+}
+
+/* The same for commands that come: also what commands have read, or all */
+static void
+forget_parties(struct soak_model *model, bool of_commands, bool all)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      bool is_left = false;
+
+      byte->parties[of_commands][READS].is_there = false;
+      if (all)
+         byte->parties[of_commands][WRITES].is_there = false;
+      for (unsigned j = 0; j < 4; j++)
+         is_left |= byte->parties[j / 2][j % 2].is_there;
+      byte->raced_for_commands &= is_left;
+   }
+}
+
+/* What shaders have done is in order with commands that come. */
+static void
+order_before_commands(struct soak_model *model)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      for (unsigned j = 0; j < byte->count; j++)
+         byte->touches[j].before_command |= !byte->touches[j].is_command;
+      for (unsigned j = 0; j < 2; j++)
+         byte->parties[true][j].is_chained |= byte->parties[true][j].before_shader;
+   }
+   forget_parties(model, false, true);
+}
+
+/* What commands have done is in order with shaders that come, or @executed before these only. */
+static void
+order_after_commands(struct soak_model *model, bool executed)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      for (unsigned j = 0; j < byte->count; j++) {
+         byte->touches[j].is_chained |= byte->touches[j].before_command;
+         byte->touches[j].executed |= byte->touches[j].is_command;
+      }
+      for (unsigned j = 0; j < 2; j++)
+         byte->parties[true][j].before_shader = true;
+   }
+   forget_of(model, SOAK_WINDOW, executed ? 1 << TOUCH_LOAD : ALL_TOUCHES, true);
+}
+
+/* What is in order of execution with shaders only, other dependencies may make available and
+ * visible.
+ */
+static void
+hand_on_commands(struct soak_model *model)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      for (unsigned j = 0; j < byte->count; j++)
+         byte->touches[j].is_chained |= byte->touches[j].is_command && byte->touches[j].executed;
+   }
+}
+
+/* What commands have done is in order with commands that come. */
+static void
+order_among_commands(struct soak_model *model)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
+      struct byte *byte = &model->bytes[i];
+      for (unsigned j = 0; j < byte->count; j++)
+         byte->touches[j].before_command |= byte->touches[j].is_command;
+   }
+   forget_parties(model, true, true);
+}
+
+static void
+order_all(struct soak_model *model)
+{
+   forget_of(model, SOAK_WINDOW, ALL_TOUCHES, false);
+   forget_of(model, SOAK_WINDOW, ALL_TOUCHES, true);
+   forget_parties(model, false, true);
+   forget_parties(model, true, true);
 }
 
 /* Touches of one type become others. */
@@ -647,7 +837,7 @@ turn(struct soak_model *model, enum touch_type from, enum touch_type to)
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       for (unsigned j = 0; j < model->bytes[i].count; j++) {
          struct touch *touch = &model->bytes[i].touches[j];
-         if (touch->type == from)
+         if (touch->type == from && !touch->is_command)
             touch->type = (uint8_t)to;
       }
    }
@@ -660,7 +850,7 @@ execute_before(struct soak_model *model)
    forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       for (unsigned j = 0; j < model->bytes[i].count; j++)
-         model->bytes[i].touches[j].executed = true;
+         model->bytes[i].touches[j].executed |= !model->bytes[i].touches[j].is_command;
    }
 }
 
@@ -678,6 +868,8 @@ void
 soak_model_separate(struct soak_model *model, const struct soak_program *program,
                     enum soak_separator separator)
 {
+   if (separator != SOAK_NOTHING && separator != SOAK_SUBMIT)
+      hand_on_commands(model);
    switch (separator) {
    case SOAK_BARRIER_EXECUTION:
    case SOAK_BARRIER_OTHER:
@@ -685,10 +877,25 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
       break;
    case SOAK_BARRIER:
    case SOAK_BARRIER_BUFFER:
-   case SOAK_BARRIER_ALL:
-   case SOAK_WAIT:
    case SOAK_SEMAPHORE:
       forget(model, SOAK_WINDOW, ALL_TOUCHES);
+      break;
+   case SOAK_BARRIER_ALL:
+   case SOAK_WAIT:
+      order_all(model);
+      break;
+   case SOAK_SEMAPHORE_ELSEWHERE:
+   case SOAK_TO_TRANSFER:
+      order_before_commands(model);
+      break;
+   case SOAK_BARRIER_ELSEWHERE:
+      order_among_commands(model);
+      break;
+   case SOAK_FROM_TRANSFER:
+      order_after_commands(model, false);
+      break;
+   case SOAK_FROM_TRANSFER_EXECUTION:
+      order_after_commands(model, true);
       break;
    case SOAK_BARRIER_RANGE:
       execute_before(model);
@@ -708,8 +915,6 @@ soak_model_separate(struct soak_model *model, const struct soak_program *program
       break;
    case SOAK_NOTHING:
    case SOAK_SUBMIT:
-   case SOAK_BARRIER_ELSEWHERE:
-   case SOAK_SEMAPHORE_ELSEWHERE:
    case SOAK_SEPARATOR_COUNT:
       break;
    }
