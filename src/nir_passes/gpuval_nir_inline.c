@@ -124,10 +124,17 @@ is_failure(const struct group *group)
 }
 
 static void
+mark_rare(struct inline_state *state)
+{
+   if (state->options->marks_failures)
+      nir_sleep_amd(&state->b, .base = GPUVAL_NIR_FAILURE_MARK);
+}
+
+static void
 mark(struct inline_state *state, const struct group *group)
 {
-   if (state->options->marks_failures && is_failure(group))
-      nir_sleep_amd(&state->b, .base = GPUVAL_NIR_FAILURE_MARK);
+   if (is_failure(group))
+      mark_rare(state);
 }
 
 /* One branch for all, and a loop over them. In each turn it is about the same report in all
@@ -359,6 +366,7 @@ build_shadow(struct inline_state *state, const struct group *group, const struct
       gpuval_nir_end_quick(b, &quick);
       access->was_taken = quick.was_taken;
       nir_push_if(b, nir_inot(b, quick.done));
+      mark_rare(state);
       gpuval_nir_build_shadow(b, &state->driver, access);
       nir_pop_if(b, NULL);
    }
@@ -385,6 +393,7 @@ build_access(struct inline_state *state, const struct group *group, const struct
          gpuval_nir_build_shared(b, driver, &access);
       } else if (is_for_filter(group->intrins[0])) {
          nir_push_if(b, gpuval_nir_has_no_cells(b, driver, access.address, access.size));
+         mark_rare(state);
          gpuval_nir_build_access(b, driver, driver->hashes, &access);
          nir_pop_if(b, NULL);
       } else if (state->options->has_shadow) {
@@ -506,6 +515,7 @@ look_at(struct inline_state *state, const struct group *group)
       any = nir_ior(b, any, build_quick_looks(state, group, i, end, &left));
    }
    nir_push_if(b, any);
+   mark_rare(state);
    build_accesses(state, group, &left);
    nir_pop_if(b, NULL);
 }

@@ -18,8 +18,8 @@ struct gpuval_nir_inline_options {
    const struct gpuval_nir_driver *driver;
    bool has_shadow;   /* shadow memory is the engine of sync */
    uint32_t sync_off; /* bits of gpuval_command_data::sync_flags of commands that sync skips */
-   /* For measuring, on AMD's hardware: what is executed only where something fails begins with
-    * s_sleep GPUVAL_NIR_FAILURE_MARK.
+   /* For measuring, on AMD's hardware: what is executed only where something fails, or where one
+    * look at a cell is not enough, begins with s_sleep GPUVAL_NIR_FAILURE_MARK.
     */
    bool marks_failures;
 };
