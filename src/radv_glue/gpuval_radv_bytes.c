@@ -2,85 +2,46 @@
 
 /* sync: bytes of buffers that commands access without a shader. The host cannot look at cells of
  * shadow memory here when a command is executed, so a shader of ours does: one dispatch in front of
- * a copy, a fill or an update, one behind a pass for all that its draws fetch. It does with cells
- * what shaders do at their accesses (gpuval_nir_build_command_access()), and writes into memory of
- * the host's whom a command is not ordered after.
+ * a copy, a fill or an update, one behind a pass for all that its draws fetch. It writes into
+ * memory of the host's whom a command is not ordered after.
  *
  * It runs where the command runs, in the same order, so cells hold what they should: those whom
  * the program's barriers order before the command have left their marks, and barriers behind the
  * command wait for the dispatch, too (gpuval_radv_wait_for_looks()).
  *
- * Not looked at are vertices that indices choose, draws under conditional rendering, and what
- * queues without compute shaders do.
+ * Not looked at are what draws fetch whose arguments are in a buffer, draws under conditional
+ * rendering, transform feedback, and what queues without compute shaders do.
  */
 
+#include "gpuval_radv_bytes.h"
 #include "gpuval_radv_inputs.h"
-#include "gpuval_radv_nir.h"
+#include "gpuval_radv_meta.h"
 
+#include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 
-#include "meta/radv_meta.h"
-#include "nir/nir_builder.h"
 #include "radv_buffer.h"
 #include "radv_cmd_buffer.h"
-#include "radv_cs.h"
 #include "radv_device.h"
 
 #include "gpuval/src/core/checks/gpuval_sync_commands.h"
 #include "gpuval/src/core/checks/gpuval_sync_events.h"
 #include "gpuval/src/core/commands/gpuval_command_fetch.h"
 #include "gpuval/src/core/memory/gpuval_cells.h"
-#include "gpuval/src/nir_passes/gpuval_nir_sync.h"
 #include "util/u_atomic.h"
-#include "vk_common_entrypoints.h"
 
-#define WORKGROUP_SIZE 64
+#define chunk  gpuval_radv_bytes_chunk
+#define result gpuval_radv_bytes_result
+
+/* Of the pipeline: none of RADV's */
+#define KEY 0x67707578
 
 /* Blocks that a workgroup looks at, at most, but for the parts of blocks at both ends of a row */
 #define CHUNK 4096
 
 /* Of a dispatch: at most so many chunks; more are another dispatch. */
 #define MAX_CHUNKS 16384
-
-/* What a workgroup is told: rows of bytes, and who accesses them. The shader loads it as vectors of
- * four words.
- */
-struct chunk {
-   uint64_t address; /* of the first row */
-   uint64_t data;    /* of struct gpuval_command_data */
-   uint32_t row_size, row_stride, num_rows;
-   uint32_t num_pieces; /* blocks that a row may be in */
-   uint32_t token;      /* GPUVAL_SHADOW_CONTEXT() */
-   uint32_t type;       /* enum gpuval_bloom_type */
-   uint32_t access;     /* enum gpuval_order_access */
-   uint32_t index_size; /* 0: one row after the other; else indices and an offset choose them, */
-   uint64_t indices;
-   int32_t vertex_offset;
-   uint32_t num_elements; /* as far as there are so many, */
-   uint32_t restart;      /* and @has_restart, but for this index */
-   uint32_t has_restart;
-   uint64_t count_address; /* of a word: there are no more rows than that; 0: all */
-   uint32_t first_row;     /* of these, the first one here */
-   uint32_t reserved[3];
-};
-static_assert(sizeof(struct chunk) == 96, "the shader knows the offsets");
-
-/* What it says if there is a hazard; 0 else */
-struct result {
-   uint64_t address;
-   uint32_t other[2]; /* the half of a cell */
-};
-
-/* In memory for reading back: this, then a result for each chunk. No other value is believed, where
- * the device is lost and memory with it.
- */
-#define FAILED 0x74796273
-
-struct results {
-   uint32_t failed; /* FAILED: some chunk has a hazard */
-   uint32_t reserved[3];
-};
 
 /* One access of a command */
 struct look {
@@ -92,7 +53,7 @@ struct look {
 
 struct gpuval_radv_bytes_batch {
    struct util_dynarray looks; /* struct look */
-   struct results *results;
+   struct gpuval_radv_results *results;
 };
 
 /* What is recorded for the next dispatch, in a command buffer */
@@ -107,264 +68,6 @@ struct gpuval_radv_bytes {
    uint32_t command_id;
    struct gpuval_radv_bytes_part *parts[GPUVAL_ORDER_CLASSES];
 };
-
-/* The shader */
-
-struct constants {
-   uint64_t chunks;
-   uint64_t results;
-};
-
-/* gpuval_nir_driver::data: where the command's data is, a nir_def */
-static nir_def *
-command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bit_size,
-             unsigned offset)
-{
-   nir_def *address = nir_iadd_imm(b, (nir_def *)driver->data, offset);
-   return nir_build_load_global(b, 1, bit_size, address, .align_mul = bit_size / 8,
-                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
-}
-
-static nir_def *
-root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
-{
-   return command_data(driver, b, 64, offsetof(struct gpuval_command_data, root_address));
-}
-
-static nir_def *
-load_constant(nir_builder *b, unsigned offset)
-{
-   nir_def *words =
-      nir_load_push_constant(b, 4, 32, nir_imm_int(b, 0), .range = sizeof(struct constants));
-   return nir_pack_64_2x32(b, nir_channels(b, words, 0x3 << (offset / 4)));
-}
-
-static nir_def *
-load_words(nir_builder *b, nir_def *chunk, unsigned offset)
-{
-   return nir_build_load_global(b, 4, 32, nir_iadd_imm(b, chunk, offset), .align_mul = 16,
-                                .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
-}
-
-/* What an invocation has found */
-struct found {
-   nir_variable *position; /* in bytes, behind the address of the chunk; UINT32_MAX: nothing */
-   nir_variable *address;  /* 64 bit */
-   nir_variable *other[2];
-};
-
-/* A piece of the row at @begin, all in one block, or nothing */
-static void
-look_at_piece(nir_builder *b, const struct gpuval_nir_driver *driver,
-              const struct gpuval_nir_access_params *template, nir_def *chunk_address,
-              nir_def *begin, nir_def *row_size, nir_def *piece, const struct found *found)
-{
-   nir_def *skipped =
-      nir_iand_imm(b, nir_unpack_64_2x32_split_x(b, begin), GPUVAL_SHADOW_BLOCK - 1);
-   /* Bytes of the row, from the beginning of the block that it begins in */
-   nir_def *first = nir_umax(b, nir_imul_imm(b, piece, GPUVAL_SHADOW_BLOCK), skipped);
-   nir_def *end = nir_umin(b, nir_imul_imm(b, nir_iadd_imm(b, piece, 1), GPUVAL_SHADOW_BLOCK),
-                           nir_iadd(b, skipped, row_size));
-   struct gpuval_nir_access_params params = *template;
-
-   nir_push_if(b, nir_ult(b, first, end));
-   {
-      nir_def *other[2], *byte;
-      params.address = nir_iadd(b, begin, nir_u2u64(b, nir_isub(b, first, skipped)));
-      params.size = nir_isub(b, end, first);
-      nir_def *hazard = gpuval_nir_build_command_access(b, driver, &params, other, &byte);
-
-      nir_def *address = nir_iadd(b, params.address, nir_u2u64(b, byte));
-      nir_def *position = nir_u2u32(b, nir_isub(b, address, chunk_address));
-      nir_push_if(b, nir_iand(b, hazard, nir_ult(b, position, nir_load_var(b, found->position))));
-      {
-         nir_store_var(b, found->position, position, 0x1);
-         nir_store_var(b, found->address, address, 0x1);
-         for (unsigned i = 0; i < 2; i++)
-            nir_store_var(b, found->other[i], other[i], 0x1);
-      }
-      nir_pop_if(b, NULL);
-   }
-   nir_pop_if(b, NULL);
-}
-
-static nir_def *
-load_word(nir_builder *b, nir_def *address, unsigned size)
-{
-   return nir_u2u32(b, nir_build_load_global(b, 1, size * 8, address, .align_mul = size,
-                                             .access = ACCESS_COHERENT));
-}
-
-/* The row that the index at @number chooses, or UINT32_MAX */
-static nir_def *
-find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number)
-{
-   nir_def *indices = load_words(b, chunk, offsetof(struct chunk, indices));
-   nir_def *restarts = load_words(b, chunk, offsetof(struct chunk, restart));
-   nir_def *address = nir_iadd(b, nir_pack_64_2x32(b, nir_channels(b, indices, 0x3)),
-                               nir_umul_2x32_64(b, number, index_size));
-   nir_variable *var = nir_local_variable_create(b->impl, glsl_uint_type(), "index");
-
-   for (unsigned size = 1; size <= 4; size *= 2) {
-      nir_push_if(b, nir_ieq_imm(b, index_size, size));
-      nir_store_var(b, var, load_word(b, address, size), 0x1);
-      nir_pop_if(b, NULL);
-   }
-   nir_def *index = nir_load_var(b, var);
-   nir_def *is_none = nir_iand(b, nir_ine_imm(b, nir_channel(b, restarts, 1), 0),
-                               nir_ieq(b, index, nir_channel(b, restarts, 0)));
-   nir_def *vertex = nir_iadd(b, index, nir_channel(b, indices, 2));
-
-   is_none = nir_ior(b, is_none, nir_uge(b, vertex, nir_channel(b, indices, 3)));
-   return nir_bcsel(b, is_none, nir_imm_int(b, UINT32_MAX), vertex);
-}
-
-/* Of @num_rows, those that the word says that there are */
-static nir_def *
-count_rows(nir_builder *b, nir_def *chunk, nir_def *num_rows)
-{
-   nir_def *restarts = load_words(b, chunk, offsetof(struct chunk, restart));
-   nir_def *counts = load_words(b, chunk, offsetof(struct chunk, first_row));
-   nir_def *address = nir_pack_64_2x32(b, nir_channels(b, restarts, 0xc));
-
-   nir_push_if(b, nir_ine_imm(b, address, 0));
-   nir_def *count = nir_usub_sat(b, load_word(b, address, 4), nir_channel(b, counts, 0));
-   nir_def *fewer = nir_umin(b, num_rows, count);
-   nir_pop_if(b, NULL);
-   return nir_if_phi(b, fewer, num_rows);
-}
-
-/* Each lane looks at every 64th piece. */
-static void
-build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *found)
-{
-   nir_def *places = load_words(b, chunk, offsetof(struct chunk, address));
-   nir_def *rows = load_words(b, chunk, offsetof(struct chunk, row_size));
-   nir_def *kind = load_words(b, chunk, offsetof(struct chunk, token));
-   nir_def *address = nir_pack_64_2x32(b, nir_channels(b, places, 0x3));
-   nir_def *num_pieces = nir_channel(b, rows, 3), *index_size = nir_channel(b, kind, 3);
-   const struct gpuval_nir_driver driver = {
-      .root_address = root_address,
-      .command_data = command_data,
-      .has_table = true,
-      .data = nir_pack_64_2x32(b, nir_channels(b, places, 0xc)),
-   };
-   struct gpuval_nir_shadow_command command = gpuval_nir_load_shadow_command(b, &driver);
-   nir_def *flags = command_data(&driver, b, 32, offsetof(struct gpuval_command_data, sync_flags));
-   nir_def *is_off = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_RADV_SYNC_OFF), 0);
-   nir_def *count = nir_imul(b, num_pieces, count_rows(b, chunk, nir_channel(b, rows, 2)));
-   nir_variable *at = nir_local_variable_create(b->impl, glsl_uint_type(), "at");
-   nir_variable *area = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "area");
-   const struct gpuval_nir_access_params params = {
-      .type = nir_channel(b, kind, 1),
-      .access = nir_channel(b, kind, 2),
-      .invocation_id = nir_imm_int(b, 0),
-      .token = nir_channel(b, kind, 0),
-      .phase = nir_imm_int(b, 0),
-      .command = &command,
-      .notes = true,
-      .last_area = area,
-   };
-
-   is_off = nir_ior(b, is_off, nir_ieq_imm(b, command.command, 0));
-   count = nir_bcsel(b, is_off, nir_imm_int(b, 0), count);
-   nir_store_var(b, area, nir_imm_int64(b, 0), 0x1);
-   nir_store_var(b, at, lane, 0x1);
-   nir_push_loop(b);
-   {
-      nir_def *now = nir_load_var(b, at);
-      nir_break_if(b, nir_uge(b, now, count));
-      nir_store_var(b, at, nir_iadd_imm(b, now, WORKGROUP_SIZE), 0x1);
-
-      nir_def *number = nir_udiv(b, now, num_pieces);
-      nir_def *piece = nir_isub(b, now, nir_imul(b, number, num_pieces));
-      nir_push_if(b, nir_ine_imm(b, index_size, 0));
-      nir_def *vertex = find_vertex(b, chunk, index_size, number);
-      nir_pop_if(b, NULL);
-      nir_def *row = nir_if_phi(b, vertex, number);
-      nir_def *size =
-         nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), nir_channel(b, rows, 0));
-      nir_def *begin = nir_iadd(b, address, nir_umul_2x32_64(b, row, nir_channel(b, rows, 1)));
-
-      look_at_piece(b, &driver, &params, address, begin, size, piece, found);
-   }
-   nir_pop_loop(b, NULL);
-}
-
-static void
-build_barrier(nir_builder *b)
-{
-   nir_barrier(b, .execution_scope = SCOPE_WORKGROUP, .memory_scope = SCOPE_WORKGROUP,
-               .memory_semantics = NIR_MEMORY_ACQ_REL, .memory_modes = nir_var_mem_shared);
-}
-
-static nir_shader *
-build_shader(struct radv_device *device, const void *key)
-{
-   nir_builder builder = gpuval_radv_init_shader(device, "gpuval_bytes");
-   nir_builder *b = &builder;
-
-   b->shader->info.workgroup_size[0] = WORKGROUP_SIZE;
-   b->shader->info.shared_memory_explicit_layout = true;
-   b->shader->info.shared_size = 4; /* the first position where something was found */
-
-   const struct found found = {
-      .position = nir_local_variable_create(b->impl, glsl_uint_type(), "position"),
-      .address = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "address"),
-      .other = {nir_local_variable_create(b->impl, glsl_uint_type(), "lo"),
-                nir_local_variable_create(b->impl, glsl_uint_type(), "hi")},
-   };
-   nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0);
-   nir_def *lane = nir_load_local_invocation_index(b);
-   nir_def *chunk = nir_iadd(b, load_constant(b, offsetof(struct constants, chunks)),
-                             nir_u2u64(b, nir_imul_imm(b, group, sizeof(struct chunk))));
-   nir_def *shared = nir_imm_int(b, 0);
-
-   nir_push_if(b, nir_ieq_imm(b, lane, 0));
-   nir_store_shared(b, nir_imm_int(b, UINT32_MAX), shared, .write_mask = 0x1, .align_mul = 4);
-   nir_pop_if(b, NULL);
-   nir_store_var(b, found.position, nir_imm_int(b, UINT32_MAX), 0x1);
-   nir_store_var(b, found.address, nir_imm_int64(b, 0), 0x1);
-   nir_store_var(b, found.other[0], nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, found.other[1], nir_imm_int(b, 0), 0x1);
-   build_loop(b, chunk, lane, &found);
-
-   build_barrier(b);
-   nir_def *position = nir_load_var(b, found.position);
-   nir_def *has_any = nir_ine_imm(b, position, UINT32_MAX);
-   nir_push_if(b, has_any);
-   nir_shared_atomic(b, 32, shared, position, .atomic_op = nir_atomic_op_umin);
-   nir_pop_if(b, NULL);
-   build_barrier(b);
-
-   nir_def *first = nir_load_shared(b, 1, 32, shared, .align_mul = 4);
-   nir_push_if(b, nir_iand(b, has_any, nir_ieq(b, first, position)));
-   {
-      nir_def *results = load_constant(b, offsetof(struct constants, results));
-      nir_def *result = nir_iadd_imm(
-         b, nir_iadd(b, results, nir_u2u64(b, nir_imul_imm(b, group, sizeof(struct result)))),
-         sizeof(struct results));
-      nir_def *address = nir_load_var(b, found.address);
-
-      nir_build_store_global(
-         b,
-         nir_vec4(b, nir_unpack_64_2x32_split_x(b, address), nir_unpack_64_2x32_split_y(b, address),
-                  nir_load_var(b, found.other[0]), nir_load_var(b, found.other[1])),
-         result, .align_mul = 16);
-      nir_build_store_global(b, nir_imm_int(b, FAILED), results, .align_mul = 4);
-   }
-   nir_pop_if(b, NULL);
-   return b->shader;
-}
-
-static VkResult
-get_pipeline(struct radv_device *device, VkPipeline *pipeline, VkPipelineLayout *layout)
-{
-   const enum radv_meta_object_key_type key = 0x67707578; /* none of RADV's */
-
-   return gpuval_radv_get_meta_pipeline(device, &key, sizeof(key), sizeof(struct constants),
-                                        build_shader, pipeline, layout);
-}
 
 /* Recording */
 
@@ -644,36 +347,6 @@ gpuval_radv_add_arguments(struct gpuval_radv_recording *recording,
       gpuval_radv_flush_bytes(cmd_buffer);
 }
 
-static bool
-dispatch(struct radv_cmd_buffer *cmd_buffer, const struct util_dynarray *chunks,
-         struct results **results)
-{
-   VkCommandBuffer handle = radv_cmd_buffer_to_handle(cmd_buffer);
-   uint32_t count = util_dynarray_num_elements(chunks, struct chunk), offset;
-   struct radv_meta_saved_state saved;
-   struct constants constants;
-   VkPipelineLayout layout;
-   VkPipeline pipeline;
-   void *map;
-
-   *results = gpuval_radv_add_readback(
-      cmd_buffer, sizeof(struct results) + count * sizeof(struct result), &constants.results);
-   if (!*results ||
-       get_pipeline(radv_cmd_buffer_device(cmd_buffer), &pipeline, &layout) != VK_SUCCESS ||
-       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, chunks->size, 64, &offset, &map))
-      return false;
-   memcpy(map, chunks->data, chunks->size);
-   constants.chunks = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
-
-   gpuval_radv_begin_meta(&saved, cmd_buffer);
-   radv_CmdBindPipeline(handle, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vk_common_CmdPushConstants(handle, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants),
-                              &constants);
-   radv_unaligned_dispatch(cmd_buffer, count * WORKGROUP_SIZE, 1, 1);
-   gpuval_radv_end_meta(&saved, cmd_buffer);
-   return true;
-}
-
 void
 gpuval_radv_flush_bytes(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -687,7 +360,10 @@ gpuval_radv_flush_bytes(struct radv_cmd_buffer *cmd_buffer)
       return;
 
    bytes->batch = NULL;
-   if (dispatch(cmd_buffer, &bytes->chunks, &batch->results)) {
+   batch->results =
+      gpuval_radv_dispatch_look(cmd_buffer, KEY, gpuval_radv_build_bytes, &bytes->chunks,
+                                sizeof(struct chunk), sizeof(struct result));
+   if (batch->results) {
       struct gpuval_radv_look *look = rzalloc(mem_ctx, struct gpuval_radv_look);
       look->bytes = batch;
       util_dynarray_append_typed(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
@@ -754,7 +430,7 @@ gpuval_radv_check_bytes(struct gpuval_radv *gpuval, const struct gpuval_radv_byt
 {
    struct result *results = (struct result *)(batch->results + 1);
 
-   if (p_atomic_read(&batch->results->failed) != FAILED)
+   if (p_atomic_read(&batch->results->failed) != GPUVAL_RADV_FAILED)
       return;
    util_dynarray_foreach (&batch->looks, struct look, look) {
       check_look(gpuval->device, look, results, found);

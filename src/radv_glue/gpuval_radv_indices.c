@@ -16,22 +16,20 @@
  */
 
 #include "gpuval_radv_inputs.h"
+#include "gpuval_radv_meta.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 
-#include "meta/radv_meta.h"
-#include "nir/nir_builder.h"
 #include "radv_cmd_buffer.h"
-#include "radv_cs.h"
 #include "radv_device.h"
 
 #include "util/hash_table.h"
 #include "util/u_atomic.h"
 #include "util/u_dynarray.h"
-#include "vk_common_entrypoints.h"
 
-#define WORKGROUP_SIZE 64
+/* Of the pipeline: none of RADV's */
+#define KEY 0x67707577
 
 /* Indices that a workgroup looks at */
 #define CHUNK 4096
@@ -59,16 +57,6 @@ struct result {
    uint32_t reserved[2];
 };
 
-/* In memory for reading back: this, then a result for each chunk. No other value is believed, where
- * the device is lost and memory with it.
- */
-#define FAILED 0x6f757473
-
-struct results {
-   uint32_t failed; /* FAILED: some chunk has bad indices */
-   uint32_t reserved[3];
-};
-
 /* A draw and one number of vertices */
 struct look {
    uint32_t command_id;
@@ -82,7 +70,7 @@ struct look {
 
 struct gpuval_radv_batch {
    struct util_dynarray looks; /* struct look */
-   struct results *results;
+   struct gpuval_radv_results *results;
 };
 
 /* What is recorded for the next dispatch, in a command buffer */
@@ -96,25 +84,12 @@ struct gpuval_radv_indices {
 
 /* The shader */
 
-struct constants {
-   uint64_t chunks;
-   uint64_t results;
-};
-
 /* Shared memory of a workgroup */
 enum {
    SHARED_POSITION, /* of the first bad index */
    SHARED_COUNT,
    NUM_SHARED,
 };
-
-static nir_def *
-load_address(nir_builder *b, unsigned offset)
-{
-   nir_def *words =
-      nir_load_push_constant(b, 4, 32, nir_imm_int(b, 0), .range = sizeof(struct constants));
-   return nir_pack_64_2x32(b, nir_channels(b, words, 0x3 << (offset / 4)));
-}
 
 static nir_def *
 load_as_word(nir_builder *b, nir_def *address, unsigned size)
@@ -170,13 +145,6 @@ load_shared(nir_builder *b, unsigned word)
    return nir_load_shared(b, 1, 32, nir_imm_int(b, word * 4), .align_mul = 4);
 }
 
-static void
-build_barrier(nir_builder *b)
-{
-   nir_barrier(b, .execution_scope = SCOPE_WORKGROUP, .memory_scope = SCOPE_WORKGROUP,
-               .memory_semantics = NIR_MEMORY_ACQ_REL, .memory_modes = nir_var_mem_shared);
-}
-
 /* Each lane looks at every 64th index. */
 static void
 build_loop(nir_builder *b, nir_def *chunk, nir_def *base, nir_def *lane, nir_variable *position,
@@ -196,7 +164,7 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *base, nir_def *lane, nir_var
 
       nir_store_var(b, position, nir_bcsel(b, bad, nir_umin(b, first, now), first), 0x1);
       nir_store_var(b, count, nir_iadd(b, nir_load_var(b, count), nir_b2i32(b, bad)), 0x1);
-      nir_store_var(b, at, nir_iadd_imm(b, now, WORKGROUP_SIZE), 0x1);
+      nir_store_var(b, at, nir_iadd_imm(b, now, GPUVAL_RADV_LOOK_SIZE), 0x1);
    }
    nir_pop_loop(b, NULL);
 }
@@ -207,14 +175,14 @@ build_shader(struct radv_device *device, const void *key)
    nir_builder builder = gpuval_radv_init_shader(device, "gpuval_indices");
    nir_builder *b = &builder;
 
-   b->shader->info.workgroup_size[0] = WORKGROUP_SIZE;
+   b->shader->info.workgroup_size[0] = GPUVAL_RADV_LOOK_SIZE;
    b->shader->info.shared_memory_explicit_layout = true;
    b->shader->info.shared_size = NUM_SHARED * 4;
 
    nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0);
    nir_def *lane = nir_load_local_invocation_index(b);
    nir_def *is_first = nir_ieq_imm(b, lane, 0);
-   nir_def *at = nir_iadd(b, load_address(b, offsetof(struct constants, chunks)),
+   nir_def *at = nir_iadd(b, gpuval_radv_load_look_constant(b, GPUVAL_RADV_LOOK_CHUNKS),
                           nir_u2u64(b, nir_imul_imm(b, group, sizeof(struct chunk))));
    nir_def *chunk = nir_build_load_global(b, 8, 32, at, .align_mul = 16,
                                           .access = ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
@@ -228,39 +196,30 @@ build_shader(struct radv_device *device, const void *key)
    nir_pop_if(b, NULL);
    build_loop(b, chunk, base, lane, position, count);
 
-   build_barrier(b);
+   gpuval_radv_build_look_barrier(b);
    nir_def *bad = nir_load_var(b, count);
    nir_push_if(b, nir_ine_imm(b, bad, 0));
    nir_shared_atomic(b, 32, nir_imm_int(b, SHARED_POSITION * 4), nir_load_var(b, position),
                      .atomic_op = nir_atomic_op_umin);
    nir_shared_atomic(b, 32, nir_imm_int(b, SHARED_COUNT * 4), bad, .atomic_op = nir_atomic_op_iadd);
    nir_pop_if(b, NULL);
-   build_barrier(b);
+   gpuval_radv_build_look_barrier(b);
 
    nir_def *total = load_shared(b, SHARED_COUNT);
    nir_push_if(b, nir_iand(b, is_first, nir_ine_imm(b, total, 0)));
    {
-      nir_def *results = load_address(b, offsetof(struct constants, results));
+      nir_def *results = gpuval_radv_load_look_constant(b, GPUVAL_RADV_LOOK_RESULTS);
       nir_def *result = nir_iadd_imm(
          b, nir_iadd(b, results, nir_u2u64(b, nir_imul_imm(b, group, sizeof(struct result)))),
-         sizeof(struct results));
+         sizeof(struct gpuval_radv_results));
       nir_def *index =
          load_index(b, base, nir_channel(b, chunk, 3), load_shared(b, SHARED_POSITION));
 
       nir_build_store_global(b, nir_vec2(b, total, index), result, .align_mul = 8);
-      nir_build_store_global(b, nir_imm_int(b, FAILED), results, .align_mul = 4);
+      nir_build_store_global(b, nir_imm_int(b, GPUVAL_RADV_FAILED), results, .align_mul = 4);
    }
    nir_pop_if(b, NULL);
    return b->shader;
-}
-
-static VkResult
-get_pipeline(struct radv_device *device, VkPipeline *pipeline, VkPipelineLayout *layout)
-{
-   const enum radv_meta_object_key_type key = 0x67707577; /* none of RADV's */
-
-   return gpuval_radv_get_meta_pipeline(device, &key, sizeof(key), sizeof(struct constants),
-                                        build_shader, pipeline, layout);
 }
 
 /* Recording */
@@ -381,36 +340,6 @@ warn_of_memory(void)
       gpuval_log_warning("vertex: out of memory: indices of some draws are not looked at");
 }
 
-static bool
-dispatch(struct radv_cmd_buffer *cmd_buffer, const struct util_dynarray *chunks,
-         struct results **results)
-{
-   VkCommandBuffer handle = radv_cmd_buffer_to_handle(cmd_buffer);
-   uint32_t count = util_dynarray_num_elements(chunks, struct chunk), offset;
-   struct radv_meta_saved_state saved;
-   struct constants constants;
-   VkPipelineLayout layout;
-   VkPipeline pipeline;
-   void *map;
-
-   *results = gpuval_radv_add_readback(
-      cmd_buffer, sizeof(struct results) + count * sizeof(struct result), &constants.results);
-   if (!*results ||
-       get_pipeline(radv_cmd_buffer_device(cmd_buffer), &pipeline, &layout) != VK_SUCCESS ||
-       !radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, chunks->size, 32, &offset, &map))
-      return false;
-   memcpy(map, chunks->data, chunks->size);
-   constants.chunks = radv_buffer_get_va(cmd_buffer->upload.upload_bo) + offset;
-
-   gpuval_radv_begin_meta(&saved, cmd_buffer);
-   radv_CmdBindPipeline(handle, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vk_common_CmdPushConstants(handle, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants),
-                              &constants);
-   radv_unaligned_dispatch(cmd_buffer, count * WORKGROUP_SIZE, 1, 1);
-   gpuval_radv_end_meta(&saved, cmd_buffer);
-   return true;
-}
-
 void
 gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
 {
@@ -423,7 +352,9 @@ gpuval_radv_flush_indices(struct radv_cmd_buffer *cmd_buffer)
    if (!batch)
       return;
    indices->batch = NULL;
-   if (dispatch(cmd_buffer, &indices->chunks, &batch->results)) {
+   batch->results = gpuval_radv_dispatch_look(cmd_buffer, KEY, build_shader, &indices->chunks,
+                                              sizeof(struct chunk), sizeof(struct result));
+   if (batch->results) {
       struct gpuval_radv_look *look = rzalloc(mem_ctx, struct gpuval_radv_look);
       look->batch = batch;
       util_dynarray_append_typed(gpuval_radv_looks(cmd_buffer), struct gpuval_radv_look *, look);
@@ -459,7 +390,7 @@ gpuval_radv_check_batch(const struct gpuval_radv_batch *batch, struct util_dynar
 {
    struct result *results = (struct result *)(batch->results + 1);
 
-   if (p_atomic_read(&batch->results->failed) != FAILED)
+   if (p_atomic_read(&batch->results->failed) != GPUVAL_RADV_FAILED)
       return;
    util_dynarray_foreach (&batch->looks, struct look, look)
       check_look(look, results, found);

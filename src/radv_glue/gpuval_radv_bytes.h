@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+
+/* sync: between who records looks at bytes of buffers and the shader that does them. */
+
+#ifndef GPUVAL_RADV_BYTES_H
+#define GPUVAL_RADV_BYTES_H
+
+#include "gpuval_radv_private.h"
+
+/* What a workgroup is told: rows of bytes, and who accesses them. The shader loads it as vectors of
+ * four words.
+ */
+struct gpuval_radv_bytes_chunk {
+   uint64_t address; /* of the first row */
+   uint64_t data;    /* of struct gpuval_command_data */
+   uint32_t row_size, row_stride, num_rows;
+   uint32_t num_pieces; /* blocks that a row may be in */
+   uint32_t token;      /* GPUVAL_SHADOW_CONTEXT() */
+   uint32_t type;       /* enum gpuval_bloom_type */
+   uint32_t access;     /* enum gpuval_order_access */
+   uint32_t index_size; /* 0: one row after the other; else indices and an offset choose them, */
+   uint64_t indices;
+   int32_t vertex_offset;
+   uint32_t num_elements; /* as far as there are so many, */
+   uint32_t restart;      /* and @has_restart, but for this index */
+   uint32_t has_restart;
+   uint64_t count_address; /* of a word: there are no more rows than that; 0: all */
+   uint32_t first_row;     /* of these, the first one here */
+   uint32_t reserved[3];
+};
+static_assert(sizeof(struct gpuval_radv_bytes_chunk) == 96, "the shader knows the offsets");
+
+/* What it says if there is a hazard; 0 else */
+struct gpuval_radv_bytes_result {
+   uint64_t address;
+   uint32_t other[2]; /* the half of a cell */
+};
+
+/** A gpuval_radv_build_shader: one for all, of which each workgroup looks at a chunk. */
+nir_shader *gpuval_radv_build_bytes(struct radv_device *device, const void *key);
+
+#endif
