@@ -9,8 +9,8 @@
  * the program's barriers order before the command have left their marks, and barriers behind the
  * command wait for the dispatch, too (gpuval_radv_wait_for_looks()).
  *
- * Not looked at are what draws fetch whose arguments are in a buffer, draws under conditional
- * rendering, transform feedback, and what queues without compute shaders do.
+ * Not looked at are draws under conditional rendering, transform feedback, and what queues without
+ * compute shaders do.
  */
 
 #include "gpuval_radv_bytes.h"
@@ -252,21 +252,18 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
       add_rows(bytes, kind, &there, &rows);
 }
 
-/* Attributes of vertices that indices choose: of those that are in the buffer */
-static void
-add_vertices(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *input,
-             const struct gpuval_draw *draw, const struct gpuval_vertex_attribute *attribute)
+/* All elements of an attribute that are in the buffer; false: there are none. */
+static bool
+describe_elements(const struct gpuval_vertex_binding *binding,
+                  const struct gpuval_vertex_attribute *attribute,
+                  struct gpuval_command_access *access, uint32_t *num_elements)
 {
-   const struct gpuval_vertex_binding *binding = &input->bindings[attribute->binding];
-   const struct gpuval_index_buffer *indices = &input->indices;
    const struct gpuval_command_range *range = &binding->range;
-   uint64_t first = (uint64_t)draw->first * indices->index_size;
    uint64_t needed = (uint64_t)attribute->offset + attribute->size;
-   if (!indices->range.address || indices->range.size < first || !range->address ||
-       !attribute->size || range->size < needed)
-      return;
 
-   const struct gpuval_command_access access = {
+   if (!range->address || !attribute->size || range->size < needed)
+      return false;
+   *access = (struct gpuval_command_access){
       .stages = VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
       .access = VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT,
       .address = range->address + attribute->offset,
@@ -274,19 +271,140 @@ add_vertices(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *
       .has_gaps = true,
       .row_size = attribute->size,
       .row_stride = binding->stride,
-      .num_rows = MIN2(draw->count, (indices->range.size - first) / indices->index_size),
+      .num_rows = 1,
    };
-   uint64_t num_elements =
-      binding->stride ? (range->size - needed) / binding->stride + 1 : UINT32_MAX;
-   const struct chunk rows = {
+   *num_elements =
+      binding->stride ? MIN2((range->size - needed) / binding->stride + 1, UINT32_MAX) : UINT32_MAX;
+   return true;
+}
+
+/* Attributes of vertices that indices choose */
+static void
+add_vertices(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *input,
+             const struct gpuval_draw *draw, const struct gpuval_vertex_attribute *attribute)
+{
+   const struct gpuval_index_buffer *indices = &input->indices;
+   uint64_t first = (uint64_t)draw->first * indices->index_size;
+   struct gpuval_command_access access;
+   struct chunk rows = {
       .index_size = indices->index_size,
       .indices = indices->range.address + first,
       .vertex_offset = draw->vertex_offset,
-      .num_elements = MIN2(num_elements, UINT32_MAX),
       .restart = BITFIELD_MASK(indices->index_size * 8),
       .has_restart = indices->restart,
    };
+   if (!indices->range.address || indices->range.size < first ||
+       !describe_elements(&input->bindings[attribute->binding], attribute, &access,
+                          &rows.num_elements))
+      return;
+
+   access.num_rows = MIN2(draw->count, (indices->range.size - first) / indices->index_size);
    add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
+}
+
+/* Rows as the draws have them whose structs are in a buffer */
+
+#define OFFSET(type, field)                                                                        \
+   ((type) == GPUVAL_ARGUMENTS_DRAW_INDEXED ? offsetof(VkDrawIndexedIndirectCommand, field)        \
+                                            : offsetof(VkDrawIndirectCommand, field))
+
+/* More draws of one command are not looked at. */
+#define MAX_FETCHED_DRAWS 256
+
+static void
+warn_of_draws(void)
+{
+   static uint32_t warned;
+
+   if (!p_atomic_xchg(&warned, 1))
+      gpuval_log_warning("sync: on this driver it is looked at what the first %u draws of an "
+                         "indirect command fetch",
+                         MAX_FETCHED_DRAWS);
+}
+
+static void
+add_drawn_indices(struct gpuval_radv_bytes *bytes, const struct gpuval_index_buffer *indices,
+                  struct chunk rows)
+{
+   const struct gpuval_command_access access = {
+      .stages = VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT,
+      .access = VK_ACCESS_2_INDEX_READ_BIT,
+      .address = indices->range.address,
+      .size = indices->range.size,
+      .has_gaps = true,
+      .row_size = indices->index_size,
+      .row_stride = indices->index_size,
+      .num_rows = 1,
+   };
+
+   rows.count_offset = offsetof(VkDrawIndexedIndirectCommand, indexCount);
+   rows.first_offset = offsetof(VkDrawIndexedIndirectCommand, firstIndex);
+   rows.max_rows = MIN2(indices->range.size / indices->index_size, UINT32_MAX);
+   if (indices->range.address)
+      add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
+}
+
+static void
+add_drawn_attribute(struct gpuval_radv_bytes *bytes, const struct gpuval_vertex_input *input,
+                    const struct gpuval_vertex_attribute *attribute,
+                    enum gpuval_arguments_type type, struct chunk rows)
+{
+   const struct gpuval_vertex_binding *binding = &input->bindings[attribute->binding];
+   const struct gpuval_index_buffer *indices = &input->indices;
+   struct gpuval_command_access access;
+   bool is_indexed = type == GPUVAL_ARGUMENTS_DRAW_INDEXED && !binding->per_instance;
+
+   if (!describe_elements(binding, attribute, &access, &rows.num_elements) ||
+       (is_indexed && !indices->range.address))
+      return;
+   rows.max_rows = rows.num_elements;
+   if (is_indexed) {
+      rows.index_size = indices->index_size;
+      rows.indices = indices->range.address;
+      rows.restart = BITFIELD_MASK(indices->index_size * 8);
+      rows.has_restart = indices->restart;
+      rows.max_rows = MIN2(indices->range.size / indices->index_size, UINT32_MAX);
+      rows.count_offset = offsetof(VkDrawIndexedIndirectCommand, indexCount);
+      rows.first_offset = offsetof(VkDrawIndexedIndirectCommand, firstIndex);
+      rows.vertex_offset_offset = offsetof(VkDrawIndexedIndirectCommand, vertexOffset);
+   } else if (binding->per_instance) {
+      rows.is_per_instance = true;
+      rows.divisor = binding->divisor;
+      rows.count_offset = OFFSET(type, instanceCount);
+      rows.first_offset = OFFSET(type, firstInstance);
+   } else {
+      rows.count_offset = offsetof(VkDrawIndirectCommand, vertexCount);
+      rows.first_offset = offsetof(VkDrawIndirectCommand, firstVertex);
+   }
+   add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
+}
+
+void
+gpuval_radv_add_indirect_fetch(struct gpuval_radv_recording *recording,
+                               const struct gpuval_vertex_input *input,
+                               const struct gpuval_arguments *arguments, uint64_t count_address)
+{
+   struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
+   uint32_t count = gpuval_arguments_inside(arguments);
+   if (!gpuval_radv_looks_at_bytes(cmd_buffer) || cmd_buffer->state.predicating)
+      return;
+
+   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
+   bytes->has_id = true;
+   bytes->command_id = gpuval_radv_get_id(recording);
+   if (count > MAX_FETCHED_DRAWS)
+      warn_of_draws();
+   for (uint32_t i = 0; i < MIN2(count, MAX_FETCHED_DRAWS); i++) {
+      const struct chunk rows = {
+         .count_address = count_address,
+         .first_row = i,
+         .draw = arguments->range.address + arguments->offset + i * arguments->stride,
+      };
+      if (arguments->type == GPUVAL_ARGUMENTS_DRAW_INDEXED)
+         add_drawn_indices(bytes, &input->indices, rows);
+      for (unsigned j = 0; j < input->num_attributes; j++)
+         add_drawn_attribute(bytes, input, &input->attributes[j], arguments->type, rows);
+   }
 }
 
 void

@@ -26,9 +26,23 @@ struct gpuval_radv_bytes_chunk {
    uint32_t has_restart;
    uint64_t count_address; /* of a word: there are no more rows than that; 0: all */
    uint32_t first_row;     /* of these, the first one here */
+
+   /* Of an indirect draw, of which there is one such row, how many rows that are and which one is
+    * the first: where in the struct at @draw they are, in bytes. 0: none of these
+    */
+   uint32_t max_rows; /* there are no more than that */
+   uint64_t draw;
+   uint32_t count_offset, first_offset;
+   uint32_t vertex_offset_offset; /* 0: it has none */
+   uint32_t is_per_instance;
+   uint32_t divisor;
    uint32_t reserved[3];
 };
-static_assert(sizeof(struct gpuval_radv_bytes_chunk) == 96, "the shader knows the offsets");
+static_assert(sizeof(struct gpuval_radv_bytes_chunk) == 128, "the shader knows the offsets");
+static_assert(offsetof(struct gpuval_radv_bytes_chunk, first_row) == 80 &&
+                 offsetof(struct gpuval_radv_bytes_chunk, count_offset) == 96 &&
+                 offsetof(struct gpuval_radv_bytes_chunk, divisor) == 112,
+              "the shader loads them as vectors");
 
 /* What it says if there is a hazard; 0 else */
 struct gpuval_radv_bytes_result {

@@ -87,7 +87,8 @@ load_word(nir_builder *b, nir_def *address, unsigned size)
 
 /* The row that the index at @number chooses, or UINT32_MAX */
 static nir_def *
-find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number)
+find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *vertex_offset,
+            nir_def *number)
 {
    nir_def *indices = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, indices));
    nir_def *restarts = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, restart));
@@ -103,7 +104,7 @@ find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number
    nir_def *index = nir_load_var(b, var);
    nir_def *is_none = nir_iand(b, nir_ine_imm(b, nir_channel(b, restarts, 1), 0),
                                nir_ieq(b, index, nir_channel(b, restarts, 0)));
-   nir_def *vertex = nir_iadd(b, index, nir_channel(b, indices, 2));
+   nir_def *vertex = nir_iadd(b, index, vertex_offset);
 
    is_none = nir_ior(b, is_none, nir_uge(b, vertex, nir_channel(b, indices, 3)));
    return nir_bcsel(b, is_none, nir_imm_int(b, UINT32_MAX), vertex);
@@ -124,15 +125,116 @@ count_rows(nir_builder *b, nir_def *chunk, nir_def *num_rows)
    return nir_if_phi(b, fewer, num_rows);
 }
 
+/* Which rows there are, and what is added to their indices */
+struct rows {
+   nir_def *address; /* of the first, 64 bit */
+   nir_def *first, *count;
+   nir_def *size, *stride, *num_pieces;
+   nir_def *vertex_offset;
+};
+
+static nir_def *
+load_argument(nir_builder *b, nir_def *draw, nir_def *offset)
+{
+   return load_word(b, nir_iadd(b, draw, nir_u2u64(b, offset)), 4);
+}
+
+/* Of an indirect draw that is executed, unless it draws nothing */
+static void
+find_drawn(nir_builder *b, nir_def *chunk, nir_def *draw, struct rows *rows)
+{
+   nir_def *places = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, first_row));
+   nir_def *offsets = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, count_offset));
+   nir_def *divisor =
+      nir_channel(b, load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, divisor)), 0);
+   nir_def *is_per_instance = nir_ine_imm(b, nir_channel(b, offsets, 3), 0);
+   nir_def *zero = nir_imm_int(b, 0);
+   nir_def *num_vertices = load_argument(b, draw, zero);
+   nir_def *num_instances = load_argument(b, draw, nir_imm_int(b, 4));
+   nir_def *is_empty = nir_ior(b, nir_ieq_imm(b, num_vertices, 0),
+                               nir_ieq_imm(b, num_instances, 0));
+
+   nir_def *count = load_argument(b, draw, nir_channel(b, offsets, 0));
+   nir_def *steps = nir_udiv(b, nir_iadd_imm(b, count, -1), nir_umax(b, divisor, nir_imm_int(b, 1)));
+   steps = nir_bcsel(b, nir_ieq_imm(b, divisor, 0), zero, steps);
+   count = nir_bcsel(b, is_per_instance, nir_iadd_imm(b, steps, 1), count);
+
+   rows->first = load_argument(b, draw, nir_channel(b, offsets, 1));
+   count = nir_umin(b, count, nir_usub_sat(b, nir_channel(b, places, 1), rows->first));
+   rows->count = nir_bcsel(b, nir_ior(b, is_empty, nir_ieq_imm(b, rows->count, 0)), zero, count);
+   nir_def *offset_offset = nir_channel(b, offsets, 2);
+   rows->vertex_offset =
+      nir_bcsel(b, nir_ieq_imm(b, offset_offset, 0), zero, load_argument(b, draw, offset_offset));
+}
+
+/* Rows without gaps are one. */
+static void
+join_rows(nir_builder *b, struct rows *rows)
+{
+   nir_def *is_one = nir_ieq(b, rows->size, rows->stride);
+   nir_def *size = nir_imul(b, rows->count, rows->size);
+   nir_def *begin = nir_iadd(b, rows->address, nir_umul_2x32_64(b, rows->first, rows->stride));
+
+   rows->address = nir_bcsel(b, is_one, begin, rows->address);
+   rows->first = nir_bcsel(b, is_one, nir_imm_int(b, 0), rows->first);
+   rows->count =
+      nir_bcsel(b, is_one, nir_umin(b, rows->count, nir_imm_int(b, 1)), rows->count);
+   rows->num_pieces =
+      nir_bcsel(b, is_one, nir_iadd_imm(b, nir_ushr_imm(b, size, 4), 2), rows->num_pieces);
+   rows->size = nir_bcsel(b, is_one, size, rows->size);
+}
+
+static struct rows
+find_rows(nir_builder *b, nir_def *chunk, nir_def *address, nir_def *index_size)
+{
+   nir_def *words = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, row_size));
+   nir_def *indices = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, indices));
+   nir_def *places = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, first_row));
+   nir_def *draw = nir_pack_64_2x32(b, nir_channels(b, places, 0xc));
+   const struct rows direct = {
+      .address = address,
+      .first = nir_imm_int(b, 0),
+      .count = count_rows(b, chunk, nir_channel(b, words, 2)),
+      .size = nir_channel(b, words, 0),
+      .stride = nir_channel(b, words, 1),
+      .num_pieces = nir_channel(b, words, 3),
+      .vertex_offset = nir_channel(b, indices, 2),
+   };
+   struct rows drawn = direct;
+
+   nir_push_if(b, nir_ine_imm(b, draw, 0));
+   {
+      find_drawn(b, chunk, draw, &drawn);
+      nir_push_if(b, nir_ieq_imm(b, index_size, 0));
+      struct rows joined = drawn;
+      join_rows(b, &joined);
+      nir_pop_if(b, NULL);
+      drawn.address = nir_if_phi(b, joined.address, drawn.address);
+      drawn.first = nir_if_phi(b, joined.first, drawn.first);
+      drawn.count = nir_if_phi(b, joined.count, drawn.count);
+      drawn.size = nir_if_phi(b, joined.size, drawn.size);
+      drawn.num_pieces = nir_if_phi(b, joined.num_pieces, drawn.num_pieces);
+   }
+   nir_pop_if(b, NULL);
+   return (struct rows){
+      .address = nir_if_phi(b, drawn.address, direct.address),
+      .first = nir_if_phi(b, drawn.first, direct.first),
+      .count = nir_if_phi(b, drawn.count, direct.count),
+      .size = nir_if_phi(b, drawn.size, direct.size),
+      .stride = direct.stride,
+      .num_pieces = nir_if_phi(b, drawn.num_pieces, direct.num_pieces),
+      .vertex_offset = nir_if_phi(b, drawn.vertex_offset, direct.vertex_offset),
+   };
+}
+
 /* Each lane looks at every 64th piece. */
 static void
 build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *found)
 {
    nir_def *places = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, address));
-   nir_def *rows = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, row_size));
    nir_def *kind = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, token));
    nir_def *address = nir_pack_64_2x32(b, nir_channels(b, places, 0x3));
-   nir_def *num_pieces = nir_channel(b, rows, 3), *index_size = nir_channel(b, kind, 3);
+   nir_def *index_size = nir_channel(b, kind, 3);
    const struct gpuval_nir_driver driver = {
       .root_address = root_address,
       .command_data = command_data,
@@ -142,7 +244,8 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
    struct gpuval_nir_shadow_command command = gpuval_nir_load_shadow_command(b, &driver);
    nir_def *flags = command_data(&driver, b, 32, offsetof(struct gpuval_command_data, sync_flags));
    nir_def *is_off = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_RADV_SYNC_OFF), 0);
-   nir_def *count = nir_imul(b, num_pieces, count_rows(b, chunk, nir_channel(b, rows, 2)));
+   const struct rows rows = find_rows(b, chunk, address, index_size);
+   nir_def *count = nir_imul(b, rows.num_pieces, rows.count);
    nir_variable *at = nir_local_variable_create(b->impl, glsl_uint_type(), "at");
    nir_variable *area = nir_local_variable_create(b->impl, glsl_uint64_t_type(), "area");
    const struct gpuval_nir_access_params params = {
@@ -166,15 +269,16 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
       nir_break_if(b, nir_uge(b, now, count));
       nir_store_var(b, at, nir_iadd_imm(b, now, GPUVAL_RADV_LOOK_SIZE), 0x1);
 
-      nir_def *number = nir_udiv(b, now, num_pieces);
-      nir_def *piece = nir_isub(b, now, nir_imul(b, number, num_pieces));
+      nir_def *number = nir_udiv(b, now, rows.num_pieces);
+      nir_def *piece = nir_isub(b, now, nir_imul(b, number, rows.num_pieces));
+      nir_def *from = nir_iadd(b, rows.first, number);
       nir_push_if(b, nir_ine_imm(b, index_size, 0));
-      nir_def *vertex = find_vertex(b, chunk, index_size, number);
+      nir_def *vertex = find_vertex(b, chunk, index_size, rows.vertex_offset, from);
       nir_pop_if(b, NULL);
-      nir_def *row = nir_if_phi(b, vertex, number);
+      nir_def *row = nir_if_phi(b, vertex, from);
       nir_def *size =
-         nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), nir_channel(b, rows, 0));
-      nir_def *begin = nir_iadd(b, address, nir_umul_2x32_64(b, row, nir_channel(b, rows, 1)));
+         nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), rows.size);
+      nir_def *begin = nir_iadd(b, rows.address, nir_umul_2x32_64(b, row, rows.stride));
 
       look_at_piece(b, &driver, &params, address, begin, size, piece, found);
    }

@@ -374,6 +374,7 @@ gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffe
       return;
 
    const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);
+   indirect->arguments = arguments;
    gpuval_radv_add_arguments(&indirect->recording, &arguments, 0);
    if (!indirect->is_checked)
       return;
@@ -403,8 +404,11 @@ gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkComman
       .max_count = max_count,
    };
    bool inside = check_bytes(&indirect->recording, count_buffer, count_offset, "the count");
-   if (inside)
+   if (inside) {
+      indirect->arguments = arguments;
+      indirect->count_address = at.count_address;
       gpuval_radv_add_arguments(&indirect->recording, &arguments, at.count_address);
+   }
    if (!indirect->is_checked)
       return;
 
@@ -461,6 +465,7 @@ gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkComman
 void
 gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect)
 {
+   gpuval_radv_look_at_fetch(&indirect->recording, &indirect->arguments, indirect->count_address);
    if (indirect->is_checked)
       gpuval_radv_finish_look(&indirect->recording, indirect->look);
 }

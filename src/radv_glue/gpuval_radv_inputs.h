@@ -53,6 +53,12 @@ uint64_t gpuval_radv_what_is_bound(const struct radv_cmd_buffer *cmd_buffer,
 void gpuval_radv_add_arguments(struct gpuval_radv_recording *recording,
                                const struct gpuval_arguments *arguments, uint64_t count_address);
 
+/** Behind an indirect draw: what its draws fetch, as far as they are executed. */
+void gpuval_radv_add_indirect_fetch(struct gpuval_radv_recording *recording,
+                                    const struct gpuval_vertex_input *input,
+                                    const struct gpuval_arguments *arguments,
+                                    uint64_t count_address);
+
 /* gpuval_radv_indices.c */
 
 /** Of a direct draw that nothing predicates; @count of its indices are in the buffer. */
@@ -74,6 +80,9 @@ gpuval_radv_looks_at_draws(const struct gpuval_radv *gpuval)
 
 void gpuval_radv_check_draws(struct gpuval_radv_recording *recording,
                              const struct gpuval_draw *draws, uint32_t count);
+/** sync: of an indirect draw. @count_address: 0, or where their number is */
+void gpuval_radv_look_at_fetch(struct gpuval_radv_recording *recording,
+                               const struct gpuval_arguments *arguments, uint64_t count_address);
 /** @at: NULL, or what gpuval_radv_look_before() returned. */
 void gpuval_radv_finish_look(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at);
 

@@ -200,6 +200,9 @@ struct gpuval_radv_indirect {
    uint32_t count;
    uint32_t stride;
    struct radv_buffer copy; /* what @buffer may be */
+
+   struct gpuval_arguments arguments; /* of draws, as the program has them; */
+   uint64_t count_address;            /* 0: all of them */
 };
 
 void gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,

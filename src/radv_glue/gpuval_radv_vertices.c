@@ -237,6 +237,21 @@ gpuval_radv_check_draws(struct gpuval_radv_recording *recording, const struct gp
    }
 }
 
+void
+gpuval_radv_look_at_fetch(struct gpuval_radv_recording *recording,
+                          const struct gpuval_arguments *arguments, uint64_t count_address)
+{
+   const struct radv_shader *vertex = get_vertex_shader(recording);
+   bool indexed = arguments->type == GPUVAL_ARGUMENTS_DRAW_INDEXED;
+   struct gpuval_vertex_input input = {0};
+
+   if (!vertex || !recording->gpuval->shadow || !arguments->range.address ||
+       (arguments->type != GPUVAL_ARGUMENTS_DRAW && !indexed))
+      return;
+   describe_input(recording, vertex, indexed, &input);
+   gpuval_radv_add_indirect_fetch(recording, &input, arguments, count_address);
+}
+
 /* Behind the command; @at: NULL, or what look() returned */
 void
 gpuval_radv_finish_look(struct gpuval_radv_recording *recording, struct gpuval_radv_look *at)
