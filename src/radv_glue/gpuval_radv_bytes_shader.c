@@ -151,11 +151,12 @@ find_drawn(nir_builder *b, nir_def *chunk, nir_def *draw, struct rows *rows)
    nir_def *zero = nir_imm_int(b, 0);
    nir_def *num_vertices = load_argument(b, draw, zero);
    nir_def *num_instances = load_argument(b, draw, nir_imm_int(b, 4));
-   nir_def *is_empty = nir_ior(b, nir_ieq_imm(b, num_vertices, 0),
-                               nir_ieq_imm(b, num_instances, 0));
+   nir_def *is_empty =
+      nir_ior(b, nir_ieq_imm(b, num_vertices, 0), nir_ieq_imm(b, num_instances, 0));
 
    nir_def *count = load_argument(b, draw, nir_channel(b, offsets, 0));
-   nir_def *steps = nir_udiv(b, nir_iadd_imm(b, count, -1), nir_umax(b, divisor, nir_imm_int(b, 1)));
+   nir_def *steps =
+      nir_udiv(b, nir_iadd_imm(b, count, -1), nir_umax(b, divisor, nir_imm_int(b, 1)));
    steps = nir_bcsel(b, nir_ieq_imm(b, divisor, 0), zero, steps);
    count = nir_bcsel(b, is_per_instance, nir_iadd_imm(b, steps, 1), count);
 
@@ -177,8 +178,7 @@ join_rows(nir_builder *b, struct rows *rows)
 
    rows->address = nir_bcsel(b, is_one, begin, rows->address);
    rows->first = nir_bcsel(b, is_one, nir_imm_int(b, 0), rows->first);
-   rows->count =
-      nir_bcsel(b, is_one, nir_umin(b, rows->count, nir_imm_int(b, 1)), rows->count);
+   rows->count = nir_bcsel(b, is_one, nir_umin(b, rows->count, nir_imm_int(b, 1)), rows->count);
    rows->num_pieces =
       nir_bcsel(b, is_one, nir_iadd_imm(b, nir_ushr_imm(b, size, 4), 2), rows->num_pieces);
    rows->size = nir_bcsel(b, is_one, size, rows->size);
@@ -276,8 +276,7 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
       nir_def *vertex = find_vertex(b, chunk, index_size, rows.vertex_offset, from);
       nir_pop_if(b, NULL);
       nir_def *row = nir_if_phi(b, vertex, from);
-      nir_def *size =
-         nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), rows.size);
+      nir_def *size = nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), rows.size);
       nir_def *begin = nir_iadd(b, rows.address, nir_umul_2x32_64(b, row, rows.stride));
 
       look_at_piece(b, &driver, &params, address, begin, size, piece, found);

@@ -52,7 +52,7 @@ EOF
 check() # INVOCATIONS SUBMITS WARNINGS
 {
    write "$1" "$2" >"$scenario"
-   GPUVAL=sync GPUVAL_BLOOM_SIZE_LOG2=16 GPUVAL_BLOOM_HASHES=16 GPUVAL_LOG=$log \
+   GPUVAL=sync GPUVAL_SYNC=bloom GPUVAL_BLOOM_SIZE_LOG2=16 GPUVAL_BLOOM_HASHES=16 GPUVAL_LOG=$log \
       SOFTGPU_VISIBLE_MIB=256 SOFTGPU_MODE=$mode LD_PRELOAD=$softgpu \
       timeout 100 "$runner" --child-only --kind monolithic "$scenario" >/dev/null 2>&1 ||
       wrong "exit status $?"
