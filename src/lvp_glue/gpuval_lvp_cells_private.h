@@ -200,7 +200,6 @@ load_data(const struct cells *c, uint64_t offset, LLVMTypeRef type)
    return load_at(c, c->data, offset, type);
 }
 
-/** A call of @function, which is the last thing to do */
 /** Sets types, and what @constants, the table of constant buffers, lead to. */
 void gpuval_lvp_cells_init(struct cells *c, struct gallivm_state *gallivm, LLVMValueRef constants);
 

@@ -293,15 +293,11 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    /* Those of an earlier command that are not ordered before: from now on this command
     * stands for them, too, and whoever writes in it meets them. Without a shader nobody does.
     */
-   struct party several =
-      self->is_command
-         ? self->mark
-         : (struct party){
-              nir_ior_imm(b, self->mark.lo,
-                          GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
-                                                          << GPUVAL_SHADOW_SHARE_SHIFT),
-              self->mark.hi,
-           };
+   struct party several = self->mark;
+   if (!self->is_command)
+      several.lo = nir_ior_imm(b, self->mark.lo,
+                               GPUVAL_SHADOW_SITE_UNKNOWN | (uint32_t)GPUVAL_SHADOW_WORKGROUPS
+                                                               << GPUVAL_SHADOW_SHARE_SHIFT);
    nir_def *is_older =
       nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
    read = gpuval_shadow_select(b, is_older, several, read);

@@ -236,7 +236,7 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
 {
    static const struct chunk rows;
    struct gpuval_radv_bytes *bytes = data;
-   const struct gpuval_sync_kind *kind = bytes ? gpuval_sync_find_kind(access) : NULL;
+   const struct gpuval_sync_kind *kind = gpuval_sync_find_kind(access);
    struct gpuval_command_access there = *access;
 
    if (!kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* sync: between who records looks at bytes of buffers and the shader that does them. */
+/* sync: what those who record a look at bytes of buffers tell its shader, and what that says. */
 
 #ifndef GPUVAL_RADV_BYTES_H
 #define GPUVAL_RADV_BYTES_H
@@ -27,10 +27,11 @@ struct gpuval_radv_bytes_chunk {
    uint64_t count_address; /* of a word: there are no more rows than that; 0: all */
    uint32_t first_row;     /* of these, the first one here */
 
-   /* Of an indirect draw, of which there is one such row, how many rows that are and which one is
-    * the first: where in the struct at @draw they are, in bytes. 0: none of these
+   /* A draw whose struct is at @draw, unless that is 0: number @first_row of its command, so that
+    * @count_address says whether it is executed. The number of its rows and the first one are words
+    * of the struct, at these offsets in bytes.
     */
-   uint32_t max_rows; /* there are no more than that */
+   uint32_t max_rows; /* of the buffer: rows behind it are not looked at */
    uint64_t draw;
    uint32_t count_offset, first_offset;
    uint32_t vertex_offset_offset; /* 0: it has none */

@@ -230,8 +230,12 @@ void gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect);
  */
 #define GPUVAL_RADV_NOTE_BYTES(cmd_buffer, op, visit, ...)                                         \
    do {                                                                                            \
-      visit(__VA_ARGS__, gpuval_radv_add_bytes, gpuval_radv_begin_bytes(cmd_buffer, op));          \
-      gpuval_radv_flush_bytes(cmd_buffer);                                                         \
+      struct gpuval_radv_bytes *bytes = gpuval_radv_begin_bytes(cmd_buffer, op);                   \
+                                                                                                   \
+      if (bytes) {                                                                                 \
+         visit(__VA_ARGS__, gpuval_radv_add_bytes, bytes);                                         \
+         gpuval_radv_flush_bytes(cmd_buffer);                                                      \
+      }                                                                                            \
    } while (0)
 
 /* gpuval_radv_generated.c: indirect */

@@ -191,9 +191,10 @@ gpuval_radv_CmdBeginConditionalRenderingEXT(VkCommandBuffer handle,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_visit_begin_conditional_rendering(
-      info, gpuval_radv_add_bytes,
-      gpuval_radv_begin_bytes(cmd_buffer, "begin_conditional_rendering_ext"));
+   struct gpuval_radv_bytes *bytes =
+      gpuval_radv_begin_bytes(cmd_buffer, "begin_conditional_rendering_ext");
+   if (bytes)
+      gpuval_visit_begin_conditional_rendering(info, gpuval_radv_add_bytes, bytes);
    if (!cmd_buffer->state.render.active)
       gpuval_radv_flush_bytes(cmd_buffer);
    next(handle)->CmdBeginConditionalRenderingEXT(handle, info);

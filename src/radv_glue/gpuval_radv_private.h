@@ -332,7 +332,7 @@ void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_bytes.c: where shadow memory is the engine of sync, else these do nothing */
 
-/** What commands of one class do without a shader has that number. */
+/** The accesses of one command that are of one class: cells know them by a number of their own. */
 struct gpuval_radv_bytes_part {
    uint32_t class_; /* enum gpuval_order_class */
    uint32_t command_id;

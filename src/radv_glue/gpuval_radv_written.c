@@ -178,26 +178,32 @@ gpuval_radv_written_copy_image_to_buffer(struct gpuval_radv *gpuval,
    }
 }
 
-/* The stride may be anything, 0 if there is one query. */
+static uint64_t
+query_size(VkQueryPool handle, VkQueryResultFlags flags)
+{
+   VK_FROM_HANDLE(radv_query_pool, pool, handle);
+   return gpuval_query_size(pool->vk.query_type, pool->vk.pipeline_statistics, flags);
+}
+
 void
-gpuval_radv_visit_queries(VkQueryPool pool_handle, uint32_t count, VkBuffer buffer_handle,
-                          VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags,
+gpuval_radv_visit_queries(VkQueryPool pool, uint32_t count, VkBuffer buffer, VkDeviceSize offset,
+                          VkDeviceSize stride, VkQueryResultFlags flags,
                           gpuval_access_function function, void *data)
 {
-   VK_FROM_HANDLE(radv_query_pool, pool, pool_handle);
-   VK_FROM_HANDLE(vk_buffer, buffer, buffer_handle);
-   uint64_t size = gpuval_query_size(pool->vk.query_type, pool->vk.pipeline_statistics, flags);
-
-   for (uint32_t i = 0; i < count; i++) {
-      const struct gpuval_command_access access = {
-         .stages = VK_PIPELINE_STAGE_2_COPY_BIT,
-         .access = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-         .buffer = buffer,
-         .offset = offset + i * stride,
-         .size = size,
-      };
-      function(data, &access);
-   }
+   static const struct gpuval_command_driver driver = {.query_size = query_size};
+   const struct vk_cmd_queue_entry command = {
+      .type = VK_CMD_COPY_QUERY_POOL_RESULTS,
+      .u.copy_query_pool_results =
+         {
+            .query_pool = pool,
+            .query_count = count,
+            .dst_buffer = buffer,
+            .dst_offset = offset,
+            .stride = stride,
+            .flags = flags,
+         },
+   };
+   gpuval_command_visit_accesses(&command, &driver, function, data);
 }
 
 static void

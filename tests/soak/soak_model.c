@@ -749,17 +749,16 @@ forget(struct soak_model *model, unsigned bytes, unsigned types)
    forget_of(model, bytes, types, false);
 }
 
-/* The same for commands that come: also what commands have read, or all */
+/* The same for commands that come, of all kinds of accesses */
 static void
-forget_parties(struct soak_model *model, bool of_commands, bool all)
+forget_parties(struct soak_model *model, bool of_commands)
 {
    for (unsigned i = 0; i < SOAK_WINDOW; i++) {
       struct byte *byte = &model->bytes[i];
       bool is_left = false;
 
       byte->parties[of_commands][READS].is_there = false;
-      if (all)
-         byte->parties[of_commands][WRITES].is_there = false;
+      byte->parties[of_commands][WRITES].is_there = false;
       for (unsigned j = 0; j < 4; j++)
          is_left |= byte->parties[j / 2][j % 2].is_there;
       byte->raced_for_commands &= is_left;
@@ -777,7 +776,7 @@ order_before_commands(struct soak_model *model)
       for (unsigned j = 0; j < 2; j++)
          byte->parties[true][j].is_chained |= byte->parties[true][j].before_shader;
    }
-   forget_parties(model, false, true);
+   forget_parties(model, false);
 }
 
 /* What commands have done is in order with shaders that come, or @executed before these only. */
@@ -818,7 +817,7 @@ order_among_commands(struct soak_model *model)
       for (unsigned j = 0; j < byte->count; j++)
          byte->touches[j].before_command |= byte->touches[j].is_command;
    }
-   forget_parties(model, true, true);
+   forget_parties(model, true);
 }
 
 static void
@@ -826,8 +825,8 @@ order_all(struct soak_model *model)
 {
    forget_of(model, SOAK_WINDOW, ALL_TOUCHES, false);
    forget_of(model, SOAK_WINDOW, ALL_TOUCHES, true);
-   forget_parties(model, false, true);
-   forget_parties(model, true, true);
+   forget_parties(model, false);
+   forget_parties(model, true);
 }
 
 /* Touches of one type become others. */

@@ -188,7 +188,6 @@ mark_bytes(struct gpuval_sync_commands *sync, const struct gpuval_sync_kind *kin
       if (other && !conflict->other) {
          conflict->other = other;
          conflict->address = where;
-         conflict->row = *row;
       }
       address += access.size;
       size -= access.size;

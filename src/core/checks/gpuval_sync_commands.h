@@ -14,9 +14,9 @@
 #ifndef GPUVAL_SYNC_COMMANDS_H
 #define GPUVAL_SYNC_COMMANDS_H
 
+#include "base/gpuval_checks.h"
 #include "base/gpuval_order.h"
 #include "core/commands/gpuval_commands.h"
-#include "core/device/gpuval_device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -24,10 +24,9 @@ struct gpuval_sync_conflict {
    enum gpuval_order_access read; /* which of the class, unless it writes */
    enum gpuval_op op;
    uint32_t command_id, serial;
-   uint64_t begin;              /* address of the range */
-   uint64_t address;            /* of the first conflict in it */
-   uint64_t other;              /* the half of a cell that names the other access */
-   struct gpuval_order_row row; /* what is ordered before at that address */
+   uint64_t begin;   /* address of the range */
+   uint64_t address; /* of the first conflict in it */
+   uint64_t other;   /* the half of a cell that names the other access */
 };
 
 void gpuval_sync_report_conflict(struct gpuval_device *device,

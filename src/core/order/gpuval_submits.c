@@ -591,10 +591,12 @@ gpuval_submits_command(struct gpuval_submits *submits, unsigned queue,
 {
    simple_mtx_lock(&submits->mutex);
    data->order_class = gpuval_order_queue_class(queue);
-   if (table)
+   if (table) {
       gpuval_submits_fill_table(submits->order, queue, BITFIELD_BIT(class_), table);
-   *threshold = table ? table->threshold
-                      : gpuval_order_get_threshold(submits->order, queue, BITFIELD_BIT(class_));
+      *threshold = table->threshold;
+   } else {
+      *threshold = gpuval_order_get_threshold(submits->order, queue, BITFIELD_BIT(class_));
+   }
    data->serial = gpuval_order_work(submits->order, queue, BITFIELD_BIT(class_));
    simple_mtx_unlock(&submits->mutex);
 }
