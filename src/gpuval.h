@@ -368,14 +368,9 @@ const struct gpuval_nir_use *gpuval_shader_uses(const struct gpuval_shader *shad
 uint32_t gpuval_shader_site(const struct gpuval_shader *shader, uint32_t number);
 uint64_t gpuval_shader_serial(const struct gpuval_shader *shader);
 
-/** Not 0, and no other shader's while it lives. */
-uint32_t gpuval_shader_number(const struct gpuval_shader *shader);
-
-/* One more user of a shader: that of a key, of a number, one that has users; or NULL. */
+/** One more user of the shader that has this key, or NULL. */
 struct gpuval_shader *gpuval_device_find_shader(struct gpuval_device *device,
                                                 const uint8_t key[GPUVAL_SHADER_KEY_SIZE]);
-struct gpuval_shader *gpuval_device_hold_shader(struct gpuval_device *device, uint32_t number);
-void gpuval_shader_hold(struct gpuval_shader *shader);
 
 /**
  * No more work that is submitted from now on uses the shader's code. What is in flight
@@ -384,7 +379,7 @@ void gpuval_shader_hold(struct gpuval_shader *shader);
 void gpuval_shader_release(struct gpuval_shader *shader);
 
 /**
- * A registered shader's table, for binaries that the application keeps. Writing NULL
+ * A registered shader's table, for binaries that caches and applications keep. Writing NULL
  * writes that. @is_unmarked: the shader does not mark all that it writes, so `init` gives up on the
  * device that reads it, too. Reading checks everything and registers; false: the binary is not
  * usable, or is for another engine of sync than this device has. The caller is a user of *shader,

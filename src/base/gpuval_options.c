@@ -17,7 +17,6 @@
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
-#include "util/os_time.h"
 #include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"
@@ -26,7 +25,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 83
+#define GPUVAL_CODE_VERSION 84
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -651,23 +650,4 @@ gpuval_options_mix_uuid(uint8_t uuid[16])
    }
    _mesa_blake3_final(&ctx, hash);
    memcpy(uuid, hash, 16);
-}
-
-void
-gpuval_options_mix_process(uint8_t uuid[16])
-{
-   if (!options.checks)
-      return;
-
-   /* Ids of processes come again, so when this one began counts, too. */
-   static int64_t begin;
-   if (!begin)
-      begin = os_time_get_nano();
-
-   gpuval_options_mix_uuid(uuid);
-   for (unsigned i = 0; i < 8; i++)
-      uuid[i] ^= (uint64_t)begin >> (8 * i);
-   pid_t process = getpid();
-   for (unsigned i = 0; i < 4; i++)
-      uuid[8 + i] ^= process >> (8 * i);
 }

@@ -124,8 +124,6 @@ bool gpuval_options_race(void);
 
 /** Everything that changes the code of instrumented shaders, for cache keys. */
 void gpuval_options_mix_uuid(uint8_t uuid[16]);
-/** The same and this process, where instrumented shaders are good for no other one. */
-void gpuval_options_mix_process(uint8_t uuid[16]);
 
 #ifdef __cplusplus
 }

@@ -381,6 +381,9 @@ struct gpuval_nir_driver {
    nir_def *(*epoch_command)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*command_data)(const struct gpuval_nir_driver *driver, nir_builder *b,
                             unsigned bit_size, unsigned offset);
+   /* Where the entries of the shader of a stage begin in the table; NULL: reports have that in
+    * them, see gpuval_nir_rebase().
+    */
    nir_def *(*entry_base)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage);
 
    /* Where shared memory is in the address space, 64 bit; NULL: not there */

@@ -42,12 +42,6 @@ struct inline_state {
 #define MAX_QUICK_ACCESSES 256
 
 static uint32_t
-get_base(const nir_intrinsic_instr *intrin)
-{
-   return nir_intrinsic_base(intrin);
-}
-
-static uint32_t
 get_num_entries(const nir_intrinsic_instr *report)
 {
    return nir_intrinsic_range(report);
@@ -68,7 +62,7 @@ build_report(struct inline_state *state, const struct group *group, const struct
    gpuval_nir_build_report(
       b, &state->driver,
       &(struct gpuval_nir_report_params){
-         .first_entry = gpuval_nir_select_constant(b, group, turn, get_base),
+         .first_entry = gpuval_nir_select_entry(b, &state->driver, group, turn),
          .num_entries = gpuval_nir_select_constant(b, group, turn, get_num_entries),
          .set = gpuval_nir_select_constant(b, group, turn, get_set),
          .detail = {gpuval_nir_select_src(b, group, turn, 1, 0),
@@ -298,7 +292,7 @@ get_params(struct inline_state *state, const struct group *group, const struct t
       .access = nir_iand_imm(b, nir_ushr_imm(b, flags, GPUVAL_SYNC_ACCESS_SHIFT), 7),
       .notes = state->glances && !state->has_orders,
       .orders = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_ORDERS), 0),
-      .entry = gpuval_nir_select_constant(b, group, turn, get_base),
+      .entry = gpuval_nir_select_entry(b, &state->driver, group, turn),
       .invocation_id = id,
       .is_visible = gpuval_nir_is_visible(b, flags, id),
       .has_phases = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_PHASES), 0),

@@ -407,18 +407,12 @@ build_is_misaligned(nir_builder *b, const struct turn *turn, const struct addres
    return nir_ine(b, nir_iand(b, low, mask), residue);
 }
 
-static uint32_t
-get_base(const nir_intrinsic_instr *check)
-{
-   return nir_intrinsic_base(check);
-}
-
 static void
 build_report(nir_builder *b, const struct gpuval_nir_driver *driver, const struct group *group,
              const struct turn *turn, nir_def *is_second, nir_def *address)
 {
    nir_def *zero = nir_imm_int(b, 0);
-   nir_def *entry = gpuval_nir_select_constant(b, group, turn, get_base);
+   nir_def *entry = gpuval_nir_select_entry(b, driver, group, turn);
 
    gpuval_nir_build_report(
       b, driver,

@@ -154,6 +154,23 @@ gpuval_nir_select_constant(nir_builder *b, const struct group *group, const stru
    return gpuval_nir_select_value(b, turn, values, group->count);
 }
 
+static uint32_t
+get_first_entry(const nir_intrinsic_instr *report)
+{
+   return nir_intrinsic_base(report);
+}
+
+nir_def *
+gpuval_nir_select_entry(nir_builder *b, const struct gpuval_nir_driver *driver,
+                        const struct group *group, const struct turn *turn)
+{
+   nir_def *entry = gpuval_nir_select_constant(b, group, turn, get_first_entry);
+
+   if (!driver->entry_base)
+      return entry;
+   return nir_iadd(b, driver->entry_base(driver, b, nir_imm_int(b, b->shader->info.stage)), entry);
+}
+
 #define MAX_DEPTH 6
 
 /* Is it made of nothing but arguments of the shader, which are there anyway? */

@@ -30,6 +30,9 @@ nir_def *gpuval_nir_select_src(struct nir_builder *b, const struct group *group,
 nir_def *gpuval_nir_select_constant(struct nir_builder *b, const struct group *group,
                                     const struct turn *turn,
                                     uint32_t (*get)(const nir_intrinsic_instr *intrin));
+/** A report's first entry, device-wide. */
+nir_def *gpuval_nir_select_entry(struct nir_builder *b, const struct gpuval_nir_driver *driver,
+                                 const struct group *group, const struct turn *turn);
 /** A source's word that tells the invocation. */
 nir_def *gpuval_nir_select_invocation(struct nir_builder *b, const struct group *group,
                                       const struct turn *turn, unsigned src, unsigned component);

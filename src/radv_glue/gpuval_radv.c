@@ -142,9 +142,7 @@ gpuval_radv_create(struct radv_device *device)
 
    gpuval_radv_init_filter(gpuval);
    gpuval_radv_init_clear(gpuval);
-   static uint32_t devices;
-   gpuval->nonce =
-      (uint64_t)p_atomic_inc_return(&devices) << 32 ^ os_time_get_nano() ^ (uint64_t)getpid() << 48;
+   gpuval_radv_init_binaries(gpuval);
    simple_mtx_init(&gpuval->mutex, mtx_plain);
    gpuval_radv_init_commands(gpuval);
    gpuval_radv_init_submits(gpuval);
@@ -171,6 +169,7 @@ gpuval_radv_destroy(struct gpuval_radv *gpuval)
    gpuval->radv->vk.dispatch_table = gpuval->hooks.next;
 
    gpuval_device_retire(gpuval->device);
+   gpuval_radv_finish_binaries(gpuval);
    gpuval_radv_finish_submits(gpuval);
    gpuval_radv_finish_poison(gpuval);
    gpuval_radv_finish_race(gpuval);

@@ -23,8 +23,11 @@ extern "C" {
 #endif
 
 struct gpuval_radv;
+struct gpuval_radv_part;
 struct gpuval_shader;
 
+struct aco_symbol;
+struct blob;
 struct nir_builder;
 struct nir_lower_compute_system_values_options;
 struct radv_buffer;
@@ -32,9 +35,11 @@ struct radv_cmd_buffer;
 struct radv_descriptor_state;
 struct radv_device;
 struct radv_shader;
+struct radv_shader_binary;
 struct radv_shader_stage;
 struct radv_shader_stage_key;
 struct spirv_to_nir_options;
+struct vk_pipeline_cache;
 struct vk_pipeline_robustness_state;
 
 /** The last thing that creating a device does. NULL: nothing is checked. */
@@ -81,14 +86,18 @@ void gpuval_radv_nir_stand_in(struct nir_builder *b, nir_deref_instr *deref, nir
 
 /* Shaders */
 
-/** Into keys of caches: an instrumented shader has numbers of one device in it. */
-void gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx);
-/** Accesses out of range that a stage must not have: radv_shader_stage_key::gpuval. */
+/** Into keys of caches: what code has of the device. @stays: gpuval_radv_stays() */
+void gpuval_radv_hash_device(const struct gpuval_radv *gpuval, bool stays, struct mesa_sha1 *ctx);
+/** radv_shader_stage_key::gpuval: accesses out of range that a stage must not have. */
 enum gpuval_radv_undefined {
    GPUVAL_RADV_UNDEFINED_UNIFORM,
    GPUVAL_RADV_UNDEFINED_STORAGE,
    GPUVAL_RADV_UNDEFINED_IMAGE,
+   GPUVAL_RADV_IS_CHECKED, /* always, so that there is something */
 };
+/** The same for a stage, whose @key is radv_shader_stage_key::gpuval. */
+void gpuval_radv_hash_stage(const VkPipelineShaderStageCreateInfo *info, uint8_t key,
+                            struct mesa_sha1 *ctx);
 /** @robustness: of a pipeline's stage; NULL for shader objects, which are as the device is. */
 void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
                                const struct vk_pipeline_robustness_state *robustness,
@@ -108,14 +117,6 @@ void gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader
                             const nir_lower_compute_system_values_options *system_values);
 /** After that: RADV's own lowering, which comes earlier without us. */
 void gpuval_radv_lower_ray_queries(struct gpuval_radv *gpuval, nir_shader *nir);
-/** The numbers of what @shaders, as they are now, are made from. They go with the code. */
-void gpuval_radv_number_shaders(struct gpuval_radv *gpuval, nir_shader *const *shaders,
-                                unsigned count, uint32_t numbers[2]);
-/** @shader uses those whose numbers are in its info.gpuval_shaders, until it releases them. */
-void gpuval_radv_hold_shaders(struct gpuval_radv *gpuval, struct radv_shader *shader);
-void gpuval_radv_release_shaders(struct gpuval_shader *const shaders[2]);
-/** The code is out of our hands: they stay. */
-void gpuval_radv_pin_shaders(struct gpuval_shader *const shaders[2]);
 /** May @nir read command data? */
 bool gpuval_radv_needs_table(const nir_shader *nir);
 /** Right after radv_nir_apply_pipeline_layout. */
@@ -126,6 +127,40 @@ void gpuval_radv_warn_capture_replay(struct gpuval_radv *gpuval);
 void gpuval_radv_edit_culled_part(struct exec_list *part);
 /** When all decisions have been made. */
 void gpuval_radv_lower_reports(struct gpuval_radv *gpuval, struct radv_shader_stage *stage);
+
+/* Binaries: gpuval_radv_binary.c */
+
+/** Has the code of such stages numbers of this device in it? It is in no cache on disk. */
+static inline bool
+gpuval_radv_stays(mesa_shader_stage stage)
+{
+   return mesa_shader_stage_is_rt(stage);
+}
+/** In place of any other for what gpuval_radv_stays(). */
+struct vk_pipeline_cache *gpuval_radv_memory_cache(const struct gpuval_radv *gpuval);
+/** What ACO says of the code that this thread has just compiled */
+void gpuval_radv_note_symbols(const struct aco_symbol *symbols, unsigned count);
+/**
+ * Returns @binary, which has just been compiled, with what has to be known of its @shaders, as they
+ * are now, at the end. It may have moved.
+ */
+struct radv_shader_binary *gpuval_radv_add_part(const struct radv_device *device,
+                                                struct radv_shader_binary *binary,
+                                                struct nir_shader *const *shaders, unsigned count);
+/**
+ * @shader, which is being made from @binary, uses the shaders that are named there, which are
+ * registered if they are not. Returns false if @binary is damaged or does not fit this device.
+ */
+bool gpuval_radv_read_part(const struct radv_device *device, struct radv_shader *shader,
+                           const struct radv_shader_binary *binary);
+/** Corrects shader->code and @upload, a copy of it, both of which are as @code in the binary. */
+void gpuval_radv_relocate(struct radv_shader *shader, const void *code, void *upload);
+/** Of @shader, whose registers are known */
+void gpuval_radv_adjust_registers(struct radv_shader *shader);
+/** The binary of @shader, from the byte @begin on in @blob, gets what gpuval_radv_read_part()
+ * wants. */
+void gpuval_radv_write_part(const struct radv_shader *shader, struct blob *blob, size_t begin);
+void gpuval_radv_finish_shader(const struct radv_device *device, struct radv_shader *shader);
 
 /* Commands */
 

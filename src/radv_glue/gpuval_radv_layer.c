@@ -278,16 +278,6 @@ gpuval_radv_CreateShadersEXT(VkDevice device, uint32_t count, const VkShaderCrea
    return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL
-gpuval_radv_GetShaderBinaryDataEXT(VkDevice device, VkShaderEXT handle, size_t *size, void *data)
-{
-   VK_FROM_HANDLE(radv_shader_object, object, handle);
-
-   if (data)
-      gpuval_radv_pin_object(object);
-   return next(device)->GetShaderBinaryDataEXT(device, handle, size, data);
-}
-
 /* Descriptor sets */
 
 VKAPI_ATTR VkResult VKAPI_CALL

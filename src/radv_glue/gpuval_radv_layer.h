@@ -44,8 +44,6 @@ void gpuval_radv_retain(struct gpuval_radv *gpuval, VkPipeline pipeline);
 struct gpuval_radv_creation *gpuval_radv_take_retained(struct gpuval_radv *gpuval,
                                                        VkPipeline pipeline);
 void gpuval_radv_release_creation(struct gpuval_radv_creation *creation);
-/** The application gets the binary of @object. */
-void gpuval_radv_pin_object(const struct radv_shader_object *object);
 
 /* gpuval_radv_sets.c: shadows of descriptors; those that add, update, push and bind come after
  * RADV's.

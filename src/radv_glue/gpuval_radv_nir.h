@@ -135,6 +135,7 @@ struct gpuval_radv_nir_args {
    bool swaps;         /* gpuval_nir_driver::swaps */
    bool records_first; /* gpuval_nir_driver::records_first */
    bool has_shadow;    /* shadow memory is the engine of sync */
+   bool is_relocated;  /* entries count from 0 in each shader: gpuval_radv_stays() */
 };
 
 /* gpuval_radv_nir_descriptors.c */

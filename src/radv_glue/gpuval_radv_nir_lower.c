@@ -216,6 +216,13 @@ command_data(const struct gpuval_nir_driver *driver, nir_builder *b, unsigned bi
    return bit_size == 64 ? nir_pack_64_2x32(b, words) : words;
 }
 
+/* Of the shader itself */
+static nir_def *
+entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stage)
+{
+   return nir_entry_base_gpuval(b);
+}
+
 /* Without its data, struct gpuval_radv_nir_args */
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = buffer_size,
@@ -240,6 +247,7 @@ get_driver(const struct gpuval_radv_nir_args *args)
 {
    struct gpuval_nir_driver driver = late_driver;
    driver.data = args;
+   driver.entry_base = args->is_relocated ? entry_base : NULL;
    driver.hashes = args->hashes;
    driver.swaps = args->swaps;
    driver.records_first = args->records_first;

@@ -42,7 +42,8 @@ struct gpuval_radv {
    struct gpuval_device *device;
    struct radv_device *radv;
    struct gpuval_winsys_radv winsys;
-   uint64_t nonce; /* of this device */
+   uint64_t nonce;                         /* of this device, in all processes */
+   struct vk_pipeline_cache *memory_cache; /* of shaders that stay in this process, or NULL */
    uint32_t warned_capture_replay;
    uint32_t broken_checks; /* BITFIELD_BIT(enum gpuval_check): what this GPU cannot */
    bool executes_nothing;  /* what stands in for the kernel drops all work */
@@ -396,6 +397,20 @@ uint64_t gpuval_radv_copy_instances(struct radv_cmd_buffer *cmd_buffer, uint64_t
 /** By the call that this thread is in, which is a user of @shader. */
 void gpuval_radv_registered(struct gpuval_shader *shader);
 void gpuval_radv_init_users(struct gpuval_radv *gpuval);
+
+/* gpuval_radv_binary.c */
+void gpuval_radv_init_binaries(struct gpuval_radv *gpuval);
+void gpuval_radv_finish_binaries(struct gpuval_radv *gpuval);
+
+/* What has become of a shader's NIR: gpuval_radv_select() */
+enum gpuval_radv_selection {
+   GPUVAL_RADV_HAS_TABLE,   /* it is registered */
+   GPUVAL_RADV_IS_COUNTED,  /* it has been looked at */
+   GPUVAL_RADV_IS_UNMARKED, /* gpuval_instrument_info::is_unmarked */
+   GPUVAL_RADV_IS_LEFT_OUT, /* there was no room */
+};
+/** @nir keeps @selection, BITFIELD_BIT(enum gpuval_radv_selection). */
+void gpuval_radv_select(nir_shader *nir, uint32_t selection);
 
 /* gpuval_radv_sets.c: where a check asks for descriptors */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Shaders while RADV compiles them, and keys of its caches. */
+/* Shaders while RADV compiles them */
 
 #include "gpuval_radv_private.h"
 
@@ -22,12 +22,6 @@
 #include "vk_shader_module.h"
 
 void
-gpuval_radv_hash_device(const struct gpuval_radv *gpuval, struct mesa_sha1 *ctx)
-{
-   _mesa_sha1_update(ctx, &gpuval->nonce, sizeof(gpuval->nonce));
-}
-
-void
 gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
                           const struct vk_pipeline_robustness_state *robustness,
                           struct radv_shader_stage_key *key)
@@ -38,7 +32,8 @@ gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
       vk_pipeline_robustness_state_fill(&gpuval->radv->vk, &of_device, NULL, NULL);
       robustness = &of_device;
    }
-   key->gpuval = !gpuval_is_robust(robustness->uniform_buffers) << GPUVAL_RADV_UNDEFINED_UNIFORM |
+   key->gpuval = BITFIELD_BIT(GPUVAL_RADV_IS_CHECKED) |
+                 !gpuval_is_robust(robustness->uniform_buffers) << GPUVAL_RADV_UNDEFINED_UNIFORM |
                  !gpuval_is_robust(robustness->storage_buffers) << GPUVAL_RADV_UNDEFINED_STORAGE |
                  !gpuval_is_robust_image(robustness->images) << GPUVAL_RADV_UNDEFINED_IMAGE;
 }
@@ -292,6 +287,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
    }
    driver.has_marks = gpuval_device_has_marks(gpuval->device);
    driver.has_debug_break = gpuval->radv->trap_handler_shader != NULL;
+   bool is_unmarked = false;
    struct gpuval_instrument_info info = {
       .driver = &driver,
       .describe_bindings = describe_bindings,
@@ -304,6 +300,7 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       .robust_uniform = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_UNIFORM)),
       .robust_storage = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_STORAGE)),
       .robust_image = !(stage->key.gpuval & BITFIELD_BIT(GPUVAL_RADV_UNDEFINED_IMAGE)),
+      .is_unmarked = &is_unmarked,
    };
    data.base.looks_up = info.checks & BITFIELD_BIT(GPUVAL_CHECK_DESCRIPTOR);
    if (nir->info.internal)
@@ -314,8 +311,13 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
                  "nothing but debugging uses it");
    bool has_checks =
       gpuval_device_instrument(gpuval->device, nir, &info, nir->info.source_blake3, &shader);
+   gpuval_radv_select(nir, (shader != NULL) << GPUVAL_RADV_HAS_TABLE |
+                              (info.checks != 0) << GPUVAL_RADV_IS_COUNTED |
+                              is_unmarked << GPUVAL_RADV_IS_UNMARKED |
+                              (has_checks && !shader) << GPUVAL_RADV_IS_LEFT_OUT);
    if (shader) {
-      gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
+      if (gpuval_radv_stays(nir->info.stage))
+         gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
       gpuval_radv_registered(shader);
    }
    if (has_checks)
@@ -414,6 +416,7 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
       .swaps = gpuval->swaps,
       .records_first = gpuval_options()->record == GPUVAL_RECORD_AUTO,
       .has_shadow = gpuval_device_has_shadow(gpuval->device),
+      .is_relocated = !gpuval_radv_stays(stage->stage),
    };
 }
 

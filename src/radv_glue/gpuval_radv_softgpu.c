@@ -90,3 +90,19 @@ gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
    };
    add_prolog(&prolog);
 }
+
+void
+gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
+                         uint32_t entry_base)
+{
+   if (!find_library())
+      return;
+   gpuval_softgpu_add_copy_func add_copy =
+      (gpuval_softgpu_add_copy_func)dlsym(RTLD_DEFAULT, GPUVAL_SOFTGPU_ADD_COPY);
+   add_copy(&(struct gpuval_softgpu_copy){
+      .code = code,
+      .relocated = relocated,
+      .code_size = code_size,
+      .entry_base = entry_base,
+   });
+}

@@ -41,6 +41,20 @@ struct gpuval_softgpu_shader {
 
 typedef void (*gpuval_softgpu_add_shader_func)(const struct gpuval_softgpu_shader *shader);
 
+/* The same code at another place: with numbers in it that are known there only. Where the NIR has
+ * @entry_base_gpuval, it is that number.
+ */
+#define GPUVAL_SOFTGPU_ADD_COPY "gpuval_softgpu_add_copy"
+
+struct gpuval_softgpu_copy {
+   const void *code; /* of struct gpuval_softgpu_shader */
+   const void *relocated;
+   size_t code_size; /* of both */
+   uint32_t entry_base;
+};
+
+typedef void (*gpuval_softgpu_add_copy_func)(const struct gpuval_softgpu_copy *copy);
+
 /* The same of what runs ahead of a vertex shader. Masks are of attributes. */
 #define GPUVAL_SOFTGPU_ADD_PROLOG "gpuval_softgpu_add_prolog"
 
@@ -71,6 +85,9 @@ void gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
 void gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
                                     const struct radv_vs_prolog_key *key);
 
+void gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
+                              uint32_t entry_base);
+
 #else
 
 static inline struct blob *
@@ -89,6 +106,12 @@ gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
 static inline void
 gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
                                const struct radv_vs_prolog_key *key)
+{
+}
+
+static inline void
+gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
+                         uint32_t entry_base)
 {
 }
 

@@ -275,6 +275,34 @@ gpuval_softgpu_add_shader(const struct gpuval_softgpu_shader *info)
    simple_mtx_unlock(&registry.lock);
 }
 
+PUBLIC void gpuval_softgpu_add_copy(const struct gpuval_softgpu_copy *copy);
+
+/* GPUVAL_SOFTGPU_ADD_COPY. What another process has compiled is read here, since who finds a copy
+ * can't know of what.
+ */
+void
+gpuval_softgpu_add_copy(const struct gpuval_softgpu_copy *copy)
+{
+   char name[SOFTGPU_NAME_LEN];
+
+   simple_mtx_lock(&registry.lock);
+   initialize();
+   name_shader(name, copy->code, (uint32_t)copy->code_size);
+   if (!find_by_name(name) && registry.folder)
+      read_file(name);
+   const struct softgpu_shader *original = find_by_name(name);
+
+   name_shader(name, copy->relocated, (uint32_t)copy->code_size);
+   if (original && !find_by_name(name)) {
+      struct softgpu_shader *shader = ralloc_memdup(NULL, original, sizeof(*original));
+      strcpy(shader->name, name);
+      shader->code = ralloc_memdup(shader, copy->relocated, copy->code_size);
+      shader->entry_base = copy->entry_base;
+      list_add(&shader->link, &registry.shaders);
+   }
+   simple_mtx_unlock(&registry.lock);
+}
+
 static const struct softgpu_shader *
 find_by_code(uint64_t va)
 {

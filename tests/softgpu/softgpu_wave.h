@@ -45,6 +45,7 @@ struct softgpu_shader {
    struct ac_shader_args args;
    uint32_t address32_hi;
    unsigned vertex_inputs; /* VGPRs that a prolog sets, from there on */
+   uint32_t entry_base;    /* @entry_base_gpuval */
 
    struct softgpu_step *steps;
    unsigned step_count;

@@ -378,28 +378,6 @@ gpuval_device_add_shader(struct gpuval_device *device, const struct gpuval_shade
    return shader;
 }
 
-struct gpuval_shader *
-gpuval_device_hold_shader(struct gpuval_device *device, uint32_t number)
-{
-   mtx_lock(&device->mutex);
-   struct gpuval_shader *shader = number ? gpuval_device_site_shader(device, number - 1) : NULL;
-   if (shader && shader->first_site != number - 1)
-      shader = NULL;
-   if (shader)
-      use(shader);
-   mtx_unlock(&device->mutex);
-
-   return shader;
-}
-
-void
-gpuval_shader_hold(struct gpuval_shader *shader)
-{
-   mtx_lock(&shader->device->mutex);
-   shader->users++;
-   mtx_unlock(&shader->device->mutex);
-}
-
 void
 gpuval_shader_release(struct gpuval_shader *shader)
 {
@@ -443,10 +421,4 @@ uint64_t
 gpuval_shader_serial(const struct gpuval_shader *shader)
 {
    return shader->serial;
-}
-
-uint32_t
-gpuval_shader_number(const struct gpuval_shader *shader)
-{
-   return shader->first_site + 1;
 }

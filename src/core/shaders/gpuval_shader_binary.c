@@ -7,6 +7,7 @@
 
 #include "core/memory/gpuval_cells.h"
 #include "core/memory/gpuval_marks.h"
+#include "report/gpuval_report.h"
 #include "gpuval_shader.h"
 
 #include "util/ralloc.h"
@@ -403,6 +404,8 @@ read_shader(struct gpuval_device *device, struct blob_reader *blob, struct gpuva
    if (read_info(blob, device, mem_ctx, &info, &table)) {
       uint8_t key[GPUVAL_SHADER_KEY_SIZE];
       *shader = gpuval_device_add_shader(device, &info, &table, key);
+      if (*shader)
+         gpuval_report_add_shader(info.hash, info.stage);
    }
 
    ralloc_free(mem_ctx);
