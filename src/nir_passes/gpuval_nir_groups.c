@@ -9,11 +9,8 @@
 #include "gpuval_nir_inline_address.h"
 #include "nir_builder.h"
 
-/* They may wait for loads and for writes to memory, but not for what ends
- * invocations or lets others run. @before_writes: nor for writes.
- */
-static bool
-ends_group(nir_instr *instr, bool before_writes)
+bool
+gpuval_nir_ends_group(nir_instr *instr, bool before_writes)
 {
    if (instr->type == nir_instr_type_jump || instr->type == nir_instr_type_call)
       return true;
@@ -64,7 +61,7 @@ ends_addresses(nir_instr *instr)
          break;
       }
    }
-   return ends_group(instr, false);
+   return gpuval_nir_ends_group(instr, false);
 }
 
 static bool
@@ -132,7 +129,7 @@ collect_groups(nir_function_impl *impl, nir_intrinsic_op op, bool is_beside, boo
             group.intrins[group.count++] = nir_instr_as_intrinsic(instr);
          } else if (op == nir_intrinsic_check_address_gpuval
                        ? ends_addresses(instr)
-                       : ends_group(instr, exact || reads_memory(&group))) {
+                       : gpuval_nir_ends_group(instr, exact || reads_memory(&group))) {
             add_group(groups, &group);
          }
       }

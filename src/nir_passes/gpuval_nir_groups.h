@@ -58,6 +58,12 @@ get_src(const struct group *group, unsigned i, unsigned src, unsigned component)
 }
 
 /**
+ * Intrinsics of a group may wait for loads and for writes to memory, but not for what ends
+ * invocations or lets others run. Is it that? @before_writes: nor for writes.
+ */
+bool gpuval_nir_ends_group(nir_instr *instr, bool before_writes);
+
+/**
  * The groups of @check_address_gpuval, of @report_gpuval, and then those of @sync_gpuval; with
  * @has_shadow the ones for shadow memory before those for the filter beside it.
  */

@@ -8,6 +8,7 @@
  */
 
 #include "gpuval_nir_inline.h"
+#include "gpuval_nir_delay.h"
 
 #include "gpuval_nir_functions.h"
 #include "gpuval_nir_inline_address.h"
@@ -629,11 +630,12 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
    };
    struct util_dynarray groups;
 
+   bool progress = gpuval_nir_delay_reports(impl);
    nir_divergence_analysis(nir); /* gpuval_nir_turns.c */
    util_dynarray_init(&groups, NULL);
    state.ifs = _mesa_pointer_set_create(NULL);
    state.failures = _mesa_pointer_set_create(state.ifs);
-   bool progress = lower_messages(&state);
+   progress |= lower_messages(&state);
    gpuval_nir_collect_groups(impl, options->has_shadow, &groups);
    progress |= groups.size > 0;
    util_dynarray_foreach (&groups, struct group, group) {
