@@ -66,93 +66,99 @@ else
    preload=
 fi
 
-run() # FILE SIDE [GPUVAL=CHECKS]
-{
-   env ${preload:+"LD_PRELOAD=$preload"} ${3:+"$3"} "$runner" --child-only "$1" >"$private/$2" 2>&1
-}
+export GPUVAL_TEST_DRIVER="$driver"
 
-# Sums of ACO's statistics, registers as the most that a shader has: instructions
-# VGPRs SGPRs latency inverse-throughput spilled-VGPRs
-sum_stats() # SIDE
+# Runs the programs of LIST, a file a line, and sums up ACO's statistics, registers as the most that a
+# shader has. A line each, of words, into STATS:
+#
+#    name status instructions VGPRs SGPRs latency inverse-throughput spilled-VGPRs complaint
+run() # LIST STATS [GPUVAL=CHECKS]
 {
-   awk -F': ' '
-      $1 == "Instructions" { instructions += $2 }
-      $1 == "VGPRs" && $2 > vgprs { vgprs = $2 }
-      $1 == "Pre-Sched SGPRs" && $2 > sgprs { sgprs = $2 }
-      $1 == "Latency" { latency += $2 }
-      $1 == "Inverse Throughput" { inverse += $2 }
-      $1 == "Spilled VGPRs" { spilled += $2 }
-      END { print instructions + 0, vgprs + 0, sgprs + 0, latency + 0, inverse + 0, spilled + 0 }
-   ' "$private/$1"
+   list=$1 stats=$2 setting=${3-}
+   set --
+   while read -r file; do
+      set -- "$@" "$file"
+   done <"$list"
+   env ${preload:+"LD_PRELOAD=$preload"} ${setting:+"$setting"} "$runner" --each "$@" 2>&1 |
+      awk -F': ' '
+         $1 == "Instructions" { instructions += $2 }
+         $1 == "VGPRs" && $2 > vgprs { vgprs = $2 }
+         $1 == "Pre-Sched SGPRs" && $2 > sgprs { sgprs = $2 }
+         $1 == "Latency" { latency += $2 }
+         $1 == "Inverse Throughput" { inverse += $2 }
+         $1 == "Spilled VGPRs" { spilled += $2 }
+         # What RADV says of the limits of some checks is none.
+         /ACO ERROR|validation failed|gpuval: error|gpuval: warning/ && !/on this driver/ {
+            if (complaint == "")
+               complaint = $0
+         }
+         $1 == "gpuval-scenario" && /\.scn [0-9]+$/ {
+            count = split($2, words, " ")
+            name = words[1]
+            sub(".*/", "", name)
+            sub("[.]scn$", "", name)
+            print name, words[count], instructions + 0, vgprs + 0, sgprs + 0, latency + 0,
+               inverse + 0, spilled + 0, complaint
+            instructions = vgprs = sgprs = latency = inverse = spilled = 0
+            complaint = ""
+         }' >"$stats"
 }
 
 fail() # NAME TEXT
 {
    echo "$1: $2"
-   grep -v '^DRM_IOCTL' "$private/checked" | tail -n 5
    bad=$((bad + 1))
 }
 
-compare_stats() # the words of sum_stats, plain, then checked
-{
-   if [ "${GPUVAL_TEST_STATS-}" = 1 ]; then
-      echo "$name $*"
-   elif [ "$7" -lt "$1" ]; then
-      fail "$name, $checks" "$7 instructions with checks, $1 without"
-   elif [ "${12}" -gt $(($6 + 256)) ]; then
-      fail "$name, $checks" "${12} spilled VGPRs with checks, $6 without"
+# The files of each list of checks; without checks a file is the same in each.
+number=0
+checks=$1
+shift
+echo "$checks" >"$private/checks.0"
+for file do
+   if [ "$file" = -- ]; then
+      number=$((number + 1))
+      checks=
+   elif [ -z "$checks" ]; then
+      checks=$file
+      echo "$checks" >"$private/checks.$number"
    else
-      [ "$7" -le "$1" ] || larger=$((larger + 1))
-      good=$((good + 1))
+      echo "$file" >>"$private/list.$number"
+      echo "$file" >>"$private/list"
    fi
-}
-
-# Without checks it is the same in each list.
-run_plain() # FILE NAME
-{
-   if [ ! -f "$private/$2.status" ]; then
-      run "$1" "$2.plain"
-      echo "$?" >"$private/$2.status"
-   fi
-   read -r status <"$private/$2.status"
-}
+done
+LC_ALL=C sort -u -o "$private/list" "$private/list"
+run "$private/list" "$private/plain"
 
 bad=0
 good=0
 larger=0
-checks=$1
-shift
-for file do
-   if [ "$file" = -- ]; then
-      checks=
-      continue
-   elif [ -z "$checks" ]; then
-      checks=$file
-      continue
-   fi
-   name=${file##*/}
-   name=${name%.scn}
-   run_plain "$file" "$name"
-   if [ "$status" -eq 77 ]; then
-      echo "$name: not on this device"
-      continue
-   fi
-   run "$file" checked "GPUVAL=$checks"
-   checked_status=$?
-   if [ "$status" -ne 0 ] || [ "$checked_status" -ne 0 ]; then
-      fail "$name, $checks" "does not compile"
-      continue
-   fi
-   # What RADV says of the limits of some checks is none.
-   complaint=$(grep 'ACO ERROR\|validation failed\|gpuval: error\|gpuval: warning' "$private/checked" |
-      grep -v 'on this driver' | head -n 1)
-   if [ -n "$complaint" ]; then
-      fail "$name, $checks" "$complaint"
-      continue
-   fi
-
-   # shellcheck disable=SC2046 # words
-   compare_stats $(sum_stats "$name.plain") $(sum_stats checked)
+for number in $(seq 0 "$number"); do
+   read -r checks <"$private/checks.$number"
+   run "$private/list.$number" "$private/checked" "GPUVAL=$checks"
+   [ "$(wc -l <"$private/checked")" -eq "$(wc -l <"$private/list.$number")" ] ||
+      fail "$checks" "not all scenarios have ended"
+   awk 'NR == FNR { plain[$1] = $1; for (i = 2; i <= 8; i++) plain[$1] = plain[$1] " " $i; next }
+        { line = $0; sub("^[^ ]* ", "", line); print plain[$1], line }' \
+      "$private/plain" "$private/checked" >"$private/both"
+   while read -r name status i v s l t spills checked_status ci cv cs cl ct cspills complaint; do
+      if [ "$status" -eq 77 ]; then
+         echo "$name: not on this device"
+      elif [ "$status" -ne 0 ] || [ "$checked_status" -ne 0 ]; then
+         fail "$name, $checks" "does not compile: $complaint"
+      elif [ -n "$complaint" ]; then
+         fail "$name, $checks" "$complaint"
+      elif [ "${GPUVAL_TEST_STATS-}" = 1 ]; then
+         echo "$name $i $v $s $l $t $spills $ci $cv $cs $cl $ct $cspills"
+      elif [ "$ci" -lt "$i" ]; then
+         fail "$name, $checks" "$ci instructions with checks, $i without"
+      elif [ "$cspills" -gt $((spills + 256)) ]; then
+         fail "$name, $checks" "$cspills spilled VGPRs with checks, $spills without"
+      else
+         [ "$ci" -le "$i" ] || larger=$((larger + 1))
+         good=$((good + 1))
+      fi
+   done <"$private/both"
 done
 
 [ "${GPUVAL_TEST_STATS-}" != 1 ] || exit 0

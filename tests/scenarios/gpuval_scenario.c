@@ -7,6 +7,7 @@
  *    gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST]
  *                    [--preload LIBRARY] [--beside ICD] [--combinations N|pairs]
  *                    FILE.scn
+ *    gpuval-scenario [--brief] --each FILE.scn...
  *
  * --brief, and GPUVAL_TEST_BRIEF in the environment, leaves out the run with warm caches and
  * all kinds of pipelines but the first. GPUVAL_TEST_SANITIZED leaves out runs that do what others
@@ -23,10 +24,15 @@
  * combined, a line each. --combinations runs it under several checks at once: the scenario's with N
  * others, one at a time, and all; or each check, each pair of checks, and all. Exits with 0, with 1
  * for differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
+ *
+ * --each is --child-only for many files. Each runs in a process that begins as a copy of this one,
+ * which has loaded GPUVAL_TEST_DRIVER, so that not each of them has to. What a file's program says
+ * is followed by "gpuval-scenario: FILE STATUS". Exits with 0.
  */
 
 #include "scenario_process.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <ftw.h>
 #include <locale.h>
@@ -57,6 +63,9 @@ struct options {
    const char *child_folder;
    const char *child_name;
    bool child_checks;
+
+   char **each; /* the files of --each, as many as */
+   int each_count;
 };
 
 /* --- Runs ----------------------------------------------------------------- */
@@ -208,13 +217,69 @@ run_parent(struct scenario *scenario, const struct options *options)
    return ran ? 0 : VKH_EXIT_SKIP;
 }
 
+/* In a copy of this process */
+static int
+run_copy(struct scenario *scenario, const char *folder, enum scenario_kind kind)
+{
+   fflush(stdout);
+   const pid_t child = fork();
+   if (child == 0)
+      exit(scenario_run(scenario, folder, "child", kind, getenv("GPUVAL") != NULL));
+
+   int status = 0;
+   while (child < 0 || (waitpid(child, &status, 0) < 0 && errno != EINTR))
+      vkh_die("cannot run %s: %s", scenario->path, strerror(errno));
+   return status;
+}
+
+/* Returns what this program would exit with for this file. */
+static int
+run_file(const char *file, const struct options *options)
+{
+   struct scenario *scenario = scenario_read(file);
+   char *folder = make_folder();
+   unsigned differences = 0, ran = 0;
+
+   scenario_compile(scenario, folder);
+   for (unsigned kind = 0; kind < SCENARIO_KIND_COUNT; kind++) {
+      if (!scenario->kinds[kind])
+         continue;
+      const struct scenario_child child = {"child", kind, getenv("GPUVAL"), true};
+      const int status = run_copy(scenario, folder, kind);
+      if (!WIFEXITED(status) || WEXITSTATUS(status) != VKH_EXIT_SKIP) {
+         differences += !scenario_check_status(scenario, folder, &child, status);
+         ran++;
+      }
+      if (options->brief)
+         break;
+   }
+   nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+   free(folder);
+   return differences ? 1 : ran ? 0 : VKH_EXIT_SKIP;
+}
+
+static int
+run_each(const struct options *options)
+{
+   const char *driver = getenv("GPUVAL_TEST_DRIVER");
+
+   if (driver && !dlopen(driver, RTLD_NOW | RTLD_LOCAL))
+      vkh_die("%s", dlerror());
+   for (int i = 0; i < options->each_count; i++) {
+      const int status = run_file(options->each[i], options);
+      printf("\ngpuval-scenario: %s %d\n", options->each[i], status);
+   }
+   return 0;
+}
+
 static void
 usage(void)
 {
    fprintf(
       stderr,
       "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
-      "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | --list-checks\n");
+      "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | "
+      "--each FILE.scn... | --list-checks\n");
    exit(VKH_EXIT_ERROR);
 }
 
@@ -234,6 +299,10 @@ parse_options(int count, char **arguments)
          options.brief = true;
       } else if (strcmp(argument, "--child-only") == 0) {
          options.child_only = true;
+      } else if (strcmp(argument, "--each") == 0 && has_value) {
+         options.each = arguments + i + 1;
+         options.each_count = count - i - 1;
+         return options;
       } else if (strcmp(argument, "--keep") == 0) {
          options.keep = true;
       } else if (strcmp(argument, "--child-checks") == 0) {
@@ -290,6 +359,8 @@ main(int count, char **arguments)
       puts(checks);
       return 0;
    }
+   if (options.each)
+      return run_each(&options);
    struct scenario *scenario = scenario_read(options.file);
 
    /* As many applications do, but scenarios have numbers with a point. */

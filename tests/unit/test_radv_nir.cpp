@@ -622,6 +622,100 @@ TEST_F(RadvNir, reports_do_not_wait_for_a_barrier)
    EXPECT_EQ(2u, count_branches());
 }
 
+/* Code of reports for branches */
+
+class RadvNirBranches : public RadvNir {
+ protected:
+   enum between {
+      NOTHING,
+      A_BARRIER,
+      A_TERMINATE,
+      A_LOOP,
+   };
+
+   void load_behind(unsigned i)
+   {
+      nir_def *id = nir_load_local_invocation_id(b);
+      nir_def *offset = nir_ishl_imm(b, nir_iadd_imm(b, nir_channel(b, id, 0), i), 2);
+      nir_def *value = nir_load_ssbo(b, 1, 32, index(0, 0), offset, .align_mul = 4);
+      gpuval_store_global(b, nir_imm_int64(b, 64), 4, value, 0x1);
+   }
+
+   /* In @count branches one behind the other, of which every second one is in another */
+   void build(unsigned count, between what)
+   {
+      nir_def *y = nir_channel(b, nir_load_local_invocation_id(b), 1);
+
+      for (unsigned i = 0; i < count; i++) {
+         if (what == A_LOOP)
+            nir_push_loop(b);
+         nir_push_if(b, nir_uge_imm(b, y, i));
+         load_behind(i);
+         if (i & 1) {
+            nir_push_if(b, nir_ieq_imm(b, y, 2 * i));
+            nir_push_else(b, NULL);
+            load_behind(i + count);
+            nir_pop_if(b, NULL);
+         }
+         nir_pop_if(b, NULL);
+         switch (what) {
+         case A_BARRIER:
+            nir_barrier(b, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL, nir_var_mem_ssbo);
+            break;
+         case A_TERMINATE:
+            nir_terminate_if(b, nir_ieq_imm(b, y, 3 * i));
+            break;
+         case A_LOOP:
+            nir_break_if(b, nir_uge_imm(b, y, 4 * i));
+            nir_pop_loop(b, NULL);
+            break;
+         default:
+            break;
+         }
+      }
+   }
+
+   /* How often the code of a report is there */
+   unsigned copies(unsigned num_branches, between what)
+   {
+      if (what == A_TERMINATE)
+         b->shader->info.stage = MESA_SHADER_FRAGMENT;
+      build(num_branches, what);
+      instrument(GPUVAL_CHECK_BOUNDS);
+      lower();
+      nir_validate_shader(builder.shader, "branches");
+      EXPECT_EQ(0u, count(nir_intrinsic_report_gpuval));
+      return count(nir_intrinsic_global_atomic) / 4;
+   }
+};
+
+/* 18 reports: six values are kept, and those of the group's own block. */
+TEST_F(RadvNirBranches, reports_of_many_share_code)
+{
+   EXPECT_EQ(3u, copies(12, NOTHING));
+}
+
+/* What would have to be kept is executed, too. */
+TEST_F(RadvNirBranches, reports_of_few_have_code_of_their_own)
+{
+   EXPECT_EQ(5u, copies(3, NOTHING) + 1);
+}
+
+TEST_F(RadvNirBranches, no_report_waits_for_a_barrier)
+{
+   EXPECT_EQ(12u, copies(12, A_BARRIER));
+}
+
+TEST_F(RadvNirBranches, no_report_waits_for_a_terminate)
+{
+   EXPECT_EQ(12u, copies(12, A_TERMINATE));
+}
+
+TEST_F(RadvNirBranches, no_report_leaves_a_loop)
+{
+   EXPECT_EQ(12u, copies(12, A_LOOP));
+}
+
 /* Addresses are looked at where all of them are known. */
 
 TEST_F(RadvNir, addresses_share_a_branch)
