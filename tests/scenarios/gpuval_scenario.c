@@ -275,11 +275,10 @@ run_each(const struct options *options)
 static void
 usage(void)
 {
-   fprintf(
-      stderr,
-      "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
-      "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | "
-      "--each FILE.scn... | --list-checks\n");
+   fprintf(stderr,
+           "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
+           "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | "
+           "--each FILE.scn... | --list-checks\n");
    exit(VKH_EXIT_ERROR);
 }
 
