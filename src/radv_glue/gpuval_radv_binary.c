@@ -28,8 +28,8 @@
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_cells.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/core/shaders/gpuval_instrument.h"
 #include "gpuval/src/core/shaders/gpuval_shader.h"
-#include "gpuval/src/report/gpuval_report.h"
 #include "util/blob.h"
 #include "util/os_time.h"
 #include "util/u_atomic.h"
@@ -349,7 +349,7 @@ read_made_from(const struct gpuval_radv *gpuval, struct blob_reader *blob, struc
    if (!gpuval_device_read_shader(device, &reader, shader) || has_table != (*shader != NULL))
       return false;
    if (!has_table && from->selection & BITFIELD_BIT(GPUVAL_RADV_IS_COUNTED))
-      gpuval_report_add_shader(from->hash[0] | (uint64_t)from->hash[1] << 32, from->stage);
+      gpuval_count_shader(from->hash[0] | (uint64_t)from->hash[1] << 32, from->stage);
    return true;
 }
 

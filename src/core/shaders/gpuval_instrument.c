@@ -145,3 +145,9 @@ gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
    ralloc_free(mem_ctx);
    return has_sites;
 }
+
+void
+gpuval_count_shader(uint64_t hash, mesa_shader_stage stage)
+{
+   gpuval_report_add_shader(hash, stage);
+}

@@ -53,6 +53,12 @@ bool gpuval_device_instrument(struct gpuval_device *device, nir_shader *nir,
                               const struct gpuval_instrument_info *info,
                               uint8_t key[GPUVAL_SHADER_KEY_SIZE], struct gpuval_shader **shader);
 
+/**
+ * Counts a shader for the summary that has been instrumented elsewhere and has come out of a cache;
+ * gpuval_device_read_shader() does that where it has a table.
+ */
+void gpuval_count_shader(uint64_t hash, mesa_shader_stage stage);
+
 #ifdef __cplusplus
 }
 #endif
