@@ -95,9 +95,10 @@ enum gpuval_radv_undefined {
    GPUVAL_RADV_UNDEFINED_IMAGE,
    GPUVAL_RADV_IS_CHECKED, /* always, so that there is something */
 };
-/** The same for a stage, whose @key is radv_shader_stage_key::gpuval. */
-void gpuval_radv_hash_stage(const VkPipelineShaderStageCreateInfo *info, uint8_t key,
-                            struct mesa_sha1 *ctx);
+/** Into the hash of a stage: the name of its module, which reports have and GPUVAL_SHADERS asks
+ * for. */
+void gpuval_radv_mix_name(const VkPipelineShaderStageCreateInfo *info,
+                          uint8_t sha1[SHA1_DIGEST_LENGTH]);
 /** @robustness: of a pipeline's stage; NULL for shader objects, which are as the device is. */
 void gpuval_radv_set_stage_key(struct gpuval_radv *gpuval,
                                const struct vk_pipeline_robustness_state *robustness,

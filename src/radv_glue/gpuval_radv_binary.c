@@ -107,15 +107,18 @@ gpuval_radv_hash_device(const struct gpuval_radv *gpuval, bool stays, struct mes
 }
 
 void
-gpuval_radv_hash_stage(const VkPipelineShaderStageCreateInfo *info, uint8_t key,
-                       struct mesa_sha1 *ctx)
+gpuval_radv_mix_name(const VkPipelineShaderStageCreateInfo *info, uint8_t sha1[SHA1_DIGEST_LENGTH])
 {
    VK_FROM_HANDLE(vk_shader_module, module, info->module);
    const char *name = module ? module->base.object_name : NULL;
 
-   _mesa_sha1_update(ctx, &key, sizeof(key));
-   if (name) /* reports have it, and GPUVAL_SHADERS asks for it */
-      _mesa_sha1_update(ctx, name, strlen(name) + 1);
+   if (!name)
+      return;
+   struct mesa_sha1 ctx;
+   _mesa_sha1_init(&ctx);
+   _mesa_sha1_update(&ctx, sha1, SHA1_DIGEST_LENGTH);
+   _mesa_sha1_update(&ctx, name, strlen(name));
+   _mesa_sha1_final(&ctx, sha1);
 }
 
 struct vk_pipeline_cache *
