@@ -39,7 +39,7 @@ struct delay {
 };
 
 static bool
-may_wait(const nir_instr *instr)
+may_wait(nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic ||
        nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_report_gpuval)
@@ -60,28 +60,43 @@ may_wait(const nir_instr *instr)
    }
 }
 
-/* Is there anything in @list that reports must not wait for? */
 static bool
-has_end(struct exec_list *list)
+is_end(nir_instr *instr)
+{
+   return gpuval_nir_ends_group(instr, false);
+}
+
+/* Is there an instruction in @list, or in its branches, that @is_it? @loops: what it is for a loop */
+static bool
+has_instr(struct exec_list *list, bool (*is_it)(nir_instr *instr), bool loops)
 {
    foreach_list_typed (nir_cf_node, node, node, list) {
       switch (node->type) {
       case nir_cf_node_block:
          nir_foreach_instr (instr, nir_cf_node_as_block(node)) {
-            if (gpuval_nir_ends_group(instr, false))
+            if (is_it(instr))
                return true;
          }
          break;
       case nir_cf_node_if:
-         if (has_end(&nir_cf_node_as_if(node)->then_list) ||
-             has_end(&nir_cf_node_as_if(node)->else_list))
+         if (has_instr(&nir_cf_node_as_if(node)->then_list, is_it, loops) ||
+             has_instr(&nir_cf_node_as_if(node)->else_list, is_it, loops))
             return true;
          break;
       default:
-         return true;
+         if (loops)
+            return true;
+         break;
       }
    }
    return false;
+}
+
+/* Is there anything in a branch of @nif that reports must not wait for? */
+static bool
+has_end(nir_if *nif)
+{
+   return has_instr(&nif->then_list, is_end, true) || has_instr(&nif->else_list, is_end, true);
 }
 
 /* What is kept for reports that wait */
@@ -252,7 +267,7 @@ walk_block(struct delay *delay, nir_block *block, struct queue *queue)
    const bool waits = is_worth_it(delay, block);
 
    nir_foreach_instr (instr, block) {
-      if (gpuval_nir_ends_group(instr, false))
+      if (is_end(instr))
          gather(delay, queue);
       else if (waits && may_wait(instr))
          add(delay, queue, nir_instr_as_intrinsic(instr));
@@ -461,28 +476,11 @@ leave(struct delay *delay, nir_if *nif, nir_block *last, struct queue *inner)
    gather(delay, inner);
 }
 
-/* Is there a report in @list that may wait? */
+/* Is there a report in @list, but not in its loops, that may wait? */
 static bool
 has_reports(struct exec_list *list)
 {
-   foreach_list_typed (nir_cf_node, node, node, list) {
-      switch (node->type) {
-      case nir_cf_node_block:
-         nir_foreach_instr (instr, nir_cf_node_as_block(node)) {
-            if (may_wait(instr))
-               return true;
-         }
-         break;
-      case nir_cf_node_if:
-         if (has_reports(&nir_cf_node_as_if(node)->then_list) ||
-             has_reports(&nir_cf_node_as_if(node)->else_list))
-            return true;
-         break;
-      default:
-         break;
-      }
-   }
-   return false;
+   return has_instr(list, may_wait, false);
 }
 
 /* Is there one behind @node which those that come out of it can join? */
@@ -495,7 +493,7 @@ has_later_reports(nir_cf_node *node)
          nir_foreach_instr (instr, nir_cf_node_as_block(node)) {
             if (may_wait(instr))
                return true;
-            if (gpuval_nir_ends_group(instr, false))
+            if (is_end(instr))
                return false;
          }
          break;
@@ -503,7 +501,7 @@ has_later_reports(nir_cf_node *node)
          nir_if *nif = nir_cf_node_as_if(node);
          if (has_reports(&nif->then_list) || has_reports(&nif->else_list))
             return true;
-         if (has_end(&nif->then_list) || has_end(&nif->else_list))
+         if (has_end(nif))
             return false;
          break;
       }
@@ -534,7 +532,7 @@ walk_branch(struct delay *delay, nir_if *nif, struct exec_list *list, bool has_c
 static void
 walk_if(struct delay *delay, nir_if *nif, bool has_company, struct queue *queue)
 {
-   if (has_end(&nif->then_list) || has_end(&nif->else_list))
+   if (has_end(nif))
       gather(delay, queue);
 
    has_company |= queue->count || has_later_reports(&nif->cf_node) ||

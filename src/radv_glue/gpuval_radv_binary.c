@@ -39,7 +39,7 @@
 #include "vk_pipeline_cache.h"
 #include "vk_shader_module.h"
 
-/* Of one stage; the first three words are in the binary. */
+/* The shader of one stage that a binary is made from, as the binary has it */
 struct made_from {
    uint32_t stage;
    uint32_t selection; /* BITFIELD_BIT(enum gpuval_radv_selection) */
@@ -325,7 +325,9 @@ is_valid_header(const struct gpuval_radv *gpuval, const struct header *header, s
           (device == get_device_id(gpuval) || device == gpuval->nonce);
 }
 
-/* One of the shaders that @part is made from. Returns false if there is something wrong. */
+/* Reads @from and its table, and becomes a user of *shader, which is NULL if there is no table.
+ * Returns false if there is something wrong.
+ */
 static bool
 read_made_from(const struct gpuval_radv *gpuval, struct blob_reader *blob, struct made_from *from,
                struct gpuval_shader **shader)

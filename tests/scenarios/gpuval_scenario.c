@@ -226,9 +226,11 @@ run_copy(struct scenario *scenario, const char *folder, enum scenario_kind kind)
    if (child == 0)
       exit(scenario_run(scenario, folder, "child", kind, getenv("GPUVAL") != NULL));
 
-   int status = 0;
-   while (child < 0 || (waitpid(child, &status, 0) < 0 && errno != EINTR))
-      vkh_die("cannot run %s: %s", scenario->path, strerror(errno));
+   int status;
+   while (child < 0 || waitpid(child, &status, 0) < 0) {
+      if (child < 0 || errno != EINTR)
+         vkh_die("cannot run %s: %s", scenario->path, strerror(errno));
+   }
    return status;
 }
 
