@@ -26,11 +26,12 @@ computes=$demos/demo-particles
 draws=$demos/demo-tonemap
 
 # Its card, and a home where nothing is yet
-unset GPUVAL_SELF_TEST MESA_SHADER_CACHE_DIR
+unset GPUVAL_SELF_TEST
 root=$private/root
 render=$root/sys/class/drm/renderD128/device
 mkdir -p "$render" "$root/dev/dri" "$private/home" && echo 0x1002 >"$render/vendor" || exit 99
 touch "$root/dev/dri/renderD128"
+export MESA_SHADER_CACHE_DIR="$private/home/.cache" # where the software GPU looks, too
 export GPUVAL_TEST_ROOT="$root" HOME="$private/home" LD_PRELOAD="$softgpu" SOFTGPU_LEAKS=0
 
 # --- The page ---

@@ -20,6 +20,9 @@
 # SHIM, Mesa's library that stands in for the kernel's driver of a GPU:
 # pipelines are made for that GPU, and nothing is executed. GPUVAL_TEST_KEEP
 # names a new folder for what is otherwise temporary.
+#
+# Where the code has to be the same, that of all scenarios is compared at once, and then, if it is not,
+# that of one after the other.
 
 set -u
 
@@ -169,11 +172,42 @@ compare_scenario() # NAME
    return 1
 }
 
+# Leaves the code of all scenarios in SIDE.list.
+run_all() # SIDE ICD
+{
+   cache=$private/all/$1
+   library=$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$2")
+   mkdir -p "$cache"
+   env VK_DRIVER_FILES="$2" VK_ICD_FILENAMES="$2" MESA_SHADER_CACHE_DIR="$cache" \
+      GPUVAL_TEST_DRIVER="$library" ${preload:+"LD_PRELOAD=$preload"} \
+      "$runner" --each "$private"/scenario/*.scn >"$cache.out" 2>&1 || return
+   grep '^gpuval-scenario: .*\.scn [0-9]*$' "$cache.out" >"$cache.ends"
+   "$list_code" "$cache" >"$cache.list"
+   [ -s "$cache.list" ]
+}
+
+# All of them, each on both sides or on none, and with the same code
+compare_all()
+{
+   run_all off "$private/icd.json" && run_all other "$other_icd" || return
+   cmp -s "$private/all/off.list" "$private/all/other.list" || return
+   cmp -s "$private/all/off.ends" "$private/all/other.ends" || return
+   [ "$(grep -c ' \(0\|77\)$' "$private/all/off.ends")" -eq $# ] || return
+   good=$(grep -c ' 0$' "$private/all/off.ends")
+   [ "$good" -gt 0 ]
+}
+
 mkdir "$private/scenario"
 good=0
 bad=0
-for file in "$@"; do
+for file do
    prepare_scenario "$file"
+done
+if [ "$must_differ" = no ] && compare_all "$@"; then
+   echo "$good scenarios are as they should be ($other)"
+   exit 0
+fi
+for file do
    name=${file##*/}
    name=${name%.scn}
    compare_scenario "$name"

@@ -25,17 +25,17 @@
  * others, one at a time, and all; or each check, each pair of checks, and all. Exits with 0, with 1
  * for differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
  *
- * --each is --child-only for many files. Each runs in a process that begins as a copy of this one,
- * which has loaded GPUVAL_TEST_DRIVER, so that not each of them has to. What a file's program says
- * is followed by "gpuval-scenario: FILE STATUS". Exits with 0.
+ * --each is --child-only for many files. What a file's program says is followed by
+ * "gpuval-scenario: FILE STATUS". Exits with 0.
+ *
+ * Where GPUVAL_TEST_DRIVER is the driver of the environment's ICD file, it is loaded once, and each
+ * process begins as a copy of this one, but for --child-only of one file, which has one anyway.
  */
 
 #include "scenario_process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <ftw.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,23 +217,6 @@ run_parent(struct scenario *scenario, const struct options *options)
    return ran ? 0 : VKH_EXIT_SKIP;
 }
 
-/* In a copy of this process */
-static int
-run_copy(struct scenario *scenario, const char *folder, enum scenario_kind kind)
-{
-   fflush(stdout);
-   const pid_t child = fork();
-   if (child == 0)
-      exit(scenario_run(scenario, folder, "child", kind, getenv("GPUVAL") != NULL));
-
-   int status;
-   while (child < 0 || waitpid(child, &status, 0) < 0) {
-      if (child < 0 || errno != EINTR)
-         vkh_die("cannot run %s: %s", scenario->path, strerror(errno));
-   }
-   return status;
-}
-
 /* Returns what this program would exit with for this file. */
 static int
 run_file(const char *file, const struct options *options)
@@ -247,7 +230,7 @@ run_file(const char *file, const struct options *options)
       if (!scenario->kinds[kind])
          continue;
       const struct scenario_child child = {"child", kind, getenv("GPUVAL"), true};
-      const int status = run_copy(scenario, folder, kind);
+      const int status = scenario_run_child(scenario, folder, &child);
       if (!WIFEXITED(status) || WEXITSTATUS(status) != VKH_EXIT_SKIP) {
          differences += !scenario_check_status(scenario, folder, &child, status);
          ran++;
@@ -263,10 +246,7 @@ run_file(const char *file, const struct options *options)
 static int
 run_each(const struct options *options)
 {
-   const char *driver = getenv("GPUVAL_TEST_DRIVER");
-
-   if (driver && !dlopen(driver, RTLD_NOW | RTLD_LOCAL))
-      vkh_die("%s", dlerror());
+   scenario_load_driver(NULL, NULL);
    for (int i = 0; i < options->each_count; i++) {
       const int status = run_file(options->each[i], options);
       printf("\ngpuval-scenario: %s %d\n", options->each[i], status);
@@ -341,14 +321,6 @@ parse_options(int count, char **arguments)
    return options;
 }
 
-/* An application's own handler */
-static void
-say_signal(int number)
-{
-   static const char text[] = "the application has a signal\n";
-   (void)!write(STDOUT_FILENO, text, sizeof(text) - 1);
-}
-
 int
 main(int count, char **arguments)
 {
@@ -364,15 +336,14 @@ main(int count, char **arguments)
       return run_each(&options);
    struct scenario *scenario = scenario_read(options.file);
 
-   /* As many applications do, but scenarios have numbers with a point. */
-   if (getenv("GPUVAL_TEST_LOCALE"))
-      setlocale(LC_ALL, "");
-   if (getenv("GPUVAL_TEST_SIGNALS"))
-      signal(SIGUSR1, say_signal);
    if (options.checks)
       scenario->checks = options.checks;
-   if (options.child_folder)
+   if (options.child_folder) {
+      scenario_begin_process();
       return scenario_run(scenario, options.child_folder, options.child_name, options.only_kind,
                           options.child_checks);
+   }
+   if (!options.child_only)
+      scenario_load_driver(options.preload, arguments);
    return run_parent(scenario, &options);
 }

@@ -6,7 +6,9 @@
 
 #include "scenario_process.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,8 +107,67 @@ set_environment(const struct scenario *scenario, const char *folder,
       setenv(scenario->env[i].key, scenario->env[i].value, 1);
 }
 
+/* What a copy of this process has from the beginning: the driver, and a library that was preloaded */
+static struct {
+   bool driver;
+   const char *library;
+} loaded;
+
+static bool
+is_text(const char *text, const char *other)
+{
+   return text && other ? strcmp(text, other) == 0 : text == other;
+}
+
+void
+scenario_load_driver(const char *preload, char **arguments)
+{
+   const char *driver = getenv("GPUVAL_TEST_DRIVER");
+   const char *preloaded = getenv("GPUVAL_TEST_PRELOADED");
+
+   if (!driver || !*driver)
+      return;
+   if (preload && !is_text(preload, preloaded)) {
+      setenv("GPUVAL_TEST_PRELOADED", preload, 1);
+      setenv("LD_PRELOAD", preload, 1);
+      execv("/proc/self/exe", arguments);
+      vkh_die("execv: %s", strerror(errno));
+   }
+   if (preload)
+      unsetenv("LD_PRELOAD"); /* not for the compiler of shaders */
+   if (!dlopen(driver, RTLD_NOW | RTLD_LOCAL))
+      vkh_die("%s", dlerror());
+   loaded.driver = true;
+   loaded.library = preload;
+}
+
+/* An application's own handler */
 static void
-exec_child(const struct scenario *scenario, const char *folder, const struct scenario_child *child)
+say_signal(int number)
+{
+   static const char text[] = "the application has a signal\n";
+   (void)!write(STDOUT_FILENO, text, sizeof(text) - 1);
+}
+
+void
+scenario_begin_process(void)
+{
+   /* As many applications do, but scenarios have numbers with a point. */
+   if (getenv("GPUVAL_TEST_LOCALE"))
+      setlocale(LC_ALL, "");
+   if (getenv("GPUVAL_TEST_SIGNALS"))
+      signal(SIGUSR1, say_signal);
+}
+
+/* A copy of this process does not have to load the driver, which takes longer than most programs. */
+static bool
+is_copied(const struct scenario_child *child)
+{
+   return loaded.driver && !child->icd && is_text(child->preload, loaded.library);
+}
+
+static void
+begin_child(const struct scenario *scenario, const char *folder, const struct scenario_child *child)
 {
    char *output = scenario_format("%s/%s.out", folder, child->name);
    const char *arguments[] = {
@@ -127,14 +188,19 @@ exec_child(const struct scenario *scenario, const char *folder, const struct sce
       if (!freopen(output, "w", stdout) || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
          _exit(VKH_EXIT_ERROR);
    }
+   /* abort() is what some scenarios are about. */
+   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+   if (is_copied(child)) {
+      scenario_begin_process();
+      exit(scenario_run(scenario, folder, child->name, child->kind, child->checks));
+   }
+
    if (child->preload)
       setenv("LD_PRELOAD", child->preload, 1);
    if (child->icd) {
       setenv("VK_DRIVER_FILES", child->icd, 1);
       setenv("VK_ICD_FILENAMES", child->icd, 1);
    }
-   /* abort() is what some scenarios are about. */
-   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
    execv("/proc/self/exe", (char *const *)arguments);
    _exit(VKH_EXIT_ERROR);
 }
@@ -150,7 +216,7 @@ scenario_run_child(const struct scenario *scenario, const char *folder,
    if (pid < 0)
       vkh_die("fork: %s", strerror(errno));
    if (pid == 0)
-      exec_child(scenario, folder, child);
+      begin_child(scenario, folder, child);
    while (waitpid(pid, &status, 0) < 0) {
       if (errno != EINTR)
          vkh_die("waitpid: %s", strerror(errno));

@@ -32,7 +32,16 @@ void scenario_compile(const struct scenario *scenario, const char *folder);
 /* Prints `folder`/`name`.`ending`, if it is there. */
 void scenario_print_file(const char *folder, const char *name, const char *ending);
 
-/* Returns the status of waitpid(). */
+/* Loads GPUVAL_TEST_DRIVER, if there is one, so that processes are copies of this one, in which
+ * that has been done. With a library to preload, this program begins anew with it and these
+ * arguments. */
+void scenario_load_driver(const char *preload, char **arguments);
+
+/* What the environment asks of an application, before it calls anything. */
+void scenario_begin_process(void);
+
+/* Runs the program in a process of its own, a copy of this one where this one has loaded what it
+ * asks for. Returns the status of waitpid(). */
 int scenario_run_child(const struct scenario *scenario, const char *folder,
                        const struct scenario_child *child);
 

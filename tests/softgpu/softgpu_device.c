@@ -11,6 +11,7 @@
 #include "softgpu_counters.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -464,6 +465,34 @@ same_number(const void *a, const void *b)
    return a == b;
 }
 
+/* Memory of zeros, where there was some before. */
+static void
+make_memory(void)
+{
+   const int place = shim_device.mem_fd, fd = memfd_create("softgpu", MFD_CLOEXEC);
+   const int flags = MAP_SHARED | MAP_NORESERVE | (softgpu.memory ? MAP_FIXED : 0);
+
+   shim_device.mem_fd = place < 0 || fd < 0 ? fd : dup3(fd, place, O_CLOEXEC);
+   if (fd != shim_device.mem_fd)
+      close(fd);
+   if (shim_device.mem_fd >= 0 && ftruncate(shim_device.mem_fd, MEMORY_SIZE) == 0) {
+      softgpu.memory =
+         mmap(softgpu.memory, MEMORY_SIZE, PROT_READ | PROT_WRITE, flags, shim_device.mem_fd, 0);
+   }
+   if (!softgpu.memory || softgpu.memory == MAP_FAILED) {
+      fprintf(stderr, "softgpu: error: no memory\n");
+      abort();
+   }
+}
+
+/* A copy of a process that has not opened the device begins with memory of its own. */
+static void
+make_memory_of_copy(void)
+{
+   if (_mesa_hash_table_num_entries(shim_device.fd_map) == 0)
+      make_memory();
+}
+
 void
 drm_shim_device_init(void)
 {
@@ -478,15 +507,9 @@ drm_shim_device_init(void)
    util_dynarray_append_typed(&softgpu.syncobjs, struct softgpu_syncobj,
                               (struct softgpu_syncobj){0});
 
-   shim_device.mem_fd = memfd_create("softgpu", MFD_CLOEXEC);
-   if (shim_device.mem_fd >= 0 && ftruncate(shim_device.mem_fd, MEMORY_SIZE) == 0) {
-      softgpu.memory = mmap(NULL, MEMORY_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                            shim_device.mem_fd, 0);
-   }
-   if (!softgpu.memory || softgpu.memory == MAP_FAILED) {
-      fprintf(stderr, "softgpu: error: no memory\n");
-      abort();
-   }
+   shim_device.mem_fd = -1;
+   make_memory();
+   pthread_atfork(NULL, NULL, make_memory_of_copy);
    util_vma_heap_init(&shim_device.mem_heap, 4096, MEMORY_SIZE - 4096);
 
    drm_shim_driver_init();
