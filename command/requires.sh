@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # REQUIRES of a tree that `gpuval install` or `gpuval dist` makes: what its files need of a system,
-# one need a line, computed from the files by readelf.
+# one need a line, computed from the files by objdump (readelf has all symbols of LLVM, in seconds).
 #
 #    system x86_64 Linux
 #    command NAME                       what the command calls
@@ -27,22 +27,15 @@ elf_files() # TREE
 # "NAME VERSION" of each library that files need, and of each version of its symbols
 library_needs() # FILE...
 {
-   LC_ALL=C tool readelf -d -V -W -- "$@" | awk '
-      /\(NEEDED\)/ {
-         sub(/.*\[/, "")
-         sub(/\].*/, "")
-         print $0, "-"
-      }
-      /^Version / { library = "" }
-      / File: / {
-         sub(/.* File: /, "")
-         library = $1
+   LC_ALL=C tool objdump -p -- "$@" | awk '
+      $1 == "NEEDED" { print $2, "-" }
+      $1 == "required" && $2 == "from" {
+         library = $3
+         sub(/:$/, "", library)
          next
       }
-      / Name: / && library {
-         sub(/.* Name: /, "")
-         print library, $1
-      }' | sort -u
+      NF != 4 || $1 !~ /^0x/ { library = "" }
+      library { print library, $4 }' | sort -u
 }
 
 # Of versions of the same kind (GLIBC_2.2.5, GLIBC_2.34) the highest, with commas between kinds

@@ -244,21 +244,21 @@ said()
    mv libvulkan_lvp.so "$unpacked/lib/gpuval/lib"
 }
 
-# By objdump: by readelf it was made.
+# By readelf: by objdump it was made.
 required()
 {
    begin 'what it needs'
-   if ! command -v objdump >/dev/null; then
-      echo 'no objdump: REQUIRES is not compared'
+   if ! command -v readelf >/dev/null; then
+      echo 'no readelf: REQUIRES is not compared'
       return
    fi
    find "$unpacked/lib/gpuval" -type f \( -perm -100 -o -name '*.so*' \) \
-      -exec objdump -p {} + 2>/dev/null >dump
+      -exec readelf -dVW {} + 2>/dev/null | grep -e NEEDED -e ' Name: GLIBC_' >dump
    find "$unpacked" -name '*.so*' -printf '%f\n' >there
-   sed -n 's/^ *NEEDED *//p' dump | sort -u | grep -v -x -F -f there >needed
+   sed -n 's/.*NEEDED.*\[\(.*\)\]$/\1/p' dump | sort -u | grep -v -x -F -f there >needed
    sed -n 's/^library \([^ ]*\) .*/\1/p' "$unpacked/REQUIRES" | sort -u | diff needed - || wrong 'other libraries'
    lines "$unpacked/REQUIRES" "^library libc.so.6 \
-$(sed -n 's/.* \(GLIBC_2[0-9.]*\)$/\1/p' dump | sort -V | tail -n 1 | sed 's/\./\\./g') " 1
+$(sed -n 's/.* Name: \(GLIBC_2[0-9.]*\) .*/\1/p' dump | sort -V | tail -n 1 | sed 's/\./\\./g') " 1
    lines "$unpacked/REQUIRES" "^system $(uname -m) Linux$" 1
    if command -v dpkg >/dev/null; then
       lines "$unpacked/REQUIRES" '^library libc.so.6 .* libc6$' 1

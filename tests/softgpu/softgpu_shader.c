@@ -130,6 +130,46 @@ prepare(struct softgpu_shader *shader)
 
 /* --- Files ---------------------------------------------------------------- */
 
+/* "softgpu-" and what tells this build from others. Returns false if nothing does. */
+static bool
+name_build(char name[static 64])
+{
+   struct mesa_sha1 context;
+   uint8_t sha1[SHA1_DIGEST_LENGTH];
+   char hex[SHA1_DIGEST_STRING_LENGTH];
+
+   _mesa_sha1_init(&context);
+   if (!disk_cache_get_function_identifier(name_build, &context))
+      return false;
+   _mesa_sha1_final(&context, sha1);
+   _mesa_sha1_format(hex, sha1);
+   snprintf(name, 64, "softgpu-%s", hex);
+   return true;
+}
+
+static char *
+make_folder(const char *parent, const char *name)
+{
+   char *path = ralloc_asprintf(NULL, "%s/%s", parent, name);
+
+   (void)mkdir(parent, 0777);
+   (void)mkdir(path, 0777);
+   return path;
+}
+
+/* A build finds nothing in the caches of others: RADV would find there what this one has not. */
+static void __attribute__((constructor)) set_cache(void)
+{
+   const char *cache = getenv("MESA_SHADER_CACHE_DIR");
+   char name[64];
+
+   if (!cache || !name_build(name) || strstr(cache, name))
+      return;
+   char *path = make_folder(cache, name);
+   setenv("MESA_SHADER_CACHE_DIR", path, 1);
+   ralloc_free(path);
+}
+
 /* RADV's shader cache lets a process use what another one has compiled. What the
  * other one has handed over is beside it, in a folder for this build.
  */
@@ -137,20 +177,11 @@ static void
 find_folder(void)
 {
    const char *cache = getenv("MESA_SHADER_CACHE_DIR");
-   struct mesa_sha1 context;
-   uint8_t sha1[SHA1_DIGEST_LENGTH];
-   char hex[SHA1_DIGEST_STRING_LENGTH];
+   char name[64];
 
-   if (!cache || debug_get_bool_option("MESA_SHADER_CACHE_DISABLE", false))
+   if (!cache || debug_get_bool_option("MESA_SHADER_CACHE_DISABLE", false) || !name_build(name))
       return;
-   _mesa_sha1_init(&context);
-   if (!disk_cache_get_function_identifier(find_folder, &context))
-      return;
-   _mesa_sha1_final(&context, sha1);
-   _mesa_sha1_format(hex, sha1);
-   registry.folder = ralloc_asprintf(NULL, "%s/softgpu-%s", cache, hex);
-   (void)mkdir(cache, 0777);
-   (void)mkdir(registry.folder, 0777);
+   registry.folder = make_folder(cache, name);
 }
 
 static void
