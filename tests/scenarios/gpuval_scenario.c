@@ -9,10 +9,10 @@
  *                    FILE.scn
  *    gpuval-scenario [--brief] --each FILE.scn...
  *
- * --brief, and GPUVAL_TEST_BRIEF in the environment, leaves out the run with warm caches and
- * all kinds of pipelines but the first. GPUVAL_TEST_SANITIZED leaves out runs that do what others
- * do as far as sanitizers see: with warm caches for all kinds but the first, and without checks
- * where nothing is compared.
+ * --brief, and GPUVAL_TEST_BRIEF in the environment without GPUVAL_TEST_ALL_KINDS, leaves out the
+ * run with warm caches and all kinds of pipelines but the first. GPUVAL_TEST_SANITIZED leaves out
+ * runs that do what others do as far as sanitizers see: with warm caches for all kinds but the
+ * first, and without checks where nothing is compared.
  *
  * --child-only runs the program only, in the environment as it is, and says
  * nothing about reports; --keep leaves the temporary folder; --kind runs one
@@ -270,7 +270,7 @@ parse_options(int count, char **arguments)
    struct options options = {
       .only_kind = SCENARIO_KIND_COUNT,
       .preload = getenv("GPUVAL_TEST_PRELOAD"),
-      .brief = getenv("GPUVAL_TEST_BRIEF"),
+      .brief = getenv("GPUVAL_TEST_BRIEF") && !getenv("GPUVAL_TEST_ALL_KINDS"),
    };
 
    for (int i = 1; i < count; i++) {
