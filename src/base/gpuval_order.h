@@ -152,14 +152,20 @@ struct gpuval_order_threshold {
    uint32_t storage, others;
 };
 
-/** The row of a table for an access of @class_ to @address. */
+/** The row of a table for an access of @class_ to @address. *end: up to where it is that, exclusive
+ */
 static inline const struct gpuval_order_row *
 gpuval_order_find_row(const struct gpuval_order_table *table, enum gpuval_order_class class_,
-                      uint64_t address)
+                      uint64_t address, uint64_t *end)
 {
+   *end = UINT64_MAX;
    for (unsigned i = 0; i < table->num_ranges; i++) {
-      if (address >= table->ranges[i].begin && address < table->ranges[i].end)
+      if (address >= table->ranges[i].begin && address < table->ranges[i].end) {
+         *end = table->ranges[i].end;
          return &table->rows[class_][i + 1];
+      }
+      if (table->ranges[i].begin > address && table->ranges[i].begin < *end)
+         *end = table->ranges[i].begin;
    }
    return &table->rows[class_][0];
 }

@@ -280,10 +280,9 @@ read_structs(struct gpuval_lvp *gpuval, struct gpuval_indirect_read *read, uint6
              uint32_t size, uint64_t stride, uint32_t count)
 {
    read->size = size;
+   read->table = gpuval->order->table.table;
    for (uint32_t i = 0; i < count; i++) {
       read->address = address + stride * i;
-      read->row =
-         gpuval_order_find_row(gpuval->order->table.table, GPUVAL_ORDER_INDIRECT, read->address);
       gpuval_device_indirect_read(gpuval->device, read);
    }
 }

@@ -325,7 +325,18 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    return nir_ior(b, writer_hazard, readers_hazard);
 }
 
-/* What another lane stores at the same moment is not there yet. */
+/* Is @other one of this very access, in the same command? */
+static nir_def *
+is_same_access(nir_builder *b, const struct gpuval_shadow_self *self, struct party other)
+{
+   nir_def *site = nir_iand_imm(b, self->mark.lo, GPUVAL_SHADOW_SITE_UNKNOWN);
+   nir_def *is_same_site = nir_ieq(b, nir_iand_imm(b, other.lo, GPUVAL_SHADOW_SITE_UNKNOWN), site);
+
+   return nir_iand(b, nir_iand(b, is_same_site, nir_ine_imm(b, site, GPUVAL_SHADOW_SITE_UNKNOWN)),
+                   nir_ult_imm(b, nir_ixor(b, other.hi, self->mark.hi), GPUVAL_SHADOW_ATOMIC));
+}
+
+/* What another lane stores at the same moment is not there yet, nor what another thread does. */
 nir_def *
 gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
                       const struct gpuval_nir_access_params *params,
@@ -340,7 +351,10 @@ gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_store_var(b, same_var,
                  gpuval_nir_is_lanes_value(b, driver->num_lanes, mark, others, params->value), 0x1);
    nir_pop_if(b, NULL);
-   return nir_iand(b, nir_load_var(b, same_var), params->has_value);
+   nir_def *same = nir_load_var(b, same_var);
+   if (params->is_constant)
+      same = nir_ior(b, same, nir_iand(b, params->is_constant, is_same_access(b, self, other)));
+   return nir_iand(b, same, params->has_value);
 }
 
 struct gpuval_shadow_found

@@ -84,6 +84,7 @@ get_access(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *cons
       .phase = words[GPUVAL_SYNC_WORD_PHASE],
       .value = words[GPUVAL_SYNC_WORD_VALUE],
       .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+      .is_constant = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_CONSTANT), 0),
       .is_visible = gpuval_nir_is_visible(b, flags, words[GPUVAL_SYNC_WORD_ID]),
       .was_taken = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_WAS_TAKEN), 0),
       .set = get_set(b, words),

@@ -301,6 +301,7 @@ get_params(struct inline_state *state, const struct group *group, const struct t
       .phase = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 2),
       .value = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 3),
       .has_value = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_HAS_VALUE), 0),
+      .is_constant = nir_ine_imm(b, nir_iand_imm(b, flags, GPUVAL_SYNC_CONSTANT), 0),
       .set = nir_ushr_imm(b, word, 16),
       .offset = gpuval_nir_select_src(b, group, turn, ACCESS_OFFSET, 0),
       .slot = gpuval_nir_select_src(b, group, turn, ACCESS_SLOT, 0),

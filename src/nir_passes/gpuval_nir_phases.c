@@ -21,34 +21,47 @@ gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode modes)
           nir_intrinsic_memory_semantics(barrier) & (NIR_MEMORY_ACQUIRE | NIR_MEMORY_RELEASE);
 }
 
-/* What of a pair of barriers stands since the last access: its scope, or SCOPE_NONE */
+/* What of a pair of barriers stands since the last access: its scope, or SCOPE_NONE. Memory
+ * barriers have to release and to acquire, one of them or several.
+ */
 struct barriers {
-   mesa_scope execution, memory;
+   mesa_scope execution, release, acquire;
    mesa_scope begun; /* the phase that they make */
 };
+
+/* The scope of @barrier if it covers @modes with @semantics, else SCOPE_NONE */
+static mesa_scope
+get_scope(const nir_intrinsic_instr *barrier, nir_variable_mode modes,
+          nir_memory_semantics semantics)
+{
+   return gpuval_nir_covers(barrier, modes) &&
+                (nir_intrinsic_memory_semantics(barrier) & semantics) == semantics
+             ? nir_intrinsic_memory_scope(barrier)
+             : SCOPE_NONE;
+}
 
 /* Which invocations do the barriers that stand together order? */
 static mesa_scope
 add_barrier(struct barriers *seen, const nir_intrinsic_instr *barrier, nir_variable_mode modes)
 {
    seen->execution = MAX2(seen->execution, nir_intrinsic_execution_scope(barrier));
-   if (gpuval_nir_covers(barrier, modes))
-      seen->memory = MAX2(seen->memory, nir_intrinsic_memory_scope(barrier));
+   seen->release = MAX2(seen->release, get_scope(barrier, modes, NIR_MEMORY_RELEASE));
+   seen->acquire = MAX2(seen->acquire, get_scope(barrier, modes, NIR_MEMORY_ACQUIRE));
 
-   mesa_scope scope = MIN2(seen->execution, seen->memory);
+   mesa_scope scope = MIN3(seen->execution, seen->release, seen->acquire);
    if (scope <= seen->begun)
       return SCOPE_NONE;
    seen->begun = scope;
    return scope;
 }
 
-/* Whether all of a workgroup have to come to @barrier, which orders no memory */
+/* Whether all of a workgroup have to come to @barrier, which orders no memory, or in one direction
+ */
 static bool
 waits_only(const nir_intrinsic_instr *barrier, nir_variable_mode modes)
 {
    return nir_intrinsic_execution_scope(barrier) >= SCOPE_WORKGROUP &&
-          (!gpuval_nir_covers(barrier, modes) ||
-           nir_intrinsic_memory_scope(barrier) < SCOPE_WORKGROUP);
+          get_scope(barrier, modes, NIR_MEMORY_ACQUIRE | NIR_MEMORY_RELEASE) < SCOPE_WORKGROUP;
 }
 
 static bool
@@ -74,7 +87,7 @@ add_lone(struct found_phases *found, const struct barriers *seen)
    if (seen->begun >= SCOPE_WORKGROUP)
       return;
    found->has_waits |= seen->execution >= SCOPE_WORKGROUP;
-   found->has_fences |= seen->memory >= SCOPE_WORKGROUP;
+   found->has_fences |= MAX2(seen->release, seen->acquire) >= SCOPE_WORKGROUP;
 }
 
 /* Calls @begin, if not NULL, behind whatever begins a phase. */

@@ -308,10 +308,15 @@ order_fence(struct pass *pass, const struct gpuval_access *access)
 {
    nir_builder *b = &pass->state->b;
 
+   const nir_memory_semantics semantics =
+      nir_intrinsic_memory_semantics(nir_instr_as_intrinsic(access->instr));
+
    b->cursor = nir_after_instr(access->instr);
    nir_def *order = nir_load_var(b, pass->order);
-   emit_order(pass, nir_ine_imm(b, nir_iand_imm(b, order, HAS_FOUND), 0), GPUVAL_SYNC_ACQUIRE);
-   nir_store_var(b, pass->order, nir_ior_imm(b, order, PASSED_BARRIER), 0x1);
+   if (semantics & NIR_MEMORY_ACQUIRE)
+      emit_order(pass, nir_ine_imm(b, nir_iand_imm(b, order, HAS_FOUND), 0), GPUVAL_SYNC_ACQUIRE);
+   if (semantics & NIR_MEMORY_RELEASE)
+      nir_store_var(b, pass->order, nir_ior_imm(b, order, PASSED_BARRIER), 0x1);
 }
 
 /* Any atomic may be the flag, or the lock. */

@@ -242,6 +242,7 @@ struct piece {
    int set, binding; /* -1: not known */
    bool is_address;  /* no descriptor */
    nir_def *value;   /* of a store; NULL: not known */
+   bool is_constant; /* ... that is the same each time */
    uint32_t const_size;
 };
 
@@ -320,6 +321,9 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
    nir_def *token = nir_channel(b, context, 1);
    unsigned flags = type | (pass->has_phases ? GPUVAL_SYNC_HAS_PHASES : 0) |
                     (piece->value ? GPUVAL_SYNC_HAS_VALUE : 0) |
+                    (piece->is_constant && !mesa_shader_stage_is_rt(b->shader->info.stage)
+                        ? GPUVAL_SYNC_CONSTANT /* sites of one class are of one shader */
+                        : 0) |
                     (is_beside(pass) ? GPUVAL_SYNC_FILTER : 0);
    if (pass->shadow) {
       if (type == GPUVAL_BLOOM_ATOMIC && is_load)
@@ -347,10 +351,22 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
                    .flags = flags);
 }
 
-/* @size bytes, from @skip bytes behind where @access begins */
+static bool
+are_constants(const nir_scalar *scalars, unsigned count)
+{
+   for (unsigned i = 0; i < count; i++) {
+      if (!nir_scalar_is_const(nir_scalar_chase_movs(scalars[i])))
+         return false;
+   }
+   return true;
+}
+
+/* @size bytes, from @skip bytes behind where @access begins. @values: what a store stores, @count
+ * scalars; none of others
+ */
 static void
 emit_range(struct gpuval_sync_pass *pass, const struct gpuval_access *access, int64_t skip,
-           unsigned size, nir_def *value)
+           unsigned size, const nir_scalar *values, unsigned count)
 {
    struct gpuval_nir_state *state = pass->state;
    const struct gpuval_nir_driver *driver = state->options->driver;
@@ -362,7 +378,10 @@ emit_range(struct gpuval_sync_pass *pass, const struct gpuval_access *access, in
       .is_address = access->type == GPUVAL_ACCESS_ADDRESS,
       .size = nir_imm_int(b, size),
       .const_size = size,
-      .value = value,
+      .value = count
+                  ? gpuval_nir_value(b, nir_vec_scalars(b, (nir_scalar *)values, count), 0, count)
+                  : NULL,
+      .is_constant = count && are_constants(values, count),
    };
 
    if (piece.is_address) {
@@ -391,12 +410,13 @@ emit_piece(struct gpuval_sync_pass *pass, const struct gpuval_access *access, un
            unsigned count)
 {
    nir_intrinsic_instr *intrin = nir_instr_as_intrinsic(access->instr);
-   nir_def *value = access->op == GPUVAL_OP_STORE
-                       ? gpuval_nir_value(&pass->state->b, intrin->src[0].ssa, first, count)
-                       : NULL;
+   nir_scalar values[NIR_MAX_VEC_COMPONENTS];
+   const unsigned num_values = access->op == GPUVAL_OP_STORE ? count : 0;
 
+   for (unsigned i = 0; i < num_values; i++)
+      values[i] = nir_get_scalar(intrin->src[0].ssa, first + i);
    emit_range(pass, access, first * access->component_bytes, count * access->component_bytes,
-              value);
+              values, num_values);
 }
 
 static bool
@@ -431,10 +451,8 @@ instrument_words(struct gpuval_sync_pass *pass, const struct gpuval_nir_words *w
       count = gpuval_nir_count_words(words, i, ARRAY_SIZE(values));
       for (unsigned j = 0; j < count; j++)
          values[j] = word[j].value;
-      nir_def *value = first->op == GPUVAL_OP_STORE
-                          ? gpuval_nir_value(b, nir_vec_scalars(b, values, count), 0, count)
-                          : NULL;
-      emit_range(pass, first, word->offset - words->offset, 4 * count, value);
+      emit_range(pass, first, word->offset - words->offset, 4 * count, values,
+                 first->op == GPUVAL_OP_STORE ? count : 0);
    }
 }
 

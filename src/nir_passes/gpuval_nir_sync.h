@@ -40,6 +40,7 @@ struct gpuval_nir_access_params {
    nir_def *phase;         /* barriers before; GPUVAL_NIR_PHASE_MASK */
    nir_def *value;         /* what a store stores, gpuval_nir_value.c; else anything */
    nir_def *has_value;     /* 1 bit */
+   nir_def *is_constant;   /* 1 bit, shadow: GPUVAL_SYNC_CONSTANT; NULL: it is not */
    nir_def *was_taken;     /* 1 bit, shadow: GPUVAL_SYNC_WAS_TAKEN; NULL: it was not */
    nir_def *is_visible;    /* 1 bit, shadow: GPUVAL_SYNC_MAY_BE_VISIBLE; NULL: never */
    nir_def *set;           /* or GPUVAL_REPORT_PLAIN: through an address */
@@ -198,6 +199,7 @@ enum {
     * GPUVAL_ORDER_ACQUIRED_READ.
     */
    GPUVAL_SYNC_MAY_BE_VISIBLE = 0x1000,
+   GPUVAL_SYNC_CONSTANT = 0x2000, /* shadow: a store that stores the same each time */
 };
 
 /** gpuval_nir_access_params::is_visible */

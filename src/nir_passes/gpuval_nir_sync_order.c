@@ -156,6 +156,29 @@ order_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
    }
 }
 
+static bool
+has_semantics(const struct gpuval_access *barrier, nir_memory_semantics semantics)
+{
+   return nir_intrinsic_memory_semantics(nir_instr_as_intrinsic(barrier->instr)) & semantics;
+}
+
+static void
+order_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
+              const struct releases *releases)
+{
+   nir_builder *b = &pass->state->b;
+   const enum gpuval_sync_order op = get_release(pass, access);
+
+   b->cursor = nir_after_instr(access->instr);
+   if (has_semantics(access, NIR_MEMORY_RELEASE)) {
+      nir_def *before = nir_load_var(b, releases->released);
+      nir_store_var(b, releases->released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
+   }
+   if (has_semantics(access, NIR_MEMORY_ACQUIRE))
+      emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
+                 nir_imm_int64(b, 0));
+}
+
 /* Any atomic may be the flag, the ticket, or the lock. */
 static bool
 may_order(const struct gpuval_access *access)
@@ -218,12 +241,7 @@ gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
    gpuval_nir_foreach_access(state, access)
    {
       if (orders_buffers(pass, access)) {
-         enum gpuval_sync_order op = get_release(pass, access);
-         b->cursor = nir_after_instr(access->instr);
-         nir_def *before = nir_load_var(b, releases.released);
-         nir_store_var(b, releases.released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
-         emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
-                    nir_imm_int64(b, 0));
+         order_barrier(pass, access, &releases);
       } else if (may_order(access)) {
          if (is_of_workgroup(access))
             order_own_atomic(pass, access, &releases);
@@ -234,9 +252,10 @@ gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
 }
 
 static bool
-is_fence(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+is_acquire(const struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
-   return gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP);
+   return gpuval_nir_is_fence(pass->state, access, get_modes(pass), SCOPE_SUBGROUP) &&
+          has_semantics(access, NIR_MEMORY_ACQUIRE);
 }
 
 static bool
@@ -260,7 +279,7 @@ find_acquired(struct gpuval_sync_pass *pass)
 
    gpuval_nir_foreach_access(state, access)
    {
-      has_fences |= is_fence(pass, access);
+      has_fences |= is_acquire(pass, access);
       has_atomics |= access->is_atomic;
    }
    if (!has_fences || !has_atomics)
@@ -277,7 +296,7 @@ find_acquired(struct gpuval_sync_pass *pass)
       /* Barriers are of the atomic's instruction where it has an order. */
       if (lets_others_in(access))
          nir_store_var(b, pass->acquired, nir_imm_true(b), 0x1);
-      else if (is_fence(pass, access))
+      else if (is_acquire(pass, access))
          nir_store_var(b, pass->acquired,
                        nir_ior(b, nir_load_var(b, pass->acquired), nir_load_var(b, found)), 0x1);
       else if (access->is_atomic && access->op != GPUVAL_OP_NONE && access->op != GPUVAL_OP_STORE)

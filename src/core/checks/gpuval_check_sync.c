@@ -210,14 +210,25 @@ describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
    };
    uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
 
+   if (!has_shader)
+      address += record->offset; /* gpuval_indirect_read::offset */
+
    /* Who has read since is not whom a read conflicts with. */
    if (reads && !first.is_write)
       return;
    bool is_of_other = false;
-   second.has_serial =
+   const uint32_t number =
       gpuval_device_shadow_serial(device, record->command_id, &is_of_other, &second.serial);
+   second.has_serial = number != 0;
    second.queue = is_of_other ? GPUVAL_SYNC_OTHER_QUEUE : 0;
-   gpuval_sync_describe_barrier(device, event, &first, &second, address, false);
+
+   /* Of two commands that run at once either may come to the memory first: a barrier has to stand
+    * between them as they were submitted.
+    */
+   const bool is_reversed =
+      second.queue == first.queue && number && record->other >> GPUVAL_SHADOW_COMMAND_SHIFT > number;
+   gpuval_sync_describe_barrier(device, event, is_reversed ? &second : &first,
+                                is_reversed ? &first : &second, address, false);
 }
 
 uint64_t
@@ -310,14 +321,26 @@ const struct gpuval_words gpuval_words_hazard = {.read = read_hazard};
 void
 gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_indirect_read *read)
 {
+   const uint64_t end = read->address + read->size;
    uint64_t claim = 0, ignored;
    bool bad = false;
 
    if (device->shadow->memory) {
-      claim =
-         gpuval_device_shadow_read(device, read->address, read->size, &read->command, read->row);
+      struct gpuval_indirect_read reported = *read;
+
+      /* Barriers may be for a part of it. */
+      for (uint64_t at = read->address, until; at < end; at = until) {
+         const struct gpuval_order_row *row =
+            gpuval_order_find_row(read->table, GPUVAL_ORDER_INDIRECT, at, &until);
+         until = MIN2(until, end);
+         const uint64_t other =
+            gpuval_device_shadow_read(device, at, until - at, &read->command, row);
+         if (other && !claim)
+            reported.offset = at - read->address;
+         claim = claim ? claim : other;
+      }
       if (claim)
-         gpuval_device_report_indirect(device, read, claim);
+         gpuval_device_report_indirect(device, &reported, claim);
       return;
    }
 
@@ -331,7 +354,6 @@ gpuval_device_indirect_read(struct gpuval_device *device, const struct gpuval_in
    };
 
    /* Arguments are aligned to 4 bytes only. */
-   uint64_t end = read->address + read->size;
    for (uint64_t at = read->address; at < end; at = access.address + access.size) {
       uint64_t next_granule = (at & ~(uint64_t)(GPUVAL_BLOOM_GRANULE - 1)) + GPUVAL_BLOOM_GRANULE;
 

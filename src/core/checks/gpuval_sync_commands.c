@@ -6,10 +6,13 @@
 #include "core/commands/gpuval_command_fetch.h"
 #include "core/memory/gpuval_shadow_device.h"
 #include "core/order/gpuval_submits.h"
+#include "core/structures/gpuval_instances.h"
+#include "core/structures/gpuval_structure_commands.h"
 #include "gpuval.h"
 
 #include <string.h>
 
+#include "util/hash_table.h"
 #include "util/ralloc.h"
 #include "vk_buffer.h"
 
@@ -235,6 +238,69 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
    gpuval_sync_report_conflict(sync->device, &conflict);
 }
 
+/* Instances, where memory is the host's */
+
+/* A build of a structure writes all of it: of one that is referred to, it is enough to look at where
+ * it begins.
+ */
+#define STRUCTURE_BEGIN GPUVAL_SHADOW_BLOCK
+
+static bool
+is_in_buffer(struct gpuval_sync_commands *sync, uint64_t address, uint64_t size)
+{
+   struct gpuval_command_range range;
+
+   return gpuval_device_find_buffer(sync->device, address, size, &range) &&
+          size <= range.size - (address - range.address);
+}
+
+/* Reads what instances refer to, each once; what is @known was read before. */
+static void
+read_instances(struct gpuval_sync_commands *sync, const struct gpuval_instances *instances,
+               struct hash_table_u64 *known)
+{
+   const uint64_t size = sizeof(VkAccelerationStructureInstanceKHR);
+   const uint64_t stride = instances->array_of_pointers ? sizeof(VkDeviceAddress) : size;
+   struct gpuval_command_access access = {
+      .stages = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+      .access = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
+      .size = STRUCTURE_BEGIN,
+   };
+
+   if (!is_in_buffer(sync, instances->address, instances->count * stride))
+      return;
+   for (uint32_t i = 0; i < instances->count; i++) {
+      const VkAccelerationStructureInstanceKHR *instance = gpuval_instances_get(instances, i);
+      if (instances->array_of_pointers && !is_in_buffer(sync, (uintptr_t)instance, size))
+         continue;
+      access.address = instance->accelerationStructureReference;
+      if (!access.address || _mesa_hash_table_u64_search(known, access.address))
+         continue;
+      _mesa_hash_table_u64_insert(known, access.address, sync);
+      mark(sync, &access, gpuval_sync_find_kind(&access), access.address);
+   }
+}
+
+static void
+read_structures(struct gpuval_sync_commands *sync,
+                const struct vk_cmd_build_acceleration_structures_khr *build)
+{
+   struct hash_table_u64 *known = _mesa_hash_table_u64_create(NULL);
+
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      const VkAccelerationStructureBuildGeometryInfoKHR *info = &build->infos[i];
+
+      for (uint32_t j = 0; j < info->geometryCount; j++) {
+         struct gpuval_instances instances;
+         if (gpuval_build_instances(gpuval_build_geometry(info, j),
+                                    &build->pp_build_range_infos[i][j], &instances) &&
+             instances.count)
+            read_instances(sync, &instances, known);
+      }
+   }
+   _mesa_hash_table_u64_destroy(known);
+}
+
 /* The observer */
 
 static void
@@ -251,6 +317,8 @@ begin(void *data, const struct vk_cmd_queue_entry *command)
 
    for (unsigned i = 0; i < ARRAY_SIZE(sync->parts); i++)
       sync->parts[i].is_begun = false;
+   if ((unsigned)command->type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR)
+      read_structures(sync, &command->u.build_acceleration_structures_khr);
 }
 
 static void

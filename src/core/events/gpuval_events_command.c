@@ -58,6 +58,7 @@ gpuval_device_report_indirect(struct gpuval_device *device, const struct gpuval_
       .site = GPUVAL_INDIRECT_SITE,
       .command_id = read->command.command_id,
       .access_size = read->size,
+      .offset = read->offset,
       .address = {read->address, read->address >> 32},
    };
    if (device->shadow->is_on) {

@@ -249,7 +249,7 @@ find_stage_of_queue(const struct gpuval_shadow_command *command, struct gpuval_s
       party->stage = MESA_SHADER_NONE;
 }
 
-bool
+uint32_t
 gpuval_device_shadow_serial(struct gpuval_device *device, uint32_t command_id, bool *is_of_other,
                             uint32_t *serial)
 {
@@ -262,9 +262,9 @@ gpuval_device_shadow_serial(struct gpuval_device *device, uint32_t command_id, b
          continue;
       *is_of_other = command->order_class != 0;
       *serial = command->serial;
-      return true;
+      return number - 1;
    }
-   return false;
+   return 0;
 }
 
 bool

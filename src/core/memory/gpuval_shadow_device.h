@@ -74,10 +74,11 @@ uint64_t gpuval_device_shadow_read(struct gpuval_device *device, uint64_t addres
 uint32_t gpuval_shadow_serial(const struct gpuval_shadow_device *shadow, uint32_t number);
 /**
  * When a command has come that cells name: its serial, and whether it is of another queue than the
- * first. Returns false for one that is not looked at, or any more.
+ * first. Returns the number that cells have for it, which is the higher the later it was submitted;
+ * 0 of one that is not looked at, or any more.
  */
-bool gpuval_device_shadow_serial(struct gpuval_device *device, uint32_t command_id,
-                                 bool *is_of_other, uint32_t *serial);
+uint32_t gpuval_device_shadow_serial(struct gpuval_device *device, uint32_t command_id,
+                                     bool *is_of_other, uint32_t *serial);
 /** Are numbers of commands short, so that several share one? */
 bool gpuval_device_shadow_is_short(const struct gpuval_device *device);
 

@@ -76,7 +76,7 @@ buffer_barrier(const VkBufferMemoryBarrier2 *barrier, uint32_t queue_family,
 }
 
 /* Its accesses are accesses to the image: where nobody looks at its memory, it orders execution
- * only.
+ * only, and is for no range.
  */
 static struct gpuval_order_barrier
 image_barrier(const VkImageMemoryBarrier2 *barrier, uint32_t queue_family,
@@ -85,15 +85,15 @@ image_barrier(const VkImageMemoryBarrier2 *barrier, uint32_t queue_family,
    uint64_t address = 0, size = 0;
    struct gpuval_order_barrier result = {
       .src_stages = barrier->srcStageMask,
+      .src_access = barrier->srcAccessMask,
       .dst_stages = barrier->dstStageMask,
+      .dst_access = barrier->dstAccessMask,
    };
 
    if (barrier->image && places && places->image)
       places->image(barrier->image, &barrier->subresourceRange, &address, &size);
    if (!address)
       return result;
-   result.src_access = barrier->srcAccessMask;
-   result.dst_access = barrier->dstAccessMask;
    result.begin = address & ~(uint64_t)3;
    result.end = align64(address + size, 4);
    apply_transfer(&result, barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,

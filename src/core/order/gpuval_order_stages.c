@@ -69,9 +69,11 @@ static const struct {
    {traces, ARRAY_SIZE(traces)},
 };
 
+/* Twice: of what ALL_GRAPHICS stands for, VERTEX_INPUT is a group itself. */
 static VkPipelineStageFlags2
 single_stages(VkPipelineStageFlags2 stages)
 {
+   stages = vk_expand_pipeline_stage_flags2(stages);
    return vk_expand_pipeline_stage_flags2(stages) & ~GROUPS &
           (((VkPipelineStageFlags2)1 << GPUVAL_ORDER_STAGES) - 1);
 }
