@@ -399,21 +399,46 @@ warn_unchecked()
    [ -z "$why" ] || write_log "$child" "$why"
 }
 
-# The mark has a line "device" for each device that is checked, and a line "error"
-# when a process has reported one.
+# The mark has a line "device" for each device, a line "checked" when a process has a shader or a
+# command that is looked at, and a line "error" when one has reported one.
 has_mark() # LINE
 {
    grep -q -s -x "$1" "$private/mark"
 }
 
-# How a program has ended that did not write its reports: the signal of its status, or _exit().
-ended_by() # STATUS
+# How a process has ended that did not write its reports: the signal of its status, or _exit().
+# Those that the program has started are known to the program only.
+ended_by() # PROCESS
 {
-   if [ "$1" -gt 128 ] && name=$(kill -l "$(($1 - 128))" 2>/dev/null); then
+   if [ "$1" != "$child" ]; then
+      echo unknown
+   elif [ "$status" -gt 128 ] && name=$(kill -l "$((status - 128))" 2>/dev/null); then
       [ "$name" = KILL ] && echo killed || echo "SIG$name"
    else
       echo exit
    fi
+}
+
+# The name of a report of PROCESS, which has not come to its end. What another one has written whole
+# stays: as the driver does it for a child that was forked, the name has the number of the process.
+report_of() # PROCESS FILE
+{
+   name=$(printf '%s\n' "$2" | sed "s/%p/$1/g")
+   if [ "$1" != "$child" ] && [ "$name" = "$2" ] && [ -f "$name" ]; then
+      case $name in
+      *.jsonl) ended=$(tail -n 1 -- "$name" | grep '^{"summary":' | grep -v "\"pid\":$1}") ;;
+      *) ended=yes ;;
+      esac
+      for ending in .junit.xml .codequality.json .jsonl .csv .html .sarif; do
+         case $ended/$name in
+         ?*/*"$ending")
+            name=${name%"$ending"}.$1$ending
+            break
+            ;;
+         esac
+      done
+   fi
+   printf '%s\n' "$name"
 }
 
 # Processes that have not come to their end leave a journal of what was found until then
@@ -437,13 +462,13 @@ finish_reports()
       done
       list=$run_reports
       while [ -n "$list" ]; do
-         set -- "$@" -o "$(printf '%s\n' "${list%%,*}" | sed "s/%p/$process/g")"
+         set -- "$@" -o "$(report_of "$process" "${list%%,*}")"
          case $list in
          *,*) list=${list#*,} ;;
          *) list= ;;
          esac
       done
-      last_words=$("$prefix/bin/gpuval-report" --ended "$(ended_by "$status")" "$@" -- "$journal") ||
+      last_words=$("$prefix/bin/gpuval-report" --ended "$(ended_by "$process")" "$@" -- "$journal") ||
          say "the reports of process $process are not complete"
       [ -z "$last_words" ] || write_log "$process" "$last_words"
    done
@@ -460,11 +485,13 @@ watch_program() # PROGRAM [ARGS]
    [ -z "$outer_mark" ] || { cat "$private/mark" >>"$outer_mark"; } 2>/dev/null
    if has_mark device; then
       finish_reports
+      has_mark checked || write_log "$child" \
+         'gpuval: warning: no shader and no command was looked at: nothing was checked'
    else
       warn_unchecked
    fi
    if [ -n "$run_error_exitcode" ] && [ "$status" -eq 0 ] &&
-      { has_mark error || ! has_mark device; }; then
+      { has_mark error || ! has_mark checked; }; then
       status=$run_error_exitcode
    fi
 }
@@ -496,12 +523,14 @@ command_run()
    check_options
    check_program "$1"
    for_each_variable export_variable
-   if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX"); then
+   if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX" 2>/dev/null); then
       trap 'rm -rf "$private"' EXIT
       watch_program "$@"
       exit "$status"
    fi
-   [ -z "$run_error_exitcode" ] || exit 1
+   [ -z "$run_error_exitcode" ] ||
+      fail_with 2 "no folder can be made in '${TMPDIR:-/tmp}', which --error-exitcode needs: set TMPDIR"
+   say "no folder can be made in '${TMPDIR:-/tmp}': if the program is killed, its reports lack what was found"
    exec "$@"
 }
 

@@ -250,8 +250,8 @@ void gpuval_device_shadow_idle(struct gpuval_device *device);
 struct gpuval_indirect_read {
    uint64_t address;
    uint32_t size;
-   uint32_t offset; /* reported: of the first bytes that are not ordered */
-   struct gpuval_command_data command; /* as for a shader, but for its functions */
+   uint32_t offset;                        /* reported: of the first bytes that are not ordered */
+   struct gpuval_command_data command;     /* as for a shader, but for its functions */
    const struct gpuval_order_table *table; /* shadow memory */
    /* Those of shaders, if they are others: what they write later has been read. */
    uint32_t other_epochs[4];

@@ -111,6 +111,18 @@ create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
    }
 }
 
+/* llvmpipe compiles functions of a texture for each sampler that there is, and with none a program
+ * that has forgotten both would call nothing.
+ */
+static void
+register_sampler(struct lvp_device *device)
+{
+   const struct pipe_sampler_state state = {0};
+   struct pipe_context *ctx = device->queue.ctx;
+
+   ctx->delete_texture_handle(ctx, ctx->create_texture_handle(ctx, NULL, &state));
+}
+
 struct gpuval_lvp *
 gpuval_lvp_create(struct lvp_device *device)
 {
@@ -165,6 +177,8 @@ gpuval_lvp_create(struct lvp_device *device)
          gpuval, device, gpuval, gpuval_device_written(gpuval->device), gpuval->walk);
       gpuval_lvp_order_hook_events(&device->vk.dispatch_table);
    }
+   if (gpuval_lvp_objects(gpuval))
+      register_sampler(device);
    if (has_race && gpuval_lvp_objects(gpuval))
       gpuval->race = gpuval_lvp_race_create(gpuval, gpuval, &device->vk.dispatch_table,
                                             gpuval->order->hooks.submits, gpuval->walk);

@@ -33,6 +33,26 @@ get_detail(nir_builder *b, nir_def *coord, unsigned num_coords, nir_def *last)
    return nir_vec(b, words, 4);
 }
 
+/* What lies outside of the view reads and writes nothing. */
+static nir_def *
+get_condition(struct gpuval_init_pass *pass, const struct gpuval_init_look *look)
+{
+   const struct gpuval_nir_driver *driver = pass->driver;
+   nir_builder *b = &pass->state->b;
+   nir_def *condition = gpuval_init_get_condition(pass, look);
+   struct gpuval_nir_operands operands;
+   struct gpuval_nir_extent extent;
+
+   if (!driver->extent || look->use.nir.required & GPUVAL_OFFERS_INPUT_ATTACHMENT)
+      return condition;
+   nir_def *slot =
+      gpuval_nir_uniform_slot(b, driver, look->access->instr, gpuval_nir_get_slot(b, &look->use));
+   gpuval_nir_get_operands(b, look->access, &operands);
+   driver->extent(driver, b, operands.is_texture, operands.dim, look->use.set, slot, operands.level,
+                  &extent);
+   return nir_iand(b, condition, nir_inot(b, gpuval_nir_is_outside(b, &operands, &extent)));
+}
+
 bool
 gpuval_init_instrument_image(struct gpuval_init_pass *pass, const struct gpuval_access *access)
 {
@@ -54,7 +74,7 @@ gpuval_init_instrument_image(struct gpuval_init_pass *pass, const struct gpuval_
    uint32_t layer = has_layer ? num_coords - 1 : GPUVAL_INIT_LAYER_NONE;
    uint32_t mask = access->op == GPUVAL_OP_LOAD ? get_mask(nir_intrinsic_dest_type(intrin)) : 0;
 
-   gpuval_init_report(pass, &look, gpuval_init_get_condition(pass, &look),
+   gpuval_init_report(pass, &look, get_condition(pass, &look),
                       GPUVAL_INIT_ENTRY_IS_IMAGE | mask | layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT |
                          GPUVAL_INIT_LEVEL_NONE << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
                       0, MIN2(num_coords, 3) | GPUVAL_IMAGE_IS_ONE,
@@ -75,7 +95,7 @@ fetch(struct gpuval_init_pass *pass, const struct gpuval_init_look *look, nir_te
    uint32_t kind = level && !is_multisampled ? GPUVAL_INIT_LEVEL_EXACT : GPUVAL_INIT_LEVEL_NONE;
 
    gpuval_init_report(
-      pass, look, gpuval_init_get_condition(pass, look),
+      pass, look, get_condition(pass, look),
       GPUVAL_INIT_ENTRY_IS_IMAGE | GPUVAL_INIT_ENTRY_IS_TEXTURE | get_mask(tex->dest_type) |
          layer << GPUVAL_INIT_ENTRY_LAYER_SHIFT | kind << GPUVAL_INIT_ENTRY_LEVEL_SHIFT,
       0,

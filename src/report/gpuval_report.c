@@ -19,6 +19,7 @@
 #include "util/set.h"
 #include "util/simple_mtx.h"
 #include "util/u_atomic.h"
+#include "util/u_math.h"
 #include "gpuval_journal.h"
 #include "gpuval_lcov.h"
 #include "gpuval_paths.h"
@@ -249,6 +250,8 @@ gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
 }
 
 static void keep_summary(void);
+static void mark_checked(void);
+static bool has_doubled(uint64_t now, uint64_t added);
 
 void
 gpuval_report_add_shader(uint64_t hash, mesa_shader_stage stage)
@@ -259,6 +262,7 @@ gpuval_report_add_shader(uint64_t hash, mesa_shader_stage stage)
    /* The hash is one of BLAKE3, of which fewer bits do; NULL is no key. */
    uintptr_t key = hash * GPUVAL_STAGE_COUNT + stage;
    _mesa_set_add(shaders, (void *)MAX2(key, 1));
+   mark_checked();
    keep_summary();
    gpuval_report_unlock();
 }
@@ -305,6 +309,8 @@ gpuval_report_messages(const struct gpuval_message *list, unsigned count,
          add_count(list[i].event, 1);
    }
    messages += count;
+   if (count && has_doubled(messages, count))
+      keep_summary();
    gpuval_report_unlock();
    free(text);
 
@@ -416,10 +422,37 @@ append_to_files(struct gpuval_event *event)
    gpuval_report_files_append(event, &summary);
 }
 
+/* For --error-exitcode: something is looked at, a shader or a command. */
+static void
+mark_checked(void)
+{
+   static bool is_marked;
+
+   if ((run.checks || gpuval_options()->coverage) && is_recording() &&
+       !p_atomic_xchg(&is_marked, true))
+      gpuval_report_mark("checked");
+}
+
+/* Numbers go to the journal when they have doubled, as counts do. */
+static bool
+has_doubled(uint64_t now, uint64_t added)
+{
+   return util_logbase2_64(now) != util_logbase2_64(MAX2(now - added, 1)) || now == added;
+}
+
 void
 gpuval_report_add_commands(uint64_t count)
 {
-   p_atomic_add(&commands, count);
+   if (!count)
+      return;
+   const uint64_t now = p_atomic_add_return(&commands, count);
+
+   mark_checked();
+   if (!has_doubled(now, count))
+      return;
+   gpuval_report_lock();
+   keep_summary();
+   gpuval_report_unlock();
 }
 
 void
@@ -531,6 +564,21 @@ write_files_locked(void)
    gpuval_report_files_write(list, num_events, &summary);
 }
 
+/* The journal has counts that are final now, however the program ends. */
+static void
+keep_counts(void)
+{
+   if (!gpuval_options()->mark)
+      return;
+   util_dynarray_foreach (&events, struct gpuval_event *, event) {
+      if ((*event)->kept_count && (*event)->kept_count != (*event)->count) {
+         gpuval_journal_add(*event);
+         (*event)->kept_count = (*event)->count;
+      }
+   }
+   keep_summary();
+}
+
 void
 gpuval_report_write_files(void)
 {
@@ -538,6 +586,7 @@ gpuval_report_write_files(void)
    gpuval_lcov_write(); /* of all that was executed, in a session or not */
    if (is_recording())
       write_files_locked();
+   keep_counts();
    gpuval_report_unlock();
 }
 

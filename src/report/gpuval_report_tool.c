@@ -469,6 +469,8 @@ print_end(void)
       fputs("was killed (SIGKILL)", stdout);
    else if (!strcmp(ended, "exit"))
       fputs("has called _exit()", stdout);
+   else if (!strcmp(ended, "unknown"))
+      fputs("has not come to its end, and nobody knows why", stdout);
    else
       printf("was ended by %s", ended);
    puts("; this is what was known until then");

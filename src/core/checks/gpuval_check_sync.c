@@ -225,8 +225,8 @@ describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
    /* Of two commands that run at once either may come to the memory first: a barrier has to stand
     * between them as they were submitted.
     */
-   const bool is_reversed =
-      second.queue == first.queue && number && record->other >> GPUVAL_SHADOW_COMMAND_SHIFT > number;
+   const bool is_reversed = second.queue == first.queue && number &&
+                            record->other >> GPUVAL_SHADOW_COMMAND_SHIFT > number;
    gpuval_sync_describe_barrier(device, event, is_reversed ? &second : &first,
                                 is_reversed ? &first : &second, address, false);
 }

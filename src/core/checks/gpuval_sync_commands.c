@@ -240,8 +240,8 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
 
 /* Instances, where memory is the host's */
 
-/* A build of a structure writes all of it: of one that is referred to, it is enough to look at where
- * it begins.
+/* A build of a structure writes all of it: of one that is referred to, it is enough to look at
+ * where it begins.
  */
 #define STRUCTURE_BEGIN GPUVAL_SHADOW_BLOCK
 
