@@ -406,16 +406,17 @@ has_mark() # LINE
    grep -q -s -x "$1" "$private/mark"
 }
 
-# How a process has ended that did not write its reports: the signal of its status, or _exit().
-# Those that the program has started are known to the program only.
+# How a process has ended that did not write its reports: the signal of the program's status, or
+# _exit(). Of a process that the program has started, and that did not end with a signal which the
+# program has ended with as well, nobody but the program knows.
 ended_by() # PROCESS
 {
-   if [ "$1" != "$child" ]; then
-      echo unknown
-   elif [ "$status" -gt 128 ] && name=$(kill -l "$((status - 128))" 2>/dev/null); then
+   if [ "$status" -gt 128 ] && name=$(kill -l "$((status - 128))" 2>/dev/null); then
       [ "$name" = KILL ] && echo killed || echo "SIG$name"
-   else
+   elif [ "$1" = "$child" ]; then
       echo exit
+   else
+      echo unknown
    fi
 }
 
@@ -426,13 +427,13 @@ report_of() # PROCESS FILE
    name=$(printf '%s\n' "$2" | sed "s/%p/$1/g")
    if [ "$1" != "$child" ] && [ "$name" = "$2" ] && [ -f "$name" ]; then
       case $name in
-      *.jsonl) ended=$(tail -n 1 -- "$name" | grep '^{"summary":' | grep -v "\"pid\":$1}") ;;
-      *) ended=yes ;;
+      *.jsonl) others=$(tail -n 1 -- "$name" | grep '^{"summary":' | grep -v "\"pid\":$1}") ;;
+      *) others=$name ;;
       esac
       for ending in .junit.xml .codequality.json .jsonl .csv .html .sarif; do
-         case $ended/$name in
-         ?*/*"$ending")
-            name=${name%"$ending"}.$1$ending
+         case $name in
+         *"$ending")
+            [ -z "$others" ] || name=${name%"$ending"}.$1$ending
             break
             ;;
          esac
@@ -485,7 +486,7 @@ watch_program() # PROGRAM [ARGS]
    [ -z "$outer_mark" ] || { cat "$private/mark" >>"$outer_mark"; } 2>/dev/null
    if has_mark device; then
       finish_reports
-      has_mark checked || write_log "$child" \
+      [ -z "$run_error_exitcode" ] || has_mark checked || write_log "$child" \
          'gpuval: warning: no shader and no command was looked at: nothing was checked'
    else
       warn_unchecked

@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR source=checkout.sh
 . "$(dirname "$0")/checkout.sh"
+forks=$(dirname "$(absolute "$3")")/gpuval-forks
 
 # ending NAME: the scenario SCENARIO.scn with this end, here
 ending() # SCENARIO NAME
@@ -29,6 +30,7 @@ last_words() # FILE HOW SUMMARY
    last_line "$1" "$3"
    case $2 in
    killed) words='was killed [(]SIGKILL[)]' ;;
+   unknown) words='has not come to its end, and nobody knows why' ;;
    exit) words='has called _exit[(][)]' ;;
    *) words="was ended by $2" ;;
    esac
@@ -36,7 +38,7 @@ last_words() # FILE HOW SUMMARY
 }
 
 for pair in SIGINT=SIGINT=130 SIGTERM=SIGTERM=143 SIGSEGV=SIGSEGV=139 abort=SIGABRT=134 \
-   SIGKILL=killed=137 _exit=exit=0; do
+   SIGKILL=killed=137 _exit=unknown=0; do # which the runner's child has called
    how=${pair#*=}
    expected_status=${how#*=}
    how=${how%=*}
@@ -86,6 +88,33 @@ grep -l '"ended":"SIGTERM"' [1-9]*.jsonl >ended
 lines ended '' 1
 grep -L '"ended"' [1-9]*.jsonl >normal
 lines normal '' 1
+
+begin 'a program that another one has started, which hides how it has ended'
+ending two_errors SIGSEGV
+# shellcheck disable=SC2016
+gpuval run --checks bounds --report a.jsonl -- sh -c '"$1" --child-only "$2"; true' \
+   sh "$runner" "$PWD/two_errors.scn"
+exits 0
+last_words err unknown 'gpuval: 2 errors (5 occurrences), 0 records lost'
+lines a.jsonl '"errors":2,.*"ended":"unknown"' 1
+[ "$(names . | tr ' ' '\n' | grep -c '[.]jsonl$')" -eq 1 ] || wrong "there are $(names .)"
+
+begin 'a forked child that is killed leaves the report of its parent alone'
+gpuval run --checks bounds --report a.jsonl --report b.csv -- \
+   "$forks" device killed
+exits 0
+forked=$(cat child)
+lines a.jsonl '"ended"' 0
+lines "a.$forked.jsonl" '"ended":"unknown"' 1
+one_name_like "^b[.]${forked}[.]csv\$"
+one_name_like '^b[.]csv$'
+
+begin 'a run in which nothing was looked at'
+true >none
+gpuval run --checks bounds --shaders none --error-exitcode 7 -- "$runner" --child-only \
+   "$tests/two_errors.scn"
+exits 7
+lines err '^gpuval: warning: no shader and no command was looked at: nothing was checked$' 1
 
 # Without `run` nobody is left to write a summary: the lines that are there are whole.
 begin 'lines of a process that is killed'

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /* A process that has made a device, and a child that it forks then. With the argument "device" the
- * child makes one as well, and ends without destroying it. (The parent has destroyed its own one
- * then: exit() in a child waits for threads of queues that Mesa's util_queue.c knows of its parent.)
+ * child makes one as well, and ends without destroying it; with "killed" behind it, by SIGKILL.
+ * (The parent has destroyed its own one then: exit() in a child waits for threads of queues that
+ * Mesa's util_queue.c knows of its parent.)
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,7 @@ int
 main(int argc, char **argv)
 {
    bool child_has_device = argc > 1 && !strcmp(argv[1], "device");
+   bool is_killed = argc > 2 && !strcmp(argv[2], "killed");
    VkDevice device = create_device();
    if (child_has_device)
       destroy_device(device);
@@ -62,6 +65,8 @@ main(int argc, char **argv)
    if (!child) {
       if (child_has_device)
          create_device();
+      if (is_killed)
+         raise(SIGKILL);
       exit(0);
    }
    FILE *f = fopen("child", "w");
@@ -69,7 +74,7 @@ main(int argc, char **argv)
       return 99;
 
    int status;
-   if (waitpid(child, &status, 0) != child || status)
+   if (waitpid(child, &status, 0) != child || status != (is_killed ? SIGKILL : 0))
       return 98;
    if (!child_has_device)
       destroy_device(device);

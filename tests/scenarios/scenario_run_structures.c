@@ -187,7 +187,9 @@ run_instance(struct run *run)
    memcpy((char *)buffer->vk.map + offset, &instance, sizeof(instance));
 }
 
-/* `build NAME [BUFFER COUNT [pointers]]`: a triangle, that many instances, or pointers to them */
+/* `build NAME [BUFFER COUNT [pointers]] [alone]`: a triangle, that many instances, or pointers to
+ * them; alone: no barrier is behind it
+ */
 void
 run_build(struct run *run)
 {
@@ -203,10 +205,14 @@ run_build(struct run *run)
 
    if (run_has_word(run, 4) && strcmp(run_word(run, 4), "pointers") == 0)
       geometry.geometry.instances.arrayOfPointers = VK_TRUE;
+   unsigned last = 1;
+   while (run_has_word(run, last + 1))
+      last++;
    run_end_rendering(run);
    VKH_PROC(run->ctx, vkCmdBuildAccelerationStructuresKHR)
    (run_need_commands(run), 1, &info, &ranges);
-   vkh_barrier(run->cmd);
+   if (strcmp(run_word(run, last), "alone") != 0)
+      vkh_barrier(run->cmd);
 }
 
 /* `copy_structure FROM TO` */
