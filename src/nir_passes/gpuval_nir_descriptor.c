@@ -32,7 +32,10 @@ struct lookup_key {
 struct lookup {
    unsigned run; /* the same lanes are there */
    nir_block *block;
-   nir_def *result; /* of check_use, or */
+   nir_def *result; /* of check_use for @slot, or */
+   nir_def *slot;
+   bool is_reported; /* by the look itself, for this instance of an instruction */
+   uint32_t instance;
    struct gpuval_nir_constant_use words;
 };
 
@@ -263,25 +266,35 @@ look(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, bool
  * not remembered.
  */
 static nir_def *
-look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def *slot, bool *is_reported)
+look_up(struct pass *pass, const struct gpuval_access_use *use, nir_def **slot, bool *is_reported)
 {
    nir_builder *b = &pass->state->b;
    bool has_index = may_differ(use);
 
    if (use->index && !use->scalar.def) /* none that could be compared */
-      return look(pass, use, slot, is_reported);
+      return look(pass, use, *slot, is_reported);
 
    struct lookup *lookup = find_lookup(pass, use, has_index);
    bool is_there =
       lookup->result && (has_index ? lookup->run == pass->run
                                    : nir_block_dominates(lookup->block, use->access->block));
+   if (is_there) {
+      /* Pieces of one access, such as columns of a matrix, count once. */
+      *is_reported = lookup->is_reported && lookup->run == pass->run &&
+                     lookup->instance == use->access->instance;
+      *slot = lookup->slot;
+      return lookup->result;
+   }
+
    *is_reported = false;
-   if (!is_there)
-      *lookup = (struct lookup){
-         .result = look(pass, use, slot, is_reported),
-         .run = pass->run,
-         .block = nir_cursor_current_block(b->cursor),
-      };
+   *lookup = (struct lookup){
+      .result = look(pass, use, *slot, is_reported),
+      .slot = *slot,
+      .run = pass->run,
+      .block = nir_cursor_current_block(b->cursor),
+      .is_reported = *is_reported,
+      .instance = use->access->instance,
+   };
    return lookup->result;
 }
 
@@ -409,7 +422,7 @@ instrument_use(struct pass *pass, const struct gpuval_access_use *use)
    } else {
       b->cursor = get_cursor(use->access, use->index, may_differ(use));
       pending.slot = gpuval_nir_get_slot(b, use);
-      pending.bits = look_up(pass, use, pending.slot, &is_reported);
+      pending.bits = look_up(pass, use, &pending.slot, &is_reported);
       pending.bit = 1;
       /* One failing access gives one report. (Of two constants, the report's function
        * sees to that.)
