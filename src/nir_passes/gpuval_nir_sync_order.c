@@ -231,7 +231,6 @@ void
 gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
 {
    struct gpuval_nir_state *state = pass->state;
-   nir_builder *b = &state->b;
 
    gpuval_sync_context(pass);
    const struct releases releases = {

@@ -5,8 +5,8 @@
  * their own with checks off and on, and compares reports, logs and memory.
  *
  *    gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST]
- *                    [--preload LIBRARY] [--beside ICD] [--combinations N|pairs]
- *                    FILE.scn
+ *                    [--preload LIBRARY] [--beside ICD]
+ *                    [--combinations N|pairs|even-pairs|odd-pairs] FILE.scn
  *    gpuval-scenario [--brief] --each FILE.scn...
  *
  * --brief, and GPUVAL_TEST_BRIEF in the environment without GPUVAL_TEST_ALL_KINDS, leaves out the
@@ -22,8 +22,8 @@
  * program without checks on this driver, and on the one of another ICD file without the
  * library, and compares the memory that both leave. --list-checks prints the checks that are
  * combined, a line each. --combinations runs it under several checks at once: the scenario's with N
- * others, one at a time, and all; or each check, each pair of checks, and all. Exits with 0, with 1
- * for differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
+ * others, one at a time, and all; or each check, each pair of checks, or one half of these, and
+ * all. Exits with 0, with 1 for differences, with VKH_EXIT_SKIP or with VKH_EXIT_ERROR.
  *
  * --each is --child-only for many files. What a file's program says is followed by
  * "gpuval-scenario: FILE STATUS". Exits with 0.
@@ -257,10 +257,11 @@ run_each(const struct options *options)
 static void
 usage(void)
 {
-   fprintf(stderr,
-           "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
-           "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs] FILE.scn | "
-           "--each FILE.scn... | --list-checks\n");
+   fprintf(
+      stderr,
+      "usage: gpuval-scenario [--brief] [--child-only] [--keep] [--kind KIND] [--checks LIST] "
+      "[--preload LIBRARY] [--beside ICD] [--combinations N|pairs|even-pairs|odd-pairs] FILE.scn | "
+      "--each FILE.scn... | --list-checks\n");
    exit(VKH_EXIT_ERROR);
 }
 
@@ -301,9 +302,16 @@ parse_options(int count, char **arguments)
       } else if (strcmp(argument, "--checks") == 0 && has_value) {
          options.checks = arguments[++i];
       } else if (strcmp(argument, "--combinations") == 0 && has_value) {
-         const bool pairs = strcmp(arguments[++i], "pairs") == 0;
-         options.combinations = pairs ? SCENARIO_PAIRS : SCENARIO_COMBINED;
-         options.pair_limit = (unsigned)strtoul(arguments[i], NULL, 0);
+         static const char *const pairs[] = {"pairs", "even-pairs", "odd-pairs"};
+
+         options.combinations = SCENARIO_COMBINED;
+         options.pair_limit = (unsigned)strtoul(arguments[++i], NULL, 0);
+         for (unsigned half = 0; half < sizeof(pairs) / sizeof(pairs[0]); half++) {
+            if (strcmp(arguments[i], pairs[half]) == 0) {
+               options.combinations = SCENARIO_PAIRS;
+               options.pair_limit = half;
+            }
+         }
       } else if (strcmp(argument, "--kind") == 0 && has_value) {
          options.only_kind = scenario_find_kind(arguments[++i]);
          if (options.only_kind == SCENARIO_KIND_COUNT)

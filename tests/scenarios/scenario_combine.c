@@ -112,13 +112,14 @@ run_with_others(struct combine *combine, uint32_t own, uint32_t others, unsigned
       run_checks(combine, own | bits[(first + i) % count]);
 }
 
+/* @half: 1: those whose numbers have an even sum, 2: the others; 0: all */
 static void
-run_pairs(struct combine *combine, uint32_t checks)
+run_pairs(struct combine *combine, uint32_t checks, unsigned half)
 {
    for (unsigned i = 0; i < 32; i++) {
       for (unsigned j = i; j < 32; j++) {
          const uint32_t pair = (1u << i) | (1u << j);
-         if ((pair & checks) == pair)
+         if ((pair & checks) == pair && (!half || (i + j) % 2 == half - 1))
             run_checks(combine, pair);
       }
    }
@@ -138,7 +139,7 @@ scenario_combine(struct scenario *scenario, const char *folder, const struct sce
    const uint32_t own = scenario_checks(scenario);
 
    if (combinations == SCENARIO_PAIRS)
-      run_pairs(&combine, all);
+      run_pairs(&combine, all, limit);
    else
       run_with_others(&combine, own, all & ~own, limit);
    run_checks(&combine, all | own);
