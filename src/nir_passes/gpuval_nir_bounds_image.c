@@ -75,14 +75,8 @@ instrument_image(struct pass *pass, const struct gpuval_access_use *use)
    nir_builder *b = &state->b;
 
    struct gpuval_nir_operands operands;
-   gpuval_nir_get_operands(b, use->access, &operands);
-
    struct gpuval_nir_extent extent;
-   nir_def *slot =
-      gpuval_nir_uniform_slot(b, driver, use->access->instr, gpuval_nir_get_slot(b, use));
-   driver->extent(driver, b, operands.is_texture, operands.dim, use->set, slot, operands.level,
-                  &extent);
-
+   nir_def *slot = gpuval_nir_get_extent(b, driver, use, &operands, &extent);
    nir_def *zero = nir_imm_int(b, 0);
    nir_def *last = operands.level ? operands.level : operands.sample ? operands.sample : zero;
    nir_def *detail =

@@ -45,11 +45,7 @@ get_condition(struct gpuval_init_pass *pass, const struct gpuval_init_look *look
 
    if (!driver->extent || look->use.nir.required & GPUVAL_OFFERS_INPUT_ATTACHMENT)
       return condition;
-   nir_def *slot =
-      gpuval_nir_uniform_slot(b, driver, look->access->instr, gpuval_nir_get_slot(b, &look->use));
-   gpuval_nir_get_operands(b, look->access, &operands);
-   driver->extent(driver, b, operands.is_texture, operands.dim, look->use.set, slot, operands.level,
-                  &extent);
+   gpuval_nir_get_extent(b, driver, &look->use, &operands, &extent);
    return nir_iand(b, condition, nir_inot(b, gpuval_nir_is_outside(b, &operands, &extent)));
 }
 

@@ -115,6 +115,19 @@ gpuval_nir_get_operands(nir_builder *b, const struct gpuval_access *access,
       get_image_operands(b, nir_instr_as_intrinsic(instr), operands);
 }
 
+nir_def *
+gpuval_nir_get_extent(nir_builder *b, const struct gpuval_nir_driver *driver,
+                      const struct gpuval_access_use *use, struct gpuval_nir_operands *operands,
+                      struct gpuval_nir_extent *extent)
+{
+   gpuval_nir_get_operands(b, use->access, operands);
+   nir_def *slot =
+      gpuval_nir_uniform_slot(b, driver, use->access->instr, gpuval_nir_get_slot(b, use));
+   driver->extent(driver, b, operands->is_texture, operands->dim, use->set, slot, operands->level,
+                  extent);
+   return slot;
+}
+
 static nir_def *
 add_offset(nir_builder *b, nir_def *address, nir_def *coord, nir_def *stride)
 {
@@ -137,10 +150,8 @@ gpuval_nir_find_texel(struct gpuval_nir_state *state, const struct gpuval_access
    struct gpuval_nir_operands operands;
    struct gpuval_nir_extent extent;
    struct gpuval_nir_strides strides;
-   nir_def *slot = gpuval_nir_uniform_slot(b, driver, access->instr, gpuval_nir_get_slot(b, &use));
+   nir_def *slot = gpuval_nir_get_extent(b, driver, &use, &operands, &extent);
    nir_def *zero = nir_imm_int(b, 0);
-   gpuval_nir_get_operands(b, access, &operands);
-   driver->extent(driver, b, false, operands.dim, use.set, slot, NULL, &extent);
    driver->strides(driver, b, nir_imm_int(b, use.set), slot, &strides);
 
    /* The layer comes last, and with 3 coordinates so does what is counted as layers are. */

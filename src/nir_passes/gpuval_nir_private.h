@@ -306,6 +306,14 @@ bool gpuval_nir_is_non_uniform(const nir_instr *instr, bool is_sampler);
 
 void gpuval_nir_get_operands(nir_builder *b, const struct gpuval_access *access,
                              struct gpuval_nir_operands *operands);
+/**
+ * What the access of @use to an image accesses, and how large its view is, with
+ * gpuval_nir_driver::extent. Returns the slot of the descriptor.
+ */
+nir_def *gpuval_nir_get_extent(nir_builder *b, const struct gpuval_nir_driver *driver,
+                               const struct gpuval_access_use *use,
+                               struct gpuval_nir_operands *operands,
+                               struct gpuval_nir_extent *extent);
 /** Is any of them outside of the view? 1 bit */
 nir_def *gpuval_nir_is_outside(nir_builder *b, const struct gpuval_nir_operands *operands,
                                const struct gpuval_nir_extent *extent);

@@ -688,7 +688,7 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    /* Mesa makes some of these commands out of others. */
    if (commands->op)
       return false;
-   if (is_counted) /* others draw nothing: also the beginning of what draws may be in */
+   if (is_counted) /* the beginning of a rendering, a barrier and a build draw nothing */
       gpuval_radv_note_draw(cmd_buffer);
    commands->op = op;
    commands->has_draws = has_draws;

@@ -250,8 +250,25 @@ gpuval_report_raise(struct gpuval_event *event, struct gpuval_event *conflict,
 }
 
 static void keep_summary(void);
-static void mark_checked(void);
-static bool has_doubled(uint64_t now, uint64_t added);
+
+/* For --error-exitcode: something is looked at, a shader or a command. */
+static void
+mark_checked(void)
+{
+   static bool is_marked;
+
+   if (p_atomic_read(&is_marked) || !is_recording() || (!run.checks && !gpuval_options()->coverage))
+      return;
+   if (!p_atomic_xchg(&is_marked, true))
+      gpuval_report_mark("checked");
+}
+
+/* Numbers go to the journal when they have doubled, as counts do. */
+static bool
+has_doubled(uint64_t now, uint64_t added)
+{
+   return util_logbase2_64(now) != util_logbase2_64(MAX2(now - added, 1)) || now == added;
+}
 
 void
 gpuval_report_add_shader(uint64_t hash, mesa_shader_stage stage)
@@ -420,24 +437,6 @@ append_to_files(struct gpuval_event *event)
    event->kept_count = MAX2(event->count, 1);
    gpuval_journal_add_summary(&summary);
    gpuval_report_files_append(event, &summary);
-}
-
-/* For --error-exitcode: something is looked at, a shader or a command. */
-static void
-mark_checked(void)
-{
-   static bool is_marked;
-
-   if ((run.checks || gpuval_options()->coverage) && is_recording() &&
-       !p_atomic_xchg(&is_marked, true))
-      gpuval_report_mark("checked");
-}
-
-/* Numbers go to the journal when they have doubled, as counts do. */
-static bool
-has_doubled(uint64_t now, uint64_t added)
-{
-   return util_logbase2_64(now) != util_logbase2_64(MAX2(now - added, 1)) || now == added;
 }
 
 void
