@@ -81,6 +81,7 @@ softgpu_count_atomic(uint64_t va)
 #include <unistd.h>
 
 #define LINE        64
+#define PAGE        4096
 #define MAX_REGIONS 4096
 #define FAULT_WRITE 2     /* of an error code */
 #define TRAP_FLAG   0x100 /* of EFLAGS */
@@ -95,8 +96,13 @@ struct region {
 static struct region regions[MAX_REGIONS];
 static unsigned num_regions;
 
-/* What the next instruction may access */
-static _Thread_local struct region *stepping[4];
+/* What the next instruction may access: a page and the next one, as to open all of a large region
+ * and to close it again takes milliseconds
+ */
+static _Thread_local struct {
+   char *start;
+   size_t size;
+} stepping[4];
 static _Thread_local unsigned num_stepping;
 
 /* The driver's code: what the program itself reads is its own affair. */
@@ -191,8 +197,13 @@ on_fault(int number, siginfo_t *info, void *data)
       softgpu_count(SOFTGPU_HOST_LOADS, 1);
       say_load(info->si_addr, registers);
    }
-   mprotect(region->start, region->size, PROT_READ | PROT_WRITE);
-   stepping[num_stepping++] = region;
+
+   const uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
+   char *start = MAX2((char *)page, region->start);
+   const size_t size = MIN2((size_t)(region->start + region->size - start), 2 * PAGE);
+   mprotect(start, size, PROT_READ | PROT_WRITE);
+   stepping[num_stepping].start = start;
+   stepping[num_stepping++].size = size;
    registers[REG_EFL] |= TRAP_FLAG;
 }
 
@@ -202,8 +213,8 @@ on_step(int number, siginfo_t *info, void *data)
    ucontext_t *context = data;
 
    while (num_stepping) {
-      const struct region *region = stepping[--num_stepping];
-      mprotect(region->start, region->size, PROT_NONE);
+      num_stepping--;
+      mprotect(stepping[num_stepping].start, stepping[num_stepping].size, PROT_NONE);
    }
    context->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
