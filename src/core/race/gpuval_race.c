@@ -334,6 +334,8 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before, const uint32_
     */
    if ((use->is_transition || other->is_transition) && use->recording != other->recording)
       return false;
+   if (other->behind == use->recording + 1)
+      return false;
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
           !(use->has_texels && other->has_texels) && !is_one_command(use, other) && !is_one_pass &&
@@ -366,6 +368,13 @@ replaces(const struct gpuval_race_use *use, const uint32_t *before,
    return (use->source == other->source || is_ordered(other, before)) && covers &&
           (use->is_write || !other->is_write) && (!use->is_atomic || other->is_atomic) &&
           (!use->has_texels || other->has_texels);
+}
+
+/* A use that @transition would replace, but for what is of other recordings */
+static bool
+stays_behind(const struct gpuval_race_use *transition, const struct gpuval_race_use *other)
+{
+   return transition->is_transition && !other->is_transition;
 }
 
 static const struct gpuval_race_use *
@@ -406,8 +415,13 @@ add_to_lock(struct gpuval_race *race, const struct note *note, uint64_t address)
          return;
    }
    for (unsigned i = 0; lock && i < lock->num_uses; i++) {
-      if (!replaces(&note->use, note->before, &lock->uses[i]))
-         lock->uses[count++] = lock->uses[i];
+      struct gpuval_race_use *other = &lock->uses[i];
+      bool is_replaced = replaces(&note->use, note->before, other);
+      if (is_replaced && !stays_behind(&note->use, other))
+         continue;
+      if (is_replaced)
+         other->behind = note->use.recording + 1;
+      lock->uses[count++] = *other;
    }
    if (count == MAX_USES)
       drop_use(race, note, lock, count--);
