@@ -49,11 +49,11 @@ find(struct look *look, uint64_t party, bool is_reader, uint64_t address)
 static void
 look_at_cell(struct look *look, uint64_t *cell, uint64_t address)
 {
-   uint64_t writer = __atomic_load_n(&cell[0], __ATOMIC_RELAXED);
-
-   find(look, writer, false, address);
-   if (look->access->is_write) {
+   /* A reader came behind the writer: who waits for that one has waited for both. */
+   if (look->access->is_write)
       find(look, __atomic_load_n(&cell[1], __ATOMIC_RELAXED), true, address);
+   find(look, __atomic_load_n(&cell[0], __ATOMIC_RELAXED), false, address);
+   if (look->access->is_write) {
       __atomic_store_n(&cell[0], look->mark, __ATOMIC_RELAXED);
       __atomic_store_n(&cell[1], 0, __ATOMIC_RELAXED);
    } else {

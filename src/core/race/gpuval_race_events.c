@@ -92,6 +92,8 @@ get_kind(const struct gpuval_race_use *use)
 {
    if (!use->is_storage || !gpuval_options_may_check(GPUVAL_CHECK_SYNC))
       return GPUVAL_KIND_RESOURCE_RACE;
+   if (use->is_atomic)
+      return GPUVAL_KIND_ATOMIC_CONFLICT;
    return use->is_write ? GPUVAL_KIND_WRITE_AFTER_ACCESS : GPUVAL_KIND_READ_AFTER_WRITE;
 }
 
