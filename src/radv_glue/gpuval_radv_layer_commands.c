@@ -315,6 +315,7 @@ gpuval_radv_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_draw(cmd_buffer);
+   gpuval_radv_race_clear_attachments(cmd_buffer, count, attachments);
    RECORD(handle, "clear_attachments",
           next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects));
 }
