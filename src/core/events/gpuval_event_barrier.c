@@ -13,6 +13,9 @@ gpuval_device_set_submits(struct gpuval_device *device, struct gpuval_submits *s
    device->submits = submits;
 }
 
+/* A change of the layout is in no stage, but between the scopes of its barrier: a dependency on all
+ * stages, or of all, is in a chain with that.
+ */
 static const char *
 stage_name(const struct gpuval_sync_side *side)
 {
@@ -31,6 +34,7 @@ stage_name(const struct gpuval_sync_side *side)
       [GPUVAL_ORDER_DEPTH] = "LATE_FRAGMENT_TESTS",
       [GPUVAL_ORDER_VERTEX_INPUT] = "VERTEX_INPUT",
       [GPUVAL_ORDER_STRUCTURES] = "ACCELERATION_STRUCTURE_BUILD",
+      [GPUVAL_ORDER_TRANSITION] = "ALL_COMMANDS",
    };
    if (side->class_ == GPUVAL_ORDER_TRANSFER)
       return side->op == GPUVAL_OP_CLEAR ? "CLEAR" : "TRANSFER";
@@ -56,6 +60,8 @@ access_name(const struct gpuval_sync_side *side)
       return attachment_access(side);
    if (side->class_ == GPUVAL_ORDER_TRANSFER)
       return side->is_write ? "TRANSFER_WRITE" : "TRANSFER_READ";
+   if (side->class_ == GPUVAL_ORDER_TRANSITION)
+      return "MEMORY_WRITE";
 
    switch (side->op) {
    case GPUVAL_OP_INDIRECT:
