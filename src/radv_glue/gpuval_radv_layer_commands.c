@@ -227,8 +227,9 @@ gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_pass_barrier barrier;
 
-   info = gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier);
-   gpuval_radv_note_barrier(cmd_buffer, info);
+   gpuval_radv_note_barrier(cmd_buffer,
+                            gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier));
+   ralloc_free(barrier.mem_ctx);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
    gpuval_radv_images_transition(cmd_buffer, 1, info);
