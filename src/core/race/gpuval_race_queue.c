@@ -223,6 +223,8 @@ get_op(const struct gpuval_race_part *part, bool is_write)
       return is_write ? GPUVAL_OP_TRANSFER_WRITE : GPUVAL_OP_TRANSFER_READ;
    case GPUVAL_ORDER_COLOR:
    case GPUVAL_ORDER_DEPTH:
+   case GPUVAL_ORDER_DEPTH_LOAD:
+   case GPUVAL_ORDER_DEPTH_STORE:
       return is_write ? GPUVAL_OP_ATTACHMENT_WRITE : GPUVAL_OP_ATTACHMENT_READ;
    default:
       return is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
@@ -331,9 +333,24 @@ struct attachments {
    struct util_dynarray *parts;
    const VkRect2D *area;
    enum gpuval_attachment_event event;
+   bool is_subpass;
 
    const struct gpuval_attachment *attachment; /* that is added */
 };
+
+/* Depth and stencil are loaded with early tests and stored with late ones; which of the two a draw
+ * has depends on its shaders and state. Renderings of subpasses load and store in between, which no
+ * one has asked for.
+ */
+static unsigned
+get_depth_class(const struct attachments *attachments)
+{
+   if (attachments->is_subpass)
+      return GPUVAL_ORDER_DEPTH;
+   return attachments->event == GPUVAL_ATTACHMENT_LOAD    ? GPUVAL_ORDER_DEPTH_LOAD
+          : attachments->event == GPUVAL_ATTACHMENT_STORE ? GPUVAL_ORDER_DEPTH_STORE
+                                                          : GPUVAL_ORDER_DEPTH;
+}
 
 /* Depth is resolved as colors are. */
 static void
@@ -344,7 +361,7 @@ add_attachment_access(void *data, const struct gpuval_command_access *access)
    bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
    struct gpuval_race_part part = {
       .what = *access,
-      .class_ = is_color ? GPUVAL_ORDER_COLOR : GPUVAL_ORDER_DEPTH,
+      .class_ = is_color ? GPUVAL_ORDER_COLOR : get_depth_class(attachments),
       .event = attachments->event,
       .attachment = gpuval_attachment_bit(attachment),
    };
@@ -374,7 +391,12 @@ static void
 add_event(struct util_dynarray *parts, const VkRenderingInfo *info,
           enum gpuval_attachment_event event)
 {
-   struct attachments attachments = {.parts = parts, .area = &info->renderArea, .event = event};
+   struct attachments attachments = {
+      .parts = parts,
+      .area = &info->renderArea,
+      .event = event,
+      .is_subpass = gpuval_is_subpass(info->flags),
+   };
 
    gpuval_visit_attachments(info, event == GPUVAL_ATTACHMENT_RESOLVE_TO, add_attachment,
                             &attachments);
@@ -458,7 +480,8 @@ get_written(const struct gpuval_race_queue *queue, enum gpuval_attachment_event 
 }
 
 /* Attachments are used up to now. Whoever comes later is told of what has changed them last: draws,
- * else the load operation, and the store operation where nothing else has written.
+ * else the load operation, and the store operation where nothing else has written, or where it is
+ * in a stage of its own.
  */
 void
 gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id)
@@ -477,8 +500,8 @@ gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id)
             note_attachment(queue, pass->command_id, &pass->part, true);
          break;
       case GPUVAL_ATTACHMENT_STORE:
-         if (!(pass->part.attachment & written))
-            note_attachment(queue, command_id, &pass->part, false);
+         if (!(pass->part.attachment & written) || pass->part.class_ == GPUVAL_ORDER_DEPTH_STORE)
+            note_attachment(queue, command_id, &pass->part, pass->part.attachment & written);
          break;
       default:
          note_attachment(queue, command_id, &pass->part, false);
