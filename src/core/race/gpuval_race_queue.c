@@ -28,7 +28,7 @@ struct gpuval_race_queue {
    struct gpuval_objects *objects;
    unsigned number;
 
-   bool has_ended_subpass;    /* the last command */
+   bool has_ended_subpass;    /* the last command, and there were no draws in it */
    uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
    VkRenderingFlags pass_flags;
    struct util_dynarray pass_parts; /* struct pass_part */
@@ -426,7 +426,7 @@ note_attachment(struct gpuval_race_queue *queue, uint32_t command_id,
 }
 
 /* The runtime makes several renderings of a subpass where it cannot clear an attachment otherwise:
- * they are one pass, as nothing comes between them.
+ * they are one pass, as nothing comes between them and nothing is drawn in the first ones.
  */
 void
 gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
@@ -509,7 +509,7 @@ gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id)
       }
    }
    util_dynarray_clear(&queue->pass_parts);
-   queue->has_ended_subpass = gpuval_is_subpass(queue->pass_flags);
+   queue->has_ended_subpass = gpuval_is_subpass(queue->pass_flags) && !drawn;
    queue->pass = 0;
 }
 
