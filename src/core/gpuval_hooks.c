@@ -4,6 +4,7 @@
 
 #include "base/gpuval_names.h"
 #include "base/gpuval_options.h"
+#include "util/ralloc.h"
 #include "gpuval_entrypoints.h"
 #include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
@@ -394,48 +395,157 @@ gpuval_QueueInsertDebugUtilsLabelEXT(VkQueue handle, const VkDebugUtilsLabelEXT 
    note_session(label);
 }
 
-/* Render passes. vk_common_CmdEndRenderPass2() makes a barrier of final layouts, but does not say
- * in it what the application says of dependencies on what follows.
+/* Render passes. Of the dependencies of a subpass the runtime makes one barrier, widened by the
+ * implicit ones whether these exist or not (begin_subpass() and end_subpass() of vk_render_pass.c),
+ * and its barriers for layouts have stages that go with the layouts. What the application says, the
+ * pass has.
  */
 
-static thread_local bool ends_render_pass;
+static thread_local struct {
+   bool is_in; /* one of the following */
+   bool ends;  /* vkCmdEndRenderPass2() */
+   uint32_t first_subpass;
+} render_pass_call;
+
+static void
+begin_render_pass_call(const struct vk_command_buffer *cmd_buffer, bool begins, bool ends)
+{
+   render_pass_call.is_in = true;
+   render_pass_call.ends = ends;
+   render_pass_call.first_subpass = begins ? UINT32_MAX : cmd_buffer->subpass_idx;
+}
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_CmdBeginRenderPass2(VkCommandBuffer handle, const VkRenderPassBeginInfo *begin,
+                           const VkSubpassBeginInfo *info)
+{
+   VK_FROM_HANDLE(vk_command_buffer, cmd_buffer, handle);
+
+   begin_render_pass_call(cmd_buffer, true, false);
+   cmd_buffer->base.device->gpuval->next.CmdBeginRenderPass2(handle, begin, info);
+   render_pass_call.is_in = false;
+}
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_CmdNextSubpass2(VkCommandBuffer handle, const VkSubpassBeginInfo *begin,
+                       const VkSubpassEndInfo *end)
+{
+   VK_FROM_HANDLE(vk_command_buffer, cmd_buffer, handle);
+
+   begin_render_pass_call(cmd_buffer, false, false);
+   cmd_buffer->base.device->gpuval->next.CmdNextSubpass2(handle, begin, end);
+   render_pass_call.is_in = false;
+}
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_CmdEndRenderPass2(VkCommandBuffer handle, const VkSubpassEndInfo *info)
 {
    VK_FROM_HANDLE(vk_command_buffer, cmd_buffer, handle);
 
-   ends_render_pass = true;
+   begin_render_pass_call(cmd_buffer, false, true);
    cmd_buffer->base.device->gpuval->next.CmdEndRenderPass2(handle, info);
-   ends_render_pass = false;
+   render_pass_call.is_in = false;
+}
+
+/* What a barrier of the runtime's is for */
+enum pass_barrier {
+   BEGINS_SUBPASS, /* dependencies on the subpass, and its layouts */
+   ENDS_SUBPASS,   /* dependencies of the subpass on what follows the render pass */
+   ENDS_PASS,      /* final layouts: they change between the scopes of such dependencies */
+};
+
+static enum pass_barrier
+get_pass_barrier(const struct vk_command_buffer *cmd_buffer, const VkDependencyInfo *info)
+{
+   if (cmd_buffer->subpass_idx != render_pass_call.first_subpass)
+      return BEGINS_SUBPASS;
+   return render_pass_call.ends && info->imageMemoryBarrierCount ? ENDS_PASS : ENDS_SUBPASS;
+}
+
+static bool
+is_in_barrier(const struct vk_subpass_dependency *dependency, enum pass_barrier barrier,
+              uint32_t subpass)
+{
+   switch (barrier) {
+   case BEGINS_SUBPASS:
+      return dependency->dst_subpass == subpass && dependency->src_subpass != subpass;
+   case ENDS_SUBPASS:
+      return dependency->src_subpass == subpass && dependency->dst_subpass == VK_SUBPASS_EXTERNAL;
+   case ENDS_PASS:
+      return dependency->dst_subpass == VK_SUBPASS_EXTERNAL;
+   }
+   unreachable("there are no others");
+}
+
+/* Layouts change between the scopes of all of @memory. */
+static const VkImageMemoryBarrier2 *
+scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
+             const VkMemoryBarrier2 *memory)
+{
+   VkImageMemoryBarrier2 *images =
+      ralloc_array(mem_ctx, VkImageMemoryBarrier2, info->imageMemoryBarrierCount);
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      VkImageMemoryBarrier2 *image = &images[i];
+      *image = info->pImageMemoryBarriers[i];
+      image->srcStageMask = image->srcAccessMask = 0;
+      image->dstStageMask = count ? 0 : image->dstStageMask;
+      image->dstAccessMask = count ? 0 : image->dstAccessMask;
+      for (uint32_t j = 0; j < count; j++) {
+         image->srcStageMask |= memory[j].srcStageMask;
+         image->srcAccessMask |= memory[j].srcAccessMask;
+         image->dstStageMask |= memory[j].dstStageMask;
+         image->dstAccessMask |= memory[j].dstAccessMask;
+      }
+   }
+   return images;
 }
 
 const VkDependencyInfo *
 gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
                               const VkDependencyInfo *info, struct gpuval_pass_barrier *barrier)
 {
-   VkMemoryBarrier2 *external = &barrier->external;
+   const struct vk_render_pass *pass = cmd_buffer->render_pass;
+   uint32_t count = 0;
 
-   if (!ends_render_pass || !cmd_buffer->runtime_rp_barrier || !info->imageMemoryBarrierCount)
+   barrier->mem_ctx = NULL;
+   if (!render_pass_call.is_in || !cmd_buffer->runtime_rp_barrier ||
+       !cmd_buffer->base.device->gpuval->submits)
       return info;
 
-   *external = (VkMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2};
-   for (uint32_t i = 0; i < cmd_buffer->render_pass->dependency_count; i++) {
-      const struct vk_subpass_dependency *dependency = &cmd_buffer->render_pass->dependencies[i];
-      if (dependency->dst_subpass != VK_SUBPASS_EXTERNAL)
-         continue;
-      external->srcStageMask |= dependency->src_stage_mask;
-      external->srcAccessMask |= dependency->src_access_mask;
-      external->dstStageMask |= dependency->dst_stage_mask;
-      external->dstAccessMask |= dependency->dst_access_mask;
+   barrier->mem_ctx = ralloc_context(NULL);
+   enum pass_barrier what = get_pass_barrier(cmd_buffer, info);
+   VkMemoryBarrier2 *memory =
+      ralloc_array(barrier->mem_ctx, VkMemoryBarrier2, pass->dependency_count + 1);
+   for (uint32_t i = 0; i < pass->dependency_count; i++) {
+      const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
+      if (is_in_barrier(dependency, what, cmd_buffer->subpass_idx))
+         memory[count++] = (VkMemoryBarrier2){
+            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+            .srcStageMask = dependency->src_stage_mask,
+            .srcAccessMask = dependency->src_access_mask,
+            .dstStageMask = dependency->dst_stage_mask,
+            .dstAccessMask = dependency->dst_access_mask,
+         };
    }
-   if (!external->srcStageMask && !external->dstStageMask)
-      return info;
 
-   assert(!info->memoryBarrierCount);
+   /* Without any dependency first and final layouts wait for what Mesa lets them wait for, with an
+    * implicit dependency that orders nothing else.
+    */
+   bool has_dependency = count;
+   bool is_between = what == BEGINS_SUBPASS && cmd_buffer->subpass_idx;
+   if (!has_dependency && what != BEGINS_SUBPASS)
+      return info;
+   if (!has_dependency && !is_between)
+      memory[count++] = (VkMemoryBarrier2){
+         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+         .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      };
    barrier->info = *info;
-   barrier->info.memoryBarrierCount = 1;
-   barrier->info.pMemoryBarriers = external;
+   barrier->info.memoryBarrierCount = count;
+   barrier->info.pMemoryBarriers = memory;
+   if (has_dependency || is_between)
+      barrier->info.pImageMemoryBarriers = scope_images(barrier->mem_ctx, info, count, memory);
    return &barrier->info;
 }
 
@@ -447,6 +557,7 @@ gpuval_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 
    info = gpuval_hooks_complete_barrier(cmd_buffer, info, &barrier);
    cmd_buffer->base.device->gpuval->next.CmdPipelineBarrier2(handle, info);
+   ralloc_free(barrier.mem_ctx);
 }
 
 /* Device */

@@ -68,15 +68,16 @@ void gpuval_hooks_remove_object(const struct gpuval_hooks *hooks, struct vk_obje
 void gpuval_hooks_bind_images(const struct gpuval_hooks *hooks, uint32_t count,
                               const VkBindImageMemoryInfo *infos);
 
-/* A barrier of the runtime's, together with what it leaves out */
+/* A barrier of a render pass as the application has it */
 struct gpuval_pass_barrier {
    VkDependencyInfo info;
-   VkMemoryBarrier2 external;
+   void *mem_ctx; /* its arrays, or NULL: whoever has it frees it by ralloc_free() */
 };
 
 /**
- * In CmdPipelineBarrier2: @info, or in @barrier the same with the last dependencies of the render
- * pass that the runtime is ending. Final layouts change between their two scopes, not after them.
+ * In CmdPipelineBarrier2: returns @info, or, where the runtime has made that of a render pass, in
+ * @barrier what the pass says of dependencies. For those who look at order, and for drivers whose
+ * barriers wait for everything.
  */
 const VkDependencyInfo *gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
                                                       const VkDependencyInfo *info,

@@ -9,6 +9,7 @@
 #include "gpuval_lvp_commands.h"
 
 #include "gpuval/src/base/gpuval_names.h"
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/commands/gpuval_command_kinds.h"
 #include "util/blob.h"
 #include "util/simple_mtx.h"
@@ -403,8 +404,9 @@ gpuval_lvp_commands_describe(struct gpuval_lvp_commands *commands, uint32_t id,
       return false;
 
    /* VK_CMD_DRAW_INDEXED -> draw_indexed */
+   bool is_end = run.type == GPUVAL_CMD_END_RENDERING;
    snprintf(commands->op, sizeof(commands->op), "%s",
-            vk_cmd_queue_type_names[run.type] + strlen("VK_CMD_"));
+            is_end ? "end_rendering" : vk_cmd_queue_type_names[run.type] + strlen("VK_CMD_"));
    for (char *c = commands->op; *c; c++)
       *c += *c >= 'A' && *c <= 'Z' ? 'a' - 'A' : 0; /* tolower() minds the locale */
    /* The runtime calls the newer one of two, as an action's own name is told apart. */

@@ -382,7 +382,10 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    }
    note_pipeline(gpuval, stages, shaders);
    if (!instrumented && !gpuval->arguments) {
-      note_progress(gpuval, stages, gpuval_lvp_commands_add(gpuval->commands, &gpuval->current));
+      uint32_t id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
+      note_progress(gpuval, stages, id);
+      if (gpuval->race && !is_compute)
+         gpuval_lvp_race_draw(gpuval->race, id);
       return;
    }
 
@@ -393,6 +396,8 @@ gpuval_lvp_emit(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *c
    data->command_id = gpuval_lvp_commands_add(gpuval->commands, &gpuval->current);
    note_progress(gpuval, stages, data->command_id);
    gpuval_device_add_commands(gpuval->device, 1);
+   if (gpuval->race && !is_compute)
+      gpuval_lvp_race_draw(gpuval->race, data->command_id);
    if (gpuval->race)
       gpuval_lvp_race_shaders(gpuval->race, data->command_id, instrumented, shaders, sets[type],
                               gpuval->descriptor_buffers[type], (void *)data);

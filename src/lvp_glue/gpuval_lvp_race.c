@@ -103,6 +103,12 @@ gpuval_lvp_race_idle(struct gpuval_lvp_race *state, bool begins)
    gpuval_race_queue_begin(state->queue);
 }
 
+void
+gpuval_lvp_race_draw(struct gpuval_lvp_race *state, uint32_t command_id)
+{
+   gpuval_race_queue_draw(state->queue, command_id, ~0u);
+}
+
 /* Shaders: they have used what they mark, gpuval_nir_race.c */
 
 /* Returns whether the shader is to mark @bit of @flag. */

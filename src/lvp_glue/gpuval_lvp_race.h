@@ -39,6 +39,8 @@ void gpuval_lvp_race_forget(struct gpuval_lvp_race *race, uint64_t address, uint
 void gpuval_lvp_race_idle(struct gpuval_lvp_race *race, bool begins);
 /** Looks at all uses so far. Nothing runs. */
 void gpuval_lvp_race_flush(struct gpuval_lvp_race *race);
+/** A draw is about to be executed. */
+void gpuval_lvp_race_draw(struct gpuval_lvp_race *race, uint32_t command_id);
 /** What shaders of the current command could use. @buffers: bits of sets that are in descriptor
  * buffers.
  */

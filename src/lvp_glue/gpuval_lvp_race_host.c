@@ -137,7 +137,7 @@ hook_TransitionImageLayoutEXT(VkDevice device, uint32_t count,
    for (uint32_t i = 0; i < count; i++) {
       const struct gpuval_command_access transition = {
          .stages = VK_PIPELINE_STAGE_2_HOST_BIT,
-         .access = VK_ACCESS_2_HOST_WRITE_BIT,
+         .access = VK_ACCESS_2_MEMORY_WRITE_BIT,
          .image = vk_image_from_handle(infos[i].image),
          .range = infos[i].subresourceRange,
       };

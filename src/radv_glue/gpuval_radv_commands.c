@@ -11,6 +11,7 @@
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_private.h"
+#include "gpuval_radv_race.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -103,7 +104,7 @@ struct gpuval_radv_commands {
    bool is_quiet;
    struct gpuval_radv_told told;
 
-   struct gpuval_radv_race_note *pass; /* gpuval_radv_race.c */
+   struct gpuval_radv_race_pass pass; /* gpuval_radv_race.c */
 
    struct gpuval_radv_crumbs *crumbs; /* gpuval_radv_crumbs.c */
    unsigned num_flights;              /* gpuval_radv_hang.c: submits */
@@ -372,7 +373,7 @@ gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
    return &get_commands(cmd_buffer)->is_quiet;
 }
 
-struct gpuval_radv_race_note **
+struct gpuval_radv_race_pass *
 gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->pass;
@@ -679,6 +680,13 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
       note_execution(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
    return number;
 }
+static bool
+draws(const char *op)
+{
+   enum gpuval_command_pipelines pipelines = gpuval_command_pipelines(op);
+   return pipelines == GPUVAL_COMMAND_DRAWS || pipelines == GPUVAL_COMMAND_DRAWS_MESHES;
+}
+
 bool
 gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws,
                          bool is_counted)
@@ -694,6 +702,8 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    commands->has_draws = has_draws;
    commands->calls = gpuval_backtrace_capture();
    commands->index = is_counted ? commands->next_index++ : -1;
+   if (is_counted && draws(op))
+      gpuval_radv_race_draw(cmd_buffer);
    gpuval_radv_begin_crumb(cmd_buffer, NULL);
    return true;
 }

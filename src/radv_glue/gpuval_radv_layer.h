@@ -116,6 +116,8 @@ void gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
 void gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer,
                                       const VkRenderingInfo *info);
 void gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer);
+void gpuval_radv_race_clear_attachments(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                                        const VkClearAttachment *attachments);
 
 /* gpuval_radv_written.c: init, memory that buffers lie in */
 

@@ -227,8 +227,9 @@ gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_pass_barrier barrier;
 
-   info = gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier);
-   gpuval_radv_note_barrier(cmd_buffer, info);
+   gpuval_radv_note_barrier(cmd_buffer,
+                            gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier));
+   ralloc_free(barrier.mem_ctx);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
    gpuval_radv_images_transition(cmd_buffer, 1, info);
@@ -315,6 +316,7 @@ gpuval_radv_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
    gpuval_radv_note_draw(cmd_buffer);
+   gpuval_radv_race_clear_attachments(cmd_buffer, count, attachments);
    RECORD(handle, "clear_attachments",
           next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects));
 }

@@ -160,8 +160,12 @@ struct gpuval_radv_told {
 const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cmd_buffer,
                                                 const struct radv_descriptor_state *descriptors,
                                                 unsigned *bind_point);
-/** What the rendering that is being recorded uses at its end, or NULL. */
-struct gpuval_radv_race_note **gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer);
+/** What gpuval_radv_race.c knows of the rendering that is being recorded. */
+struct gpuval_radv_race_pass {
+   bool is_noted; /* its beginning; of one that a primary has begun, a secondary has nothing */
+   struct gpuval_radv_race_note *draws; /* the note of its draws; NULL: not yet */
+};
+struct gpuval_radv_race_pass *gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer);
 /** What its commands have been told of init; with sync_mutex from when it is submitted on. */
 struct gpuval_radv_told *gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer);
 /** Mesa calls hooks for something that has been noted. */

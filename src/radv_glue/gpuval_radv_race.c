@@ -40,6 +40,7 @@ struct gpuval_radv_race {
 enum note_type {
    NOTE_USE,
    NOTE_BEGIN_PASS,
+   NOTE_DRAW,
    NOTE_END_PASS,
    NOTE_TRANSITION,
    NOTE_SHADERS,
@@ -59,6 +60,8 @@ struct gpuval_radv_race_note {
    enum note_type type;
    uint32_t command_id;
    VkRenderingFlags flags;
+   uint32_t attachments; /* DRAW: bits, */
+   uint32_t last_id;     /* and the last of several draws */
    VkPipelineStageFlags2 stages;
    bool is_for_resources;                  /* gpuval_race_is_for_resources() */
    bool leaves_buffers;                    /* sync looks at them */
@@ -148,7 +151,6 @@ gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
       ralloc_free(note);
 }
 
-/* The uses at the end of the rendering are kept until its end is recorded. */
 void
 gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRenderingInfo *info)
 {
@@ -158,15 +160,49 @@ gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRen
        !gpuval_radv_identify_command(cmd_buffer, "begin_rendering", &command_id))
       return;
 
-   struct gpuval_radv_race_note *begin = create_note(cmd_buffer, NOTE_BEGIN_PASS);
-   struct gpuval_radv_race_note *end = create_note(cmd_buffer, NOTE_END_PASS);
+   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_BEGIN_PASS);
+   note->command_id = command_id;
+   note->flags = info->flags;
+   gpuval_race_add_attachments(&note->parts, info);
+   gpuval_radv_note_race(cmd_buffer, note);
+   *gpuval_radv_race_pass(cmd_buffer) = (struct gpuval_radv_race_pass){.is_noted = true};
+}
 
-   begin->command_id = end->command_id = command_id;
-   begin->flags = end->flags = info->flags;
-   gpuval_race_add_attachments(&begin->parts, info);
-   gpuval_race_add_ended_attachments(&end->parts, info);
-   gpuval_radv_note_race(cmd_buffer, begin);
-   *gpuval_radv_race_pass(cmd_buffer) = end;
+/* One note of all draws */
+void
+gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer)
+{
+   struct gpuval_radv *gpuval = get_gpuval(cmd_buffer);
+   struct gpuval_radv_race_pass *pass = gpuval_radv_race_pass(cmd_buffer);
+   if (!gpuval->race)
+      return;
+
+   uint32_t command_id = gpuval_radv_add_command(
+      gpuval, cmd_buffer, &cmd_buffer->descriptors[VK_PIPELINE_BIND_POINT_GRAPHICS]);
+   if (!pass->draws) {
+      pass->draws = create_note(cmd_buffer, NOTE_DRAW);
+      pass->draws->command_id = command_id;
+      pass->draws->attachments = ~0u;
+      gpuval_radv_note_race(cmd_buffer, pass->draws);
+   }
+   pass->draws->last_id = command_id;
+}
+
+void
+gpuval_radv_race_clear_attachments(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                                   const VkClearAttachment *attachments)
+{
+   uint32_t command_id;
+
+   if (!get_gpuval(cmd_buffer)->race ||
+       !gpuval_radv_identify_command(cmd_buffer, "clear_attachments", &command_id))
+      return;
+
+   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_DRAW);
+   note->command_id = note->last_id = command_id;
+   note->attachments = gpuval_cleared_attachments(count, attachments);
+   gpuval_radv_note_race(cmd_buffer, note);
+   gpuval_radv_race_pass(cmd_buffer)->draws = NULL;
 }
 
 void
@@ -175,10 +211,14 @@ gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer)
    if (!get_gpuval(cmd_buffer)->race)
       return;
 
-   struct gpuval_radv_race_note **end = gpuval_radv_race_pass(cmd_buffer);
-   if (*end)
-      gpuval_radv_note_race(cmd_buffer, *end);
-   *end = NULL;
+   struct gpuval_radv_race_pass *pass = gpuval_radv_race_pass(cmd_buffer);
+   uint32_t command_id;
+   if (pass->is_noted && gpuval_radv_identify_command(cmd_buffer, "end_rendering", &command_id)) {
+      struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_END_PASS);
+      note->command_id = command_id;
+      gpuval_radv_note_race(cmd_buffer, note);
+   }
+   *pass = (struct gpuval_radv_race_pass){0};
 }
 
 void
@@ -366,8 +406,12 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
    case NOTE_BEGIN_PASS:
       gpuval_race_queue_begin_pass(queue, note->command_id, note->flags, &note->parts);
       break;
+   case NOTE_DRAW:
+      gpuval_race_queue_draw(queue, note->command_id, note->attachments);
+      gpuval_race_queue_draw(queue, note->last_id, note->attachments);
+      break;
    case NOTE_END_PASS:
-      gpuval_race_queue_end_pass(queue, note->command_id, note->flags, &note->parts);
+      gpuval_race_queue_end_pass(queue, note->command_id);
       break;
    case NOTE_TRANSITION:
       if (note->events)

@@ -370,6 +370,7 @@ static const struct {
    {"samples", run_samples},
    {"copy_query", run_copy_query},
    {"queue", run_select_queue},
+   {"input_pass", run_create_input_pass},
    {"render_pass", run_create_pass},
    {"reset_event", run_reset_event},
    {"reset_fence", run_reset_fence},
@@ -478,7 +479,8 @@ destroy(struct run *run)
 static bool
 is_compiled(const char *word)
 {
-   return strcmp(word, "pipeline") == 0 || strcmp(word, "render_pass") == 0;
+   return strcmp(word, "pipeline") == 0 || strcmp(word, "render_pass") == 0 ||
+          strcmp(word, "input_pass") == 0;
 }
 
 static int

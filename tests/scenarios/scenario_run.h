@@ -302,6 +302,7 @@ void run_destroy_submits(struct run *run);
 
 /* scenario_run_passes.c */
 void run_create_pass(struct run *run);
+void run_create_input_pass(struct run *run);
 void run_begin_pass(struct run *run);
 void run_next_subpass(struct run *run);
 void run_end_pass(struct run *run);

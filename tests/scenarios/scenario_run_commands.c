@@ -412,7 +412,7 @@ execute(struct run *run, bool render)
       cmds[count++] = find_secondary(run, run_word(run, i))->cmd;
 
    run_end_rendering(run);
-   if (render)
+   if (render && !run->in_pass)
       begin_rendering(run, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
    vkCmdExecuteCommands(run_need_commands(run), count, cmds);
    run_end_rendering(run);

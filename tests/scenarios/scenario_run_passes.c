@@ -41,14 +41,14 @@ read_subpass(struct run *run, const char *text)
 }
 
 static VkFramebuffer
-create_framebuffer(struct run *run, VkRenderPass pass, VkImageView view)
+create_framebuffer(struct run *run, VkRenderPass pass, uint32_t count, const VkImageView *views)
 {
    VkFramebuffer framebuffer;
    const VkFramebufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
       .renderPass = pass,
-      .attachmentCount = 1,
-      .pAttachments = &view,
+      .attachmentCount = count,
+      .pAttachments = views,
       .width = run->width,
       .height = run->height,
       .layers = 1,
@@ -76,13 +76,54 @@ read_layout(struct run *run, const char *name)
    RUN_ERROR(run, "there is no layout %s", name);
 }
 
+/* Words from @first on: FROM>TO SRC DST, each with @flags. Returns their number. */
+static uint32_t
+read_dependencies(struct run *run, unsigned first, VkDependencyFlags flags,
+                  VkSubpassDependency *dependencies)
+{
+   uint32_t count = 0;
+
+   for (unsigned i = first; run_has_word(run, i); i += 3) {
+      char *to = scenario_format("%s", run_word(run, i));
+      char *copy = to;
+      const char *from = strsep(&to, ">");
+      const struct run_scope src = run_read_scope(run, run_word(run, i + 1));
+      const struct run_scope dst = run_read_scope(run, run_word(run, i + 2));
+      if (!to || count == MAX_DEPENDENCIES)
+         RUN_ERROR(run, "a dependency is FROM>TO SRC DST, and there are at most %u",
+                   MAX_DEPENDENCIES);
+      dependencies[count++] = (VkSubpassDependency){
+         .srcSubpass = read_subpass(run, from),
+         .dstSubpass = read_subpass(run, to),
+         .srcStageMask = (VkPipelineStageFlags)src.stages,
+         .dstStageMask = (VkPipelineStageFlags)dst.stages,
+         .srcAccessMask = (VkAccessFlags)src.access,
+         .dstAccessMask = (VkAccessFlags)dst.access,
+         .dependencyFlags = flags,
+      };
+      free(copy);
+   }
+   return count;
+}
+
+static void
+add_pass(struct run *run, const VkRenderPassCreateInfo *info, const VkImageView *views)
+{
+   struct run_passes *p = get_passes(run);
+
+   p->passes = scenario_grow(p->passes, &p->pass_count, sizeof(*p->passes));
+   struct pass *pass = &p->passes[p->pass_count - 1];
+   pass->name = run_word(run, 1);
+   VKH_CHECK(vkCreateRenderPass(run->ctx->device, info, NULL, &pass->pass));
+   pass->framebuffer = create_framebuffer(run, pass->pass, info->attachmentCount, views);
+}
+
 /* `render_pass NAME SUBPASSES [FROM>TO SRC DST …]` on the color target, or
  * `render_pass NAME SUBPASSES VIEW LAYOUT [FROM>TO SRC DST …]`
  */
 void
 run_create_pass(struct run *run)
 {
-   struct run_passes *p = get_passes(run);
    const uint64_t view =
       run_has_word(run, 3) ? run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, run_word(run, 3)) : 0;
    const VkAttachmentDescription attachment = {
@@ -97,7 +138,6 @@ run_create_pass(struct run *run)
       0, view ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
    VkSubpassDescription subpasses[MAX_SUBPASSES];
    VkSubpassDependency dependencies[MAX_DEPENDENCIES];
-   uint32_t dependency_count = 0;
    const uint64_t subpass_count = run_number(run, 2);
 
    if (subpass_count > MAX_SUBPASSES)
@@ -109,28 +149,7 @@ run_create_pass(struct run *run)
          .pColorAttachments = &reference,
       };
    }
-   for (unsigned i = view ? 5 : 3; run_has_word(run, i); i += 3) {
-      char *to = scenario_format("%s", run_word(run, i));
-      char *copy = to;
-      const char *from = strsep(&to, ">");
-      const struct run_scope src = run_read_scope(run, run_word(run, i + 1));
-      const struct run_scope dst = run_read_scope(run, run_word(run, i + 2));
-      if (!to || dependency_count == MAX_DEPENDENCIES)
-         RUN_ERROR(run, "a dependency is FROM>TO SRC DST, and there are at most %u",
-                   MAX_DEPENDENCIES);
-      dependencies[dependency_count++] = (VkSubpassDependency){
-         .srcSubpass = read_subpass(run, from),
-         .dstSubpass = read_subpass(run, to),
-         .srcStageMask = (VkPipelineStageFlags)src.stages,
-         .dstStageMask = (VkPipelineStageFlags)dst.stages,
-         .srcAccessMask = (VkAccessFlags)src.access,
-         .dstAccessMask = (VkAccessFlags)dst.access,
-      };
-      free(copy);
-   }
-
-   p->passes = scenario_grow(p->passes, &p->pass_count, sizeof(*p->passes));
-   struct pass *pass = &p->passes[p->pass_count - 1];
+   const uint32_t dependency_count = read_dependencies(run, view ? 5 : 3, 0, dependencies);
    const VkRenderPassCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
       .attachmentCount = 1,
@@ -140,10 +159,60 @@ run_create_pass(struct run *run)
       .dependencyCount = dependency_count,
       .pDependencies = dependencies,
    };
-   pass->name = run_word(run, 1);
-   VKH_CHECK(vkCreateRenderPass(run->ctx->device, &info, NULL, &pass->pass));
-   pass->framebuffer =
-      create_framebuffer(run, pass->pass, view ? (VkImageView)view : run->color.view);
+   const VkImageView drawn = view ? (VkImageView)view : run->color.view;
+   add_pass(run, &info, &drawn);
+}
+
+/* `input_pass NAME VIEW LAYOUT region|framebuffer [FROM>TO SRC DST …]`: the first subpass draws to
+ * the view, the second reads it in LAYOUT and draws to the color target.
+ */
+void
+run_create_input_pass(struct run *run)
+{
+   const VkImageView views[] = {
+      (VkImageView)run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, run_word(run, 2)),
+      run->color.view,
+   };
+   const VkImageLayout layout = read_layout(run, run_word(run, 3));
+   const bool by_region = strcmp(run_word(run, 4), "region") == 0;
+   const bool changes = layout != VK_IMAGE_LAYOUT_GENERAL;
+   const VkAttachmentReference drawn[] = {
+      {0, changes ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL},
+      {1, VK_IMAGE_LAYOUT_GENERAL},
+   };
+   const VkAttachmentReference input = {0, layout};
+   VkAttachmentDescription attachments[VKH_COUNT(views)];
+   VkSubpassDescription subpasses[VKH_COUNT(drawn)];
+   VkSubpassDependency dependencies[MAX_DEPENDENCIES];
+
+   for (unsigned i = 0; i < VKH_COUNT(views); i++) {
+      attachments[i] = (VkAttachmentDescription){
+         .format = run->color_format,
+         .samples = VK_SAMPLE_COUNT_1_BIT,
+         .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+         .initialLayout = i ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_UNDEFINED,
+         .finalLayout = i ? VK_IMAGE_LAYOUT_GENERAL : layout,
+      };
+      subpasses[i] = (VkSubpassDescription){
+         .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+         .inputAttachmentCount = i,
+         .pInputAttachments = &input,
+         .colorAttachmentCount = 1,
+         .pColorAttachments = &drawn[i],
+      };
+   }
+   const VkRenderPassCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+      .attachmentCount = VKH_COUNT(attachments),
+      .pAttachments = attachments,
+      .subpassCount = VKH_COUNT(subpasses),
+      .pSubpasses = subpasses,
+      .dependencyCount =
+         read_dependencies(run, 5, by_region ? VK_DEPENDENCY_BY_REGION_BIT : 0, dependencies),
+      .pDependencies = dependencies,
+   };
+   add_pass(run, &info, views);
 }
 
 static struct pass *
@@ -175,14 +244,14 @@ void
 run_begin_pass(struct run *run)
 {
    const struct pass *pass = find_pass(run, run_word(run, 1));
-   const VkClearValue clear = {0};
+   const VkClearValue clears[2] = {0};
    const VkRenderPassBeginInfo info = {
       .sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
       .renderPass = pass->pass,
       .framebuffer = pass->framebuffer,
       .renderArea.extent = {run->width, run->height},
-      .clearValueCount = 1,
-      .pClearValues = &clear,
+      .clearValueCount = VKH_COUNT(clears),
+      .pClearValues = clears,
    };
 
    run_end_rendering(run);

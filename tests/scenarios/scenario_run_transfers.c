@@ -322,8 +322,8 @@ has_choice(struct run *run, const char *key, const char *value)
    return found && strcmp(found, value) == 0;
 }
 
-/* `begin_target VIEW WxH [load=clear|dont_care] [store=dont_care] [resolve=VIEW]`: else both
- * keep what there is
+/* `begin_target VIEW WxH [load=clear|dont_care|none] [store=dont_care|none] [resolve=VIEW]
+ * [contents=secondaries]`: else both keep what there is
  */
 void
 run_begin_target(struct run *run)
@@ -344,13 +344,18 @@ run_begin_target(struct run *run)
       .resolveImageLayout = VK_IMAGE_LAYOUT_GENERAL,
       .loadOp = has_choice(run, "load", "clear")       ? VK_ATTACHMENT_LOAD_OP_CLEAR
                 : has_choice(run, "load", "dont_care") ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
+                : has_choice(run, "load", "none")      ? VK_ATTACHMENT_LOAD_OP_NONE
                                                        : VK_ATTACHMENT_LOAD_OP_LOAD,
       .storeOp = has_choice(run, "store", "dont_care") ? VK_ATTACHMENT_STORE_OP_DONT_CARE
+                 : has_choice(run, "store", "none")    ? VK_ATTACHMENT_STORE_OP_NONE
                                                        : VK_ATTACHMENT_STORE_OP_STORE,
    };
    const bool is_depth = find_option(run, "depth");
    const VkRenderingInfo info = {
       .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .flags = has_choice(run, "contents", "secondaries")
+                  ? VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT
+                  : 0,
       .renderArea.extent = {width, height},
       .layerCount = 1,
       .colorAttachmentCount = is_depth ? 0 : 1,

@@ -77,6 +77,41 @@ gpuval_visit_attachment(const struct gpuval_attachment *attachment, gpuval_range
    }
 }
 
+/* Bits: of depth and stencil the highest */
+#define DEPTH_BIT   BITFIELD_BIT(31)
+#define STENCIL_BIT BITFIELD_BIT(30)
+
+static uint32_t
+color_bit(uint32_t number)
+{
+   return BITFIELD_BIT(MIN2(number, 29));
+}
+
+uint32_t
+gpuval_attachment_bit(const struct gpuval_attachment *attachment)
+{
+   return attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT     ? color_bit(attachment->number)
+          : attachment->aspects == VK_IMAGE_ASPECT_STENCIL_BIT ? STENCIL_BIT
+                                                               : DEPTH_BIT;
+}
+
+uint32_t
+gpuval_cleared_attachments(uint32_t count, const VkClearAttachment *cleared)
+{
+   uint32_t bits = 0;
+
+   for (uint32_t i = 0; i < count; i++) {
+      if (cleared[i].aspectMask & VK_IMAGE_ASPECT_COLOR_BIT &&
+          cleared[i].colorAttachment != VK_ATTACHMENT_UNUSED)
+         bits |= color_bit(cleared[i].colorAttachment);
+      if (cleared[i].aspectMask & VK_IMAGE_ASPECT_DEPTH_BIT)
+         bits |= DEPTH_BIT;
+      if (cleared[i].aspectMask & VK_IMAGE_ASPECT_STENCIL_BIT)
+         bits |= STENCIL_BIT;
+   }
+   return bits;
+}
+
 /* Accesses */
 
 struct stage_access {

@@ -39,6 +39,11 @@ typedef void (*gpuval_attachment_function)(void *data, const struct gpuval_attac
 void gpuval_visit_attachments(const VkRenderingInfo *info, bool is_resolve,
                               gpuval_attachment_function function, void *data);
 
+/** Returns the bit of the attachment among those of its rendering. */
+uint32_t gpuval_attachment_bit(const struct gpuval_attachment *attachment);
+/** Returns the bits of those that vkCmdClearAttachments() clears. */
+uint32_t gpuval_cleared_attachments(uint32_t count, const VkClearAttachment *cleared);
+
 /** Visits the subresources of an attachment, as ranges of one level. */
 typedef void (*gpuval_range_function)(void *data, const VkImageSubresourceRange *range);
 void gpuval_visit_attachment(const struct gpuval_attachment *attachment,

@@ -13,6 +13,9 @@ gpuval_device_set_submits(struct gpuval_device *device, struct gpuval_submits *s
    device->submits = submits;
 }
 
+/* A change of the layout is in no stage, but between the scopes of its barrier: a dependency on all
+ * stages, or of all, is in a chain with that.
+ */
 static const char *
 stage_name(const struct gpuval_sync_side *side)
 {
@@ -29,8 +32,11 @@ stage_name(const struct gpuval_sync_side *side)
       [GPUVAL_ORDER_RAYS] = "RAY_TRACING_SHADER",
       [GPUVAL_ORDER_COLOR] = "COLOR_ATTACHMENT_OUTPUT",
       [GPUVAL_ORDER_DEPTH] = "LATE_FRAGMENT_TESTS",
+      [GPUVAL_ORDER_DEPTH_LOAD] = "EARLY_FRAGMENT_TESTS",
+      [GPUVAL_ORDER_DEPTH_STORE] = "LATE_FRAGMENT_TESTS",
       [GPUVAL_ORDER_VERTEX_INPUT] = "VERTEX_INPUT",
       [GPUVAL_ORDER_STRUCTURES] = "ACCELERATION_STRUCTURE_BUILD",
+      [GPUVAL_ORDER_TRANSITION] = "ALL_COMMANDS",
    };
    if (side->class_ == GPUVAL_ORDER_TRANSFER)
       return side->op == GPUVAL_OP_CLEAR ? "CLEAR" : "TRANSFER";
@@ -44,7 +50,7 @@ stage_name(const struct gpuval_sync_side *side)
 static const char *
 attachment_access(const struct gpuval_sync_side *side)
 {
-   if (side->class_ == GPUVAL_ORDER_DEPTH)
+   if (gpuval_order_is_depth(side->class_))
       return side->is_write ? "DEPTH_STENCIL_ATTACHMENT_WRITE" : "DEPTH_STENCIL_ATTACHMENT_READ";
    return side->is_write ? "COLOR_ATTACHMENT_WRITE" : "COLOR_ATTACHMENT_READ";
 }
@@ -52,10 +58,12 @@ attachment_access(const struct gpuval_sync_side *side)
 static const char *
 access_name(const struct gpuval_sync_side *side)
 {
-   if (side->class_ == GPUVAL_ORDER_COLOR || side->class_ == GPUVAL_ORDER_DEPTH)
+   if (side->class_ == GPUVAL_ORDER_COLOR || gpuval_order_is_depth(side->class_))
       return attachment_access(side);
    if (side->class_ == GPUVAL_ORDER_TRANSFER)
       return side->is_write ? "TRANSFER_WRITE" : "TRANSFER_READ";
+   if (side->class_ == GPUVAL_ORDER_TRANSITION)
+      return "MEMORY_WRITE";
 
    switch (side->op) {
    case GPUVAL_OP_INDIRECT:

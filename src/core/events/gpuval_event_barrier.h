@@ -20,7 +20,7 @@ struct gpuval_event;
 
 /** One of two accesses, as a dependency has to name it */
 struct gpuval_sync_side {
-   unsigned class_; /* enum gpuval_order_class, or GPUVAL_ORDER_COLOR, DEPTH or TRANSITION */
+   unsigned class_; /* enum gpuval_order_class, or of attachments or GPUVAL_ORDER_TRANSITION */
    enum gpuval_op op;
    bool is_write;
    enum gpuval_order_access read; /* which of the class, unless it writes */

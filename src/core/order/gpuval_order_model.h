@@ -22,9 +22,12 @@ extern "C" {
 #define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 1)
 #define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_CLASSES + 0) /* of layouts: in no stage */
 #define GPUVAL_ORDER_HOST       (GPUVAL_ORDER_CLASSES + 1) /* of queue 0: of all */
-/* 18, and as many more as fill the last four that are compared at once */
+/* Tests of depth and stencil are early or late, GPUVAL_ORDER_DEPTH: either. These are not: */
+#define GPUVAL_ORDER_DEPTH_LOAD  (GPUVAL_ORDER_CLASSES + 2)
+#define GPUVAL_ORDER_DEPTH_STORE (GPUVAL_ORDER_CLASSES + 3)
+/* Four are compared at once. */
 #define GPUVAL_ORDER_MODEL_CLASSES 20
-static_assert(GPUVAL_ORDER_HOST < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
+static_assert(GPUVAL_ORDER_DEPTH_STORE < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
 
 /** The stages of Vulkan's that a class runs in; 0: none. */
 static inline VkPipelineStageFlags2
@@ -54,8 +57,20 @@ gpuval_order_class_stage(unsigned class_)
                                  VK_PIPELINE_STAGE_2_COMMAND_PREPROCESS_BIT_EXT,
       [GPUVAL_ORDER_STRUCTURES] = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR |
                                   VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_COPY_BIT_KHR,
+      [GPUVAL_ORDER_TRANSITION] = 0,
+      [GPUVAL_ORDER_HOST] = 0,
+      [GPUVAL_ORDER_DEPTH_LOAD] = VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT,
+      [GPUVAL_ORDER_DEPTH_STORE] = VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
    };
    return stages[class_];
+}
+
+/** Is it one of attachments of depth and stencil? */
+static inline bool
+gpuval_order_is_depth(unsigned class_)
+{
+   return class_ == GPUVAL_ORDER_DEPTH || class_ == GPUVAL_ORDER_DEPTH_LOAD ||
+          class_ == GPUVAL_ORDER_DEPTH_STORE;
 }
 
 /** Is it one whose accesses to bytes of memory are looked at? */

@@ -37,6 +37,7 @@ struct note {
 
 /* Who has used a subresource; none of them is behind another that says more */
 struct lock {
+   uint32_t reported_pass; /* whose attachments have been in a race here already; 0: none */
    unsigned num_uses;
    struct gpuval_race_use uses[];
 };
@@ -377,14 +378,22 @@ stays_behind(const struct gpuval_race_use *transition, const struct gpuval_race_
    return transition->is_transition && !other->is_transition;
 }
 
+/* Of a pass the first command that uses the attachment is in a race: those that follow are in the
+ * same one.
+ */
 static const struct gpuval_race_use *
 find_in_lock(const struct gpuval_race *race, const struct note *note, uint64_t address)
 {
-   const struct lock *lock = _mesa_hash_table_u64_search(race->locks, address);
+   struct lock *lock = _mesa_hash_table_u64_search(race->locks, address);
+   uint32_t pass = note->use.site == GPUVAL_RACE_NO_SITE ? note->use.pass : 0;
+   if (!lock || (pass && pass == lock->reported_pass))
+      return NULL;
 
-   for (unsigned i = 0; lock && i < lock->num_uses; i++) {
-      if (is_race(&note->use, note->before, note->dependent, &lock->uses[i]))
+   for (unsigned i = 0; i < lock->num_uses; i++) {
+      if (is_race(&note->use, note->before, note->dependent, &lock->uses[i])) {
+         lock->reported_pass = pass;
          return &lock->uses[i];
+      }
    }
    return NULL;
 }
@@ -428,7 +437,9 @@ add_to_lock(struct gpuval_race *race, const struct note *note, uint64_t address)
 
    /* Mostly there is one. */
    if (!lock || count > 0) {
+      uint32_t reported_pass = lock ? lock->reported_pass : 0;
       lock = realloc(lock, sizeof(*lock) + (count + 1) * sizeof(lock->uses[0]));
+      lock->reported_pass = reported_pass;
       _mesa_hash_table_u64_insert(race->locks, address, lock);
    }
    lock->uses[count] = note->use;

@@ -54,7 +54,7 @@ struct gpuval_race_use {
    bool acquires;      /* a shader's memory barrier makes visible what others have released, */
    bool releases;      /* or makes available what it has written */
    bool is_transition; /* of the layout: in a race with what is of the same recording only */
-   bool goes_on;       /* with one that was noted before, so that it is not looked at again */
+   bool goes_on;       /* with one that was noted before, and is not looked at again */
    bool is_barrier;    /* no use: what is there has had a barrier for its memory */
    bool is_covered;    /* there has been one since */
    uint32_t behind;    /* 0, or 1 + recording of a transition that is ordered behind it: that stands

@@ -16,7 +16,6 @@ struct gpuval_race_commands {
    struct util_dynarray parts; /* of the command that is visited: struct gpuval_race_part */
    bool is_query_copy;         /* it is vkCmdCopyQueryPoolResults(), */
    bool is_noted;              /* and the queue knows of it */
-   uint32_t rendering_id;      /* of the command that has begun the rendering */
 };
 
 struct gpuval_race_commands *
@@ -66,9 +65,9 @@ begin_rendering(void *data, const VkRenderingInfo *info)
    struct gpuval_race_commands *race = data;
 
    util_dynarray_clear(&race->parts);
-   race->rendering_id = race->command_id(race->data);
    gpuval_race_add_attachments(&race->parts, info);
-   gpuval_race_queue_begin_pass(race->queue, race->rendering_id, info->flags, &race->parts);
+   gpuval_race_queue_begin_pass(race->queue, race->command_id(race->data), info->flags,
+                                &race->parts);
    race->is_noted = true;
 }
 
@@ -77,8 +76,7 @@ end_rendering(void *data, const VkRenderingInfo *info)
 {
    struct gpuval_race_commands *race = data;
 
-   gpuval_race_add_ended_attachments(&race->parts, info);
-   gpuval_race_queue_end_pass(race->queue, race->rendering_id, info->flags, &race->parts);
+   gpuval_race_queue_end_pass(race->queue, race->command_id(race->data));
    race->is_noted = true;
 }
 
@@ -110,6 +108,12 @@ end(void *data, const struct vk_cmd_queue_entry *command)
 
    if (race->is_noted)
       return;
+   if (command->type == VK_CMD_CLEAR_ATTACHMENTS) {
+      const struct vk_cmd_clear_attachments *clear = &command->u.clear_attachments;
+      gpuval_race_queue_draw(
+         race->queue, race->command_id(race->data),
+         gpuval_cleared_attachments(clear->attachment_count, clear->attachments));
+   }
    if (race->parts.size)
       gpuval_race_queue_use(race->queue, race->command_id(race->data), &race->parts);
    else

@@ -14,6 +14,13 @@
 /* Of a view with more, which one is used nobody knows. */
 #define MAX_SUBRESOURCES 64
 
+/* An attachment of the rendering, and the command that has used it last */
+struct pass_part {
+   struct gpuval_race_part part;
+   uint32_t command_id;
+   bool is_used;
+};
+
 struct gpuval_race_queue {
    struct gpuval_race *race;
    const struct gpuval_race_driver *driver;
@@ -21,9 +28,11 @@ struct gpuval_race_queue {
    struct gpuval_objects *objects;
    unsigned number;
 
-   bool has_ended_subpass;    /* the last command */
+   bool has_ended_subpass;    /* the last command, and there were no draws in it */
    uint32_t pass, num_passes; /* the pass that has begun, 0: none; how many have */
-   uint32_t recording;        /* gpuval_race_use::recording */
+   VkRenderingFlags pass_flags;
+   struct util_dynarray pass_parts; /* struct pass_part */
+   uint32_t recording;              /* gpuval_race_use::recording */
 
    uint32_t serial;        /* the last one */
    uint64_t version;       /* of what is ordered before what comes now: */
@@ -59,6 +68,7 @@ gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
    queue->submits = submits;
    queue->objects = objects;
    queue->number = number;
+   util_dynarray_init(&queue->pass_parts, queue);
    queue->ordered = rzalloc_size(queue, rows_size(queue));
    queue->without_resources = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
    return queue;
@@ -74,6 +84,7 @@ void
 gpuval_race_queue_begin(struct gpuval_race_queue *queue)
 {
    queue->pass = 0;
+   util_dynarray_clear(&queue->pass_parts);
    queue->recording++;
    queue->has_ended_subpass = false;
 }
@@ -127,7 +138,6 @@ make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, 
       .pass = number_of(queue, queue->pass),
       .recording = number_of(queue, queue->recording),
       .site = GPUVAL_RACE_NO_SITE,
-      .op = is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD,
       .is_write = is_write,
    };
 
@@ -200,17 +210,21 @@ is_looked_at(const struct vk_image *image)
    return is_of_one_plane && (is_storage(image) || gpuval_options_may_check(GPUVAL_CHECK_RACE));
 }
 
-/* What sync calls the access of a command to a storage image */
+/* As sync has it of bytes; a change of the layout is a store. */
 static enum gpuval_op
 get_op(const struct gpuval_race_part *part, bool is_write)
 {
+   if (part->what.access & VK_ACCESS_2_MEMORY_WRITE_BIT)
+      return GPUVAL_OP_STORE;
    switch (part->class_) {
    case GPUVAL_ORDER_TRANSFER:
-      if (part->what.stages & VK_PIPELINE_STAGE_2_CLEAR_BIT)
+      if (part->what.image && part->what.stages & VK_PIPELINE_STAGE_2_CLEAR_BIT)
          return GPUVAL_OP_CLEAR;
       return is_write ? GPUVAL_OP_TRANSFER_WRITE : GPUVAL_OP_TRANSFER_READ;
    case GPUVAL_ORDER_COLOR:
    case GPUVAL_ORDER_DEPTH:
+   case GPUVAL_ORDER_DEPTH_LOAD:
+   case GPUVAL_ORDER_DEPTH_STORE:
       return is_write ? GPUVAL_OP_ATTACHMENT_WRITE : GPUVAL_OP_ATTACHMENT_READ;
    default:
       return is_write ? GPUVAL_OP_STORE : GPUVAL_OP_LOAD;
@@ -223,7 +237,7 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
 {
    const struct gpuval_command_access *what = &part->what;
 
-   use.goes_on = part->goes_on;
+   use.op = get_op(part, use.is_write);
    if (!what->image) {
       uint64_t address = queue->driver->find_buffer(what->buffer);
       use.object = what->buffer->base.gpuval_id;
@@ -240,8 +254,6 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
    }
    use.object = what->image->base.gpuval_id;
    use.is_storage = is_storage(what->image);
-   if (use.is_storage && !use.host_op && gpuval_options_may_check(GPUVAL_CHECK_SYNC))
-      use.op = get_op(part, use.is_write);
    gpuval_race_note(queue->race, &use, before, dependent, NULL, 0);
    note_subresources(queue, what->image, &what->range);
 }
@@ -284,7 +296,7 @@ gpuval_race_queue_host(struct gpuval_race_queue *queue, const char *op,
 void
 gpuval_race_add_access(void *parts, const struct gpuval_command_access *access)
 {
-   const struct gpuval_race_part part = {*access, GPUVAL_ORDER_TRANSFER, false};
+   const struct gpuval_race_part part = {.what = *access, .class_ = GPUVAL_ORDER_TRANSFER};
    bool with_buffers = gpuval_options_may_check(GPUVAL_CHECK_RACE);
 
    if (access->image ? is_looked_at(access->image)
@@ -308,61 +320,61 @@ gpuval_race_queue_other(struct gpuval_race_queue *queue)
 
 /* Attachments */
 
-/* Draws and store operations write none of these. */
+/* With store operation NONE what was drawn to is stored, and whether anything was is not known. */
 static bool
-is_read_only(const VkRenderingAttachmentInfo *info)
+may_be_kept(const VkRenderingAttachmentInfo *info)
 {
-   return info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL ||
-          info->imageLayout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
-          (info->storeOp == VK_ATTACHMENT_STORE_OP_NONE &&
-           info->loadOp != VK_ATTACHMENT_LOAD_OP_CLEAR &&
-           info->loadOp != VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+   return info->storeOp == VK_ATTACHMENT_STORE_OP_NONE &&
+          info->loadOp != VK_ATTACHMENT_LOAD_OP_CLEAR &&
+          info->loadOp != VK_ATTACHMENT_LOAD_OP_DONT_CARE;
 }
 
 struct attachments {
    struct util_dynarray *parts;
    const VkRect2D *area;
-   bool ends;
+   enum gpuval_attachment_event event;
+   bool is_subpass;
 
    const struct gpuval_attachment *attachment; /* that is added */
 };
 
+/* Depth and stencil are loaded with early tests and stored with late ones; which of the two a draw
+ * has depends on its shaders and state. Renderings of subpasses load and store in between, which no
+ * one has asked for.
+ */
+static unsigned
+get_depth_class(const struct attachments *attachments)
+{
+   if (attachments->is_subpass)
+      return GPUVAL_ORDER_DEPTH;
+   return attachments->event == GPUVAL_ATTACHMENT_LOAD    ? GPUVAL_ORDER_DEPTH_LOAD
+          : attachments->event == GPUVAL_ATTACHMENT_STORE ? GPUVAL_ORDER_DEPTH_STORE
+                                                          : GPUVAL_ORDER_DEPTH;
+}
+
 /* Depth is resolved as colors are. */
 static void
-add_range(void *data, const VkImageSubresourceRange *range)
+add_attachment_access(void *data, const struct gpuval_command_access *access)
 {
    const struct attachments *attachments = data;
    const struct gpuval_attachment *attachment = attachments->attachment;
-   const struct vk_image *image = attachment->view->image;
-   const VkRect2D *area = attachments->area;
    bool is_color = attachment->aspects == VK_IMAGE_ASPECT_COLOR_BIT || attachment->is_resolve;
-   bool is_write = attachment->is_resolve || !is_read_only(attachment->info);
-   bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
-   int32_t z = is_3d ? range->baseArrayLayer : 0;
-   const struct gpuval_race_part part = {
-      .what =
-         {
-            .access = is_color   ? is_write ? VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT
-                                            : VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT
-                      : is_write ? VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT
-                                 : VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
-            .image = image,
-            .range = *range,
-            .has_box = true,
-            .begin = {area->offset.x, area->offset.y, z},
-            .end = {area->offset.x + area->extent.width, area->offset.y + area->extent.height,
-                    z + (is_3d ? range->layerCount : 1)},
-         },
-      .class_ = is_color ? GPUVAL_ORDER_COLOR : GPUVAL_ORDER_DEPTH,
-      .goes_on = attachments->ends && !attachment->is_resolve,
+   struct gpuval_race_part part = {
+      .what = *access,
+      .class_ = is_color ? GPUVAL_ORDER_COLOR : get_depth_class(attachments),
+      .event = attachments->event,
+      .attachment = gpuval_attachment_bit(attachment),
    };
 
-   if (is_looked_at(image) && (is_write || attachment->info->loadOp != VK_ATTACHMENT_LOAD_OP_NONE))
-      util_dynarray_append_typed(attachments->parts, struct gpuval_race_part, part);
+   if (!is_looked_at(access->image))
+      return;
+   if (attachments->event == GPUVAL_ATTACHMENT_DRAW && may_be_kept(attachment->info)) {
+      if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_NONE)
+         return;
+      part.what.access = is_color ? VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT
+                                  : VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+   }
+   util_dynarray_append_typed(attachments->parts, struct gpuval_race_part, part);
 }
 
 static void
@@ -371,29 +383,50 @@ add_attachment(void *data, const struct gpuval_attachment *attachment)
    struct attachments *attachments = data;
 
    attachments->attachment = attachment;
-   gpuval_visit_attachment(attachment, add_range, attachments);
+   gpuval_visit_attachment_accesses(attachment, attachments->area, attachments->event,
+                                    add_attachment_access, attachments);
+}
+
+static void
+add_event(struct util_dynarray *parts, const VkRenderingInfo *info,
+          enum gpuval_attachment_event event)
+{
+   struct attachments attachments = {
+      .parts = parts,
+      .area = &info->renderArea,
+      .event = event,
+      .is_subpass = gpuval_is_subpass(info->flags),
+   };
+
+   gpuval_visit_attachments(info, event == GPUVAL_ATTACHMENT_RESOLVE_TO, add_attachment,
+                            &attachments);
 }
 
 void
 gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
 {
-   struct attachments attachments = {.parts = parts, .area = &info->renderArea};
-
-   gpuval_visit_attachments(info, false, add_attachment, &attachments);
+   if (!(info->flags & VK_RENDERING_RESUMING_BIT))
+      add_event(parts, info, GPUVAL_ATTACHMENT_LOAD);
+   add_event(parts, info, GPUVAL_ATTACHMENT_DRAW);
+   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT)) {
+      add_event(parts, info, GPUVAL_ATTACHMENT_STORE);
+      add_event(parts, info, GPUVAL_ATTACHMENT_RESOLVE_TO);
+   }
 }
 
-void
-gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info)
+static void
+note_attachment(struct gpuval_race_queue *queue, uint32_t command_id,
+                const struct gpuval_race_part *part, bool goes_on)
 {
-   struct attachments attachments = {.parts = parts, .area = &info->renderArea, .ends = true};
+   struct gpuval_race_use use =
+      make_use(queue, command_id, part->class_, gpuval_access_is_write(&part->what));
 
-   gpuval_visit_attachments(info, false, add_attachment, &attachments);
-   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
-      gpuval_visit_attachments(info, true, add_attachment, &attachments);
+   use.goes_on = goes_on;
+   note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
 }
 
-/* It uses them from begin to end. The runtime makes several renderings of a subpass where it
- * cannot clear an attachment otherwise: they are one pass, as nothing comes between them.
+/* The runtime makes several renderings of a subpass where it cannot clear an attachment otherwise:
+ * they are one pass, as nothing comes between them and nothing is drawn in the first ones.
  */
 void
 gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
@@ -405,16 +438,78 @@ gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_i
    if (!resumes)
       queue->num_passes++;
    queue->pass = queue->num_passes;
+   queue->pass_flags = flags;
    queue->has_ended_subpass = false;
-   note_parts(queue, command_id, parts);
+   util_dynarray_clear(&queue->pass_parts);
+   util_dynarray_foreach (parts, struct gpuval_race_part, part) {
+      const struct pass_part added = {*part, command_id, part->event == GPUVAL_ATTACHMENT_LOAD};
+
+      util_dynarray_append_typed(&queue->pass_parts, struct pass_part, added);
+      if (added.is_used)
+         note_attachment(queue, command_id, part, false);
+   }
 }
 
+/* What the first draw is in a race with, the others are as well; the last one is what others come
+ * after.
+ */
 void
-gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
-                           VkRenderingFlags flags, const struct util_dynarray *parts)
+gpuval_race_queue_draw(struct gpuval_race_queue *queue, uint32_t command_id, uint32_t attachments)
 {
-   note_parts(queue, command_id, parts);
-   queue->has_ended_subpass = gpuval_is_subpass(flags);
+   util_dynarray_foreach (&queue->pass_parts, struct pass_part, pass) {
+      if (pass->part.event != GPUVAL_ATTACHMENT_DRAW || !(pass->part.attachment & attachments))
+         continue;
+      if (!pass->is_used)
+         note_attachment(queue, command_id, &pass->part, false);
+      pass->is_used = true;
+      pass->command_id = command_id;
+   }
+}
+
+/* Bits of the attachments that are written by @event */
+static uint32_t
+get_written(const struct gpuval_race_queue *queue, enum gpuval_attachment_event event)
+{
+   uint32_t written = 0;
+
+   util_dynarray_foreach (&queue->pass_parts, struct pass_part, pass) {
+      if (pass->part.event == event && pass->is_used && gpuval_access_is_write(&pass->part.what))
+         written |= pass->part.attachment;
+   }
+   return written;
+}
+
+/* Attachments are used up to now. Whoever comes later is told of what has changed them last: draws,
+ * else the load operation, and the store operation where nothing else has written, or where it is
+ * in a stage of its own.
+ */
+void
+gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id)
+{
+   uint32_t drawn = get_written(queue, GPUVAL_ATTACHMENT_DRAW);
+   uint32_t written = drawn | get_written(queue, GPUVAL_ATTACHMENT_LOAD);
+
+   util_dynarray_foreach (&queue->pass_parts, struct pass_part, pass) {
+      switch (pass->part.event) {
+      case GPUVAL_ATTACHMENT_LOAD:
+         if (!(pass->part.attachment & drawn))
+            note_attachment(queue, pass->command_id, &pass->part, true);
+         break;
+      case GPUVAL_ATTACHMENT_DRAW:
+         if (pass->is_used)
+            note_attachment(queue, pass->command_id, &pass->part, true);
+         break;
+      case GPUVAL_ATTACHMENT_STORE:
+         if (!(pass->part.attachment & written) || pass->part.class_ == GPUVAL_ORDER_DEPTH_STORE)
+            note_attachment(queue, command_id, &pass->part, pass->part.attachment & written);
+         break;
+      default:
+         note_attachment(queue, command_id, &pass->part, false);
+         break;
+      }
+   }
+   util_dynarray_clear(&queue->pass_parts);
+   queue->has_ended_subpass = gpuval_is_subpass(queue->pass_flags) && !drawn;
    queue->pass = 0;
 }
 

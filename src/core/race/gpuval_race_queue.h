@@ -41,17 +41,19 @@ struct gpuval_race_driver {
 struct gpuval_race_part {
    struct gpuval_command_access what;
    unsigned class_;
-   bool goes_on;    /* gpuval_race_use::goes_on */
    bool is_barrier; /* gpuval_race_use::is_barrier */
+
+   /* Of an attachment: when it is used, and gpuval_attachment_bit() */
+   enum gpuval_attachment_event event;
+   uint32_t attachment;
 };
 
 /* They are appended to @parts, struct gpuval_race_part. */
 
 /** gpuval_access_function for transfers, @parts being a struct util_dynarray */
 void gpuval_race_add_access(void *parts, const struct gpuval_command_access *access);
+/** Of a rendering, from its beginning to its end */
 void gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
-/** At its end; what is resolved to is used then only. */
-void gpuval_race_add_ended_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
 /** A pipeline barrier: its transitions, and the images that it is for. */
 void gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info);
 /** Has it transitions? They come after all its first scopes, gpuval_event_stages(). */
@@ -84,11 +86,17 @@ void gpuval_race_queue_other(struct gpuval_race_queue *queue);
 /** A command with these parts, before it is executed. */
 void gpuval_race_queue_use(struct gpuval_race_queue *queue, uint32_t command_id,
                            const struct util_dynarray *parts);
-/** The same for a rendering, with parts that it has at its beginning, or at its end */
+/**
+ * The same for a rendering, of which each access has the command that did it: the one that begins
+ * it has load operations, draws have what they draw to, and the one that ends it store operations
+ * and resolves.
+ */
 void gpuval_race_queue_begin_pass(struct gpuval_race_queue *queue, uint32_t command_id,
                                   VkRenderingFlags flags, const struct util_dynarray *parts);
-void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id,
-                                VkRenderingFlags flags, const struct util_dynarray *parts);
+/** A draw, or one that clears attachments. @attachments: bits; does nothing outside of renderings. */
+void gpuval_race_queue_draw(struct gpuval_race_queue *queue, uint32_t command_id,
+                            uint32_t attachments);
+void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id);
 /**
  * and for a pipeline barrier, before the order of commands learns of it.
  * @is_for_resources: gpuval_race_is_for_resources()
