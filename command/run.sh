@@ -108,6 +108,10 @@ coverage_file() # FILE
 # Names of checks and sets are the drivers' business: gpuval-check-names asks their tables.
 check_names() # LIST
 {
+   case $1 in
+   *[!,[:space:]]*) ;;
+   *) usage_error "--checks: '$1' names no check" ;;
+   esac
    "$prefix/bin/gpuval-check-names" --checks "$1" || exit 2
 }
 
@@ -387,8 +391,23 @@ write_log() # PROCESS TEXT
    printf '%s\n' "$2" >&2
 }
 
+# Drivers write their mark there.
+can_write_private()
+{
+   { echo x >"$private/written"; } 2>/dev/null && [ -s "$private/written" ]
+}
+
+cannot_write()
+{
+   echo "nothing can be written to '${TMPDIR:-/tmp}' (is the disk full?)"
+}
+
 warn_unchecked()
 {
+   if ! can_write_private; then
+      write_log "$child" "gpuval: warning: $(cannot_write): whether anything was checked is not known"
+      return
+   fi
    if [ "$run_checks" = none ] && [ -z "$run_coverage" ]; then
       write_log "$child" 'gpuval: warning: no checks were asked for: nothing was checked'
       return
@@ -524,14 +543,18 @@ command_run()
    check_options
    check_program "$1"
    for_each_variable export_variable
+   wrong="no folder can be made in '${TMPDIR:-/tmp}'"
    if private=$(mktemp -d "${TMPDIR:-/tmp}/gpuval.XXXXXX" 2>/dev/null); then
-      trap 'rm -rf "$private"' EXIT
-      watch_program "$@"
-      exit "$status"
+      if can_write_private; then
+         trap 'rm -rf "$private"' EXIT
+         watch_program "$@"
+         exit "$status"
+      fi
+      rm -rf "$private"
+      wrong=$(cannot_write)
    fi
-   [ -z "$run_error_exitcode" ] ||
-      fail_with 2 "no folder can be made in '${TMPDIR:-/tmp}', which --error-exitcode needs: set TMPDIR"
-   say "no folder can be made in '${TMPDIR:-/tmp}': if the program is killed, its reports lack what was found"
+   [ -z "$run_error_exitcode" ] || fail_with 2 "$wrong, which --error-exitcode needs: set TMPDIR"
+   say "$wrong: if the program is killed, its reports lack what was found"
    exec "$@"
 }
 

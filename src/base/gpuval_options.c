@@ -17,15 +17,17 @@
 #include "util/log.h"
 #include "util/mesa-blake3.h"
 #include "util/os_misc.h"
+#include "util/ralloc.h"
 #include "gpuval_files.h"
 #include "gpuval_glob.h"
 #include "gpuval_log.h"
 #include "gpuval_suggest.h"
+#include "gpuval_text.h"
 
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 85
+#define GPUVAL_CODE_VERSION 86
 
 static struct gpuval_options options;
 static bool driver_flag;
@@ -417,19 +419,20 @@ parse_rule(char *line, const char *file, unsigned number, struct util_dynarray *
       return;
 
    struct gpuval_shader_rule rule = {0};
-   char where[64];
-   snprintf(where, sizeof(where), "GPUVAL_SHADERS, line %u", number);
+   char *where = ralloc_asprintf(NULL, "GPUVAL_SHADERS, line %u of %s", number, file);
 
    if ((!parse_name(&p, &rule.name) && !parse_range(&p, &rule)) || !strspn(p, " \t") ||
        !p[strspn(p, " \t")]) {
-      gpuval_log_error("%s of %s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits, LO not "
+      gpuval_log_error("%s: \"LO-HI MODE[,MODE...]\" with hashes of 16 hex digits, LO not "
                        "above HI, and \"name:PATTERN MODE[,MODE...]\" are accepted; the line is "
                        "ignored",
-                       where, file);
+                       where);
+      ralloc_free(where);
       return;
    }
 
    rule.checks = gpuval_options_parse_checks(p + strspn(p, " \t"), where, NULL);
+   ralloc_free(where);
    util_dynarray_append_typed(rules, struct gpuval_shader_rule, rule);
 }
 
@@ -447,8 +450,10 @@ parse_rules(void)
    unsigned number = 0;
 
    FILE *f = fopen(file, "re");
-   while (f && getline(&line, &size, f) >= 0)
-      parse_rule(line, file, ++number, &rules);
+   while (f && getline(&line, &size, f) >= 0) {
+      char *text = number ? line : gpuval_skip_byte_order_mark(line);
+      parse_rule(text, file, ++number, &rules);
+   }
    free(line);
 
    /* A folder can be opened, but not read. */

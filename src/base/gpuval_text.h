@@ -10,6 +10,7 @@
 #include <locale.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +41,13 @@ char *gpuval_escape(const char *text);
  */
 locale_t gpuval_begin_c_locale(void);
 void gpuval_end_c_locale(locale_t before);
+
+/** Behind the byte-order mark that editors put at the beginning of a file, if @line has one. */
+static inline char *
+gpuval_skip_byte_order_mark(char *line)
+{
+   return !strncmp(line, "\xef\xbb\xbf", 3) ? line + 3 : line;
+}
 
 #ifdef __cplusplus
 }

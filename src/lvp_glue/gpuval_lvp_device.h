@@ -41,6 +41,7 @@ struct gpuval_lvp {
    struct gpuval_lvp_executions *executions;
    const struct lvp_pipeline *pipelines[LVP_PIPELINE_TYPE_COUNT];
    uint32_t descriptor_buffers[LVP_PIPELINE_TYPE_COUNT]; /* in the place of sets */
+   uint32_t moved_sets[LVP_PIPELINE_TYPE_COUNT]; /* dynamic offsets: gpuval_lvp_trim_sets() */
    uint32_t emitted_sets; /* types of pipelines whose sets command data still has */
    struct gpuval_lvp_command current;
    struct pipe_resource *constants; /* constant buffer 0 of compute shaders, or NULL */

@@ -60,6 +60,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
                                gpuval_queue_labels_execute(gpuval->queue_labels));
    memset(gpuval->pipelines, 0, sizeof(gpuval->pipelines));
    memset(gpuval->descriptor_buffers, 0, sizeof(gpuval->descriptor_buffers));
+   memset(gpuval->moved_sets, 0, sizeof(gpuval->moved_sets));
    memset(gpuval->shaders, 0, sizeof(gpuval->shaders));
    gpuval->emitted_sets = 0;
    gpuval->has_constants = false; /* lavapipe unbinds all behind a command buffer */
@@ -207,7 +208,7 @@ gpuval_lvp_next_command(struct gpuval_lvp *gpuval, const struct list_head *comma
 
    if (kind & GPUVAL_LVP_BINDS) {
       gpuval->emitted_sets = 0;
-      gpuval_lvp_note_sets(command, gpuval->descriptor_buffers);
+      gpuval_lvp_note_sets(command, gpuval->descriptor_buffers, gpuval->moved_sets);
    }
    gpuval->is_generated = !note_command(gpuval, commands, command, kind);
    finish_wait(gpuval, command->type);
@@ -340,6 +341,8 @@ emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *
    if (gpuval->emitted_sets == BITFIELD_BIT(type) && !gpuval->written)
       return;
 
+   gpuval_lvp_trim_sets(gpuval_lvp_objects(gpuval), sets, gpuval->moved_sets[type]);
+   gpuval->moved_sets[type] = 0;
    gpuval_lvp_emit_sets(gpuval, stages, shaders, sets, gpuval->descriptor_buffers[type], data);
    gpuval->emitted_sets = BITFIELD_BIT(type);
 }

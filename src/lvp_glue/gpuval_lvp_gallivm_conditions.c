@@ -33,10 +33,12 @@ load_sizes(struct gpuval_lvp_soa *soa, unsigned set, const nir_src *index)
    return is_one ? lp_build_broadcast_scalar(&soa->uint_bld, size) : size;
 }
 
-/* What gpuval_nir_bounds.c compares: with last = size - 1, ~0 where there is no descriptor,
+/* What gpuval_nir_bounds.c compares:
  *
- *    span == 1:   offset > last
- *    else         offset >= max(last, span - 2) - (span - 2)
+ *    offset >= max(size, span - 1) - (span - 1)
+ *
+ * A range of 0 bytes may have been moved past the end of its buffer, or there is no descriptor: the
+ * report's function finds out.
  */
 static LLVMValueRef
 is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
@@ -49,19 +51,13 @@ is_outside(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check)
    LLVMValueRef offset = LLVMBuildBitCast(
       builder, gpuval_lvp_get_component(soa, &check->src[GPUVAL_LVP_CHECK_BUFFER_OFFSET], 0),
       soa->uint_bld.vec_type, "");
-   LLVMValueRef last = LLVMBuildSub(
-      builder,
-      load_sizes(soa, nir_intrinsic_desc_set(check), &check->src[GPUVAL_LVP_CHECK_BUFFER_INDEX]),
-      lp_build_const_int_vec(gallivm, type, 1), "");
-   LLVMValueRef outside;
-   if (span == 1) {
-      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GREATER, offset, last);
-   } else {
-      LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 2);
-      LLVMValueRef starts =
-         LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, last, rest), rest, "");
-      outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, starts);
+   LLVMValueRef size =
+      load_sizes(soa, nir_intrinsic_desc_set(check), &check->src[GPUVAL_LVP_CHECK_BUFFER_INDEX]);
+   if (span > 1) {
+      LLVMValueRef rest = lp_build_const_int_vec(gallivm, type, span - 1);
+      size = LLVMBuildSub(builder, lp_build_max(&soa->uint_bld, size, rest), rest, "");
    }
+   LLVMValueRef outside = lp_build_compare(gallivm, type, PIPE_FUNC_GEQUAL, offset, size);
    return LLVMBuildAnd(
       builder, outside,
       LLVMBuildNot(builder, gpuval_lvp_get_bool(soa, &check->src[GPUVAL_LVP_CHECK_BUFFER_EXCLUDED]),

@@ -116,6 +116,14 @@ buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
    return load_descriptor(b, 64, set, slot, DESCRIPTOR_BUFFER_ADDRESS);
 }
 
+static nir_def *
+is_past_end(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   nir_def *functions = load_descriptor(b, 64, set, slot, GPUVAL_LVP_DESCRIPTOR_FUNCTIONS);
+
+   return nir_ieq_imm(b, functions, GPUVAL_LVP_PAST_END);
+}
+
 /* As lvp_lower_pipeline_layout has it. */
 static bool
 texels(const struct gpuval_nir_driver *driver, nir_builder *b, nir_instr *instr,
@@ -494,6 +502,7 @@ const struct gpuval_nir_driver gpuval_lvp_nir_driver = {
    .checks_values = true,
    .broadcasts = true,
    .buffer_address = buffer_address,
+   .is_past_end = is_past_end,
    .texels = texels,
    .strides = strides,
    .extent = extent,

@@ -33,6 +33,11 @@ extern "C" {
 /* The exact size of a buffer in struct lp_descriptor */
 #define GPUVAL_LVP_DESCRIPTOR_BUFFER_SIZE 12
 
+/* lp_descriptor::functions, which buffers have none of, of a range that a dynamic offset has moved
+ * past the end of its buffer: its size is 0, as that of a null descriptor.
+ */
+#define GPUVAL_LVP_PAST_END 1
+
 /** Right before the shadow of a set (gpuval_lvp_sets.h), where shaders read it */
 struct gpuval_lvp_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */

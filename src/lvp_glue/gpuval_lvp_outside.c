@@ -104,13 +104,10 @@ is_outside(const struct outside *f, LLVMValueRef sizes)
    const struct cells *c = &f->c;
    LLVMValueRef offset = f->args[GPUVAL_LVP_OUTSIDE_OFFSET];
    LLVMValueRef span = load_word(f, GPUVAL_LVP_OUTSIDE_SPAN);
-   LLVMValueRef last = LLVMBuildSub(c->b, sizes, each_imm(c, 1), "");
-   LLVMValueRef rest = each(c, LLVMBuildSub(c->b, span, imm(c, 2), ""));
-   LLVMValueRef starts = LLVMBuildSub(c->b, most(c, last, rest), rest, "");
-   LLVMValueRef is_byte = compare(c, LLVMIntEQ, span, imm(c, 1));
+   LLVMValueRef rest = each(c, LLVMBuildSub(c->b, span, imm(c, 1), ""));
+   LLVMValueRef starts = LLVMBuildSub(c->b, most(c, sizes, rest), rest, "");
 
-   return LLVMBuildSelect(c->b, is_byte, compare(c, LLVMIntUGT, offset, last),
-                          compare(c, LLVMIntUGE, offset, starts), "");
+   return compare(c, LLVMIntUGE, offset, starts);
 }
 
 static void

@@ -224,10 +224,10 @@ gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descri
 }
 
 void
-gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers)
+gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers, uint32_t *moved)
 {
    VkShaderStageFlags stages;
-   uint32_t sets;
+   uint32_t sets, moves = 0;
    bool are_buffers = command->type != VK_CMD_BIND_DESCRIPTOR_SETS2;
 
    switch ((unsigned)command->type) {
@@ -236,6 +236,7 @@ gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers
          command->u.bind_descriptor_sets2.bind_descriptor_sets_info;
       stages = info->stageFlags;
       sets = BITFIELD_RANGE(info->firstSet, info->descriptorSetCount);
+      moves = info->dynamicOffsetCount ? sets : 0;
       break;
    }
    case VK_CMD_SET_DESCRIPTOR_BUFFER_OFFSETS2_EXT: {
@@ -262,6 +263,48 @@ gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers
          buffers[type] |= sets;
       else
          buffers[type] &= ~sets;
+      moved[type] = (moved[type] & ~sets) | moves;
+   }
+}
+
+static void
+trim_range(void *data, const struct vk_object_base *base)
+{
+   struct lp_descriptor *descriptor = data;
+   const struct lvp_buffer *buffer = container_of(base, struct lvp_buffer, vk.base);
+   const uint64_t end = (uintptr_t)buffer->map + buffer->vk.size;
+   const uint64_t begin = (uintptr_t)descriptor->buffer.u;
+   const uint64_t left = begin < end ? end - begin : 0;
+   if (!buffer->map || descriptor->buffer.size <= left)
+      return;
+
+   /* Elements are bytes of storage buffers, words of uniform ones. */
+   bool has_words = descriptor->buffer.num_elements < descriptor->buffer.size;
+   descriptor->buffer.num_elements = has_words ? DIV_ROUND_UP(left, sizeof(uint32_t)) : left;
+   descriptor->buffer.size = left;
+   descriptor->functions = left ? NULL : (void *)(uintptr_t)GPUVAL_LVP_PAST_END;
+}
+
+void
+gpuval_lvp_trim_sets(struct gpuval_objects *objects, struct lvp_descriptor_set *const *sets,
+                     uint32_t moved)
+{
+   u_foreach_bit (i, moved) {
+      const struct lvp_descriptor_set *set = sets[i];
+
+      for (uint32_t j = 0;
+           set && set->layout->dynamic_offset_count && j < set->layout->binding_count; j++) {
+         const struct lvp_descriptor_set_binding_layout *layout = &set->layout->binding[j];
+         if (!vk_descriptor_type_is_dynamic(layout->type))
+            continue;
+
+         struct lp_descriptor *descriptors = set->map;
+         for (uint32_t k = 0; k < layout->array_size; k++) {
+            const uint32_t slot = layout->descriptor_index + k;
+            gpuval_objects_visit(objects, get_shadow(set).slots[slot].object, trim_range,
+                                 &descriptors[slot]);
+         }
+      }
    }
 }
 

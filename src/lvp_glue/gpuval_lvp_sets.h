@@ -28,6 +28,7 @@ extern "C" {
 
 struct gpuval_descriptor;
 struct gpuval_nir_use;
+struct gpuval_objects;
 
 /** The first of our two descriptors, as a slot of the set */
 uint32_t gpuval_lvp_stand_in_slot(const struct lvp_descriptor_set_layout *layout);
@@ -47,9 +48,18 @@ gpuval_lvp_shadow_offset(const struct lvp_descriptor_set_layout *layout)
 
 /**
  * Before each command: notes in @buffers, by enum lvp_pipeline_type, which sets are in
- * descriptor buffers of the application. They have no shadow.
+ * descriptor buffers of the application. They have no shadow. @moved: which of the others have been
+ * bound with dynamic offsets.
  */
-void gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers);
+void gpuval_lvp_note_sets(const struct vk_cmd_queue_entry *command, uint32_t *buffers,
+                          uint32_t *moved);
+
+/**
+ * Ends ranges that dynamic offsets have moved where their buffers end. @moved: bits of sets, which
+ * are lavapipe's copies for what is bound. No shader of a command that uses them runs yet.
+ */
+void gpuval_lvp_trim_sets(struct gpuval_objects *objects, struct lvp_descriptor_set *const *sets,
+                          uint32_t moved);
 
 /** What @use, which has GPUVAL_USE_CONSTANT, leads to; NULL: it is outside. */
 const struct gpuval_descriptor *gpuval_lvp_find_descriptor(const struct gpuval_nir_use *use,

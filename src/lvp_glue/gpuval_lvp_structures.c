@@ -93,11 +93,12 @@ lvp_DestroyAccelerationStructureKHR(VkDevice device,
 /* What is built instead: references to nothing stand for those that are bad. */
 
 static VkAccelerationStructureInstanceKHR *
-copy_good(struct gpuval_lvp_structures *structures, const struct gpuval_instances *instances,
+copy_good(struct gpuval_lvp_structures *structures, struct gpuval_instances *instances,
           VkAccelerationStructureInstanceKHR *good)
 {
    for (uint32_t i = 0; i < instances->count; i++) {
-      good[i] = *gpuval_instances_get(instances, i);
+      const VkAccelerationStructureInstanceKHR *instance = gpuval_instances_get(instances, i);
+      good[i] = instance ? *instance : (VkAccelerationStructureInstanceKHR){0};
       if (!gpuval_instances_is_good(structures->device, good[i].accelerationStructureReference))
          good[i].accelerationStructureReference = 0;
    }
@@ -118,7 +119,7 @@ count_instances(const struct vk_cmd_build_acceleration_structures_khr *build)
    for (uint32_t i = 0; i < build->info_count; i++) {
       struct gpuval_instances instances;
       for (uint32_t j = 0; is_top_level(&build->infos[i]) && j < build->infos[i].geometryCount; j++)
-         if (gpuval_build_instances(gpuval_build_geometry(&build->infos[i], j),
+         if (gpuval_build_instances(NULL, gpuval_build_geometry(&build->infos[i], j),
                                     &build->pp_build_range_infos[i][j], &instances))
             count += instances.count;
    }
@@ -138,7 +139,7 @@ replace_geometries(void *mem_ctx, VkAccelerationStructureBuildGeometryInfoKHR *i
    for (uint32_t i = 0; i < info->geometryCount; i++) {
       struct gpuval_instances instances;
       geometries[i] = *gpuval_build_geometry(info, i);
-      if (!gpuval_build_instances(&geometries[i], &ranges[i], &instances))
+      if (!gpuval_build_instances(NULL, &geometries[i], &ranges[i], &instances))
          continue;
       geometries[i].geometry.instances.arrayOfPointers = false;
       geometries[i].geometry.instances.data.hostAddress =
@@ -172,7 +173,7 @@ copy_all_good(struct gpuval_lvp_structures *structures,
    for (uint32_t i = 0; i < build->info_count; i++) {
       struct gpuval_instances instances;
       for (uint32_t j = 0; is_top_level(&build->infos[i]) && j < build->infos[i].geometryCount; j++)
-         if (gpuval_build_instances(gpuval_build_geometry(&build->infos[i], j),
+         if (gpuval_build_instances(structures->device, gpuval_build_geometry(&build->infos[i], j),
                                     &build->pp_build_range_infos[i][j], &instances))
             good = copy_good(structures, &instances, good);
    }

@@ -318,6 +318,11 @@ struct gpuval_nir_driver {
    /* Where that range begins, 64 bit */
    nir_def *(*buffer_address)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                               nir_def *slot);
+   /* 1 bit, of a size of 0: is a buffer bound there whose range a dynamic offset has moved past the
+    * buffer's end? NULL: there is none.
+    */
+   nir_def *(*is_past_end)(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                           nir_def *slot);
 
    /* The texel buffer of @instr, which the texture's or image's @deref leads to. Returns false
     * where that is not known.

@@ -131,6 +131,9 @@ gpuval_nir_instrument_early(nir_shader *nir, const struct gpuval_nir_options *op
             (void *)options);
    if (!gpuval_nir_indexes_arrays(nir_shader_get_entrypoint(nir)))
       wanted &= ~BITFIELD_BIT(GPUVAL_CHECK_ARRAY);
+   /* One pass is for both checks of operations. What it leaves is there when undefined looks. */
+   if (wanted & BITFIELD_BIT(GPUVAL_CHECK_NAN))
+      wanted |= BITFIELD_BIT(GPUVAL_CHECK_ARITHMETIC);
    if (!wanted)
       return;
 

@@ -394,11 +394,13 @@ build_failures(nir_builder *b, const struct gpuval_nir_driver *driver,
       nir_bcsel(b, is_inline, params->slot, driver->buffer_size(driver, b, set, range.slot));
 
    /* A range of 0 bytes: no descriptor there, which is not this check's
-    * business.
+    * business, or no byte of the buffer is left.
     */
    nir_def *needs_no_buffer = nir_ior(b, range.is_plain, nir_ior(b, is_descriptor, is_exact));
-   nir_def *has_buffer =
-      nir_iand(b, nir_ine_imm(b, range.bound, 0), nir_ieq_imm(b, params->detail[3], 0));
+   nir_def *has_range = nir_ine_imm(b, range.bound, 0);
+   if (driver->is_past_end)
+      has_range = nir_ior(b, has_range, driver->is_past_end(driver, b, set, range.slot));
+   nir_def *has_buffer = nir_iand(b, has_range, nir_ieq_imm(b, params->detail[3], 0));
    nir_push_if(b, nir_ior(b, needs_no_buffer, has_buffer));
    {
       nir_def *root = driver->root_address(driver, b);

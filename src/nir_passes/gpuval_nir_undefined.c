@@ -14,7 +14,9 @@
  *
  * A report stands at what uses the value: SPIR-V's branches, which vtn's callback leaves as
  * operations, and accesses of memory, images and textures. What such a use leads to is not its
- * business any more: a value that is loaded from an undefined index counts as defined.
+ * business any more: a value that is loaded from an undefined index counts as defined. Neither is
+ * what arithmetic and nan say of operations on the way there: these fail where undefined operands
+ * do not decide it.
  *
  * Here are the uses; values and their booleans are in gpuval_nir_undefined_values.c, memory of the
  * invocation in gpuval_nir_undefined_memory.c.
@@ -249,6 +251,48 @@ check_uses(struct gpuval_undefined *undefined, const struct util_dynarray *instr
       report(undefined, &last);
 }
 
+static bool
+is_of_operation(const nir_instr *instr)
+{
+   return gpuval_nir_as_early_report(instr, GPUVAL_CHECK_ARITHMETIC) ||
+          gpuval_nir_as_early_report(instr, GPUVAL_CHECK_NAN);
+}
+
+/* Makes reports of operations, which stand in the shader already, conditional on that being defined
+ * which they ask.
+ */
+static void
+exclude_operations(struct gpuval_undefined *undefined, const struct util_dynarray *reports)
+{
+   nir_builder *b = undefined->b;
+
+   util_dynarray_foreach (reports, nir_instr *, each) {
+      nir_intrinsic_instr *report = nir_instr_as_intrinsic(*each);
+      nir_def *failed = report->src[0].ssa;
+
+      gpuval_undefined_prepare(undefined, failed, 0x1);
+      b->cursor = nir_before_instr(*each);
+      nir_def *defined = gpuval_undefined_get_all(undefined, failed, 0x1);
+      if (defined)
+         nir_src_rewrite(&report->src[0], nir_iand(b, failed, defined));
+   }
+}
+
+static struct util_dynarray
+collect_reports(const struct gpuval_undefined *undefined)
+{
+   struct util_dynarray reports;
+
+   util_dynarray_init(&reports, undefined->mem_ctx);
+   nir_foreach_block (block, undefined->b->impl) {
+      nir_foreach_instr (instr, block) {
+         if (is_of_operation(instr))
+            util_dynarray_append_typed(&reports, nir_instr *, instr);
+      }
+   }
+   return reports;
+}
+
 static struct util_dynarray
 collect_instrs(struct gpuval_undefined *undefined)
 {
@@ -269,7 +313,7 @@ static void
 check_shader(struct gpuval_undefined *undefined)
 {
    nir_builder *b = undefined->b;
-   struct util_dynarray instrs = collect_instrs(undefined);
+   struct util_dynarray instrs = collect_instrs(undefined), reports = collect_reports(undefined);
 
    b->cursor = nir_before_impl(b->impl);
    undefined->yes = nir_imm_true(b);
@@ -277,6 +321,7 @@ check_shader(struct gpuval_undefined *undefined)
    undefined->booleans = _mesa_pointer_hash_table_create(undefined->mem_ctx);
    util_dynarray_init(&undefined->to_shadow, undefined->mem_ctx);
    check_uses(undefined, &instrs);
+   exclude_operations(undefined, &reports);
    gpuval_undefined_fill_shadows(undefined);
 }
 

@@ -15,6 +15,7 @@
 
 #include "gpuval_radv_bytes.h"
 #include "gpuval_radv_inputs.h"
+#include "gpuval_radv_layer.h"
 #include "gpuval_radv_meta.h"
 
 #include "gpuval/src/base/gpuval_bloom.h"
@@ -29,6 +30,9 @@
 #include "gpuval/src/core/checks/gpuval_sync_events.h"
 #include "gpuval/src/core/commands/gpuval_command_fetch.h"
 #include "gpuval/src/core/memory/gpuval_cells.h"
+#include "gpuval/src/core/memory/gpuval_transfers.h"
+#include "gpuval/src/core/structures/gpuval_instances.h"
+#include "gpuval/src/core/structures/gpuval_structure_commands.h"
 #include "util/u_atomic.h"
 
 #define chunk  gpuval_radv_bytes_chunk
@@ -49,6 +53,7 @@ struct look {
    struct gpuval_sync_kind kind;
    const struct gpuval_radv_bytes_part *part;
    uint32_t first_chunk, num_chunks;
+   bool has_references; /* what is accessed is where instances refer to */
 };
 
 struct gpuval_radv_bytes_batch {
@@ -208,6 +213,7 @@ add_rows(struct gpuval_radv_bytes *bytes, const struct gpuval_sync_kind *kind,
       .access = *access,
       .kind = *kind,
       .part = get_part(bytes, kind->class_),
+      .has_references = rows->index_size >= GPUVAL_RADV_POINTER_SIZE,
    };
    bool is_write = kind->read == GPUVAL_ORDER_WRITE;
    uint32_t site = kind->op | (is_write ? GPUVAL_SHADOW_COMMAND_WRITES : 0);
@@ -250,6 +256,50 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
    }
    if (there.address)
       add_rows(bytes, kind, &there, &rows);
+}
+
+/* As gpuval_sync_commands.c reads them on lavapipe: a build of a structure writes all of it, so it
+ * is enough to look at where it begins.
+ */
+static void
+add_references(struct gpuval_radv_bytes *bytes, const struct gpuval_instances *instances)
+{
+   const struct gpuval_command_access access = {
+      .stages = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+      .access = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
+      .size = GPUVAL_SHADOW_BLOCK,
+      .has_gaps = true,
+      .row_size = GPUVAL_SHADOW_BLOCK,
+      .num_rows = instances->num_there,
+   };
+   bool has_pointers = instances->array_of_pointers;
+   const struct chunk rows = {
+      .index_size = has_pointers ? GPUVAL_RADV_POINTER_SIZE : GPUVAL_RADV_INSTANCE_SIZE,
+      .indices = instances->address + (has_pointers ? 0
+                                                    : offsetof(VkAccelerationStructureInstanceKHR,
+                                                               accelerationStructureReference)),
+   };
+
+   if (access.num_rows)
+      add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
+}
+
+void
+gpuval_radv_visit_builds(uint32_t count, const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                         const VkAccelerationStructureBuildRangeInfoKHR *const *ranges,
+                         gpuval_access_function visit, void *data)
+{
+   struct gpuval_radv_bytes *bytes = data;
+   struct gpuval_device *device = radv_cmd_buffer_device(bytes->cmd_buffer)->gpuval->device;
+
+   for (uint32_t i = 0; i < count; i++) {
+      struct gpuval_instances instances;
+      for (uint32_t j = 0; j < infos[i].geometryCount; j++)
+         if (gpuval_build_instances(device, gpuval_build_geometry(&infos[i], j), &ranges[i][j],
+                                    &instances))
+            add_references(bytes, &instances);
+   }
+   gpuval_visit_build_structures(count, infos, ranges, visit, data);
 }
 
 /* All elements of an attribute that are in the buffer; false: there are none. */
@@ -528,6 +578,7 @@ check_look(struct gpuval_device *device, const struct look *look, const struct r
 
    if (!result || !(failure.conflict = calloc(1, sizeof(*failure.conflict))))
       return;
+   const uint64_t reference = result->address & ~(uint64_t)(GPUVAL_SHADOW_BLOCK - 1);
    *failure.conflict = (struct gpuval_sync_conflict){
       .what = look->access,
       .class_ = look->kind.class_,
@@ -535,7 +586,7 @@ check_look(struct gpuval_device *device, const struct look *look, const struct r
       .op = look->kind.op,
       .command_id = look->part->command_id,
       .serial = look->part->serial,
-      .begin = look->access.address,
+      .begin = look->has_references ? reference : look->access.address,
       .address = result->address,
       .other = result->other[0] | (uint64_t)result->other[1] << 32,
    };

@@ -7,6 +7,13 @@
 
 #include "gpuval_radv_private.h"
 
+/* gpuval_radv_bytes_chunk::index_size where rows are what instances of an acceleration structure
+ * refer to: from one to the next. @indices is where the first instance has its reference, or the
+ * first pointer to an instance.
+ */
+#define GPUVAL_RADV_INSTANCE_SIZE sizeof(VkAccelerationStructureInstanceKHR)
+#define GPUVAL_RADV_POINTER_SIZE  sizeof(VkDeviceAddress)
+
 /* What a workgroup is told: rows of bytes, and who accesses them. The shader loads it as vectors of
  * four words.
  */

@@ -110,6 +110,34 @@ find_vertex(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *vertex
    return nir_bcsel(b, is_none, nir_imm_int(b, UINT32_MAX), vertex);
 }
 
+static nir_def *
+load_address(nir_builder *b, nir_def *from)
+{
+   return nir_build_load_global(b, 1, 64, from, .align_mul = 8, .access = ACCESS_COHERENT);
+}
+
+/* What the instance at @number refers to; 0: nothing */
+static nir_def *
+find_reference(nir_builder *b, nir_def *chunk, nir_def *index_size, nir_def *number)
+{
+   const unsigned offset =
+      offsetof(VkAccelerationStructureInstanceKHR, accelerationStructureReference);
+   nir_def *words = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, indices));
+   nir_def *address = nir_iadd(b, nir_pack_64_2x32(b, nir_channels(b, words, 0x3)),
+                               nir_umul_2x32_64(b, number, index_size));
+
+   nir_push_if(b, nir_ieq_imm(b, index_size, GPUVAL_RADV_POINTER_SIZE));
+   nir_def *pointed = nir_iadd_imm(b, load_address(b, address), offset);
+   nir_pop_if(b, NULL);
+   address = nir_if_phi(b, pointed, address);
+
+   nir_def *zero = nir_imm_int64(b, 0);
+   nir_push_if(b, nir_ine_imm(b, address, offset));
+   nir_def *reference = load_address(b, address);
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, reference, zero);
+}
+
 /* Of @num_rows, those that the word says that there are */
 static nir_def *
 count_rows(nir_builder *b, nir_def *chunk, nir_def *num_rows)
@@ -272,13 +300,20 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
       nir_def *number = nir_udiv(b, now, rows.num_pieces);
       nir_def *piece = nir_isub(b, now, nir_imul(b, number, rows.num_pieces));
       nir_def *from = nir_iadd(b, rows.first, number);
-      nir_push_if(b, nir_ine_imm(b, index_size, 0));
+      nir_def *has_references = nir_uge_imm(b, index_size, GPUVAL_RADV_POINTER_SIZE);
+      nir_push_if(b, nir_iand(b, nir_ine_imm(b, index_size, 0), nir_inot(b, has_references)));
       nir_def *vertex = find_vertex(b, chunk, index_size, rows.vertex_offset, from);
       nir_pop_if(b, NULL);
       nir_def *row = nir_if_phi(b, vertex, from);
       nir_def *size = nir_bcsel(b, nir_ieq_imm(b, row, UINT32_MAX), nir_imm_int(b, 0), rows.size);
       nir_def *begin = nir_iadd(b, rows.address, nir_umul_2x32_64(b, row, rows.stride));
 
+      nir_push_if(b, has_references);
+      nir_def *reference = find_reference(b, chunk, index_size, from);
+      nir_def *referred_size = nir_bcsel(b, nir_ieq_imm(b, reference, 0), nir_imm_int(b, 0), size);
+      nir_pop_if(b, NULL);
+      begin = nir_if_phi(b, reference, begin);
+      size = nir_if_phi(b, referred_size, size);
       look_at_piece(b, &driver, &params, address, begin, size, piece, found);
    }
    nir_pop_loop(b, NULL);

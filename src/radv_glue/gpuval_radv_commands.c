@@ -709,6 +709,12 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
 }
 
 bool
+gpuval_radv_is_in_action(const struct radv_cmd_buffer *cmd_buffer)
+{
+   return cmd_buffer->gpuval && cmd_buffer->gpuval->op;
+}
+
+bool
 gpuval_radv_identify_command(struct radv_cmd_buffer *cmd_buffer, const char *op,
                              uint32_t *command_id)
 {

@@ -238,6 +238,12 @@ void gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect);
       }                                                                                            \
    } while (0)
 
+/** As gpuval_visit_build_structures(), and what the instances refer to. @data: of this file */
+void gpuval_radv_visit_builds(uint32_t count,
+                              const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+                              const VkAccelerationStructureBuildRangeInfoKHR *const *ranges,
+                              gpuval_access_function visit, void *data);
+
 /* gpuval_radv_generated.c: indirect */
 
 struct gpuval_radv_generated {

@@ -263,8 +263,8 @@ gpuval_radv_CmdBuildAccelerationStructuresKHR(
 
    for (uint32_t i = 0; i < count; i++)
       gpuval_radv_written_address(gpuval, infos[i].scratchData.deviceAddress);
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "build_acceleration_structures_khr",
-                          gpuval_visit_build_structures, count, infos, ranges);
+   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "build_acceleration_structures_khr", gpuval_radv_visit_builds,
+                          count, infos, ranges);
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "build_acceleration_structures_khr", false, false);
    VkAccelerationStructureBuildGeometryInfoKHR *safe =

@@ -288,7 +288,7 @@ check_instances(struct gpuval_device *device, const struct gpuval_radv_look *loo
 {
    struct gpuval_command_failure failure = {0};
    struct util_dynarray references;
-   const struct gpuval_instances instances = {
+   struct gpuval_instances instances = {
       .data = look->copy->data,
       .address = look->is_gathered ? 0 : look->arguments.range.address,
       .count = look->num_copied,

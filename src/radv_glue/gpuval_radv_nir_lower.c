@@ -166,6 +166,13 @@ buffer_address(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
    return gpuval_radv_nir_base_address(b, load_descriptor(driver, b, set, slot));
 }
 
+/* A null descriptor has no address. */
+static nir_def *
+is_past_end(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set, nir_def *slot)
+{
+   return nir_ine_imm(b, buffer_address(driver, b, set, slot), 0);
+}
+
 static nir_def *
 root_address(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
@@ -227,6 +234,7 @@ entry_base(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *stag
 static const struct gpuval_nir_driver late_driver = {
    .buffer_size = buffer_size,
    .buffer_address = buffer_address,
+   .is_past_end = is_past_end,
    .subresource = gpuval_radv_nir_subresource,
    .levels = gpuval_radv_nir_levels,
    .descriptors = &gpuval_radv_nir_late_descriptors,

@@ -109,6 +109,8 @@ bool gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op
                               bool is_counted);
 /** @is_ours: what gpuval_radv_begin_action() has returned. */
 void gpuval_radv_end_action(struct radv_cmd_buffer *cmd_buffer, bool is_ours);
+/** Is what is recorded now a part of an action? */
+bool gpuval_radv_is_in_action(const struct radv_cmd_buffer *cmd_buffer);
 /** Within an action: the GPU chooses the pipelines. */
 void gpuval_radv_change_pipelines(struct radv_cmd_buffer *cmd_buffer, bool changes);
 bool gpuval_radv_changes_pipelines(const struct radv_cmd_buffer *cmd_buffer);

@@ -486,11 +486,50 @@ get_unknown(const struct gpuval_radv *gpuval)
    };
 }
 
+struct moved {
+   uint64_t begin; /* address of the range */
+   uint64_t left;  /* out: bytes from there to the end of its buffer */
+};
+
+static void
+find_end(void *data, const struct vk_object_base *base)
+{
+   const struct radv_buffer *buffer = container_of(base, struct radv_buffer, vk.base);
+   struct moved *moved = data;
+   if (!buffer->bo)
+      return;
+
+   const uint64_t end = gpuval_radv_buffer_address(buffer) + buffer->vk.size;
+   moved->left = moved->begin < end ? end - moved->begin : 0;
+}
+
+/* Ends a range that its dynamic offset has moved where its buffer ends: in the hardware's
+ * descriptor, and in @shadow.
+ */
+static void
+trim_range(struct radv_cmd_buffer *cmd_buffer, uint64_t begin, uint32_t *hardware,
+           struct gpuval_descriptor *shadow)
+{
+   struct moved moved = {.begin = begin, .left = UINT64_MAX};
+
+   gpuval_objects_visit(objects_of(radv_cmd_buffer_device(cmd_buffer)), shadow->object, find_end,
+                        &moved);
+   if (shadow->size <= moved.left)
+      return;
+
+   shadow->size = moved.left;
+   hardware[3] &= ~((uint32_t)GPUVAL_RADV_ROUNDED_MASK << GPUVAL_RADV_ROUNDED_SHIFT);
+   gpuval_radv_set_exact_size(hardware, moved.left);
+}
+
 /* As radv_bind_descriptor_sets(). Returns whether there was one. */
 static bool
-bind_dynamic(const struct gpuval_radv *gpuval, struct gpuval_radv_bound *bound, unsigned bind_point,
-             const VkBindDescriptorSetsInfoKHR *info)
+bind_dynamic(struct radv_cmd_buffer *cmd_buffer, struct gpuval_radv_bound *bound,
+             unsigned bind_point, const VkBindDescriptorSetsInfoKHR *info)
 {
+   const struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
+   uint32_t *hardware = cmd_buffer->descriptors[bind_point].dynamic_buffers;
+   const uint32_t *offset = info->pDynamicOffsets;
    VK_FROM_HANDLE(radv_pipeline_layout, layout, info->layout);
    bool found = false;
 
@@ -504,8 +543,14 @@ bind_dynamic(const struct gpuval_radv *gpuval, struct gpuval_radv_bound *bound, 
       const struct gpuval_descriptor *shadow = set->header.gpuval_shadow;
       if (shadow)
          shadow += align(set->header.size, ENTRY_SIZE) / ENTRY_SIZE;
-      for (uint32_t j = 0; j < count; j++)
-         bound->dynamic[bind_point][first + j] = shadow ? shadow[j] : get_unknown(gpuval);
+      for (uint32_t j = 0; j < count; j++, offset++) {
+         struct gpuval_descriptor *descriptor = &bound->dynamic[bind_point][first + j];
+         const struct radv_descriptor_range *range = &set->header.dynamic_descriptors[j];
+
+         *descriptor = shadow ? shadow[j] : get_unknown(gpuval);
+         if (shadow && range->va && *offset)
+            trim_range(cmd_buffer, range->va + *offset, &hardware[(first + j) * 4], descriptor);
+      }
       found = true;
    }
    return found;
@@ -520,7 +565,7 @@ gpuval_radv_bind_sets(struct radv_cmd_buffer *cmd_buffer, const VkBindDescriptor
 
    struct gpuval_radv_bound *bound = get_bound(cmd_buffer);
    u_foreach_bit (i, bind_points(info->stageFlags)) {
-      if (bind_dynamic(device->gpuval, bound, i, info))
+      if (bind_dynamic(cmd_buffer, bound, i, info))
          bound->dynamic_address[i] =
             upload(cmd_buffer, bound->dynamic[i], sizeof(bound->dynamic[i]));
    }

@@ -142,7 +142,9 @@ note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEven
 void
 gpuval_radv_note_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
 {
-   if (!get_gpuval(cmd_buffer)->hooks.submits || *gpuval_radv_quiet(cmd_buffer))
+   /* Mesa's own between the parts of a build orders nothing of the program's. */
+   if (!get_gpuval(cmd_buffer)->hooks.submits || *gpuval_radv_quiet(cmd_buffer) ||
+       gpuval_radv_is_in_action(cmd_buffer))
       return;
    gpuval_radv_race_barrier(cmd_buffer, info);
    note_dependency(cmd_buffer, 1, NULL, info);

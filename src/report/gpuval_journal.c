@@ -104,6 +104,18 @@ gpuval_journal_begin(void)
    fd = open_to_append(file);
    if (fd < 0)
       give_up();
+   if (gpuval_options()->record == GPUVAL_RECORD_MANUAL)
+      gpuval_journal_add_session(0);
+}
+
+void
+gpuval_journal_add_session(unsigned session)
+{
+   char line[32];
+
+   snprintf(line, sizeof(line), "{\"session\":%u}\n", session);
+   if (fd >= 0 && !append(fd, line, strlen(line)))
+      give_up();
 }
 
 void

@@ -7,6 +7,10 @@
  * A failure's latest line holds, and so does the latest summary. A process that ends normally
  * removes its journal. What is left tells `run` which processes did not, and `gpuval-report
  * --ended` writes their reports from it.
+ *
+ * With GPUVAL_RECORD=manual a line {"session":N} stands where a session begins, and {"session":0}
+ * where none is open any more, which is how such a journal begins. What is in front of the latter
+ * is in the session's own reports.
  */
 
 #ifndef GPUVAL_JOURNAL_H
@@ -27,6 +31,9 @@ void gpuval_journal_add(const struct gpuval_event *event);
 
 /** Appends @summary. Does nothing where there is no journal. */
 void gpuval_journal_add_summary(const struct gpuval_summary *summary);
+
+/** Appends that @session begins; 0: that none is open. Does nothing where there is no journal. */
+void gpuval_journal_add_session(unsigned session);
 
 /** Removes the journal: the process has written its reports. */
 void gpuval_journal_end(void);

@@ -626,6 +626,8 @@ begin_session(const char *by)
    p_atomic_set(&commands, 0);
    begin = os_time_get_nano();
    gpuval_suppressions_count(&suppressed_before, &suppressed_occurrences_before);
+   gpuval_journal_add_session((period + 1) / 2);
+   keep_summary();
    snprintf(text, sizeof(text), "gpuval: session %u begins: %s\n", (period + 1) / 2, by);
    gpuval_log_write(text, strlen(text));
 }
@@ -638,9 +640,12 @@ end_session(const char *by)
    write_end(&summary, by);
    write_step_summary(&summary);
    write_files_locked();
+   keep_counts();
+   gpuval_journal_add_session(0);
    gpuval_summary_add(&total, &summary);
    total.shaders = summary.shaders; /* which no session has to itself */
    p_atomic_set(&period, period + 1);
+   keep_summary();
 }
 
 void
@@ -660,6 +665,12 @@ gpuval_report_session(enum gpuval_session_action action, const char *by)
    gpuval_report_unlock();
 }
 
+static const char *
+plural(uint64_t count)
+{
+   return count == 1 ? "" : "s";
+}
+
 static void
 show_progress(int64_t seconds)
 {
@@ -670,12 +681,14 @@ show_progress(int64_t seconds)
       snprintf(session, sizeof(session), is_recording() ? "session %u, " : "no session, ",
                (period + 1) / 2);
    if (now.warnings)
-      snprintf(warnings, sizeof(warnings), ", %" PRIu64 " warnings", now.warnings);
+      snprintf(warnings, sizeof(warnings), ", %" PRIu64 " warning%s", now.warnings,
+               plural(now.warnings));
    snprintf(text, sizeof(text),
-            "gpuval: %d:%02d, %s%" PRIu64 " shaders, %" PRIu64 " errors (%" PRIu64
-            " occurrences)%s, %" PRIu64 " lost",
-            (int)(seconds / 60), (int)(seconds % 60), session, now.shaders, now.errors,
-            now.occurrences, warnings, now.lost);
+            "gpuval: %d:%02d, %s%" PRIu64 " shader%s, %" PRIu64 " error%s (%" PRIu64
+            " occurrence%s)%s, %" PRIu64 " lost",
+            (int)(seconds / 60), (int)(seconds % 60), session, now.shaders, plural(now.shaders),
+            now.errors, plural(now.errors), now.occurrences, plural(now.occurrences), warnings,
+            now.lost);
    gpuval_log_show_status(text);
 }
 

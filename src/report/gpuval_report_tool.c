@@ -15,10 +15,12 @@
 
 #include "base/gpuval_text.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
+#include "util/macros.h"
 #include "util/ralloc.h"
 #include "gpuval_beside.h"
 #include "gpuval_formats.h"
 #include "gpuval_merge.h"
+#include "gpuval_merge_runs.h"
 #include "gpuval_paths.h"
 #include "gpuval_report.h"
 #include "gpuval_run.h"
@@ -43,6 +45,7 @@ static struct util_dynarray outputs;   /* struct output */
 static struct util_dynarray coverage;  /* const char *: tracefiles */
 static int error_status = -1;          /* --error-exitcode */
 static const char *ended;              /* --ended */
+static unsigned session;               /* of the journal, the one that was open; 0: none */
 
 static void __attribute__((format(printf, 1, 2))) __attribute__((noreturn))
 fail(const char *format, ...)
@@ -69,9 +72,26 @@ add_output(const char *name)
    util_dynarray_append_typed(&outputs, struct output, output);
 }
 
+static bool
+is_option(const char *name)
+{
+   static const char *const names[] = {
+      "-o",      "--output",     "--baseline", "--coverage",
+      "--ended", "--source-map", "--root",     "--error-exitcode",
+   };
+
+   for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+      if (!strcmp(names[i], name))
+         return true;
+   }
+   return false;
+}
+
 static void
 set_option(const char *option, const char *value)
 {
+   if (!is_option(option))
+      fail("unknown option '%s' (see ./gpuval report --help)", option);
    if (!value)
       fail("%s needs a value (see ./gpuval report --help)", option);
    if (!strcmp(option, "-o") || !strcmp(option, "--output")) {
@@ -87,13 +107,11 @@ set_option(const char *option, const char *value)
          fail("--source-map is FROM=TO, not '%s'", value);
    } else if (!strcmp(option, "--root")) {
       gpuval_paths_add_root(value);
-   } else if (!strcmp(option, "--error-exitcode")) {
+   } else {
       char *end;
       error_status = strtol(value, &end, 10);
       if (end == value || *end || error_status < 0 || error_status > 255)
          fail("--error-exitcode is a number from 0 to 255, not '%s'", value);
-   } else {
-      fail("unknown option '%s' (see ./gpuval report --help)", option);
    }
 }
 
@@ -330,6 +348,7 @@ write_outputs(struct gpuval_merge *merge)
 
    with_coverage.coverage = util_dynarray_begin(&coverage);
    with_coverage.num_coverage = util_dynarray_num_elements(&coverage, const char *);
+   with_coverage.session = session;
 
    util_dynarray_foreach (&outputs, struct output, output) {
       open_output(output);
@@ -476,25 +495,94 @@ print_end(void)
    puts("; this is what was known until then");
 }
 
+/* Of a session, as gpuval_report_files.c names them */
+static void
+number_outputs(void)
+{
+   util_dynarray_foreach (&outputs, struct output, output) {
+      const char *ending = output->format->ending;
+      output->name =
+         ralloc_asprintf(NULL, "%.*s.%u%s", (int)(strlen(output->name) - strlen(ending)),
+                         output->name, session, ending);
+   }
+}
+
+static struct gpuval_merge *
+create_merge(void)
+{
+   struct gpuval_merge *merge = gpuval_merge_create();
+
+   if (!merge)
+      fail("TMPDIR: %s", strerror(errno));
+   return merge;
+}
+
+/* Reads a journal up to where a session begins or ends, which is put into @next. Returns false in
+ * *@more at the end of the file.
+ */
+static struct gpuval_merge *
+read_session(FILE *f, const char *name, unsigned *next, bool *more)
+{
+   struct gpuval_merge *merge = create_merge();
+   FILE *lines = gpuval_open_nameless();
+   char *line = NULL;
+   size_t size = 0;
+   ssize_t length;
+
+   *more = false;
+   while (lines && !*more && (length = getline(&line, &size, f)) >= 0) {
+      *more = sscanf(line, "{\"session\":%u}", next) == 1;
+      if (!*more)
+         fwrite(line, 1, length, lines);
+   }
+   free(line);
+   if (!lines || fflush(lines))
+      fail("the reports do not fit into TMPDIR: %s", strerror(errno));
+   rewind(lines);
+   gpuval_merge_read_journal(merge, lines, name, ended);
+   fclose(lines);
+   if (!gpuval_merge_finish(merge))
+      fail("the reports do not fit into TMPDIR: %s", strerror(errno));
+   return merge;
+}
+
 /* Of --ended, which `gpuval run` uses: the reports of a process that has not come to its end, of
- * its journal, and what its log lacks, on stdout.
+ * its journal, and what its log lacks, on stdout. Of sessions, those that have ended have their
+ * reports, and what is outside of them has none.
  */
 static int
-finish_journal(struct gpuval_merge *merge)
+finish_journal(void)
 {
    const char *name = *(const char **)util_dynarray_begin(&inputs);
+   struct gpuval_summary before = {0};
+   bool has_sessions = false, more;
+   struct gpuval_merge *merge;
+   unsigned next = 0;
    FILE *f = fopen(name, "re");
 
    if (!f)
       fail("%s: %s", name, strerror(errno));
-   gpuval_merge_read_journal(merge, f, name, ended);
+   while (merge = read_session(f, name, &next, &more), more) {
+      if (session)
+         gpuval_summary_add(&before, gpuval_merge_summary(merge));
+      gpuval_merge_destroy(merge);
+      has_sessions = true;
+      session = next;
+   }
    fclose(f);
-   if (!gpuval_merge_finish(merge))
-      fail("the reports do not fit into TMPDIR: %s", strerror(errno));
-   write_outputs(merge);
-   write_step_summary(merge);
+   if (session)
+      number_outputs();
+   if (session || !has_sessions) {
+      write_outputs(merge);
+      write_step_summary(merge);
+   }
    print_end();
-   gpuval_text_write_summary(stdout, gpuval_merge_summary(merge));
+
+   struct gpuval_summary summary = *gpuval_merge_summary(merge);
+   const uint64_t shaders = summary.shaders; /* which no session has to itself */
+   gpuval_summary_add(&summary, &before);
+   summary.shaders = shaders;
+   gpuval_text_write_summary(stdout, &summary);
    gpuval_merge_destroy(merge);
    return fflush(stdout) ? EXIT_TROUBLE : 0;
 }
@@ -512,11 +600,10 @@ main(int argc, char **argv)
    parse_options(argv + 1);
    check_coverage();
 
-   struct gpuval_merge *merge = gpuval_merge_create();
-   if (!merge)
-      fail("TMPDIR: %s", strerror(errno));
    if (ended)
-      return finish_journal(merge);
+      return finish_journal();
+
+   struct gpuval_merge *merge = create_merge();
    read_all(merge);
    write_outputs(merge);
    write_step_summary(merge);

@@ -253,8 +253,10 @@ read_file(const char *file)
    unsigned number = 0;
 
    FILE *f = fopen(file, "re");
-   while (f && getline(&line, &size, f) >= 0)
-      parse_line(line, file, ++number);
+   while (f && getline(&line, &size, f) >= 0) {
+      char *text = number ? line : gpuval_skip_byte_order_mark(line);
+      parse_line(text, file, ++number);
+   }
    /* A folder can be opened, but not read. */
    if (!f || ferror(f))
       gpuval_log_error("GPUVAL_SUPPRESSIONS: %s: %s; it suppresses nothing", file, strerror(errno));

@@ -51,6 +51,7 @@ refused nonsense --nonsense
 refused nonsense run --nonsense -- true
 refused nonsense run --nonsense=3 -- true
 refused "unknown command 'reprot'; did you mean 'report'[?]" reprot
+refused "unknown option '--bogus'" report --bogus
 refused "unknown option '--chekcs'; did you mean '--checks'[?]" run --chekcs all -- true
 refused "'--nonsense' .see" run --nonsense -- true
 refused "[.]codequality[.]json; did you mean 'a[.]jsonl'[?]" run --report a.json -- true
@@ -61,6 +62,7 @@ refused 'source-map: a comma' run --source-map a=b,c -- true
 refused program run
 refused program run --checks bounds --
 refused checks run --checks
+refused "checks: ',' names no check" run --checks , -- true
 refused vulkan run --driver vulkan -- true
 refused report.txt run --report report.txt -- true
 refused 256 run --error-exitcode 256 -- true

@@ -140,4 +140,28 @@ mkdir folder
 TMPDIR=$PWD/folder run_ending two_errors
 [ -z "$(names folder)" ] || wrong "there is: $(names folder)"
 
+begin 'a program that is killed in its second session'
+# What is submitted last is submitted by the end.
+ending session_labels SIGKILL
+sed '/^queue_label gpuval:end$/,$d' session_labels.scn | sed '$d' >open.scn
+GPUVAL_RECORD=manual run_ending open --report a.jsonl --report a.csv
+last_words err killed 'gpuval: 3 errors (9 occurrences), 0 records lost'
+lines a.1.jsonl '"errors":1,"occurrences":4,.*"session":1' 1
+lines a.1.jsonl '"ended"' 0
+lines a.2.jsonl '"errors":2,"occurrences":5,.*"session":2' 1
+lines a.2.jsonl '"ended":"killed"' 1
+lines a.2.csv '^"bounds","buffer-oob",[23],' 2
+absent a.jsonl
+absent a.csv
+absent a.3.jsonl
+
+begin 'a program that is killed behind its sessions'
+ending session_labels SIGKILL
+sed '$d' session_labels.scn >behind.scn
+GPUVAL_RECORD=manual run_ending behind --report a.jsonl
+last_words err killed 'gpuval: 3 errors (9 occurrences), 0 records lost'
+lines a.2.jsonl '"errors":2,"occurrences":5,.*"session":2' 1
+absent a.jsonl
+absent a.3.jsonl
+
 finish

@@ -334,6 +334,25 @@ TMPDIR=$PWD/folder gpuval run -- true
 TMPDIR=$PWD/folder run_scenario two_errors --checks bounds --error-exitcode 7
 [ -z "$(names folder)" ] || wrong "there is: $(names folder)"
 
+begin 'a disk that is full is no missing device'
+mkdir full
+# shellcheck disable=SC2016 # of the inner shell
+if unshare -m sh -c 'mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero >full/all' \
+   2>/dev/null; then
+   unshare -m sh -c 'mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero >full/all &&
+      TMPDIR=$PWD/full exec "$@"' sh "$command" run --checks bounds -- \
+      env TMPDIR="$private" "$runner" --child-only "$tests/two_errors.scn" >out 2>err
+   lines err 'nothing can be written to .*/full. [(]is the disk full[?][)]' 1
+   lines err 'no Vulkan device' 0
+   lines err '^gpuval: error: bounds/buffer-oob' 2
+   unshare -m sh -c 'mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero >full/all &&
+      TMPDIR=$PWD/full exec "$@"' sh "$command" run --checks bounds --error-exitcode 7 -- \
+      "$runner" --child-only "$tests/two_errors.scn" >out 2>err
+   status=$?
+   exits 2
+   lines err 'is the disk full' 1
+fi
+
 # --- RADV ----------------------------------------------------------------------
 
 # Its device is real, its GPU is not: nothing runs there.

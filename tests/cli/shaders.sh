@@ -151,7 +151,7 @@ with_rules 'an unknown mode' <<EOF
 $first-$first bounds
 $second-$second nonsense
 EOF
-one_complaint err GPUVAL_SHADERS 'line 2' nonsense
+one_complaint err GPUVAL_SHADERS 'line 2' rules nonsense
 last_line err 'gpuval: 1 error (2 occurrences), 0 records lost'
 
 begin 'no file'

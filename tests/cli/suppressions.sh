@@ -92,6 +92,12 @@ lines err '^gpuval: suppression not used: .*/a:5: assume$' 1
 lines err suppression 1
 last_line err 'gpuval: no errors, 2 suppressed (5 occurrences)'
 
+begin 'a byte-order mark'
+printf '\357\273\277file:*.comp\n' >known
+run GPUVAL=bounds GPUVAL_SUPPRESSIONS=known two_errors
+no_complaint err
+last_line err 'gpuval: no errors, 2 suppressed (5 occurrences)'
+
 # One message each, and the rest of the file works.
 bad() # LINE WORD
 {

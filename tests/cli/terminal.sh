@@ -40,8 +40,8 @@ on_terminal() # TEXT NAME=VALUE ...
 }
 
 clear_line="$(printf '\033')[[]K"
-status_line="$(printf '\r')gpuval: [0-9]:[0-9]{2}, [01] shaders, [01] errors [(][0-9] occurrences[)], 0 lost$clear_line"
-found=' 1 shaders, 1 errors (2 occurrences), 0 lost'
+status_line="$(printf '\r')gpuval: [0-9]:[0-9]{2}, (0 shaders|1 shader), (0 errors|1 error) [(](1 occurrence|[0-9] occurrences)[)], 0 lost$clear_line"
+found=' 1 shader, 1 error (2 occurrences), 0 lost'
 summary_line='gpuval: 1 error (6 occurrences), 0 records lost'
 
 begin 'progress on a terminal, log in a file'

@@ -187,8 +187,16 @@ run_instance(struct run *run)
    memcpy((char *)buffer->vk.map + offset, &instance, sizeof(instance));
 }
 
-/* `build NAME [BUFFER COUNT [pointers]] [alone]`: a triangle, that many instances, or pointers to
- * them; alone: no barrier is behind it
+static VkDeviceAddress
+find_instances(struct run *run, unsigned word)
+{
+   return strncmp(run_word(run, word), "0x", 2) == 0
+             ? (VkDeviceAddress)run_number(run, word)
+             : run_find_buffer(run, run_word(run, word))->vk.address;
+}
+
+/* `build NAME [BUFFER|ADDRESS COUNT [pointers]] [alone]`: a triangle, that many instances, or
+ * pointers to them; alone: no barrier is behind it
  */
 void
 run_build(struct run *run)
@@ -196,7 +204,7 @@ run_build(struct run *run)
    const struct run_structure *structure = need(run, run_word(run, 1));
    const bool top = structure->type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
    VkAccelerationStructureGeometryKHR geometry =
-      make_geometry(structure, top ? run_find_buffer(run, run_word(run, 2))->vk.address : 0);
+      make_geometry(structure, top ? find_instances(run, 2) : 0);
    const VkAccelerationStructureBuildGeometryInfoKHR info = make_info(structure, &geometry);
    const VkAccelerationStructureBuildRangeInfoKHR range = {
       .primitiveCount = top ? (uint32_t)run_number(run, 3) : 1,

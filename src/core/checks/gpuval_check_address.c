@@ -8,8 +8,17 @@
 #include <inttypes.h>
 
 #include "base/gpuval_names.h"
+#include "util/macros.h"
 #include "util/ralloc.h"
 #include "vk_object.h"
+
+/* Negative in front of @begin, however far: addresses of a GPU may use all 64 bits. */
+static int64_t
+get_offset(uint64_t address, uint64_t begin)
+{
+   return address < begin ? -(int64_t)MIN2(begin - address, INT64_MAX)
+                          : (int64_t)MIN2(address - begin, INT64_MAX);
+}
 
 /* "16 bytes behind the end of "nodes" (256 bytes)" */
 static void
@@ -34,13 +43,13 @@ read_address(struct gpuval_device *device, struct gpuval_event *event,
       event->resource.object = nearest.gone->object;
       event->resource.calls = nearest.gone->calls;
       event->resource.size = nearest.gone->size;
-      event->resource.object_offset = address - nearest.gone->begin;
+      event->resource.object_offset = get_offset(address, nearest.gone->begin);
    } else if (nearest.range) {
       name = gpuval_object_name(event, nearest.range->object);
       event->resource.object = (uintptr_t)nearest.range->object;
       event->resource.calls = nearest.range->object->gpuval_calls;
       event->resource.size = nearest.range->size;
-      event->resource.object_offset = address - nearest.range->address;
+      event->resource.object_offset = get_offset(address, nearest.range->address);
    } else {
       event->detail = ralloc_strdup(event, "no buffer has an address");
       return;

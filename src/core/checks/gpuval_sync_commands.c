@@ -245,35 +245,20 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
  */
 #define STRUCTURE_BEGIN GPUVAL_SHADOW_BLOCK
 
-static bool
-is_in_buffer(struct gpuval_sync_commands *sync, uint64_t address, uint64_t size)
-{
-   struct gpuval_command_range range;
-
-   return gpuval_device_find_buffer(sync->device, address, size, &range) &&
-          size <= range.size - (address - range.address);
-}
-
 /* Reads what instances refer to, each once; what is @known was read before. */
 static void
-read_instances(struct gpuval_sync_commands *sync, const struct gpuval_instances *instances,
+read_instances(struct gpuval_sync_commands *sync, struct gpuval_instances *instances,
                struct hash_table_u64 *known)
 {
-   const uint64_t size = sizeof(VkAccelerationStructureInstanceKHR);
-   const uint64_t stride = instances->array_of_pointers ? sizeof(VkDeviceAddress) : size;
    struct gpuval_command_access access = {
       .stages = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
       .access = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
       .size = STRUCTURE_BEGIN,
    };
 
-   if (!is_in_buffer(sync, instances->address, instances->count * stride))
-      return;
    for (uint32_t i = 0; i < instances->count; i++) {
       const VkAccelerationStructureInstanceKHR *instance = gpuval_instances_get(instances, i);
-      if (instances->array_of_pointers && !is_in_buffer(sync, (uintptr_t)instance, size))
-         continue;
-      access.address = instance->accelerationStructureReference;
+      access.address = instance ? instance->accelerationStructureReference : 0;
       if (!access.address || _mesa_hash_table_u64_search(known, access.address))
          continue;
       _mesa_hash_table_u64_insert(known, access.address, sync);
@@ -292,7 +277,7 @@ read_structures(struct gpuval_sync_commands *sync,
 
       for (uint32_t j = 0; j < info->geometryCount; j++) {
          struct gpuval_instances instances;
-         if (gpuval_build_instances(gpuval_build_geometry(info, j),
+         if (gpuval_build_instances(sync->device, gpuval_build_geometry(info, j),
                                     &build->pp_build_range_infos[i][j], &instances) &&
              instances.count)
             read_instances(sync, &instances, known);

@@ -4,7 +4,7 @@
  *
  * A structure is bytes of its buffer. Which bottom-level structures a build of a top-level one
  * reads stands in memory, and so do the addresses of an array of pointers to instances: that is not
- * described here (see gpuval_sync_commands.c).
+ * described here (see gpuval_sync_commands.c, and gpuval_radv_bytes.c).
  */
 
 #include "gpuval_command_describe.h"

@@ -77,6 +77,7 @@ describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
                                      : "nothing orders it and a command that reads there");
 }
 
+/* sync names the image, whatever view leads there: the other party may have another one. */
 static void
 describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t id)
 {
@@ -85,6 +86,14 @@ describe_view(struct gpuval_device *device, struct gpuval_event *event, uint32_t
    if (!device->objects || !gpuval_objects_describe(device->objects, event, id, &info))
       return;
    gpuval_events_name_object(event, &info);
+   if (event->kind == GPUVAL_KIND_RESOURCE_RACE || info.type != VK_OBJECT_TYPE_IMAGE_VIEW ||
+       !info.parent)
+      return;
+   event->resource.object = info.parent;
+   event->resource.object_type = VK_OBJECT_TYPE_IMAGE;
+   event->resource.object_name = info.parent_name;
+   event->resource.parent = 0;
+   event->resource.parent_name = NULL;
 }
 
 static enum gpuval_kind

@@ -25,10 +25,21 @@ struct gpuval_instances {
    bool array_of_pointers; /* which are the host's, too */
    uint64_t address;       /* that the device has for @data; 0: it is not known */
    uint32_t count;
+
+   /* Where addresses are the program's, which may be bad: only what is in buffers of that device is
+    * read. NULL: all can be read.
+    */
+   struct gpuval_device *device;
+   uint32_t num_there;   /* instances, or pointers, in the buffer where they begin */
+   uint64_t begin, size; /* of the buffer with the instance that a pointer has led to last */
 };
 
-const VkAccelerationStructureInstanceKHR *
-gpuval_instances_get(const struct gpuval_instances *instances, uint32_t i);
+/** Finds out which of them are there, with @device set. */
+void gpuval_instances_find(struct gpuval_instances *instances);
+
+/** Returns NULL where the instance, or the pointer to it, is in no buffer. */
+const VkAccelerationStructureInstanceKHR *gpuval_instances_get(struct gpuval_instances *instances,
+                                                               uint32_t i);
 
 /** Does an instance that is not inactive refer to what there is? */
 bool gpuval_instances_is_good(struct gpuval_device *device, uint64_t reference);
@@ -38,7 +49,7 @@ bool gpuval_instances_is_good(struct gpuval_device *device, uint64_t reference);
  * the first one. References that are good (uint64_t) are appended. Only where
  * gpuval_device_structures() is not NULL.
  */
-void gpuval_instances_check(struct gpuval_device *device, const struct gpuval_instances *instances,
+void gpuval_instances_check(struct gpuval_device *device, struct gpuval_instances *instances,
                             struct gpuval_command_failure *failure,
                             struct util_dynarray *references);
 

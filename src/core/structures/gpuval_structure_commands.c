@@ -43,7 +43,8 @@ gpuval_build_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, u
 }
 
 bool
-gpuval_build_instances(const VkAccelerationStructureGeometryKHR *geometry,
+gpuval_build_instances(struct gpuval_device *device,
+                       const VkAccelerationStructureGeometryKHR *geometry,
                        const VkAccelerationStructureBuildRangeInfoKHR *range,
                        struct gpuval_instances *instances)
 {
@@ -56,7 +57,10 @@ gpuval_build_instances(const VkAccelerationStructureGeometryKHR *geometry,
       .array_of_pointers = geometry->geometry.instances.arrayOfPointers,
       .address = (uintptr_t)first + range->primitiveOffset,
       .count = range->primitiveCount,
+      .device = device,
    };
+   if (device)
+      gpuval_instances_find(instances);
    return true;
 }
 
@@ -70,7 +74,8 @@ check_instances(struct gpuval_structure_commands *structures,
 
    for (uint32_t i = 0; i < info->geometryCount; i++) {
       struct gpuval_instances instances;
-      if (gpuval_build_instances(gpuval_build_geometry(info, i), &ranges[i], &instances))
+      if (gpuval_build_instances(structures->device, gpuval_build_geometry(info, i), &ranges[i],
+                                 &instances))
          gpuval_instances_check(structures->device, &instances, &failure, references);
    }
    if (!failure.count)

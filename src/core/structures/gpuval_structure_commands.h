@@ -30,8 +30,11 @@ bool gpuval_structure_commands_has_failed(const struct gpuval_structure_commands
 /** The i-th geometry of a build */
 const VkAccelerationStructureGeometryKHR *
 gpuval_build_geometry(const VkAccelerationStructureBuildGeometryInfoKHR *info, uint32_t i);
-/** Returns whether a geometry has instances, which are at the host's addresses. */
-bool gpuval_build_instances(const VkAccelerationStructureGeometryKHR *geometry,
+/** Returns whether a geometry has instances, which are at the host's addresses, in buffers of
+ * @device.
+ */
+bool gpuval_build_instances(struct gpuval_device *device,
+                            const VkAccelerationStructureGeometryKHR *geometry,
                             const VkAccelerationStructureBuildRangeInfoKHR *range,
                             struct gpuval_instances *instances);
 
