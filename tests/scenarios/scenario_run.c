@@ -296,6 +296,7 @@ static const struct {
    {"check", do_check},
    {"check_off", do_check_off},
    {"check_on", do_check_on},
+   {"clear_attachment", run_clear_attachment},
    {"clear_image", run_clear_image},
    {"command_buffer", run_command_buffer},
    {"compute_queue", do_nothing},

@@ -379,6 +379,7 @@ uint64_t run_find_view(struct run *run, VkObjectType type, const char *name);
 
 /* scenario_run_transfers.c */
 void run_begin_target(struct run *run);
+void run_clear_attachment(struct run *run);
 void run_blit_image(struct run *run);
 void run_host_copy_from_image(struct run *run);
 void run_host_copy_image(struct run *run);
