@@ -42,6 +42,13 @@ char *gpuval_escape(const char *text);
 locale_t gpuval_begin_c_locale(void);
 void gpuval_end_c_locale(locale_t before);
 
+/** What a noun of @count things ends with. */
+static inline const char *
+gpuval_plural(uint64_t count)
+{
+   return count == 1 ? "" : "s";
+}
+
 /** Behind the byte-order mark that editors put at the beginning of a file, if @line has one. */
 static inline char *
 gpuval_skip_byte_order_mark(char *line)

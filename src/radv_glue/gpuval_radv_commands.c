@@ -680,12 +680,6 @@ gpuval_radv_submitted(struct gpuval_radv *gpuval, unsigned queue,
       note_execution(gpuval, container_of(buffers[i], struct radv_cmd_buffer, vk));
    return number;
 }
-static bool
-draws(const char *op)
-{
-   enum gpuval_command_pipelines pipelines = gpuval_command_pipelines(op);
-   return pipelines == GPUVAL_COMMAND_DRAWS || pipelines == GPUVAL_COMMAND_DRAWS_MESHES;
-}
 
 bool
 gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws,
@@ -702,8 +696,8 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    commands->has_draws = has_draws;
    commands->calls = gpuval_backtrace_capture();
    commands->index = is_counted ? commands->next_index++ : -1;
-   if (is_counted && draws(op))
-      gpuval_radv_race_draw(cmd_buffer);
+   if (is_counted)
+      gpuval_radv_race_draw(cmd_buffer, op);
    gpuval_radv_begin_crumb(cmd_buffer, NULL);
    return true;
 }

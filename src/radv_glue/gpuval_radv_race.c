@@ -11,6 +11,7 @@
 #include "radv_image.h"
 #include "radv_shader.h"
 
+#include "gpuval/src/base/gpuval_command.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/memory/gpuval_transfers.h"
@@ -168,13 +169,20 @@ gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRen
    *gpuval_radv_race_pass(cmd_buffer) = (struct gpuval_radv_race_pass){.is_noted = true};
 }
 
+static bool
+is_draw(const char *op)
+{
+   enum gpuval_command_pipelines pipelines = gpuval_command_pipelines(op);
+   return pipelines == GPUVAL_COMMAND_DRAWS || pipelines == GPUVAL_COMMAND_DRAWS_MESHES;
+}
+
 /* One note of all draws */
 void
-gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer)
+gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op)
 {
    struct gpuval_radv *gpuval = get_gpuval(cmd_buffer);
    struct gpuval_radv_race_pass *pass = gpuval_radv_race_pass(cmd_buffer);
-   if (!gpuval->race)
+   if (!gpuval->race || !is_draw(op))
       return;
 
    uint32_t command_id = gpuval_radv_add_command(

@@ -28,8 +28,8 @@ void gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDepend
 /** and of a wait for events. @events lives as long as what the command buffer has recorded. */
 void gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer,
                              const struct gpuval_dependency *events);
-/** A draw is being recorded: gpuval_radv_begin_action() has named it. */
-void gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer);
+/** The action @op is being recorded, which may be a draw: gpuval_radv_begin_action() has named it. */
+void gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op);
 /** What the shaders that are bound may use; NULL: nothing. */
 struct gpuval_radv_race_note *
 gpuval_radv_race_shaders(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer,

@@ -49,12 +49,6 @@ write_markdown(FILE *f, const char *text)
    free(escaped);
 }
 
-static const char *
-plural(uint64_t count)
-{
-   return count == 1 ? "" : "s";
-}
-
 static void
 write_begin(FILE *f, const struct gpuval_summary *summary)
 {
@@ -69,9 +63,9 @@ write_begin(FILE *f, const struct gpuval_summary *summary)
       fprintf(f,
               ": %" PRIu64 " error%s (%" PRIu64 " occurrence%s), %" PRIu64 " warning%s, %" PRIu64
               " record%s lost\n\n",
-              summary->errors, plural(summary->errors), summary->occurrences,
-              plural(summary->occurrences), summary->warnings, plural(summary->warnings),
-              summary->lost, plural(summary->lost));
+              summary->errors, gpuval_plural(summary->errors), summary->occurrences,
+              gpuval_plural(summary->occurrences), summary->warnings,
+              gpuval_plural(summary->warnings), summary->lost, gpuval_plural(summary->lost));
    else
       fputs(": no errors\n\n", f);
    if (summary->has_baseline)

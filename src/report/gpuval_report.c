@@ -665,12 +665,6 @@ gpuval_report_session(enum gpuval_session_action action, const char *by)
    gpuval_report_unlock();
 }
 
-static const char *
-plural(uint64_t count)
-{
-   return count == 1 ? "" : "s";
-}
-
 static void
 show_progress(int64_t seconds)
 {
@@ -682,13 +676,13 @@ show_progress(int64_t seconds)
                (period + 1) / 2);
    if (now.warnings)
       snprintf(warnings, sizeof(warnings), ", %" PRIu64 " warning%s", now.warnings,
-               plural(now.warnings));
+               gpuval_plural(now.warnings));
    snprintf(text, sizeof(text),
             "gpuval: %d:%02d, %s%" PRIu64 " shader%s, %" PRIu64 " error%s (%" PRIu64
             " occurrence%s)%s, %" PRIu64 " lost",
-            (int)(seconds / 60), (int)(seconds % 60), session, now.shaders, plural(now.shaders),
-            now.errors, plural(now.errors), now.occurrences, plural(now.occurrences), warnings,
-            now.lost);
+            (int)(seconds / 60), (int)(seconds % 60), session, now.shaders,
+            gpuval_plural(now.shaders), now.errors, gpuval_plural(now.errors), now.occurrences,
+            gpuval_plural(now.occurrences), warnings, now.lost);
    gpuval_log_show_status(text);
 }
 

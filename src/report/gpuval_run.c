@@ -68,7 +68,7 @@ gpuval_checks_write_json(FILE *f, uint32_t checks)
 static void
 write_count(FILE *f, const char *separator, uint64_t count, const char *noun)
 {
-   fprintf(f, "%s%" PRIu64 " %s%s", separator, count, noun, count == 1 ? "" : "s");
+   fprintf(f, "%s%" PRIu64 " %s%s", separator, count, noun, gpuval_plural(count));
 }
 
 static void
@@ -91,7 +91,7 @@ gpuval_scope_write(FILE *f, const struct gpuval_summary *summary)
 
    write_count(f, ": ", summary->shaders, "shader");
    write_count(f, ", ", summary->commands, "command");
-   fprintf(f, "; check%s: ", util_bitcount(scope.checks) == 1 ? "" : "s");
+   fprintf(f, "; check%s: ", gpuval_plural(util_bitcount(scope.checks)));
    write_names(f, scope.checks);
    if (scope.driver) {
       fputs("; ", f);

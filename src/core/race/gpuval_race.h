@@ -57,8 +57,9 @@ struct gpuval_race_use {
    bool goes_on;       /* with one that was noted before, and is not looked at again */
    bool is_barrier;    /* no use: what is there has had a barrier for its memory */
    bool is_covered;    /* there has been one since */
-   uint32_t behind;    /* 0, or 1 + recording of a transition that is ordered behind it: that stands
-                        * for it in its recording, as it is in no race with what is of others */
+   uint32_t behind;    /* 0, or 1 + the recording of a transition that comes after this use. Uses of
+                        * that recording are compared with the transition instead, which is in no
+                        * race with uses of others. */
    uint32_t view;      /* id of the view that a shader uses; 0: none */
    uint32_t object;    /* id of the image or buffer, gpuval_objects.h; 0: a shader's view has it */
    bool is_buffer;
