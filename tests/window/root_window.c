@@ -6,8 +6,9 @@
  *    gpuval-root-window COLORS SECONDS
  *
  * The first line says how many colors there are at the start, the last line how
- * many there were at most. Exits with 0 as soon as there are COLORS, with 1 when
- * there are not within SECONDS, with 99 when there is no screen.
+ * many there were at most. Ends as soon as there are COLORS, or after SECONDS, and
+ * then asks the programs to close their windows. Exits with 0 when there were
+ * COLORS, with 1 when not, with 99 when there is no screen.
  */
 
 #include <stdio.h>
@@ -56,6 +57,36 @@ count_colors(Display *display)
    return colors;
 }
 
+/* The message by which a window manager asks a program to close its window (ICCCM
+ * 4.2.8.1). There is no window manager on this screen, so that the programs' windows
+ * are the root window's children.
+ */
+static void
+close_windows(Display *display)
+{
+   const Atom protocols = XInternAtom(display, "WM_PROTOCOLS", False);
+   const Atom delete = XInternAtom(display, "WM_DELETE_WINDOW", False);
+   Window root, parent, *windows = NULL;
+   unsigned count = 0;
+
+   XQueryTree(display, DefaultRootWindow(display), &root, &parent, &windows, &count);
+   for (unsigned i = 0; i < count; i++) {
+      XEvent event = {
+         .xclient =
+            {
+               .type = ClientMessage,
+               .window = windows[i],
+               .message_type = protocols,
+               .format = 32,
+               .data.l = {delete, CurrentTime},
+            },
+      };
+      XSendEvent(display, windows[i], False, NoEventMask, &event);
+   }
+   if (windows)
+      XFree(windows);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -79,6 +110,7 @@ main(int argc, char **argv)
       most = colors > most ? colors : most;
    }
    printf("%u at most\n", most);
+   close_windows(display);
    XCloseDisplay(display);
    return most >= wanted ? 0 : 1;
 }

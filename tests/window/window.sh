@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # A program with a window: vkcube on an X server without a screen. Nothing is
-# reported, and there is a cube to be seen.
+# reported, and there is a cube to be seen. ROOT_WINDOW closes the window once it has
+# seen the cube: a cube of so many frames could be gone before.
 #
 #    window.sh ROOT_WINDOW
 #
@@ -82,7 +83,7 @@ watcher=$!
 wait_for_first_look
 
 GPUVAL=basic GPUVAL_LOG=$private/log GPUVAL_REPORT=$private/report.jsonl \
-   timeout 100 vkcube --c 100 >vkcube.out 2>&1
+   timeout 100 vkcube >vkcube.out 2>&1
 status=$?
 [ "$status" -eq 0 ] || fail "vkcube exited with $status"
 wait "$watcher"
