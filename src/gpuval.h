@@ -107,6 +107,8 @@ struct gpuval_device_info {
 
    /* init: nothing is in a window, but the driver tells of memory: gpuval_marks.h */
    bool has_marks;
+   /* sync: so it does of images, whose texels have numbers: gpuval_texels.h */
+   bool numbers_texels;
 
    /* The host has no atomics on that memory, and reads from it are slow: what shaders
     * may use is not written, and slots are given back when work that may use them has ended.

@@ -124,6 +124,18 @@ static_assert(sizeof(struct gpuval_object) == 32, "shaders know the stride");
 static_assert(offsetof(struct gpuval_object, extent) == 4, "shaders know the offsets");
 static_assert(offsetof(struct gpuval_object, marks) == 24, "shaders know the offsets");
 
+/* Behind the table, at the same index, where texels have numbers (gpuval_texels.h): of a view of a
+ * storage image the number of its first texel, and strides. All 0: nobody looks at its texels.
+ */
+struct gpuval_object_texels {
+   uint64_t address;
+   uint32_t size; /* bytes of a texel */
+   uint32_t row, layer, sample;
+   uint32_t padding[2];
+};
+static_assert(sizeof(struct gpuval_object_texels) == sizeof(struct gpuval_object),
+              "shaders know the stride");
+
 /* The mark of a view's first level in its first layer (gpuval_init.h), and how many layers it
  * has. What is above 48 bits of an address is what bit 47 is.
  */

@@ -15,6 +15,7 @@
 #include "core/memory/gpuval_marks.h"
 #include "core/memory/gpuval_ranges.h"
 #include "core/memory/gpuval_shadow_device.h"
+#include "core/memory/gpuval_texels.h"
 #include "core/printf/gpuval_printf.h"
 #include "core/shaders/gpuval_coverage.h"
 #include "core/shaders/gpuval_shader.h"
@@ -60,6 +61,7 @@ struct whole {
    struct gpuval_addresses addresses;
    struct gpuval_marks marks;
    struct gpuval_image_marks image_marks;
+   struct gpuval_texels texels;
    struct gpuval_cells cells;
    struct gpuval_shadow_device shadow;
    struct gpuval_filter filter;
@@ -84,6 +86,7 @@ alloc_device(void)
    device->addresses = &whole->addresses;
    device->marks = &whole->marks;
    device->image_marks = &whole->image_marks;
+   device->texels = &whole->texels;
    device->cells = &whole->cells;
    device->shadow = &whole->shadow;
    device->filter = &whole->filter;
@@ -99,11 +102,13 @@ init_objects(struct gpuval_device *device)
 
    if (!bits || !gpuval_options_need(GPUVAL_NEEDS_OBJECTS))
       return true;
-   if (!gpuval_device_alloc_table(device, &device->objects_buffer,
-                                  sizeof(struct gpuval_object) << bits))
+   const bool has_texels = device->info.numbers_texels && gpuval_options_sync();
+   const uint64_t size =
+      sizeof(struct gpuval_object) + (has_texels ? sizeof(struct gpuval_object_texels) : 0);
+   if (!gpuval_device_alloc_table(device, &device->objects_buffer, size << bits))
       return false;
-   device->objects =
-      gpuval_objects_create(device->objects_buffer.map, device->objects_buffer.address, bits);
+   device->objects = gpuval_objects_create(device->objects_buffer.map,
+                                           device->objects_buffer.address, bits, has_texels);
    return device->objects != NULL;
 }
 
@@ -315,6 +320,7 @@ gpuval_device_create(const struct gpuval_device_info *info)
    gpuval_addresses_init(device->addresses, device);
    gpuval_marks_init(device);
    gpuval_image_marks_init(device);
+   gpuval_texels_init(device);
    gpuval_structure_table_init(device);
    device->has_thread = thrd_create(&device->thread, watch, device) == thrd_success;
 
@@ -358,6 +364,7 @@ gpuval_device_destroy(struct gpuval_device *device)
    gpuval_cells_finish(device);
    gpuval_marks_finish(device);
    gpuval_image_marks_finish(device);
+   gpuval_texels_finish(device);
    gpuval_device_free(device, &device->poll_buffer);
    gpuval_device_free(device, &device->root_buffer);
    gpuval_drain_finish(device);

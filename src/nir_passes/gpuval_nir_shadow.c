@@ -469,7 +469,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_load_var(b, found.hazard));
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
-      nir_def *there = gpuval_nir_value_at(b, params->address, params->size);
+      nir_def *there = gpuval_nir_value_at(
+         b, params->address, nir_bcsel(b, params->has_value, params->size, nir_imm_int(b, 0)));
       nir_def *same =
          gpuval_shadow_is_same(b, driver, params, &self, other, nir_load_var(b, found.is_lane),
                                nir_ieq(b, there, params->value));

@@ -42,7 +42,9 @@ gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count)
    return value;
 }
 
-/* Byte by byte, by words that are aligned: none is on a page that has nothing of it. */
+/* Byte by byte, by words that are aligned: none is on a page that has nothing of it. Of no bytes
+ * nothing is loaded: texels may have numbers, where nothing is (core/memory/gpuval_texels.h).
+ */
 nir_def *
 gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size)
 {

@@ -126,6 +126,7 @@ gpuval_radv_create(struct radv_device *device)
       .clear_when_idle = true,
       .object_bits = GPUVAL_RADV_OBJECT_INDEX_BITS,
       .has_marks = true,
+      .numbers_texels = true,
       .has_table = true,
       .max_shadow_size = (uint64_t)pdev->info.vram_vis_size_kb * 1024 / SHADOW_SHARE,
       .describe_command = gpuval_radv_describe_command,

@@ -18,6 +18,7 @@
 #include "radv_shader_object.h"
 
 #include "gpuval/gpuval_entrypoints.h"
+#include "gpuval/src/core/memory/gpuval_texels.h"
 #include "vk_acceleration_structure.h"
 #include "vk_pipeline.h"
 
@@ -117,15 +118,16 @@ gpuval_radv_CreateImage(VkDevice device, const VkImageCreateInfo *info,
    return result;
 }
 
-/* For pages that fault */
+/* For pages that fault, and for sync */
 static void
-add_image_range(struct gpuval_radv *gpuval, VkImage handle)
+add_image_memory(struct gpuval_radv *gpuval, VkImage handle)
 {
    VK_FROM_HANDLE(radv_image, image, handle);
 
    if (image->bindings[0].bo)
       gpuval_device_add_image(gpuval->device, &image->vk.base, gpuval_radv_image_address(image),
                               image->size);
+   gpuval_texels_add(gpuval->device, &image->vk);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -136,6 +138,7 @@ gpuval_radv_DestroyImage(VkDevice device, VkImage handle, const VkAllocationCall
 
    if (image) {
       gpuval_radv_images_remove(gpuval, image);
+      gpuval_texels_remove(gpuval->device, image);
       gpuval_device_remove_image(gpuval->device, &image->base);
       gpuval_hooks_remove_object(&gpuval->hooks, &image->base);
    }
@@ -155,7 +158,7 @@ gpuval_radv_BindImageMemory2(VkDevice device, uint32_t count, const VkBindImageM
 
    gpuval_hooks_bind_images(&gpuval->hooks, count, infos);
    for (uint32_t i = 0; i < count; i++)
-      add_image_range(gpuval, infos[i].image);
+      add_image_memory(gpuval, infos[i].image);
    return result;
 }
 
@@ -167,8 +170,10 @@ gpuval_radv_CreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
    VkResult result = next(device)->CreateImageView(device, info, allocator, handle);
    struct vk_image_view *view = result == VK_SUCCESS ? vk_image_view_from_handle(*handle) : NULL;
 
-   if (view)
+   if (view) {
       gpuval_hooks_add_image_view(&gpuval->hooks, view);
+      gpuval_texels_add_view(gpuval->device, view);
+   }
    gpuval_radv_images_add_view(gpuval, info, view);
    return result;
 }

@@ -312,6 +312,7 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .buffer_address = buffer_address,
    .texels = texels,
    .extent = gpuval_radv_nir_extent,
+   .strides = gpuval_radv_nir_strides,
    .lod_limits = gpuval_radv_nir_lod_limits,
    .descriptors = &gpuval_radv_nir_descriptors,
    .structure_address = structure_address,

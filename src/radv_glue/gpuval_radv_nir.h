@@ -142,6 +142,7 @@ struct gpuval_radv_nir_args {
 
 struct gpuval_nir_driver;
 struct gpuval_nir_extent;
+struct gpuval_nir_strides;
 struct gpuval_nir_subresource;
 
 /** Of gpuval_radv_nir_driver */
@@ -149,6 +150,8 @@ extern const struct gpuval_nir_descriptors gpuval_radv_nir_descriptors;
 void gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, struct nir_builder *b,
                             bool is_texture, enum glsl_sampler_dim dim, uint32_t set, nir_def *slot,
                             nir_def *level, struct gpuval_nir_extent *extent);
+void gpuval_radv_nir_strides(const struct gpuval_nir_driver *driver, struct nir_builder *b,
+                             nir_def *set, nir_def *slot, struct gpuval_nir_strides *strides);
 
 /** A descriptor's offset in its set, or 0 if it is behind the end, where that is known. */
 nir_def *gpuval_radv_nir_clamp(const struct gpuval_nir_driver *driver, struct nir_builder *b,

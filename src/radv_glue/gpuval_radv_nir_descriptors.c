@@ -328,6 +328,30 @@ gpuval_radv_nir_extent(const struct gpuval_nir_driver *driver, nir_builder *b, b
    }
 }
 
+/* As the table of objects has them behind it. */
+void
+gpuval_radv_nir_strides(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
+                        nir_def *slot, struct gpuval_nir_strides *out)
+{
+   const int offset = sizeof(struct gpuval_object) << GPUVAL_RADV_OBJECT_INDEX_BITS;
+   nir_def *address;
+
+   load_object(driver, b, nir_scalar_as_uint(nir_get_scalar(set, 0)), slot,
+               offsetof(struct gpuval_descriptor, object), &address);
+   nir_def *first = load_constant(b, nir_iadd_imm(b, address, offset), 4);
+   nir_def *rest = load_constant(b, nir_iadd_imm(b, address, offset + 16), 4);
+   nir_def *hi = nir_channel(b, first, 1);
+
+   *out = (struct gpuval_nir_strides){
+      .address = nir_pack_64_2x32_split(b, nir_channel(b, first, 0), hi),
+      .size = nir_channel(b, first, 2),
+      .row = nir_channel(b, first, 3),
+      .layer = nir_channel(b, rest, 0),
+      .sample = nir_channel(b, rest, 1),
+      .is_linear = nir_ine_imm(b, hi, 0), /* numbers begin above that */
+   };
+}
+
 nir_def *
 gpuval_radv_nir_lod_limits(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *set,
                            nir_def *slot)

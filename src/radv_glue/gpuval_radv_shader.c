@@ -285,6 +285,8 @@ gpuval_radv_instrument(struct gpuval_radv *gpuval, const struct radv_shader_stag
       driver.descriptors = NULL;
       driver.extent = NULL;
    }
+   if (!gpuval_options_sync())
+      driver.strides = NULL;
    driver.has_marks = gpuval_device_has_marks(gpuval->device);
    driver.has_debug_break = gpuval->radv->trap_handler_shader != NULL;
    bool is_unmarked = false;

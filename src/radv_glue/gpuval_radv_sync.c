@@ -24,6 +24,7 @@
 #include "radv_queue.h"
 
 #include "gpuval/src/core/memory/gpuval_marks.h"
+#include "gpuval/src/core/memory/gpuval_texels.h"
 #include "util/ralloc.h"
 #include "vk_command_pool.h"
 
@@ -121,7 +122,16 @@ get_buffer(VkBuffer handle, uint64_t *address, uint64_t *size)
    *size = buffer->vk.size;
 }
 
-static const struct gpuval_places places = {.buffer = get_buffer};
+static void
+get_image(VkImage handle, const VkImageSubresourceRange *range, uint64_t *address, uint64_t *size)
+{
+   VK_FROM_HANDLE(radv_image, image, handle);
+   const struct radv_device *device = container_of(image->vk.base.device, struct radv_device, vk);
+
+   gpuval_texels_range(device->gpuval->device, &image->vk, range, address, size);
+}
+
+static const struct gpuval_places places = {.buffer = get_buffer, .image = get_image};
 
 /* What a call says happens at once: one note. */
 static void

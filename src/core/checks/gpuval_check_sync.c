@@ -10,6 +10,7 @@
 #include "core/memory/gpuval_marks.h"
 #include "core/memory/gpuval_ranges.h"
 #include "core/memory/gpuval_shadow_device.h"
+#include "core/memory/gpuval_texels.h"
 
 #include "base/gpuval_names.h"
 #include "nir_passes/gpuval_nir_sync.h"
@@ -256,6 +257,22 @@ describe_hazard(struct gpuval_device *device, struct gpuval_event *event,
       describe_barrier(device, event, record, &party);
 }
 
+/* The image, or NULL where it is not known, that has a texel there */
+static const struct vk_image *
+find_texel(struct gpuval_device *device, uint64_t address, struct gpuval_texel *texel)
+{
+   int64_t offset;
+
+   if (device->info.numbers_texels)
+      return gpuval_texels_find(device, address, texel);
+   const struct vk_object_base *image =
+      gpuval_events_find_object(device->ranges->images, address, &offset);
+   if (!image || !device->info.find_texel)
+      return NULL;
+   device->info.find_texel(image, address, texel);
+   return container_of(image, struct vk_image, base);
+}
+
 /* Of an image: where it is known which one that is. @place: GPUVAL_TEXEL_* */
 static void
 describe_texel(struct gpuval_device *device, struct gpuval_event *event, uint64_t address,
@@ -263,14 +280,10 @@ describe_texel(struct gpuval_device *device, struct gpuval_event *event, uint64_
 {
    struct gpuval_event_access *access = &event->place.access;
    struct gpuval_texel texel;
-   int64_t offset;
-   const struct vk_object_base *image =
-      gpuval_events_find_object(device->ranges->images, address, &offset);
-   if (!image || !device->info.find_texel)
+   const struct vk_image *vk = find_texel(device, address, &texel);
+   if (!vk)
       return;
 
-   device->info.find_texel(image, address, &texel);
-   const struct vk_image *vk = container_of(image, struct vk_image, base);
    int32_t layer = place & GPUVAL_TEXEL_LAYER_MASK;
    access->num_coords = MIN2(place >> GPUVAL_TEXEL_COORDS_SHIFT, ARRAY_SIZE(access->coord));
    access->coord[0] = texel.x;
@@ -280,7 +293,7 @@ describe_texel(struct gpuval_device *device, struct gpuval_event *event, uint64_
    access->level = texel.level;
    access->has_sample = vk->samples > 1;
    access->sample = texel.sample;
-   gpuval_events_set_object(event, image);
+   gpuval_events_set_object(event, &vk->base);
 }
 
 static void
@@ -300,6 +313,10 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    if (!address)
       return;
 
+   if (is_image && device->info.numbers_texels) {
+      describe_texel(device, event, address, record->offset);
+      return;
+   }
    event->place.access.address = address;
    if (is_image)
       describe_texel(device, event, address, record->offset);

@@ -29,9 +29,10 @@ struct place {
 };
 
 struct gpuval_objects {
-   struct gpuval_object *table; /* in GPU memory, which the host may read slowly */
-   uint32_t *ids;               /* the same ids for the host */
-   uint64_t num_ended;          /* objects that have come to their ends */
+   struct gpuval_object *table;         /* in GPU memory, which the host may read slowly */
+   struct gpuval_object_texels *texels; /* there, too; NULL: there are none */
+   uint32_t *ids;                       /* the same ids for the host */
+   uint64_t num_ended;                  /* objects that have come to their ends */
    uint64_t address;
    unsigned index_bits;
 
@@ -70,7 +71,8 @@ gpuval_objects_address(const struct gpuval_objects *objects)
 }
 
 struct gpuval_objects *
-gpuval_objects_create(struct gpuval_object *table, uint64_t address, unsigned index_bits)
+gpuval_objects_create(struct gpuval_object *table, uint64_t address, unsigned index_bits,
+                      bool has_texels)
 {
    struct gpuval_objects *objects = rzalloc(NULL, struct gpuval_objects);
    if (!objects)
@@ -83,6 +85,7 @@ gpuval_objects_create(struct gpuval_object *table, uint64_t address, unsigned in
       return NULL;
    }
    objects->table = table;
+   objects->texels = has_texels ? (void *)&table[1u << index_bits] : NULL;
    objects->address = address;
    objects->index_bits = index_bits;
    simple_mtx_init(&objects->mutex, mtx_plain);
@@ -216,6 +219,8 @@ gpuval_objects_add(struct gpuval_objects *objects, struct vk_object_base *base,
    list_inithead(&place->children);
    base->gpuval_id = place->id;
 
+   if (objects->texels && base->type == VK_OBJECT_TYPE_IMAGE_VIEW)
+      objects->texels[index] = (struct gpuval_object_texels){0};
    struct gpuval_object *object = &objects->table[index];
    *object = (struct gpuval_object){
       .extent = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -286,6 +291,16 @@ gpuval_objects_set_marks(struct gpuval_objects *objects, const struct vk_object_
       p_atomic_set(&objects->table[index_of(objects, place->id)].marks,
                    gpuval_object_marks(address, layers));
    return place != NULL;
+}
+
+void
+gpuval_objects_set_texels(struct gpuval_objects *objects, const struct vk_object_base *view,
+                          const struct gpuval_object_texels *texels)
+{
+   const struct place *place = place_of(objects, view);
+
+   if (place && objects->texels)
+      objects->texels[index_of(objects, place->id)] = *texels;
 }
 
 void

@@ -60,10 +60,10 @@ struct gpuval_objects *gpuval_device_objects(struct gpuval_device *device);
 
 /**
  * @table: as many zeroed struct gpuval_object as 1 << @index_bits, which shaders see at
- * @address; stays the caller's.
+ * @address; stays the caller's. @has_texels: behind them are as many struct gpuval_object_texels.
  */
 struct gpuval_objects *gpuval_objects_create(struct gpuval_object *table, uint64_t address,
-                                             unsigned index_bits);
+                                             unsigned index_bits, bool has_texels);
 void gpuval_objects_destroy(struct gpuval_objects *objects);
 
 /** The table, as shaders see it. */
@@ -91,6 +91,12 @@ const struct gpuval_object_view *gpuval_objects_view(struct gpuval_objects *obje
 /** init: where the marks of a view begin. False: it has no place to keep that. */
 bool gpuval_objects_set_marks(struct gpuval_objects *objects, const struct vk_object_base *view,
                               uint64_t address, uint32_t layers);
+/**
+ * sync: where the texels of a view are. Nothing happens where it has no place to keep that, or the
+ * table none of them.
+ */
+void gpuval_objects_set_texels(struct gpuval_objects *objects, const struct vk_object_base *view,
+                               const struct gpuval_object_texels *texels);
 /** The views of @image have none any more. */
 void gpuval_objects_forget_marks(struct gpuval_objects *objects,
                                  const struct vk_object_base *image);

@@ -60,6 +60,7 @@ struct gpuval_device {
    struct gpuval_addresses *addresses;     /* memory/ */
    struct gpuval_marks *marks;             /* memory/, where init is on without a window */
    struct gpuval_image_marks *image_marks; /* memory/ */
+   struct gpuval_texels *texels;           /* memory/ */
    struct gpuval_cells *cells;             /* memory/, where shadow memory has no window */
    struct gpuval_shadow_device *shadow;    /* memory/ */
    struct gpuval_filter *filter;           /* memory/ */
