@@ -9,8 +9,7 @@
  * the program's barriers order before the command have left their marks, and barriers behind the
  * command wait for the dispatch, too (gpuval_radv_wait_for_looks()).
  *
- * Not looked at are draws under conditional rendering, transform feedback, and what queues without
- * compute shaders do.
+ * Not looked at are transform feedback, and what queues without compute shaders do.
  */
 
 #include "gpuval_radv_bytes.h"
@@ -71,6 +70,8 @@ struct gpuval_radv_bytes {
    const char *op;
    bool has_id;
    uint32_t command_id;
+   uint64_t predicate; /* of conditional rendering; 0: it is executed, whatever is there */
+   bool is_inverted;
    struct gpuval_radv_bytes_part *parts[GPUVAL_ORDER_CLASSES];
 };
 
@@ -110,7 +111,25 @@ begin_command(struct radv_cmd_buffer *cmd_buffer)
       util_dynarray_init(&(*bytes)->chunks, *bytes);
    }
    memset((*bytes)->parts, 0, sizeof((*bytes)->parts));
+   (*bytes)->predicate = 0;
    return *bytes;
+}
+
+/* A draw or a dispatch. RADV may have copied the predicate to where the GPU takes it from. */
+static struct gpuval_radv_bytes *
+begin_action(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id)
+{
+   const struct radv_cmd_state *state = &cmd_buffer->state;
+   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
+
+   bytes->has_id = true;
+   bytes->command_id = command_id;
+   if (state->predicating) {
+      bytes->predicate = state->emulated_predication_va ? state->emulated_predication_va
+                                                        : state->user_predication_va;
+      bytes->is_inverted = !state->predication_type;
+   }
+   return bytes;
 }
 
 struct gpuval_radv_bytes *
@@ -227,6 +246,8 @@ add_rows(struct gpuval_radv_bytes *bytes, const struct gpuval_sync_kind *kind,
    chunk.token = GPUVAL_SHADOW_CONTEXT(0, 0, kind->class_, site);
    chunk.type = is_write ? GPUVAL_BLOOM_STORE : GPUVAL_BLOOM_LOAD;
    chunk.access = kind->read;
+   chunk.predicate = bytes->predicate;
+   chunk.is_inverted = bytes->is_inverted;
 
    if (util_dynarray_num_elements(&bytes->chunks, struct chunk) > MAX_CHUNKS)
       gpuval_radv_flush_bytes(bytes->cmd_buffer);
@@ -436,12 +457,10 @@ gpuval_radv_add_indirect_fetch(struct gpuval_radv_recording *recording,
 {
    struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
    uint32_t count = gpuval_arguments_inside(arguments);
-   if (!gpuval_radv_looks_at_bytes(cmd_buffer) || cmd_buffer->state.predicating)
+   if (!gpuval_radv_looks_at_bytes(cmd_buffer))
       return;
 
-   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
-   bytes->has_id = true;
-   bytes->command_id = gpuval_radv_get_id(recording);
+   struct gpuval_radv_bytes *bytes = begin_action(cmd_buffer, gpuval_radv_get_id(recording));
    if (count > MAX_FETCHED_DRAWS)
       warn_of_draws();
    for (uint32_t i = 0; i < MIN2(count, MAX_FETCHED_DRAWS); i++) {
@@ -464,9 +483,7 @@ gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
    if (!gpuval_radv_looks_at_bytes(cmd_buffer))
       return;
 
-   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
-   bytes->has_id = true;
-   bytes->command_id = command_id;
+   struct gpuval_radv_bytes *bytes = begin_action(cmd_buffer, command_id);
    gpuval_visit_fetch(input, draw, gpuval_radv_add_bytes, bytes);
    for (unsigned i = 0; draw->indexed && draw->num_instances && i < input->num_attributes; i++) {
       if (!input->bindings[input->attributes[i].binding].per_instance)
@@ -490,13 +507,11 @@ gpuval_radv_add_arguments(struct gpuval_radv_recording *recording,
    uint32_t num_singles = MIN2(count, MAX_SINGLE_ROWS);
    struct gpuval_command_access access = {.address = count_address, .size = 4};
    bool is_dispatch = arguments->type == GPUVAL_ARGUMENTS_DISPATCH;
-   if (!may_look(cmd_buffer) || cmd_buffer->state.predicating || !arguments->range.address ||
+   if (!may_look(cmd_buffer) || !arguments->range.address ||
        !(gpuval_options_may_check(GPUVAL_CHECK_SYNC) || is_dispatch)) /* sync-compute */
       return;
 
-   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
-   bytes->has_id = true;
-   bytes->command_id = gpuval_radv_get_id(recording);
+   struct gpuval_radv_bytes *bytes = begin_action(cmd_buffer, gpuval_radv_get_id(recording));
    if (count_address)
       add_rows(bytes, &kind, &access, &no_rows);
 

@@ -44,7 +44,9 @@ struct gpuval_radv_bytes_chunk {
    uint32_t vertex_offset_offset; /* 0: it has none */
    uint32_t is_per_instance;
    uint32_t divisor;
-   uint32_t reserved[3];
+
+   uint32_t is_inverted; /* nothing is executed where the predicate is not 0 */
+   uint64_t predicate;   /* of a word, of conditional rendering: where it is 0. 0: there is none */
 };
 static_assert(sizeof(struct gpuval_radv_bytes_chunk) == 128, "the shader knows the offsets");
 static_assert(offsetof(struct gpuval_radv_bytes_chunk, first_row) == 80 &&

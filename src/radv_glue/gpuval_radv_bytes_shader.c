@@ -153,6 +153,21 @@ count_rows(nir_builder *b, nir_def *chunk, nir_def *num_rows)
    return nir_if_phi(b, fewer, num_rows);
 }
 
+/* Does the predicate of conditional rendering, if there is one, let the command be executed? */
+static nir_def *
+is_executed(nir_builder *b, nir_def *chunk)
+{
+   nir_def *words = load_words(b, chunk, offsetof(struct gpuval_radv_bytes_chunk, divisor));
+   nir_def *address = nir_pack_64_2x32(b, nir_channels(b, words, 0xc));
+   nir_def *always = nir_imm_true(b);
+
+   nir_push_if(b, nir_ine_imm(b, address, 0));
+   nir_def *is_set = nir_ine_imm(b, load_word(b, address, 4), 0);
+   nir_def *executed = nir_ixor(b, is_set, nir_ine_imm(b, nir_channel(b, words, 1), 0));
+   nir_pop_if(b, NULL);
+   return nir_if_phi(b, executed, always);
+}
+
 /* Which rows there are, and what is added to their indices */
 struct rows {
    nir_def *address; /* of the first, 64 bit */
@@ -288,6 +303,7 @@ build_loop(nir_builder *b, nir_def *chunk, nir_def *lane, const struct found *fo
    };
 
    is_off = nir_ior(b, is_off, nir_ieq_imm(b, command.command, 0));
+   is_off = nir_ior(b, is_off, nir_inot(b, is_executed(b, chunk)));
    count = nir_bcsel(b, is_off, nir_imm_int(b, 0), count);
    nir_store_var(b, area, nir_imm_int64(b, 0), 0x1);
    nir_store_var(b, at, lane, 0x1);

@@ -222,7 +222,6 @@ gpuval_radv_check_draws(struct gpuval_radv_recording *recording, const struct gp
 {
    struct radv_cmd_buffer *cmd_buffer = recording->cmd_buffer;
    const struct radv_shader *vertex = get_vertex_shader(recording);
-   bool may_fetch = recording->gpuval->shadow && !cmd_buffer->state.predicating;
    struct gpuval_vertex_input input = {0};
 
    if (!vertex || !count || !gpuval_radv_looks_at_draws(recording->gpuval))
@@ -232,7 +231,7 @@ gpuval_radv_check_draws(struct gpuval_radv_recording *recording, const struct gp
    for (uint32_t i = 0; i < count; i++) {
       if (gpuval_options_may_check(GPUVAL_CHECK_VERTEX))
          check_draw(recording, &input, &draws[i]);
-      if (may_fetch)
+      if (recording->gpuval->shadow)
          gpuval_radv_add_fetch(cmd_buffer, gpuval_radv_get_id(recording), &input, &draws[i]);
    }
 }

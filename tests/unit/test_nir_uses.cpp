@@ -61,7 +61,7 @@ class nir_uses_test : public nir_passes_test {
       driver.descriptors = &descriptors;
       for (struct gpuval_object &object : objects_table)
          object = {};
-      objects = gpuval_objects_create(objects_table.data(), 0x1000, index_bits);
+      objects = gpuval_objects_create(objects_table.data(), 0x1000, index_bits, false);
       for (struct vk_object_base *base : {&alive, &dead}) {
          *base = {};
          base->type = VK_OBJECT_TYPE_IMAGE;

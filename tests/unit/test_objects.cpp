@@ -20,7 +20,7 @@ class Objects : public ::testing::Test {
 
    Objects(): table(1u << index_bits)
    {
-      objects = gpuval_objects_create(table.data(), 0x1000, index_bits);
+      objects = gpuval_objects_create(table.data(), 0x1000, index_bits, false);
    }
 
    ~Objects() override

@@ -97,7 +97,7 @@ bool gpuval_objects_set_marks(struct gpuval_objects *objects, const struct vk_ob
  */
 void gpuval_objects_set_texels(struct gpuval_objects *objects, const struct vk_object_base *view,
                                const struct gpuval_object_texels *texels);
-/** The views of @image have none any more. */
+/** The views of @image have no marks any more. */
 void gpuval_objects_forget_marks(struct gpuval_objects *objects,
                                  const struct vk_object_base *image);
 
