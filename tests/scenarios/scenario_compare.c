@@ -149,7 +149,20 @@ alternative_matches(const char *pattern, size_t pattern_length, const char *text
    }
 }
 
-/* `*` any value, `-` none, A|B alternatives. */
+/* A&B is the text "A|B". */
+static bool
+has_flags(const char *pattern, const char *text)
+{
+   if (strlen(pattern) != strlen(text))
+      return false;
+   for (; *pattern; pattern++, text++) {
+      if (*text != (*pattern == '&' ? '|' : *pattern))
+         return false;
+   }
+   return true;
+}
+
+/* `*` any value, `-` none, A|B alternatives, A&B flags. */
 static bool
 value_matches(const char *pattern, const char *text)
 {
@@ -157,7 +170,7 @@ value_matches(const char *pattern, const char *text)
       return text == NULL;
    if (!text)
       return false;
-   if (strcmp(pattern, "*") == 0)
+   if (strcmp(pattern, "*") == 0 || has_flags(pattern, text))
       return true;
    while (true) {
       const size_t length = strcspn(pattern, "|");

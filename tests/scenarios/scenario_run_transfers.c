@@ -369,7 +369,7 @@ run_begin_target(struct run *run)
    run->in_pass = true;
 }
 
-/* `clear_attachment WxH`: of the target that begin_target has begun */
+/* `clear_attachment WxH [depth]`: of the target that begin_target has begun */
 void
 run_clear_attachment(struct run *run)
 {
@@ -377,7 +377,10 @@ run_clear_attachment(struct run *run)
    if (sscanf(run_word(run, 1), "%ux%u", &width, &height) != 2)
       RUN_ERROR(run, "'%s' is not WxH", run_word(run, 1));
 
-   const VkClearAttachment attachment = {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT};
+   const bool is_depth = run_has_word(run, 2);
+   const VkClearAttachment attachment = {
+      .aspectMask = is_depth ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT,
+   };
    const VkClearRect rect = {.rect.extent = {width, height}, .layerCount = 1};
    vkCmdClearAttachments(run_need_commands(run), 1, &attachment, 1, &rect);
 }

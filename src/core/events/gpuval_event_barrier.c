@@ -14,10 +14,11 @@ gpuval_device_set_submits(struct gpuval_device *device, struct gpuval_submits *s
 }
 
 /* A change of the layout is in no stage, but between the scopes of its barrier: a dependency on all
- * stages, or of all, is in a chain with that.
+ * stages, or of all, is in a chain with that. What tests depth in either of two stages is over with
+ * the late one, and begins with the early one.
  */
 static const char *
-stage_name(const struct gpuval_sync_side *side)
+stage_name(const struct gpuval_sync_side *side, bool is_second)
 {
    static const char *const names[GPUVAL_ORDER_MODEL_CLASSES] = {
       [GPUVAL_ORDER_INDIRECT] = "DRAW_INDIRECT",
@@ -40,6 +41,8 @@ stage_name(const struct gpuval_sync_side *side)
    };
    if (side->class_ == GPUVAL_ORDER_TRANSFER)
       return side->op == GPUVAL_OP_CLEAR ? "CLEAR" : "TRANSFER";
+   if (side->class_ == GPUVAL_ORDER_DEPTH && is_second)
+      return "EARLY_FRAGMENT_TESTS|LATE_FRAGMENT_TESTS";
    if (side->class_ != GPUVAL_ORDER_AUXILIARY)
       return names[side->class_];
    return side->is_write                              ? "TRANSFORM_FEEDBACK"
@@ -96,7 +99,7 @@ static void
 find_needs(struct gpuval_event *event, const struct gpuval_sync_side *first,
            const struct gpuval_sync_side *second)
 {
-   const char *src = stage_name(first), *dst = stage_name(second);
+   const char *src = stage_name(first, false), *dst = stage_name(second, true);
    bool is_known = first->class_ != GPUVAL_ORDER_AUXILIARY || first->is_write;
    if (!src || !dst || !is_known)
       return;
