@@ -64,6 +64,7 @@ struct gpuval_lvp {
 
    bool changes_pipelines;                     /* what is generated does */
    const struct vk_cmd_queue_entry *arguments; /* an indirect command that has not read them yet */
+   const VkConditionalRenderingBeginInfoEXT *condition; /* NULL: commands are executed */
 };
 
 #endif

@@ -66,6 +66,7 @@ gpuval_lvp_begin_command_buffer(struct gpuval_lvp *gpuval, struct lvp_cmd_buffer
    gpuval->has_constants = false; /* lavapipe unbinds all behind a command buffer */
 
    gpuval->arguments = NULL;
+   gpuval->condition = NULL;
    if (gpuval->race)
       gpuval_lvp_race_idle(gpuval->race, true);
    if (gpuval->order)
@@ -97,6 +98,11 @@ note_command(struct gpuval_lvp *gpuval, const struct list_head *commands,
       gpuval_lvp_executions_find(gpuval->executions, commands, command);
    if (!execution)
       return false;
+
+   if (command->type == VK_CMD_BEGIN_CONDITIONAL_RENDERING_EXT)
+      gpuval->condition = command->u.begin_conditional_rendering_ext.conditional_rendering_begin;
+   else if (command->type == VK_CMD_END_CONDITIONAL_RENDERING_EXT)
+      gpuval->condition = NULL;
 
    switch ((unsigned)command->type) {
    case VK_CMD_BIND_PIPELINE: {
@@ -296,7 +302,7 @@ read_arguments(struct gpuval_lvp *gpuval, uint32_t command_id)
    bool reads = gpuval_get_indirect(&gpuval->memory, gpuval->arguments, &indirect);
 
    gpuval->arguments = NULL;
-   if (!reads)
+   if (!reads || gpuval_is_discarded(&gpuval->memory, gpuval->condition))
       return;
 
    gpuval_lvp_order_work(gpuval->order, 0, &read.command);

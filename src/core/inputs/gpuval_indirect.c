@@ -115,6 +115,20 @@ get_trace(const struct gpuval_host_memory *memory, VkDeviceAddress address,
 }
 
 bool
+gpuval_is_discarded(const struct gpuval_host_memory *memory,
+                    const VkConditionalRenderingBeginInfoEXT *condition)
+{
+   VK_FROM_HANDLE(vk_buffer, buffer, condition ? condition->buffer : VK_NULL_HANDLE);
+   uint64_t address = buffer ? memory->find_buffer(buffer) : 0;
+   uint32_t value;
+
+   if (!address)
+      return false;
+   memcpy(&value, (const void *)(uintptr_t)(address + condition->offset), sizeof(value));
+   return (value == 0) != !!(condition->flags & VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT);
+}
+
+bool
 gpuval_get_indirect(const struct gpuval_host_memory *memory,
                     const struct vk_cmd_queue_entry *command, struct gpuval_indirect *indirect)
 {

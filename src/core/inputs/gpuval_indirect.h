@@ -51,6 +51,13 @@ bool gpuval_get_indirect(const struct gpuval_host_memory *memory,
                          const struct vk_cmd_queue_entry *command,
                          struct gpuval_indirect *indirect);
 
+/**
+ * Does conditional rendering discard what is about to be executed? As drivers decide it when they
+ * execute the command. @condition: NULL where there is none
+ */
+bool gpuval_is_discarded(const struct gpuval_host_memory *memory,
+                         const VkConditionalRenderingBeginInfoEXT *condition);
+
 /** A buffer from @offset on, of @size bytes or VK_WHOLE_SIZE; VK_NULL_HANDLE has none. */
 struct gpuval_command_range gpuval_get_buffer_range(const struct gpuval_host_memory *memory,
                                                     VkBuffer buffer, uint64_t offset, uint64_t size,

@@ -217,21 +217,6 @@ note_state(struct gpuval_input_commands *inputs, const struct vk_cmd_queue_entry
    }
 }
 
-/* As drivers decide it when they execute the command */
-static bool
-is_discarded(const struct gpuval_input_commands *inputs)
-{
-   const VkConditionalRenderingBeginInfoEXT *condition = inputs->condition;
-   VK_FROM_HANDLE(vk_buffer, buffer, condition ? condition->buffer : VK_NULL_HANDLE);
-   uint64_t address = buffer ? inputs->driver->memory.find_buffer(buffer) : 0;
-   uint32_t value;
-
-   if (!address)
-      return false;
-   memcpy(&value, (const void *)(uintptr_t)(address + condition->offset), sizeof(value));
-   return (value == 0) != !!(condition->flags & VK_CONDITIONAL_RENDERING_INVERTED_BIT_EXT);
-}
-
 /* Draws */
 
 /* For which what draws fetch is looked at */
@@ -543,7 +528,7 @@ begin(void *data, const struct vk_cmd_queue_entry *command)
    uint32_t checks = get_command_checks(inputs, command->type);
    if (checks && inputs->driver->is_generated(inputs->driver->data))
       checks &= ~BITFIELD_BIT(GPUVAL_CHECK_INDIRECT);
-   if ((!checks && !generated) || is_discarded(inputs))
+   if ((!checks && !generated) || gpuval_is_discarded(&inputs->driver->memory, inputs->condition))
       return;
    if (generated)
       check_generated(inputs, generated, &inputs->result);
