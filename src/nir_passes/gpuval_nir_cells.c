@@ -266,7 +266,7 @@ gpuval_shadow_select(nir_builder *b, nir_def *condition, struct party a, struct 
 
 nir_def *
 gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct party *writer,
-                   struct party *readers, struct party *other)
+                   struct party *readers, struct party *other, struct party *stored)
 {
    struct party nobody = {nir_imm_int(b, 0), nir_imm_int(b, 0)};
    nir_def *is_write = nir_inot(b, self->is_read);
@@ -279,7 +279,12 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    nir_def *writer_hazard = nir_inot(b, nir_ior(b, after_writer, atomic_writer));
    nir_def *readers_hazard =
       nir_iand(b, is_write, nir_inot(b, nir_ior(b, after_readers, atomic_readers)));
-   *other = gpuval_shadow_select(b, writer_hazard, *writer, *readers);
+   *stored = gpuval_shadow_select(b, writer_hazard, *writer, *readers);
+   /* Readers have come behind the writer, but for atomics of one command that leave them. */
+   nir_def *is_last = nir_ior(
+      b, nir_inot(b, has_atomic(b, *writer)),
+      nir_uge_imm(b, nir_ixor(b, readers->hi, writer->hi), 1u << GPUVAL_SHADOW_CLASS_SHIFT));
+   *other = gpuval_shadow_select(b, nir_iand(b, readers_hazard, is_last), *readers, *stored);
 
    /* Readers: replaced by a later one, joined by one of the same command, and gone
     * when somebody has written after them.
@@ -364,24 +369,31 @@ gpuval_shadow_create_found(nir_builder *b)
       .hazard = nir_local_variable_create(b->impl, glsl_bool_type(), "hazard"),
       .lo = nir_local_variable_create(b->impl, glsl_uint_type(), "other_lo"),
       .hi = nir_local_variable_create(b->impl, glsl_uint_type(), "other_hi"),
+      .stored_lo = nir_local_variable_create(b->impl, glsl_uint_type(), "stored_lo"),
+      .stored_hi = nir_local_variable_create(b->impl, glsl_uint_type(), "stored_hi"),
       .is_lane = nir_local_variable_create(b->impl, glsl_bool_type(), "other_is_lane"),
    };
    nir_store_var(b, found.hazard, nir_imm_false(b), 0x1);
    nir_store_var(b, found.is_lane, nir_imm_false(b), 0x1);
    nir_store_var(b, found.lo, nir_imm_int(b, 0), 0x1);
    nir_store_var(b, found.hi, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, found.stored_lo, nir_imm_int(b, 0), 0x1);
+   nir_store_var(b, found.stored_hi, nir_imm_int(b, 0), 0x1);
    return found;
 }
 
 void
 gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found, nir_def *hazard,
-                       struct gpuval_shadow_half other, nir_def *is_lane)
+                       struct gpuval_shadow_half other, struct gpuval_shadow_half stored,
+                       nir_def *is_lane)
 {
    nir_push_if(b, nir_iand(b, hazard, nir_inot(b, nir_load_var(b, found->hazard))));
    {
       nir_store_var(b, found->hazard, nir_imm_true(b), 0x1);
       nir_store_var(b, found->lo, other.lo, 0x1);
       nir_store_var(b, found->hi, other.hi, 0x1);
+      nir_store_var(b, found->stored_lo, stored.lo, 0x1);
+      nir_store_var(b, found->stored_hi, stored.hi, 0x1);
       nir_store_var(b, found->is_lane, is_lane, 0x1);
       if (found->byte)
          nir_store_var(b, found->byte, nir_load_var(b, found->now), 0x1);

@@ -106,11 +106,11 @@ look_twice(nir_builder *b, const struct gpuval_shadow_self *self,
                                   nir_ieq(b, now.hi, nir_load_var(b, hi_var)));
       nir_break_if(b, nir_iand(b, again, is_left));
 
-      struct party other;
-      nir_def *hazard = gpuval_shadow_meet(b, self, &writer, &readers, &other);
+      struct party other, stored;
+      nir_def *hazard = gpuval_shadow_meet(b, self, &writer, &readers, &other, &stored);
       gpuval_shadow_store_half(b, address, 0, writer);
       gpuval_shadow_store_half(b, address, GPUVAL_SHADOW_READERS, readers);
-      gpuval_shadow_remember(b, found, hazard, other, nir_ior(b, was_taken, again));
+      gpuval_shadow_remember(b, found, hazard, other, stored, nir_ior(b, was_taken, again));
       nir_store_var(b, clean, nir_iand(b, nir_load_var(b, clean), nir_inot(b, hazard)), 0x1);
 
       struct party left = gpuval_shadow_select(b, self->is_read, readers, writer);
@@ -469,10 +469,11 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_load_var(b, found.hazard));
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
+      struct party stored = {nir_load_var(b, found.stored_lo), nir_load_var(b, found.stored_hi)};
       nir_def *there = gpuval_nir_value_at(
          b, params->address, nir_bcsel(b, params->has_value, params->size, nir_imm_int(b, 0)));
       nir_def *same =
-         gpuval_shadow_is_same(b, driver, params, &self, other, nir_load_var(b, found.is_lane),
+         gpuval_shadow_is_same(b, driver, params, &self, stored, nir_load_var(b, found.is_lane),
                                nir_ieq(b, there, params->value));
       gpuval_nir_build_shadow_hazard(b, driver, params, command->root, other.lo, other.hi, same);
    }

@@ -86,13 +86,15 @@ nir_def *gpuval_shadow_is_everybody(nir_builder *b, const struct gpuval_shadow_s
 
 /**
  * Whom @self meets, and what the halves of the cell become. Returns, 1 bit, whether that
- * is a hazard, with *other.
+ * is a hazard, with *other, who came last of those in it, and *stored, the writer if that is one.
  */
 nir_def *gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self,
                             struct gpuval_shadow_half *writer, struct gpuval_shadow_half *readers,
-                            struct gpuval_shadow_half *other);
+                            struct gpuval_shadow_half *other, struct gpuval_shadow_half *stored);
 
-/** 1 bit: is it a store that changes nothing? @there: it stores what is there. */
+/** 1 bit: is it a store that changes nothing? @there: it stores what is there. @other: who has
+ * stored.
+ */
 nir_def *gpuval_shadow_is_same(nir_builder *b, const struct gpuval_nir_driver *driver,
                                const struct gpuval_nir_access_params *params,
                                const struct gpuval_shadow_self *self,
@@ -284,7 +286,8 @@ nir_def *gpuval_shadow_may_be_acquired(nir_builder *b, const struct gpuval_shado
 /** What an access has met so far */
 struct gpuval_shadow_found {
    nir_variable *hazard;
-   nir_variable *lo, *hi; /* the other party of the first */
+   nir_variable *lo, *hi;               /* the other party of the first, */
+   nir_variable *stored_lo, *stored_hi; /* and the one that has stored, if that is another */
    nir_variable *is_lane; /* that runs in lockstep, and has stored at the same moment */
    /* Of commands: which byte of the access the cell that is looked at begins with, and that of the
     * first hazard. NULL: nobody asks.
@@ -296,6 +299,7 @@ struct gpuval_shadow_found {
 struct gpuval_shadow_found gpuval_shadow_create_found(nir_builder *b);
 /** The first hazard stays. */
 void gpuval_shadow_remember(nir_builder *b, const struct gpuval_shadow_found *found,
-                            nir_def *hazard, struct gpuval_shadow_half other, nir_def *is_lane);
+                            nir_def *hazard, struct gpuval_shadow_half other,
+                            struct gpuval_shadow_half stored, nir_def *is_lane);
 
 #endif

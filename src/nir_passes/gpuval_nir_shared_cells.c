@@ -244,20 +244,20 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
              const struct gpuval_shadow_found *found, nir_def *address, nir_def *was_taken)
 {
    struct cell cell = load_cell(b, address);
-   struct party other;
-   nir_def *hazard = gpuval_shadow_meet(b, self, &cell.writer, &cell.readers, &other);
+   struct party other, stored;
+   nir_def *hazard = gpuval_shadow_meet(b, self, &cell.writer, &cell.readers, &other, &stored);
    store_cell(b, address, &cell);
-   gpuval_shadow_remember(b, found, hazard, other, was_taken);
+   gpuval_shadow_remember(b, found, hazard, other, stored, was_taken);
 
    struct cell now = load_cell(b, address);
    struct party left = gpuval_shadow_select(b, self->is_read, cell.readers, cell.writer);
    struct party there = gpuval_shadow_select(b, self->is_read, now.readers, now.writer);
    nir_def *gone = nir_ior(b, nir_ine(b, left.lo, there.lo), nir_ine(b, left.hi, there.hi));
-   hazard = gpuval_shadow_meet(b, self, &now.writer, &now.readers, &other);
+   hazard = gpuval_shadow_meet(b, self, &now.writer, &now.readers, &other, &stored);
    nir_push_if(b, gone);
    store_cell(b, address, &now);
    nir_pop_if(b, NULL);
-   gpuval_shadow_remember(b, found, nir_iand(b, hazard, gone), other, nir_imm_true(b));
+   gpuval_shadow_remember(b, found, nir_iand(b, hazard, gone), other, stored, nir_imm_true(b));
 }
 
 /* Has somebody released, and somebody acquired, in this phase? */
@@ -323,7 +323,8 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
       nir_def *there = nir_ine_imm(b, nir_iand_imm(b, params->size, GPUVAL_SHARED_SAME), 0);
-      nir_def *same = gpuval_shadow_is_same(b, driver, params, &self, other,
+      struct party stored = {nir_load_var(b, found.stored_lo), nir_load_var(b, found.stored_hi)};
+      nir_def *same = gpuval_shadow_is_same(b, driver, params, &self, stored,
                                             nir_load_var(b, found.is_lane), there);
       struct gpuval_nir_access_params sized = *params;
       sized.size = size;

@@ -61,9 +61,8 @@ struct gpuval_radv_race_note {
    enum note_type type;
    uint32_t command_id;
    VkRenderingFlags flags;
-   uint32_t attachments; /* DRAW: bits, */
-   uint32_t last_id;     /* and the last of several draws */
-   VkPipelineStageFlags2 stages;
+   uint32_t attachments;                   /* DRAW: bits, */
+   uint32_t last_id;                       /* and the last of several draws */
    bool is_for_resources;                  /* gpuval_race_is_for_resources() */
    bool leaves_buffers;                    /* sync looks at them */
    const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
@@ -237,7 +236,6 @@ gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyI
 
    struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
    gpuval_race_add_barriers(&note->parts, info);
-   note->stages = gpuval_event_stages(info);
    note->is_for_resources = gpuval_race_is_for_resources(info);
    if (!gpuval_race_has_transitions(&note->parts) ||
        gpuval_radv_identify_command(cmd_buffer, "pipeline_barrier", &note->command_id))
@@ -425,8 +423,7 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
       if (note->events)
          gpuval_race_queue_events(queue, note->command_id, note->events, &note->parts);
       else
-         gpuval_race_queue_barrier(queue, note->command_id, note->stages, note->is_for_resources,
-                                   &note->parts);
+         gpuval_race_queue_barrier(queue, note->command_id, note->is_for_resources, &note->parts);
       break;
    case NOTE_SHADERS:
       gpuval_race_queue_other(queue);

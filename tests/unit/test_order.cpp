@@ -43,6 +43,12 @@ class order : public ::testing::Test {
       depend({barrier(src, src_access, dst, dst_access)});
    }
 
+   gpuval_order_mark transition(VkPipelineStageFlags2 src, VkPipelineStageFlags2 dst,
+                                std::vector<uint32_t> &before)
+   {
+      return gpuval_order_transition(model, 0, src, dst, before.data());
+   }
+
    run work(gpuval_order_class class_, unsigned queue = 0)
    {
       return {queue, class_, gpuval_order_work(model, queue, 1u << class_)};
@@ -146,8 +152,9 @@ TEST_F(order, transitions)
    const unsigned source = gpuval_order_source(0, GPUVAL_ORDER_TRANSITION);
    run first = dispatch();
 
-   uint32_t other =
-      gpuval_order_transition(model, 0, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, before.data());
+   uint32_t other = transition(VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                               VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, before)
+                       .serial;
    EXPECT_GT(other, first.serial);
    EXPECT_LT(before[gpuval_order_source(0, GPUVAL_ORDER_COMPUTE)], first.serial);
    depend(VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0);
@@ -160,8 +167,7 @@ TEST_F(order, transitions)
    EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), other);
 
    /* So do other transitions. */
-   uint32_t second =
-      gpuval_order_transition(model, 0, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, before.data());
+   uint32_t second = transition(COMPUTE, 0, before).serial;
    EXPECT_GT(second, other);
    EXPECT_GE(before[source], other);
    EXPECT_GE(before[gpuval_order_source(0, GPUVAL_ORDER_COMPUTE)], first.serial);
@@ -169,6 +175,84 @@ TEST_F(order, transitions)
    EXPECT_LT(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), other);
    depend(ALL, 0, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0);
    EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), second);
+}
+
+/* Each of one call is between its own scopes, and in no order with the others. */
+TEST_F(order, transitions_of_one_call)
+{
+   const VkPipelineStageFlags2 fragment = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+   const VkPipelineStageFlags2 copy = VK_PIPELINE_STAGE_2_COPY_BIT;
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   const unsigned compute = gpuval_order_source(0, GPUVAL_ORDER_COMPUTE);
+   auto is_before = [&](gpuval_order_mark first, unsigned class_) {
+      return gpuval_order_executed(model, 0, class_, first.source) >= first.serial;
+   };
+
+   run first = dispatch();
+   gpuval_order_mark earlier = transition(COMPUTE, COMPUTE, before);
+   depend(COMPUTE, 0, COMPUTE, 0);
+
+   gpuval_order_mark one = transition(COMPUTE, fragment, before);
+   EXPECT_GE(before[compute], first.serial);
+   EXPECT_GE(before[earlier.source], earlier.serial);
+   gpuval_order_mark other = transition(fragment, COMPUTE, before);
+   EXPECT_LT(before[compute], first.serial);
+   EXPECT_GE(before[earlier.source], earlier.serial);
+   EXPECT_LT(before[one.source], one.serial);
+   depend({barrier(COMPUTE, 0, fragment, 0), barrier(fragment, 0, COMPUTE, 0),
+           barrier(ALL, 0, copy, 0)});
+   EXPECT_TRUE(is_before(one, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_FALSE(is_before(other, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_TRUE(is_before(earlier, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_TRUE(is_before(other, GPUVAL_ORDER_COMPUTE));
+   EXPECT_FALSE(is_before(one, GPUVAL_ORDER_COMPUTE));
+   EXPECT_FALSE(is_before(one, GPUVAL_ORDER_TRANSFER)) << "that part has no transition";
+
+   /* A chain */
+   depend(fragment, 0, copy, 0);
+   EXPECT_TRUE(is_before(one, GPUVAL_ORDER_TRANSFER));
+   EXPECT_FALSE(is_before(other, GPUVAL_ORDER_TRANSFER));
+
+   /* The next call's comes after both. */
+   transition(copy, copy, before);
+   EXPECT_GE(before[one.source], one.serial);
+   EXPECT_GE(before[other.source], other.serial);
+   depend(copy, 0, copy, 0);
+   EXPECT_TRUE(is_before(one, GPUVAL_ORDER_TRANSFER));
+   EXPECT_TRUE(is_before(other, GPUVAL_ORDER_TRANSFER));
+}
+
+/* More than there is room for are one, which comes before what any of them comes before. */
+TEST_F(order, many_transitions_of_one_call)
+{
+   const VkPipelineStageFlags2 stages[] = {
+      VK_PIPELINE_STAGE_2_COPY_BIT,
+      VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+      VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+      VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+      VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+   };
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   std::vector<gpuval_order_mark> transitions;
+   barriers parts;
+
+   for (VkPipelineStageFlags2 stage : stages) {
+      transitions.push_back(transition(stage, stage, before));
+      parts.push_back(barrier(stage, 0, stage, 0));
+   }
+   depend(parts);
+   auto is_before = [&](unsigned i, unsigned class_) {
+      return gpuval_order_executed(model, 0, class_, transitions[i].source) >=
+             transitions[i].serial;
+   };
+   EXPECT_TRUE(is_before(0, GPUVAL_ORDER_TRANSFER));
+   EXPECT_FALSE(is_before(0, GPUVAL_ORDER_COMPUTE));
+   EXPECT_TRUE(is_before(5, GPUVAL_ORDER_COMPUTE));
+   EXPECT_TRUE(is_before(6, GPUVAL_ORDER_FRAGMENT));
+   EXPECT_TRUE(is_before(6, GPUVAL_ORDER_COMPUTE)) << "not told apart";
+   EXPECT_FALSE(is_before(0, GPUVAL_ORDER_FRAGMENT));
 }
 
 TEST_F(order, transitions_of_events)
@@ -183,7 +267,7 @@ TEST_F(order, transitions_of_events)
    objects.push_back(point);
    gpuval_order_event_signal(model, event, point);
 
-   uint32_t serial = gpuval_order_point_transition(model, 0, point, before.data());
+   uint32_t serial = gpuval_order_point_transition(model, 0, point, before.data()).serial;
    EXPECT_GE(before[compute], first.serial);
    EXPECT_LT(before[compute], between.serial) << "came after the event was set";
    wait_event(event, {barrier(COMPUTE, 0, VK_PIPELINE_STAGE_2_TRANSFER_BIT, 0)});
@@ -617,6 +701,7 @@ TEST_F(order, full_barrier_of_commands)
       {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_COUNTER_READ},
       {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_PREDICATE_READ},
       {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_PREPROCESS_READ},
+      {GPUVAL_ORDER_AUXILIARY, GPUVAL_ORDER_DRAWN_COUNTER_READ},
       {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_BUILD_ARGUMENT_READ},
       {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_STRUCTURE_READ},
       {GPUVAL_ORDER_STRUCTURES, GPUVAL_ORDER_BUILD_INPUT_READ},

@@ -69,6 +69,10 @@ static const struct reader command_readers[GPUVAL_ORDER_CLASSES][READS] = {
       },
    [GPUVAL_ORDER_AUXILIARY] =
       {
+         AT(DRAWN_COUNTER_READ) = READ_AT(
+            VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
+            VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT |
+               VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT),
          AT(COUNTER_READ) = READ_AT(
             VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
             VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT),
@@ -154,10 +158,10 @@ raise_by_work(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32
 static void
 raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32_t serial)
 {
-   uint32_t *watermark = &to[gpuval_order_source(queue, GPUVAL_ORDER_TRANSITION)];
+   uint32_t *watermarks = &to[gpuval_order_source(queue, GPUVAL_ORDER_TRANSITION)];
 
-   if (!(TRANSITION_STAGES & ~stages))
-      *watermark = MAX2(*watermark, serial);
+   for (unsigned i = 0; i < GPUVAL_ORDER_TRANSITIONS && !(TRANSITION_STAGES & ~stages); i++)
+      watermarks[i] = MAX2(watermarks[i], serial);
 }
 
 /* Dependencies */
@@ -170,7 +174,6 @@ struct part {
    unsigned own; /* the one that it is applied to */
    uint32_t serial;
    uint32_t transition; /* the last of the queue's then */
-   uint32_t changes;    /* the one that it is itself; 0: none */
    struct state *from;
    bool is_seen; /* SEEN stays as it is */
 };
@@ -180,6 +183,31 @@ static bool
 covers_all(const struct gpuval_order *order, const struct part *part, VkPipelineStageFlags2 stages)
 {
    return order->num_queues == 1 && part->queue >= 0 && !(get_all_stages() & ~stages);
+}
+
+/* Of those of earlier calls, the last or what is behind it */
+static uint32_t
+get_earlier_transition(const struct queue *queue)
+{
+   return queue->num_changes ? queue->changes[0].serial - 1 : queue->transition;
+}
+
+/* Layouts that change with it do so after all those that earlier calls have changed. */
+static void
+raise_by_changes(const struct queue *queue, const struct part *part, uint32_t *to)
+{
+   uint32_t *watermarks = &to[gpuval_order_source(part->own, GPUVAL_ORDER_TRANSITION)];
+
+   for (unsigned i = 0; i < queue->num_changes; i++) {
+      const struct change *change = &queue->changes[i];
+      bool is_meant = change->is_of_all || (change->src_stages == part->barrier->src_stages &&
+                                            change->dst_stages == part->barrier->dst_stages);
+      if (!is_meant)
+         continue;
+      for (unsigned j = 0; j < GPUVAL_ORDER_TRANSITIONS; j++)
+         watermarks[j] =
+            MAX2(watermarks[j], i == j ? change->serial : get_earlier_transition(queue));
+   }
 }
 
 static void
@@ -193,8 +221,8 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
       raise_by_work(vector, part->queue, part->first.execution, part->serial);
       raise_by_transitions(vector, part->queue, part->first.execution, part->transition);
    }
-   if (part->changes)
-      vector[gpuval_order_source(part->own, GPUVAL_ORDER_TRANSITION)] = part->changes;
+   if (order->queues[part->own].num_changes)
+      raise_by_changes(&order->queues[part->own], part, vector);
    raise_stages(order, to->execution, EXECUTED, part->second.execution, vector);
 
    if (part->is_seen)
@@ -287,7 +315,6 @@ apply_parts(struct gpuval_order *order, unsigned index, struct part part, unsign
    const struct gpuval_order_stages limit = part.first;
 
    part.own = index;
-   part.changes = queue->changes ? queue->transition : 0;
    for (unsigned i = 0; i < count; i++) {
       part.barrier = &barriers[i];
       part.first = gpuval_order_first_stages(barriers[i].src_stages);
@@ -309,7 +336,7 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       .first = {~(VkPipelineStageFlags2)0, ~(VkPipelineStageFlags2)0},
       .queue = (int)index,
       .serial = queue->serial,
-      .transition = queue->transition,
+      .transition = get_earlier_transition(queue),
       .from = &queue->state,
       .is_seen = queue->state.is_seen_by_all,
    };
@@ -323,7 +350,7 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       part.from = &before;
    }
    apply_parts(order, index, part, count, barriers);
-   queue->changes = false;
+   queue->num_changes = 0;
    ralloc_free(mem_ctx);
 }
 
@@ -554,28 +581,42 @@ gpuval_order_serial(const struct gpuval_order *order, unsigned queue)
    return order->queues[queue].serial;
 }
 
-static uint32_t
-begin_transition(struct gpuval_order *order, unsigned index, uint32_t *before)
+/* Those of earlier calls come before each of them, and no other one of the same. */
+static struct gpuval_order_mark
+begin_transition(struct gpuval_order *order, unsigned index, const struct change *change,
+                 uint32_t *before)
 {
    struct queue *queue = &order->queues[index];
+   unsigned first = gpuval_order_source(index, GPUVAL_ORDER_TRANSITION);
+   uint32_t earlier = get_earlier_transition(queue);
+   bool has_room = queue->num_changes < GPUVAL_ORDER_TRANSITIONS;
+   unsigned i = has_room ? queue->num_changes++ : GPUVAL_ORDER_TRANSITIONS - 1;
 
-   queue->transition = ++order->serial;
-   queue->changes = true;
-   before[gpuval_order_source(index, GPUVAL_ORDER_TRANSITION)] = queue->transition;
-   return queue->transition;
+   if (has_room) {
+      queue->transition = ++order->serial;
+      queue->changes[i] = *change;
+      queue->changes[i].serial = queue->transition;
+   } else {
+      queue->changes[i].is_of_all = true;
+   }
+   for (unsigned j = 0; j < GPUVAL_ORDER_TRANSITIONS; j++)
+      before[first + j] = earlier;
+   return (struct gpuval_order_mark){first + i, queue->changes[i].serial};
 }
 
-uint32_t
-gpuval_order_transition(struct gpuval_order *order, unsigned index, VkPipelineStageFlags2 stages,
+struct gpuval_order_mark
+gpuval_order_transition(struct gpuval_order *order, unsigned index,
+                        VkPipelineStageFlags2 src_stages, VkPipelineStageFlags2 dst_stages,
                         uint32_t *before)
 {
    struct queue *queue = &order->queues[index];
-   VkPipelineStageFlags2 first = gpuval_order_first_stages(stages).execution;
+   VkPipelineStageFlags2 first = gpuval_order_first_stages(src_stages).execution;
+   const struct change change = {.src_stages = src_stages, .dst_stages = dst_stages};
 
    memset(before, 0, order->num_sources * sizeof(*before));
    raise_by_stages(order, before, queue->state.execution, EXECUTED, first);
    raise_by_work(before, index, first, queue->serial);
-   return begin_transition(order, index, before);
+   return begin_transition(order, index, &change, before);
 }
 
 static void
@@ -599,18 +640,20 @@ gpuval_order_host_use(struct gpuval_order *order, struct gpuval_order_point *hos
    return serial;
 }
 
-uint32_t
+struct gpuval_order_mark
 gpuval_order_point_transition(struct gpuval_order *order, unsigned index,
                               const struct gpuval_order_point *point, uint32_t *before)
 {
+   const struct change change = {.is_of_all = true};
+
    get_watermarks(order, point, before);
-   return begin_transition(order, index, before);
+   return begin_transition(order, index, &change, before);
 }
 
 void
 gpuval_order_end_transition(struct gpuval_order *order, unsigned index)
 {
-   order->queues[index].changes = false;
+   order->queues[index].num_changes = 0;
 }
 
 /* All */

@@ -18,16 +18,20 @@ extern "C" {
 #endif
 
 /* Classes that tables do not have: two in the place of those that stand for queues */
-#define GPUVAL_ORDER_COLOR      (GPUVAL_ORDER_STAGE_CLASSES + 0)
-#define GPUVAL_ORDER_DEPTH      (GPUVAL_ORDER_STAGE_CLASSES + 1)
-#define GPUVAL_ORDER_TRANSITION (GPUVAL_ORDER_CLASSES + 0) /* of layouts: in no stage */
-#define GPUVAL_ORDER_HOST       (GPUVAL_ORDER_CLASSES + 1) /* of queue 0: of all */
+#define GPUVAL_ORDER_COLOR (GPUVAL_ORDER_STAGE_CLASSES + 0)
+#define GPUVAL_ORDER_DEPTH (GPUVAL_ORDER_STAGE_CLASSES + 1)
+#define GPUVAL_ORDER_HOST  (GPUVAL_ORDER_CLASSES + 0) /* of queue 0: of all */
 /* Tests of depth and stencil are early or late, GPUVAL_ORDER_DEPTH: either. These are not: */
-#define GPUVAL_ORDER_DEPTH_LOAD  (GPUVAL_ORDER_CLASSES + 2)
-#define GPUVAL_ORDER_DEPTH_STORE (GPUVAL_ORDER_CLASSES + 3)
+#define GPUVAL_ORDER_DEPTH_LOAD  (GPUVAL_ORDER_CLASSES + 1)
+#define GPUVAL_ORDER_DEPTH_STORE (GPUVAL_ORDER_CLASSES + 2)
+/* Changes of layouts, which are in no stage: so many that one call makes between different scopes
+ * are told apart, the others are one with the last of them.
+ */
+#define GPUVAL_ORDER_TRANSITION  (GPUVAL_ORDER_CLASSES + 3)
+#define GPUVAL_ORDER_TRANSITIONS 5
 /* Four are compared at once. */
-#define GPUVAL_ORDER_MODEL_CLASSES 20
-static_assert(GPUVAL_ORDER_DEPTH_STORE < GPUVAL_ORDER_MODEL_CLASSES, "they fit");
+#define GPUVAL_ORDER_MODEL_CLASSES (GPUVAL_ORDER_TRANSITION + GPUVAL_ORDER_TRANSITIONS)
+static_assert(GPUVAL_ORDER_MODEL_CLASSES % 4 == 0, "four are compared at once");
 
 /** The stages of Vulkan's that a class runs in; 0: none. */
 static inline VkPipelineStageFlags2
@@ -57,10 +61,10 @@ gpuval_order_class_stage(unsigned class_)
                                  VK_PIPELINE_STAGE_2_COMMAND_PREPROCESS_BIT_EXT,
       [GPUVAL_ORDER_STRUCTURES] = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR |
                                   VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_COPY_BIT_KHR,
-      [GPUVAL_ORDER_TRANSITION] = 0,
       [GPUVAL_ORDER_HOST] = 0,
       [GPUVAL_ORDER_DEPTH_LOAD] = VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT,
       [GPUVAL_ORDER_DEPTH_STORE] = VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+      [GPUVAL_ORDER_TRANSITION] = 0,
    };
    return stages[class_];
 }
@@ -156,16 +160,29 @@ uint32_t gpuval_order_work(struct gpuval_order *order, unsigned queue, uint32_t 
 /** The same of something that tables need not know. */
 uint32_t gpuval_order_use(struct gpuval_order *order, unsigned queue);
 
+/** What a change of layouts is known by */
+struct gpuval_order_mark {
+   unsigned source;
+   uint32_t serial;
+};
+
 /**
- * Layouts change with the pipeline barrier that comes next, whose parts have the first scopes
- * @stages. Returns the transition's serial. @before, one entry a source, becomes what is
- * ordered before it. What comes in the second scopes comes after it, and so do transitions.
+ * Layouts change with the pipeline barrier that comes next, in those of its parts that have these
+ * stages; to be called once for each of several scopes. @before, one entry a source, becomes what
+ * is ordered before it. What comes in the second scope comes after it, and so do transitions of
+ * later calls.
  */
-uint32_t gpuval_order_transition(struct gpuval_order *order, unsigned queue,
-                                 VkPipelineStageFlags2 stages, uint32_t *before);
-/** The same with waits for events, up to gpuval_order_end_transition(): it comes after @point. */
-uint32_t gpuval_order_point_transition(struct gpuval_order *order, unsigned queue,
-                                       const struct gpuval_order_point *point, uint32_t *before);
+struct gpuval_order_mark gpuval_order_transition(struct gpuval_order *order, unsigned queue,
+                                                 VkPipelineStageFlags2 src_stages,
+                                                 VkPipelineStageFlags2 dst_stages,
+                                                 uint32_t *before);
+/**
+ * The same with waits for events, up to gpuval_order_end_transition(): it comes after @point, and
+ * before the second scopes of all parts.
+ */
+struct gpuval_order_mark gpuval_order_point_transition(struct gpuval_order *order, unsigned queue,
+                                                       const struct gpuval_order_point *point,
+                                                       uint32_t *before);
 void gpuval_order_end_transition(struct gpuval_order *order, unsigned queue);
 
 /** The serial of what has come last in the queue. */

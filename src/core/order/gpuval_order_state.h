@@ -62,11 +62,19 @@ struct state {
    struct range ranges[GPUVAL_ORDER_MAX_RANGES]; /* ascending */
 };
 
+/* A change of layouts in the next dependency: with those of its parts that have these scopes */
+struct change {
+   VkPipelineStageFlags2 src_stages, dst_stages;
+   bool is_of_all; /* parts */
+   uint32_t serial;
+};
+
 struct queue {
    struct state state;
    uint32_t serial;     /* of the last work */
    uint32_t transition; /* of the last change of layouts; 0: there was none */
-   bool changes;        /* it is the next dependency's */
+   unsigned num_changes;
+   struct change changes[GPUVAL_ORDER_TRANSITIONS];
    bool has_changed;
    uint64_t version;
 };

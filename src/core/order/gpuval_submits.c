@@ -648,7 +648,7 @@ gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *ver
    unsigned num_sources = gpuval_order_num_sources(submits->order);
    uint64_t present = gpuval_order_version(submits->order, queue) + 1; /* 0: never */
 
-   for (unsigned i = 0; *version != present && i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
+   for (unsigned i = 0; *version != present && i < GPUVAL_SUBMITS_ROWS; i++) {
       for (unsigned source = 0; source < num_sources; source++)
          *before++ = gpuval_order_executed(submits->order, queue, i, source);
    }
@@ -667,14 +667,16 @@ gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t 
    simple_mtx_unlock(&submits->mutex);
 }
 
-uint32_t
+struct gpuval_order_mark
 gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
-                          VkPipelineStageFlags2 stages, uint32_t *before)
+                          VkPipelineStageFlags2 src_stages, VkPipelineStageFlags2 dst_stages,
+                          uint32_t *before)
 {
    simple_mtx_lock(&submits->mutex);
-   uint32_t serial = gpuval_order_transition(submits->order, queue, stages, before);
+   struct gpuval_order_mark transition =
+      gpuval_order_transition(submits->order, queue, src_stages, dst_stages, before);
    simple_mtx_unlock(&submits->mutex);
-   return serial;
+   return transition;
 }
 
 bool
@@ -694,7 +696,7 @@ gpuval_submits_has_set_events(struct gpuval_submits *submits, unsigned queue,
    return has_set;
 }
 
-uint32_t
+struct gpuval_order_mark
 gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
                                 const struct gpuval_dependency *events, uint32_t *before)
 {
@@ -708,10 +710,11 @@ gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
       else
          gpuval_order_merge(submits->order, point, get_everything(submits));
    }
-   uint32_t serial = gpuval_order_point_transition(submits->order, queue, point, before);
+   struct gpuval_order_mark transition =
+      gpuval_order_point_transition(submits->order, queue, point, before);
    ralloc_free(point);
    simple_mtx_unlock(&submits->mutex);
-   return serial;
+   return transition;
 }
 
 uint32_t

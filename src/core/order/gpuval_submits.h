@@ -133,11 +133,12 @@ enum gpuval_barrier_missing gpuval_submits_find_missing(struct gpuval_submits *s
 unsigned gpuval_submits_other_epochs(struct gpuval_submits *submits, uint32_t epoch,
                                      uint32_t out[GPUVAL_SYNC_EPOCHS]);
 
+/** Rows of gpuval_submits_use(): of the classes that have stages */
+#define GPUVAL_SUBMITS_ROWS GPUVAL_ORDER_TRANSITION
 /**
  * Something is used now that tables need not know. Returns its serial. @before: what is ordered
- * before, GPUVAL_ORDER_MODEL_CLASSES rows by class of what comes now, each of
- * gpuval_submits_num_sources(); rewritten if @version is not the present one, which is true
- * to begin with 0.
+ * before, GPUVAL_SUBMITS_ROWS by class of what comes now, each of gpuval_submits_num_sources();
+ * rewritten if @version is not the present one, which is true to begin with 0.
  */
 uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint64_t *version,
                             uint32_t *before);
@@ -145,14 +146,18 @@ uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint
 void gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t *ordered);
 unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
-uint32_t gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
-                                   VkPipelineStageFlags2 stages, uint32_t *before);
+struct gpuval_order_mark gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
+                                                   VkPipelineStageFlags2 src_stages,
+                                                   VkPipelineStageFlags2 dst_stages,
+                                                   uint32_t *before);
 /** Has @queue itself set all of them? What others have set may stand for all there has been. */
 bool gpuval_submits_has_set_events(struct gpuval_submits *submits, unsigned queue,
                                    const struct gpuval_dependency *events);
 /** The same with a wait for events: all of its transitions come after all of the events. */
-uint32_t gpuval_submits_event_transition(struct gpuval_submits *submits, unsigned queue,
-                                         const struct gpuval_dependency *events, uint32_t *before);
+struct gpuval_order_mark gpuval_submits_event_transition(struct gpuval_submits *submits,
+                                                         unsigned queue,
+                                                         const struct gpuval_dependency *events,
+                                                         uint32_t *before);
 
 /** The host uses something: gpuval_order_host_use() */
 uint32_t gpuval_submits_host_use(struct gpuval_submits *submits, uint32_t *before);

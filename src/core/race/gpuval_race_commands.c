@@ -94,8 +94,8 @@ dependency(void *data, const struct gpuval_command_dependency *dependency)
       gpuval_race_has_transitions(&race->parts) ? race->command_id(race->data) : 0;
 
    if (info)
-      gpuval_race_queue_barrier(race->queue, command_id, gpuval_event_stages(info),
-                                gpuval_race_is_for_resources(info), &race->parts);
+      gpuval_race_queue_barrier(race->queue, command_id, gpuval_race_is_for_resources(info),
+                                &race->parts);
    else
       gpuval_race_queue_events(race->queue, command_id, dependency->events, &race->parts);
    race->is_noted = true;

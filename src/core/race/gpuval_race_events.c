@@ -42,7 +42,8 @@ static struct gpuval_sync_side
 get_side(const struct gpuval_race_use *use)
 {
    return (struct gpuval_sync_side){
-      .class_ = gpuval_order_source_class(use->source),
+      .class_ =
+         use->is_transition ? GPUVAL_ORDER_TRANSITION : gpuval_order_source_class(use->source),
       .op = use->op,
       .is_write = use->is_write,
       .read = GPUVAL_ORDER_STORAGE_READ,

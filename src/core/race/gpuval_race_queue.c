@@ -52,8 +52,7 @@ struct gpuval_race_queue {
 static size_t
 rows_size(const struct gpuval_race_queue *queue)
 {
-   return GPUVAL_ORDER_MODEL_CLASSES * gpuval_submits_num_sources(queue->submits) *
-          sizeof(uint32_t);
+   return GPUVAL_SUBMITS_ROWS * gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t);
 }
 
 struct gpuval_race_queue *
@@ -515,16 +514,22 @@ gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t command_id)
 
 /* Layouts */
 
-/* A layout changes between the two scopes of its barrier, which is a write. What stands in the
- * same call counts together: subpass dependencies and the transitions for which there are
- * reach us as parts of one. With an empty first scope it is a matter of dispute what a wait
- * for a semaphore does for it: silent.
+static bool
+is_empty_scope(VkPipelineStageFlags2 stages)
+{
+   return !(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT);
+}
+
+/* A layout changes between the two scopes of its barrier, which is a write, whatever other barriers
+ * stand in the same call. With an empty first scope it is a matter of dispute what a wait for a
+ * semaphore does for it: silent.
  */
 static void
 add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
 {
    VK_FROM_HANDLE(vk_image, image, barrier->image);
    if (!image || barrier->oldLayout == barrier->newLayout || !is_looked_at(image) ||
+       is_empty_scope(barrier->srcStageMask) ||
        barrier->srcQueueFamilyIndex != barrier->dstQueueFamilyIndex)
       return;
 
@@ -536,14 +541,10 @@ add_transition(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier
             .range = barrier->subresourceRange,
          },
       .class_ = GPUVAL_ORDER_TRANSITION,
+      .src_stages = barrier->srcStageMask,
+      .dst_stages = barrier->dstStageMask,
    };
    util_dynarray_append_typed(parts, struct gpuval_race_part, part);
-}
-
-static bool
-is_empty_scope(VkPipelineStageFlags2 stages)
-{
-   return !(stages & ~VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT);
 }
 
 /* Whatever its accesses are, it is about this image: a first guess is in favor of the program. */
@@ -564,11 +565,8 @@ add_barrier(struct util_dynarray *parts, const VkImageMemoryBarrier2 *barrier)
 void
 gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info)
 {
-   bool has_transitions = !is_empty_scope(gpuval_event_stages(info));
-
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      if (has_transitions)
-         add_transition(parts, &info->pImageMemoryBarriers[i]);
+      add_transition(parts, &info->pImageMemoryBarriers[i]);
       add_barrier(parts, &info->pImageMemoryBarriers[i]);
    }
 }
@@ -594,29 +592,65 @@ void
 gpuval_race_add_events(struct util_dynarray *parts, const struct gpuval_dependency *events)
 {
    for (uint32_t i = 0; i < events->num_images; i++) {
-      if (!is_empty_scope(events->images[i].srcStageMask))
-         add_transition(parts, &events->images[i]);
+      add_transition(parts, &events->images[i]);
       add_barrier(parts, &events->images[i]);
    }
 }
 
-static void
-note_transition(struct gpuval_race_queue *queue, uint32_t command_id, VkPipelineStageFlags2 stages,
-                const struct gpuval_dependency *events, const struct util_dynarray *parts)
+/* Changes of layouts between the same scopes */
+struct transitions {
+   VkPipelineStageFlags2 src_stages, dst_stages;
+   struct gpuval_order_mark order;
+   uint32_t *before;
+};
+
+static struct transitions
+begin_transitions(struct gpuval_race_queue *queue, const struct gpuval_dependency *events,
+                  const struct gpuval_race_part *part)
 {
+   struct transitions begun = {
+      .src_stages = part->src_stages,
+      .dst_stages = part->dst_stages,
+      .before = gpuval_race_alloc(
+         queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*begun.before)),
+   };
+
+   begun.order =
+      events ? gpuval_submits_event_transition(queue->submits, queue->number, events, begun.before)
+             : gpuval_submits_transition(queue->submits, queue->number, part->src_stages,
+                                         part->dst_stages, begun.before);
+   return begun;
+}
+
+/* All of a wait for events count together. */
+static void
+note_transitions(struct gpuval_race_queue *queue, uint32_t command_id,
+                 const struct gpuval_dependency *events, const struct util_dynarray *parts)
+{
+   struct transitions known[GPUVAL_ORDER_TRANSITIONS];
+   unsigned count = 0;
    if (!gpuval_race_has_transitions(parts))
       return;
 
    struct gpuval_race_use use = make_use(queue, command_id, GPUVAL_ORDER_TRANSITION, true);
-   uint32_t *before =
-      gpuval_race_alloc(queue->race, gpuval_submits_num_sources(queue->submits) * sizeof(*before));
    use.is_transition = true;
-   use.serial = events
-                   ? gpuval_submits_event_transition(queue->submits, queue->number, events, before)
-                   : gpuval_submits_transition(queue->submits, queue->number, stages, before);
    util_dynarray_foreach (parts, struct gpuval_race_part, part) {
-      if (!part->is_barrier)
-         note_part(queue, use, before, NULL, part);
+      if (part->is_barrier)
+         continue;
+
+      unsigned i = 0;
+      while (i < count && !events &&
+             (known[i].src_stages != part->src_stages || known[i].dst_stages != part->dst_stages))
+         i++;
+      if (i == count) {
+         i = MIN2(i, ARRAY_SIZE(known) - 1);
+         known[i] = begin_transitions(queue, events, part);
+         count = i + 1;
+      }
+
+      use.source = known[i].order.source;
+      use.serial = known[i].order.serial;
+      note_part(queue, use, known[i].before, NULL, part);
    }
 }
 
@@ -639,11 +673,10 @@ note_barriers(struct gpuval_race_queue *queue, unsigned num_steps,
 
 void
 gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
-                          VkPipelineStageFlags2 stages, bool is_for_resources,
-                          const struct util_dynarray *parts)
+                          bool is_for_resources, const struct util_dynarray *parts)
 {
    queue->has_ended_subpass = false;
-   note_transition(queue, command_id, stages, NULL, parts);
+   note_transitions(queue, command_id, NULL, parts);
    note_barriers(queue, is_for_resources ? 1 : 0, parts);
 }
 
@@ -658,7 +691,7 @@ gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_id,
                            gpuval_submits_has_set_events(queue->submits, queue->number, events);
 
    queue->has_ended_subpass = false;
-   note_transition(queue, command_id, 0, events, parts);
+   note_transitions(queue, command_id, events, parts);
    note_barriers(queue, is_for_resources ? events->num_parts : 0, parts);
 }
 

@@ -41,7 +41,8 @@ struct gpuval_race_driver {
 struct gpuval_race_part {
    struct gpuval_command_access what;
    unsigned class_;
-   bool is_barrier; /* gpuval_race_use::is_barrier */
+   bool is_barrier;                              /* gpuval_race_use::is_barrier */
+   VkPipelineStageFlags2 src_stages, dst_stages; /* scopes of a transition */
 
    /* Of an attachment: when it is used, and gpuval_attachment_bit() */
    enum gpuval_attachment_event event;
@@ -56,7 +57,7 @@ void gpuval_race_add_access(void *parts, const struct gpuval_command_access *acc
 void gpuval_race_add_attachments(struct util_dynarray *parts, const VkRenderingInfo *info);
 /** A pipeline barrier: its transitions, and the images that it is for. */
 void gpuval_race_add_barriers(struct util_dynarray *parts, const VkDependencyInfo *info);
-/** Has it transitions? They come after all its first scopes, gpuval_event_stages(). */
+/** Has it transitions? */
 bool gpuval_race_has_transitions(const struct util_dynarray *parts);
 /** Is it for images and buffers only, and not for all memory? */
 bool gpuval_race_is_for_resources(const VkDependencyInfo *info);
@@ -102,8 +103,7 @@ void gpuval_race_queue_end_pass(struct gpuval_race_queue *queue, uint32_t comman
  * @is_for_resources: gpuval_race_is_for_resources()
  */
 void gpuval_race_queue_barrier(struct gpuval_race_queue *queue, uint32_t command_id,
-                               VkPipelineStageFlags2 stages, bool is_for_resources,
-                               const struct util_dynarray *parts);
+                               bool is_for_resources, const struct util_dynarray *parts);
 void gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_id,
                               const struct gpuval_dependency *events,
                               const struct util_dynarray *parts);
