@@ -525,9 +525,33 @@ drm_shim_device_init(void)
    shim_device.driver_ioctls[DRM_AMDGPU_WAIT_CS] = wait_for_submit;
 }
 
+/* Programs do not get to know of either, and tests look at the status. */
+static void
+fail_at_exit(void)
+{
+   softgpu_write_counters();
+   if (softgpu.leaked || (softgpu.lost && !softgpu.lost_as_asked)) {
+      fflush(NULL);
+      _exit(99);
+   }
+}
+
+/* Not before: what was registered earlier is not called in copies of a process
+ * (scenario_process.c). */
+static void
+look_at_exit(void)
+{
+   static bool does;
+
+   if (!does)
+      atexit(fail_at_exit);
+   does = true;
+}
+
 void
 drm_shim_fd_register(int fd, struct shim_fd *shim_fd)
 {
+   look_at_exit();
    if (shim_fd) {
       p_atomic_inc(&shim_fd->refcount);
    } else {
@@ -577,16 +601,6 @@ check_leaks(const struct shim_fd *shim_fd)
               buffer->flags);
    }
    softgpu.leaked = true;
-}
-
-/* Programs do not get to know of either, and tests look at the status. */
-static void __attribute__((destructor)) fail_at_exit(void)
-{
-   softgpu_write_counters();
-   if (softgpu.leaked || (softgpu.lost && !softgpu.lost_as_asked)) {
-      fflush(NULL);
-      _exit(99);
-   }
 }
 
 static void

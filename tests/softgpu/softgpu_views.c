@@ -18,8 +18,14 @@
 /* Larger ones are shared at once: this is about what both write. */
 #define MAX_SIZE (UINT64_C(2) << 20)
 
-/* Steps of shaders between two meetings */
-#define STEPS 2000
+/* Bytes that are compared at once */
+#define PIECE UINT64_C(4096)
+
+/* Steps of shaders between two meetings: more where much is compared, which took most of the time */
+#define STEPS        2000
+#define BYTES_A_STEP 512
+
+static uint64_t compared; /* bytes, in the last meeting */
 
 static bool
 is_on(void)
@@ -50,13 +56,9 @@ softgpu_gpu_view(const struct softgpu_mapping *mapping)
 }
 
 static void
-meet(struct softgpu_buffer *buffer)
+meet_words(uint64_t *host, uint64_t *gpu, uint64_t *met, uint64_t count)
 {
-   uint64_t *host = (uint64_t *)(softgpu.memory + buffer->base.mem_addr);
-   uint64_t *gpu = (uint64_t *)buffer->view;
-   uint64_t *met = (uint64_t *)buffer->met;
-
-   for (uint64_t i = buffer->size / 8; i-- > 0;) {
+   for (uint64_t i = count; i-- > 0;) {
       if (gpu[i] != met[i]) {
          met[i] = gpu[i];
          __atomic_store_n(&host[i], gpu[i], __ATOMIC_RELEASE);
@@ -66,27 +68,48 @@ meet(struct softgpu_buffer *buffer)
    }
 }
 
+/* Most pieces have been written by neither. */
+static void
+meet(struct softgpu_buffer *buffer)
+{
+   char *host = softgpu.memory + buffer->base.mem_addr;
+
+   for (uint64_t end = buffer->size & ~UINT64_C(7); end > 0;) {
+      const uint64_t size = MIN2(end, PIECE), at = end - size;
+      if (memcmp(buffer->view + at, buffer->met + at, size) ||
+          memcmp(host + at, buffer->met + at, size))
+         meet_words((uint64_t *)(host + at), (uint64_t *)(buffer->view + at),
+                    (uint64_t *)(buffer->met + at), size / 8);
+      end = at;
+   }
+}
+
 void
 softgpu_meet(void)
 {
    if (!is_on())
       return;
+   compared = 0;
    for (unsigned i = util_dynarray_num_elements(&softgpu.mappings, struct softgpu_mapping);
         i-- > 0;) {
       struct softgpu_buffer *buffer =
          util_dynarray_element(&softgpu.mappings, struct softgpu_mapping, i)->buffer;
-      if (buffer && buffer->view)
+      if (buffer && buffer->view) {
          meet(buffer);
+         compared += buffer->size;
+      }
    }
 }
 
 void
 softgpu_meet_sometimes(void)
 {
-   static unsigned steps;
+   static uint64_t steps;
 
-   if (is_on() && ++steps % STEPS == 0)
+   if (is_on() && ++steps >= MAX2(STEPS, compared / BYTES_A_STEP)) {
       softgpu_meet();
+      steps = 0;
+   }
 }
 
 void
