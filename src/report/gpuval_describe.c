@@ -140,8 +140,8 @@ get_verb(const struct gpuval_event *event)
    case GPUVAL_OP_ATTRIBUTE:
       return "fetches an attribute,";
    case GPUVAL_OP_COUNTER:
-      return event->kind == GPUVAL_KIND_WRITE_AFTER_ACCESS ? "writes a counter,"
-                                                           : "reads a counter or predicate,";
+      return event->kind == GPUVAL_KIND_READ_AFTER_WRITE ? "reads a counter or predicate,"
+                                                         : "writes a counter,";
    default:
       return event->kind == GPUVAL_KIND_READ_AFTER_WRITE ? "reads" : "writes";
    }

@@ -87,11 +87,8 @@ gpuval_sync_report_conflict(struct gpuval_device *device,
       return;
    }
 
-   bool is_argument = conflict->class_ == GPUVAL_ORDER_AUXILIARY &&
-                      conflict->read == GPUVAL_ORDER_DRAWN_COUNTER_READ;
    struct gpuval_command_failure failure = {
       .kind = gpuval_access_is_write(what) ? GPUVAL_KIND_WRITE_AFTER_ACCESS
-              : is_argument                ? GPUVAL_KIND_INDIRECT_AFTER_WRITE
                                            : GPUVAL_KIND_READ_AFTER_WRITE,
       .op = conflict->op,
       .count = 1,

@@ -80,10 +80,9 @@ access_name(const struct gpuval_sync_side *side)
    case GPUVAL_OP_ATTRIBUTE:
       return "VERTEX_ATTRIBUTE_READ";
    case GPUVAL_OP_COUNTER:
-      return side->is_write                                  ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
-             : side->read == GPUVAL_ORDER_PREDICATE_READ     ? "CONDITIONAL_RENDERING_READ"
-             : side->read == GPUVAL_ORDER_DRAWN_COUNTER_READ ? "INDIRECT_COMMAND_READ"
-                                                             : "TRANSFORM_FEEDBACK_COUNTER_READ";
+      return side->is_write                              ? "TRANSFORM_FEEDBACK_COUNTER_WRITE"
+             : side->read == GPUVAL_ORDER_PREDICATE_READ ? "CONDITIONAL_RENDERING_READ"
+                                                         : "TRANSFORM_FEEDBACK_COUNTER_READ";
    case GPUVAL_OP_BUILD:
       return side->is_write                              ? "ACCELERATION_STRUCTURE_WRITE"
              : side->read == GPUVAL_ORDER_STRUCTURE_READ ? "ACCELERATION_STRUCTURE_READ"
