@@ -235,6 +235,18 @@ static_assert(offsetof(struct gpuval_shadow_table, areas) == sizeof(struct gpuva
                     offsetof(struct gpuval_shadow_area, size),
               "the area before the first one is empty");
 
+/** What several workgroups of a command have loaded already, of uniform buffers at places that are
+ * the same for all of its invocations: what others of it load there needs no look. Whose word it is
+ * that is found at a command's place, the word says.
+ */
+struct gpuval_shadow_loads {
+   uint32_t groups; /* a bit for each of GPUVAL_SHADOW_LOAD_GROUPS; above: the command */
+   uint32_t entry;  /* of the shader, in its device's table */
+};
+#define GPUVAL_SHADOW_LOAD_COMMANDS 256 /* modulo that */
+#define GPUVAL_SHADOW_LOAD_STAGES   8
+#define GPUVAL_SHADOW_LOAD_GROUPS   16
+
 /** What shaders know of it beside struct gpuval_command_data, at
  * gpuval_root::shadow_address.
  */
@@ -254,6 +266,8 @@ struct gpuval_shadow_layout {
    uint32_t handed_on;  /* latest time that was acquired from a command not ordered before */
    struct gpuval_shadow_range ranges[GPUVAL_SHADOW_MAX_RANGES];
    struct gpuval_shadow_release other_times[GPUVAL_SHADOW_OTHER_TIMES];
+   /* By command, and by stage; without a window */
+   struct gpuval_shadow_loads loads[GPUVAL_SHADOW_LOAD_COMMANDS][GPUVAL_SHADOW_LOAD_STAGES];
 };
 static_assert(offsetof(struct gpuval_shadow_layout, ranges) == 64, "shaders know the offsets");
 

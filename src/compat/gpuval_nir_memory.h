@@ -30,6 +30,17 @@ gpuval_load_global_constant(nir_builder *b, nir_def *address, unsigned alignment
 #endif
 }
 
+/** Of what nobody writes while a command runs: AMD's scalar unit may load it. */
+static inline nir_def *
+gpuval_load_fixed(nir_builder *b, nir_def *address, unsigned alignment, unsigned num_components,
+                  unsigned bit_size)
+{
+   return nir_build_load_global(
+      b, num_components, bit_size, address,
+      .access = (enum gl_access_qualifier)(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER),
+      .align_mul = alignment);
+}
+
 /** Of AMD's scalar memory: @offset is the same in all lanes. */
 static inline nir_def *
 gpuval_load_smem(nir_builder *b, unsigned num_components, nir_def *address, nir_def *offset,

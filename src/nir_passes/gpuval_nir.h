@@ -381,6 +381,8 @@ struct gpuval_nir_driver {
     * takes long. NULL: as those of other stages.
     */
    nir_def *(*execution)(const struct gpuval_nir_driver *driver, nir_builder *b);
+   /* What @invocation_gpuval is, where that may be found out late; NULL: it has been replaced */
+   nir_def *(*number)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*epoch)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*sync_flags)(const struct gpuval_nir_driver *driver, nir_builder *b);
    nir_def *(*epoch_command)(const struct gpuval_nir_driver *driver, nir_builder *b);

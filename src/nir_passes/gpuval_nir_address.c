@@ -322,21 +322,24 @@ gpuval_nir_instrument_address(struct gpuval_nir_state *state)
 
 nir_def *
 gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigned stride,
-                        nir_def *address)
+                        nir_def *address, bool is_fixed)
 {
+   nir_def *(*const load)(nir_builder *, nir_def *, unsigned, unsigned, unsigned) =
+      is_fixed ? gpuval_load_fixed : gpuval_load_global;
+
    /* low: as many begin at or before the address; high: those from there on do not. */
    nir_variable *low_var = nir_local_variable_create(b->impl, glsl_uint_type(), "low");
    nir_variable *high_var = nir_local_variable_create(b->impl, glsl_uint_type(), "high");
    nir_store_var(b, low_var, nir_imm_int(b, 0), 0x1);
-   nir_store_var(b, high_var, gpuval_load_global(b, table, 4, 1, 32), 0x1);
+   nir_store_var(b, high_var, load(b, table, 4, 1, 32), 0x1);
    nir_loop *loop = nir_push_loop(b);
    {
       nir_def *low = nir_load_var(b, low_var), *high = nir_load_var(b, high_var);
       nir_break_if(b, nir_uge(b, low, high));
 
       nir_def *middle = nir_ushr_imm(b, nir_iadd(b, low, high), 1);
-      nir_def *begin = gpuval_load_global(
-         b, nir_iadd(b, ranges, nir_imul_imm(b, nir_u2u64(b, middle), stride)), 8, 1, 64);
+      nir_def *begin =
+         load(b, nir_iadd(b, ranges, nir_imul_imm(b, nir_u2u64(b, middle), stride)), 8, 1, 64);
       nir_def *is_before = nir_uge(b, address, begin);
       nir_store_var(b, low_var, nir_bcsel(b, is_before, nir_iadd_imm(b, middle, 1), low), 0x1);
       nir_store_var(b, high_var, nir_bcsel(b, is_before, high, middle), 0x1);
@@ -360,7 +363,7 @@ gpuval_nir_build_address(nir_builder *b, const struct gpuval_nir_driver *driver,
       gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, addresses_address));
    nir_def *ranges = nir_iadd_imm(b, table, offsetof(struct gpuval_address_table, ranges));
    const unsigned stride = sizeof(struct gpuval_address_range);
-   nir_def *count = gpuval_nir_count_ranges(b, table, ranges, stride, address);
+   nir_def *count = gpuval_nir_count_ranges(b, table, ranges, stride, address, false);
 
    /* Before the first range there is an empty one. */
    nir_def *range = nir_iadd(b, table, nir_imul_imm(b, nir_u2u64(b, count), stride));

@@ -123,7 +123,7 @@ find_marks(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root
       driver->command_data(driver, b, 64, offsetof(struct gpuval_command_data, marks_address));
    nir_def *ranges = nir_iadd_imm(b, table, offsetof(struct gpuval_marked_table, ranges));
    const unsigned stride = sizeof(struct gpuval_marked_range);
-   nir_def *count = gpuval_nir_count_ranges(b, table, ranges, stride, address);
+   nir_def *count = gpuval_nir_count_ranges(b, table, ranges, stride, address, true);
 
    nir_def *all_written = nir_build_load_global(
       b, 1, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, all_written)), .align_mul = 4,
@@ -131,13 +131,13 @@ find_marks(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *root
 
    /* Before the first range there is an empty one. */
    nir_def *range = gpuval_nir_element_address(b, table, count, stride);
-   nir_def *distance = nir_isub(b, address, gpuval_load_global(b, range, 8, 1, 64));
-   nir_def *bound = gpuval_load_global(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
+   nir_def *distance = nir_isub(b, address, gpuval_load_fixed(b, range, 8, 1, 64));
+   nir_def *bound = gpuval_load_fixed(b, nir_iadd_imm(b, range, 8), 8, 1, 64);
    return (struct marks){
       .tracked = nir_iand(b, nir_ieq_imm(b, all_written, 0),
                           nir_iand(b, nir_ult(b, distance, bound),
                                    nir_uge(b, nir_isub(b, bound, distance), nir_u2u64(b, size)))),
-      .bytes = gpuval_load_global(b, nir_iadd_imm(b, range, 16), 8, 1, 64),
+      .bytes = gpuval_load_fixed(b, nir_iadd_imm(b, range, 16), 8, 1, 64),
       .unit_log2 = GPUVAL_INIT_GRANULE_LOG2,
    };
 }

@@ -10,6 +10,8 @@
 #include "gpuval_nir_inline.h"
 #include "gpuval_nir_delay.h"
 
+#include "gpuval/src/base/gpuval_order.h"
+#include "gpuval/src/base/gpuval_shadow.h"
 #include "gpuval_nir_functions.h"
 #include "gpuval_nir_inline_address.h"
 #include "gpuval_nir_sink.h"
@@ -31,9 +33,13 @@ struct inline_state {
    struct gpuval_nir_shadow_command command; /* at the shader's beginning, when it is needed */
    struct last_area last_areas[MAX_LAST_AREAS];
    unsigned num_last_areas;
-   unsigned num_accesses; /* of all groups */
-   bool has_orders;       /* something is released or acquired */
-   bool glances;          /* at some of them */
+   unsigned num_accesses;    /* of all groups */
+   bool has_orders;          /* something is released or acquired */
+   struct group first_fixed; /* the first load at a fixed place, if there is one */
+   unsigned num_fixed;       /* groups of them */
+   struct gpuval_nir_loads loads;
+   nir_variable *number, *has_number; /* gpuval_nir_driver::number, where it was asked for */
+   bool glances;                      /* at some of them */
    struct set *ifs;      /* nir_if *: what is behind their branches need not be in front of them, */
    struct set *failures; /* and those of which it is executed only where something fails */
 };
@@ -125,6 +131,18 @@ mark_rare(struct inline_state *state)
       nir_sleep_amd(&state->b, .base = GPUVAL_NIR_FAILURE_MARK);
 }
 
+/* A branch that is hardly ever taken: what only it needs goes behind it. */
+static nir_if *
+begin_rare(struct inline_state *state, nir_def *condition)
+{
+   nir_if *nif = nir_push_if(&state->b, condition);
+
+   _mesa_set_add(state->ifs, nif);
+   _mesa_set_add(state->failures, nif);
+   mark_rare(state);
+   return nif;
+}
+
 static void
 mark(struct inline_state *state, const struct group *group)
 {
@@ -195,6 +213,18 @@ get_command(struct inline_state *state)
    if (!state->command.root) {
       nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
       state->command = gpuval_nir_load_shadow_command(&at_top, state->options->driver);
+      /* Who acquires nothing by itself has what was there when it began. */
+      if (state->driver.has_table && state->options->has_shadow && !state->has_orders)
+         state->command.now = nir_build_load_global(
+            &at_top, 1, 32,
+            nir_iadd_imm(&at_top, state->command.layout,
+                         offsetof(struct gpuval_shadow_layout, now)),
+            .align_mul = 4,
+            .access = (enum gl_access_qualifier)(ACCESS_COHERENT | ACCESS_CAN_REORDER));
+      if (state->first_fixed.count)
+         state->loads = gpuval_nir_find_loads(
+            &at_top, &state->command,
+            gpuval_nir_select_entry(&at_top, &state->driver, &state->first_fixed, NULL));
    }
    return &state->command;
 }
@@ -278,13 +308,67 @@ struct left {
    nir_scalar taken[MAX_GROUP];  /* gpuval_nir_access_params::was_taken */
 };
 
+static bool
+is_number(const struct group *group, unsigned i)
+{
+   nir_scalar id = get_src(group, i, ACCESS_CONTEXT, 0);
+
+   return nir_scalar_is_intrinsic(id) &&
+          nir_scalar_intrinsic_op(id) == nir_intrinsic_invocation_gpuval;
+}
+
+/* The number of an invocation is taken from a counter, by whoever needs one: late where no access
+ * makes anything else of it.
+ */
+static void
+create_number(struct inline_state *state, const struct util_dynarray *groups)
+{
+   bool is_late = state->driver.number && groups->size;
+
+   util_dynarray_foreach (groups, struct group, group) {
+      for (unsigned i = 0; i < group->count; i++) {
+         is_late &=
+            group->intrins[i]->intrinsic != nir_intrinsic_sync_gpuval || is_number(group, i);
+      }
+   }
+   if (!is_late)
+      return;
+
+   nir_builder at_top = nir_builder_at(nir_before_impl(state->b.impl));
+   state->number = nir_local_variable_create(state->b.impl, glsl_uint_type(), "number");
+   state->has_number = nir_local_variable_create(state->b.impl, glsl_bool_type(), "has_number");
+   nir_store_var(&at_top, state->number, nir_imm_int(&at_top, 0), 0x1);
+   nir_store_var(&at_top, state->has_number, nir_imm_false(&at_top), 0x1);
+}
+
+static void
+ensure_number(struct inline_state *state)
+{
+   nir_builder *b = &state->b;
+
+   if (!state->number)
+      return;
+   nir_push_if(b, nir_inot(b, nir_load_var(b, state->has_number)));
+   nir_store_var(b, state->number, state->driver.number(&state->driver, b), 0x1);
+   nir_store_var(b, state->has_number, nir_imm_true(b), 0x1);
+   nir_pop_if(b, NULL);
+}
+
+static nir_def *
+get_number(struct inline_state *state, const struct group *group, const struct turn *turn)
+{
+   if (state->number)
+      return nir_load_var(&state->b, state->number);
+   return gpuval_nir_select_src(&state->b, group, turn, ACCESS_CONTEXT, 0);
+}
+
 static struct gpuval_nir_access_params
 get_params(struct inline_state *state, const struct group *group, const struct turn *turn)
 {
    nir_builder *b = &state->b;
    nir_def *word = gpuval_nir_select_constant(b, group, turn, get_access_word);
    nir_def *flags = nir_iand_imm(b, word, 0xffff);
-   nir_def *id = gpuval_nir_select_src(b, group, turn, ACCESS_CONTEXT, 0);
+   nir_def *id = get_number(state, group, turn);
 
    return (struct gpuval_nir_access_params){
       .address = gpuval_nir_select_src(b, group, turn, ACCESS_ADDRESS, 0),
@@ -389,7 +473,6 @@ build_access(struct inline_state *state, const struct group *group, const struct
          gpuval_nir_build_shared(b, driver, &access);
       } else if (is_for_filter(group->intrins[0])) {
          nir_push_if(b, gpuval_nir_has_no_cells(b, driver, access.address, access.size));
-         mark_rare(state);
          gpuval_nir_build_access(b, driver, driver->hashes, &access);
          nir_pop_if(b, NULL);
       } else if (state->options->has_shadow) {
@@ -502,6 +585,7 @@ look_at(struct inline_state *state, const struct group *group)
    struct left left;
    nir_def *any = nir_imm_false(b);
 
+   ensure_number(state);
    if (group->count > MAX_QUICK_GROUP || state->num_accesses > MAX_QUICK_ACCESSES) {
       build_accesses(state, group, NULL);
       return;
@@ -537,6 +621,69 @@ glance_at(struct inline_state *state, const struct group *loads)
    return nir_vote_all(b, 1, covered);
 }
 
+/* Is it one, or a sum of some that nobody has added up yet? */
+static bool
+is_constant(nir_scalar value)
+{
+   value = nir_scalar_chase_movs(value);
+   if (!nir_scalar_is_alu(value))
+      return nir_scalar_is_const(value);
+   return nir_scalar_alu_op(value) == nir_op_iadd &&
+          is_constant(nir_scalar_chase_alu_src(value, 0)) &&
+          is_constant(nir_scalar_chase_alu_src(value, 1));
+}
+
+/* Uniform buffers are loaded at constant places by most shaders, and all invocations of a command
+ * load the same there. Once several workgroups have, a bit says so, and that is all that others ask
+ * for.
+ */
+static bool
+is_fixed(const nir_shader *nir, const struct group *group, unsigned i)
+{
+   const unsigned flags = nir_intrinsic_flags(group->intrins[i]);
+
+   return nir->info.stage < GPUVAL_SHADOW_LOAD_STAGES && is_load(group->intrins[i]) &&
+          !is_shared(group->intrins[i]) && !is_for_filter(group->intrins[i]) &&
+          nir_intrinsic_desc_set(group->intrins[i]) != GPUVAL_REPORT_PLAIN &&
+          (flags >> GPUVAL_SYNC_ACCESS_SHIFT & 7) == GPUVAL_ORDER_UNIFORM_READ &&
+          !(flags & GPUVAL_SYNC_MAY_BE_VISIBLE) && is_constant(get_src(group, i, ACCESS_SLOT, 0)) &&
+          is_constant(get_src(group, i, ACCESS_OFFSET, 0));
+}
+
+/* Those of @loads, and the rest of them, which stays there */
+static void
+take_fixed(const nir_shader *nir, struct group *loads, struct group *fixed)
+{
+   unsigned count = 0;
+
+   fixed->count = 0;
+   for (unsigned i = 0; i < loads->count; i++) {
+      if (is_fixed(nir, loads, i))
+         fixed->intrins[fixed->count++] = loads->intrins[i];
+      else
+         loads->intrins[count++] = loads->intrins[i];
+   }
+   loads->count = count;
+}
+
+static void
+look_at_fixed(struct inline_state *state, const struct group *fixed)
+{
+   nir_builder *b = &state->b;
+   const unsigned number = state->num_fixed++;
+
+   get_command(state);
+   nir_def *is_done = nir_ine_imm(b, nir_iand_imm(b, state->loads.groups, BITFIELD_BIT(number)), 0);
+   begin_rare(state, nir_inot(b, is_done));
+   approach_areas(state, fixed);
+   nir_push_if(b, glance_at(state, fixed));
+   gpuval_nir_note_loads(b, &state->loads, number);
+   nir_push_else(b, NULL);
+   look_at(state, fixed);
+   nir_pop_if(b, NULL);
+   nir_pop_if(b, NULL);
+}
+
 /* Loads first: most of what is loaded often has been loaded by others, and to see that is little
  * code.
  */
@@ -544,11 +691,18 @@ static void
 look_quickly(struct inline_state *state, const struct group *group)
 {
    nir_builder *b = &state->b;
-   struct group loads, others;
+   struct group loads, others, fixed, rest = *group;
 
-   gpuval_nir_part_loads(group, &loads, &others);
+   if (!state->has_orders && state->num_fixed < GPUVAL_SHADOW_LOAD_GROUPS) {
+      take_fixed(b->shader, &rest, &fixed);
+      if (fixed.count)
+         look_at_fixed(state, &fixed);
+   }
+   if (!rest.count)
+      return;
+   gpuval_nir_part_loads(&rest, &loads, &others);
    if (state->has_orders || !gpuval_nir_are_worth_a_glance(&loads)) {
-      look_at(state, group);
+      look_at(state, &rest);
       return;
    }
    approach_areas(state, &loads);
@@ -562,7 +716,7 @@ look_quickly(struct inline_state *state, const struct group *group)
 static void
 count_accesses(struct inline_state *state, const struct group *group)
 {
-   struct group loads, others;
+   struct group loads, others, fixed;
 
    state->has_orders |= has_order(group);
    if (!has_quick_looks(state, group))
@@ -570,15 +724,35 @@ count_accesses(struct inline_state *state, const struct group *group)
    state->num_accesses += group->count;
    gpuval_nir_part_loads(group, &loads, &others);
    state->glances |= gpuval_nir_are_worth_a_glance(&loads);
+   take_fixed(state->b.shader, &loads, &fixed);
+   state->glances |= fixed.count > 0;
+   if (fixed.count && !state->first_fixed.count)
+      state->first_fixed = (struct group){{fixed.intrins[0]}, 1};
+}
+
+/* Looked at where some memory has no cells, which is seldom so. */
+static void
+look_by_filter(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+
+   begin_rare(state, gpuval_nir_may_have_no_cells(b, &state->driver));
+   ensure_number(state);
+   build_accesses(state, group, NULL);
+   nir_pop_if(b, NULL);
 }
 
 static void
 lower_accesses(struct inline_state *state, const struct group *group)
 {
-   if (has_quick_looks(state, group) && !has_order(group))
+   if (is_for_filter(group->intrins[0]))
+      look_by_filter(state, group);
+   else if (has_quick_looks(state, group) && !has_order(group))
       look_quickly(state, group);
-   else
+   else {
+      ensure_number(state);
       build_accesses(state, group, NULL);
+   }
 }
 
 /* At the last one, where all sources are known; but what is bad has to be known at the first. */
@@ -643,6 +817,7 @@ gpuval_nir_inline_checks(nir_shader *nir, const struct gpuval_nir_inline_options
       if (group->intrins[0]->intrinsic == nir_intrinsic_sync_gpuval)
          count_accesses(&state, group);
    }
+   create_number(&state, &groups);
    util_dynarray_foreach (&groups, struct group, group)
       lower_group(&state, group);
    util_dynarray_fini(&groups);

@@ -404,10 +404,10 @@ void gpuval_nir_build_used(nir_builder *b, const struct gpuval_nir_driver *drive
 /**
  * How many of the @ranges, which are ascending, disjoint and @stride bytes apart, begin at
  * @address or before, 32 bit. @table begins with their number, and each range with its
- * address.
+ * address. @is_fixed: nobody writes it while a command runs.
  */
 nir_def *gpuval_nir_count_ranges(nir_builder *b, nir_def *table, nir_def *ranges, unsigned stride,
-                                 nir_def *address);
+                                 nir_def *address, bool is_fixed);
 
 /** Returns the address or the offset of an access to memory, as the shader has it. */
 nir_def *gpuval_nir_access_offset(const struct gpuval_access *access);

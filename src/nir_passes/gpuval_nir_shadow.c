@@ -303,7 +303,8 @@ gpuval_nir_load_shadow_command(nir_builder *b, const struct gpuval_nir_driver *d
 
    return (struct gpuval_nir_shadow_command){
       .root = root,
-      .layout = gpuval_nir_load_root(b, root, 64, offsetof(struct gpuval_root, shadow_address)),
+      .layout = gpuval_load_fixed(
+         b, nir_iadd_imm(b, root, offsetof(struct gpuval_root, shadow_address)), 8, 1, 64),
       .words = command_word(b, driver, 64, offsetof(struct gpuval_command_data, shadow_words)),
       .order = command_word(b, driver, 64, offsetof(struct gpuval_command_data, order_address)),
       .command = command_word(b, driver, 32, offsetof(struct gpuval_command_data, shadow_command)),

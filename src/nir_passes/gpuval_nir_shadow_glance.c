@@ -52,8 +52,8 @@ gpuval_nir_create_near(nir_builder *at_top, struct gpuval_nir_near *near)
 static void
 set_near(nir_builder *b, nir_def *area, const struct gpuval_nir_near *near)
 {
-   nir_def *begin_size = gpuval_load_global(b, area, 8, 2, 64);
-   nir_def *blocks = gpuval_load_global(
+   nir_def *begin_size = gpuval_load_fixed(b, area, 8, 2, 64);
+   nir_def *blocks = gpuval_load_fixed(
       b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, blocks)), 8, 1, 64);
    nir_def *size = nir_channel(b, begin_size, 1);
    nir_def *is_large = nir_ine_imm(b, nir_unpack_64_2x32_split_y(b, size), 0);
@@ -113,6 +113,65 @@ gpuval_nir_glance(nir_builder *b, const struct gpuval_nir_driver *driver,
    covered = nir_iand(b, covered, is_of_several_groups(b, &self, readers));
    covered = nir_iand(b, covered, nir_ult_imm(b, wanted, 1u << NUM_WORDS));
    return nir_ior(b, nir_iand(b, covered, has_cell), nir_inot(b, active));
+}
+
+static nir_def *
+load_loads(nir_builder *b, nir_def *address, unsigned access)
+{
+   return nir_build_load_global(b, 2, 32, address, .align_mul = sizeof(struct gpuval_shadow_loads),
+                                .access = (enum gl_access_qualifier)(ACCESS_COHERENT | access));
+}
+
+/* Bits of groups, or 0 where @words are not about this command and this shader */
+static nir_def *
+get_groups(nir_builder *b, const struct gpuval_nir_loads *loads, nir_def *words)
+{
+   nir_def *groups = nir_ixor(b, nir_channel(b, words, 0), loads->command);
+   nir_def *is_mine = nir_iand(b, nir_ult_imm(b, groups, 1u << GPUVAL_SHADOW_LOAD_GROUPS),
+                               nir_ieq(b, nir_channel(b, words, 1), loads->entry));
+
+   return nir_bcsel(b, is_mine, groups, nir_imm_int(b, 0));
+}
+
+struct gpuval_nir_loads
+gpuval_nir_find_loads(nir_builder *b, const struct gpuval_nir_shadow_command *command,
+                      nir_def *entry)
+{
+   const unsigned stride = sizeof(struct gpuval_shadow_loads) * GPUVAL_SHADOW_LOAD_STAGES;
+   const unsigned shift = GPUVAL_SHADOW_COMMAND_SHIFT - util_logbase2(stride);
+   const unsigned first = offsetof(struct gpuval_shadow_layout, loads) +
+                          sizeof(struct gpuval_shadow_loads) * b->shader->info.stage;
+   static_assert(GPUVAL_SHADOW_LOAD_GROUPS == GPUVAL_SHADOW_COMMAND_SHIFT, "one word has both");
+
+   assert(b->shader->info.stage < GPUVAL_SHADOW_LOAD_STAGES);
+   nir_def *offset = nir_iand_imm(b, nir_ushr_imm(b, command->command, shift),
+                                  (GPUVAL_SHADOW_LOAD_COMMANDS - 1) * stride);
+   struct gpuval_nir_loads loads = {
+      .address = nir_iadd_imm(b, nir_iadd(b, command->layout, nir_u2u64(b, offset)), first),
+      .command = command->command,
+      .entry = entry,
+   };
+   loads.groups = get_groups(b, &loads, load_loads(b, loads.address, ACCESS_CAN_REORDER));
+   return loads;
+}
+
+/* Of those that do so at once, one has its way. */
+void
+gpuval_nir_note_loads(nir_builder *b, const struct gpuval_nir_loads *loads, unsigned group)
+{
+   nir_push_if(b, gpuval_shadow_is_first_s(b, nir_load_subgroup_invocation(b)));
+   {
+      nir_def *words = load_loads(b, loads->address, 0);
+      nir_def *groups = get_groups(b, loads, words);
+      nir_def *wanted = nir_ior_imm(b, groups, BITFIELD_BIT(group));
+
+      nir_push_if(b, nir_ine(b, groups, wanted));
+      nir_def *noted = nir_pack_64_2x32_split(b, nir_ior(b, wanted, loads->command), loads->entry);
+      nir_global_atomic_swap(b, 64, loads->address, nir_pack_64_2x32(b, words), noted,
+                             .atomic_op = nir_atomic_op_cmpxchg);
+      nir_pop_if(b, NULL);
+   }
+   nir_pop_if(b, NULL);
 }
 
 void

@@ -83,7 +83,7 @@ gpuval_shadow_find_area(nir_builder *b, nir_def *table, nir_def *address)
 {
    const unsigned stride = sizeof(struct gpuval_shadow_area);
    nir_def *areas = nir_iadd_imm(b, table, offsetof(struct gpuval_shadow_table, areas));
-   nir_def *count = gpuval_nir_count_ranges(b, table, areas, stride, address);
+   nir_def *count = gpuval_nir_count_ranges(b, table, areas, stride, address, true);
 
    /* Before the first area there is an empty one. */
    return gpuval_nir_element_address(b, table, count, stride);
@@ -92,7 +92,7 @@ gpuval_shadow_find_area(nir_builder *b, nir_def *table, nir_def *address)
 static nir_def *
 is_in_area(nir_builder *b, nir_def *area, nir_def *address, nir_def *size)
 {
-   nir_def *begin_size = gpuval_load_global(b, area, 8, 2, 64);
+   nir_def *begin_size = gpuval_load_fixed(b, area, 8, 2, 64);
    nir_def *distance = nir_isub(b, address, nir_channel(b, begin_size, 0));
    nir_def *bound = nir_channel(b, begin_size, 1);
 
@@ -126,7 +126,7 @@ find_in_table(nir_builder *b, nir_def *table, const struct gpuval_nir_access_par
       is_inside = is_in_area(b, area, address, size);
    }
 
-   nir_def *cells = gpuval_load_global(
+   nir_def *cells = gpuval_load_fixed(
       b, nir_iadd_imm(b, area, offsetof(struct gpuval_shadow_area, words)), 8, 2, 64);
    return (struct gpuval_shadow_cells){
       .address = nir_bcsel(b, is_inside, address, nir_imm_int64(b, 0)),
@@ -148,21 +148,29 @@ gpuval_shadow_find_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
    };
 }
 
+static nir_def *
+load_table(nir_builder *b, const struct gpuval_nir_driver *driver)
+{
+   return driver->command_data(driver, b, 64, offsetof(struct gpuval_command_data, shadow_words));
+}
+
+nir_def *
+gpuval_nir_may_have_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver)
+{
+   nir_def *has_others = gpuval_load_fixed(
+      b, nir_iadd_imm(b, load_table(b, driver), offsetof(struct gpuval_shadow_table, has_others)),
+      4, 1, 32);
+
+   return nir_ine_imm(b, has_others, 0);
+}
+
 nir_def *
 gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver, nir_def *address,
                         nir_def *size)
 {
-   nir_def *table =
-      driver->command_data(driver, b, 64, offsetof(struct gpuval_command_data, shadow_words));
-   nir_def *has_others =
-      gpuval_shadow_load_layout(b, table, 32, offsetof(struct gpuval_shadow_table, has_others));
-   nir_def *never = nir_imm_false(b);
+   nir_def *area = gpuval_shadow_find_area(b, load_table(b, driver), address);
 
-   nir_push_if(b, nir_ine_imm(b, has_others, 0));
-   nir_def *is_outside =
-      nir_inot(b, is_in_area(b, gpuval_shadow_find_area(b, table, address), address, size));
-   nir_pop_if(b, NULL);
-   return nir_if_phi(b, is_outside, never);
+   return nir_inot(b, is_in_area(b, area, address, size));
 }
 
 /* What the bytes of a word begin with */

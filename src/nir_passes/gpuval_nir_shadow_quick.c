@@ -143,8 +143,10 @@ gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driver,
                                           .access = ACCESS_COHERENT);
    }
 
-   nir_def *now =
-      gpuval_shadow_load_layout(b, command->layout, 32, offsetof(struct gpuval_shadow_layout, now));
+   nir_def *now = command->now;
+   if (!now)
+      now = gpuval_shadow_load_layout(b, command->layout, 32,
+                                      offsetof(struct gpuval_shadow_layout, now));
    quick->may_join = nir_iand(b, self.is_read, nir_ieq_imm(b, now, 0));
 }
 

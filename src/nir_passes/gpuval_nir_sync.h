@@ -20,6 +20,7 @@ struct gpuval_nir_shadow_command {
    nir_def *words;  /* 64 bit, */
    nir_def *order;  /* 64 bit, and fields of struct gpuval_command_data */
    nir_def *command, *ordered, *others, *order_class;
+   nir_def *now; /* of the layout, as it was when the invocation began, or NULL */
 };
 
 /** Loads it at b->cursor. */
@@ -158,7 +159,27 @@ void gpuval_nir_begin_quick(nir_builder *b, const struct gpuval_nir_driver *driv
                             struct gpuval_nir_quick *quick);
 void gpuval_nir_end_quick(nir_builder *b, struct gpuval_nir_quick *quick);
 
-/** 1 bit: is the access one for the filter? With gpuval_nir_driver::has_table. */
+/** What is known of a shader's loads in struct gpuval_shadow_loads, as it was when the invocation
+ * began
+ */
+struct gpuval_nir_loads {
+   nir_def *address; /* 64 bit, of that */
+   nir_def *command, *entry;
+   nir_def *groups; /* bits of those that need no look */
+};
+
+/** @entry: the first one of the shader's loads there. */
+struct gpuval_nir_loads gpuval_nir_find_loads(nir_builder *b,
+                                              const struct gpuval_nir_shadow_command *command,
+                                              nir_def *entry);
+/** From now on those of @group need none. */
+void gpuval_nir_note_loads(nir_builder *b, const struct gpuval_nir_loads *loads, unsigned group);
+
+/** 1 bit: may accesses be for the filter? Mostly all memory has cells. With
+ * gpuval_nir_driver::has_table
+ */
+nir_def *gpuval_nir_may_have_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver);
+/** 1 bit: is the access one for the filter, where some are? */
 nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver *driver,
                                  nir_def *address, nir_def *size);
 

@@ -120,10 +120,11 @@ build_command_word(nir_builder *b, const struct gpuval_radv_nir_args *args, unsi
 }
 
 static nir_def *
-build_invocation_number(nir_builder *b, const struct gpuval_radv_nir_args *args)
+number(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    nir_def *root = nir_pack_64_2x32(
-      b, build_command_word(b, args, 2, offsetof(struct gpuval_command_data, root_address)));
+      b,
+      build_command_word(b, driver->data, 2, offsetof(struct gpuval_command_data, root_address)));
 
    return nir_global_atomic(b, 32, nir_iadd_imm(b, root, offsetof(struct gpuval_root, invocations)),
                             nir_imm_int(b, GPUVAL_BLOOM_INVOCATION_STEP),
@@ -244,6 +245,7 @@ static const struct gpuval_nir_driver late_driver = {
    .has_quads = true,
    .root_address = root_address,
    .command_id = command_id,
+   .number = number,
    .epoch = epoch,
    .sync_flags = sync_flags,
    .epoch_command = epoch_command,
@@ -291,9 +293,6 @@ lower_query(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
       if (!result)
          result = build_data_word(b, args, 1, nir_intrinsic_base(intrin));
       break;
-   case nir_intrinsic_invocation_gpuval:
-      result = build_invocation_number(b, args);
-      break;
    case nir_intrinsic_call_gpuval:
       result = build_call(b, args, intrin);
       break;
@@ -321,12 +320,22 @@ gpuval_radv_nir_lower_queries(nir_shader *nir, const struct gpuval_radv_nir_args
 }
 
 static bool
-lower_bits(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+lower_rest(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 {
-   if (intrin->intrinsic != nir_intrinsic_has_bits_gpuval)
-      return false;
+   nir_def *result;
+
    b->cursor = nir_before_instr(&intrin->instr);
-   nir_def_replace(&intrin->def, gpuval_radv_nir_has_bits(b, intrin));
+   switch (intrin->intrinsic) {
+   case nir_intrinsic_has_bits_gpuval:
+      result = gpuval_radv_nir_has_bits(b, intrin);
+      break;
+   case nir_intrinsic_invocation_gpuval:
+      result = nir_def_is_unused(&intrin->def) ? nir_undef(b, 1, 32) : number(data, b);
+      break;
+   default:
+      return false;
+   }
+   nir_def_replace(&intrin->def, result);
    return true;
 }
 
@@ -343,6 +352,7 @@ gpuval_radv_nir_lower_reports(nir_shader *nir, const struct gpuval_radv_nir_args
                                        .marks_failures = gpuval_options()->marks_failures,
                                     });
    /* Until here reports that ask for bits of a word ask once. */
-   progress |= nir_shader_intrinsics_pass(nir, lower_bits, nir_metadata_control_flow, NULL);
+   progress |=
+      nir_shader_intrinsics_pass(nir, lower_rest, nir_metadata_control_flow, (void *)&driver);
    return progress;
 }

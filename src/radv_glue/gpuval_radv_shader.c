@@ -425,14 +425,14 @@ get_args(const struct gpuval_radv *gpuval, const struct radv_shader_stage *stage
 static const nir_intrinsic_op queries[] = {
    nir_intrinsic_load_descriptor_gpuval,
    nir_intrinsic_load_command_gpuval,
-   nir_intrinsic_invocation_gpuval,
    nir_intrinsic_call_gpuval,
    nir_intrinsic_pick_gpuval,
 };
 
 static const nir_intrinsic_op reports[] = {
-   nir_intrinsic_check_address_gpuval, nir_intrinsic_has_bits_gpuval, nir_intrinsic_report_gpuval,
-   nir_intrinsic_sync_gpuval,          nir_intrinsic_printf_gpuval,
+   nir_intrinsic_check_address_gpuval, nir_intrinsic_has_bits_gpuval,
+   nir_intrinsic_report_gpuval,        nir_intrinsic_sync_gpuval,
+   nir_intrinsic_printf_gpuval,        nir_intrinsic_invocation_gpuval,
 };
 
 bool

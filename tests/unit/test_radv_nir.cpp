@@ -815,7 +815,7 @@ TEST_F(RadvNir, ids_of_invocations_are_steps_apart)
    struct gpuval_radv_nir_args args = {};
    args.address32_hi = address32_hi;
    args.data_size = sizeof(struct gpuval_radv_command_data);
-   EXPECT_TRUE(gpuval_radv_nir_lower_queries(builder.shader, &args));
+   EXPECT_TRUE(gpuval_radv_nir_lower_reports(builder.shader, &args));
    EXPECT_EQ(0u, count(nir_intrinsic_invocation_gpuval));
    nir_intrinsic_instr *atomic;
    ASSERT_EQ(1u, count(nir_intrinsic_global_atomic, &atomic));

@@ -110,11 +110,12 @@ number_behind(const struct gpuval_shadow_device *shadow, uint32_t serial,
 }
 
 static void
-reset_times(struct gpuval_shadow_layout *layout)
+reset_layout(struct gpuval_shadow_layout *layout)
 {
    layout->now = 0;
    layout->handed_on = 0;
    memset(layout->other_times, 0, sizeof(layout->other_times));
+   memset(layout->loads, 0, sizeof(layout->loads));
 }
 
 void
@@ -132,7 +133,7 @@ gpuval_device_shadow_restart(struct gpuval_device *device)
       gpuval_shadow_forget(shadow->memory);
    else
       gpuval_cells_forget(device);
-   reset_times(shadow->layout.map);
+   reset_layout(shadow->layout.map);
    __atomic_store_n(&shadow->next, 1, __ATOMIC_RELEASE);
    memset(shadow->behind, 0, sizeof(shadow->behind));
 }
