@@ -281,12 +281,11 @@ is_there(nir_builder *b, const struct gpuval_nir_access_params *params, nir_def 
 
    nir_def *begin = nir_ushr_imm(b, params->slot, GPUVAL_SHARED_BEGIN_SHIFT);
    nir_def *is_payload = nir_ine_imm(b, nir_iand_imm(b, params->slot, GPUVAL_SHARED_IS_PAYLOAD), 0);
-   nir_def *looks = nir_iand(b, params->has_value, nir_ine_imm(b, begin, 0));
-   looks = nir_iand(b, looks, nir_inot(b, is_payload));
+   nir_def *looks = nir_iand(b, nir_ine_imm(b, begin, 0), nir_inot(b, is_payload));
    nir_def *offset = nir_isub(b, params->offset, nir_imul_imm(b, begin, 16));
-   nir_def *value = gpuval_nir_value_at(b, add(b, find_order(b, params), offset),
-                                        nir_bcsel(b, looks, size, nir_imm_int(b, 0)));
-   return nir_bcsel(b, looks, nir_ieq(b, value, params->value), said);
+   nir_def *looked = gpuval_nir_has_value_at(b, params, add(b, find_order(b, params), offset),
+                                             nir_bcsel(b, looks, size, nir_imm_int(b, 0)));
+   return nir_bcsel(b, looks, looked, said);
 }
 
 /* Has somebody released, and somebody acquired, in this phase? */
