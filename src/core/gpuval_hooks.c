@@ -9,6 +9,7 @@
 #include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
 #include "vk_command_buffer.h"
+#include "vk_image.h"
 #include "vk_render_pass.h"
 #include "vk_util.h"
 
@@ -451,7 +452,7 @@ gpuval_CmdEndRenderPass2(VkCommandBuffer handle, const VkSubpassEndInfo *info)
 enum pass_barrier {
    BEGINS_SUBPASS, /* dependencies on the subpass, and its layouts */
    ENDS_SUBPASS,   /* dependencies of the subpass on what follows the render pass */
-   ENDS_PASS,      /* final layouts: they change between the scopes of such dependencies */
+   ENDS_PASS,      /* final layouts */
 };
 
 static enum pass_barrier
@@ -477,7 +478,59 @@ is_in_barrier(const struct vk_subpass_dependency *dependency, enum pass_barrier 
    unreachable("there are no others");
 }
 
-/* Layouts change between the scopes of all of @memory. */
+static VkMemoryBarrier2
+make_barrier(const struct vk_subpass_dependency *dependency)
+{
+   return (VkMemoryBarrier2){
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = dependency->src_stage_mask,
+      .srcAccessMask = dependency->src_access_mask,
+      .dstStageMask = dependency->dst_stage_mask,
+      .dstAccessMask = dependency->dst_access_mask,
+   };
+}
+
+/* Does the subpass use the attachment? */
+static bool
+uses_attachment(const struct vk_subpass *subpass, uint32_t attachment)
+{
+   for (uint32_t i = 0; i < subpass->attachment_count; i++) {
+      if (subpass->attachments[i].attachment == attachment)
+         return true;
+   }
+   return false;
+}
+
+/* Is it a view of that image, or of a part of it? */
+static bool
+is_view_of(const struct vk_image_view *view, const VkImageMemoryBarrier2 *image)
+{
+   const VkImageSubresourceRange *range = &image->subresourceRange;
+   bool has_layer = range->baseArrayLayer >= view->base_array_layer &&
+                    range->baseArrayLayer - view->base_array_layer < view->layer_count;
+
+   return vk_image_to_handle(view->image) == image->image &&
+          view->base_mip_level == range->baseMipLevel &&
+          (has_layer || view->image->image_type == VK_IMAGE_TYPE_3D);
+}
+
+static void
+clear_scopes(VkImageMemoryBarrier2 *image)
+{
+   image->srcStageMask = image->srcAccessMask = 0;
+   image->dstStageMask = image->dstAccessMask = 0;
+}
+
+static void
+add_scopes(VkImageMemoryBarrier2 *image, const VkMemoryBarrier2 *memory)
+{
+   image->srcStageMask |= memory->srcStageMask;
+   image->srcAccessMask |= memory->srcAccessMask;
+   image->dstStageMask |= memory->dstStageMask;
+   image->dstAccessMask |= memory->dstAccessMask;
+}
+
+/* Of a subpass layouts change between the scopes of all of @memory. */
 static const VkImageMemoryBarrier2 *
 scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
              const VkMemoryBarrier2 *memory)
@@ -486,16 +539,71 @@ scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
       ralloc_array(mem_ctx, VkImageMemoryBarrier2, info->imageMemoryBarrierCount);
 
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      VkImageMemoryBarrier2 *image = &images[i];
-      *image = info->pImageMemoryBarriers[i];
-      image->srcStageMask = image->srcAccessMask = 0;
-      image->dstStageMask = count ? 0 : image->dstStageMask;
-      image->dstAccessMask = count ? 0 : image->dstAccessMask;
-      for (uint32_t j = 0; j < count; j++) {
-         image->srcStageMask |= memory[j].srcStageMask;
-         image->srcAccessMask |= memory[j].srcAccessMask;
-         image->dstStageMask |= memory[j].dstStageMask;
-         image->dstAccessMask |= memory[j].dstAccessMask;
+      const VkImageMemoryBarrier2 *image = &info->pImageMemoryBarriers[i];
+      images[i] = *image;
+      clear_scopes(&images[i]);
+      for (uint32_t j = 0; j < count; j++)
+         add_scopes(&images[i], &memory[j]);
+      if (!count) {
+         images[i].dstStageMask = image->dstStageMask;
+         images[i].dstAccessMask = image->dstAccessMask;
+      }
+   }
+   return images;
+}
+
+/* A final layout changes between the scopes of the dependencies that subpasses with this attachment
+ * have on what follows the render pass. The last of these subpasses has an implicit one if it has
+ * no other, which orders nothing behind it.
+ */
+static void
+add_final_scopes(const struct vk_render_pass *pass, uint32_t attachment,
+                 VkImageMemoryBarrier2 *image)
+{
+   const VkMemoryBarrier2 implicit = {
+      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      .srcAccessMask =
+         VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT,
+   };
+   uint32_t last = pass->subpass_count - 1;
+   bool has_last = false;
+
+   while (last && !uses_attachment(&pass->subpasses[last], attachment))
+      last--;
+   for (uint32_t i = 0; i < pass->dependency_count; i++) {
+      const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
+      if (dependency->dst_subpass != VK_SUBPASS_EXTERNAL ||
+          dependency->src_subpass >= pass->subpass_count ||
+          !uses_attachment(&pass->subpasses[dependency->src_subpass], attachment))
+         continue;
+      const VkMemoryBarrier2 memory = make_barrier(dependency);
+      add_scopes(image, &memory);
+      has_last |= dependency->src_subpass == last;
+   }
+   if (!has_last)
+      add_scopes(image, &implicit);
+}
+
+/* That of an attachment without subpasses is the runtime's. */
+static const VkImageMemoryBarrier2 *
+scope_final_images(void *mem_ctx, const struct vk_command_buffer *cmd_buffer,
+                   const VkDependencyInfo *info)
+{
+   const struct vk_render_pass *pass = cmd_buffer->render_pass;
+   VkImageMemoryBarrier2 *images =
+      ralloc_array(mem_ctx, VkImageMemoryBarrier2, info->imageMemoryBarrierCount);
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      bool is_known = false;
+      images[i] = info->pImageMemoryBarriers[i];
+      for (uint32_t j = 0; j < pass->attachment_count; j++) {
+         if (!pass->attachments[j].view_mask ||
+             !is_view_of(cmd_buffer->attachments[j].image_view, &info->pImageMemoryBarriers[i]))
+            continue;
+         if (!is_known)
+            clear_scopes(&images[i]);
+         is_known = true;
+         add_final_scopes(pass, j, &images[i]);
       }
    }
    return images;
@@ -520,23 +628,17 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
    for (uint32_t i = 0; i < pass->dependency_count; i++) {
       const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
       if (is_in_barrier(dependency, what, cmd_buffer->subpass_idx))
-         memory[count++] = (VkMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = dependency->src_stage_mask,
-            .srcAccessMask = dependency->src_access_mask,
-            .dstStageMask = dependency->dst_stage_mask,
-            .dstAccessMask = dependency->dst_access_mask,
-         };
+         memory[count++] = make_barrier(dependency);
    }
 
-   /* Without any dependency first and final layouts wait for what Mesa lets them wait for, with an
-    * implicit dependency that orders nothing else.
+   /* Without any dependency first layouts wait for what Mesa lets them wait for, with an implicit
+    * dependency that orders nothing else.
     */
    bool has_dependency = count;
    bool is_between = what == BEGINS_SUBPASS && cmd_buffer->subpass_idx;
-   if (!has_dependency && what != BEGINS_SUBPASS)
+   if (!has_dependency && what == ENDS_SUBPASS)
       return info;
-   if (!has_dependency && !is_between)
+   if (!has_dependency && what == BEGINS_SUBPASS && !is_between)
       memory[count++] = (VkMemoryBarrier2){
          .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
          .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
@@ -544,7 +646,9 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
    barrier->info = *info;
    barrier->info.memoryBarrierCount = count;
    barrier->info.pMemoryBarriers = memory;
-   if (has_dependency || is_between)
+   if (what == ENDS_PASS)
+      barrier->info.pImageMemoryBarriers = scope_final_images(barrier->mem_ctx, cmd_buffer, info);
+   else if (has_dependency || is_between)
       barrier->info.pImageMemoryBarriers = scope_images(barrier->mem_ctx, info, count, memory);
    return &barrier->info;
 }

@@ -373,6 +373,7 @@ static const struct {
    {"queue", run_select_queue},
    {"input_pass", run_create_input_pass},
    {"render_pass", run_create_pass},
+   {"render_pass2", run_create_pass},
    {"reset_event", run_reset_event},
    {"reset_fence", run_reset_fence},
    {"resolve_image", run_resolve_image},

@@ -69,10 +69,16 @@ struct change {
    uint32_t serial;
 };
 
+/* Serials of the last changes of layouts; 0: there was none */
+struct last_changes {
+   uint32_t any;
+   uint32_t final; /* of a render pass, without a second scope */
+};
+
 struct queue {
    struct state state;
-   uint32_t serial;     /* of the last work */
-   uint32_t transition; /* of the last change of layouts; 0: there was none */
+   uint32_t serial;                   /* of the last work */
+   struct last_changes last, earlier; /* of all, and of those before the next dependency */
    unsigned num_changes;
    struct change changes[GPUVAL_ORDER_TRANSITIONS];
    bool has_changed;
