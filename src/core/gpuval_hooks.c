@@ -463,12 +463,42 @@ get_pass_barrier(const struct vk_command_buffer *cmd_buffer, const VkDependencyI
    return render_pass_call.ends && info->imageMemoryBarrierCount ? ENDS_PASS : ENDS_SUBPASS;
 }
 
+/* Does the subpass use the attachment? */
 static bool
-is_in_barrier(const struct vk_subpass_dependency *dependency, enum pass_barrier barrier,
-              uint32_t subpass)
+uses_attachment(const struct vk_subpass *subpass, uint32_t attachment)
 {
+   for (uint32_t i = 0; i < subpass->attachment_count; i++) {
+      if (subpass->attachments[i].attachment == attachment)
+         return true;
+   }
+   return false;
+}
+
+static bool
+share_attachment(const struct vk_subpass *a, const struct vk_subpass *b)
+{
+   for (uint32_t i = 0; i < a->attachment_count; i++) {
+      uint32_t attachment = a->attachments[i].attachment;
+      if (attachment != VK_ATTACHMENT_UNUSED && uses_attachment(b, attachment))
+         return true;
+   }
+   return false;
+}
+
+/* The first layout of an attachment comes behind what later subpasses that have it depend on, too,
+ * and before all that is done with it.
+ */
+static bool
+is_in_barrier(const struct vk_render_pass *pass, const struct vk_subpass_dependency *dependency,
+              enum pass_barrier barrier, uint32_t subpass)
+{
+   bool is_behind_outside = dependency->src_subpass == VK_SUBPASS_EXTERNAL;
+
    switch (barrier) {
    case BEGINS_SUBPASS:
+      if (!subpass && is_behind_outside && dependency->dst_subpass < pass->subpass_count)
+         return share_attachment(&pass->subpasses[0], &pass->subpasses[dependency->dst_subpass]) ||
+                !dependency->dst_subpass;
       return dependency->dst_subpass == subpass && dependency->src_subpass != subpass;
    case ENDS_SUBPASS:
       return dependency->src_subpass == subpass && dependency->dst_subpass == VK_SUBPASS_EXTERNAL;
@@ -488,17 +518,6 @@ make_barrier(const struct vk_subpass_dependency *dependency)
       .dstStageMask = dependency->dst_stage_mask,
       .dstAccessMask = dependency->dst_access_mask,
    };
-}
-
-/* Does the subpass use the attachment? */
-static bool
-uses_attachment(const struct vk_subpass *subpass, uint32_t attachment)
-{
-   for (uint32_t i = 0; i < subpass->attachment_count; i++) {
-      if (subpass->attachments[i].attachment == attachment)
-         return true;
-   }
-   return false;
 }
 
 /* Is it a view of that image, or of a part of it? */
@@ -552,41 +571,50 @@ scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
    return images;
 }
 
-/* A final layout changes between the scopes of the dependencies that subpasses with this attachment
- * have on what follows the render pass. The last of these subpasses has an implicit one if it has
- * no other, which orders nothing behind it.
+/* First and final layouts change between the scopes of the dependencies that subpasses with this
+ * attachment have on what comes before or follows the render pass. The first or last of these
+ * subpasses has an implicit one if it has no other, behind nothing and before nothing.
  */
 static void
-add_final_scopes(const struct vk_render_pass *pass, uint32_t attachment,
+add_outer_scopes(const struct vk_render_pass *pass, uint32_t attachment, bool is_final,
                  VkImageMemoryBarrier2 *image)
 {
+   const VkAccessFlags2 writes =
+      VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+   const VkAccessFlags2 reads = VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT;
    const VkMemoryBarrier2 implicit = {
-      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-      .srcAccessMask =
-         VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT,
+      .srcStageMask = is_final ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : 0,
+      .srcAccessMask = is_final ? writes : 0,
+      .dstStageMask = is_final ? 0 : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      .dstAccessMask = is_final ? 0 : reads | writes,
    };
-   uint32_t last = pass->subpass_count - 1;
-   bool has_last = false;
+   uint32_t outermost = is_final ? pass->subpass_count - 1 : 0;
+   bool is_explicit = false;
 
-   while (last && !uses_attachment(&pass->subpasses[last], attachment))
-      last--;
+   while (outermost && !uses_attachment(&pass->subpasses[outermost], attachment))
+      outermost--;
    for (uint32_t i = 0; i < pass->dependency_count; i++) {
       const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
-      if (dependency->dst_subpass != VK_SUBPASS_EXTERNAL ||
-          dependency->src_subpass >= pass->subpass_count ||
-          !uses_attachment(&pass->subpasses[dependency->src_subpass], attachment))
+      uint32_t outside = is_final ? dependency->dst_subpass : dependency->src_subpass;
+      uint32_t inside = is_final ? dependency->src_subpass : dependency->dst_subpass;
+      if (outside != VK_SUBPASS_EXTERNAL || inside >= pass->subpass_count ||
+          !uses_attachment(&pass->subpasses[inside], attachment))
          continue;
       const VkMemoryBarrier2 memory = make_barrier(dependency);
       add_scopes(image, &memory);
-      has_last |= dependency->src_subpass == last;
+      is_explicit |= inside == outermost;
    }
-   if (!has_last)
+   if (!is_explicit)
       add_scopes(image, &implicit);
 }
 
-/* That of an attachment without subpasses is the runtime's. */
+/* At the beginning all are of the first subpass. That of an attachment without subpasses is the
+ * runtime's.
+ */
 static const VkImageMemoryBarrier2 *
-scope_final_images(void *mem_ctx, const struct vk_command_buffer *cmd_buffer,
+scope_outer_images(void *mem_ctx, const struct vk_command_buffer *cmd_buffer, bool is_final,
                    const VkDependencyInfo *info)
 {
    const struct vk_render_pass *pass = cmd_buffer->render_pass;
@@ -603,7 +631,7 @@ scope_final_images(void *mem_ctx, const struct vk_command_buffer *cmd_buffer,
          if (!is_known)
             clear_scopes(&images[i]);
          is_known = true;
-         add_final_scopes(pass, j, &images[i]);
+         add_outer_scopes(pass, j, is_final, &images[i]);
       }
    }
    return images;
@@ -627,18 +655,15 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
       ralloc_array(barrier->mem_ctx, VkMemoryBarrier2, pass->dependency_count + 1);
    for (uint32_t i = 0; i < pass->dependency_count; i++) {
       const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
-      if (is_in_barrier(dependency, what, cmd_buffer->subpass_idx))
+      if (is_in_barrier(pass, dependency, what, cmd_buffer->subpass_idx))
          memory[count++] = make_barrier(dependency);
    }
 
-   /* Without any dependency first layouts wait for what Mesa lets them wait for, with an implicit
-    * dependency that orders nothing else.
-    */
-   bool has_dependency = count;
-   bool is_between = what == BEGINS_SUBPASS && cmd_buffer->subpass_idx;
-   if (!has_dependency && what == ENDS_SUBPASS)
+   /* The runtime's implicit ones order nothing. */
+   bool is_first = what == BEGINS_SUBPASS && !cmd_buffer->subpass_idx;
+   if (!count && what == ENDS_SUBPASS)
       return info;
-   if (!has_dependency && what == BEGINS_SUBPASS && !is_between)
+   if (!count && is_first)
       memory[count++] = (VkMemoryBarrier2){
          .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
          .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
@@ -646,10 +671,10 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
    barrier->info = *info;
    barrier->info.memoryBarrierCount = count;
    barrier->info.pMemoryBarriers = memory;
-   if (what == ENDS_PASS)
-      barrier->info.pImageMemoryBarriers = scope_final_images(barrier->mem_ctx, cmd_buffer, info);
-   else if (has_dependency || is_between)
-      barrier->info.pImageMemoryBarriers = scope_images(barrier->mem_ctx, info, count, memory);
+   barrier->info.pImageMemoryBarriers =
+      is_first || what == ENDS_PASS
+         ? scope_outer_images(barrier->mem_ctx, cmd_buffer, what == ENDS_PASS, info)
+         : scope_images(barrier->mem_ctx, info, count, memory);
    return &barrier->info;
 }
 

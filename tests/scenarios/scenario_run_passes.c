@@ -78,6 +78,25 @@ read_layout(struct run *run, const char *name)
    RUN_ERROR(run, "there is no layout %s", name);
 }
 
+struct layouts {
+   VkImageLayout initial, final;
+};
+
+/* LAYOUT, from UNDEFINED, or LAYOUT>LAYOUT */
+static struct layouts
+read_layouts(struct run *run, const char *text)
+{
+   struct layouts layouts = {VK_IMAGE_LAYOUT_UNDEFINED};
+   char *to = scenario_format("%s", text);
+   char *from = strsep(&to, ">");
+
+   if (to)
+      layouts.initial = read_layout(run, from);
+   layouts.final = read_layout(run, to ? to : from);
+   free(from);
+   return layouts;
+}
+
 /* Words from @first on: FROM>TO SRC DST, each with @flags. Returns their number. */
 static uint32_t
 read_dependencies(struct run *run, unsigned first, VkDependencyFlags flags,
@@ -221,17 +240,21 @@ run_create_pass(struct run *run)
    VkSubpassDescription subpasses[MAX_SUBPASSES];
    VkSubpassDependency dependencies[MAX_DEPENDENCIES];
    const uint64_t subpass_count = run_number(run, 2);
+   struct layouts layouts = {VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
 
    if (subpass_count > MAX_SUBPASSES)
       RUN_ERROR(run, "at most %u subpasses", MAX_SUBPASSES);
+   if (has_views)
+      layouts = read_layouts(run, run_word(run, 4));
+   const bool loads = has_views && layouts.initial != VK_IMAGE_LAYOUT_UNDEFINED;
    for (uint32_t i = 0; i < view_count; i++) {
       attachments[i] = (VkAttachmentDescription){
          .format = run->color_format,
          .samples = VK_SAMPLE_COUNT_1_BIT,
-         .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+         .loadOp = loads ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR,
          .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
-         .initialLayout = has_views ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
-         .finalLayout = has_views ? read_layout(run, run_word(run, 4)) : VK_IMAGE_LAYOUT_GENERAL,
+         .initialLayout = layouts.initial,
+         .finalLayout = layouts.final,
       };
       references[i] = (VkAttachmentReference){
          i, has_views ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
