@@ -20,6 +20,11 @@ get_hooks(VkDevice handle)
    return device->gpuval;
 }
 
+/* In vkQueuePresentKHR(), which submits and waits by entry points of the device: that orders
+ * nothing of the application's.
+ */
+static thread_local bool is_presenting;
+
 static VkResult
 waited(const struct gpuval_hooks *hooks, VkResult result)
 {
@@ -31,14 +36,14 @@ waited(const struct gpuval_hooks *hooks, VkResult result)
 static void
 host_saw(const struct gpuval_hooks *hooks, uint64_t object, uint64_t value)
 {
-   if (hooks->submits)
+   if (hooks->submits && !is_presenting)
       gpuval_submits_host_saw(hooks->submits, object, value);
 }
 
 static void
 host_saw_all(const struct gpuval_hooks *hooks)
 {
-   if (hooks->submits)
+   if (hooks->submits && !is_presenting)
       gpuval_submits_host_saw_all(hooks->submits);
 }
 
@@ -83,7 +88,9 @@ gpuval_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, 
    unsigned index = gpuval_hooks_queue(hooks, queue);
    uint64_t last = hooks->submits ? gpuval_submits_last(hooks->submits, index) : 0;
 
-   if (hooks->submits)
+   if (hooks->submits && is_presenting)
+      gpuval_submits_note_present(hooks->submits, index, count, infos, fence);
+   else if (hooks->submits)
       gpuval_submits_note(hooks->submits, index, count, infos, fence);
    uint32_t num_command_buffers = note_labels(hooks->labels[index], queue, count, infos);
    VkResult result = hooks->next.QueueSubmit2(handle, count, infos, fence);
@@ -140,7 +147,7 @@ gpuval_QueueWaitIdle(VkQueue handle)
    const struct gpuval_hooks *hooks = queue->base.device->gpuval;
 
    VkResult result = hooks->next.QueueWaitIdle(handle);
-   if (hooks->submits && result == VK_SUCCESS)
+   if (hooks->submits && result == VK_SUCCESS && !is_presenting)
       gpuval_submits_host_saw_queue(hooks->submits, gpuval_hooks_queue(hooks, queue));
    return waited(hooks, result);
 }
@@ -354,7 +361,9 @@ gpuval_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
 
    for (uint32_t i = 0; fences && i < fences->swapchainCount; i++)
       forget(hooks, (uint64_t)fences->pFences[i]);
+   is_presenting = true;
    VkResult result = hooks->next.QueuePresentKHR(handle, info);
+   is_presenting = false;
    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
       forget(hooks, (uint64_t)info->pWaitSemaphores[i]);
    return result;

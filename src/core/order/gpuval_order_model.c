@@ -554,6 +554,34 @@ gpuval_order_wait(struct gpuval_order *order, unsigned index,
    change(queue);
 }
 
+struct gpuval_order_saved {
+   uint32_t era;
+   struct state state;
+};
+
+struct gpuval_order_saved *
+gpuval_order_save(struct gpuval_order *order, unsigned index)
+{
+   struct gpuval_order_saved *saved = rzalloc(order, struct gpuval_order_saved);
+
+   saved->era = order->era;
+   gpuval_order_copy_state(order, saved, &saved->state, &order->queues[index].state);
+   return saved;
+}
+
+void
+gpuval_order_restore(struct gpuval_order *order, unsigned index, struct gpuval_order_saved *saved)
+{
+   struct queue *queue = &order->queues[index];
+
+   if (saved && saved->era == order->era) {
+      gpuval_order_free_state(&queue->state);
+      gpuval_order_copy_state(order, order->queues, &queue->state, &saved->state);
+      change(queue);
+   }
+   ralloc_free(saved);
+}
+
 /* Work */
 
 uint32_t

@@ -98,6 +98,8 @@ void gpuval_order_init_state(const struct gpuval_order *order, void *mem_ctx, st
 void gpuval_order_copy_state(const struct gpuval_order *order, void *mem_ctx, struct state *to,
                              const struct state *from);
 
+void gpuval_order_free_state(struct state *state);
+
 /** What is available and visible at @address. */
 uint32_t *gpuval_order_find_memory(const struct state *state, uint64_t address);
 

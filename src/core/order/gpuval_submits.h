@@ -47,9 +47,19 @@ void gpuval_submits_commands(struct gpuval_submits *submits, unsigned queue, VkC
 void gpuval_submits_signal(struct gpuval_submits *submits, unsigned queue, uint64_t object,
                            uint64_t value, VkPipelineStageFlags2 stages);
 
+/* What comes between the two comes after everything, and orders nothing behind it. */
+void gpuval_submits_begin_apart(struct gpuval_submits *submits, unsigned queue);
+void gpuval_submits_end_apart(struct gpuval_submits *submits, unsigned queue);
+
 /** All of these for one call, and its fence, which may be null. */
 void gpuval_submits_note(struct gpuval_submits *submits, unsigned queue, uint32_t count,
                          const VkSubmitInfo2 *infos, VkFence fence);
+/**
+ * The same for one that the driver makes itself to present: it comes after everything, and nothing
+ * comes after it but what waits for its fence or semaphores.
+ */
+void gpuval_submits_note_present(struct gpuval_submits *submits, unsigned queue, uint32_t count,
+                                 const VkSubmitInfo2 *infos, VkFence fence);
 void gpuval_submits_note_sparse(struct gpuval_submits *submits, unsigned queue, uint32_t count,
                                 const VkBindSparseInfo *infos, VkFence fence);
 
