@@ -15,13 +15,17 @@
 #define STORAGE_READS                                                                              \
    (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT)
 
-/* How a class writes to memory. Attachments are no bytes: what they have written is kept as if
- * shaders had.
- */
+/* How a class writes to memory */
 static VkAccessFlags2
 class_writes(unsigned class_)
 {
    switch (class_) {
+   case GPUVAL_ORDER_COLOR:
+      return VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
+   case GPUVAL_ORDER_DEPTH:
+   case GPUVAL_ORDER_DEPTH_LOAD:
+   case GPUVAL_ORDER_DEPTH_STORE:
+      return VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
    case GPUVAL_ORDER_TRANSFER:
       return VK_ACCESS_2_TRANSFER_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
    case GPUVAL_ORDER_AUXILIARY:

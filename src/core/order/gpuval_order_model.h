@@ -241,6 +241,9 @@ uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
 /** execution of anything at all: what has come in whatever stage, */
 uint32_t gpuval_order_any_executed(const struct gpuval_order *order, unsigned queue,
                                    unsigned source);
+/** memory, for anything at any address: what somebody has made available somehow, */
+uint32_t gpuval_order_made_available(const struct gpuval_order *order, unsigned queue,
+                                     unsigned source);
 /** memory, at an address, */
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,

@@ -695,6 +695,15 @@ gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t 
    simple_mtx_unlock(&submits->mutex);
 }
 
+void
+gpuval_submits_made_available(struct gpuval_submits *submits, unsigned queue, uint32_t *available)
+{
+   simple_mtx_lock(&submits->mutex);
+   for (unsigned i = 0; i < gpuval_order_num_sources(submits->order); i++)
+      available[i] = gpuval_order_made_available(submits->order, queue, i);
+   simple_mtx_unlock(&submits->mutex);
+}
+
 struct gpuval_order_mark
 gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
                           VkPipelineStageFlags2 src_stages, VkPipelineStageFlags2 dst_stages,

@@ -154,6 +154,9 @@ uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint
                             uint32_t *before);
 /** What is ordered before any stage of the queue: one row */
 void gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t *ordered);
+/** What has been made available: one row */
+void gpuval_submits_made_available(struct gpuval_submits *submits, unsigned queue,
+                                   uint32_t *available);
 unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
 struct gpuval_order_mark gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,
