@@ -242,13 +242,20 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
    raise_stages(order, to->execution, SEEN, part->second.execution, vector);
 }
 
+/* Depth is stored late what it was loaded as early: either stage does for it. */
+static VkPipelineStageFlags2
+write_stages(unsigned class_)
+{
+   return gpuval_order_class_stage(gpuval_order_is_depth(class_) ? GPUVAL_ORDER_DEPTH : class_);
+}
+
 /* What has been written in the stages of the first scope by @access */
 static void
 raise_by_writes(uint32_t *to, const struct part *part, VkAccessFlags2 access)
 {
    for (unsigned i = 0; i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
       uint32_t *watermark = &to[gpuval_order_source(part->queue, i)];
-      if (part->first.access & gpuval_order_class_stage(i) && access & class_writes(i))
+      if (part->first.access & write_stages(i) && access & class_writes(i))
          *watermark = MAX2(*watermark, part->serial);
    }
 }

@@ -430,7 +430,10 @@ note_attachment(struct gpuval_race_queue *queue, uint32_t command_id,
       make_use(queue, command_id, part->class_, gpuval_access_is_write(&part->what));
 
    use.goes_on = goes_on;
-   /* Depth is resolved with the accesses of colors, which is easily overlooked: not looked at */
+   /* Availability is not looked at of what is loaded in a subpass, as the runtime loads in each,
+    * nor of depth that is resolved: with the accesses of colors, which is easily overlooked.
+    */
+   use.acquires = part->event == GPUVAL_ATTACHMENT_LOAD && gpuval_is_subpass(queue->pass_flags);
    use.releases = part->event == GPUVAL_ATTACHMENT_RESOLVE_TO &&
                   part->what.image->aspects != VK_IMAGE_ASPECT_COLOR_BIT;
    note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
