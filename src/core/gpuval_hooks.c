@@ -9,6 +9,7 @@
 #include "gpuval_queue_labels.h"
 #include "gpuval_session.h"
 #include "vk_command_buffer.h"
+#include "vk_image.h"
 #include "vk_render_pass.h"
 #include "vk_util.h"
 
@@ -18,6 +19,11 @@ get_hooks(VkDevice handle)
    VK_FROM_HANDLE(vk_device, device, handle);
    return device->gpuval;
 }
+
+/* In vkQueuePresentKHR(), which submits and waits by entry points of the device: that orders
+ * nothing of the application's.
+ */
+static thread_local bool is_presenting;
 
 static VkResult
 waited(const struct gpuval_hooks *hooks, VkResult result)
@@ -30,14 +36,14 @@ waited(const struct gpuval_hooks *hooks, VkResult result)
 static void
 host_saw(const struct gpuval_hooks *hooks, uint64_t object, uint64_t value)
 {
-   if (hooks->submits)
+   if (hooks->submits && !is_presenting)
       gpuval_submits_host_saw(hooks->submits, object, value);
 }
 
 static void
 host_saw_all(const struct gpuval_hooks *hooks)
 {
-   if (hooks->submits)
+   if (hooks->submits && !is_presenting)
       gpuval_submits_host_saw_all(hooks->submits);
 }
 
@@ -82,7 +88,9 @@ gpuval_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, 
    unsigned index = gpuval_hooks_queue(hooks, queue);
    uint64_t last = hooks->submits ? gpuval_submits_last(hooks->submits, index) : 0;
 
-   if (hooks->submits)
+   if (hooks->submits && is_presenting)
+      gpuval_submits_note_present(hooks->submits, index, count, infos, fence);
+   else if (hooks->submits)
       gpuval_submits_note(hooks->submits, index, count, infos, fence);
    uint32_t num_command_buffers = note_labels(hooks->labels[index], queue, count, infos);
    VkResult result = hooks->next.QueueSubmit2(handle, count, infos, fence);
@@ -139,7 +147,7 @@ gpuval_QueueWaitIdle(VkQueue handle)
    const struct gpuval_hooks *hooks = queue->base.device->gpuval;
 
    VkResult result = hooks->next.QueueWaitIdle(handle);
-   if (hooks->submits && result == VK_SUCCESS)
+   if (hooks->submits && result == VK_SUCCESS && !is_presenting)
       gpuval_submits_host_saw_queue(hooks->submits, gpuval_hooks_queue(hooks, queue));
    return waited(hooks, result);
 }
@@ -353,7 +361,9 @@ gpuval_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info)
 
    for (uint32_t i = 0; fences && i < fences->swapchainCount; i++)
       forget(hooks, (uint64_t)fences->pFences[i]);
+   is_presenting = true;
    VkResult result = hooks->next.QueuePresentKHR(handle, info);
+   is_presenting = false;
    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
       forget(hooks, (uint64_t)info->pWaitSemaphores[i]);
    return result;
@@ -451,7 +461,7 @@ gpuval_CmdEndRenderPass2(VkCommandBuffer handle, const VkSubpassEndInfo *info)
 enum pass_barrier {
    BEGINS_SUBPASS, /* dependencies on the subpass, and its layouts */
    ENDS_SUBPASS,   /* dependencies of the subpass on what follows the render pass */
-   ENDS_PASS,      /* final layouts: they change between the scopes of such dependencies */
+   ENDS_PASS,      /* final layouts */
 };
 
 static enum pass_barrier
@@ -462,12 +472,42 @@ get_pass_barrier(const struct vk_command_buffer *cmd_buffer, const VkDependencyI
    return render_pass_call.ends && info->imageMemoryBarrierCount ? ENDS_PASS : ENDS_SUBPASS;
 }
 
+/* Does the subpass use the attachment? */
 static bool
-is_in_barrier(const struct vk_subpass_dependency *dependency, enum pass_barrier barrier,
-              uint32_t subpass)
+uses_attachment(const struct vk_subpass *subpass, uint32_t attachment)
 {
+   for (uint32_t i = 0; i < subpass->attachment_count; i++) {
+      if (subpass->attachments[i].attachment == attachment)
+         return true;
+   }
+   return false;
+}
+
+static bool
+share_attachment(const struct vk_subpass *a, const struct vk_subpass *b)
+{
+   for (uint32_t i = 0; i < a->attachment_count; i++) {
+      uint32_t attachment = a->attachments[i].attachment;
+      if (attachment != VK_ATTACHMENT_UNUSED && uses_attachment(b, attachment))
+         return true;
+   }
+   return false;
+}
+
+/* The first layout of an attachment comes behind what later subpasses that have it depend on, too,
+ * and before all that is done with it.
+ */
+static bool
+is_in_barrier(const struct vk_render_pass *pass, const struct vk_subpass_dependency *dependency,
+              enum pass_barrier barrier, uint32_t subpass)
+{
+   bool is_behind_outside = dependency->src_subpass == VK_SUBPASS_EXTERNAL;
+
    switch (barrier) {
    case BEGINS_SUBPASS:
+      if (!subpass && is_behind_outside && dependency->dst_subpass < pass->subpass_count)
+         return share_attachment(&pass->subpasses[0], &pass->subpasses[dependency->dst_subpass]) ||
+                !dependency->dst_subpass;
       return dependency->dst_subpass == subpass && dependency->src_subpass != subpass;
    case ENDS_SUBPASS:
       return dependency->src_subpass == subpass && dependency->dst_subpass == VK_SUBPASS_EXTERNAL;
@@ -477,7 +517,48 @@ is_in_barrier(const struct vk_subpass_dependency *dependency, enum pass_barrier 
    unreachable("there are no others");
 }
 
-/* Layouts change between the scopes of all of @memory. */
+static VkMemoryBarrier2
+make_barrier(const struct vk_subpass_dependency *dependency)
+{
+   return (VkMemoryBarrier2){
+      .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+      .srcStageMask = dependency->src_stage_mask,
+      .srcAccessMask = dependency->src_access_mask,
+      .dstStageMask = dependency->dst_stage_mask,
+      .dstAccessMask = dependency->dst_access_mask,
+   };
+}
+
+/* Is it a view of that image, or of a part of it? */
+static bool
+is_view_of(const struct vk_image_view *view, const VkImageMemoryBarrier2 *image)
+{
+   const VkImageSubresourceRange *range = &image->subresourceRange;
+   bool has_layer = range->baseArrayLayer >= view->base_array_layer &&
+                    range->baseArrayLayer - view->base_array_layer < view->layer_count;
+
+   return vk_image_to_handle(view->image) == image->image &&
+          view->base_mip_level == range->baseMipLevel &&
+          (has_layer || view->image->image_type == VK_IMAGE_TYPE_3D);
+}
+
+static void
+clear_scopes(VkImageMemoryBarrier2 *image)
+{
+   image->srcStageMask = image->srcAccessMask = 0;
+   image->dstStageMask = image->dstAccessMask = 0;
+}
+
+static void
+add_scopes(VkImageMemoryBarrier2 *image, const VkMemoryBarrier2 *memory)
+{
+   image->srcStageMask |= memory->srcStageMask;
+   image->srcAccessMask |= memory->srcAccessMask;
+   image->dstStageMask |= memory->dstStageMask;
+   image->dstAccessMask |= memory->dstAccessMask;
+}
+
+/* Of a subpass layouts change between the scopes of all of @memory. */
 static const VkImageMemoryBarrier2 *
 scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
              const VkMemoryBarrier2 *memory)
@@ -486,16 +567,80 @@ scope_images(void *mem_ctx, const VkDependencyInfo *info, uint32_t count,
       ralloc_array(mem_ctx, VkImageMemoryBarrier2, info->imageMemoryBarrierCount);
 
    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
-      VkImageMemoryBarrier2 *image = &images[i];
-      *image = info->pImageMemoryBarriers[i];
-      image->srcStageMask = image->srcAccessMask = 0;
-      image->dstStageMask = count ? 0 : image->dstStageMask;
-      image->dstAccessMask = count ? 0 : image->dstAccessMask;
-      for (uint32_t j = 0; j < count; j++) {
-         image->srcStageMask |= memory[j].srcStageMask;
-         image->srcAccessMask |= memory[j].srcAccessMask;
-         image->dstStageMask |= memory[j].dstStageMask;
-         image->dstAccessMask |= memory[j].dstAccessMask;
+      const VkImageMemoryBarrier2 *image = &info->pImageMemoryBarriers[i];
+      images[i] = *image;
+      clear_scopes(&images[i]);
+      for (uint32_t j = 0; j < count; j++)
+         add_scopes(&images[i], &memory[j]);
+      if (!count) {
+         images[i].dstStageMask = image->dstStageMask;
+         images[i].dstAccessMask = image->dstAccessMask;
+      }
+   }
+   return images;
+}
+
+/* First and final layouts change between the scopes of the dependencies that subpasses with this
+ * attachment have on what comes before or follows the render pass. The first or last of these
+ * subpasses has an implicit one if it has no other, behind nothing and before nothing.
+ */
+static void
+add_outer_scopes(const struct vk_render_pass *pass, uint32_t attachment, bool is_final,
+                 VkImageMemoryBarrier2 *image)
+{
+   const VkAccessFlags2 writes =
+      VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+   const VkAccessFlags2 reads = VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT;
+   const VkMemoryBarrier2 implicit = {
+      .srcStageMask = is_final ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : 0,
+      .srcAccessMask = is_final ? writes : 0,
+      .dstStageMask = is_final ? 0 : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+      .dstAccessMask = is_final ? 0 : reads | writes,
+   };
+   uint32_t outermost = is_final ? pass->subpass_count - 1 : 0;
+   bool is_explicit = false;
+
+   while (outermost && !uses_attachment(&pass->subpasses[outermost], attachment))
+      outermost--;
+   for (uint32_t i = 0; i < pass->dependency_count; i++) {
+      const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
+      uint32_t outside = is_final ? dependency->dst_subpass : dependency->src_subpass;
+      uint32_t inside = is_final ? dependency->src_subpass : dependency->dst_subpass;
+      if (outside != VK_SUBPASS_EXTERNAL || inside >= pass->subpass_count ||
+          !uses_attachment(&pass->subpasses[inside], attachment))
+         continue;
+      const VkMemoryBarrier2 memory = make_barrier(dependency);
+      add_scopes(image, &memory);
+      is_explicit |= inside == outermost;
+   }
+   if (!is_explicit)
+      add_scopes(image, &implicit);
+}
+
+/* At the beginning all are of the first subpass. That of an attachment without subpasses is the
+ * runtime's.
+ */
+static const VkImageMemoryBarrier2 *
+scope_outer_images(void *mem_ctx, const struct vk_command_buffer *cmd_buffer, bool is_final,
+                   const VkDependencyInfo *info)
+{
+   const struct vk_render_pass *pass = cmd_buffer->render_pass;
+   VkImageMemoryBarrier2 *images =
+      ralloc_array(mem_ctx, VkImageMemoryBarrier2, info->imageMemoryBarrierCount);
+
+   for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+      bool is_known = false;
+      images[i] = info->pImageMemoryBarriers[i];
+      for (uint32_t j = 0; j < pass->attachment_count; j++) {
+         if (!pass->attachments[j].view_mask ||
+             !is_view_of(cmd_buffer->attachments[j].image_view, &info->pImageMemoryBarriers[i]))
+            continue;
+         if (!is_known)
+            clear_scopes(&images[i]);
+         is_known = true;
+         add_outer_scopes(pass, j, is_final, &images[i]);
       }
    }
    return images;
@@ -519,24 +664,15 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
       ralloc_array(barrier->mem_ctx, VkMemoryBarrier2, pass->dependency_count + 1);
    for (uint32_t i = 0; i < pass->dependency_count; i++) {
       const struct vk_subpass_dependency *dependency = &pass->dependencies[i];
-      if (is_in_barrier(dependency, what, cmd_buffer->subpass_idx))
-         memory[count++] = (VkMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = dependency->src_stage_mask,
-            .srcAccessMask = dependency->src_access_mask,
-            .dstStageMask = dependency->dst_stage_mask,
-            .dstAccessMask = dependency->dst_access_mask,
-         };
+      if (is_in_barrier(pass, dependency, what, cmd_buffer->subpass_idx))
+         memory[count++] = make_barrier(dependency);
    }
 
-   /* Without any dependency first and final layouts wait for what Mesa lets them wait for, with an
-    * implicit dependency that orders nothing else.
-    */
-   bool has_dependency = count;
-   bool is_between = what == BEGINS_SUBPASS && cmd_buffer->subpass_idx;
-   if (!has_dependency && what != BEGINS_SUBPASS)
+   /* The runtime's implicit ones order nothing. */
+   bool is_first = what == BEGINS_SUBPASS && !cmd_buffer->subpass_idx;
+   if (!count && what == ENDS_SUBPASS)
       return info;
-   if (!has_dependency && !is_between)
+   if (!count && is_first)
       memory[count++] = (VkMemoryBarrier2){
          .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
          .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
@@ -544,8 +680,10 @@ gpuval_hooks_complete_barrier(const struct vk_command_buffer *cmd_buffer,
    barrier->info = *info;
    barrier->info.memoryBarrierCount = count;
    barrier->info.pMemoryBarriers = memory;
-   if (has_dependency || is_between)
-      barrier->info.pImageMemoryBarriers = scope_images(barrier->mem_ctx, info, count, memory);
+   barrier->info.pImageMemoryBarriers =
+      is_first || what == ENDS_PASS
+         ? scope_outer_images(barrier->mem_ctx, cmd_buffer, what == ENDS_PASS, info)
+         : scope_images(barrier->mem_ctx, info, count, memory);
    return &barrier->info;
 }
 

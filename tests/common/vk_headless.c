@@ -202,7 +202,17 @@ vkh_instance_create(const struct vkh_options *options)
    if (options->messenger && !ctx->has_debug_utils)
       vkh_skip("no " VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
 
-   const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+   if (options->presents && !instance_has_extension(VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME))
+      vkh_skip("no " VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME);
+
+   const char *extensions[3];
+   uint32_t extension_count = 0;
+   if (ctx->has_debug_utils)
+      extensions[extension_count++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+   if (options->presents) {
+      extensions[extension_count++] = VK_KHR_SURFACE_EXTENSION_NAME;
+      extensions[extension_count++] = VK_EXT_HEADLESS_SURFACE_EXTENSION_NAME;
+   }
    const VkApplicationInfo application = {
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
       .pApplicationName = options->application,
@@ -211,7 +221,7 @@ vkh_instance_create(const struct vkh_options *options)
    const VkInstanceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
       .pApplicationInfo = &application,
-      .enabledExtensionCount = ctx->has_debug_utils ? 1 : 0,
+      .enabledExtensionCount = extension_count,
       .ppEnabledExtensionNames = extensions,
    };
    VKH_CHECK(vkCreateInstance(&info, NULL, &ctx->instance));

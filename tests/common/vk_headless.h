@@ -80,6 +80,9 @@ struct vkh_options {
    void (*tune_features)(struct vkh_features *features, void *data);
    void *tune_data;
 
+   /* Extensions of the instance for headless surfaces. */
+   bool presents;
+
    /* A queue that does not draw, if there is one. */
    bool compute_queue;
 

@@ -364,6 +364,7 @@ static const struct {
    {"poll_event", run_poll_event},
    {"poll_fence", run_poll_fence},
    {"poll_semaphore", run_poll_semaphore},
+   {"present", run_present},
    {"primitive_restart", run_primitive_restart},
    {"push", do_push},
    {"push_range", do_nothing},
@@ -373,6 +374,7 @@ static const struct {
    {"queue", run_select_queue},
    {"input_pass", run_create_input_pass},
    {"render_pass", run_create_pass},
+   {"render_pass2", run_create_pass},
    {"reset_event", run_reset_event},
    {"reset_fence", run_reset_fence},
    {"resolve_image", run_resolve_image},
@@ -465,6 +467,7 @@ destroy(struct run *run)
    run_destroy_structures(run);
    run_destroy_submits(run);
    run_destroy_passes(run);
+   run_destroy_window(run);
    for (unsigned i = 0; i < run->buffer_count; i++)
       vkh_buffer_destroy(run->ctx, &run->buffers[i].vk);
    vkh_image_destroy(run->ctx, &run->color);

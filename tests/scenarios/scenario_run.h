@@ -113,6 +113,7 @@ struct run_view {
 
 struct run_submits; /* scenario_run_submits.c */
 struct run_passes;  /* scenario_run_passes.c */
+struct run_window;  /* scenario_run_present.c */
 
 struct run {
    const struct scenario *scenario;
@@ -169,6 +170,7 @@ struct run {
    bool copies_on_host;
    struct run_submits *submits;
    struct run_passes *passes;
+   struct run_window *window;
    struct run_secondary *secondaries;
    unsigned secondary_count;
 
@@ -299,6 +301,10 @@ void run_wait_query(struct run *run);
 void run_wait_idle(struct run *run);
 void run_finish_submits(struct run *run);
 void run_destroy_submits(struct run *run);
+
+/* scenario_run_present.c */
+void run_present(struct run *run);
+void run_destroy_window(struct run *run);
 
 /* scenario_run_passes.c */
 void run_create_pass(struct run *run);

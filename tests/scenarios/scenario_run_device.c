@@ -19,6 +19,7 @@ struct wanted {
    unsigned extension_count;
    void *chain;
    bool robust_buffer_access, robust_image_access;
+   bool presents;
    bool compute_queue;
    bool second_queue;
    bool exclusive_buffers;
@@ -349,6 +350,9 @@ read_ahead(struct run *run, struct wanted *wanted)
          wanted->compute_queue = true;
       } else if (strcmp(word, "queue") == 0) {
          wanted->second_queue = true;
+      } else if (strcmp(word, "present") == 0) {
+         want_extension(wanted, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+         wanted->presents = true;
       } else if (strcmp(word, "exclusive") == 0) {
          wanted->exclusive_buffers = true;
       } else if (strcmp(word, "structure") == 0 && run_has_word(run, 3)) {
@@ -472,6 +476,7 @@ run_create_device(struct run *run)
       .robust_buffer_access = wanted.robust_buffer_access || !run->checks_on,
       .compute_queue = wanted.compute_queue,
       .second_queue = wanted.second_queue,
+      .presents = wanted.presents,
       .exclusive_buffers = wanted.exclusive_buffers,
       .device_memory = wanted.device_memory,
       .buffer_usage = wanted.buffer_usage,

@@ -129,7 +129,7 @@ run_find_view(struct run *run, VkObjectType type, const char *name)
 }
 
 static void
-add_object(struct run *run, VkObjectType type, const char *name, uint64_t handle)
+add_object(struct run *run, VkObjectType type, const char *name, uint64_t handle, bool has_name)
 {
    run->objects = scenario_grow(run->objects, &run->object_count, sizeof(*run->objects));
    run->objects[run->object_count - 1] = (struct run_view){
@@ -137,7 +137,18 @@ add_object(struct run *run, VkObjectType type, const char *name, uint64_t handle
       .type = type,
       .handle = handle,
    };
-   vkh_name(run->ctx, type, handle, run_debug_name(run, name));
+   if (has_name)
+      vkh_name(run->ctx, type, handle, run_debug_name(run, name));
+}
+
+static bool
+has_word_from(struct run *run, unsigned first, const char *wanted)
+{
+   for (unsigned i = first; run_has_word(run, i); i++) {
+      if (strcmp(run_word(run, i), wanted) == 0)
+         return true;
+   }
+   return false;
 }
 
 /* `KEY=NUMBER` among the words from `first` on */
@@ -240,7 +251,8 @@ create_view(struct run *run, const char *name, const struct run_image *image, un
    };
    VkImageView view;
    VKH_CHECK(vkCreateImageView(run->ctx->device, &info, NULL, &view));
-   add_object(run, VK_OBJECT_TYPE_IMAGE_VIEW, name, (uint64_t)view);
+   add_object(run, VK_OBJECT_TYPE_IMAGE_VIEW, name, (uint64_t)view,
+              !has_word_from(run, first_option, "unnamed"));
 }
 
 /* `image NAME TYPE FORMAT WxHxD [layers=N] [levels=N] [samples=N] [memory=IMAGE] [unwritten]`,
@@ -328,7 +340,7 @@ run_create_buffer_view(struct run *run)
    };
    VkBufferView view;
    VKH_CHECK(vkCreateBufferView(run->ctx->device, &info, NULL, &view));
-   add_object(run, VK_OBJECT_TYPE_BUFFER_VIEW, run_word(run, 1), (uint64_t)view);
+   add_object(run, VK_OBJECT_TYPE_BUFFER_VIEW, run_word(run, 1), (uint64_t)view, true);
 }
 
 VkSampler
@@ -361,7 +373,7 @@ run_create_sampler(struct run *run)
    }
    const unsigned max_lod = find_option(run, 2, "max_lod", (unsigned)VK_LOD_CLAMP_NONE);
    add_object(run, VK_OBJECT_TYPE_SAMPLER, run_word(run, 1),
-              (uint64_t)run_make_sampler(run, linear, border, max_lod));
+              (uint64_t)run_make_sampler(run, linear, border, max_lod), true);
 }
 
 static void

@@ -12,6 +12,7 @@
 
 #define MAX_DEPENDENCIES 8
 #define MAX_SUBPASSES    4
+#define MAX_VIEWS        2
 
 struct pass {
    const char *name;
@@ -67,6 +68,7 @@ read_layout(struct run *run, const char *name)
       {"general", VK_IMAGE_LAYOUT_GENERAL},
       {"transfer_src", VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL},
       {"shader_read", VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+      {"color", VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL},
    };
 
    for (unsigned i = 0; i < VKH_COUNT(layouts); i++) {
@@ -74,6 +76,25 @@ read_layout(struct run *run, const char *name)
          return layouts[i].layout;
    }
    RUN_ERROR(run, "there is no layout %s", name);
+}
+
+struct layouts {
+   VkImageLayout initial, final;
+};
+
+/* LAYOUT, from UNDEFINED, or LAYOUT>LAYOUT */
+static struct layouts
+read_layouts(struct run *run, const char *text)
+{
+   struct layouts layouts = {VK_IMAGE_LAYOUT_UNDEFINED};
+   char *to = scenario_format("%s", text);
+   char *from = strsep(&to, ">");
+
+   if (to)
+      layouts.initial = read_layout(run, from);
+   layouts.final = read_layout(run, to ? to : from);
+   free(from);
+   return layouts;
 }
 
 /* Words from @first on: FROM>TO SRC DST, each with @flags. Returns their number. */
@@ -106,16 +127,103 @@ read_dependencies(struct run *run, unsigned first, VkDependencyFlags flags,
    return count;
 }
 
+/* The same with each dependency in a VkMemoryBarrier2, beside which the others are ignored */
+static VkResult
+create_pass2(struct run *run, const VkRenderPassCreateInfo *info, VkRenderPass *pass)
+{
+   VkAttachmentDescription2 attachments[MAX_VIEWS];
+   VkAttachmentReference2 references[MAX_SUBPASSES];
+   VkSubpassDescription2 subpasses[MAX_SUBPASSES];
+   VkSubpassDependency2 dependencies[MAX_DEPENDENCIES];
+   VkMemoryBarrier2 barriers[MAX_DEPENDENCIES];
+
+   for (uint32_t i = 0; i < info->attachmentCount; i++) {
+      const VkAttachmentDescription *from = &info->pAttachments[i];
+      attachments[i] = (VkAttachmentDescription2){
+         .sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2,
+         .format = from->format,
+         .samples = from->samples,
+         .loadOp = from->loadOp,
+         .storeOp = from->storeOp,
+         .initialLayout = from->initialLayout,
+         .finalLayout = from->finalLayout,
+      };
+   }
+   for (uint32_t i = 0; i < info->subpassCount; i++) {
+      const VkAttachmentReference *from = info->pSubpasses[i].pColorAttachments;
+      references[i] = (VkAttachmentReference2){
+         .sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2,
+         .attachment = from->attachment,
+         .layout = from->layout,
+         .aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
+      };
+      subpasses[i] = (VkSubpassDescription2){
+         .sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_2,
+         .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+         .colorAttachmentCount = 1,
+         .pColorAttachments = &references[i],
+      };
+   }
+   for (uint32_t i = 0; i < info->dependencyCount; i++) {
+      const VkSubpassDependency *from = &info->pDependencies[i];
+      barriers[i] = (VkMemoryBarrier2){
+         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+         .srcStageMask = from->srcStageMask,
+         .srcAccessMask = from->srcAccessMask,
+         .dstStageMask = from->dstStageMask,
+         .dstAccessMask = from->dstAccessMask,
+      };
+      dependencies[i] = (VkSubpassDependency2){
+         .sType = VK_STRUCTURE_TYPE_SUBPASS_DEPENDENCY_2,
+         .pNext = &barriers[i],
+         .srcSubpass = from->srcSubpass,
+         .dstSubpass = from->dstSubpass,
+         .srcStageMask = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+         .dstStageMask = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+         .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+         .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+      };
+   }
+   const VkRenderPassCreateInfo2 info2 = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO_2,
+      .attachmentCount = info->attachmentCount,
+      .pAttachments = attachments,
+      .subpassCount = info->subpassCount,
+      .pSubpasses = subpasses,
+      .dependencyCount = info->dependencyCount,
+      .pDependencies = dependencies,
+   };
+   return vkCreateRenderPass2(run->ctx->device, &info2, NULL, pass);
+}
+
 static void
 add_pass(struct run *run, const VkRenderPassCreateInfo *info, const VkImageView *views)
 {
    struct run_passes *p = get_passes(run);
+   const bool is_2 = strcmp(run_word(run, 0), "render_pass2") == 0;
 
    p->passes = scenario_grow(p->passes, &p->pass_count, sizeof(*p->passes));
    struct pass *pass = &p->passes[p->pass_count - 1];
    pass->name = run_word(run, 1);
-   VKH_CHECK(vkCreateRenderPass(run->ctx->device, info, NULL, &pass->pass));
+   VKH_CHECK(is_2 ? create_pass2(run, info, &pass->pass)
+                  : vkCreateRenderPass(run->ctx->device, info, NULL, &pass->pass));
    pass->framebuffer = create_framebuffer(run, pass->pass, info->attachmentCount, views);
+}
+
+/* VIEW or VIEW/VIEW; none: the color target. Returns how many. */
+static uint32_t
+read_views(struct run *run, const char *text, VkImageView *views)
+{
+   uint32_t count = 0;
+   char *names = scenario_format("%s", text ? text : "");
+   char *left = names;
+
+   for (const char *name; text && count < MAX_VIEWS && (name = strsep(&left, "/"));)
+      views[count++] = (VkImageView)run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, name);
+   if (!text)
+      views[count++] = run->color.view;
+   free(names);
+   return count;
 }
 
 /* `render_pass NAME SUBPASSES [FROM>TO SRC DST …]` on the color target, or
@@ -124,43 +232,50 @@ add_pass(struct run *run, const VkRenderPassCreateInfo *info, const VkImageView 
 void
 run_create_pass(struct run *run)
 {
-   const uint64_t view =
-      run_has_word(run, 3) ? run_find_view(run, VK_OBJECT_TYPE_IMAGE_VIEW, run_word(run, 3)) : 0;
-   const VkAttachmentDescription attachment = {
-      .format = run->color_format,
-      .samples = VK_SAMPLE_COUNT_1_BIT,
-      .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
-      .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
-      .initialLayout = view ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
-      .finalLayout = view ? read_layout(run, run_word(run, 4)) : VK_IMAGE_LAYOUT_GENERAL,
-   };
-   const VkAttachmentReference reference = {
-      0, view ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
+   const bool has_views = run_has_word(run, 3) && !strchr(run_word(run, 3), '>');
+   VkImageView views[MAX_VIEWS];
+   const uint32_t view_count = read_views(run, has_views ? run_word(run, 3) : NULL, views);
+   VkAttachmentDescription attachments[MAX_VIEWS];
+   VkAttachmentReference references[MAX_VIEWS];
    VkSubpassDescription subpasses[MAX_SUBPASSES];
    VkSubpassDependency dependencies[MAX_DEPENDENCIES];
    const uint64_t subpass_count = run_number(run, 2);
+   struct layouts layouts = {VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL};
 
    if (subpass_count > MAX_SUBPASSES)
       RUN_ERROR(run, "at most %u subpasses", MAX_SUBPASSES);
-   for (unsigned i = 0; i < subpass_count; i++) {
+   if (has_views)
+      layouts = read_layouts(run, run_word(run, 4));
+   const bool loads = has_views && layouts.initial != VK_IMAGE_LAYOUT_UNDEFINED;
+   for (uint32_t i = 0; i < view_count; i++) {
+      attachments[i] = (VkAttachmentDescription){
+         .format = run->color_format,
+         .samples = VK_SAMPLE_COUNT_1_BIT,
+         .loadOp = loads ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR,
+         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+         .initialLayout = layouts.initial,
+         .finalLayout = layouts.final,
+      };
+      references[i] = (VkAttachmentReference){
+         i, has_views ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
+   }
+   for (uint32_t i = 0; i < subpass_count; i++) {
       subpasses[i] = (VkSubpassDescription){
          .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
          .colorAttachmentCount = 1,
-         .pColorAttachments = &reference,
+         .pColorAttachments = &references[i < view_count ? i : view_count - 1],
       };
    }
-   const uint32_t dependency_count = read_dependencies(run, view ? 5 : 3, 0, dependencies);
    const VkRenderPassCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
-      .attachmentCount = 1,
-      .pAttachments = &attachment,
+      .attachmentCount = view_count,
+      .pAttachments = attachments,
       .subpassCount = (uint32_t)subpass_count,
       .pSubpasses = subpasses,
-      .dependencyCount = dependency_count,
+      .dependencyCount = read_dependencies(run, has_views ? 5 : 3, 0, dependencies),
       .pDependencies = dependencies,
    };
-   const VkImageView drawn = view ? (VkImageView)view : run->color.view;
-   add_pass(run, &info, &drawn);
+   add_pass(run, &info, views);
 }
 
 /* `input_pass NAME VIEW LAYOUT region|framebuffer [FROM>TO SRC DST …]`: the first subpass draws to

@@ -177,6 +177,31 @@ TEST_F(order, transitions)
    EXPECT_GE(gpuval_order_executed(model, 0, GPUVAL_ORDER_COMPUTE, source), second);
 }
 
+/* Without a second scope a render pass's final layout comes before nothing, but for what a barrier
+ * for attachments is for.
+ */
+TEST_F(order, final_transitions)
+{
+   const VkPipelineStageFlags2 color = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT;
+   std::vector<uint32_t> before(gpuval_order_num_sources(model));
+   auto is_before = [&](gpuval_order_mark first, unsigned class_) {
+      return gpuval_order_executed(model, 0, class_, first.source) >= first.serial;
+   };
+
+   gpuval_order_mark final = transition(ALL, 0, before);
+   depend(ALL, 0, 0, 0);
+   EXPECT_FALSE(is_before(final, GPUVAL_ORDER_COMPUTE));
+   EXPECT_FALSE(is_before(final, GPUVAL_ORDER_COLOR));
+   gpuval_order_mark other = transition(ALL, VK_PIPELINE_STAGE_2_COPY_BIT, before);
+   EXPECT_GE(before[final.source], final.serial);
+   depend(ALL, 0, VK_PIPELINE_STAGE_2_COPY_BIT, 0);
+   depend(VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, 0, COMPUTE, 0);
+   EXPECT_FALSE(is_before(final, GPUVAL_ORDER_COMPUTE));
+   depend(color, 0, COMPUTE, 0);
+   EXPECT_TRUE(is_before(final, GPUVAL_ORDER_COMPUTE));
+   EXPECT_FALSE(is_before(other, GPUVAL_ORDER_COMPUTE));
+}
+
 /* Each of one call is between its own scopes, and in no order with the others. */
 TEST_F(order, transitions_of_one_call)
 {

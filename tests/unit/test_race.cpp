@@ -60,7 +60,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, NULL, 0);
       gpuval_race_note_subresource(engine, address);
    }
 
@@ -68,7 +68,7 @@ class race : public ::testing::Test {
    {
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, sizeof(ordered));
       *before = ordered;
-      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, NULL, 0);
       gpuval_race_note_bytes(engine, address, size);
    }
 
@@ -128,7 +128,7 @@ TEST_F(race, two_queues)
       before[1] = of_1;
       use.source = source;
       use.serial = serial++;
-      gpuval_race_note(engine, &use, before, NULL, NULL, 0);
+      gpuval_race_note(engine, &use, before, NULL, NULL, NULL, 0);
       gpuval_race_note_subresource(engine, 0x1000);
       return use.serial;
    };
@@ -206,14 +206,14 @@ TEST_F(race, what_has_not_happened)
 {
    uint32_t *memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
    gpuval_race_use use = write();
-   gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 0x2);
+   gpuval_race_note(engine, &use, &memory[0], NULL, NULL, &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    note(read());
    memory[1] = 0x1;
    EXPECT_EQ(count(), 0u);
 
    memory = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(uint32_t));
-   gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 0x2);
+   gpuval_race_note(engine, &use, &memory[0], NULL, NULL, &memory[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    memory[1] = 0x2;
    EXPECT_EQ(count(), 1u);
@@ -265,10 +265,10 @@ TEST_F(race, watched_flags)
 
    note(write());
    gpuval_race_use use = read();
-   gpuval_race_note(engine, &use, before, NULL, &copies[1], 0x2);
+   gpuval_race_note(engine, &use, before, NULL, NULL, &copies[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    use = read();
-   gpuval_race_note(engine, &use, before, NULL, &others[1], 0x2);
+   gpuval_race_note(engine, &use, before, NULL, NULL, &others[1], 0x2);
    gpuval_race_note_subresource(engine, 0x1000);
    gpuval_race_segment *segment = gpuval_race_take(engine);
 
@@ -293,7 +293,7 @@ TEST_F(race, one_of_many)
       memory[0] = ordered;
       memory[1] = 1;
       gpuval_race_use use = read(GPUVAL_RACE_SOMEWHERE);
-      gpuval_race_note(engine, &use, &memory[0], NULL, &memory[1], 1);
+      gpuval_race_note(engine, &use, &memory[0], NULL, NULL, &memory[1], 1);
       gpuval_race_note_subresource(engine, 0x1000);
       gpuval_race_note_subresource(engine, 0x2000);
       EXPECT_EQ(count(), conflicts == 2 ? 1u : 0u);
@@ -313,6 +313,28 @@ TEST_F(race, bytes)
    EXPECT_EQ(count(), 0u);
 }
 
+/* What is ordered by execution barriers only is not available to reads. */
+TEST_F(race, availability)
+{
+   auto note_behind = [&](const gpuval_race_use &use, uint32_t available) {
+      uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(*before));
+      before[0] = ordered;
+      before[1] = available;
+      gpuval_race_note(engine, &use, &before[0], NULL, &before[1], NULL, 0);
+      gpuval_race_note_subresource(engine, 0x1000);
+   };
+
+   note(write());
+   order();
+   note_behind(read(), 0);
+   EXPECT_EQ(count(), 1u);
+   note_behind(read(), ordered);
+   EXPECT_EQ(count(), 0u);
+   order();
+   note_behind(write(), 0);
+   EXPECT_EQ(count(), 0u) << "another write is not looked at";
+}
+
 /* What is ordered by barriers for images only is available where they are for that image. */
 TEST_F(race, barriers_for_images)
 {
@@ -320,13 +342,13 @@ TEST_F(race, barriers_for_images)
       uint32_t *before = (uint32_t *)gpuval_race_alloc(engine, 2 * sizeof(*before));
       before[0] = ordered;
       before[1] = dependent;
-      gpuval_race_note(engine, &use, &before[0], &before[1], NULL, 0);
+      gpuval_race_note(engine, &use, &before[0], &before[1], NULL, NULL, 0);
       gpuval_race_note_subresource(engine, 0x1000);
    };
    auto barrier = [&](uint64_t address) {
       gpuval_race_use use = {};
       use.is_barrier = true;
-      gpuval_race_note(engine, &use, NULL, NULL, NULL, 0);
+      gpuval_race_note(engine, &use, NULL, NULL, NULL, NULL, 0);
       gpuval_race_note_subresource(engine, address);
    };
 

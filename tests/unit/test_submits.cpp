@@ -401,6 +401,31 @@ TEST_F(submits, semaphores_without_commands)
    EXPECT_EQ(between(second, third), HAZARD);
 }
 
+/* What presents comes after all that has been submitted, and orders nothing behind it. */
+TEST_F(submits, apart)
+{
+   submit();
+   run first = execute();
+
+   gpuval_submits_begin(notes, 0);
+   gpuval_submits_begin_apart(notes, 0);
+   gpuval_submits_commands(notes, 0, buffer(++submitted));
+   gpuval_submits_end_apart(notes, 0);
+   gpuval_submits_signal(notes, 0, 0xf1, 0, ALL);
+   submit();
+   run apart = execute();
+   EXPECT_EQ(between(first, apart), ORDERED);
+   run second = execute();
+   EXPECT_EQ(between(first, second), HAZARD);
+   EXPECT_EQ(between(apart, second), HAZARD);
+   gpuval_submits_host_saw(notes, 0xf1, 0);
+   submit();
+   run last = execute();
+   EXPECT_EQ(between(first, last), ORDERED);
+   EXPECT_EQ(between(apart, last), ORDERED);
+   EXPECT_EQ(between(second, last), HAZARD);
+}
+
 TEST_F(submits, sparse)
 {
    const VkBindSparseInfo info = {};

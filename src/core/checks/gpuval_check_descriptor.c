@@ -117,6 +117,7 @@ destroyed(struct gpuval_event *event, const struct gpuval_object_info *object)
    }
 }
 
+/* Programs name images more often than views: one without a name has that of what it is of. */
 void
 gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object_info *info)
 {
@@ -130,6 +131,8 @@ gpuval_events_name_object(struct gpuval_event *event, const struct gpuval_object
    if (is_view) {
       event->resource.parent = info->parent;
       event->resource.parent_name = info->parent_name;
+      if (!info->name)
+         event->resource.object_name = info->parent_name;
    }
 }
 

@@ -15,13 +15,17 @@
 #define STORAGE_READS                                                                              \
    (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_MEMORY_READ_BIT)
 
-/* How a class writes to memory. Attachments are no bytes: what they have written is kept as if
- * shaders had.
- */
+/* How a class writes to memory */
 static VkAccessFlags2
 class_writes(unsigned class_)
 {
    switch (class_) {
+   case GPUVAL_ORDER_COLOR:
+      return VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
+   case GPUVAL_ORDER_DEPTH:
+   case GPUVAL_ORDER_DEPTH_LOAD:
+   case GPUVAL_ORDER_DEPTH_STORE:
+      return VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
    case GPUVAL_ORDER_TRANSFER:
       return VK_ACCESS_2_TRANSFER_WRITE_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
    case GPUVAL_ORDER_AUXILIARY:
@@ -120,7 +124,8 @@ struct gpuval_order_point {
 struct gpuval_order_snapshot {
    uint32_t era;
    int queue; /* -1: the host */
-   uint32_t serial, transition;
+   uint32_t serial;
+   struct last_changes last;
    struct gpuval_order_stages first;
    struct state state;
 };
@@ -151,12 +156,22 @@ raise_by_work(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32
     VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT |                                              \
     VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
 
+/* Final layouts of a render pass that nothing is ordered behind are changed with the pass, most
+ * programs think: a first scope with what it has drawn has them, too.
+ */
+#define FINAL_STAGES                                                                               \
+   (VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT)
+
 static void
-raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages, uint32_t serial)
+raise_by_transitions(uint32_t *to, unsigned queue, VkPipelineStageFlags2 stages,
+                     const struct last_changes *last)
 {
    uint32_t *watermarks = &to[gpuval_order_source(queue, GPUVAL_ORDER_TRANSITION)];
+   uint32_t serial = !(TRANSITION_STAGES & ~stages) ? last->any
+                     : stages & FINAL_STAGES        ? last->final
+                                                    : 0;
 
-   for (unsigned i = 0; i < GPUVAL_ORDER_TRANSITIONS && !(TRANSITION_STAGES & ~stages); i++)
+   for (unsigned i = 0; i < GPUVAL_ORDER_TRANSITIONS; i++)
       watermarks[i] = MAX2(watermarks[i], serial);
 }
 
@@ -169,7 +184,7 @@ struct part {
    int queue;    /* whose work the first scope has; -1: none */
    unsigned own; /* the one that it is applied to */
    uint32_t serial;
-   uint32_t transition; /* the last of the queue's then */
+   struct last_changes last; /* the queue's then */
    struct state *from;
    bool is_seen; /* SEEN stays as it is */
 };
@@ -181,11 +196,11 @@ covers_all(const struct gpuval_order *order, const struct part *part, VkPipeline
    return order->num_queues == 1 && part->queue >= 0 && !(get_all_stages() & ~stages);
 }
 
-/* Of those of earlier calls, the last or what is behind it */
-static uint32_t
-get_earlier_transition(const struct queue *queue)
+/* Of those of earlier calls, the last ones, or what is behind them */
+static struct last_changes
+get_earlier_changes(const struct queue *queue)
 {
-   return queue->num_changes ? queue->changes[0].serial - 1 : queue->transition;
+   return queue->num_changes ? queue->earlier : queue->last;
 }
 
 /* Layouts that change with it do so after all those that earlier calls have changed. */
@@ -201,8 +216,7 @@ raise_by_changes(const struct queue *queue, const struct part *part, uint32_t *t
       if (!is_meant)
          continue;
       for (unsigned j = 0; j < GPUVAL_ORDER_TRANSITIONS; j++)
-         watermarks[j] =
-            MAX2(watermarks[j], i == j ? change->serial : get_earlier_transition(queue));
+         watermarks[j] = MAX2(watermarks[j], i == j ? change->serial : queue->earlier.any);
    }
 }
 
@@ -215,7 +229,7 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
       raise_by_stages(order, vector, part->from->execution, EXECUTED, part->first.execution);
    if (part->queue >= 0) {
       raise_by_work(vector, part->queue, part->first.execution, part->serial);
-      raise_by_transitions(vector, part->queue, part->first.execution, part->transition);
+      raise_by_transitions(vector, part->queue, part->first.execution, &part->last);
    }
    if (order->queues[part->own].num_changes)
       raise_by_changes(&order->queues[part->own], part, vector);
@@ -228,13 +242,20 @@ apply_execution(const struct gpuval_order *order, struct state *to, const struct
    raise_stages(order, to->execution, SEEN, part->second.execution, vector);
 }
 
+/* Depth is stored late what it was loaded as early: either stage does for it. */
+static VkPipelineStageFlags2
+write_stages(unsigned class_)
+{
+   return gpuval_order_class_stage(gpuval_order_is_depth(class_) ? GPUVAL_ORDER_DEPTH : class_);
+}
+
 /* What has been written in the stages of the first scope by @access */
 static void
 raise_by_writes(uint32_t *to, const struct part *part, VkAccessFlags2 access)
 {
    for (unsigned i = 0; i < GPUVAL_ORDER_MODEL_CLASSES; i++) {
       uint32_t *watermark = &to[gpuval_order_source(part->queue, i)];
-      if (part->first.access & gpuval_order_class_stage(i) && access & class_writes(i))
+      if (part->first.access & write_stages(i) && access & class_writes(i))
          *watermark = MAX2(*watermark, part->serial);
    }
 }
@@ -332,7 +353,7 @@ gpuval_order_dependency(struct gpuval_order *order, unsigned index, unsigned cou
       .first = {~(VkPipelineStageFlags2)0, ~(VkPipelineStageFlags2)0},
       .queue = (int)index,
       .serial = queue->serial,
-      .transition = get_earlier_transition(queue),
+      .last = get_earlier_changes(queue),
       .from = &queue->state,
       .is_seen = queue->state.is_seen_by_all,
    };
@@ -361,7 +382,7 @@ gpuval_order_set_event(struct gpuval_order *order, unsigned index, VkPipelineSta
    snapshot->era = order->era;
    snapshot->queue = (int)index;
    snapshot->serial = queue->serial;
-   snapshot->transition = queue->transition;
+   snapshot->last = queue->last;
    snapshot->first = gpuval_order_first_stages(stages);
    gpuval_order_copy_state(order, snapshot, &snapshot->state, &queue->state);
    queue->has_changed = true;
@@ -425,7 +446,7 @@ gpuval_order_wait_event(struct gpuval_order *order, unsigned queue,
       .first = snapshot->first,
       .queue = snapshot->queue,
       .serial = snapshot->serial,
-      .transition = snapshot->transition,
+      .last = snapshot->last,
       .from = &state,
    };
    apply_parts(order, queue, part, count, barriers);
@@ -462,7 +483,7 @@ gpuval_order_signal(struct gpuval_order *order, unsigned index, VkPipelineStageF
    begin_point(order, point);
    raise_by_stages(order, point->watermarks, queue->state.execution, EXECUTED, first);
    raise_by_work(point->watermarks, index, first, queue->serial);
-   raise_by_transitions(point->watermarks, index, first, queue->transition);
+   raise_by_transitions(point->watermarks, index, first, &queue->last);
    queue->has_changed = true;
 }
 
@@ -489,7 +510,7 @@ gpuval_order_event_signal(struct gpuval_order *order, const struct gpuval_order_
       raise_by_work(point->watermarks, snapshot->queue, snapshot->first.execution,
                     snapshot->serial);
       raise_by_transitions(point->watermarks, snapshot->queue, snapshot->first.execution,
-                           snapshot->transition);
+                           &snapshot->last);
    }
 }
 
@@ -544,6 +565,34 @@ gpuval_order_wait(struct gpuval_order *order, unsigned index,
    change(queue);
 }
 
+struct gpuval_order_saved {
+   uint32_t era;
+   struct state state;
+};
+
+struct gpuval_order_saved *
+gpuval_order_save(struct gpuval_order *order, unsigned index)
+{
+   struct gpuval_order_saved *saved = rzalloc(order, struct gpuval_order_saved);
+
+   saved->era = order->era;
+   gpuval_order_copy_state(order, saved, &saved->state, &order->queues[index].state);
+   return saved;
+}
+
+void
+gpuval_order_restore(struct gpuval_order *order, unsigned index, struct gpuval_order_saved *saved)
+{
+   struct queue *queue = &order->queues[index];
+
+   if (saved && saved->era == order->era) {
+      gpuval_order_free_state(&queue->state);
+      gpuval_order_copy_state(order, order->queues, &queue->state, &saved->state);
+      change(queue);
+   }
+   ralloc_free(saved);
+}
+
 /* Work */
 
 uint32_t
@@ -577,6 +626,14 @@ gpuval_order_serial(const struct gpuval_order *order, unsigned queue)
    return order->queues[queue].serial;
 }
 
+/* What the implicit dependency of a render pass on what follows it changes */
+static bool
+is_final(const struct change *change)
+{
+   return change->src_stages == VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT && !change->dst_stages &&
+          !change->is_of_all;
+}
+
 /* Those of earlier calls come before each of them, and no other one of the same. */
 static struct gpuval_order_mark
 begin_transition(struct gpuval_order *order, unsigned index, const struct change *change,
@@ -584,19 +641,21 @@ begin_transition(struct gpuval_order *order, unsigned index, const struct change
 {
    struct queue *queue = &order->queues[index];
    unsigned first = gpuval_order_source(index, GPUVAL_ORDER_TRANSITION);
-   uint32_t earlier = get_earlier_transition(queue);
    bool has_room = queue->num_changes < GPUVAL_ORDER_TRANSITIONS;
+   queue->earlier = get_earlier_changes(queue);
    unsigned i = has_room ? queue->num_changes++ : GPUVAL_ORDER_TRANSITIONS - 1;
 
    if (has_room) {
-      queue->transition = ++order->serial;
+      queue->last.any = ++order->serial;
       queue->changes[i] = *change;
-      queue->changes[i].serial = queue->transition;
+      queue->changes[i].serial = queue->last.any;
+      if (is_final(change))
+         queue->last.final = queue->last.any;
    } else {
       queue->changes[i].is_of_all = true;
    }
    for (unsigned j = 0; j < GPUVAL_ORDER_TRANSITIONS; j++)
-      before[first + j] = earlier;
+      before[first + j] = queue->earlier.any;
    return (struct gpuval_order_mark){first + i, queue->changes[i].serial};
 }
 

@@ -152,6 +152,13 @@ uint32_t gpuval_order_host_use(struct gpuval_order *order, struct gpuval_order_p
 void gpuval_order_wait(struct gpuval_order *order, unsigned queue,
                        const struct gpuval_order_point *point, VkPipelineStageFlags2 stages);
 
+/** What is ordered before what comes in @queue. gpuval_order_restore() frees it, which may be NULL.
+ */
+struct gpuval_order_saved;
+struct gpuval_order_saved *gpuval_order_save(struct gpuval_order *order, unsigned queue);
+void gpuval_order_restore(struct gpuval_order *order, unsigned queue,
+                          struct gpuval_order_saved *saved);
+
 /**
  * Work comes now, in the stages of @classes (bits). Returns its serial, of a new span if
  * anything has happened since the last one.
@@ -234,6 +241,9 @@ uint32_t gpuval_order_executed(const struct gpuval_order *order, unsigned queue,
 /** execution of anything at all: what has come in whatever stage, */
 uint32_t gpuval_order_any_executed(const struct gpuval_order *order, unsigned queue,
                                    unsigned source);
+/** memory, for anything at any address: what somebody has made available somehow, */
+uint32_t gpuval_order_made_available(const struct gpuval_order *order, unsigned queue,
+                                     unsigned source);
 /** memory, at an address, */
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,

@@ -34,6 +34,15 @@ gpuval_order_copy_state(const struct gpuval_order *order, void *mem_ctx, struct 
       to->ranges[i].memory = ralloc_memdup(mem_ctx, from->ranges[i].memory, memory_size(order));
 }
 
+void
+gpuval_order_free_state(struct state *state)
+{
+   for (unsigned i = 0; i < state->num_ranges; i++)
+      ralloc_free(state->ranges[i].memory);
+   ralloc_free(state->execution);
+   ralloc_free(state->memory);
+}
+
 uint32_t *
 gpuval_order_find_memory(const struct state *state, uint64_t address)
 {

@@ -69,10 +69,16 @@ struct change {
    uint32_t serial;
 };
 
+/* Serials of the last changes of layouts; 0: there was none */
+struct last_changes {
+   uint32_t any;
+   uint32_t final; /* of a render pass, without a second scope */
+};
+
 struct queue {
    struct state state;
-   uint32_t serial;     /* of the last work */
-   uint32_t transition; /* of the last change of layouts; 0: there was none */
+   uint32_t serial;                   /* of the last work */
+   struct last_changes last, earlier; /* of all, and of those before the next dependency */
    unsigned num_changes;
    struct change changes[GPUVAL_ORDER_TRANSITIONS];
    bool has_changed;
@@ -91,6 +97,8 @@ struct gpuval_order {
 void gpuval_order_init_state(const struct gpuval_order *order, void *mem_ctx, struct state *state);
 void gpuval_order_copy_state(const struct gpuval_order *order, void *mem_ctx, struct state *to,
                              const struct state *from);
+
+void gpuval_order_free_state(struct state *state);
 
 /** What is available and visible at @address. */
 uint32_t *gpuval_order_find_memory(const struct state *state, uint64_t address);

@@ -102,6 +102,20 @@ get_highest(const struct gpuval_order *order, unsigned queue, enum gpuval_order_
 }
 
 uint32_t
+gpuval_order_made_available(const struct gpuval_order *order, unsigned queue, unsigned source)
+{
+   const struct state *state = &order->queues[queue].state;
+   uint32_t highest = 0;
+
+   for (unsigned i = 0; i <= state->num_ranges; i++) {
+      uint32_t *memory = i ? state->ranges[i - 1].memory : state->memory;
+      for (unsigned stage = 0; stage < GPUVAL_ORDER_STAGES; stage++)
+         highest = MAX2(highest, get_vector(order, memory, AVAILABLE + stage)[source]);
+   }
+   return highest;
+}
+
+uint32_t
 gpuval_order_any_available(const struct gpuval_order *order, unsigned queue,
                            enum gpuval_order_class class_, unsigned source)
 {

@@ -36,6 +36,8 @@ enum note_type {
    NOTE_WAIT,     /* for a semaphore */
    NOTE_COMMANDS, /* a command buffer */
    NOTE_SIGNAL,
+   NOTE_BEGIN_APART,
+   NOTE_END_APART,
 };
 
 struct note {
@@ -55,6 +57,7 @@ struct queue {
    uint64_t last; /* number of the last submit; they begin at 1 */
    uint64_t executing;
    uint64_t host_version; /* that was noted */
+   struct gpuval_order_saved *saved;
 };
 
 struct gpuval_submits {
@@ -218,6 +221,15 @@ process(struct gpuval_submits *submits, unsigned queue, const struct note *note)
       note->signal->point = gpuval_order_point_create(submits->order);
       gpuval_order_signal(submits->order, queue, note->stages, note->signal->point);
       break;
+   case NOTE_BEGIN_APART:
+      submits->queues[queue].saved = gpuval_order_save(submits->order, queue);
+      gpuval_order_wait(submits->order, queue, get_everything(submits),
+                        VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+      break;
+   case NOTE_END_APART:
+      gpuval_order_restore(submits->order, queue, submits->queues[queue].saved);
+      submits->queues[queue].saved = NULL;
+      break;
    }
 }
 
@@ -338,6 +350,22 @@ gpuval_submits_commands(struct gpuval_submits *submits, unsigned queue, VkComman
 {
    simple_mtx_lock(&submits->mutex);
    add_note(submits, queue, (struct note){.type = NOTE_COMMANDS, .cmd = cmd});
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_begin_apart(struct gpuval_submits *submits, unsigned queue)
+{
+   simple_mtx_lock(&submits->mutex);
+   add_note(submits, queue, (struct note){.type = NOTE_BEGIN_APART});
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_end_apart(struct gpuval_submits *submits, unsigned queue)
+{
+   simple_mtx_lock(&submits->mutex);
+   add_note(submits, queue, (struct note){.type = NOTE_END_APART});
    simple_mtx_unlock(&submits->mutex);
 }
 
@@ -664,6 +692,15 @@ gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t 
    simple_mtx_lock(&submits->mutex);
    for (unsigned i = 0; i < gpuval_order_num_sources(submits->order); i++)
       ordered[i] = gpuval_order_any_executed(submits->order, queue, i);
+   simple_mtx_unlock(&submits->mutex);
+}
+
+void
+gpuval_submits_made_available(struct gpuval_submits *submits, unsigned queue, uint32_t *available)
+{
+   simple_mtx_lock(&submits->mutex);
+   for (unsigned i = 0; i < gpuval_order_num_sources(submits->order); i++)
+      available[i] = gpuval_order_made_available(submits->order, queue, i);
    simple_mtx_unlock(&submits->mutex);
 }
 

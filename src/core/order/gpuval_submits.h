@@ -47,9 +47,19 @@ void gpuval_submits_commands(struct gpuval_submits *submits, unsigned queue, VkC
 void gpuval_submits_signal(struct gpuval_submits *submits, unsigned queue, uint64_t object,
                            uint64_t value, VkPipelineStageFlags2 stages);
 
+/* What comes between the two comes after everything, and orders nothing behind it. */
+void gpuval_submits_begin_apart(struct gpuval_submits *submits, unsigned queue);
+void gpuval_submits_end_apart(struct gpuval_submits *submits, unsigned queue);
+
 /** All of these for one call, and its fence, which may be null. */
 void gpuval_submits_note(struct gpuval_submits *submits, unsigned queue, uint32_t count,
                          const VkSubmitInfo2 *infos, VkFence fence);
+/**
+ * The same for one that the driver makes itself to present: it comes after everything, and nothing
+ * comes after it but what waits for its fence or semaphores.
+ */
+void gpuval_submits_note_present(struct gpuval_submits *submits, unsigned queue, uint32_t count,
+                                 const VkSubmitInfo2 *infos, VkFence fence);
 void gpuval_submits_note_sparse(struct gpuval_submits *submits, unsigned queue, uint32_t count,
                                 const VkBindSparseInfo *infos, VkFence fence);
 
@@ -144,6 +154,9 @@ uint32_t gpuval_submits_use(struct gpuval_submits *submits, unsigned queue, uint
                             uint32_t *before);
 /** What is ordered before any stage of the queue: one row */
 void gpuval_submits_ordered(struct gpuval_submits *submits, unsigned queue, uint32_t *ordered);
+/** What has been made available: one row */
+void gpuval_submits_made_available(struct gpuval_submits *submits, unsigned queue,
+                                   uint32_t *available);
 unsigned gpuval_submits_num_sources(const struct gpuval_submits *submits);
 /** gpuval_order_transition() */
 struct gpuval_order_mark gpuval_submits_transition(struct gpuval_submits *submits, unsigned queue,

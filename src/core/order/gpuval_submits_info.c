@@ -32,6 +32,19 @@ note_fence(struct gpuval_submits *submits, unsigned queue, VkFence fence)
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
 }
 
+static void
+note_commands_and_signals(struct gpuval_submits *submits, unsigned queue, const VkSubmitInfo2 *info)
+{
+   for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
+      gpuval_submits_commands(submits, queue, info->pCommandBufferInfos[i].commandBuffer);
+   for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
+      const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
+
+      gpuval_submits_signal(submits, queue, (uint64_t)signal->semaphore,
+                            is_timeline(signal->semaphore) ? signal->value : 0, signal->stageMask);
+   }
+}
+
 void
 gpuval_submits_note(struct gpuval_submits *submits, unsigned queue, uint32_t count,
                     const VkSubmitInfo2 *infos, VkFence fence)
@@ -41,15 +54,20 @@ gpuval_submits_note(struct gpuval_submits *submits, unsigned queue, uint32_t cou
       for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
          note_wait(submits, queue, info->pWaitSemaphoreInfos[i].semaphore,
                    info->pWaitSemaphoreInfos[i].value, info->pWaitSemaphoreInfos[i].stageMask);
-      for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-         gpuval_submits_commands(submits, queue, info->pCommandBufferInfos[i].commandBuffer);
-      for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
-         const VkSemaphoreSubmitInfo *signal = &info->pSignalSemaphoreInfos[i];
+      note_commands_and_signals(submits, queue, info);
+   }
+   note_fence(submits, queue, fence);
+}
 
-         gpuval_submits_signal(submits, queue, (uint64_t)signal->semaphore,
-                               is_timeline(signal->semaphore) ? signal->value : 0,
-                               signal->stageMask);
-      }
+void
+gpuval_submits_note_present(struct gpuval_submits *submits, unsigned queue, uint32_t count,
+                            const VkSubmitInfo2 *infos, VkFence fence)
+{
+   for (const VkSubmitInfo2 *info = infos; info < infos + count; info++) {
+      gpuval_submits_begin(submits, queue);
+      gpuval_submits_begin_apart(submits, queue);
+      note_commands_and_signals(submits, queue, info);
+      gpuval_submits_end_apart(submits, queue);
    }
    note_fence(submits, queue, fence);
 }

@@ -30,6 +30,7 @@ struct note {
    struct gpuval_race_use use;
    const uint32_t *before;
    const uint32_t *dependent; /* NULL: as @before */
+   const uint32_t *available; /* NULL: not known */
    const uint32_t *flag;
    uint32_t bits;
    unsigned num_places;
@@ -227,10 +228,10 @@ gpuval_race_alloc(struct gpuval_race *race, unsigned size)
 
 void
 gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                 const uint32_t *before, const uint32_t *dependent, const uint32_t *flag,
-                 uint32_t bits)
+                 const uint32_t *before, const uint32_t *dependent, const uint32_t *available,
+                 const uint32_t *flag, uint32_t bits)
 {
-   const struct note note = {*use, before, dependent, flag, bits, 0};
+   const struct note note = {*use, before, dependent, available, flag, bits, 0};
 
    struct gpuval_race_segment *segment = race->segment;
    segment->is_full = util_dynarray_num_elements(&segment->notes, struct note) >= MAX_NOTES;
@@ -324,10 +325,25 @@ lacks_memory(const struct gpuval_race_use *use, const uint32_t *dependent,
 }
 
 /* @dependent: of an image; NULL: memory does not count */
+/* What is certain without knowing what image barriers say of accesses: a read behind a write that
+ * nothing has made available. Layouts change with that.
+ */
 static bool
-is_race(const struct gpuval_race_use *use, const uint32_t *before, const uint32_t *dependent,
-        const struct gpuval_race_use *other)
+lacks_access(const struct gpuval_race_use *use, const uint32_t *available,
+             const struct gpuval_race_use *other)
 {
+   bool is_of_commands = !other->host_op && !use->host_op;
+   bool is_transition = other->is_transition || use->is_transition;
+
+   return available && is_of_commands && !is_transition && other->is_write && !use->is_write &&
+          !other->releases && !use->acquires && !other->is_covered &&
+          other->serial > available[other->source];
+}
+
+static bool
+is_race(const struct note *note, const struct gpuval_race_use *other)
+{
+   const struct gpuval_race_use *use = &note->use;
    bool is_one_pass = use->pass && use->pass == other->pass;
 
    /* What comes before its command buffer, a program that moves resources between several
@@ -340,7 +356,8 @@ is_race(const struct gpuval_race_use *use, const uint32_t *before, const uint32_
 
    return (use->is_write || other->is_write) && !(use->is_atomic && other->is_atomic) &&
           !(use->has_texels && other->has_texels) && !is_one_command(use, other) && !is_one_pass &&
-          (!is_ordered(other, before) || lacks_memory(use, dependent, other)) &&
+          (!is_ordered(other, note->before) || lacks_memory(use, note->dependent, other) ||
+           lacks_access(use, note->available, other)) &&
           overlap(use, other);
 }
 
@@ -390,7 +407,7 @@ find_in_lock(const struct gpuval_race *race, const struct note *note, uint64_t a
       return NULL;
 
    for (unsigned i = 0; i < lock->num_uses; i++) {
-      if (is_race(&note->use, note->before, note->dependent, &lock->uses[i])) {
+      if (is_race(note, &lock->uses[i])) {
          lock->reported_pass = pass;
          return &lock->uses[i];
       }
@@ -456,8 +473,7 @@ static const struct gpuval_race_use *
 find_in_ranges(const struct gpuval_race *race, const struct note *note, const struct place *place)
 {
    util_dynarray_foreach (&race->ranges, struct range, range) {
-      if (places_overlap(&range->place, place) &&
-          is_race(&note->use, note->before, NULL, &range->use))
+      if (places_overlap(&range->place, place) && is_race(note, &range->use))
          return &range->use;
    }
    return NULL;
@@ -542,8 +558,11 @@ process(struct gpuval_race *race, const struct note *note, const struct place *p
    }
 
    if (found) {
+      struct gpuval_race_use use = note->use;
+      use.lacks_access =
+         is_ordered(&other, note->before) && !lacks_memory(&use, note->dependent, &other);
       simple_mtx_unlock(&race->mutex);
-      race->report(race->data, &note->use, &other);
+      race->report(race->data, &use, &other);
       simple_mtx_lock(&race->mutex);
    }
 }

@@ -57,6 +57,7 @@ struct gpuval_race_use {
    bool goes_on;       /* with one that was noted before, and is not looked at again */
    bool is_barrier;    /* no use: what is there has had a barrier for its memory */
    bool is_covered;    /* there has been one since */
+   bool lacks_access;  /* of a race: a dependency orders execution, and no memory */
    uint32_t behind;    /* 0, or 1 + the recording of a transition that comes after this use. Uses of
                         * that recording are compared with the transition instead, which is in no
                         * race with uses of others. */
@@ -83,11 +84,12 @@ void *gpuval_race_alloc(struct gpuval_race *race, unsigned size);
  * Notes @use. @before: the serials up to which sources are ordered before it. It counts if
  * @flag is NULL, or has one of @bits when it is looked at. @dependent: as @before, without what is
  * ordered by nothing but barriers for images and buffers, whose memory dependencies are for these
- * only; NULL: that is all the same. @before, @dependent and @flag live until then.
+ * only; NULL: that is all the same. @available: the serials up to which what sources have written
+ * has been made available by anything; NULL: nobody knows. These and @flag live until then.
  */
 void gpuval_race_note(struct gpuval_race *race, const struct gpuval_race_use *use,
-                      const uint32_t *before, const uint32_t *dependent, const uint32_t *flag,
-                      uint32_t bits);
+                      const uint32_t *before, const uint32_t *dependent, const uint32_t *available,
+                      const uint32_t *flag, uint32_t bits);
 /**
  * What the last one is a use of: a subresource, by the address of its first texel. Of several
  * a shader has used one or another.

@@ -53,8 +53,8 @@ get_side(const struct gpuval_race_use *use)
    };
 }
 
-/* What a barrier's accesses are does not matter to race: one that orders the two is for another
- * resource.
+/* What a barrier's accesses are mostly does not matter to race: one that orders the two is for
+ * another resource.
  */
 static void
 describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
@@ -63,7 +63,7 @@ describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
    const struct gpuval_sync_side first = get_side(other), second = get_side(use);
 
    if (!other->host_op && !use->host_op) {
-      gpuval_sync_describe_barrier(device, event, &first, &second, 0, true);
+      gpuval_sync_describe_barrier(device, event, &first, &second, 0, !use->lacks_access);
       return;
    }
    event->barrier.missing = gpuval_barrier_missing_name(GPUVAL_MISSING_NONE);

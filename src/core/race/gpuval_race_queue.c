@@ -47,6 +47,10 @@ struct gpuval_race_queue {
    bool has_resources; /* nothing has come since */
    uint32_t *without_resources;
    const uint32_t *dependent;
+
+   /* What has been made available by anything: the row, and the same for notes */
+   uint32_t *made_available;
+   const uint32_t *available;
 };
 
 static size_t
@@ -70,13 +74,14 @@ gpuval_race_queue_create(void *mem_ctx, struct gpuval_race *race,
    util_dynarray_init(&queue->pass_parts, queue);
    queue->ordered = rzalloc_size(queue, rows_size(queue));
    queue->without_resources = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
+   queue->made_available = rzalloc_array(queue, uint32_t, gpuval_submits_num_sources(submits));
    return queue;
 }
 
 void
 gpuval_race_queue_renew(struct gpuval_race_queue *queue)
 {
-   queue->before = queue->dependent = NULL;
+   queue->before = queue->dependent = queue->available = NULL;
 }
 
 void
@@ -123,7 +128,8 @@ bring_up_to_date(struct gpuval_race_queue *queue)
    queue->has_resources = queue->version == queue->resources_version;
    if (!queue->has_resources)
       gpuval_submits_ordered(queue->submits, queue->number, queue->without_resources);
-   queue->before = queue->dependent = NULL;
+   gpuval_submits_made_available(queue->submits, queue->number, queue->made_available);
+   queue->before = queue->dependent = queue->available = NULL;
    return serial;
 }
 
@@ -144,11 +150,12 @@ make_use(struct gpuval_race_queue *queue, uint32_t command_id, unsigned class_, 
       gpuval_race_restart(queue->race); /* sync has begun again */
    queue->serial = use.serial;
    if (!queue->before) {
+      size_t size = gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t);
+
       queue->before = copy_for_notes(queue, queue->ordered, rows_size(queue));
+      queue->available = copy_for_notes(queue, queue->made_available, size);
       if (queue->has_resources)
-         queue->dependent =
-            copy_for_notes(queue, queue->without_resources,
-                           gpuval_submits_num_sources(queue->submits) * sizeof(uint32_t));
+         queue->dependent = copy_for_notes(queue, queue->without_resources, size);
    }
    return use;
 }
@@ -241,7 +248,7 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
       uint64_t address = queue->driver->find_buffer(what->buffer);
       use.object = what->buffer->base.gpuval_id;
       use.is_buffer = true;
-      gpuval_race_note(queue->race, &use, before, NULL, NULL, 0);
+      gpuval_race_note(queue->race, &use, before, NULL, NULL, NULL, 0);
       gpuval_race_note_bytes(queue->race, address ? address + what->offset : 0, what->size);
       return;
    }
@@ -253,7 +260,9 @@ note_part(struct gpuval_race_queue *queue, struct gpuval_race_use use, const uin
    }
    use.object = what->image->base.gpuval_id;
    use.is_storage = is_storage(what->image);
-   gpuval_race_note(queue->race, &use, before, dependent, NULL, 0);
+   bool is_known = !use.is_barrier && !use.is_transition && !use.host_op;
+   gpuval_race_note(queue->race, &use, before, dependent, is_known ? queue->available : NULL, NULL,
+                    0);
    note_subresources(queue, what->image, &what->range);
 }
 
@@ -421,6 +430,12 @@ note_attachment(struct gpuval_race_queue *queue, uint32_t command_id,
       make_use(queue, command_id, part->class_, gpuval_access_is_write(&part->what));
 
    use.goes_on = goes_on;
+   /* Availability is not looked at of what is loaded in a subpass, as the runtime loads in each,
+    * nor of depth that is resolved: with the accesses of colors, which is easily overlooked.
+    */
+   use.acquires = part->event == GPUVAL_ATTACHMENT_LOAD && gpuval_is_subpass(queue->pass_flags);
+   use.releases = part->event == GPUVAL_ATTACHMENT_RESOLVE_TO &&
+                  part->what.image->aspects != VK_IMAGE_ASPECT_COLOR_BIT;
    note_part(queue, use, get_before(queue, part->class_), queue->dependent, part);
 }
 
@@ -771,7 +786,7 @@ note_view(void *data, const struct vk_object_base *base)
                       !(is_sparse && gpuval_options_may_check(GPUVAL_CHECK_RACE));
    noted.extent = GPUVAL_RACE_SOMEWHERE;
    gpuval_race_note(queue->race, &noted, get_before(queue, note->class_), queue->dependent,
-                    note->flag, note->bit);
+                    queue->available, note->flag, note->bit);
    note_subresources(queue, view->image, &range);
    note->is_noted = true;
 }
