@@ -18,6 +18,7 @@
 #include "gpuval/src/compat/gpuval_lvp_texture.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
+#include "util/os_mman.h"
 #include "util/os_time.h"
 #include "util/u_inlines.h"
 
@@ -93,7 +94,7 @@ create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
       .screen = screen,
       .target = PIPE_BUFFER,
       .format = PIPE_FORMAT_R8_UNORM,
-      .width0 = GPUVAL_LVP_CONSTANTS_SIZE,
+      .width0 = GPUVAL_LVP_RAY_CONSTANTS_SIZE,
       .height0 = 1,
       .depth0 = 1,
       .array_size = 1,
@@ -102,7 +103,9 @@ create_constants(struct gpuval_lvp *gpuval, struct pipe_screen *screen)
    };
    uint64_t size;
 
-   gpuval->constants_map = align_calloc(align(GPUVAL_LVP_CONSTANTS_SIZE, 64), 64);
+   void *map = os_mmap(NULL, GPUVAL_LVP_RAY_CONSTANTS_SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+   gpuval->constants_map = map == MAP_FAILED ? NULL : map;
    if (gpuval->constants_map)
       gpuval->constants = screen->resource_create_unbacked(screen, &templ, &size);
    if (gpuval->constants) {
@@ -209,7 +212,8 @@ gpuval_lvp_destroy(struct gpuval_lvp *gpuval)
 {
    gpuval_device_destroy(gpuval->device);
    pipe_resource_reference(&gpuval->constants, NULL);
-   align_free(gpuval->constants_map);
+   if (gpuval->constants_map)
+      os_munmap(gpuval->constants_map, GPUVAL_LVP_RAY_CONSTANTS_SIZE);
    gpuval_lvp_commands_destroy(gpuval->commands);
    if (gpuval->order)
       gpuval_lvp_order_finish(gpuval->order);

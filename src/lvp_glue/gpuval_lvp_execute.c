@@ -350,6 +350,10 @@ emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *
    gpuval_lvp_trim_sets(gpuval_lvp_objects(gpuval), sets, gpuval->moved_sets[type]);
    gpuval->moved_sets[type] = 0;
    gpuval_lvp_emit_sets(gpuval, stages, shaders, sets, gpuval->descriptor_buffers[type], data);
+   if (type == LVP_PIPELINE_RAY_TRACING && gpuval->pipelines[type] && gpuval->constants)
+      gpuval_lvp_emit_ray_sets(gpuval, gpuval->pipelines[type], sets,
+                               gpuval->descriptor_buffers[type],
+                               (void *)(gpuval->constants_map + GPUVAL_LVP_CONSTANTS_SIZE));
    gpuval->emitted_sets = BITFIELD_BIT(type);
 }
 
@@ -429,7 +433,7 @@ gpuval_lvp_set_constants(struct gpuval_lvp *gpuval, struct pipe_context *context
    if (!gpuval->has_constants) {
       const struct pipe_constant_buffer buffer = {
          .buffer = gpuval->constants,
-         .buffer_size = GPUVAL_LVP_CONSTANTS_SIZE,
+         .buffer_size = GPUVAL_LVP_RAY_CONSTANTS_SIZE,
       };
       gpuval_lvp_set_constant_buffer(context, stage, &buffer);
       gpuval->has_constants = true;

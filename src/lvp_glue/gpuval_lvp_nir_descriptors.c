@@ -81,40 +81,79 @@ variable_count(const struct gpuval_nir_driver *driver, nir_builder *b, nir_def *
       nir_imm_int64(b, header + offsetof(struct gpuval_lvp_set_header, variable_count)), 1);
 }
 
-/* Of the shader's stage. As a push constant: gallivm knows that those are the same in all
- * lanes, and so is what is computed from them.
+/* As a push constant: gallivm knows that those are the same in all lanes, and so is what is
+ * computed from them.
  */
 static nir_def *
-load_uses(nir_builder *b, unsigned array_offset)
+load_word(nir_builder *b, unsigned offset)
 {
-   unsigned offset =
-      GPUVAL_LVP_COMMAND_DATA_OFFSET + array_offset + b->shader->info.stage * sizeof(uint32_t);
-
    return nir_load_push_constant(b, 1, 32, nir_imm_int(b, offset), .range = offset + 4);
+}
+
+/* Of the shader's stage */
+static nir_def *
+load_stage(nir_builder *b, unsigned array_offset)
+{
+   return load_word(
+      b, GPUVAL_LVP_COMMAND_DATA_OFFSET + array_offset + b->shader->info.stage * sizeof(uint32_t));
+}
+
+/* Of the shader's stage, or of a shader of rays: gpuval_lvp_nir_rebase_uses() */
+static nir_def *
+load_uses(nir_builder *b, unsigned array_offset, unsigned ray_offset)
+{
+   return mesa_shader_stage_is_rt(b->shader->info.stage)
+             ? load_word(b, GPUVAL_LVP_CONSTANTS_SIZE + ray_offset)
+             : load_stage(b, array_offset);
 }
 
 static nir_def *
 bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   return load_uses(b, offsetof(struct gpuval_lvp_command_data, bad_uses));
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, bad_uses),
+                    offsetof(struct gpuval_lvp_ray_uses, bad));
 }
 
 static nir_def *
 harmful_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   return load_uses(b, offsetof(struct gpuval_lvp_command_data, harmful_uses));
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, harmful_uses),
+                    offsetof(struct gpuval_lvp_ray_uses, harmful));
 }
 
 static nir_def *
 unwritten_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses));
+   return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses),
+                    offsetof(struct gpuval_lvp_ray_uses, unwritten));
+}
+
+static bool
+rebase_uses(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
+{
+   if (intrin->intrinsic != nir_intrinsic_load_push_constant || !nir_src_is_const(intrin->src[0]) ||
+       nir_src_as_uint(intrin->src[0]) < GPUVAL_LVP_CONSTANTS_SIZE)
+      return false;
+
+   unsigned offset = nir_src_as_uint(intrin->src[0]) + *(unsigned *)data;
+   b->cursor = nir_before_instr(&intrin->instr);
+   nir_src_rewrite(&intrin->src[0], nir_imm_int(b, offset));
+   nir_intrinsic_set_range(intrin, offset + 4);
+   return true;
+}
+
+void
+gpuval_lvp_nir_rebase_uses(nir_shader *nir, uint32_t first_entry)
+{
+   unsigned bytes = first_entry * sizeof(struct gpuval_lvp_ray_uses);
+
+   nir_shader_intrinsics_pass(nir, rebase_uses, nir_metadata_control_flow, &bytes);
 }
 
 static nir_def *
 race_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
-   return load_uses(b, offsetof(struct gpuval_lvp_command_data, race_uses));
+   return load_stage(b, offsetof(struct gpuval_lvp_command_data, race_uses));
 }
 
 /* @slot, or @stand_in where that is bad */
@@ -220,6 +259,7 @@ const struct gpuval_nir_descriptors gpuval_lvp_nir_descriptors = {
    .variable_count = variable_count,
    .objects_address = objects_address,
    .bad_uses = bad_uses,
+   .tells_rays = true,
    .harmful_uses = harmful_uses,
    .unwritten_uses = unwritten_uses,
    .race_uses = race_uses,

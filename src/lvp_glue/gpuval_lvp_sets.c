@@ -400,6 +400,44 @@ is_unwritten(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
    return gpuval_lvp_find_descriptor(use, set) && !is_written(&look, 0);
 }
 
+static struct gpuval_lvp_ray_uses
+find_uses(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
+          const struct gpuval_shader *shader, const struct lvp_descriptor_set *const *known)
+{
+   uint32_t num_uses, bad_bit = 1, unwritten_bit = 1;
+   const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
+   struct gpuval_lvp_ray_uses found = {0};
+
+   for (uint32_t i = 0; i < num_uses; i++) {
+      const struct gpuval_nir_use *use = &uses[i];
+
+      if (use->flags & GPUVAL_USE_RACE) {
+         continue;
+      } else if (use->flags & GPUVAL_USE_WRITTEN) {
+         if (is_unwritten(written, objects, use, known[use->set]))
+            found.unwritten |= unwritten_bit;
+         unwritten_bit <<= 1;
+      } else {
+         bool harmful;
+         if (is_bad(objects, use, known[use->set], &harmful))
+            found.bad |= bad_bit;
+         if (harmful)
+            found.harmful |= bad_bit;
+         bad_bit <<= 1;
+      }
+   }
+   return found;
+}
+
+/* Those that have shadows */
+static void
+find_known(struct lvp_descriptor_set *const *sets, uint32_t buffers,
+           const struct lvp_descriptor_set **known)
+{
+   for (unsigned i = 0; i < GPUVAL_LVP_MAX_SETS; i++)
+      known[i] = buffers & BITFIELD_BIT(i) ? NULL : sets[i];
+}
+
 void
 gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shader *const *shaders,
                      struct lvp_descriptor_set *const *sets, uint32_t buffers,
@@ -410,36 +448,32 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
    struct gpuval_lvp_written *written = gpuval_lvp_get_written(gpuval);
 
    data->objects_address = gpuval_objects_address(objects);
-   for (unsigned i = 0; i < GPUVAL_LVP_MAX_SETS; i++) {
-      known[i] = buffers & BITFIELD_BIT(i) ? NULL : sets[i];
+   find_known(sets, buffers, known);
+   for (unsigned i = 0; i < GPUVAL_LVP_MAX_SETS; i++)
       data->shadows[i] = known[i] ? (uintptr_t)get_shadow(known[i]).slots : 0;
-   }
 
    u_foreach_bit (stage, stages & BITFIELD_MASK(ARRAY_SIZE(data->bad_uses))) {
-      uint32_t num_uses;
-      const struct gpuval_nir_use *uses =
-         gpuval_shader_uses(shaders[stage]->pipeline_nir->gpuval, &num_uses);
+      const struct gpuval_lvp_ray_uses uses =
+         find_uses(written, objects, shaders[stage]->pipeline_nir->gpuval, known);
 
-      uint32_t bad_bit = 1, unwritten_bit = 1;
+      data->bad_uses[stage] = uses.bad;
+      data->harmful_uses[stage] = uses.harmful;
+      data->unwritten_uses[stage] = uses.unwritten;
+   }
+}
 
-      data->bad_uses[stage] = data->harmful_uses[stage] = data->unwritten_uses[stage] = 0;
-      for (uint32_t i = 0; i < num_uses; i++) {
-         const struct gpuval_nir_use *use = &uses[i];
+void
+gpuval_lvp_emit_ray_sets(struct gpuval_lvp *gpuval, const struct lvp_pipeline *pipeline,
+                         struct lvp_descriptor_set *const *sets, uint32_t buffers,
+                         struct gpuval_lvp_ray_uses *uses)
+{
+   const struct lvp_descriptor_set *known[GPUVAL_LVP_MAX_SETS];
 
-         if (use->flags & GPUVAL_USE_RACE) {
-            continue;
-         } else if (use->flags & GPUVAL_USE_WRITTEN) {
-            if (is_unwritten(written, objects, use, known[use->set]))
-               data->unwritten_uses[stage] |= unwritten_bit;
-            unwritten_bit <<= 1;
-         } else {
-            bool harmful;
-            if (is_bad(objects, use, known[use->set], &harmful))
-               data->bad_uses[stage] |= bad_bit;
-            if (harmful)
-               data->harmful_uses[stage] |= bad_bit;
-            bad_bit <<= 1;
-         }
-      }
+   find_known(sets, buffers, known);
+   for (uint32_t i = 0; i < pipeline->rt.stage_count; i++) {
+      const struct gpuval_shader *shader = pipeline->rt.stages[i]->gpuval;
+      if (shader)
+         uses[gpuval_shader_entry_base(shader)] =
+            find_uses(gpuval_lvp_get_written(gpuval), gpuval_lvp_objects(gpuval), shader, known);
    }
 }

@@ -27,6 +27,7 @@ extern "C" {
 #endif
 
 struct gpuval_descriptor;
+struct gpuval_lvp_ray_uses;
 struct gpuval_nir_use;
 struct gpuval_objects;
 
@@ -73,6 +74,10 @@ const struct gpuval_descriptor *gpuval_lvp_find_descriptor(const struct gpuval_n
 void gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages,
                           struct lvp_shader *const *shaders, struct lvp_descriptor_set *const *sets,
                           uint32_t buffers, struct gpuval_lvp_command_data *data);
+/** The same of the shaders of a ray-tracing pipeline, in @uses[gpuval_shader_entry_base()]. */
+void gpuval_lvp_emit_ray_sets(struct gpuval_lvp *gpuval, const struct lvp_pipeline *pipeline,
+                              struct lvp_descriptor_set *const *sets, uint32_t buffers,
+                              struct gpuval_lvp_ray_uses *uses);
 
 #ifdef __cplusplus
 }

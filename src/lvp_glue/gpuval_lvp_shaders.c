@@ -274,8 +274,10 @@ gpuval_lvp_instrument(struct gpuval_lvp *gpuval, nir_shader *nir,
    gpuval_device_instrument(gpuval_lvp_device(gpuval), nir, &info, nir->info.source_blake3,
                             &shader);
    /* Stages of rays will be in one shader with others. */
-   if (shader && mesa_shader_stage_is_rt(nir->info.stage))
+   if (shader && mesa_shader_stage_is_rt(nir->info.stage)) {
       gpuval_nir_rebase(nir, gpuval_shader_entry_base(shader));
+      gpuval_lvp_nir_rebase_uses(nir, gpuval_shader_entry_base(shader));
+   }
    add_created(gpuval, nir, shader);
 
    set_selection(nir, &(struct gpuval_lvp_selection){

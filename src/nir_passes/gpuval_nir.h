@@ -226,6 +226,8 @@ struct gpuval_nir_descriptors {
     */
    nir_def *(*bad_uses)(const struct gpuval_nir_driver *driver, nir_builder *b);
    bool tells_sizes; /* uses with GPUVAL_USE_SIZE have bits there */
+   bool tells_rays;  /* ... and those of ray-tracing stages, which have many shaders; the same of
+                      * harmful_uses() and unwritten_uses() */
    /* Of these, those that GPUVAL_SAFE does not perform: gpuval_nir_verdict::harmful. NULL: they
     * are uses with GPUVAL_USE_HARMFUL, which have bits of bad_uses() of their own.
     */

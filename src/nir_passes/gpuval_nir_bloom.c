@@ -695,10 +695,8 @@ gpuval_nir_build_access(nir_builder *b, const struct gpuval_nir_driver *driver, 
                      command_id);
 
          nir_push_if(b, bad);
-         nir_def *there = gpuval_nir_value_at(
-            b, params->address, nir_bcsel(b, params->has_value, params->size, nir_imm_int(b, 0)));
          gpuval_nir_build_hazard(b, driver, params, root, claim.who, claim.known,
-                                 nir_iand(b, params->has_value, nir_ieq(b, there, params->value)));
+                                 gpuval_nir_has_value_at(b, params, params->address, params->size));
          nir_pop_if(b, NULL);
       }
       nir_pop_if(b, NULL);

@@ -139,7 +139,7 @@ find_bits(struct pass *pass, const struct gpuval_access_use *use)
    struct use_bits bits = {-1, -1};
 
    if (!descriptors->bad_uses || !(use->nir.flags & GPUVAL_USE_CONSTANT) || use->layout.is_late ||
-       mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
+       (mesa_shader_stage_is_rt(pass->state->b.shader->info.stage) && !descriptors->tells_rays))
       return bits;
 
    int bit = gpuval_nir_add_use(pass->state, &use->nir);

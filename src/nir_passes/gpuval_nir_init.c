@@ -159,7 +159,8 @@ find_bit(struct gpuval_init_pass *pass, const struct gpuval_nir_use *use)
 
    if (!(use->flags & GPUVAL_USE_CONSTANT) && use->required & GPUVAL_OFFERS_BUFFERS)
       return -1;
-   if (!descriptors->unwritten_uses || mesa_shader_stage_is_rt(pass->state->b.shader->info.stage))
+   if (!descriptors->unwritten_uses ||
+       (mesa_shader_stage_is_rt(pass->state->b.shader->info.stage) && !descriptors->tells_rays))
       return -1;
 
    util_dynarray_foreach (uses, struct gpuval_nir_use, known) {

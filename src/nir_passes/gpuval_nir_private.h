@@ -182,8 +182,9 @@ bool gpuval_nir_covers(const nir_intrinsic_instr *barrier, nir_variable_mode mod
 
 /** What a store of @count components of @data stores, 32 bit: gpuval_nir_value.c */
 nir_def *gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count);
-/** The same of @size bytes of memory. */
-nir_def *gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size);
+/** 1 bit: are the @size bytes at @address what the store of @params stores? Of loads: no. */
+nir_def *gpuval_nir_has_value_at(nir_builder *b, const struct gpuval_nir_access_params *params,
+                                 nir_def *address, nir_def *size);
 /** 1 bit: does a lane whose two words @mark are @other store @value, too? */
 nir_def *gpuval_nir_is_lanes_value(nir_builder *b, unsigned num_lanes, nir_def *const *mark,
                                    nir_def *const *other, nir_def *value);

@@ -100,11 +100,8 @@ instrument(struct pass *pass, const struct gpuval_access *access)
    };
    const uint32_t number = gpuval_nir_add_site(state, &site);
    bool is_write = access->op == GPUVAL_OP_STORE || access->op == GPUVAL_OP_ATOMIC;
-   bool has_strides = pass->driver->strides && pass->driver->extent;
-   uint32_t checks = state->options->checks;
    bool has_texels = access->type == GPUVAL_ACCESS_IMAGE && !is_input &&
-                     checks & BITFIELD_BIT(GPUVAL_CHECK_SYNC) &&
-                     (has_strides || !(checks & BITFIELD_BIT(GPUVAL_CHECK_RACE)));
+                     state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_SYNC);
    const struct gpuval_nir_use wanted = {
       .required = get_required(&use.nir),
       .first_slot = use.nir.first_slot,

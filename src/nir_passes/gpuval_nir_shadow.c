@@ -470,11 +470,9 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
       struct party stored = {nir_load_var(b, found.stored_lo), nir_load_var(b, found.stored_hi)};
-      nir_def *there = gpuval_nir_value_at(
-         b, params->address, nir_bcsel(b, params->has_value, params->size, nir_imm_int(b, 0)));
       nir_def *same =
          gpuval_shadow_is_same(b, driver, params, &self, stored, nir_load_var(b, found.is_lane),
-                               nir_ieq(b, there, params->value));
+                               gpuval_nir_has_value_at(b, params, params->address, params->size));
       gpuval_nir_build_shadow_hazard(b, driver, params, command->root, other.lo, other.hi, same);
    }
    nir_pop_if(b, NULL);

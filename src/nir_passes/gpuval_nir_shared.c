@@ -196,6 +196,19 @@ load(nir_builder *b, int memory, nir_def *offset, unsigned components, unsigned 
    return nir_load_shared(b, components, bit_size, offset, .align_mul = bit_size / 8);
 }
 
+/* For GPUVAL_SHARED_BEGIN_SHIFT; 0: drivers cannot tell where shared memory is */
+static uint32_t
+get_begin(const struct pass *pass)
+{
+   const uint32_t units = pass->order_begin / 16;
+
+   static_assert(GPUVAL_SHARED_BEGIN_SHIFT + 12 == 32, "64 KiB are 4,096 units");
+   if (!pass->state->options->driver->shared_address || units >= 1u << 12 ||
+       pass->end - pass->order_begin > GPUVAL_SHARED_DISTANCE_MASK)
+      return 0;
+   return units << GPUVAL_SHARED_BEGIN_SHIFT;
+}
+
 /* Components from @first on, side by side */
 static void
 emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, unsigned count)
@@ -239,14 +252,16 @@ emit_run(struct pass *pass, const struct gpuval_access *access, unsigned first, 
       nir_imul_imm(b, nir_ushr_imm(b, offset, pass->granule_log2), GPUVAL_SHARED_CELL_SIZE);
    cell = get_address(pass, b, nir_iadd_imm(b, cell, pass->cells_begin[memory]));
 
-   nir_def *slot = nir_imm_int(b, (pass->cells_begin[memory] - pass->order_begin) |
-                                     (memory == PAYLOAD ? GPUVAL_SHARED_IS_PAYLOAD : 0));
+   nir_def *slot =
+      nir_imm_int(b, (pass->cells_begin[memory] - pass->order_begin) |
+                        (memory == PAYLOAD ? GPUVAL_SHARED_IS_PAYLOAD : 0) | get_begin(pass));
    nir_def *bytes = nir_imm_int(b, size), *value = nir_imm_int(b, 0);
-   if (has_value) {
+   if (has_value)
+      value = gpuval_nir_value(b, intrin->src[0].ssa, first, count);
+   if (has_value && (memory == PAYLOAD || !get_begin(pass))) {
       /* What is outside is not even read. */
       nir_def *at = nir_bcsel(b, active, offset, nir_imm_int(b, 0));
       nir_def *there = load(b, memory, at, count, access->component_bytes * 8);
-      value = gpuval_nir_value(b, intrin->src[0].ssa, first, count);
       nir_def *same = nir_ieq(b, gpuval_nir_value(b, there, 0, count), value);
       bytes = nir_ior(b, bytes,
                       nir_bcsel(b, same, nir_imm_int(b, GPUVAL_SHARED_SAME), nir_imm_int(b, 0)));

@@ -260,14 +260,39 @@ look_closely(nir_builder *b, const struct gpuval_shadow_self *self,
    gpuval_shadow_remember(b, found, nir_iand(b, hazard, gone), other, stored, nir_imm_true(b));
 }
 
+/* The address of the words of order */
+static nir_def *
+find_order(nir_builder *b, const struct gpuval_nir_access_params *params)
+{
+   nir_def *granule = nir_ushr(b, params->offset, nir_iand_imm(b, params->token, 0xff));
+   nir_def *distance = nir_iand_imm(b, params->slot, GPUVAL_SHARED_DISTANCE_MASK);
+
+   distance = nir_iadd(b, distance, nir_imul_imm(b, granule, GPUVAL_SHARED_CELL_SIZE));
+   return add(b, params->address, nir_ineg(b, distance));
+}
+
+/* Is what a store of @size bytes stores there already? 1 bit */
+static nir_def *
+is_there(nir_builder *b, const struct gpuval_nir_access_params *params, nir_def *size)
+{
+   nir_def *said = nir_ine_imm(b, nir_iand_imm(b, params->size, GPUVAL_SHARED_SAME), 0);
+   if (params->address->bit_size == 32)
+      return said;
+
+   nir_def *begin = nir_ushr_imm(b, params->slot, GPUVAL_SHARED_BEGIN_SHIFT);
+   nir_def *is_payload = nir_ine_imm(b, nir_iand_imm(b, params->slot, GPUVAL_SHARED_IS_PAYLOAD), 0);
+   nir_def *looks = nir_iand(b, nir_ine_imm(b, begin, 0), nir_inot(b, is_payload));
+   nir_def *offset = nir_isub(b, params->offset, nir_imul_imm(b, begin, 16));
+   nir_def *looked = gpuval_nir_has_value_at(b, params, add(b, find_order(b, params), offset),
+                                             nir_bcsel(b, looks, size, nir_imm_int(b, 0)));
+   return nir_bcsel(b, looks, looked, said);
+}
+
 /* Has somebody released, and somebody acquired, in this phase? */
 static nir_def *
 may_be_acquired(nir_builder *b, const struct gpuval_nir_access_params *params)
 {
-   nir_def *granule = nir_ushr(b, params->offset, nir_iand_imm(b, params->token, 0xff));
-   nir_def *distance = nir_iand_imm(b, params->slot, ~GPUVAL_SHARED_IS_PAYLOAD);
-   distance = nir_iadd(b, distance, nir_imul_imm(b, granule, GPUVAL_SHARED_CELL_SIZE));
-   nir_def *order = add(b, params->address, nir_ineg(b, distance));
+   nir_def *order = find_order(b, params);
    nir_def *now = nir_iadd_imm(b, gpuval_nir_ordered_phase(b, params->phase), 1);
    nir_def *words = load_words(b, order);
 
@@ -322,7 +347,7 @@ build_access(nir_builder *b, const struct gpuval_nir_driver *driver,
    nir_push_if(b, nir_inot(b, may_be_acquired(b, params)));
    {
       struct party other = {nir_load_var(b, found.lo), nir_load_var(b, found.hi)};
-      nir_def *there = nir_ine_imm(b, nir_iand_imm(b, params->size, GPUVAL_SHARED_SAME), 0);
+      nir_def *there = is_there(b, params, size);
       struct party stored = {nir_load_var(b, found.stored_lo), nir_load_var(b, found.stored_hi)};
       nir_def *same = gpuval_shadow_is_same(b, driver, params, &self, stored,
                                             nir_load_var(b, found.is_lane), there);

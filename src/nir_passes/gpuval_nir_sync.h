@@ -166,13 +166,19 @@ nir_def *gpuval_nir_has_no_cells(nir_builder *b, const struct gpuval_nir_driver 
 #define GPUVAL_SHARED_ORDER_SIZE      16
 #define GPUVAL_SHARED_CELL_SIZE       8
 #define GPUVAL_SHARED_INVOCATION_MASK 0x3ffu
-/* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order */
-#define GPUVAL_SHARED_IS_PAYLOAD 0x1u
+/* gpuval_nir_access_params::slot, beside how far the cells are behind the words of order; and where
+ * cells have 64-bit addresses, above that, where the words of order begin, in units of 16 bytes
+ */
+#define GPUVAL_SHARED_IS_PAYLOAD    0x1u
+#define GPUVAL_SHARED_DISTANCE_MASK 0xffff8u
+#define GPUVAL_SHARED_BEGIN_SHIFT   20
 /* In the token, in the place of the class: only phases of the workgroup order what is shared, so
  * that two who load in one are as good as all of it.
  */
 #define GPUVAL_SHARED_BY_PHASES 1
-/* ... size, beside the bytes: a store of what is there already */
+/* ... size, beside the bytes: a store of what is there already. Of shared memory with 64-bit
+ * addresses it is looked at when there is something to report.
+ */
 #define GPUVAL_SHARED_SAME 0x80000000u
 
 /**

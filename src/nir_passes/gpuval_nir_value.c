@@ -42,11 +42,11 @@ gpuval_nir_value(nir_builder *b, nir_def *data, unsigned first, unsigned count)
    return value;
 }
 
-/* Byte by byte, by words that are aligned: none is on a page that has nothing of it. Of no bytes
- * nothing is loaded: texels may have numbers, where nothing is (core/memory/gpuval_texels.h).
+/* What gpuval_nir_value() is of @size bytes of memory. Byte by byte, by words that are aligned:
+ * none is on a page that has nothing of it.
  */
-nir_def *
-gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size)
+static nir_def *
+load_value(nir_builder *b, nir_def *address, nir_def *size)
 {
    nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "byte");
    nir_variable *word_var = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
@@ -78,6 +78,18 @@ gpuval_nir_value_at(nir_builder *b, nir_def *address, nir_def *size)
    }
    nir_pop_loop(b, loop);
    return nir_load_var(b, value_var);
+}
+
+/* Of what is no store nothing is loaded: texels may have numbers, where nothing is
+ * (core/memory/gpuval_texels.h).
+ */
+nir_def *
+gpuval_nir_has_value_at(nir_builder *b, const struct gpuval_nir_access_params *params,
+                        nir_def *address, nir_def *size)
+{
+   nir_def *there =
+      load_value(b, address, nir_bcsel(b, params->has_value, size, nir_imm_int(b, 0)));
+   return nir_iand(b, params->has_value, nir_ieq(b, there, params->value));
 }
 
 /* Lanes that run for nobody may have the mark of one that does, but not what that one loads: draw

@@ -313,11 +313,8 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
    if (!address)
       return;
 
-   if (is_image && device->info.numbers_texels) {
-      describe_texel(device, event, address, record->offset);
-      return;
-   }
-   event->place.access.address = address;
+   if (!is_image || !device->info.numbers_texels)
+      event->place.access.address = address;
    if (is_image)
       describe_texel(device, event, address, record->offset);
    else
