@@ -10,6 +10,7 @@
  */
 
 #include "gpuval_nir_early.h"
+#include "gpuval_nir_groups.h"
 
 #include "gpuval/src/compat/gpuval_locations.h"
 #include "spirv/nir_spirv.h"
@@ -270,8 +271,34 @@ add_alike(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
    return count;
 }
 
+/* Reports that wait for others of the block, so that a backend which calls a function has one
+ * branch for all of them: with loads in between, each would be behind one of its own. Their words
+ * stay alive meanwhile, so not too many. They wait for nothing that gpuval_nir_ends_group(), and,
+ * where failing accesses are performed, for nothing at all: one of these may end the process.
+ */
+#define MAX_WAITING 8
+
+struct waiting {
+   struct gpuval_nir_report reports[MAX_WAITING];
+   unsigned count;
+};
+
 static void
-take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
+flush(struct gpuval_nir_state *state, struct waiting *waiting, nir_cursor cursor)
+{
+   nir_builder *b = &state->b;
+
+   b->cursor = cursor;
+   nir_def *zero = waiting->count ? nir_imm_int(b, 0) : NULL;
+   for (unsigned i = 0; i < waiting->count; i++) /* nothing but constants between two reports */
+      waiting->reports[i].detail = nir_vec4(b, waiting->reports[i].offset, zero, zero, zero);
+   for (unsigned i = 0; i < waiting->count; i++)
+      gpuval_nir_report(state, &waiting->reports[i]);
+   waiting->count = 0;
+}
+
+static void
+take_over(struct gpuval_nir_state *state, struct waiting *waiting, nir_intrinsic_instr *report)
 {
    nir_builder *b = &state->b;
    if (!is_on(state->options, report) ||
@@ -286,30 +313,39 @@ take_over(struct gpuval_nir_state *state, nir_intrinsic_instr *report)
 
    const uint32_t first = add_entry(state, report, &site, 0);
    const uint32_t num_alike = add_alike(state, report);
-   gpuval_nir_report(state, &(struct gpuval_nir_report){
-                               .failed = report->src[0].ssa,
-                               .offset = nir_channel(b, words, 0),
-                               .slot = nir_channel(b, words, 1),
-                               .set = GPUVAL_REPORT_PLAIN,
-                               .first_entry = first,
-                               .num_entries = 1 + num_alike,
-                            });
+   if (waiting->count == MAX_WAITING)
+      flush(state, waiting, b->cursor);
+   waiting->reports[waiting->count++] = (struct gpuval_nir_report){
+      .failed = report->src[0].ssa,
+      .offset = nir_channel(b, words, 0),
+      .slot = nir_channel(b, words, 1),
+      .set = GPUVAL_REPORT_PLAIN,
+      .first_entry = first,
+      .num_entries = 1 + num_alike,
+   };
+   if (!state->options->safe)
+      flush(state, waiting, b->cursor);
 }
 
 bool
 gpuval_nir_instrument_early_reports(struct gpuval_nir_state *state)
 {
+   struct waiting waiting = {.count = 0};
    bool progress = false;
 
    nir_foreach_block (block, state->b.impl) {
       nir_foreach_instr_safe (instr, block) {
-         if (!is_early_report(instr))
+         if (!is_early_report(instr)) {
+            if (waiting.count && gpuval_nir_ends_group(instr, false))
+               flush(state, &waiting, nir_before_instr(instr));
             continue;
+         }
 
-         take_over(state, nir_instr_as_intrinsic(instr));
+         take_over(state, &waiting, nir_instr_as_intrinsic(instr));
          nir_instr_remove(instr);
          progress = true;
       }
+      flush(state, &waiting, nir_after_block_before_jump(block));
    }
    return progress;
 }

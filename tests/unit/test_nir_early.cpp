@@ -96,6 +96,67 @@ TEST_F(nir_early_test, behind_what_ends_invocations)
    EXPECT_EQ(ranges(), (list{1, 2, 1}));
 }
 
+/* With loads between reports, each would have a branch of its own on llvmpipe. */
+TEST_F(nir_early_test, wait_for_each_other)
+{
+   auto order = [&] {
+      std::string order;
+      EXPECT_TRUE(run());
+      nir_foreach_block (block, b->impl) {
+         nir_foreach_instr (instr, block) {
+            if (instr->type != nir_instr_type_intrinsic)
+               continue;
+            nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+            order += op == nir_intrinsic_report_gpuval ? "r"
+                     : op == nir_intrinsic_load_ssbo   ? "l"
+                     : op == nir_intrinsic_store_ssbo  ? "s"
+                     : op == nir_intrinsic_barrier     ? "b"
+                                                       : "";
+         }
+         order += ".";
+      }
+      return order;
+   };
+   auto program = [&] {
+      for (unsigned i = 0; i < 10; i++) {
+         nir_def *word = nir_load_ssbo(b, 1, 32, ssbo(), index, .align_mul = 4);
+         report(100 * (i + 1), nir_uge_imm(b, word, 4), word);
+         if (i == 2)
+            nir_store_ssbo(b, index, ssbo(), index, .align_mul = 4);
+         else if (i == 4)
+            nir_barrier(b, .execution_scope = SCOPE_WORKGROUP);
+      }
+      nir_push_if(b, nir_ieq_imm(b, index, 5));
+      report(5000, is_past, index);
+      nir_pop_if(b, NULL);
+   };
+
+   options.safe = true;
+   program();
+   EXPECT_EQ(order(), "lllsllrrrrrblllllrrrrr.r...");
+   EXPECT_EQ(reports().size(), num_entries());
+   for (unsigned i = 0; i < 10; i++)
+      EXPECT_EQ(site(entry(nir_intrinsic_base(reports()[i])).site).spirv_offset, 100 * (i + 1));
+}
+
+/* What fails is performed: it may be the last that the process does. */
+TEST_F(nir_early_test, wait_for_nothing_that_is_performed)
+{
+   options.safe = false;
+   nir_def *word = nir_load_ssbo(b, 1, 32, ssbo(), index, .align_mul = 4);
+   report(100, nir_uge_imm(b, word, 4), word);
+   nir_load_ssbo(b, 1, 32, ssbo(), word, .align_mul = 4);
+   report(200, is_past, index);
+   run();
+
+   auto list = reports();
+   ASSERT_EQ(list.size(), 2u);
+   auto loads = find(nir_intrinsic_load_ssbo);
+   ASSERT_EQ(loads.size(), 2u);
+   nir_index_instrs(b->impl);
+   EXPECT_LT(list[0]->instr.index, loads[1]->instr.index);
+}
+
 TEST_F(nir_early_test, indices_are_what_comparisons_leave_of_them)
 {
    auto is_below = [&](nir_def *def, uint32_t count) {
